@@ -1,1 +1,1 @@
-"""How fast kdump is, next to Kafka's own tool and to what is physically possible."""
+"""The speed of kdump compared with Kafka's tool and with the limits of the machine."""

@@ -1,4 +1,4 @@
-"""Measures kdump next to Kafka's own tool, and prints the tables.
+"""Measures kdump and Kafka's tool, and prints the tables.
 
 python -m benchmarks                                      everything, some 20 minutes
 python -m benchmarks --size quick --only deep             one workload, on a sixteenth of the bytes
@@ -20,12 +20,12 @@ from benchmarks.workloads import ONE_BATCH, WORKLOADS, Workload
 from tests.oracle.kafka_tool import OracleError, why_not_available
 
 QUICK = 16  # how many times smaller
-ENOUGH_SECONDS = 10  # who has run so long in a workload rests
-ENOUGH_RUNS = {True: 3, False: 1}  # but not before so many runs, by whether a bar is about it
+ENOUGH_SECONDS = 10  # a contender that has run this long in a workload pauses
+ENOUGH_RUNS = {True: 3, False: 1}  # but not before this many runs, by whether a bar depends on it
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure what the options say; return the exit code: 1 if somebody prints something else, 2 if it cannot be done."""
+    """Run the measurements; return the exit code: 1 if outputs differ, 2 if something cannot be measured."""
     parser = argparse.ArgumentParser(prog="benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", action="append", metavar="NAME", help="only workloads of this name, a pattern; may be repeated")
     parser.add_argument("--size", choices=("quick", "full"), default="full")
@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def compare(workload: Workload, releases: Sequence[str]) -> list[str]:
-    """Say who prints something else than kdump, on a small file of the same kind."""
+    """Report the contenders whose output differs from kdump's, on a small file of the same kind."""
     small = workload.smaller(max(1, workload.segment.size // workload.compared))
     differences = []
     with tempfile.TemporaryDirectory(prefix="kdump-benchmarks-") as folder:
@@ -69,7 +69,7 @@ def compare(workload: Workload, releases: Sequence[str]) -> list[str]:
 
 
 def measure(workload: Workload, releases: Sequence[str], rounds: int) -> dict[str, list[Measured]]:
-    """Let everybody run in turns; who is slow has fewer turns, who does not come to an end has one."""
+    """Run all contenders in turns; slow ones get fewer turns, and those that time out only one."""
     taking_part = workload.contenders(home(), releases)
     runs: dict[str, list[Measured]] = {contender.name: [] for contender in taking_part}
     for turn in range(rounds):
@@ -90,7 +90,7 @@ def measure(workload: Workload, releases: Sequence[str], rounds: int) -> dict[st
 
 
 def introduction(size: str) -> str:
-    """When, where and on what it was measured."""
+    """The date, machine and software of the measurement."""
     smaller = f" Files are {QUICK} times smaller than said: --size quick." if size == "quick" else ""
     return f"Measured on {datetime.date.today():%Y-%m-%d}: {contenders.machine()}.{smaller}"
 
@@ -101,7 +101,7 @@ def _show(progress: str) -> None:
 
 
 def _available(releases: Sequence[str]) -> list[str]:
-    """Those releases whose tool can be run; what is missing for the others goes to stderr."""
+    """The releases whose tool can be run; stderr says what is missing for the others."""
     found = []
     for release in filter(None, releases):
         missing = why_not_available(release)
@@ -113,7 +113,7 @@ def _available(releases: Sequence[str]) -> list[str]:
 
 
 def home() -> Path:
-    """Where the files are kept that are measured: $KDUMP_BENCHMARK_HOME."""
+    """The folder of the measured files: $KDUMP_BENCHMARK_HOME."""
     folder = Path(os.environ.get("KDUMP_BENCHMARK_HOME") or Path.home() / ".cache" / "kdump-benchmarks")
     folder.mkdir(parents=True, exist_ok=True)
     return folder.resolve()

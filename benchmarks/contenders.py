@@ -1,4 +1,4 @@
-"""Who is compared: command lines, and the one place where they are run."""
+"""The programs that are compared: their command lines, and the function that runs them."""
 
 import hashlib
 import json
@@ -14,7 +14,7 @@ from typing import NamedTuple
 from tests.oracle import kafka_tool
 
 HERE = Path(__file__).parent
-SECONDS = 100  # what takes longer is ended, and not tried again
+SECONDS = 100  # a longer run is stopped, and not repeated
 
 NEWEST = "4.3.1"
 
@@ -30,7 +30,7 @@ _BUSY = "for _ in range(20_000_000): pass"
 
 
 class Contender(NamedTuple):
-    """A command to be run, or several copies of it at once. It dumps as the tool of a release does, if one is named."""
+    """A command, or several copies of it at once. If a release is named, it prints the same as that release's tool."""
 
     name: str
     command: Sequence[str]
@@ -40,7 +40,7 @@ class Contender(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """What one run took: wall seconds of the whole process, seconds of CPU, and bytes of memory at its peak."""
+    """The cost of one run: wall seconds of the whole process, CPU seconds, and peak memory in bytes."""
 
     seconds: float
     cpu: float
@@ -50,11 +50,11 @@ class Measured(NamedTuple):
 
 
 class MissingContender(Exception):
-    """Somebody cannot take part; the message says what to do."""
+    """A contender cannot run; the message says what to do."""
 
 
 def kdump_script() -> Path:
-    """The installed `kdump`. Raises MissingContender where it is not."""
+    """The installed `kdump`. Raises MissingContender if it is not installed."""
     script = Path(sys.executable).with_name("kdump")
     if not script.exists():
         raise MissingContender(f"there is no {script}: install kdump into this environment, `python -m pip install .`")
@@ -62,23 +62,23 @@ def kdump_script() -> Path:
 
 
 def kdump(arguments: Sequence[str], *, name: str = KDUMP, kernel: str = "c", jobs: int = 0, release: str = NEWEST) -> Contender:
-    """Our tool, by as many processes as it chooses unless `jobs` says otherwise."""
+    """Our tool, with the default number of processes unless `jobs` is given."""
     command = [str(kdump_script()), *(["--jobs", str(jobs)] if jobs else []), "--release", release, *arguments]
     return Contender(name, command, {**os.environ, "KDUMP_KERNEL": kernel}, release=release)
 
 
 def kafka(release: str, arguments: Sequence[str]) -> Contender:
-    """Kafka's own tool of a release, in a JVM started as its launcher starts it."""
+    """Kafka's tool of a release, in a JVM with the options of its launcher."""
     return Contender(f"Kafka {release}", [*kafka_tool.command(release), *arguments], kafka_tool.environment(), release=release)
 
 
 def cat(path: Path) -> Contender:
-    """Reading the file, and nothing else."""
+    """Reading the file and nothing else."""
     return Contender(CAT, ["cat", str(path)])
 
 
 def limit(home: Path, mode: str, path: Path) -> Contender | None:
-    """The C program beside this module, compiled now; None where there is no compiler."""
+    """The C program beside this module, compiled on demand; None if there is no compiler."""
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
         return None
@@ -100,13 +100,13 @@ def python_start() -> Contender:
 
 
 def loops() -> list[Contender]:
-    """What this machine gives to a second process."""
+    """The gain from a second process on this machine."""
     command = [sys.executable, "-c", _BUSY]
     return [Contender(LOOP, command), Contender(TWO_LOOPS, command, copies=2)]
 
 
 def run(contender: Contender, *, output: str = os.devnull) -> Measured:
-    """Run a command once. Raises MissingContender where it cannot be run or fails."""
+    """Run a command once. Raises MissingContender if it cannot be run or fails."""
     watch = [sys.executable, "-I", "-S", str(HERE / "stopwatch.py"), str(SECONDS), str(contender.copies), output]
     done = subprocess.run([*watch, *contender.command], env=contender.environment, stdout=subprocess.PIPE, check=True)
     measured = Measured(**json.loads(done.stdout))
@@ -116,7 +116,7 @@ def run(contender: Contender, *, output: str = os.devnull) -> Measured:
 
 
 def machine() -> str:
-    """What the numbers depend on besides kdump: processor, cores, kernel, Python, Java, how busy it was."""
+    """The environment of the measurement: processor, cores, kernel, Python, Java, load."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     said = (
         subprocess.run(["java", "-version"], capture_output=True, text=True, check=False).stderr if shutil.which("java") else ""

@@ -1,4 +1,4 @@
-"""Decompresses the batches of a log, and does nothing else: what any reader in Python has to do, with the packages kdump takes.
+"""Decompresses the batches of a log and does nothing else: the minimum for a reader in Python, with the same packages as kdump.
 
 python decompress.py FILE
 """
@@ -9,7 +9,7 @@ from collections.abc import Callable
 _WINDOW = 1 << 20
 _HEADER = 61
 _XERIAL_HEADER = 16
-_ROOM = 256 << 10  # for what a payload becomes; zstd streams do not say
+_ROOM = 256 << 10  # the size of a decompressed payload; zstd streams do not store it
 
 
 def main(path: str) -> None:

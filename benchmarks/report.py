@@ -1,4 +1,4 @@
-"""What was measured as tables in Markdown and as a plot in SVG."""
+"""The results as tables in Markdown and as a plot in SVG."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ KAFKA = f"Kafka {NEWEST}"
 
 
 def markdown(workloads: Sequence[Workload], measured: Mapping[str, Series], introduction: str) -> str:
-    """The bars and whether they hold, then all medians."""
+    """The bars and whether they hold, and all medians."""
     bars = [
         "| workload | bar | measured | holds |",
         "| --- | --- | --- | --- |",
@@ -31,7 +31,7 @@ def markdown(workloads: Sequence[Workload], measured: Mapping[str, Series], intr
 
 
 def put(text: str, plot: str, file: Path) -> None:
-    """Write the text between the marks in the file, or to a new one, and the plot beside it."""
+    """Write the text between the marks in a file, or to a new file, and the plot beside it."""
     before, after = "", ""
     if file.exists():
         content = file.read_text()
@@ -92,7 +92,7 @@ _RIGHT = 20
 
 
 def plot(workloads: Sequence[Workload], measured: Mapping[str, Series]) -> str:
-    """The medians of those who do the same work; empty where nobody was measured."""
+    """The medians of the contenders of a workload; empty if none was measured."""
     shown = [
         (workload.title, {name: own for name in _COLOURS if (own := seconds(measured[workload.name], name)) is not None})
         for workload in workloads

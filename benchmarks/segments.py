@@ -1,4 +1,4 @@
-"""Makes the files to be measured: a few hundred different batches, repeated with offsets, times and checksums of their own."""
+"""Creates the files to be measured: a few hundred different batches, repeated with new offsets, timestamps and checksums."""
 
 import hashlib
 import random
@@ -18,10 +18,10 @@ MIB = 1 << 20
 NATURAL_INTERVAL = 4096  # Kafka's index.interval.bytes
 NAME = "00000000000000000000"
 
-_VARIETY = 4 * MIB  # of plain bytes, and then the batches are repeated
+_VARIETY = 4 * MIB  # of uncompressed bytes, after which the batches are repeated
 _MOST_DIFFERENT = 4096
 _WRITE_SIZE = 4 * MIB
-_LAST_POSITION = (1 << 31) - 1  # that an index can name
+_LAST_POSITION = (1 << 31) - 1  # that an index entry can hold
 _WORDS = {
     "ascii": (
         "click",
@@ -42,7 +42,7 @@ _WORDS = {
 
 
 class Segment(NamedTuple):
-    """A segment to be made: `size` bytes of log, before compression, or exactly so many batches."""
+    """A segment to create: `size` bytes of log before compression, or an exact number of batches."""
 
     size: int
     records_per_batch: int = 160
@@ -55,7 +55,7 @@ class Segment(NamedTuple):
 
 
 def made(segment: Segment, home: Path) -> Path:
-    """The log of a segment, with its two indexes beside it. It is made unless it is there."""
+    """The log of a segment, with its two indexes beside it. It is created if missing."""
     recipe = hashlib.sha256(Path(__file__).read_bytes() + repr(segment).encode()).hexdigest()[:12]
     folder = home / f"{segment.size // MIB}mib-{recipe}"
     if not folder.exists():
@@ -144,7 +144,7 @@ def _prototypes(segment: Segment) -> Iterator[_Prototype]:
 
 
 def _record(source: random.Random, row: int, segment: Segment) -> Record:
-    """A record of about 100 bytes, a millisecond after the one before it."""
+    """A record of about 100 bytes, a millisecond after the previous one."""
     words = [source.choice(_WORDS[segment.text]) for _ in range(5)]
     user, amount = source.randrange(200_000), source.randrange(100_000) / 100
     value = f'{{"user":"u{user:06}","amount":{amount:.2f},"event":"{words[0]}","note":"{" ".join(words[1:])}"}}'

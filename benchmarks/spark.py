@@ -1,12 +1,12 @@
-"""Measures what Spark adds to reading in this process, and prints whether the bars hold.
+"""Measures the overhead of Spark over reading in this process, and prints whether the bars hold.
 
 python -m benchmarks.spark                     a GiB of records, some ten minutes on a machine with nothing else to do
-python -m benchmarks.spark --size quick        a sixteenth of it: for a first look, for what a query costs counts for more then
+python -m benchmarks.spark --size quick        a sixteenth of it, for a first look: the fixed cost of a query weighs more
 python -m benchmarks.spark --path DIR          files of your own
 
-Spark has one core. It and this process take turns, the first query is not counted, and times are medians. In one process
-means: without the one that Spark's workers and `--engine local` have read for them, so that a crash costs a file; what that
-takes is told beside it. Needs the extras `spark` and `java`; the memory of workers is told where there is /proc.
+Spark has one core. It and this process take turns, the first query is not counted, and times are medians. "In one process"
+means without the reader process that Spark's workers and `--engine local` use so that a crash affects only one file; its
+cost is shown separately. Needs the extras `spark` and `java`; the memory of workers is shown if there is /proc.
 """
 
 import argparse
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 CODECS: tuple[Codec, ...] = ("none", "none", "lz4", "zstd")
 SEGMENTS = tuple(Segment(256 * MIB, codec=codec) for codec in CODECS)  # a partition each
-PIECE = 64 * MIB
+SLICE = 64 * MIB
 CORES = 1
 RECORDS_FACTOR = 1.35
 QUERY_SECONDS, TASK_SECONDS = 0.5, 0.06
@@ -40,13 +40,13 @@ TASKS_A_CORE = 4
 
 RECORDS, BATCHES = "records", "batches"
 _OPTIONS: dict[str, dict[str, str]] = {RECORDS: {}, BATCHES: {"crc": "true"}}
-_LOOK_INTERVAL = 0.1  # seconds between two looks at the workers
+_LOOK_INTERVAL = 0.1  # seconds between two samples of the workers' memory
 
 
 class Times(NamedTuple):
-    """What one table took, in seconds, a run each; how many tasks Spark made of it, and how many rows there are.
+    """The seconds for one table, for each run; the number of Spark tasks, and the number of rows.
 
-    `isolated` is in this process with another one that reads for it.
+    `isolated` is in this process with a reader process.
     """
 
     in_process: Sequence[float]
@@ -57,7 +57,7 @@ class Times(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """A bar, what was measured of it, and whether it holds."""
+    """A bar, its measurement, and whether it holds."""
 
     bar: str
     measured: str
@@ -65,7 +65,7 @@ class Verdict(NamedTuple):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure what the options say; return the exit code: 1 if a bar does not hold, 2 if it cannot be measured."""
+    """Run the measurements; return the exit code: 1 if a bar does not hold, 2 if it cannot be measured."""
     parser = argparse.ArgumentParser(
         prog="benchmarks.spark", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -76,7 +76,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from kdump.errors import KdumpError
 
     try:
-        with tempfile.TemporaryDirectory(dir=home(), prefix="spark-") as folder:  # where links to the segment can be
+        with tempfile.TemporaryDirectory(
+            dir=home(), prefix="spark-"
+        ) as folder:  # on the file system of the segment, for hard links
             path = options.path or _tree(Path(folder), QUICK if options.size == "quick" else 1)
             times, memory = measure(str(path), options.rounds)
             size = _size(str(path))
@@ -89,7 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _tree(folder: Path, divisor: int) -> Path:
-    """A log directory of some partitions, whose segments are made once and kept, and linked to here."""
+    """A log directory with a few partitions, whose segments are created once, kept, and linked here."""
     for partition, segment in enumerate(SEGMENTS):
         log = made(segment._replace(size=segment.size // divisor), home())
         directory = folder / f"measured-{partition}"
@@ -100,34 +102,34 @@ def _tree(folder: Path, divisor: int) -> Path:
 
 
 def measure(path: str, rounds: int) -> tuple[dict[str, Times], int | None]:
-    """Read both tables in turns, by Spark and here: the times of each, and the bytes that the largest worker took, if known."""
+    """Read both tables in turns, with Spark and here: the times of each, and the memory of the largest worker, if known."""
     from kdump.pipeline import planning, reading
     from kdump.spark.session import embedded
 
     times: dict[str, Times] = {}
     with embedded(master=f"local[{CORES}]") as session:
         for table in (RECORDS, BATCHES):
-            _by_spark(session, path, table)  # the first one starts a worker, and lets Java compile
+            _by_spark(session, path, table)  # the first query starts a worker and warms up the JVM
             runs = [
                 (_in_process(path, table), _in_process(path, table, isolated=True), _by_spark(session, path, table))
                 for _ in range(rounds)
             ]
             here, isolated, spark = zip(*runs, strict=True)
-            works = planning.plan(_options(path, table))
-            rows = sum(batch.num_rows for work in works for batch in reading.read(work, _options(path, table)))
-            times[table] = Times(here, isolated, spark, len(works), rows)
+            tasks = planning.plan(_options(path, table))
+            rows = sum(batch.num_rows for task in tasks for batch in reading.read(task, _options(path, table)))
+            times[table] = Times(here, isolated, spark, len(tasks), rows)
         memory = _memory_of_workers(lambda: _by_spark(session, path, RECORDS))
     return times, memory
 
 
 def _in_process(path: str, table: str, *, isolated: bool = False) -> float:
-    """The seconds that it takes to read a table in this process, alone or with the one that reads for it."""
+    """The seconds to read a table in this process, alone or with a reader process."""
     from kdump.pipeline import planning, reading
 
     started = perf_counter()
     options = _options(path, table, isolated=isolated)
-    for work in planning.plan(options):
-        for _ in reading.read(work, options):
+    for task in planning.plan(options):
+        for _ in reading.read(task, options):
             pass
     return perf_counter() - started
 
@@ -135,12 +137,12 @@ def _in_process(path: str, table: str, *, isolated: bool = False) -> float:
 def _options(path: str, table: str, *, isolated: bool = False) -> "Options":
     from kdump.pipeline.options import Options
 
-    given = {"table": table, "path": path, "targetBytes": str(PIECE), "parallelism": str(CORES)}
+    given = {"table": table, "path": path, "targetBytes": str(SLICE), "parallelism": str(CORES)}
     return Options({**given, "isolated": str(isolated).lower(), **_OPTIONS[table]})
 
 
 def _by_spark(session: "SparkSession", path: str, table: str) -> float:
-    """The seconds that it takes Spark to read a table, and to drop its rows."""
+    """The seconds that Spark takes to read a table and drop its rows."""
     started = perf_counter()
     _frame(session, path, table).write.format("noop").mode("overwrite").save()
     return perf_counter() - started
@@ -149,16 +151,16 @@ def _by_spark(session: "SparkSession", path: str, table: str) -> float:
 def _frame(session: "SparkSession", path: str, table: str) -> "DataFrame":
     from kdump.spark import read
 
-    return read(session, path, table=table, targetBytes=PIECE, parallelism=CORES, **_OPTIONS[table])
+    return read(session, path, table=table, targetBytes=SLICE, parallelism=CORES, **_OPTIONS[table])
 
 
 def medians(times: Times) -> tuple[float, float, float]:
-    """In one process, in one that isolates, and by Spark."""
+    """The medians in one process, with a reader process, and in Spark."""
     return median(times.in_process), median(times.isolated), median(times.spark)
 
 
 def verdicts(times: dict[str, Times], size: int, memory: int | None) -> list[Verdict]:
-    """What was measured of each bar, for logs of so many bytes. The memory is left out where it is not known."""
+    """The measurement of each bar, for logs of `size` bytes. The memory is omitted if it is unknown."""
     found = []
     here, isolated, spark = medians(times[RECORDS])
     bar = f"records at most {RECORDS_FACTOR}x the time in one process"
@@ -168,8 +170,8 @@ def verdicts(times: dict[str, Times], size: int, memory: int | None) -> list[Ver
     bar = f"batches with CRC at most {QUERY_SECONDS} s and {TASK_SECONDS * 1000:.0f} ms a task above it"
     found.append(Verdict(bar, f"{spark - here:.2f} s of {allowed:.2f} s", spark - here <= allowed))
     for table, measured in times.items():
-        most = size / PIECE + TASKS_A_CORE * CORES
-        bar = f"tasks for {table}: at most total / {PIECE // MIB} MiB + {TASKS_A_CORE} x cores"
+        most = size / SLICE + TASKS_A_CORE * CORES
+        bar = f"tasks for {table}: at most total / {SLICE // MIB} MiB + {TASKS_A_CORE} x cores"
         found.append(Verdict(bar, f"{measured.tasks} of {most:.1f}", measured.tasks <= most))
     if memory is not None:
         bar = f"a worker takes at most {WORKER_MEMORY // MIB} MiB"
@@ -178,7 +180,7 @@ def verdicts(times: dict[str, Times], size: int, memory: int | None) -> list[Ver
 
 
 def _report(times: dict[str, Times], found: Sequence[Verdict], size: int) -> Iterator[str]:
-    yield f"{size / MIB:,.0f} MiB of logs, pieces of {PIECE // MIB} MiB, {CORES} core; load {os.getloadavg()[0]:.1f} at the end"
+    yield f"{size / MIB:,.0f} MiB of logs, slices of {SLICE // MIB} MiB, {CORES} core; load {os.getloadavg()[0]:.1f} at the end"
     yield ""
     yield "| table | rows | tasks | in one process | isolated | Spark | minima |"
     yield "| --- | --: | --: | --: | --: | --: | --: |"
@@ -203,7 +205,7 @@ def _size(path: str) -> int:
 
 
 def _memory_of_workers(work: Callable[[], object]) -> int | None:
-    """The most bytes that a worker of ours, or the process that reads for it, takes during this work; None without /proc."""
+    """The peak memory of a worker or its reader process during this work; None without /proc."""
     most: list[int] = []
     is_over = threading.Event()
 
@@ -223,7 +225,7 @@ def _memory_of_workers(work: Callable[[], object]) -> int | None:
 
 
 def _workers() -> list[int]:
-    """The processes of Python that Spark started for this one."""
+    """The Python processes that Spark started for this one."""
     parents: dict[int, int] = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -238,7 +240,7 @@ def _workers() -> list[int]:
 
 
 def _most_memory(process: int) -> int:
-    """The bytes in memory that a process has had at most, 0 if it has ended."""
+    """The peak memory of a process in bytes, 0 if it has ended."""
     _, found, rest = _read(process, "status").partition(b"VmHWM:")
     return int(rest.split()[0]) * 1024 if found else 0
 

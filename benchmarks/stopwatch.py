@@ -1,8 +1,8 @@
-"""Runs a command, and prints what it took as JSON; a process of its own, so small that it does not count as the command's memory.
+"""Runs a command and prints its cost as JSON, in a separate process so small that its memory does not count.
 
 python -I -S stopwatch.py SECONDS COPIES OUTPUT COMMAND...
 
-A process counts the memory of the one it was forked from as its own until it has become another program.
+Until it executes another program, the memory of the process that forked it counts as its own.
 """
 
 import os
@@ -12,7 +12,7 @@ from time import perf_counter
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command, so many copies of it at once, and end it after so many seconds. Returns the exit code."""
+    """Run `copies` of the command at once, and stop them after `seconds`. Returns the exit code."""
     seconds, copies, output, *command = arguments
     children: list[int] = []
     is_late = False

@@ -1,4 +1,4 @@
-"""What is measured, and how fast it has to be."""
+"""The workloads, and the bars that kdump has to meet."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -13,7 +13,7 @@ from tests.oracle.kafka_tool import release_number
 
 ONE_BATCH = "one-batch"
 JOBS_1, JOBS_2 = "kdump --jobs 1", "kdump --jobs 2"
-PARALLEL = 2 * MIB  # from this size on, there are logs for which kdump uses more than one core if it may
+PARALLEL = 2 * MIB  # from this size, kdump may use more than one core for some logs
 FULL_INDEX = 1_310_720  # entries of 8 bytes: segment.index.bytes, 10 MiB
 
 Series = Mapping[str, Sequence[Measured]]
@@ -27,7 +27,7 @@ def seconds(series: Series, name: str) -> float | None:
 
 
 class Results(NamedTuple):
-    """The runs of a workload, and the seconds that starting up takes: those of a dump of one batch."""
+    """The runs of a workload, and the seconds for start-up, measured as a dump of one batch."""
 
     series: Series
     start: float | None
@@ -38,14 +38,14 @@ class Results(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What was measured of a bar, and whether it holds."""
+    """The measurement of a bar, and whether it holds."""
 
     measured: str
     holds: bool
 
 
 class Bar(NamedTuple):
-    """How fast something has to be, about the contenders of these `names`; None where one of them did not take part."""
+    """A bar for the contenders with these `names`; None if one of them did not take part."""
 
     words: str
     names: Sequence[str]
@@ -53,11 +53,11 @@ class Bar(NamedTuple):
 
 
 class Workload(NamedTuple):
-    """Something to do for everybody: dump the file with `suffix` of a segment, with these options.
+    """A task for all contenders: dump the file with `suffix` of a segment, with these options.
 
-    `mode` is what the C program calls that; `has_decompression` lets plain decompression take part. Releases before `since`
-    do not know what is in the file; `also` are further releases. `others` take part instead of all these. On a segment of
-    `compared` bytes, everybody has to print the same. The file is dumped so many `times` in one run.
+    `mode` is its name in the C program; `has_decompression` includes plain decompression. Releases before `since`
+    cannot read the file; `also` are further releases. `others` replace all these contenders. On a segment of
+    `compared` bytes, all contenders must print the same. One run dumps the file several `times`.
     """
 
     name: str
@@ -75,7 +75,7 @@ class Workload(NamedTuple):
     others: Callable[[Sequence[str]], list[Contender]] | None = None
 
     def contenders(self, home: Path, releases: Sequence[str]) -> list[Contender]:
-        """Everybody who takes part, in the order of the table; makes the file if it is not there."""
+        """All contenders, in the order of the table; creates the file if it is missing."""
         path, arguments = self.path(home), self.arguments(home)
         if self.others is not None:
             return self.others(arguments)
@@ -94,7 +94,7 @@ class Workload(NamedTuple):
         return [*filter(None, found), contenders.cat(path)]
 
     def path(self, home: Path) -> Path:
-        """The file to be dumped; it is made if it is not there."""
+        """The file to dump; it is created if missing."""
         return segments.made(self.segment, home).with_suffix(self.suffix)
 
     def arguments(self, home: Path) -> list[str]:
@@ -102,14 +102,14 @@ class Workload(NamedTuple):
         return [*self.options, "--files", ",".join([str(self.path(home))] * self.times)]
 
     def smaller(self, divisor: int) -> "Workload":
-        """The same with less of it."""
+        """The same workload with less data."""
         count = self.segment.batch_count
         size = max(1, self.segment.size // divisor)
         return self._replace(segment=self.segment._replace(size=size, batch_count=count and max(1, count // divisor)))
 
 
 def faster_than_kafka(factor: float, release: str = NEWEST, name: str = KDUMP) -> Bar:
-    """So many times as fast as Kafka's tool."""
+    """A number of times as fast as Kafka's tool."""
 
     def judge(results: Results) -> Verdict | None:
         own, theirs = results.seconds(name), results.seconds(f"Kafka {release}")
@@ -124,7 +124,7 @@ def faster_than_kafka(factor: float, release: str = NEWEST, name: str = KDUMP) -
 
 
 def within(factor: float, name: str, *, adds_start: bool = False) -> Bar:
-    """At most so many times what another takes, and what kdump takes to start up."""
+    """At most a multiple of another contender's time, plus kdump's start-up."""
 
     def judge(results: Results) -> Verdict | None:
         own, other, start = results.seconds(KDUMP), results.seconds(name), results.start
@@ -137,7 +137,7 @@ def within(factor: float, name: str, *, adds_start: bool = False) -> Bar:
 
 
 def within_seconds(most: float, *, adds_start: bool = False) -> Bar:
-    """At most so many seconds, and what kdump takes to start up."""
+    """At most a number of seconds, plus kdump's start-up."""
 
     def judge(results: Results) -> Verdict | None:
         own, start = results.seconds(KDUMP), results.start
@@ -150,7 +150,7 @@ def within_seconds(most: float, *, adds_start: bool = False) -> Bar:
 
 
 def within_memory(mib: int, names: Sequence[str]) -> Bar:
-    """No run of these took more memory."""
+    """A limit on the memory of every run."""
 
     def judge(results: Results) -> Verdict | None:
         peaks = [run.memory for name in names for run in results.series.get(name, ())]
@@ -160,7 +160,7 @@ def within_memory(mib: int, names: Sequence[str]) -> Bar:
 
 
 def gains_by_two_jobs(gain: float, where_loops_gain: float) -> Bar:
-    """So much faster by two processes, where two loops gain so much; less where they gain less."""
+    """The gain from two processes, in proportion to the gain of two plain loops on the same machine."""
 
     def judge(results: Results) -> Verdict | None:
         one, two = results.seconds(JOBS_1), results.seconds(JOBS_2)
@@ -180,7 +180,7 @@ FALLBACK = faster_than_kafka(0.8, name=PYTHON_KERNEL)
 
 _BIG, _USUAL = 1024 * MIB, 256 * MIB
 _DEEP, _DATA = ("--deep-iteration",), ("--deep-iteration", "--print-data-log")
-_PACKED = 480  # records a batch: 64 KiB before compression
+_PACKED = 480  # records per batch: 64 KiB before compression
 
 
 def _with_jobs(arguments: Sequence[str]) -> list[Contender]:

@@ -1,1 +1,1 @@
-"""What Kafka's own tool printed, kept to compare kdump with."""
+"""The recorded output of Kafka's tool, with which kdump is compared."""

@@ -1,9 +1,9 @@
-"""Shows how two releases differ over the cases: each kind of change once, with how often it occurs and one example.
+"""Shows how two releases differ over the cases: each kind of change once, with its frequency and one example.
 
 python -m golden_outputs.differences 2.0.0 2.0.1
 python -m golden_outputs.differences 4.3.1 4.4.0 --case 'magic2-*' --show 5
 
-A release that is not kept is asked by its real tool.
+If the output of a release is not stored, its real tool is run.
 """
 
 import argparse
@@ -23,7 +23,7 @@ from golden_outputs.stored import Golden, RunOfCase
 from tests.oracle import why_not_available
 
 SHOWN_WIDTH = 400
-# Texts after so many lines repeat what stands before.
+# Text after this many lines repeats earlier lines.
 COMPARED_LINES = 400
 CONTEXT_WORDS = 1
 
@@ -39,7 +39,7 @@ _PLACEHOLDERS = (
 
 
 class Example(NamedTuple):
-    """A run in which a change was seen, and the lines that changed."""
+    """A run with a change, and the changed lines."""
 
     run: RunOfCase
     before: str
@@ -100,7 +100,7 @@ def _changes_of_run(before: Golden, after: Golden) -> Iterator[tuple[Change, Exa
 
 
 def _changed_lines(before: Sequence[str], after: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Pairs of lines that changed; an empty string stands for a line that is not there."""
+    """Pairs of changed lines; an empty string stands for a missing line."""
     if len(before) == len(after):
         yield from ((old, new) for old, new in zip(before, after, strict=True) if old != new)
         return
@@ -111,13 +111,13 @@ def _changed_lines(before: Sequence[str], after: Sequence[str]) -> Iterator[tupl
 
 
 def _shape(line: str) -> str:
-    """What makes lines of two releases the same one: where they begin."""
+    """The start of a line, by which lines of two releases are matched."""
     return " ".join(line.split(maxsplit=3)[:2])
 
 
 @functools.cache
 def _general(line: str) -> str:
-    """A line with placeholders for what differs from file to file."""
+    """A line with placeholders for values that differ from file to file."""
     for pattern, placeholder in _PLACEHOLDERS:
         line = pattern.sub(placeholder, line)
     return line
@@ -125,7 +125,7 @@ def _general(line: str) -> str:
 
 @functools.cache
 def _kind(before: str, after: str) -> str:
-    """How one line became another."""
+    """The change from one line to another."""
     if not before or not after:
         return f"+ {after}" if after else f"- {before}"
     if before == after:
@@ -162,7 +162,7 @@ def _goldens(release: str, pattern: str) -> list[Golden]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Show the changes between the two releases that the arguments name."""
+    """Show the changes between two releases."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("before", metavar="RELEASE")
     parser.add_argument("after", metavar="OTHER")

@@ -1,7 +1,7 @@
 """Shows which combinations of features the goldens cover, and which are missing.
 
-python -m golden_outputs.grid                    the grid of the newest release, and what is missing in any
-python -m golden_outputs.grid --release 2.0.1    of this one
+python -m golden_outputs.grid                    the grid of the newest release, and gaps in any release
+python -m golden_outputs.grid --release 2.0.1    the grid of this release
 """
 
 import argparse
@@ -27,12 +27,12 @@ FILE_KINDS = {".log": "0.8.0", ".index": "0.8.0", ".timeindex": "0.10.1.0", ".tx
 FILE_KINDS |= {".snapshot": "0.11.0.0", ".checkpoint": "3.3.0"}
 """Suffixes of files, with the first release whose tool knows them."""
 
-# Options that every release has, and those that more kinds of files than logs have a use for.
+# Options that every release has, and options that also apply to files other than logs.
 OLD_OPTIONS = ("", "--deep-iteration", "--print-data-log", "--verify-index-only", "--max-message-size")
 INDEX_OPTIONS = ("--verify-index-only", "--index-sanity-check")
 CHECKPOINT_OPTIONS = ("--deep-iteration", "--print-data-log", "--skip-record-metadata", "--cluster-metadata-decoder")
 
-# What the tool says of a log that is not sound.
+# The tool's messages about damaged logs.
 _DAMAGE = re.compile(rb"isvalid: false|invalid bytes at the end")
 
 _POSITION_OF_MAGIC = 16
@@ -42,7 +42,7 @@ _LOG_APPEND_TIME, _TRANSACTIONAL, _CONTROL, _DELETE_HORIZON = 0x08, 0x10, 0x20, 
 
 
 class Batch(NamedTuple):
-    """What a batch or message is made of, and whether the newest release finds its log sound."""
+    """The features of a batch or message, and whether the newest release finds its log valid."""
 
     magic: int
     codec: str
@@ -52,14 +52,14 @@ class Batch(NamedTuple):
 
 
 class Option(NamedTuple):
-    """An option, "" for none, and a kind of file that the tool is run on with it."""
+    """An option ("" for none) and a type of file with which the tool is run."""
 
     suffix: str
     option: str
 
 
 def wanted_batches() -> set[Batch]:
-    """The batches that the cases should show; every release is run on all cases."""
+    """The batches that the cases should contain; every release is run on all cases."""
     old_codecs = CODECS[:-1]
     wanted = {Batch(0, codec, "none", "plain", condition) for codec, condition in itertools.product(old_codecs, CONDITIONS)}
     cells = itertools.product(old_codecs, TIMESTAMP_TYPES, ("plain",), CONDITIONS)
@@ -69,7 +69,7 @@ def wanted_batches() -> set[Batch]:
 
 
 def wanted_options(release: str) -> set[Option]:
-    """The options that the goldens of a release should show, by kind of file."""
+    """The options that the goldens of a release should use, by type of file."""
     options = {*OLD_OPTIONS, *(option for option, since in OPTIONS_SINCE.items() if _has(release, since))}
     suffixes = {suffix for suffix, since in FILE_KINDS.items() if _has(release, since)}
     wanted = {Option(".log", option) for option in options} | {Option(suffix, "") for suffix in suffixes}
@@ -79,7 +79,7 @@ def wanted_options(release: str) -> set[Option]:
 
 
 def batches() -> Counter[Batch]:
-    """How many cases show such a batch."""
+    """The number of cases with such a batch."""
     by_case: dict[str, set[Batch]] = {}
     for golden in stored.read(stored.releases()[0]):
         condition = CONDITIONS[_finds_damage(golden)]
@@ -90,7 +90,7 @@ def batches() -> Counter[Batch]:
 
 
 def options(release: str) -> Counter[Option]:
-    """How many runs have such an option and such a file."""
+    """The number of runs with such an option and file."""
     cells: Counter[Option] = Counter()
     for golden in stored.read(release):
         given = {word.partition("=")[0] for word in golden.arguments if word.startswith("--")} - {"--files"}
@@ -100,17 +100,17 @@ def options(release: str) -> Counter[Option]:
 
 
 def missing_batches() -> list[Batch]:
-    """What the cases should show and do not."""
+    """The batches that no case contains."""
     return sorted(wanted_batches() - batches().keys())
 
 
 def missing_options(release: str) -> list[Option]:
-    """What the runs of a release should show and do not."""
+    """The options that no run of a release uses."""
     return sorted(wanted_options(release) - options(release).keys())
 
 
 def table_of_batches() -> Iterator[str]:
-    """How many cases show each kind of batch, as lines of text."""
+    """The number of cases with each kind of batch, as lines of text."""
     shown = batches()
     widths = "{:5} {:7} {:14} {:15} {:>5} {:>7}"
     yield widths.format("magic", "codec", "timestamps", "batches", *CONDITIONS)
@@ -120,7 +120,7 @@ def table_of_batches() -> Iterator[str]:
 
 
 def table_of_options(release: str) -> Iterator[str]:
-    """How many runs of a release have each option and kind of file, as lines of text."""
+    """The number of runs of a release with each option and type of file, as lines of text."""
     counts = options(release)
     suffixes = [suffix for suffix, since in FILE_KINDS.items() if _has(release, since)]
     yield " ".join(["runs with".ljust(30), *(suffix.rjust(11) for suffix in suffixes)])
@@ -143,7 +143,7 @@ def _finds_damage(golden: Golden) -> bool:
 
 
 def _files(golden: Golden) -> list[Path]:
-    """The files of a run that are there and that any release knows."""
+    """The existing files of a run that any release knows."""
     lists = [words[1] for words in itertools.pairwise(golden.arguments) if words[0] == "--files"]
     paths = [CASES / golden.case / name for names in lists for name in names.split(",") if name]
     return [path for path in paths if path.suffix in FILE_KINDS and _is_file(path)]
@@ -156,7 +156,7 @@ def _is_file(path: Path) -> bool:
 
 @functools.cache
 def _batches_of(path: Path) -> frozenset[tuple[int, str, str, str]]:
-    """Magic, codec, type of timestamps and kind of each batch, up to what cannot be read."""
+    """Magic, codec, timestamp type and kind of each batch, up to the first unreadable one."""
     return frozenset(_walk(path.read_bytes()))
 
 
@@ -190,7 +190,7 @@ def _kind(attributes: int, producer_id: int) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the grid of the release asked for, or of the newest and what is missing in all; exit 1 if anything is."""
+    """Print the grid of a release, or of the newest with the gaps in all; the exit code is 1 if there are gaps."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--release", help="only the grid of this release")
     wanted = parser.parse_args(arguments).release

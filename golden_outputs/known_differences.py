@@ -1,13 +1,13 @@
-"""Where kdump is known to print something else than the real tool, and why. The aim is an empty list.
+"""The known differences between kdump and the real tool, with reasons. The goal is an empty list.
 
-A test fails when an entry no longer matches any difference.
+A test fails if an entry no longer matches any difference.
 """
 
 from typing import NamedTuple
 
 
 class KnownDifference(NamedTuple):
-    """Which runs differ: patterns as in file names; that of `arguments` is for the arguments joined by blanks."""
+    """The runs that differ: glob patterns; `arguments` matches the arguments joined by spaces."""
 
     release: str
     case: str

@@ -1,4 +1,4 @@
-"""Makes the goldens with the real tool, or checks that it still prints what is kept.
+"""Makes the goldens with the real tool, or verifies that it still prints them.
 
 python -m golden_outputs.make                        make all runs of all releases that are kept
 python -m golden_outputs.make --release 2.0.1        this release only, which may be a new one
@@ -64,12 +64,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 @contextlib.contextmanager
 def working_folder(path: Path = WORKING_FOLDER, *, seconds: float = 600) -> Iterator[Path]:
-    """The working folder, for one process at a time; it does not exist yet, and what a killed process left in it is gone.
+    """The working folder, for one process at a time. It does not exist yet; leftovers of a killed process are deleted.
 
-    Raises TimeoutError if another process does not give it free in time.
+    Raises TimeoutError if another process does not release it in time.
     """
     end = time.monotonic() + seconds
-    with path.with_suffix(".lock").open("w") as lock:  # the system lets go of it, however the process ends
+    with path.with_suffix(".lock").open("w") as lock:  # the system releases it, however the process ends
         while True:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -86,7 +86,7 @@ def working_folder(path: Path = WORKING_FOLDER, *, seconds: float = 600) -> Iter
 
 
 def make(release: str, wanted: Sequence[RunOfCase]) -> list[Golden]:
-    """Make these runs with the real tool of a release."""
+    """Run the real tool of a release."""
     runs = [Run(CASES / case, arguments) for case, arguments in wanted]
     made = []
     with working_folder() as folder:
@@ -98,7 +98,7 @@ def make(release: str, wanted: Sequence[RunOfCase]) -> list[Golden]:
 
 
 def check(release: str, only: str = "*", sample: int | None = None) -> list[str]:
-    """Say how what is kept for a release differs from what the real tool prints now."""
+    """Report how the goldens of a release differ from the current output of the real tool."""
     kept = {golden.run: golden for golden in stored.read(release) if fnmatch.fnmatch(golden.case, only)}
     wanted = wanted_runs(release, only)
     lines = [f"{release} {case}: not kept: {shlex.join(run)}\n" for case, run in wanted if (case, run) not in kept]
@@ -115,7 +115,7 @@ def check(release: str, only: str = "*", sample: int | None = None) -> list[str]
 
 
 def settled(stderr: bytes) -> bytes:
-    """What the tool says, without the stack frames and causes of Java exceptions, nor what changes from run to run."""
+    """The tool's output without stack frames and causes of Java exceptions, and without values that differ in each run."""
     return OBJECT_HASH.sub(rb"\1{HASH}", OMITTED_LINES.sub(b"", stderr))
 
 

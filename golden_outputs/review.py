@@ -1,9 +1,9 @@
-"""Shows in text what a change does to the goldens, packed ones too: those of a commit beside those that are here.
+"""Shows as text how the goldens, including compressed ones, differ from those of a commit.
 
 python -m golden_outputs.review main
 python -m golden_outputs.review HEAD~3 --show 5
 
-A change that several releases share is shown once. Exit code 1 says that something differs.
+A change that several releases share is shown once. The exit code is 1 if anything differs.
 """
 
 import argparse
@@ -26,11 +26,11 @@ _SHOWN_LINES = 40
 _SHOWN_RELEASES = 6
 
 Goldens = Mapping[str, Mapping[RunOfCase, Golden]]
-"""By release, the goldens of its runs."""
+"""The goldens of the runs of each release."""
 
 
 def kept_in(folder: Path) -> Goldens:
-    """All goldens that a folder holds."""
+    """All goldens in a folder."""
     with mock.patch.object(stored, "FOLDER", folder):
         stored.forget()
         try:
@@ -40,7 +40,7 @@ def kept_in(folder: Path) -> Goldens:
 
 
 def differences(before: Goldens, after: Goldens) -> dict[str, list[str]]:
-    """What differs, as unified differences of the readable form, each with its releases, the newest first."""
+    """The differences as unified diffs of the readable form, each with its releases, the newest first."""
     found: dict[str, list[str]] = {}
     for release in sorted({*before, *after}, key=stored.release_number, reverse=True):
         old, new = before.get(release, {}), after.get(release, {})
@@ -53,7 +53,7 @@ def differences(before: Goldens, after: Goldens) -> dict[str, list[str]]:
 def _difference(old: Golden | None, new: Golden | None) -> str:
     case = (new or old or stored.Golden("", (), 0, b"", b"")).case
     changed = list(difflib.unified_diff(_lines(old), _lines(new), n=1, lineterm=""))
-    return "\n".join([case, *changed[2:]])  # without the names of files
+    return "\n".join([case, *changed[2:]])  # without the file names
 
 
 def _lines(golden: Golden | None) -> list[str]:
@@ -77,7 +77,7 @@ def report(found: Mapping[str, Sequence[str]], show: int) -> Iterator[str]:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Compare the goldens of a commit with those that are here. Returns 1 if they differ."""
+    """Compare the goldens of a commit with the current ones. Returns 1 if they differ."""
     parser = argparse.ArgumentParser(prog="python -m golden_outputs.review", description=__doc__.partition("\n")[0])
     parser.add_argument("base", help="a commit, as git names it")
     parser.add_argument("--show", type=int, default=_SHOWN, help="how many differences are shown in full")

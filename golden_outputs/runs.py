@@ -1,4 +1,4 @@
-"""Which runs of the tool are kept for a case."""
+"""The runs of the tool that are recorded for a case."""
 
 import shlex
 from collections.abc import Sequence
@@ -15,16 +15,16 @@ INDEX_MODES = ("", "--verify-index-only", "--index-sanity-check")
 FEW_LOG_MODES = ("", "--print-data-log")
 FEW_INDEX_MODES = ("", "--index-sanity-check")
 
-# More files of one kind than this are given to the tool in one list, not one by one.
+# More files of one type than this are passed to the tool in one list instead of one by one.
 FEW_FILES = 1
-# Contents of larger logs are printed only where EXTRA_RUNS asks for it.
+# The contents of larger logs are printed only if EXTRA_RUNS requests it.
 LARGE_LOG_BYTES = 48 * 1024
 
 # Damage to a log shows in any mode.
 BRIEF_CASES = ("mutant-*", "partition-*", "edited-*")
-# Whole directories of real brokers: also all files in one list, which is their only run with --deep-iteration.
+# Complete directories of real brokers: also all files in one list, which is their only run with --deep-iteration.
 DIRECTORY_CASES = ("*-4.3.0", "*-3.9.1", "magic?-transactions-*", "*-compacted-*", "magic?-segments-*")
-# Cases that are there for their few EXTRA_RUNS only.
+# Cases that exist only for their few EXTRA_RUNS.
 ONLY_EXTRA_RUNS = (
     "decoder-classes",
     "file-lists-with-empty-and-unknown-items",
@@ -72,7 +72,7 @@ WITHOUT_RECORD_METADATA = (
     "mutant-byte-changed-crc-good-*",
 )
 
-# Cases whose logs hold an internal topic, and the decoder of Kafka's tool for it.
+# Cases with a log of an internal topic, and the decoder of Kafka's tool for it.
 DECODERS = {
     "*cluster-metadata-*": "--cluster-metadata-decoder",
     "*checkpoint-*": "--cluster-metadata-decoder",
@@ -82,7 +82,7 @@ DECODERS = {
     "*transaction-state-*": "--transaction-log-decoder",
 }
 
-# Options that releases before these do not have. Such a release prints its help screen only, which OPTIONS_CASES keep.
+# Options and the releases that introduced them. Earlier releases only print their help screen, which OPTIONS_CASES record.
 OPTIONS_SINCE = {
     "--cluster-metadata-decoder": "2.8.0",
     "--index-sanity-check": "0.10.0.0",
@@ -97,7 +97,7 @@ OPTIONS_SINCE = {
 }
 OPTIONS_CASES = ("options", "decoder-classes")
 
-# Arguments by case, as one would type them; `{a..b}` is not expanded: what stands here is what is given.
+# Arguments by case, as typed in a shell; `{a..b}` is passed as it is, not expanded.
 EXTRA_RUNS: dict[str, tuple[str, ...]] = {
     "consumer-offsets-by-hand-magic0": tuple(
         f"--offsets-decoder --print-data-log --deep-iteration --files {1000 * number:020}.log" for number in range(8)
@@ -394,7 +394,7 @@ def cases() -> list[str]:
 
 
 def runs_of(case: str) -> list[tuple[str, ...]]:
-    """The argument lists with which the tool is run on a case, without repetition."""
+    """The distinct argument lists with which the tool is run on a case."""
     runs = [] if _is_one_of(case, ONLY_EXTRA_RUNS) else _runs_by_kind(case)
     runs += _decoder_runs(case)
     runs += [tuple(shlex.split(line)) for line in EXTRA_RUNS.get(case, ())]
@@ -402,7 +402,7 @@ def runs_of(case: str) -> list[tuple[str, ...]]:
 
 
 def wanted_runs(release: str, only: str = "*") -> list[RunOfCase]:
-    """The cases of this name, each with the arguments that are kept for a release."""
+    """The cases that match a name, each with the arguments recorded for a release."""
     missing = {option for option, since in OPTIONS_SINCE.items() if release_number(release) < release_number(since)}
     return [
         (case, run)
@@ -441,7 +441,7 @@ def _runs_by_kind(case: str) -> list[tuple[str, ...]]:
 
 
 def _decoder_runs(case: str) -> list[tuple[str, ...]]:
-    """One run with the decoder for each log; those of random records also without the fields in front."""
+    """One run with the decoder for each log; logs of random records also without record metadata."""
     folder = CASES / case
     logs = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.name.endswith(LOG_SUFFIXES))
     decoders = [decoder for pattern, decoder in DECODERS.items() if fnmatch(case, pattern)]

@@ -1,19 +1,19 @@
-"""Reads and writes the goldens: what the real tool printed, by release.
+"""Reads and writes the goldens: the output of the real tool, by release.
 
-The newest release is kept as text, one file a case, so that a change shows in a review (`4.3.1/CASE.txt`):
+The newest release is stored as text, one file per case, so that changes are visible in a review (`4.3.1/CASE.txt`):
 
     $ kdump --files 00000000000000000000.log
     exit 1
     > a line of stdout
     ! a line of stderr
 
-Printable ASCII stands as it is, a backslash is doubled, any other byte is `\\xNN`. A backslash at the end of a line
-says that no newline follows.
+Printable ASCII is unchanged, a backslash is doubled, and any other byte is `\\xNN`. A backslash at the end of a line
+means that no newline follows.
 
-Every other release is one compressed file of JSON lines (`1.0.1.jsonl.xz`). It holds only what the next newer release kept does
-not: a line for each run that printed something else there or was not made, in which `{"as": "4.3.1"}` stands for a text that
-release has for the same run; and a line without texts for each run that is kept for the newer release only. So a release that
-prints what the next one does costs nothing, and a text that several share is stored once.
+Every other release is one compressed file of JSON lines (`1.0.1.jsonl.xz`) with its differences from the next newer release: a
+line for each run whose output differs or that the newer release lacks, in which `{"as": "4.3.1"}` stands for the text of that
+release for the same run; and a line without texts for each run that only the newer release has. A release with the same output
+as the next one takes no space, and a text shared by several releases is stored once.
 """
 
 import functools
@@ -36,13 +36,13 @@ _ESCAPED = re.compile(rb"[^\x20-\x5b\x5d-\x7e]")
 _ESCAPE = re.compile(r"\\(?:\\|x([0-9a-f]{2}))")
 
 RunOfCase = tuple[str, tuple[str, ...]]
-"""What identifies a run within a release: the case, the arguments."""
+"""The identity of a run within a release: the case and the arguments."""
 
 Stream = Literal["stdout", "stderr"]
 
 
 class Golden(NamedTuple):
-    """What one run of the real tool printed.
+    """The output of one run of the real tool.
 
     Stack frames and causes of exceptions are left out of `stderr`; `{CWD}` stands for the folder the tool worked in.
     """
@@ -55,11 +55,11 @@ class Golden(NamedTuple):
 
     @property
     def run(self) -> RunOfCase:
-        """What identifies the run within a release."""
+        """The identity of the run within a release."""
         return self.case, self.arguments
 
     def text(self, stream: Stream) -> bytes:
-        """What was printed on one of the two streams."""
+        """The output on one of the two streams."""
         return self.stdout if stream == "stdout" else self.stderr
 
 
@@ -68,7 +68,7 @@ class _Reference(TypedDict("_Reference", {"as": str})):
 
 
 class _Row(TypedDict):
-    """One line of a compact file; of a run that is not kept for this release, the first two fields only."""
+    """One line of a compressed file; for a run that this release lacks, only the first two fields."""
 
     case: str
     args: list[str]
@@ -78,14 +78,14 @@ class _Row(TypedDict):
 
 
 def releases() -> list[str]:
-    """The releases that are kept, the newest first."""
+    """The stored releases, the newest first."""
     compact = [path.name.removesuffix(COMPACT_SUFFIX) for path in FOLDER.glob("*" + COMPACT_SUFFIX)]
     texts = [path.name for path in FOLDER.iterdir() if path.is_dir() and _RELEASE.fullmatch(path.name)]
     return sorted(compact + texts, key=release_number, reverse=True)
 
 
 def release_number(release: str) -> tuple[int, ...]:
-    """A release as numbers that compare: 0.10.2.2 is before 2.0.0."""
+    """A release as comparable numbers: 0.10.2.2 is before 2.0.0."""
     return tuple(int(part) for part in release.split("."))
 
 
@@ -99,7 +99,7 @@ def read(release: str) -> tuple[Golden, ...]:
 
 
 def write(goldens: Mapping[str, Iterable[Golden]]) -> None:
-    """Keep these goldens of all releases, and no others. Those of the newest release become text."""
+    """Store these goldens of all releases, and no others. Those of the newest release become text."""
     in_order = {release: _of_runs(goldens[release]) for release in sorted(goldens, key=release_number, reverse=True)}
     newest, *older = in_order
     for release in releases():
@@ -114,7 +114,7 @@ def write(goldens: Mapping[str, Iterable[Golden]]) -> None:
 
 
 def forget() -> None:
-    """Forget what was read, for files that changed since."""
+    """Clear the cache, because files have changed."""
     read.cache_clear()
     _by_run.cache_clear()
 
@@ -134,7 +134,7 @@ def to_text(goldens: Iterable[Golden]) -> str:
 
 
 def from_text(case: str, text: str) -> list[Golden]:
-    """The goldens of one case out of the readable form."""
+    """The goldens of one case, read from the readable form."""
     goldens = []
     for section in text.split("\n\n"):
         command, exit_code, *lines = section.removesuffix("\n").split("\n")
@@ -214,7 +214,7 @@ def _kept_text(run: RunOfCase, kept: str | _Reference, stream: Stream) -> bytes:
 
 
 def _write_compact(release: str, newer: str, goldens: Mapping[str, Mapping[RunOfCase, Golden]]) -> None:
-    """Write how a release differs from the next newer one; a text stands only with the newest release that has it."""
+    """Write how a release differs from the next newer one; each text is stored with the newest release that has it."""
     all_newer = [other for other in goldens if release_number(other) > release_number(release)]
 
     def kept(golden: Golden, stream: Stream) -> str | _Reference:
@@ -240,10 +240,10 @@ def _write_compact(release: str, newer: str, goldens: Mapping[str, Mapping[RunOf
     content = "".join(json.dumps(row, separators=(",", ":")) + "\n" for row in rows).encode("ascii")
     path = FOLDER / (release + COMPACT_SUFFIX)
     if path.exists() and lzma.decompress(path.read_bytes()) == content:
-        return  # to pack it again takes longer
+        return  # compressing it again takes longer
     packed = lzma.compress(content, format=lzma.FORMAT_XZ, check=lzma.CHECK_CRC32, preset=9 | lzma.PRESET_EXTREME)
     path.write_bytes(packed)
 
 
 NEWEST = releases()[0]
-"""The newest release that is kept, as text."""
+"""The newest stored release, which is text."""

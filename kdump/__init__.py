@@ -1,6 +1,6 @@
 """Reads the files that Apache Kafka keeps on disk.
 
-`open` reads batches, records and entries; `check` finds what is wrong, `forecast` says what a broker would do at its next start,
+`open` reads batches, records and entries; `check` finds damage, `forecast` predicts what a broker will do at its next start,
 and `verdict` sums both up. See docs/library.md.
 """
 
@@ -91,13 +91,13 @@ _NAMES = {
     "verdicts.check": ("check", "verdict"),
     "verdicts.verdict": ("Verdict",),
 }
-"""The module in which each name is defined."""
+"""The module that defines each name."""
 
 
-if not TYPE_CHECKING:  # or any name would be one of the package
+if not TYPE_CHECKING:  # otherwise type checkers would accept any name
 
     def __getattr__(name: str) -> object:
-        """What the library offers is imported when it is first asked for."""
+        """Import a public name when it is first used."""
         for home, names in _NAMES.items():
             if name in names:
                 from importlib import import_module
@@ -107,5 +107,5 @@ if not TYPE_CHECKING:  # or any name would be one of the package
 
 
 def __dir__() -> list[str]:
-    """The names that the library offers, and what Python adds to a module."""
+    """The public names, and those that Python adds to a module."""
     return sorted({*globals(), *__all__})

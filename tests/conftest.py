@@ -108,9 +108,10 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
 def _keep_byte_code(config: pytest.Config) -> None:
     """Compile each module once, in the folder of pytest's cache, where Python was asked to keep no byte code.
 
-    Tests start hundreds of processes, and each would compile all of `kdump` again.
+    Tests start hundreds of processes, and each would compile all of `kdump` again. Without pytest's cache nothing is kept: the
+    campaign of mutations changes modules faster than byte code would notice.
     """
-    if sys.dont_write_bytecode:
+    if sys.dont_write_bytecode and config.pluginmanager.hasplugin("cacheprovider"):
         sys.pycache_prefix = str(config.rootpath / config.getini("cache_dir") / "byte-code")
         sys.dont_write_bytecode = False
         os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix

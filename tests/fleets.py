@@ -16,7 +16,7 @@ from kdump.pipeline.options import Options
 from kdump.pipeline.planning import plan
 from kdump.pipeline.reading import read
 
-from .faults.case import NOW
+from .checks.faults.case import NOW
 
 TABLES = ("batches", "records", "segments", "checkpoints")
 

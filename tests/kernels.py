@@ -1,19 +1,22 @@
 """Both kernels side by side in one process, and sizes so small that small files meet every seam of the work."""
 
 import contextlib
+import functools
 import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 from unittest import mock
 
-from kdump.binary import checksums, kernel, source
+from kdump.binary import kernel
 from kdump.cli import commands, dropin
 from kdump.cli.listing import lister
-from kdump.dropin import logs, parallel_text
+from kdump.dropin.parallel_text import ParallelTuning
+from kdump.dropin.tuning import Tuning
 from kdump.formats import log
-from kdump.output.kafka import native_lines
-from kdump.reading import read_ahead, salvage, search, zeros
+from kdump.output.kafka.native_lines import TextTuning
+from kdump.reading import read_ahead, salvage
+from kdump.reading.tuning import ReadTuning
 
 KERNELS = (kernel.PYTHON, kernel.C)
 
@@ -42,59 +45,56 @@ class Sizes(NamedTuple):
     """Sizes that decide where work is cut into parts; small ones make small files meet all the seams.
 
     `window` is what is read at once, `out` the room for text, `gaps` that for pairs of offsets, `payload` what is decompressed
-    in one go, and `piece` what a process takes at a time; None is for one process.
+    in one go, and `stretch` what a process takes at a time; None is for one process.
     """
 
     window: int = 1 << 20
     out: int = 1 << 20
     gaps: int = 1024
     payload: int = 4 << 20
-    piece: int | None = None
+    stretch: int | None = None
 
     @property
     def options(self) -> list[str]:
         """The options of kdump that go with them."""
-        return ["--jobs", "1" if self.piece is None else "3"]
+        return ["--jobs", "1" if self.stretch is None else "3"]
+
+    @property
+    def tuning(self) -> Tuning:
+        """What a dump is given for them."""
+        parallel = None
+        if self.stretch is not None:
+            parallel = ParallelTuning(
+                min_bytes=dict.fromkeys(ParallelTuning().min_bytes, 1),
+                unit_bytes=self.stretch,
+                min_units=1,
+                text_bytes=self.stretch,
+                slot_bytes=2 * self.out,
+                pause_bytes=2 * self.stretch,
+                search_bytes=max(self.stretch // 8, 1),
+            )
+        text = TextTuning(
+            window_bytes=self.window,
+            out_bytes=self.out,
+            gap_count=self.gaps,
+            max_payload_bytes=self.payload,
+            pause_bytes=self.window,
+        )
+        ordinary = Tuning()
+        least = ordinary.min_jobs_bytes if self.stretch is None else 1
+        return Tuning(window_bytes=self.window, min_jobs_bytes=least, text=text, parallel=parallel)
+
+
+def in_windows(size: int) -> ReadTuning:
+    """To read a log in windows and stretches of this size, but for a header and a byte at least."""
+    window = max(size, 62)
+    return ReadTuning(window_bytes=window, near_bytes=window, stretch_bytes=size) if size < 1 << 20 else ReadTuning()
 
 
 @contextlib.contextmanager
-def sizes(given: Sizes) -> Iterator[None]:
-    """These sizes for a while."""
-    with contextlib.ExitStack() as stack:
-
-        def put(module: object, **values: object) -> None:
-            for name, value in values.items():
-                stack.enter_context(mock.patch.object(module, name, value))
-
-        put(log, WINDOW_SIZE=given.window)
-        if given.window < source.WINDOW_SIZE:
-            window = max(given.window, 62)  # at least a header and a byte
-            put(salvage, WINDOW_SIZE=window)
-            put(search, WINDOW_SIZE=window, NEAR=window)
-            put(zeros, WINDOW_SIZE=window)
-            put(checksums, WINDOW_SIZE=window)
-            put(read_ahead, _UNIT=given.window)
-        stack.enter_context(mock.patch.dict(log.Log.__init__.__kwdefaults__, window_size=given.window))
-        put(
-            native_lines,
-            OUT_SIZE=given.out,
-            _GAPS=given.gaps,
-            _MAX_PAYLOAD=given.payload,
-            _WINDOW_SIZE=given.window,
-            _PAUSE=given.window,
-        )
-        if given.piece is not None:
-            put(logs, _WORTH_JOBS=1)
-            stack.enter_context(mock.patch.dict(parallel_text._LEAST, dict.fromkeys(parallel_text._LEAST, 1)))
-            put(
-                parallel_text,
-                _UNIT=given.piece,
-                _LEAST_UNITS=1,
-                _TEXT_SIZE=given.piece,
-                _SLOT_SIZE=2 * given.out,
-                _PAUSE=2 * given.piece,
-            )
-            put(search, _FIRST_WINDOW=max(given.piece // 8, 1))
+def reading_with(tuning: ReadTuning) -> Iterator[None]:
+    """Logs are read with these sizes for a while, by whoever reads them."""
+    with mock.patch.object(salvage, "walk", functools.partial(salvage.walk, tuning=tuning)):
         yield
 
 
@@ -108,10 +108,10 @@ def coming_upon_batches(way: str) -> Iterator[None]:
     window = WAYS[way]
     with contextlib.ExitStack() as stack:
         if window:
-            stack.enter_context(sizes(Sizes(window=window)))
+            stack.enter_context(reading_with(in_windows(window)))
         elif window == 0:
             stack.enter_context(mock.patch.object(log.Log, "_summarized_chunk", log.Log._regular_chunk))
-            stack.enter_context(mock.patch.object(read_ahead, "summarize_piece", lambda *_: None))
+            stack.enter_context(mock.patch.object(read_ahead, "summarize_stretch", lambda *_: None))
         yield
 
 
@@ -126,8 +126,7 @@ class Printed(NamedTuple):
 def printed(arguments: Sequence[str | Path], given: Sizes = Sizes()) -> Printed:  # noqa: B008  # it does not change
     """What the drop-in form prints in this process, with these sizes."""
     stdout, stderr = io.BytesIO(), io.BytesIO()
-    with sizes(given):
-        exit_code = dropin.main([*given.options, *map(str, arguments)], stdout, stderr)
+    exit_code = dropin.main([*given.options, *map(str, arguments)], stdout, stderr, tuning=given.tuning)
     return Printed(exit_code, stdout.getvalue(), stderr.getvalue())
 
 

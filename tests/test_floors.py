@@ -187,7 +187,7 @@ def test_a_check_of_sound_files_imports_no_module_that_is_slow_to_import(tmp_pat
     slow = HEAVY | {"datetime", "pickle", "enum", "textwrap"}
     assert {name for name in imported if name.split(".")[0] in slow} == set()
     assert not any(name.startswith(("kdump.decoders.c", "kdump.forecasts.f", "kdump.cli.commands")) for name in imported)
-    assert "kdump.checks.rules.offset_index" in imported
+    assert "kdump.checks.rules.indexes.offset_index" in imported
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import kdump
-from kdump.binary import batch_header, producer_run
+from kdump.binary import batch_header, producer_streak
 from kdump.binary.batch_header import BATCH_HEADER, MESSAGE_HEADER
 
 from .builders.records import TIMESTAMP, batch, message, message_set, record
@@ -117,4 +117,4 @@ def test_fields_of_a_message_are_found_by_name_and_in_its_bytes() -> None:
 
 
 def test_the_fields_of_a_run_have_the_names_that_the_kernel_gives_them() -> None:
-    assert [getattr(producer_run, name.upper()) for name in producer_run.RUN] == list(range(16))
+    assert [getattr(producer_streak, name.upper()) for name in producer_streak.STREAK] == list(range(16))

@@ -1,1 +1,1 @@
-"""Programs for those who work on kdump: no part of what is installed."""
+"""Programs for people who work on kdump; they are not installed."""

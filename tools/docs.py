@@ -1,7 +1,7 @@
-"""Write the reference pages of docs/ that come from the program: all faults, and all commands with their options.
+"""Generate the reference pages of docs/: all faults, and all commands with their options.
 
 python -m tools.docs            writes docs/faults.md and docs/cli.md
-python -m tools.docs --check    says which of them are stale; exit code 1 if any is
+python -m tools.docs --check    reports stale pages; the exit code is 1 if there are any
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ def _table(heads: Iterable[str], rows: Iterable[tuple[str, ...]]) -> Iterator[st
 
 
 def _cell(text: str) -> str:
-    """A text as Markdown, in which only code in backticks is marked up."""
+    """A text as Markdown; only code in backticks is markup."""
     parts = text.split("`")
     plain = [re.sub(r"([\\*_<\[\]|])", r"\\\1", part) for part in parts[::2]]
     code = [f"`{part}`" for part in parts[1::2]]
@@ -168,7 +168,7 @@ PAGES: dict[str, Callable[[], str]] = {"faults.md": faults_page, "cli.md": comma
 
 
 def stale_pages() -> list[str]:
-    """Names of the pages in docs/ that differ from what the program says now."""
+    """The names of the pages in docs/ that are stale."""
     return [name for name, page in PAGES.items() if not (DOCS / name).exists() or (DOCS / name).read_text() != page()]
 
 

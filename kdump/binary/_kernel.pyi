@@ -9,7 +9,7 @@ from kdump.binary.summary_reference import Summarized
 Packed = tuple[Any, Any, Any]  # directory, data and tail of a column: buffers
 
 SUMMARY: tuple[str, ...]
-RUN: tuple[str, ...]
+STREAK: tuple[str, ...]
 COLUMNS: tuple[str, ...]
 CRC32C: tuple[str, ...]
 
@@ -151,7 +151,7 @@ def summarize_time_index(
     timestamps: Packed,
     /,
 ) -> tuple[int, int, int] | None: ...
-def producer_runs(window: Buffer, start: int, count: int, window_position: int, /) -> bytes | None: ...
+def producer_streaks(window: Buffer, start: int, count: int, window_position: int, /) -> bytes | None: ...
 def summarize_log(
     descriptor: int, position: int, stop: int, end: int, most: int, max_codec: int, window: bytearray, /
 ) -> tuple[tuple[int, ...], bytes | None, bytes, bytes, bytes, bytes] | None: ...

@@ -1,7 +1,7 @@
 """The fields of the headers of record batches and messages: their layouts, and a name for each place.
 
-A header that was unpacked is a tuple, and is called `header`; its bytes are called `header_bytes`. `header[RECORD_COUNT]` is a
-field of the first. `header_bytes[MAGIC_AT]` is a byte of the second, by its position from where the batch starts.
+A `header` is an unpacked tuple, `header_bytes` are its bytes: `header[RECORD_COUNT]` is a field, `header_bytes[MAGIC_AT]` the
+byte at a position in the batch.
 """
 
 from __future__ import annotations
@@ -81,22 +81,22 @@ MIN_RECORD_OVERHEAD = 14
 
 
 def batch_offset(data: bytes | bytearray | memoryview, position: int = 0) -> int:
-    """The offset that the header at this position begins with; of a message it is the only one."""
+    """The offset at the start of the header at this position; a message has no other."""
     return int.from_bytes(data[position : position + LENGTH_AT], "big", signed=True)
 
 
 def batch_length(data: bytes | bytearray | memoryview, position: int = 0) -> int:
-    """The length that the header at this position states, which does not count offset and length. It may be negative."""
+    """The length field of the header at this position, which excludes the offset and the length itself. It may be negative."""
     return int.from_bytes(data[position + LENGTH_AT : position + LOG_OVERHEAD], "big", signed=True)
 
 
 def batch_size(data: bytes | bytearray | memoryview, position: int = 0) -> int:
-    """The size that the header at this position states: its length, with offset and length."""
+    """The size of the batch by the header at this position: its length field plus the offset and the length itself."""
     return LOG_OVERHEAD + batch_length(data, position)
 
 
 def codec_id(data: bytes | bytearray | memoryview, position: int = 0) -> int:
-    """The id of the codec that the header at this position states, of a batch or a message."""
+    """The codec id in the header at this position, of a batch or a message."""
     at = ATTRIBUTES_AT + 1 if data[position + MAGIC_AT] >= 2 else MESSAGE_ATTRIBUTES_AT
     return data[position + at] & COMPRESSION_MASK
 

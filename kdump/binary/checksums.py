@@ -16,25 +16,25 @@ if TYPE_CHECKING:
 __all__ = ["Checksum", "crc32", "crc32c_for", "of_range"]
 
 _POLYNOMIAL = 0x82F63B78  # Castagnoli, reflected
-_FEW_BYTES = 32 << 10  # our loop takes 2 ms for these; to import the package takes 35 ms
+_MIN_PACKAGE_BYTES = 32 << 10  # our loop takes 2 ms for these; to import the package takes 35 ms
 
 
 def crc32c_for(byte_count: int) -> Checksum:
-    """The function for CRC-32C that suits this many bytes: few are not worth the import of the package."""
+    """The fastest function for CRC-32C for this many bytes; a few bytes are not worth importing the package."""
     if kernel.native is not None:
         native: Checksum = kernel.native.crc32c
         return native
-    if byte_count <= _FEW_BYTES and "crc32c" not in sys.modules:
+    if byte_count <= _MIN_PACKAGE_BYTES and "crc32c" not in sys.modules:
         return _table_crc32c()
     from crc32c import crc32c
 
     return crc32c
 
 
-def of_range(source: Readable, start: int, end: int, checksum: Checksum, crc: int = 0) -> int:
-    """The checksum over a range of a file, read a window at a time, going on from `crc`. It ends early where the file does."""
+def of_range(source: Readable, start: int, end: int, checksum: Checksum, crc: int = 0, *, window_size: int = WINDOW_SIZE) -> int:
+    """The checksum over a range of a file, read in windows and continued from `crc`. It ends early if the file does."""
     while start < end:
-        window = source.read(start, min(WINDOW_SIZE, end - start))
+        window = source.read(start, min(window_size, end - start))
         if not window:
             break
         crc = checksum(window, crc)

@@ -8,7 +8,7 @@ _REPLACEMENT = "\ufffd"
 def text_of(data: bytes | bytearray) -> str:
     """UTF-8 as Java decodes it: one replacement character for each malformed part.
 
-    It differs from Python only in encoded surrogates, which are one such part as a whole.
+    Only encoded surrogates differ from Python: each is one malformed part as a whole.
     """
     try:
         return data.decode()
@@ -17,7 +17,7 @@ def text_of(data: bytes | bytearray) -> str:
 
 
 def _lenient(data: bytes) -> str:
-    pieces = []
+    parts = []
     start = position = 0
     while True:
         position = data.find(b"\xed", position)
@@ -25,17 +25,17 @@ def _lenient(data: bytes) -> str:
             break
         follower = data[position + 1 : position + 2]
         if b"\xa0" <= follower <= b"\xbf":
-            pieces.append(data[start:position].decode("utf-8", "replace") + _REPLACEMENT)
+            parts.append(data[start:position].decode("utf-8", "replace") + _REPLACEMENT)
             position += 3 if b"\x80" <= data[position + 2 : position + 3] <= b"\xbf" else 2
             start = position
         else:
             position += 1
-    pieces.append(data[start:].decode("utf-8", "replace"))
-    return "".join(pieces)
+    parts.append(data[start:].decode("utf-8", "replace"))
+    return "".join(parts)
 
 
 def escaped(text: str) -> str:
-    """The text with control characters made visible, for a terminal that would obey them."""
+    """The text with control characters escaped, so that a terminal does not obey them."""
     if text.isprintable():
         return text
     return "".join(

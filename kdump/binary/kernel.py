@@ -1,6 +1,7 @@
-"""The inner loops over windows of bytes: in C where that was built, in Python otherwise.
+"""The inner loops over windows of bytes: in C if the extension was built, in Python otherwise.
 
-`reference` owns all behaviour. The kernel in C does the same to what is regular, and leaves the rest to it.
+`reference` defines all behaviour. The kernel in C handles what is regular in the same way, and leaves the rest to the
+reference.
 KDUMP_KERNEL=python or =c chooses one; `name` is which is in use, and `reason` why.
 """
 
@@ -91,7 +92,7 @@ def _walk_records(
     with_data: bool = True,
     known_headers: dict[bytes, Headers] | None = None,
 ) -> tuple[int, str, dict[str, int]]:
-    """As the reference: regular records in C, and from the first that is not on, whatever it is, the reference."""
+    """As the reference: C walks the regular records, the reference takes over at the first irregular one."""
     assert native is not None
     walked = 0
     if position <= end <= len(data):

@@ -1,7 +1,7 @@
 """The inner loops over windows of bytes: plain Python that owns all behaviour.
 
-The loops know layouts, but neither releases nor wording. Whatever is irregular they leave to their caller, by stopping in
-front of it or by naming it with a code.
+The loops know layouts, but neither releases nor wording. They leave irregular data to the caller: they stop before it, or
+return a code for it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     RecordTuple = tuple[int, int, int, int, Headers, Buffer | None, Buffer | None]
 
     class Checksum(Protocol):
-        """The checksum of these bytes, going on from `crc`."""
+        """The checksum of these bytes, continued from `crc`."""
 
         def __call__(self, data: bytes | memoryview, crc: int = 0, /) -> int: ...
 
@@ -70,9 +70,9 @@ _SHORT_SIZES = {byte: byte >> 1 for byte in range(0, 0x80, 2)}
 def walk_batches(
     window: bytes, start: int, max_codec: int, crc32c: Checksum
 ) -> tuple[list[BatchHeader], list[int], list[bool], int]:
-    """Walk the regular batches of magic 2 (and higher) from `start`, up to the first that is not one or not whole.
+    """Walk the regular batches of magic 2 (and higher) from `start` to the first irregular or incomplete one.
 
-    A codec above `max_codec` is irregular. The answer is their headers, where each starts in the window, whether its checksum
+    A codec above `max_codec` is irregular. Returns the headers, where each batch starts in the window, whether its checksum
     fits, and where the walk ended.
     """
     headers: list[BatchHeader] = []
@@ -97,7 +97,7 @@ def walk_batches(
 def walk_messages(
     window: bytes, start: int, min_magic: int, max_codec: int
 ) -> tuple[list[MessageHeader], list[int], list[bool], int]:
-    """Walk the regular messages of magic 0 and 1 from `start`, up to the first that is not one or not whole.
+    """Walk the regular messages of magic 0 and 1 from `start` to the first irregular or incomplete one.
 
     A magic below `min_magic` or a codec above `max_codec` is irregular. A header ends with the timestamp; magic 0 has none,
     which is -1.
@@ -122,9 +122,9 @@ def walk_messages(
 
 
 def walk_extents(window: bytes, start: int, window_position: int) -> tuple[list[int], list[int], int]:
-    """Walk regular batches and messages of any magic from `start`, up to the first that is not one or not whole.
+    """Walk the regular batches and messages of any magic from `start` to the first irregular or incomplete one.
 
-    The answer is where each starts in the file, its last offset, and where the walk ended.
+    Returns where each one starts in the file, its last offset, and where the walk ended.
     """
     positions: list[int] = []
     last_offsets: list[int] = []
@@ -185,12 +185,12 @@ def walk_records(
 ) -> tuple[int, str, dict[str, int]]:
     """Walk `count` records of magic 2, or fewer once one ends at or after `pause`.
 
-    Varints of one and two bytes, as nearly all are, are read in place: a call costs as much as all else.
+    Varints of one or two bytes, which nearly all are, are read inline: a call would double the cost of a record.
     Each appends to `rows`: timestamp delta, offset delta, key and value size as stored, headers, key, value.
     `limits_records`: a record's fields end with the record, as in a compressed batch, not with the batch.
-    Without `with_data` keys and values are passed over: they are None. With `known_headers`, values of headers are; headers
-    are then looked up by the bytes of their keys, and kept.
-    The answer is the position after the last good record and, if the next is bad, the code of its fault with values.
+    Without `with_data`, keys and values are skipped and None. With `known_headers`, the values of headers are None; headers are
+    then looked up by the bytes of their keys, and cached.
+    Returns the position after the last valid record and, if the next one is bad, the code and values of its fault.
     """
     append = rows.append
     number, step = _NUMBERS, _STEPS
@@ -360,7 +360,7 @@ def _pass_headers(
 
 
 def fault_of_headers(data: Buffer, position: int, limit: int, count: int) -> tuple[str, dict[str, int]]:
-    """What is wrong first with headers of which there cannot be as many as a record says."""
+    """The first fault of a record's headers when their count is impossible."""
     try:
         _, _, code, values = read_headers(data, position, limit, count)
     except (IndexError, VarintTooLong):
@@ -369,7 +369,7 @@ def fault_of_headers(data: Buffer, position: int, limit: int, count: int) -> tup
 
 
 class VarintTooLong(Exception):
-    """A varint does not end in time; `value` is what had been read by then."""
+    """A varint is too long; `value` is what had been read by then."""
 
     def __init__(self, value: int, size: int) -> None:
         super().__init__(value)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
 
+from kdump.binary.system import unreadable
 from kdump.errors import Unreadable
 
 TYPE_CHECKING = False
@@ -54,12 +54,12 @@ class Source:
         try:
             self._descriptor = os.open(path, _FLAGS)
         except OSError as error:
-            raise _unreadable(path, error) from error
+            raise unreadable(path, error) from error
         try:
             status = os.fstat(self._descriptor)
         except OSError as error:
             self.close()
-            raise _unreadable(path, error) from error
+            raise unreadable(path, error) from error
         if not stat.S_ISREG(status.st_mode) and not (may_be_directory and stat.S_ISDIR(status.st_mode)):
             self.close()
             if stat.S_ISDIR(status.st_mode):
@@ -68,26 +68,49 @@ class Source:
         self.size = status.st_size
 
     def read(self, position: int, count: int) -> bytes:
-        """The bytes at `position`, fewer than `count` only at the end of the file."""
-        if self.throttle is not None:
-            buffer = bytearray(max(0, min(count, self.size - position)))
-            return bytes(buffer[: self.read_into(memoryview(buffer), position)])
-        try:
-            piece = os.pread(self._descriptor, count, position)
-            if len(piece) == count or not piece:
-                return piece
-            pieces = [piece]
-            while piece:
-                count -= len(piece)
-                position += len(piece)
-                piece = os.pread(self._descriptor, count, position)
-                pieces.append(piece)
-            return b"".join(pieces)
-        except OSError as error:
-            raise _unreadable(self.path, error, position) from error
+        """The bytes at `position`, fewer than `count` only at the end of the file.
+
+        Raises Unreadable (`file-io-error`) if they cannot be read, (`file-shrank`) if they are not there any more.
+        """
+        data = self._take(position, count)
+        if len(data) < count and position + len(data) < self.size:
+            raise self._ends_early(position + len(data))
+        return data
 
     def read_into(self, buffer: memoryview, position: int) -> int:
-        """Fill a buffer from `position` on, as far as the file goes. Returns how many bytes that are."""
+        """Fill a buffer from `position` on, up to the end of the file. Returns how many bytes that are. Raises as `read`."""
+        filled = self._fill(buffer, position)
+        if filled < len(buffer) and position + filled < self.size:
+            raise self._ends_early(position + filled)
+        return filled
+
+    def read_exactly(self, position: int, count: int) -> bytes:
+        """The bytes at `position`. Raises Unreadable (`file-shrank`) if they are not there."""
+        data = self.read(position, count)
+        if len(data) < count:
+            raise self._ends_early(position + len(data))
+        return data
+
+    def _take(self, position: int, count: int) -> bytes:
+        """The bytes that the system gives now: it may give less than is asked for, and is asked until it gives nothing."""
+        if self.throttle is not None:
+            buffer = bytearray(max(0, min(count, self.size - position)))
+            return bytes(buffer[: self._fill(memoryview(buffer), position)])
+        try:
+            data = os.pread(self._descriptor, count, position)
+            if len(data) == count or not data:
+                return data
+            parts = [data]
+            while data:
+                count -= len(data)
+                position += len(data)
+                data = os.pread(self._descriptor, count, position)
+                parts.append(data)
+            return b"".join(parts)
+        except OSError as error:
+            raise unreadable(self.path, error, position) from error
+
+    def _fill(self, buffer: memoryview, position: int) -> int:
         filled = 0
         try:
             while filled < len(buffer):
@@ -99,18 +122,25 @@ class Source:
                     break
                 filled += read
         except OSError as error:
-            raise _unreadable(self.path, error, position) from error
+            raise unreadable(self.path, error, position) from error
         return filled
 
-    def read_exactly(self, position: int, count: int) -> bytes:
-        """The bytes at `position`. Raises Unreadable (`file-io-error`) if they are not there any more."""
-        data = self.read(position, count)
-        if len(data) < count:
-            raise Unreadable("file-io-error", "was cut off while it was read", path=self.path, position=position)
-        return data
+    def _ends_early(self, position: int) -> Unreadable:
+        """The fault of a file that ends here now, before its size of when it was opened."""
+        size = self.status().st_size
+        if size < self.size:
+            return Unreadable("file-shrank", f"was cut to {size:,} bytes while it was read", path=self.path, position=position)
+        return Unreadable("file-io-error", f"gives no bytes here, though it has {size:,}", path=self.path, position=position)
+
+    def status(self) -> os.stat_result:
+        """The status of the open file now. Raises Unreadable."""
+        try:
+            return os.fstat(self._descriptor)
+        except OSError as error:
+            raise unreadable(self.path, error) from error
 
     def fileno(self) -> int:
-        """The descriptor, for those who read by position themselves; never to be written to."""
+        """The descriptor, for code that calls pread itself. Never write to it."""
         return self._descriptor
 
     def close(self) -> None:
@@ -140,28 +170,3 @@ class NoSource(Source):
 
     def close(self) -> None:
         pass
-
-
-def status(path: str) -> os.stat_result | None:
-    """What the system says of a path, None where it leads nowhere.
-
-    Raises Unreadable as Source where the system cannot say: that is no reason to believe that nothing is there.
-    """
-    try:
-        return os.stat(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except OSError as error:
-        if error.errno == errno.ELOOP:
-            return None
-        raise _unreadable(path, error) from error
-
-
-def _unreadable(path: str, error: OSError, position: int | None = None) -> Unreadable:
-    if isinstance(error, FileNotFoundError | NotADirectoryError):
-        return Unreadable("file-missing", "no such file", path=path)
-    if isinstance(error, IsADirectoryError):
-        return Unreadable("file-is-directory", "is a directory", path=path)
-    if isinstance(error, PermissionError):
-        return Unreadable("file-permission", "permission denied", path=path)
-    return Unreadable("file-io-error", error.strerror or str(error), path=path, position=position)

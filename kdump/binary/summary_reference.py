@@ -1,4 +1,4 @@
-"""What runs of batches have in common: summaries in plain Python, which own the behaviour of those in C."""
+"""Summaries of consecutive batches in plain Python, which define the behaviour of those in C."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kdump.binary.batch_header import (
     MIN_BATCH_LENGTH,
     TRANSACTIONAL_BIT,
 )
-from kdump.binary.producer_run import (
+from kdump.binary.producer_streak import (
     BASE_OFFSET,
     COMMIT_OFFSET,
     COMMITS,
@@ -52,7 +52,7 @@ SUMMARY = (
     *("count", "end", "last_position", "highest_size", "lowest_magic", "highest_magic"),
     *("any_attributes", "all_attributes", "codecs"),
     *("first_offset", "last_offset"),
-    *("gaps", "missing", "before_first_gap", "behind_first_gap", "before_last_gap", "behind_last_gap"),
+    *("gaps", "missing", "before_first_gap", "after_first_gap", "before_last_gap", "after_last_gap"),
     *("first_timestamp", "last_timestamp", "lowest_timestamp", "highest_timestamp", "timestamps_back"),
     *("first_leader_epoch", "last_leader_epoch", "lowest_leader_epoch", "highest_leader_epoch", "leader_epochs_back"),
     *("lowest_count", "empty", "first_empty", "last_empty", "hollow", "bare"),
@@ -61,15 +61,15 @@ SUMMARY = (
     *("lowest_producer_id", "highest_producer_id", "lowest_producer_epoch", "highest_producer_epoch"),
     *("highest_base_sequence", "orphans"),
 )
-"""What a summary tells of a run of batches; kdump/formats/summary.py says what each is."""
+"""The fields of a summary; kdump/formats/summary.py says what each one is."""
 
 
 def summarize_batches(window: bytes, start: int, window_position: int, max_codec: int, crc32c: Checksum) -> Summarized | None:
-    """Walk as `walk_batches`, and tell what the batches have in common.
+    """Walk as `walk_batches`, and summarize the batches.
 
-    The answer is a number for each name of SUMMARY, and as 64-bit numbers where each batch starts in the file, its first and last
-    offset, and its timestamp. It is None where there is no batch, or where one is not of magic 2, its checksum does not fit, or
-    its offsets do not follow those before (or are below 0, or beyond 64 bits).
+    Returns a number for each name of SUMMARY and, as 64-bit numbers, where each batch starts in the file, its first and last
+    offset, and its timestamp. Returns None without batches, or if a batch is not of magic 2, its checksum does not fit, or its
+    offsets do not follow those before (or are below 0, or beyond 64 bits).
     """
     headers, starts, valid, end = walk_batches(window, start, max_codec, crc32c)
     if not headers or False in valid:
@@ -139,7 +139,7 @@ def summarize_batches(window: bytes, start: int, window_position: int, max_codec
 
 
 def summarize_messages(window: bytes, start: int, window_position: int, min_magic: int, max_codec: int) -> Summarized | None:
-    """The same for messages, as `walk_messages` finds them; what they do not have is 0, and first offsets are last offsets."""
+    """The same for messages, as `walk_messages` finds them. Fields they lack are 0, and first offsets are last offsets."""
     headers, starts, valid, end = walk_messages(window, start, min_magic, max_codec)
     if not headers or False in valid:
         return None
@@ -160,7 +160,7 @@ def _summary_of_any(
     last_offsets: Sequence[int],
     timestamps: Sequence[int],
 ) -> dict[str, int] | None:
-    """What batches and messages have in common; None where the offsets cannot be, or do not go on."""
+    """The part of a summary that batches and messages share, or None if offsets are impossible or not in order."""
     if first_offsets[0] < 0 or last_offsets[-1] > 0x7FFFFFFFFFFFFFFF or not all(map(lt, last_offsets, first_offsets[1:])):
         return None
     gaps = [row for row, (last, first) in enumerate(zip(last_offsets, first_offsets[1:], strict=False)) if first != last + 1]
@@ -186,9 +186,9 @@ def _summary_of_any(
         "gaps": len(gaps),
         "missing": sum(first_offsets[row + 1] - last_offsets[row] - 1 for row in gaps),
         "before_first_gap": positions[first_gap] if gaps else 0,
-        "behind_first_gap": positions[first_gap + 1] if gaps else 0,
+        "after_first_gap": positions[first_gap + 1] if gaps else 0,
         "before_last_gap": positions[last_gap] if gaps else 0,
-        "behind_last_gap": positions[last_gap + 1] if gaps else 0,
+        "after_last_gap": positions[last_gap + 1] if gaps else 0,
         "first_timestamp": timestamps[0],
         "last_timestamp": timestamps[-1],
         "lowest_timestamp": min(timestamps),
@@ -216,16 +216,15 @@ _MARKER_START = b"\x20\0\0\0\x08\0\0\0"  # length, attributes, deltas, key size,
 _MARKER_MIDDLE = b"\x0c\0\0"  # value size, version
 
 
-def producer_runs(window: bytes, start: int, count: int, window_position: int) -> bytes | None:
-    """The runs of `count` batches of magic 2, by their first batches, as 64-bit numbers; producer_run.RUN names them.
+def producer_streaks(window: bytes, start: int, count: int, window_position: int) -> bytes | None:
+    """The streaks of `count` batches of magic 2, by their first batches, as 64-bit numbers; producer_streak.STREAK names them.
 
-    A run is of one producer: data of one kind and epoch, each sequence following the one before, or a marker; batches of others
-    may stand in between. Markers that commit what stands before them belong to its run. What has no producer is left out.
-    None where a batch is odd: control, but not the usual marker, or with a producer, but without sequence, or one whose sequences
-    go beyond the last.
+    A streak is data of one producer, kind and epoch, in which each sequence follows the one before, or it is a marker. Batches
+    of other producers may stand in between. A marker that commits a streak belongs to it. Batches without a producer are left
+    out. None if a batch is irregular: a control batch without the usual marker, or a producer without valid sequences.
     """
-    runs: list[list[int]] = []
-    last_runs: dict[int, list[int]] = {}
+    streaks: list[list[int]] = []
+    last_streaks: dict[int, list[int]] = {}
     for _ in range(count):
         header = BATCH_HEADER.unpack_from(window, start)
         base_offset, length, _, _, _, attributes, delta, _, _, producer_id, epoch, base, records = header
@@ -245,25 +244,30 @@ def producer_runs(window: bytes, start: int, count: int, window_position: int) -
             continue
         elif producer_id < 0 or base < 0 or delta < 0 or last > 0x7FFFFFFF:
             return None
-        run = last_runs.get(producer_id)
-        if run is not None and run[EPOCH] != epoch:
-            run = None  # it does not go on
-        if run is not None and kind != MARKER and run[KIND] == kind and run[LAST_SEQUENCE] + 1 == base:
-            if not run[IS_OPEN]:
-                run[BASE_OFFSET], run[POSITION], run[END] = base_offset, position, position + size
-            run[LAST_SEQUENCE], run[LAST_BASE_OFFSET], run[LAST_OFFSET], run[IS_OPEN] = last, base_offset, last_offset, 1
+        streak = last_streaks.get(producer_id)
+        if streak is not None and streak[EPOCH] != epoch:
+            streak = None  # it does not go on
+        if streak is not None and kind != MARKER and streak[KIND] == kind and streak[LAST_SEQUENCE] + 1 == base:
+            if not streak[IS_OPEN]:
+                streak[BASE_OFFSET], streak[POSITION], streak[END] = base_offset, position, position + size
+            streak[LAST_SEQUENCE], streak[LAST_BASE_OFFSET], streak[LAST_OFFSET], streak[IS_OPEN] = (
+                last,
+                base_offset,
+                last_offset,
+                1,
+            )
             continue
         is_commit = kind == MARKER and control_type == _COMMIT
-        if run is not None and is_commit and run[KIND] == TRANSACTIONAL and run[IS_OPEN]:
-            if not run[COMMITS]:
-                run[FIRST_COORDINATOR_EPOCH] = coordinator_epoch
-            if not run[COMMITS] or coordinator_epoch >= run[COORDINATOR_EPOCH]:
-                run[COORDINATOR_EPOCH], run[COMMIT_OFFSET], run[IS_OPEN] = coordinator_epoch, last_offset, 0
-                run[COMMITS] += 1
+        if streak is not None and is_commit and streak[KIND] == TRANSACTIONAL and streak[IS_OPEN]:
+            if not streak[COMMITS]:
+                streak[FIRST_COORDINATOR_EPOCH] = coordinator_epoch
+            if not streak[COMMITS] or coordinator_epoch >= streak[COORDINATOR_EPOCH]:
+                streak[COORDINATOR_EPOCH], streak[COMMIT_OFFSET], streak[IS_OPEN] = coordinator_epoch, last_offset, 0
+                streak[COMMITS] += 1
                 continue
-        run = [producer_id, epoch, kind, base, last, base_offset, position, position + size, base_offset, last_offset]
-        run += [control_type, coordinator_epoch, 0, 0, 0, int(kind != MARKER)]
-        last_runs[producer_id] = run
-        runs.append(run)
-    numbers = [number for run in runs for number in run]
+        streak = [producer_id, epoch, kind, base, last, base_offset, position, position + size, base_offset, last_offset]
+        streak += [control_type, coordinator_epoch, 0, 0, 0, int(kind != MARKER)]
+        last_streaks[producer_id] = streak
+        streaks.append(streak)
+    numbers = [number for streak in streaks for number in streak]
     return Struct(f"={len(numbers)}q").pack(*numbers)

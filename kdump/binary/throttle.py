@@ -1,4 +1,4 @@
-"""Reading next to a broker that is busy: slowly, at low priority, and without pushing its pages out of the page cache."""
+"""Reading beside a busy broker: slowly, at low priority, without evicting its pages from the page cache."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _IOPRIO_IDLE = 3 << 13
 
 
 class Throttle:
-    """How files are read: at most `rate` bytes a second, and whether pages that were not cached before are dropped again."""
+    """Limits reading to `rate` bytes a second, and drops the pages that were not cached before."""
 
     def __init__(self, rate: int | None, *, drops_pages: bool) -> None:
         self._rate = rate
@@ -27,7 +27,7 @@ class Throttle:
         self._is_free_at = time.monotonic()
 
     def read_into(self, descriptor: int, buffer: memoryview, position: int) -> int:
-        """As os.preadv with one buffer, in good time: it may give less than there is."""
+        """As os.preadv with one buffer, but throttled: it may return fewer bytes than there are."""
         buffer = buffer[:_SLICE]
         self._wait_for(len(buffer))
         if not self._drops_pages:
@@ -53,7 +53,7 @@ class Throttle:
 
 
 def throttle(rate: str, *, is_nice: bool) -> None:
-    """Let this process, and the workers it forks from now on, read all files like this. Raises UsageError for a bad rate.
+    """Throttle all reads of this process and of the workers it forks from now on. Raises UsageError for a bad rate.
 
     This is a setting of the process, not an argument of each Source: files are opened in some forty places on nearly all floors,
     none of which may be forgotten.
@@ -64,7 +64,7 @@ def throttle(rate: str, *, is_nice: bool) -> None:
 
 
 def rate_of(text: str) -> int:
-    """Bytes a second, given as `50MB/s`, `50M`, `1.5GiB/s` or a number. Raises UsageError."""
+    """The rate in bytes a second of `50MB/s`, `50M`, `1.5GiB/s` or a number. Raises UsageError."""
     number = text.strip().lower().removesuffix("/s").removesuffix("b").strip()
     unit = number.lstrip("0123456789.").strip()
     digits = number[: len(number) - len(number.lstrip("0123456789."))]
@@ -78,7 +78,7 @@ def rate_of(text: str) -> int:
 
 
 def lower_priority() -> None:
-    """Give this process the lowest priority, and its I/O that of an idle one where the system has such."""
+    """Give this process the lowest CPU priority, and idle I/O priority where the system has it."""
     try:
         os.nice(19)
     except OSError:

@@ -1,1 +1,1 @@
-"""What is wrong: files compared with each other and with the rules of their formats."""
+"""Checks of files against the rules of their formats, and against one another."""

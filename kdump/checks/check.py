@@ -1,15 +1,17 @@
-"""Checks files, partition directories and log directories: everything in them, each alone and against the others."""
+"""Checks files, partition directories and log directories: each file on its own, and compared with the others."""
 
 from __future__ import annotations
 
 import os
 
+from kdump.binary import system
 from kdump.binary.source import NoSource, Source
 from kdump.checks import segment
 from kdump.checks.context import FileContext
-from kdump.checks.facts import PartitionFacts
-from kdump.checks.live_source import Stopped, Watch
-from kdump.checks.rules import file_check, file_object
+from kdump.checks.live_source import CheckAborted, Watch
+from kdump.checks.partition_facts import PartitionFacts
+from kdump.checks.rules import file_check
+from kdump.checks.rules.files import file_object
 from kdump.checks.settings import Settings
 from kdump.errors import CorruptData, Unreadable
 from kdump.formats import file_name, tree
@@ -18,15 +20,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kdump.checks.facts import SegmentFacts
     from kdump.checks.finding import Emit
+    from kdump.checks.segment_facts import SegmentFacts
 
 _SWAP = ".swap"
 _INDEXES = (file_name.OFFSET_INDEX, file_name.TIME_INDEX, file_name.TRANSACTION_INDEX)
 
 
 class Job:
-    """A piece of work that stands alone: a `partition` directory, a `file`, or the files of a `log-dir` itself.
+    """A task that needs no other: a `partition` directory, a `file`, or the files of a `log-dir` itself.
 
     `root` is the tree that it is a part of, None for a file that was named itself.
     """
@@ -42,16 +44,16 @@ class Job:
 
 
 def jobs(path: str, *, root: str | None = None, depth: int = tree.MAX_DEPTH) -> list[Job]:
-    """The pieces of work that a path stands for. Log directories are looked for `depth` levels below it, not through links."""
-    if not os.path.isdir(path):
-        return [Job(Job.FILE, path)]
+    """The tasks for a path. Log directories are searched for `depth` levels below it, but not through links."""
     root = root or path
     try:
+        if not system.is_directory(path):
+            return [Job(Job.FILE, path)]
         if tree.is_partition(path):
             return [Job(Job.PARTITION, path, root)]
         inside = tree.partitions(path)
         folders = [] if tree.is_log_directory(path) or not depth else tree.folders(inside)
-    except OSError:
+    except Unreadable:
         return [Job(Job.PARTITION, path, root)]  # which says why it cannot be listed
     if folders:
         return [job for folder in folders for job in jobs(folder, root=root, depth=depth - 1)]
@@ -59,7 +61,7 @@ def jobs(path: str, *, root: str | None = None, depth: int = tree.MAX_DEPTH) -> 
 
 
 def run(job: Job, settings: Settings, emit: Emit, watch: Watch | None = None) -> None:
-    """Do one piece of work; findings and the reports of files go to `emit`."""
+    """Carry out one task; findings and the reports of files go to `emit`."""
     watch = watch or Watch()
     if job.kind == Job.FILE:
         _check_file(job.path, settings, emit, watch, [])
@@ -71,13 +73,13 @@ def run(job: Job, settings: Settings, emit: Emit, watch: Watch | None = None) ->
             for name in tree.log_dir_files(job.path):
                 _check_file(os.path.join(job.path, name), settings, emit, watch, others, root=job.root)
             _report_others(job.path, others, settings, emit)
-            from kdump.checks.rules import log_directory
+            from kdump.checks.rules.directories import log_directory
 
             log_directory.check(job.path, settings, emit)
 
 
 def _check_partition(job: Job, settings: Settings, emit: Emit, watch: Watch) -> None:
-    """All files: segments first, from the oldest on, each with the files beside it; then the others."""
+    """Check all files of a partition: segments from the oldest on, each followed by its other files; then the rest."""
     files = tree.PartitionFiles(job.path)
     partition = PartitionFacts(job.path, files, settings, emit)
     names = []
@@ -88,14 +90,14 @@ def _check_partition(job: Job, settings: Settings, emit: Emit, watch: Watch) -> 
     for name in names + files.others:
         _check_file(os.path.join(job.path, name), settings, emit, watch, others, root=job.root, partition=partition)
     _report_others(job.path, others, settings, emit)
-    from kdump.checks.rules import directory
+    from kdump.checks.rules.directories import partition_directory
 
-    directory.check(partition)
+    partition_directory.check(partition)
 
 
 def _report_others(path: str, others: list[tuple[str, int]], settings: Settings, emit: Emit) -> None:
     if others:
-        from kdump.checks.rules import unrecognized
+        from kdump.checks.rules.files import unrecognized
 
         unrecognized.report_others(FileContext(NoSource(path), path, "directory", settings, emit), others)
 
@@ -110,7 +112,7 @@ def _check_file(
     root: str | None = None,
     partition: PartitionFacts | None = None,
 ) -> None:
-    """Check one file; what a segment says is entered into the partition, and what is not Kafka's into `others`."""
+    """Check one file. Facts about a segment go to `partition`, names of files that are not Kafka's to `others`."""
     if path in watch.skipped:
         return
     watch.begin(path)
@@ -134,12 +136,12 @@ def _check_open_file(
     file_type = suffix.removeprefix(".") or name
     base_offset = _base_offset(name)
     is_newest: bool | None = None
-    beside: SegmentFacts | None = None
+    sibling: SegmentFacts | None = None
     if partition is not None and base_offset is not None:
         is_newest = base_offset == max(partition.files.logs, default=None)
-        beside = partition.segments.get(base_offset)
+        sibling = partition.segments.get(base_offset)
     elif partition is None and suffix in _INDEXES:
-        beside = _log_beside(path.removesuffix(suffix) + file_name.LOG, base_offset, settings)
+        sibling = _sibling_log(path.removesuffix(suffix) + file_name.LOG, base_offset, settings)
     source = file_object.open_file(path, file_type, settings, emit, root=root, watch=watch)
     if source is None:
         return 0
@@ -152,25 +154,25 @@ def _check_open_file(
             emit,
             base_offset=base_offset,
             is_newest=is_newest,
-            segment=beside,
+            segment=sibling,
             partition=partition,
         )
-        file_object.begin(context, source)
+        file_object.check_before_reading(context, source)
         try:
             if suffix in (file_name.LOG, file_name.CHECKPOINT):
                 context.segment = segment.check(context)
                 if partition is not None and suffix == file_name.LOG and base_offset is not None:
                     partition.segments[base_offset] = context.segment
-            check_beside = _swap_check() if suffix == _SWAP else file_check(suffix, name)
-            if check_beside is not None and not source.is_stopped:
-                check_beside(context)
-            if check_beside is None and suffix not in (file_name.LOG, file_name.CHECKPOINT):
+            check_rest = _swap_check() if suffix == _SWAP else file_check(suffix, name)
+            if check_rest is not None and not source.is_stopped:
+                check_rest(context)
+            if check_rest is None and suffix not in (file_name.LOG, file_name.CHECKPOINT):
                 _check_unrecognized(context, others, is_named=root is None)
-        except Stopped:
+        except CheckAborted:
             pass  # the source knows why, and says so at the end
-        file_object.end(context, source)
+        file_object.check_after_reading(context, source)
         context.finish()
-        report = context.accounts.report(path, file_type, source.size)
+        report = context.coverage.report(path, file_type, source.size)
         if suffix == file_name.LOG and context.segment is not None and context.segment.last_offset is not None:
             report.first_offset, report.last_offset = context.segment.first_offsets[0], context.segment.last_offset
         emit(report)
@@ -178,13 +180,13 @@ def _check_open_file(
 
 
 def _swap_check() -> Callable[[FileContext], None]:
-    from kdump.checks.rules import leftovers
+    from kdump.checks.rules.directories import leftovers
 
     return lambda context: leftovers.check_swap(context, segment.check)
 
 
 def _check_unrecognized(context: FileContext, others: list[tuple[str, int]], *, is_named: bool) -> None:
-    from kdump.checks.rules import unrecognized
+    from kdump.checks.rules.files import unrecognized
 
     name = os.path.basename(context.path)
     if not is_named and (unrecognized.is_of_broker(name) or not context.source.size):
@@ -193,8 +195,8 @@ def _check_unrecognized(context: FileContext, others: list[tuple[str, int]], *, 
         others.append((name, context.source.size))
 
 
-def _log_beside(path: str, base_offset: int | None, settings: Settings) -> SegmentFacts | None:
-    """What the log says to which an index belongs that was named alone. It is read for that; nothing is reported of it."""
+def _sibling_log(path: str, base_offset: int | None, settings: Settings) -> SegmentFacts | None:
+    """Facts about the log of an index that was named itself. The log is read for them; nothing is reported about it."""
     try:
         source = Source(path)
     except Unreadable:

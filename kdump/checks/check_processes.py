@@ -1,8 +1,8 @@
-"""Runs checks in processes of their own: a crash of a native codec costs one file, and several cores are of use.
+"""Runs checks in worker processes: a crash of a native codec costs one file, and several cores can work.
 
-Jobs go to a process by the chunk, for a fork costs more than a small file. What they find comes a file at a time, and is given on
-in the order of the jobs, whoever was first. Where a process dies, a page of shared memory tells at which file that was; what is
-left of its chunk is done by another one, without that file.
+Jobs go to a worker by the chunk, because a fork costs more than a small file. Workers send their rows file by file, and these are
+passed on in the order of the jobs. If a worker dies, a page of shared memory says at which file; another worker does the rest of
+its chunk, without that file.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import time
 from kdump.binary.source import NoSource
 from kdump.checks.check import run
 from kdump.checks.context import FileContext
-from kdump.checks.finding import Accounts, FileReport, Finding, Start
+from kdump.checks.finding import ByteCoverage, FileReport, Finding, Start
 from kdump.checks.live_source import Watch
 from kdump.formats import file_name
 from kdump.workers.last_position import LastPosition
@@ -34,18 +34,18 @@ if TYPE_CHECKING:
 
     Do = Callable[[Job, Settings, Emit, Watch], None]
 
-_CHUNK_SIZE = 64 << 20  # bytes of files
+_CHUNK_BYTES = 64 << 20  # bytes of files
 _CHUNK_JOBS = 64
-_MAX_AHEAD = 20_000  # rows that may wait for their turn; processes that have more to say wait, too
+_MAX_WAITING_ROWS = 20_000  # rows that may wait for their turn; processes that have more to say wait, too
 _MAX_CRASHES = 16  # of one job, which is given up then
-_READ_SIZE = 1 << 18
-_TICK = 0.1  # seconds between two looks at how far all have come
-_GRACE = 5.0  # seconds beyond the time limit, before a process that does not answer is ended
+_READ_BYTES = 1 << 18
+_POLL_SECONDS = 0.1  # seconds between two looks at how far all have come
+_GRACE_SECONDS = 5.0  # seconds beyond the time limit, before a process that does not answer is ended
 
 _FRAME = struct.Struct(">I")
-_LAST_POSITION_SIZE = 8192  # of three numbers and a path
+_LAST_POSITION_BYTES = 8192  # of three numbers and a path
 _SIGKILL = 9
-_FAILED = 70  # the exit code of a process that has said why it ends
+_FAILED_EXIT_CODE = 70  # the exit code of a process that has said why it ends
 
 
 _ROWS: tuple[type[Row], ...] = (Finding, FileReport, Start)
@@ -53,7 +53,7 @@ _ROWS: tuple[type[Row], ...] = (Finding, FileReport, Start)
 
 
 class Progress:
-    """How far a run has come."""
+    """The progress of a run."""
 
     __slots__ = ("bytes", "files", "total")
 
@@ -64,7 +64,7 @@ class Progress:
 
 
 class Isolation:
-    """A run of `jobs` by up to `processes` at a time.
+    """Runs `jobs` in up to `processes` worker processes at a time.
 
     `do` does one of them, as `kdump.checks.check.run`. `on_wait` is called every now and then, while there is nothing to do.
     """
@@ -89,7 +89,7 @@ class Isolation:
         self._workers: list[_Worker] = []
         self._rows: dict[int, list[Row]] = {}  # what has come, and was not given on, by the job's number
         self._row_count = 0
-        self._told: dict[int, set[str]] = {}  # files whose rows have come, by the number of a job that is not done
+        self._reported: dict[int, set[str]] = {}  # files whose rows have come, by the number of a job that is not done
         self._skipped: dict[int, set[str]] = {}
         self._tried_again: set[tuple[int, str]] = set()  # jobs and files at which a process was killed from outside
         self._done: set[int] = set()
@@ -97,7 +97,7 @@ class Isolation:
         self._turn = 0
 
     def results(self) -> Generator[tuple[Job, list[Row]]]:
-        """What each job found, in order; a job may have several lists."""
+        """The rows of each job, in the order of the jobs; a job may have several lists."""
         try:
             while self._turn < len(self._jobs):
                 self._start_workers()
@@ -121,35 +121,35 @@ class Isolation:
             numbers = self._waiting.pop(0)
             jobs = {number: self._jobs[number] for number in numbers}
             skipped = {path for number in numbers for path in self._skipped.get(number, ())}
-            told = {path for number in numbers for path in self._told.get(number, ())}
-            self._workers.append(_Worker(jobs, self._settings, self._do, skipped, told))
+            reported = {path for number in numbers for path in self._reported.get(number, ())}
+            self._workers.append(_Worker(jobs, self._settings, self._do, skipped, reported))
 
     def _threads_to_spare(self) -> int:
-        """How many threads the next process may have, so that all together are no more than processes may be."""
+        """The number of threads for the next worker, so that all threads together do not outnumber the processes allowed."""
         in_use = sum(1 + worker.threads for worker in self._workers)
         return max(0, self._processes - in_use - len(self._waiting)) // len(self._waiting)
 
     def _collect(self) -> None:
-        """Wait for a while, and take what the processes have to say."""
-        heard = [worker for worker in self._workers if self._row_count < _MAX_AHEAD or worker.left[:1] == [self._turn]]
-        ready, _, _ = select.select([worker.descriptor for worker in heard], [], [], _TICK)
+        """Wait for a moment, and receive what the workers have sent."""
+        readable = [worker for worker in self._workers if self._row_count < _MAX_WAITING_ROWS or worker.left[:1] == [self._turn]]
+        ready, _, _ = select.select([worker.descriptor for worker in readable], [], [], _POLL_SECONDS)
         for worker in list(self._workers):
             if worker.descriptor in ready:
-                self._hear(worker)
-            elif self._settings.time_limit is not None and worker in heard:
-                worker.end_if_stuck(2 * self._settings.time_limit + _GRACE)
+                self._receive(worker)
+            elif self._settings.time_limit is not None and worker in readable:
+                worker.end_if_stuck(2 * self._settings.time_limit + _GRACE_SECONDS)
         states = [worker.state() for worker in self._workers]
         self.progress.bytes = self._through[0] + sum(position + size for position, size, _, _ in states)
         self.progress.files = self._through[1] + sum(files for _, _, files, _ in states)
         if self._on_wait is not None:
             self._on_wait(self.progress)
 
-    def _hear(self, worker: _Worker) -> None:
+    def _receive(self, worker: _Worker) -> None:
         for kind, number, value in worker.messages():
             if kind == "rows":
                 path, rows = value
                 self._add(number, [_row_of(*row) for row in rows])
-                self._told.setdefault(number, set()).add(path)
+                self._reported.setdefault(number, set()).add(path)
             elif kind == "done":
                 worker.left.remove(number)
                 self._finish(number)
@@ -163,10 +163,10 @@ class Isolation:
         self._through[0] += size
         self._through[1] += files
         if worker.left:
-            self._take_crash(worker, position, path)
+            self._handle_crash(worker, position, path)
 
-    def _take_crash(self, worker: _Worker, position: int, path: str) -> None:
-        """A process died at its first job that is left: do that again without the file it was at, and all others after it.
+    def _handle_crash(self, worker: _Worker, position: int, path: str) -> None:
+        """A worker died at the first of its remaining jobs: repeat that job without the file it was reading, then do the rest.
 
         SIGKILL comes from outside, as where memory is short: the file is tried once more before it is left out.
         """
@@ -192,34 +192,34 @@ class Isolation:
 
     def _finish(self, number: int) -> None:
         self._done.add(number)
-        self._told.pop(number, None)
+        self._reported.pop(number, None)
         self._skipped.pop(number, None)
 
 
 class _Worker:
-    """One process, and what it has said so far. `left` are the numbers of the jobs that it has not done.
+    """One worker process, and what it has sent so far. `left` are the numbers of its remaining jobs.
 
     It has as many `threads` as the settings allow.
     """
 
-    def __init__(self, jobs: dict[int, Job], settings: Settings, do: Do, skipped: set[str], told: set[str]) -> None:
+    def __init__(self, jobs: dict[int, Job], settings: Settings, do: Do, skipped: set[str], reported: set[str]) -> None:
         self.left = list(jobs)
         self.threads = settings.threads
         self.reason = ""
         self.is_killed = False  # from outside, not by us
         self.is_over = False
         self._buffer = bytearray()
-        self._last_position = LastPosition(3, _LAST_POSITION_SIZE)
+        self._last_position = LastPosition(3, _LAST_POSITION_BYTES)
         self._last_sign = (0.0, (0, 0, 0, ""))
         self.descriptor, writing = os.pipe()
         self._process = fork()
         if self._process == 0:
-            _work(jobs, settings, do, _Teller(self._last_position, skipped, told, writing))
+            _work(jobs, settings, do, _Reporter(self._last_position, skipped, reported, writing))
         os.close(writing)
 
     def messages(self) -> Iterator[tuple[str, int, Any]]:
-        """What has come since the last time: rows or a reason, according to the first word."""
-        data = os.read(self.descriptor, _READ_SIZE)
+        """The messages since the last call: rows or a reason, as the first word says."""
+        data = os.read(self.descriptor, _READ_BYTES)
         self.is_over = not data
         self._buffer += data
         start = 0
@@ -233,12 +233,12 @@ class _Worker:
         del self._buffer[:start]
 
     def state(self) -> tuple[int, int, int, str]:
-        """The position in the file being checked, bytes and files that are through, and the file's path."""
+        """The position in the file being checked, the bytes and files done, and the file's path."""
         position, size, files = self._last_position.numbers()
         return position, size, files, os.fsdecode(self._last_position.text())
 
     def end_if_stuck(self, seconds: float) -> None:
-        """End the process if it has been at one file for so long."""
+        """Kill the process if it has been checking one file for so long."""
         now = time.monotonic()
         files, path = self.state()[2:]
         if (files, path) != self._last_sign[1][2:]:
@@ -248,7 +248,7 @@ class _Worker:
             kill(self._process)
 
     def end(self) -> None:
-        """End the process if it has not, and take note of how it ended."""
+        """Kill the process if it is still running, and record how it ended."""
         if not self._process:
             return
         if not self.is_over:
@@ -262,30 +262,30 @@ class _Worker:
             self.is_killed = code == -_SIGKILL
 
 
-class _Teller(Watch):
-    """Tells the other process where this one is, and what it has found when a file is through.
+class _Reporter(Watch):
+    """Sends the parent process the position of this one, and its findings after each file.
 
-    Files that are `told` were through before a crash; they are checked again for what others are compared with.
+    Files that are `reported` were through before a crash; they are checked again for what others are compared with.
     """
 
-    def __init__(self, last_position: LastPosition, skipped: set[str], told: set[str], descriptor: int) -> None:
+    def __init__(self, last_position: LastPosition, skipped: set[str], reported: set[str], descriptor: int) -> None:
         self.skipped = frozenset(skipped)
         self.descriptor = descriptor
         self.number = 0  # of the job at hand
         self._last_position = last_position
-        self._told = told
+        self._reported = reported
         self._rows: list[Row] = []
         self._path = ""
         self._size = self._files = 0
         self._parent = os.getppid()
 
     def emit(self, row: Row) -> None:
-        if not self._path or self._path not in self._told:
+        if not self._path or self._path not in self._reported:
             self._rows.append(row)
 
     def begin(self, path: str) -> None:
         if os.getppid() != self._parent:
-            os._exit(_FAILED)  # nobody is interested any more
+            os._exit(_FAILED_EXIT_CODE)  # nobody is interested any more
         self._path = path
         self._last_position.put_text(os.fsencode(path))
         self.at(0)
@@ -308,23 +308,23 @@ class _Teller(Watch):
             self._rows.clear()
 
 
-def _work(jobs: dict[int, Job], settings: Settings, do: Do, teller: _Teller) -> None:
-    """What the forked process does, and all it does."""
+def _work(jobs: dict[int, Job], settings: Settings, do: Do, reporter: _Reporter) -> None:
+    """Do the jobs in the forked process, then exit."""
     code = 0
     try:
         for number, job in jobs.items():
-            teller.number = number
-            do(job, settings, teller.emit, teller)
-            teller.send_rows()
-            _send(teller.descriptor, ("done", number, None))
+            reporter.number = number
+            do(job, settings, reporter.emit, reporter)
+            reporter.send_rows()
+            _send(reporter.descriptor, ("done", number, None))
     except Exception as error:
-        code = _FAILED
+        code = _FAILED_EXIT_CODE
         if "KDUMP_DEBUG" in os.environ:
             import traceback
 
             traceback.print_exc()
         try:
-            _send(teller.descriptor, ("failed", 0, f"{type(error).__name__}: {error}"))
+            _send(reporter.descriptor, ("failed", 0, f"{type(error).__name__}: {error}"))
         except OSError:
             pass
     finally:
@@ -337,14 +337,14 @@ def _send(descriptor: int, message: tuple[str, int, Any]) -> None:
 
 
 def _row_of(row_class: int, values: dict[str, object]) -> Row:
-    """A row that another process found."""
+    """A row that a worker sent."""
     row = _ROWS[row_class].partial()
     vars(row).update(values)
     return row
 
 
 def _crash_rows(path: str, position: int, reason: str, settings: Settings) -> list[Row]:
-    """The finding that a process died at this file, and what is known of the file."""
+    """The finding that a worker died at this file, and the report of the file."""
     rows: list[Row] = []
     is_file = os.path.isfile(path)
     size = os.path.getsize(path) if is_file else 0
@@ -356,8 +356,8 @@ def _crash_rows(path: str, position: int, reason: str, settings: Settings) -> li
     message = f"The process that checked it ended{where}: {reason}. All other files were checked."
     context.report("check-crashed", min(position, size), size, message, found=reason)
     if is_file:
-        accounts = Accounts(size)
-        rows.append(accounts.report(path, context.file_type, size))
+        coverage = ByteCoverage(size)
+        rows.append(coverage.report(path, context.file_type, size))
     return rows
 
 
@@ -371,7 +371,7 @@ def _signal_name(number: int) -> str:
 
 
 def size_of(job: Job) -> int:
-    """The bytes of all files that a job is about, as far as that can be told without opening them."""
+    """The total size of the files of a job, as their directory entries show it."""
     try:
         if job.kind == job.FILE:
             return os.stat(job.path).st_size
@@ -385,11 +385,11 @@ def size_of(job: Job) -> int:
 
 
 def _chunks(sizes: list[int]) -> list[list[int]]:
-    """The numbers of jobs that go to one process, for all processes."""
+    """The numbers of the jobs for each worker."""
     chunks: list[list[int]] = []
-    size = _CHUNK_SIZE
+    size = _CHUNK_BYTES
     for number, job_size in enumerate(sizes):
-        if size >= _CHUNK_SIZE or len(chunks[-1]) >= _CHUNK_JOBS:
+        if size >= _CHUNK_BYTES or len(chunks[-1]) >= _CHUNK_JOBS:
             chunks.append([])
             size = 0
         chunks[-1].append(number)

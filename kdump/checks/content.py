@@ -1,4 +1,4 @@
-"""The records of one batch as they are encoded, for the rules."""
+"""The encoded records of one batch, for the rules."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ class Content:
     """The records of a batch of magic 2 as they are encoded: `rows` as the kernel gives them, read from `data[start:end]`.
 
     `position` and `size` are those of the batch in the file, `header` is its header. `payload` is what was decompressed, None
-    where nothing was; `is_plain` says that it is one frame of the usual kind and nothing else, `is_sound` that decompression
+    where nothing was; `is_regular` says that it is one frame of the usual kind and nothing else, `is_sound` that decompression
     came to its end.
     """
 
-    __slots__ = ("data", "end", "header", "is_plain", "is_sound", "payload", "position", "rows", "size", "start")
+    __slots__ = ("data", "end", "header", "is_regular", "is_sound", "payload", "position", "rows", "size", "start")
 
     def __init__(
         self,
@@ -30,7 +30,7 @@ class Content:
         end: int,
         *,
         payload: bytes | None = None,
-        is_plain: bool = True,
+        is_regular: bool = True,
         is_sound: bool = True,
     ) -> None:
         self.header = header
@@ -41,7 +41,7 @@ class Content:
         self.end = end
         self.rows: list[RecordTuple] = []
         self.payload = payload
-        self.is_plain = is_plain
+        self.is_regular = is_regular
         self.is_sound = is_sound
 
     @property
@@ -50,5 +50,5 @@ class Content:
 
     @property
     def offsets(self) -> tuple[int, int]:
-        """The first and the last offset, as the header has them."""
+        """The first and the last offset according to the header."""
         return self.header[BASE_OFFSET], self.header[BASE_OFFSET] + self.header[LAST_OFFSET_DELTA]

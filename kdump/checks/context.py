@@ -1,4 +1,4 @@
-"""Where the rules report to: a finding knows its file, its evidence and its limits."""
+"""Takes what rules report, and makes findings of it, with evidence and within limits."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ import os
 
 from kdump.binary.source import NoSource
 from kdump.checks import catalogue
-from kdump.checks.finding import ESTIMATED, EXACT, INFO, MAX_EVIDENCE, NONE, SEVERITIES, Accounts, Finding
-from kdump.checks.live_source import WatchedSource
+from kdump.checks.finding import ESTIMATED, EXACT, INFO, MAX_EVIDENCE, NONE, SEVERITIES, ByteCoverage, Finding
+from kdump.checks.live_source import LiveSource
+from kdump.formats import file_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from kdump.binary.source import Source
-    from kdump.checks.facts import PartitionFacts, SegmentFacts
+    from kdump.checks.partition_facts import PartitionFacts
+    from kdump.checks.segment_facts import SegmentFacts
     from kdump.checks.settings import Settings
 
 _PAGE, _SECTOR = 4096, 512
@@ -23,9 +25,9 @@ _TAILS = ("torn-tail", "torn-header", "zero-tail")  # what the end of a file loo
 
 
 class FileContext:
-    """One file under check: its bytes, its account, and what is found in it, which goes to `emit`.
+    """One file under check: its bytes and their coverage. Its findings go to `emit`.
 
-    `is_newest` tells the last segment of a partition, to which a broker may still append, from sealed ones; None where the
+    `is_newest` is True for the last segment of a partition, to which a broker may still append; None where the
     neighbours are not known. `segment` is what the log beside this file says, where it was read; `partition` what is known of
     the directory, where it is checked as one.
     """
@@ -51,7 +53,7 @@ class FileContext:
         self.settings = settings
         self.base_offset = base_offset
         self.is_newest = is_newest
-        self.accounts = Accounts(source.size)
+        self.coverage = ByteCoverage(source.size)
         self._emit = emit
         self._counts: dict[str, int] = {}
         self._worst: dict[str, str] = {}
@@ -59,11 +61,19 @@ class FileContext:
 
     @property
     def next_base_offset(self) -> int | None:
-        """The base offset of the segment after this one, where the neighbours are known."""
+        """The base offset of the next segment, if the neighbours are known."""
         base_offset, partition = self.base_offset, self.partition
         if partition is None or base_offset is None or self.file_type != "log":
             return None
         return min((other for other in partition.files.logs if other > base_offset), default=None)
+
+    @property
+    def is_part_of_log(self) -> bool:
+        """Whether this is a segment of a partition, and no log that was named itself or has an unusual name."""
+        if self.partition is None or self.base_offset is None:
+            return False
+        names = self.partition.files.segments.get(self.base_offset, {})
+        return names.get(file_name.LOG) == os.path.basename(self.path)
 
     def report(
         self,
@@ -81,7 +91,7 @@ class FileContext:
         skipped: int = 0,
         forecast: str | None = None,
     ) -> None:
-        """Say that the fault `code` lies in these bytes. What is not said is as the catalogue has it.
+        """Report the fault `code` in these bytes. Severity and forecast are those of the catalogue unless given.
 
         Nothing is said of what only --pedantic shows, nor of more than `max_findings` of one code: `finish` counts the rest.
         """
@@ -130,38 +140,38 @@ class FileContext:
         )
 
     def as_log(self) -> FileContext:
-        """The same file as a log on its own, without neighbours; both enter into one account."""
+        """The same file as a log without neighbours; both count bytes in one coverage."""
         context = FileContext(self.source, self.path, "log", self.settings, self._emit, base_offset=self.base_offset)
-        context.accounts = self.accounts
+        context.coverage = self.coverage
         return context
 
     def tick(self, position: int) -> None:
-        """The check has come so far. Raises Stopped when the time for this file is over."""
-        if isinstance(self.source, WatchedSource):
+        """Record the position of the check. Raises CheckAborted when the time for this file is over."""
+        if isinstance(self.source, LiveSource):
             self.source.tick(position)
 
     def is_unreadable(self, start: int, end: int) -> bool:
-        """Whether some of these bytes, or those next to them, cannot be read from the device: nobody knows what stands there."""
+        """Whether some of these bytes, or those next to them, cannot be read from the device."""
         source = self.source
-        return isinstance(source, WatchedSource) and any(first <= end and start <= last for first, last in source.bad_ranges)
+        return isinstance(source, LiveSource) and any(first <= end and start <= last for first, last in source.bad_ranges)
 
     def _is_active(self) -> bool:
-        """Whether a broker appends to this file now."""
-        return self.is_newest is not False and isinstance(self.source, WatchedSource) and self.source.is_growing()
+        """Whether a broker is appending to this file."""
+        return self.is_newest is not False and isinstance(self.source, LiveSource) and self.source.is_growing()
 
     def is_full(self, code: str) -> bool:
-        """Whether further findings of this code are only counted, so that their message can be spared."""
+        """Whether further findings of this code are only counted, and need no message."""
         return self._counts.get(code, 0) >= self.settings.max_findings
 
     def count_more(self, code: str, starts: Sequence[int], size: int) -> None:
-        """Count findings of a code of which no more are told, as `is_full` says: each of `size` bytes from its position on."""
+        """Count findings of a code that `is_full`, each of `size` bytes from its start."""
         if starts:
             number, first, _ = self._suppressed.get(code, (0, starts[0], 0))
             self._suppressed[code] = (number + len(starts), first, min(starts[-1] + size, self.source.size))
             self._counts[code] += len(starts)
 
     def finish(self) -> None:
-        """Say what was found too often to be told in full."""
+        """Report the number of findings that were too many to be reported one by one."""
         suppressed, self._suppressed = self._suppressed, {}
         for code, (count, first, last) in suppressed.items():
             message = f"{count:,} more findings of {code} in this file, between bytes {first:,} and {last:,}."
@@ -178,7 +188,7 @@ def _alignment(start: int, end: int) -> int:
 
 
 def context_in(partition: PartitionFacts, name: str = "") -> FileContext:
-    """For findings about a file of a directory that is not open, or does not exist; without a name, about the directory."""
+    """The context for findings about a file that is not open or does not exist; without a name, about the directory."""
     path = os.path.join(partition.path, name) if name else partition.path
     file_type = os.path.splitext(name)[1].removeprefix(".") or name or "directory"
     return FileContext(NoSource(path), path, file_type, partition.settings, partition.emit, partition=partition)

@@ -1,4 +1,4 @@
-"""What a check says: findings, what became of each file, and the sum of a run."""
+"""The rows of a check: findings, reports of files, possible starts, and the summary of a run."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NO_OFFSET = -1
 
 
 class Finding(Row, kind="finding"):
-    """One thing that is wrong, or worth knowing.
+    """One fault, or something worth knowing.
 
     `code` is a fault of the catalogue and never changes its meaning. `start` and `end` are a range of bytes of the file, `end`
     exclusive; `offset_first` and `offset_last` the offsets it touches, exact or estimated (`offset_certainty`). `evidence` is
@@ -59,7 +59,7 @@ class Finding(Row, kind="finding"):
 
 
 class FileReport(Row, kind="file"):
-    """What became of a file: each of its bytes is counted once, so that the last five add up to `size`.
+    """The report of a file: each of its bytes is counted once, so that the last five add up to `size`.
 
     Batches are intact, salvaged (whole, but found after damage and not beyond doubt) or lost; for files of entries, an entry
     counts as a batch. Bytes not examined lie after the point where a limit ended the check.
@@ -84,10 +84,10 @@ class FileReport(Row, kind="file"):
 
 
 class Start(Row, kind="start"):
-    """What a start of a broker does to a partition directory: one that may be its next.
+    """What a broker's next start may do to a partition directory.
 
     `after` and `recovery_point` as in a forecast. `verdict` is the first word that holds of fails, loss, trap, damage, trims and
-    safe; see kdump.forecasts.sentences. `message` tells the rest.
+    safe; see kdump.forecasts.sentences. `message` says the rest.
     """
 
     path: Text
@@ -103,7 +103,7 @@ class Start(Row, kind="start"):
 
 
 class Summary(Row, kind="summary"):
-    """The sum of a run. Known findings, which stand in a baseline, are counted apart from all others.
+    """The summary of a run. Known findings, which are in the baseline, are counted separately.
 
     `verdict` is what it comes to, in the words of verdicts.WORDS, the worst first; `reasons` say why.
     """
@@ -121,8 +121,8 @@ class Summary(Row, kind="summary"):
     reasons: list[Text]
 
 
-class Accounts:
-    """Counts the bytes and batches of one file while it is checked, from its start to its end without a gap.
+class ByteCoverage:
+    """Counts the bytes and batches of one file by status, from its start to its end without a gap.
 
     `cells` is a map of the file: for each of MAP_CELLS equal parts of `size` bytes, the statuses in it as bits of STATUS_BITS.
     """
@@ -138,8 +138,8 @@ class Accounts:
         self.cells = bytearray(MAP_CELLS)
         self._size = max(size, 1)
 
-    def take(self, status: str, end: int, *, batches: int = 0) -> None:
-        """All bytes from where the account stands up to `end` have this status, and hold so many batches."""
+    def add(self, status: str, end: int, *, batches: int = 0) -> None:
+        """Count the bytes from the last position up to `end`, with the batches in them, under this status."""
         if end > self.position:
             bit = STATUS_BITS[status]
             for cell in range(self.position * MAP_CELLS // self._size, min(-(-end * MAP_CELLS // self._size), MAP_CELLS)):
@@ -150,8 +150,8 @@ class Accounts:
             self.batches[status if status in self.batches else self.DAMAGED] += batches
 
     def report(self, path: str, file_type: str, size: int) -> FileReport:
-        """The account closed: what was not looked at by now is not examined."""
-        self.take(self.NOT_EXAMINED, max(size, self.position))
+        """The report of the file; the rest of its bytes is counted as not examined."""
+        self.add(self.NOT_EXAMINED, max(size, self.position))
         report = FileReport(
             path,
             file_type,
@@ -166,11 +166,11 @@ class Accounts:
 
 
 STATUS_BITS = {
-    Accounts.INTACT: 1,
-    Accounts.ZERO: 2,
-    Accounts.NOT_EXAMINED: 4,
-    Accounts.SALVAGED: 8,
-    Accounts.DAMAGED: 16,
+    ByteCoverage.INTACT: 1,
+    ByteCoverage.ZERO: 2,
+    ByteCoverage.NOT_EXAMINED: 4,
+    ByteCoverage.SALVAGED: 8,
+    ByteCoverage.DAMAGED: 16,
 }
 """The statuses of bytes as they stand in a map: a larger number is what a reader should rather see."""
 

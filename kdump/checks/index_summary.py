@@ -1,4 +1,4 @@
-"""Compares a window of index entries with the log at once: most are ordinary, and some numbers say all that is to be said."""
+"""Compares a window of index entries with the log at once: a few numbers describe it, unless an entry is irregular."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from kdump.binary import kernel
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kdump.checks.facts import SegmentFacts
+    from kdump.checks.segment_facts import SegmentFacts
 
 _TIME_ENTRY = Struct(">qi")  # timestamp, relative offset
-_TOO_HIGH = 1 << 62  # for a base offset: what is added to it shall not overflow
-_LOWEST = -(1 << 63)
+_BASE_OFFSET_LIMIT = 1 << 62  # for a base offset: what is added to it shall not overflow
+_MIN_INT64 = -(1 << 63)
 
 
 def columns(entries: bytes) -> tuple[array[int], array[int]]:
@@ -36,7 +36,7 @@ def summarize_index(
     offset neither its first nor its last. Gaps are those between positions, the first from `gap_start` on. Batches of one
     offset are not counted.
     """
-    if not 0 <= base_offset < _TOO_HIGH:
+    if not 0 <= base_offset < _BASE_OFFSET_LIMIT:
         return None
     first_offsets, last_offsets = facts.first_offsets, facts.last_offsets
     if kernel.native is not None:
@@ -71,10 +71,10 @@ def summarize_time_index(
     None where timestamps do not rise or offsets fall from the `previous` ones on, or where the batch with an offset does not
     have the timestamp.
     """
-    if not 0 <= base_offset < _TOO_HIGH:
+    if not 0 <= base_offset < _BASE_OFFSET_LIMIT:
         return None
     last_timestamp, last_offset = previous
-    last_timestamp = max(last_timestamp, _LOWEST)
+    last_timestamp = max(last_timestamp, _MIN_INT64)
     first_offsets, last_offsets = facts.first_offsets, facts.last_offsets
     if kernel.native is not None:
         columns_of_log = (first_offsets.packed, last_offsets.packed, facts.max_timestamps.packed)

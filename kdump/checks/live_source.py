@@ -1,42 +1,43 @@
-"""Watches a check from outside: how far it has come, how long it takes, and what becomes of the file meanwhile."""
+"""A file that may change while it is read, with a time limit; and the progress of its check."""
 
 from __future__ import annotations
 
 import os
 import time
 
-from kdump.binary.source import Source, status
+from kdump.binary.source import Source
+from kdump.binary.system import status
 from kdump.errors import Unreadable
 
-_BLOCK = 4096  # what is read at once where the device has errors
-_RECENT = 5.0  # seconds; a broker that writes to a file wrote to it just now
-_PATIENCE = 0.1  # seconds; a broker in the middle of a batch goes on sooner
+_BLOCK_BYTES = 4096  # what is read at once where the device has errors
+_RECENT_SECONDS = 5.0  # a broker that writes to a file wrote to it just now
+_WAIT_SECONDS = 0.1  # a broker in the middle of a batch continues sooner
 
 
-class Stopped(Exception):
+class CheckAborted(Exception):
     """The check of this file ends here. The source knows why."""
 
 
 class Watch:
-    """Is told how far a check has come; files that are `skipped` it leaves alone. This one does not care."""
+    """Receives the progress of a check, here without use; files that are `skipped` are not checked."""
 
     skipped: frozenset[str] = frozenset()
 
     def begin(self, path: str) -> None:
-        """The next file."""
+        """The check of the next file starts."""
 
     def at(self, position: int) -> None:
-        """The file is being read here."""
+        """The file is read at this position."""
 
     def end(self, size: int) -> None:
-        """The file of this size is through."""
+        """The check of the file, of this size, is done."""
 
 
-class WatchedSource(Source):
+class LiveSource(Source):
     """A file that may change, fail or take too long while it is read.
 
-    What cannot be read is zeros, noted in `bad_ranges`. Raises Stopped, once, where the file has become shorter (`shrunk_to`) or
-    the time for it is over (`is_late`).
+    Bytes that cannot be read are zeros, and stand in `bad_ranges`. Reading raises CheckAborted, once, if the file has become
+    shorter (`shrunk_to`) or the time for it is over (`is_late`).
     """
 
     __slots__ = ("_deadline", "_is_growing", "_watch", "bad_ranges", "is_late", "shrunk_to")
@@ -54,40 +55,42 @@ class WatchedSource(Source):
         self.tick(position)
         count = max(0, min(count, self.size - position))
         try:
-            data = super().read(position, count)
+            data = self._take(position, count)
         except Unreadable:
             data = self._read_around_errors(position, count)
         if len(data) < count and self.shrunk_to is None:
+            if self.status().st_size >= self.size:  # the file goes on here: the system says no more
+                return data + self._read_around_errors(position + len(data), count - len(data))
             self.shrunk_to = position + len(data)
-            raise Stopped
+            raise CheckAborted
         return data
 
     def tick(self, position: int) -> None:
-        """The check has come so far. Raises Stopped when its time is over."""
+        """The check has come so far. Raises CheckAborted when its time is over."""
         self._watch.at(position)
         if self._deadline is not None and not self.is_late and time.monotonic() >= self._deadline:
             self.is_late = True
-            raise Stopped
+            raise CheckAborted
 
     @property
     def is_stopped(self) -> bool:
-        """Whether Stopped was raised."""
+        """Whether CheckAborted was raised."""
         return self.is_late or self.shrunk_to is not None
 
     def is_growing(self) -> bool:
-        """Whether someone writes to the file now: it is longer than when it was opened, or becomes so in a moment."""
+        """Whether someone is writing to the file: it has grown since it was opened, or grows within a moment."""
         if self._is_growing is None:
             self._is_growing = self._grows_soon()
         return self._is_growing
 
     def grown_to(self) -> int:
         """The size of the file now."""
-        return os.fstat(self._descriptor).st_size
+        return self.status().st_size
 
     def is_at_its_path(self) -> bool | None:
-        """Whether the path still leads to this file; None if it leads nowhere. Raises Unreadable where that cannot be told."""
+        """Whether the path still leads to this file; None if it leads nowhere. Raises Unreadable if the system does not say."""
         there = status(self.path)
-        return None if there is None else os.path.samestat(there, os.fstat(self._descriptor))
+        return None if there is None else os.path.samestat(there, self.status())
 
     def holes(self, limit: int) -> tuple[int, int]:
         """How many of the first `limit` holes of the file there are, and how many bytes they cover."""
@@ -103,46 +106,50 @@ class WatchedSource(Source):
                     position = self.size
                 count += 1
                 size += position - hole
-        except (OSError, AttributeError):  # the system does not tell
+        except (OSError, AttributeError):  # the system does not say
             pass
         return count, size
 
     @property
     def allocated(self) -> int:
-        """How many bytes the file takes on its disk."""
-        return os.fstat(self._descriptor).st_blocks * 512
+        """The bytes that the file takes on its disk."""
+        return self.status().st_blocks * 512
 
     def _grows_soon(self) -> bool:
-        status = os.fstat(self._descriptor)
-        if time.time() - status.st_mtime > _RECENT:
-            return status.st_size > self.size
-        end = time.monotonic() + _PATIENCE
+        now = self.status()
+        if time.time() - now.st_mtime > _RECENT_SECONDS:
+            return now.st_size > self.size
+        end = time.monotonic() + _WAIT_SECONDS
         while self.grown_to() <= self.size:
             if time.monotonic() >= end:
                 return False
-            time.sleep(_PATIENCE / 10)
+            time.sleep(_WAIT_SECONDS / 10)
         return True
 
     def _read_around_errors(self, position: int, count: int) -> bytes:
-        """The bytes here, those of blocks that cannot be read as zeros."""
+        """The bytes here; blocks that cannot be read are zeros."""
         pieces = []
         end = position + count
         while position < end:
-            stop = min(position // _BLOCK * _BLOCK + _BLOCK, end)
+            stop = min(position // _BLOCK_BYTES * _BLOCK_BYTES + _BLOCK_BYTES, end)
             self.tick(position)
             try:
-                piece = super().read(position, stop - position)
+                piece = self._take(position, stop - position)
             except Unreadable:
                 piece = bytes(stop - position)
-                self._note_bad(position, stop)
-            pieces.append(piece)
+                self._record_bad(position, stop)
             if len(piece) < stop - position:
-                break
+                if self.status().st_size < self.size:
+                    pieces.append(piece)
+                    break
+                self._record_bad(position + len(piece), stop)
+                piece = piece.ljust(stop - position, b"\0")
+            pieces.append(piece)
             position = stop
         return b"".join(pieces)
 
-    def _note_bad(self, start: int, end: int) -> None:
-        """Note a range that cannot be read; ranges are met again when bytes are looked at twice."""
+    def _record_bad(self, start: int, end: int) -> None:
+        """Record a range that cannot be read, once, even if its bytes are read twice."""
         if self.bad_ranges and self.bad_ranges[-1][0] <= start <= self.bad_ranges[-1][1]:
             first, last = self.bad_ranges[-1]
             self.bad_ranges[-1] = first, max(last, end)

@@ -1,4 +1,4 @@
-"""Columns of very many numbers that are much alike, in little memory."""
+"""Long columns of similar numbers, in little memory."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 
     Block = Sequence[int]
 
-_ROWS = 256
+_BLOCK_ROWS = 256
 """Of a block. Larger ones have numbers that are further apart, and take more bytes each."""
 
 _WIDTHS = ((1 << 8, "B"), (1 << 16, "H"), (1 << 32, "I"), (1 << 64, "Q"))
 """Up to which distance from the lowest number of a block each takes so many bytes."""
 
-_MANY = 4096  # rows
+_MANY_ROWS = 4096  # rows
 
 _TYPES = {1: "B", 2: "H", 4: "I", 8: "Q"}
-_ENTRY = 5  # numbers of a block in the directory
+_BLOCK_FIELDS = 5  # numbers of a block in the directory
 
 
-class Column:
-    """A sequence of 64-bit numbers that grows at its end.
+class PackedInts:
+    """A growing sequence of 64-bit numbers.
 
     Numbers are kept in blocks: an even block, as consecutive offsets make it, as a range, any other as distances from its lowest
     number, in as few bytes as these need. What is searched by `bisect_left` and `bisect_right` has to ascend.
@@ -51,25 +51,29 @@ class Column:
         """Add numbers at the end."""
         tail = self._tail
         tail.extend(numbers)
-        if len(tail) < _ROWS:
+        if len(tail) < _BLOCK_ROWS:
             return
-        end = len(tail) // _ROWS * _ROWS
+        end = len(tail) // _BLOCK_ROWS * _BLOCK_ROWS
         if kernel.native is not None:
             directory, data = kernel.native.pack(tail, len(self._data))
             entries = array("q", directory)
             self._directory.extend(entries)
-            self._firsts.extend(entries[::_ENTRY])
+            self._firsts.extend(entries[::_BLOCK_FIELDS])
             self._data += data
         else:
-            for row in range(0, end, _ROWS):
-                self._add_block(tail[row : row + _ROWS].tolist())
+            for row in range(0, end, _BLOCK_ROWS):
+                self._add_block(tail[row : row + _BLOCK_ROWS].tolist())
         del tail[:end]
 
     def _add_block(self, numbers: list[int]) -> None:
         first = numbers[0]
         step = numbers[1] - first
         self._firsts.append(first)
-        if step and numbers[-1] == first + (_ROWS - 1) * step and numbers == list(range(first, first + _ROWS * step, step)):
+        if (
+            step
+            and numbers[-1] == first + (_BLOCK_ROWS - 1) * step
+            and numbers == list(range(first, first + _BLOCK_ROWS * step, step))
+        ):
             self._directory.extend((first, 0, step, len(self._data), 0))
             return
         lowest = min(numbers)
@@ -84,17 +88,17 @@ class Column:
         return self._directory, self._data, self._tail
 
     def _block(self, number: int) -> tuple[int, Block]:
-        """What is to be added to the numbers of a block, and these."""
-        first, base, step, start, width = self._directory[number * _ENTRY : (number + 1) * _ENTRY]
+        """The base of the numbers in a block, and the numbers relative to it."""
+        first, base, step, start, width = self._directory[number * _BLOCK_FIELDS : (number + 1) * _BLOCK_FIELDS]
         if step:
-            return 0, range(first, first + _ROWS * step, step)
-        return base, array(_TYPES[width], self._data[start : start + width * _ROWS])
+            return 0, range(first, first + _BLOCK_ROWS * step, step)
+        return base, array(_TYPES[width], self._data[start : start + width * _BLOCK_ROWS])
 
     def _blocks(self) -> Iterator[tuple[int, Block]]:
         return map(self._block, range(len(self._firsts)))
 
     def __len__(self) -> int:
-        return len(self._firsts) * _ROWS + len(self._tail)
+        return len(self._firsts) * _BLOCK_ROWS + len(self._tail)
 
     def __iter__(self) -> Iterator[int]:
         blocks = (map(base.__add__, block) for base, block in self._blocks())
@@ -113,12 +117,12 @@ class Column:
         row = index(place)
         if row < 0:
             row += len(self)
-        number, inside = divmod(row, _ROWS)
+        number, inside = divmod(row, _BLOCK_ROWS)
         if number < 0 or number > len(self._firsts):
             raise IndexError("there is no such row")
         if number == len(self._firsts):
             return self._tail[inside]
-        directory, at = self._directory, number * _ENTRY
+        directory, at = self._directory, number * _BLOCK_FIELDS
         step, width = directory[at + 2], directory[at + 4]
         if step:
             return directory[at] + step * inside
@@ -130,27 +134,27 @@ class Column:
         if kernel.native is not None:
             return array("q", kernel.native.numbers_at(self.packed, rows))
         blocks = [*self._blocks(), (0, self._tail)]
-        return array("q", [blocks[row // _ROWS][0] + blocks[row // _ROWS][1][row % _ROWS] for row in rows])
+        return array("q", [blocks[row // _BLOCK_ROWS][0] + blocks[row // _BLOCK_ROWS][1][row % _BLOCK_ROWS] for row in rows])
 
     def _slice(self, start: int, end: int) -> array[int]:
         """The numbers of neighbouring rows."""
-        if kernel.native is not None and end - start > _MANY:  # it looks at the whole directory first
+        if kernel.native is not None and end - start > _MANY_ROWS:  # it looks at the whole directory first
             return array("q", kernel.native.numbers_of(self.packed, start, end))
         numbers = array("q")
-        for number in range(start // _ROWS, -(-end // _ROWS)):
-            before = number * _ROWS
-            first, last = max(start - before, 0), min(end - before, _ROWS)
+        for number in range(start // _BLOCK_ROWS, -(-end // _BLOCK_ROWS)):
+            before = number * _BLOCK_ROWS
+            first, last = max(start - before, 0), min(end - before, _BLOCK_ROWS)
             base, block = (0, self._tail) if number == len(self._firsts) else self._block(number)
             numbers.extend(map(base.__add__, block[first:last]))
         return numbers
 
     def highest(self, default: int) -> int:
-        """The highest of all numbers, the default where there is none."""
+        """The highest of all numbers; the default if there are none."""
         ends = (base + max(block[0], block[-1]) if type(block) is range else base + max(block) for base, block in self._blocks())
         return max(chain(ends, self._tail), default=default)
 
     def index(self, number: int) -> int:
-        """The first row with this number, which stands in one."""
+        """The first row with this number, which must exist."""
         return next(row for row, other in enumerate(self) if other == number)
 
     def bisect_left(self, number: int, start: int = 0, end: int | None = None) -> int:
@@ -158,10 +162,10 @@ class Column:
         tail, last = self._tail, len(self._firsts)
         block = bisect_left(self._firsts, number)
         if tail and block == last and tail[0] < number:
-            row = last * _ROWS + bisect_left(tail, number)
+            row = last * _BLOCK_ROWS + bisect_left(tail, number)
         elif block:
             base, numbers = self._block(block - 1)
-            row = (block - 1) * _ROWS + bisect_left(numbers, number - base)
+            row = (block - 1) * _BLOCK_ROWS + bisect_left(numbers, number - base)
         else:
             row = 0
         return max(start, row if end is None else min(row, end))

@@ -1,26 +1,19 @@
-"""What a log says of its producers so far, handed on from segment to segment."""
+"""The state of a log's producers, carried on from segment to segment."""
 
 from __future__ import annotations
 
-import os
 from bisect import bisect_left
 from itertools import islice
-
-from kdump.formats import file_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kdump.checks.context import FileContext
-    from kdump.checks.facts import SegmentFacts
+    from kdump.checks.segment_facts import SegmentFacts
     from kdump.formats.log import Chunk
 
     LastBatch = tuple[int, int, int, int]
     View = tuple[int, LastBatch | None, int | None]
-
-CARRIED = "transactions"
-"""The name under which a partition hands this on."""
 
 MAX_PRODUCERS = 1 << 15
 """So many producers are known at once; then the half of them that was seen first is forgotten."""
@@ -32,37 +25,21 @@ ANYTHING = WRAPPED + 1
 """Expected where any sequence may follow: after a marker with a new epoch."""
 
 
+NO_PRODUCER_EPOCH = -1
+
+UNKNOWN_EPOCH = -2
+"""Lower than the epoch of any batch."""
+
 MAX_IN_FLIGHT = 5
 """Batches that a producer may have under way, and so send again."""
 
 
-def of(context: FileContext) -> Producers:
-    """What was handed on to this segment, or a begin where it stands first, or is none of the partition's log."""
-    if not is_part_of_log(context) or context.partition is None:
-        return Producers([])
-    carried = context.partition.carried
-    if CARRIED not in carried:
-        segments = context.partition.files.segments
-        carried[CARRIED] = Producers(sorted(base for base, files in segments.items() if file_name.PRODUCER_SNAPSHOT in files))
-    producers = carried[CARRIED]
-    assert isinstance(producers, Producers)
-    return producers
-
-
-def is_part_of_log(context: FileContext) -> bool:
-    """Whether this is a segment of a partition, and not a log that stands alone or has an odd name."""
-    partition, base_offset = context.partition, context.base_offset
-    if partition is None or base_offset is None:
-        return False
-    return partition.files.segments.get(base_offset, {}).get(file_name.LOG) == os.path.basename(context.path)
-
-
 _COLUMNS = ("producer_id", "is_control", "producer_epoch", "base_sequence", "last_sequence", "base_offset", "last_offset")
-_STEP = 4096  # rows of a column that are unpacked at once, at most
+_MAX_STEP_ROWS = 4096  # rows of a column that are unpacked at once, at most
 
 
 class Rows:
-    """The batches of a chunk by their producers, put in order when it is asked for."""
+    """The batches of a chunk by their producers; the index is built on first use."""
 
     def __init__(self, chunk: Chunk) -> None:
         self._chunk: Chunk | None = chunk
@@ -92,14 +69,14 @@ class Rows:
         return self._crcs if self._chunk is None else self._chunk.batches["crc"]
 
     def keep(self) -> None:
-        """Take what is needed from the chunk, while its file is open, and let go of it."""
+        """Copy what is needed from the chunk, while its file is open, and release it."""
         if self._chunk is not None:
             self._columns, self._crcs = self.columns, self.crcs
             self._chunk = None
 
     @property
     def is_kept(self) -> bool:
-        """Whether the chunk is not needed any more."""
+        """Whether the chunk is released."""
         return self._chunk is None
 
     def before(self, producer_id: int, row: int) -> list[int]:
@@ -115,7 +92,7 @@ class Rows:
 
 
 class OpenTransaction:
-    """A transaction without marker so far: where it began, and, once it is asked for, the last offset of its data."""
+    """A transaction without a marker so far: where it starts, and the last offset of its data, which is computed on request."""
 
     __slots__ = ("damages", "end", "epoch", "first_offset", "last_offset", "path", "position", "producer_id")
 
@@ -131,7 +108,7 @@ class OpenTransaction:
 
 
 class Producers:
-    """The producers of a log, as far as it was read.
+    """The producers of a log, up to the batch that was read last.
 
     `epochs` are those of each, and `expected` the sequence that is to follow, which may be WRAPPED or ANYTHING.
     `last_batches` holds of their data the epoch, last sequence, base and last offset, `markers` the highest coordinator epoch
@@ -156,28 +133,28 @@ class Producers:
         self.recent: list[Rows] = []
 
     def forget(self, producer_id: int) -> None:
-        """Know nothing of this producer any more."""
+        """Forget all about this producer."""
         self.is_complete = False
         for known in (self.epochs, self.expected, self.last_batches, self.markers, self.open):
             known.pop(producer_id, None)
 
     def make_room(self) -> None:
-        """Forget producers where they are too many."""
+        """Forget half of the producers if there are too many."""
         if len(self.expected) >= MAX_PRODUCERS:
             for producer_id in list(islice(self.expected, MAX_PRODUCERS // 2)):
                 self.forget(producer_id)
 
     def leave_segment(self) -> None:
-        """The segment is through, and still open, and another one follows."""
+        """Prepare for the next segment, while this one is still open."""
         for rows in self.recent:
             rows.keep()
 
-    def note(self, rows: Rows) -> None:
-        """Keep these batches in mind for a while."""
+    def record(self, rows: Rows) -> None:
+        """Remember these batches until two more sections have come."""
         self.recent = [rows, *self.recent[:1]]
 
     def open_transactions(self) -> list[OpenTransaction]:
-        """The open transactions by the last offset of their data."""
+        """The open transactions, sorted by the last offset of their data."""
         for producer_id, transaction in self.open.items():
             last_batch = self.last_batches.get(producer_id)
             if last_batch is not None:
@@ -186,7 +163,7 @@ class Producers:
         return sorted(self.open.values(), key=_last_offset)
 
     def enter_segment(self, facts: SegmentFacts) -> None:
-        """A segment follows. Of one that could not be read to its end, the last batches are not known any more."""
+        """Start the next segment. If the one before could not be read to its end, its last batches are forgotten."""
         self.recent = [rows for rows in self.recent if rows.is_kept]
         self.continuity.segments.append(facts)
         base_offset = facts.base_offset
@@ -196,7 +173,7 @@ class Producers:
             self.snapshots = [offset for offset in self.snapshots if offset >= base_offset]
 
     def view(self) -> dict[int, View]:
-        """What is known of each producer."""
+        """The state of each producer."""
         return {producer_id: self.view_of(producer_id) for producer_id in self.expected}
 
     def view_of(self, producer_id: int) -> View:
@@ -206,24 +183,24 @@ class Producers:
         return self.epochs[producer_id], self.last_batches.get(producer_id), first_offset
 
     def keep_view(self) -> int:
-        """The next snapshot, whose offset is the answer, is of this moment."""
+        """Keep the present state for the next snapshot, and return the offset of that."""
         offset = self.snapshots.pop(0)
         self.views[offset] = self.view()
         return offset
 
     def keep_later_view(self, offset: int, producer_id: int) -> None:
-        """One more batch was seen since that snapshot was passed."""
+        """Keep the state one batch after this snapshot."""
         if producer_id in self.expected:
             self.later_views[offset] = (producer_id, self.view_of(producer_id))
 
     def view_at(self, offset: int) -> dict[int, View]:
-        """What a snapshot of this offset, the last one that was passed, is to say."""
+        """The state that a snapshot of this offset, the last one passed, should have."""
         view = self.views.pop(offset, None)
         return self.view() if view is None else view
 
 
 class Continuity:
-    """Tells how far back the offsets of a log go without a gap. It looks at each batch once, and only when asked."""
+    """Finds how far back the offsets of a log go without a gap. It reads each batch once, on request."""
 
     def __init__(self) -> None:
         self.segments: list[SegmentFacts] = []
@@ -233,14 +210,14 @@ class Continuity:
         self._run_start = 0
 
     def run_start(self, offset: int) -> int:
-        """The first offset from which on none is missing up to this one, which is not below any that was asked for before."""
+        """The first offset from which none is missing up to this one. Calls must come in ascending order."""
         while self._segment < len(self.segments):
             facts = self.segments[self._segment]
             first_offsets, last_offsets = facts.first_offsets, facts.last_offsets
             next_offset, row = self._next_offset, self._row
             is_behind, step = True, 16
             while is_behind and row < len(first_offsets):
-                step = min(2 * step, _STEP)
+                step = min(2 * step, _MAX_STEP_ROWS)
                 for first, last in zip(first_offsets[row : row + step], last_offsets[row : row + step], strict=True):
                     is_behind = first <= offset
                     if not is_behind:

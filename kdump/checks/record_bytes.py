@@ -1,4 +1,4 @@
-"""Looks at the bytes of single records of magic 2: what readers let pass, and which field it is that cannot be read."""
+"""The bytes of single records of magic 2: irregular encodings, and the field that makes a record unreadable."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LAST_BYTE = {_INT: 0x0F, _LONG: 0x01}  # bits of the last byte that count
 
 
 class Field:
-    """A varint of a record as it stands there: `size` bytes where `needed` would do."""
+    """A varint of a record: `size` bytes as encoded, `needed` for the shortest encoding."""
 
     __slots__ = ("has_surplus_bits", "name", "needed", "size", "value")
 
@@ -36,7 +36,7 @@ class Field:
 
 
 class Unreadable:
-    """Why a record cannot be read: the code of the catalogue, and the field."""
+    """Why a record cannot be read: the fault's code, and a message that names the field."""
 
     __slots__ = ("code", "message")
 
@@ -46,29 +46,29 @@ class Unreadable:
 
 
 def size_of_varint(value: int) -> int:
-    """How many bytes a zig-zag varint takes."""
+    """The size of a zig-zag varint in bytes."""
     return max(1, -(-(value << 1 if value >= 0 else ~(value << 1)).bit_length() // 7))
 
 
-def odd_records(data: Buffer, start: int, rows: Sequence[RecordTuple]) -> Iterator[tuple[int, int, int]]:
-    """The records that may be odd: number, start of the length, attributes.
+def irregular_records(data: Buffer, start: int, rows: Sequence[RecordTuple]) -> Iterator[tuple[int, int, int]]:
+    """The records that may be irregular: number, start of the length, attributes.
 
     Those are records with attributes, with varints longer than needed, with header values of null, or with negative sizes below
-    -1; `fields` tells. `rows` are what the kernel read from `start` on.
+    -1; `fields` says which. `rows` are what the kernel read from `start` on.
     """
     position = start
     for number, (timestamp_delta, offset_delta, key_size, value_size, headers, _, _) in enumerate(rows):
         needed = 4  # attributes and timestamp delta, key and value size: most take a byte each; the count of headers below
         if timestamp_delta not in _SHORT:
             needed += size_of_varint(timestamp_delta) - 1
-        is_odd = min(key_size, value_size) < -1
+        is_irregular = min(key_size, value_size) < -1
         if offset_delta in _SHORT:
             needed += 1
         elif offset_delta in _MEDIUM:
             needed += 2
         else:
             needed += size_of_varint(offset_delta)
-            is_odd |= offset_delta not in _WITHOUT_SURPLUS
+            is_irregular |= offset_delta not in _WITHOUT_SURPLUS
         if key_size > 0:
             needed += key_size if key_size in _SHORT else key_size + size_of_varint(key_size) - 1
         if value_size > 0:
@@ -78,32 +78,32 @@ def odd_records(data: Buffer, start: int, rows: Sequence[RecordTuple]) -> Iterat
             for key, value in headers:
                 needed += size_of_varint(len(key)) + len(key)
                 if value is None:
-                    is_odd = True
+                    is_irregular = True
                     needed += 1
                 else:
                     needed += size_of_varint(len(value)) + len(value)
         else:
             needed += 1
-        begin = position
+        record_start = position
         byte = data[position]
         if byte < 0x80:
             length, position = byte >> 1, position + 1
         else:
             length, position = kernel.read_varint(data, position, position + _INT)
         attributes = data[position]
-        if is_odd or attributes or length != needed or position - begin != size_of_varint(needed):
-            yield number, begin, attributes
+        if is_irregular or attributes or length != needed or position - record_start != size_of_varint(needed):
+            yield number, record_start, attributes
         position += length
 
 
 def fields(data: Buffer, position: int, end: int) -> Iterator[Field]:
-    """All varints of the record here, as far as they can be read. Raises IndexError and VarintTooLong as kernel.read_varint."""
+    """The varints of the record at this position. Raises IndexError and VarintTooLong as kernel.read_varint."""
 
     def read(name: str, size: int = _INT) -> Field:
         nonlocal position
-        begin = position
-        value, position = kernel.read_varint(data, begin, end, size)
-        taken = position - begin
+        start_of_field = position
+        value, position = kernel.read_varint(data, start_of_field, end, size)
+        taken = position - start_of_field
         return Field(name, value, taken, taken == size and bool(data[position - 1] & ~_LAST_BYTE[size]))
 
     yield read("length")
@@ -126,7 +126,7 @@ def fields(data: Buffer, position: int, end: int) -> Iterator[Field]:
 
 
 def why_unreadable(data: Buffer, position: int, end: int) -> Unreadable | None:
-    """What keeps a reader from this record, where the kernel only says that its structure is wrong."""
+    """Why this record cannot be read, when the kernel only reports a wrong structure; None if it can."""
     at, name = position, "length"
     limit = end
     try:

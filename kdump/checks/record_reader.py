@@ -1,4 +1,4 @@
-"""Reads the records of sections for the rules: ordinary batches together, each odd one on its own."""
+"""Reads the records of sections for the rules: regular batches together, each irregular one on its own."""
 
 from __future__ import annotations
 
@@ -28,42 +28,42 @@ if TYPE_CHECKING:
     from kdump.formats.record import RecordChunk
     from kdump.reading.items import Section
 
-_MAX_COUNT = 1 << 16  # records of a batch that are held at once
-_MAX_HELD = 32 << 20  # bytes of a batch or of its payload that are held at once
+_MAX_HELD_RECORDS = 1 << 16  # records of a batch that are held at once
+_MAX_HELD_BYTES = 32 << 20  # bytes of a batch or of its payload that are held at once
 _MAX_RECORDS = 1 << 22  # that are read of one compressed batch
 _MAX_MESSAGES = 1 << 19  # that are read of one wrapper
 
 
 class _Budget:
-    """How far compressed batches of one file are read.
+    """Limits how much is decompressed of one file.
 
     Each may grow to the limit of the check, but a file in which several grow as no data does is hostile: what follows may grow
     only a little, so that a check takes no longer than its file is worth.
     """
 
-    _MOST = 1000  # times, that data compresses
-    _LITTLE = 64
-    _FLOOR = 1 << 20
-    _RECORD, _MESSAGE = 64, 512  # bytes that reading one of them takes as long as
+    _MAX_RATIO = 1000  # times, that data compresses
+    _RATIO_WITHOUT_BUDGET = 64
+    _MIN_LIMIT_BYTES = 1 << 20
+    _BYTES_A_RECORD, _BYTES_A_MESSAGE = 64, 512  # whose decompression takes as long as reading one
 
     def __init__(self, max_payload: int) -> None:
         self._max_payload = max_payload
         self._left = 2 * max_payload
 
     def limit(self, compressed_size: int) -> int:
-        """How large the next payload may become."""
+        """The largest size that the next payload may decompress to."""
         if self._left > 0:
             return self._max_payload
-        return min(self._max_payload, max(self._FLOOR, self._LITTLE * compressed_size))
+        return min(self._max_payload, max(self._MIN_LIMIT_BYTES, self._RATIO_WITHOUT_BUDGET * compressed_size))
 
     def spend(self, compressed_size: int, size: int, records: int = 0, messages: int = 0) -> None:
-        """A payload has become so large."""
-        spent = size + records * self._RECORD + messages * self._MESSAGE
-        self._left -= max(0, spent - max(self._MOST * compressed_size, self._FLOOR))
+        """Count a payload that was decompressed to this size."""
+        spent = size + records * self._BYTES_A_RECORD + messages * self._BYTES_A_MESSAGE
+        self._left -= max(0, spent - max(self._MAX_RATIO * compressed_size, self._MIN_LIMIT_BYTES))
 
 
-class Contents:
-    """Shows records to rules. One batch that cannot be read keeps nothing from the next."""
+class RecordReader:
+    """Reads records and passes them to rules. A batch that cannot be read does not affect the next."""
 
     def __init__(self, context: FileContext, rules: list[SegmentRule]) -> None:
         self._context = context
@@ -72,10 +72,10 @@ class Contents:
         self._budget = _Budget(context.settings.max_payload)
         self._rules = rules
         self._tick = context.tick
-        self._decompressor = codecs.BatchDecompressor(min(_MAX_HELD, context.settings.max_payload))
+        self._decompressor = codecs.BatchDecompressor(min(_MAX_HELD_BYTES, context.settings.max_payload))
 
     def show(self, section: Section) -> None:
-        """Show the records of all batches of a section."""
+        """Pass the records of all batches of a section to the rules."""
         if not self._rules:
             return
         chunk, statuses = section.chunk, section.statuses
@@ -93,20 +93,20 @@ class Contents:
             start = end
 
     def end(self) -> None:
-        """Report what could not be read for want of a package."""
+        """Report batches that could not be read because a package is missing."""
         for missing, (start, end, count) in self._missed.items():
             message = f"{missing}. The records of {counted(count, 'batch', 'batches')} were not examined."
             self._context.report("codec-package-missing", start, end, message)
 
     def _miss(self, chunk: Chunk, missing: MissingPackage) -> None:
-        """The records of this batch, the only one of the chunk, cannot be read on this machine."""
+        """Count a batch, the only one of the chunk, whose codec's package is missing."""
         start = chunk.batches["position"][0]
         missed = self._missed.setdefault(f"{missing.message}: {missing.remedy}", [start, start, 0])
         missed[1] = start + chunk.batches["size"][0]
         missed[2] += 1
 
     def _show_messages(self, chunk: Chunk, status: str) -> None:
-        """Uncompressed messages together, each wrapper on its own."""
+        """Pass uncompressed messages to the rules together, each wrapper on its own."""
         codecs = chunk.batches["compresscodec"]
         first = 0
         for row, codec in enumerate(codecs):
@@ -136,7 +136,7 @@ class Contents:
             self._show_fault(run.slice(0, 1), fault, status)
 
     def _show_batches(self, chunk: Chunk, status: str) -> None:
-        """Neighbouring batches that can be held together, each other one on its own."""
+        """Pass neighbouring batches that fit into memory to the rules together, each other one on its own."""
         rows: list[RecordTuple] = []
         counts: list[int] = []
         first = 0
@@ -167,7 +167,7 @@ class Contents:
                 table = record.table_of_records(chunk.headers[first:last], counts, rows)
                 self._show(record.RecordChunk(chunk.batches.slice(first, last), counts, table, False), status)
             if content is None and not is_empty:
-                self._show_odd(chunk.slice(row, row + 1), status, bad)
+                self._show_irregular(chunk.slice(row, row + 1), status, bad)
                 self._tick(chunk.batches["position"][row])  # it may have taken long
             rows, counts, first = [], [], row + 1
         if counts:
@@ -175,10 +175,10 @@ class Contents:
             self._show(record.RecordChunk(chunk.batches.slice(first, len(chunk.headers)), counts, table, False), status)
 
     def _content(self, chunk: Chunk, row: int) -> Content | None:
-        """What this batch holds, if it can be held: its records are not yet read."""
+        """The content of this batch, before its records are read; None if it is too large to be held."""
         header = chunk.headers[row]
         size = header[LENGTH] + LOG_OVERHEAD
-        if not 0 < header[RECORD_COUNT] <= _MAX_COUNT or not BATCH_HEADER_SIZE <= size <= _MAX_HELD:
+        if not 0 < header[RECORD_COUNT] <= _MAX_HELD_RECORDS or not BATCH_HEADER_SIZE <= size <= _MAX_HELD_BYTES:
             return None
         position = chunk.batches["position"][row]
         codec = header[ATTRIBUTES] & COMPRESSION_MASK
@@ -193,12 +193,12 @@ class Contents:
         if held is not None:
             data = bytes(held)  # what is held is another's soon
             return Content(header, position, data, 0, len(data), payload=payload)
-        whole = codecs.decompress(codec, payload, header[MAGIC], limit=min(_MAX_HELD, self._budget.limit(size)))
+        whole = codecs.decompress(codec, payload, header[MAGIC], limit=min(_MAX_HELD_BYTES, self._budget.limit(size)))
         is_sound = whole.error is None
-        return Content(header, position, whole.data, 0, len(whole.data), payload=payload, is_plain=False, is_sound=is_sound)
+        return Content(header, position, whole.data, 0, len(whole.data), payload=payload, is_regular=False, is_sound=is_sound)
 
-    def _show_odd(self, chunk: Chunk, status: str, bad: tuple[Content, int] | None) -> None:
-        """Read one batch that is large, or bad: what can be read of it, and what keeps us from the rest."""
+    def _show_irregular(self, chunk: Chunk, status: str, bad: tuple[Content, int] | None) -> None:
+        """Read one batch that is oversized or damaged: the readable records, and the fault that ends them."""
         header = chunk.headers[0]
         continues = False
         decoded = 0

@@ -1,14 +1,15 @@
-"""Checks one segment: walks its batches past any damage, and shows them to the rules."""
+"""Checks one segment: walks its batches, past any damage, and passes them to the rules."""
 
 from __future__ import annotations
 
 from itertools import groupby
 
-from kdump.checks.facts import SegmentFacts
-from kdump.checks.finding import Accounts
-from kdump.checks.live_source import Stopped
-from kdump.checks.record_reader import Contents
+from kdump.checks.finding import ByteCoverage
+from kdump.checks.live_source import CheckAborted
+from kdump.checks.record_reader import RecordReader
 from kdump.checks.rules import SEGMENT_RULES
+from kdump.checks.rules.files import file_object
+from kdump.checks.segment_facts import SegmentFacts
 from kdump.errors import Unreadable
 from kdump.reading import salvage
 from kdump.reading.items import Damage, Section
@@ -26,24 +27,22 @@ if TYPE_CHECKING:
 
 
 def check(context: FileContext, rule_classes: Sequence[type[SegmentRule]] = SEGMENT_RULES) -> SegmentFacts:
-    """Check one segment: what is wrong is reported to the context, what it says is the answer."""
+    """Check one segment. Findings go to the context; the facts about it are returned."""
     facts = SegmentFacts(context.path, context.base_offset, context.source.size)
     try:
         _check(context, facts, rule_classes)
-    except Stopped:
+    except CheckAborted:
         facts.is_damaged = True  # as far as others are concerned: its end is not known
-    except Unreadable as error:  # bytes that were looked at a moment ago are others now
+    except Unreadable as error:  # the bytes have changed since they were first looked at
         facts.is_damaged = True
-        position = error.position or 0
-        message = f"Was cut off and written again while it was read: from byte {position:,} on, it is not what it was."
-        context.report("file-shrank", position, context.source.size, message)
+        file_object.report_rewritten(context, error.position or 0)
     return facts
 
 
 def _check(context: FileContext, facts: SegmentFacts, rule_classes: Sequence[type[SegmentRule]]) -> None:
-    """Show the whole segment to the rules. Raises Stopped where it cannot be read on."""
+    """Pass the whole segment to the rules. Raises CheckAborted if it cannot be read to its end."""
     rules: list[SegmentRule] = [rule(context, facts) for rule in rule_classes if rule.is_wanted(context)]
-    contents = Contents(context, [rule for rule in rules if rule.reads_records])
+    record_reader = RecordReader(context, [rule for rule in rules if rule.reads_records])
     base_offset = context.base_offset if context.file_type == "log" else None
     items = salvage.walk(
         context.source,
@@ -54,53 +53,53 @@ def _check(context: FileContext, facts: SegmentFacts, rule_classes: Sequence[typ
     try:
         for item in items:
             if isinstance(item, Damage):
-                facts.note_damage(item.start, item.end)
+                facts.record_damage(item.start, item.end)
                 for rule in rules:
                     rule.damage(item)
                 is_known = item.status != salvage.ZERO or not context.is_unreadable(item.start, item.end)
-                context.accounts.take(item.status if is_known else Accounts.NOT_EXAMINED, item.end, batches=int(item.is_batch))
+                context.coverage.add(item.status if is_known else ByteCoverage.NOT_EXAMINED, item.end, batches=int(item.is_batch))
                 continue
             _count(context, item)
-            _note(facts, item)
+            _record_section(facts, item)
             for rule in rules:
                 rule.batches(item)
-            context.tick(context.accounts.position)
-            contents.show(item)
+            context.tick(context.coverage.position)
+            record_reader.show(item)
     finally:
         items.close()  # it may have threads
-    contents.end()
+    record_reader.end()
     for rule in rules:
         rule.end()
 
 
 def _count(context: FileContext, section: Section) -> None:
-    """Enter the batches of a section into the account of the file."""
+    """Count the bytes and batches of a section."""
     if section.summary is not None:
-        context.accounts.take(Accounts.INTACT, section.summary.end, batches=section.summary.count)
+        context.coverage.add(ByteCoverage.INTACT, section.summary.end, batches=section.summary.count)
         return
     positions, sizes = section.chunk.batches["position"], section.chunk.batches["size"]
     for status, position, size in zip(section.statuses, positions, sizes, strict=True):
-        context.accounts.take(status, position + size, batches=1)
+        context.coverage.add(status, position + size, batches=1)
 
 
-def _note(facts: SegmentFacts, section: Section) -> None:
-    """Keep what other files are compared with."""
+def _record_section(facts: SegmentFacts, section: Section) -> None:
+    """Record the facts that other files are compared with."""
     chunk, row = section.chunk, 0
     if section.summary is not None:
-        _note_summary(facts, section.summary, chunk)
+        _record_summary(facts, section.summary, chunk)
         return
     for is_damaged, run in groupby(section.statuses, salvage.DAMAGED.__eq__):
         start, row = row, row + len(list(run))
         if is_damaged:
             positions, sizes = chunk.batches["position"], chunk.batches["size"]
-            facts.note_damage(positions[start], positions[row - 1] + sizes[row - 1])
+            facts.record_damage(positions[start], positions[row - 1] + sizes[row - 1])
         elif row - start == len(chunk.batches):
-            _note_batches(facts, chunk.batches)
+            _record_batches(facts, chunk.batches)
         else:
-            _note_batches(facts, chunk.batches.slice(start, row))
+            _record_batches(facts, chunk.batches.slice(start, row))
 
 
-def _note_summary(facts: SegmentFacts, summary: BatchSummary, chunk: Chunk) -> None:
+def _record_summary(facts: SegmentFacts, summary: BatchSummary, chunk: Chunk) -> None:
     facts.positions.extend(summary.positions)
     facts.first_offsets.extend(summary.first_offsets)
     facts.last_offsets.extend(summary.last_offsets)
@@ -109,12 +108,12 @@ def _note_summary(facts: SegmentFacts, summary: BatchSummary, chunk: Chunk) -> N
     if summary.is_legacy:
         return
     if summary.lowest_leader_epoch == summary.highest_leader_epoch:
-        _note_epochs(facts, [summary.first_leader_epoch], [summary.first_offset])
+        _record_epochs(facts, [summary.first_leader_epoch], [summary.first_offset])
     else:
-        _note_epochs(facts, chunk.batches["partition_leader_epoch"], summary.first_offsets)
+        _record_epochs(facts, chunk.batches["partition_leader_epoch"], summary.first_offsets)
 
 
-def _note_batches(facts: SegmentFacts, batches: Table[RecordBatch]) -> None:
+def _record_batches(facts: SegmentFacts, batches: Table[RecordBatch]) -> None:
     positions, last_offsets, epochs = batches["position"], batches["last_offset"], batches["partition_leader_epoch"]
     first_offsets = last_offsets if batches["base_offset"][0] is None else batches["base_offset"]
     facts.positions.extend(positions)
@@ -122,10 +121,10 @@ def _note_batches(facts: SegmentFacts, batches: Table[RecordBatch]) -> None:
     facts.last_offsets.extend(last_offsets)
     facts.max_timestamps.extend(batches["timestamp"])
     facts.end = positions[-1] + batches["size"][-1]
-    _note_epochs(facts, epochs, first_offsets)
+    _record_epochs(facts, epochs, first_offsets)
 
 
-def _note_epochs(facts: SegmentFacts, epochs: Sequence[int | None], first_offsets: Sequence[int]) -> None:
+def _record_epochs(facts: SegmentFacts, epochs: Sequence[int | None], first_offsets: Sequence[int]) -> None:
     for epoch, first_offset in zip(epochs, first_offsets, strict=True):
         if epoch is not None and epoch >= 0 and (not facts.epochs or facts.epochs[-1][0] != epoch):
             facts.epochs.append((epoch, first_offset))

@@ -1,4 +1,4 @@
-"""What a check is given: how deep to go, and what is known of the topic."""
+"""Settings of a check: its level, its limits, and what is known of the topic."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_FINDINGS = 1000
 
 
 class Settings:
-    """How a check goes about. `now` is in milliseconds since 1970, for what depends on the time of day.
+    """Settings of a check. `now` is in milliseconds since 1970, for what depends on the time of day.
 
     `time_limit` is how many seconds one file may take; None is for as long as it takes. `follows_links` lets a check go where
     symbolic links lead that leave the tree under check. `file_type` is what files are that are named themselves, such as `log`,
@@ -67,7 +67,7 @@ class Settings:
 
     @property
     def reads_payloads(self) -> bool:
-        """Whether every record is looked at."""
+        """Whether every record is read."""
         return self.level == DEEP
 
     @property
@@ -77,5 +77,5 @@ class Settings:
 
     @property
     def may_be_compacted(self) -> bool:
-        """Whether offsets, sequences and markers may lawfully be missing."""
+        """Whether missing offsets, sequences and markers are valid."""
         return self.cleanup_policy != DELETE

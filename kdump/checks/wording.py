@@ -1,4 +1,4 @@
-"""Numbers and times as findings say them."""
+"""Numbers and times in the words of findings."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ def offset_range(first: int, last: int) -> str:
 
 
 def number_range(what: str, first: int, last: int) -> str:
-    """The same of other numbers."""
+    """One number of a kind, or several: `sequence 5`, `sequences 5 to 1,200`."""
     return f"{what} {first:,}" if first == last else f"{what}s {first:,} to {last:,}"
 
 
 def time(milliseconds: int) -> str:
-    """A timestamp in UTC, as a number where no calendar has it."""
+    """A timestamp in UTC; a number if no calendar has a date for it."""
     from datetime import UTC, datetime  # slow to load, and rarely wanted
 
     try:
@@ -27,3 +27,25 @@ def time(milliseconds: int) -> str:
     except (ValueError, OverflowError, OSError):
         return f"{milliseconds} ms"
     return f"{moment:%Y-%m-%d %H:%M:%S}.{milliseconds % 1000:03} UTC"
+
+
+def moment(milliseconds: int) -> str:
+    """A timestamp in UTC with its number; only the number where no calendar has a date for it, or it means none."""
+    if milliseconds < 0:
+        return str(milliseconds)
+    from datetime import UTC, datetime, timedelta  # slow to load, and rarely wanted
+
+    try:
+        date = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=milliseconds)
+    except OverflowError:
+        return str(milliseconds)
+    fraction = f".{milliseconds % 1000:03}" if milliseconds % 1000 else ""
+    return f"{date:%Y-%m-%d %H:%M:%S}{fraction} UTC ({milliseconds})"
+
+
+def duration(milliseconds: int) -> str:
+    """A span of time in the largest unit of which it has two or more."""
+    for unit, size in (("day", 24 * 3600 * 1000), ("hour", 3600 * 1000), ("minute", 60 * 1000), ("second", 1000)):
+        if milliseconds >= 2 * size:
+            return counted(milliseconds // size, unit)
+    return f"{milliseconds:,} ms"

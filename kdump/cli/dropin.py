@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any, BinaryIO
 
+    from kdump.dropin.tuning import Tuning
     from kdump.releases.profile import Profile
 
 
@@ -38,8 +39,10 @@ _VALUES = {
 """What is said to be missing where an option has no value."""
 
 
-def main(arguments: Sequence[str], stdout: BinaryIO, stderr: BinaryIO, *, is_terminal: bool = False) -> int:
-    """Do what Kafka's tool does with these arguments, and return its exit code."""
+def main(
+    arguments: Sequence[str], stdout: BinaryIO, stderr: BinaryIO, *, is_terminal: bool = False, tuning: Tuning | None = None
+) -> int:
+    """Do what Kafka's tool does with these arguments, and return its exit code. `tuning` is for tests."""
     try:
         options, kafkas = read_dropin(arguments)
         profile = profile_of(options.release)
@@ -48,7 +51,7 @@ def main(arguments: Sequence[str], stdout: BinaryIO, stderr: BinaryIO, *, is_ter
         stderr.write(f"kdump: {error}\n".encode("utf-8", "backslashreplace"))
         return USAGE
     out, err = Blocks(stdout), Blocks(stderr)
-    tool = DumpTool(profile, out, err, is_strict=options.is_strict, is_terminal=is_terminal, jobs=options.jobs)
+    tool = DumpTool(profile, out, err, is_strict=options.is_strict, is_terminal=is_terminal, jobs=options.jobs, tuning=tuning)
     try:
         return tool.run(kafkas)
     finally:

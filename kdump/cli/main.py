@@ -7,8 +7,8 @@ import os
 import sys
 
 from kdump.cli.command_names import is_dropin
-from kdump.cli.streams import forget_stdout, say
-from kdump.errors import UsageError
+from kdump.cli.streams import forget_stdout, out_of_memory, say
+from kdump.errors import Unreadable, UsageError
 from kdump.exit_codes import INTERRUPTED, NOT_EXAMINED, OUTPUT_FAILED, USAGE
 
 TYPE_CHECKING = False
@@ -69,6 +69,12 @@ def main() -> int:
     except UsageError as error:  # about the environment: those about arguments were caught before
         say(str(error))
         return USAGE
+    except Unreadable as error:
+        say(str(error))
+        return NOT_EXAMINED
+    except MemoryError as error:
+        say(out_of_memory(error))
+        return NOT_EXAMINED
     except OSError as error:
         # files that cannot be read raise Unreadable; what is left is the output
         forget_stdout()

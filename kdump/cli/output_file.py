@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stdout, suppress
 from typing import TYPE_CHECKING
 
 from kdump.errors import UsageError
@@ -20,20 +21,21 @@ def written_to(path: str | None) -> Iterator[None]:
     """Write what goes to stdout within the block to this file instead; None and `-` change nothing.
 
     The file takes its place at the end of the block, if all went well. Raises UsageError where something stands there already:
-    no file is overwritten. A device or a named pipe is written to as it is.
+    no file is overwritten. Raises OSError where it cannot be made or written. A device or a named pipe is written to as it is.
     """
     if path is None or path == _STDOUT:
         yield
         return
     if not path:
         raise UsageError("-o names a file, and its name is empty")
-    is_special = os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
-    if os.path.lexists(path) and not is_special:
+    there = _status(path)
+    is_special = there is not None and not stat.S_ISREG(there.st_mode) and not stat.S_ISDIR(there.st_mode)
+    if _has_name(path) and not is_special:
         raise UsageError(f"{path} exists, and is not overwritten", remedy="name another file with -o, or remove this one")
     opened = path if is_special else f"{path}.incomplete-{os.getpid()}"
     try:
         descriptor = os.open(opened, os.O_WRONLY if is_special else os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-    except OSError as error:
+    except (FileNotFoundError, NotADirectoryError, FileExistsError) as error:
         raise UsageError(f"-o {path}: {error.strerror or error}") from error
     try:
         with _as_stdout(descriptor):
@@ -42,8 +44,9 @@ def written_to(path: str | None) -> Iterator[None]:
             _place(opened, path)
     finally:
         os.close(descriptor)
-        if not is_special and os.path.lexists(opened):
-            os.unlink(opened)
+        if not is_special:
+            with suppress(FileNotFoundError):
+                os.unlink(opened)
 
 
 @contextmanager
@@ -68,7 +71,22 @@ def _place(temporary: str, path: str) -> None:
     except FileExistsError:
         pass
     except OSError:  # not every file system has links
-        if not os.path.lexists(path):
+        if not _has_name(path):
             os.rename(temporary, path)
             return
     raise UsageError(f"{path} exists by now, and is not overwritten")
+
+
+def _status(path: str) -> os.stat_result | None:
+    try:
+        return os.stat(path)
+    except FileNotFoundError:
+        return None
+
+
+def _has_name(path: str) -> bool:
+    try:
+        os.lstat(path)
+    except FileNotFoundError:
+        return False
+    return True

@@ -53,7 +53,7 @@ def _copy(path: str, limit: int) -> None:
 
 def kind_of(path: str) -> str:
     """The kind of archive or compressed file that a file starts like, such as gzip; empty for anything else."""
-    from kdump.checks.rules.framing import kind_of_file
+    from kdump.checks.rules.framing.file_kinds import kind_of_file
 
     with open(path, "rb") as file:
         return kind_of_file(file.read(_HEAD))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
+from kdump.binary.source import Source
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import BinaryIO
@@ -19,6 +21,16 @@ def say(message: str) -> None:
         sys.stderr.flush()
     except OSError:
         _forget(2)
+
+
+def out_of_memory(error: MemoryError) -> str:
+    """What to say where memory is short: what was being read, if a file was."""
+    path, trace = None, error.__traceback__
+    while trace is not None:
+        for value in trace.tb_frame.f_locals.values():
+            path = value.path if isinstance(value, Source) else path
+        trace = trace.tb_next
+    return "out of memory" if path is None else f"out of memory while {path} was read"
 
 
 def forget_stdout() -> None:

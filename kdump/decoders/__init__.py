@@ -1,1 +1,1 @@
-"""What keys and values mean: text, numbers, control records, the records of internal topics."""
+"""The meaning of keys and values: text, numbers, control records, and records of internal topics."""

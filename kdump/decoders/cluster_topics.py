@@ -1,4 +1,4 @@
-"""What `__cluster_metadata` in a log directory says of topics: their ids, and which brokers hold their partitions.
+"""The topics in the `__cluster_metadata` of a log directory: their ids, and the replicas of their partitions.
 
 Kafka: TopicsImage; LogManager.isStrayKraftReplica (since 3.7).
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 
+from kdump.binary import system
 from kdump.binary.source import Source
 from kdump.decoders import metadata
 from kdump.errors import CorruptData, MissingPackage, Unreadable
@@ -32,18 +33,18 @@ _OF_TOPICS = {
 
 
 class Topics:
-    """The topics of a cluster, as far as the metadata of one log directory goes."""
+    """The topics of a cluster, up to the end of the metadata in one log directory."""
 
     def __init__(self) -> None:
         self.names: dict[bytes, str] = {}
         self.replicas: dict[tuple[bytes, int], list[int]] = {}
 
     def id_of(self, name: str) -> bytes | None:
-        """The id of the topic that has a name now."""
+        """The id of the topic that currently has a name."""
         return next((topic_id for topic_id, other in self.names.items() if other == name), None)
 
     def replay(self, record_id: int, fields: dict[str, Value]) -> None:
-        """Take in one record."""
+        """Apply one record."""
         topic_id = fields.get("topicId")
         if not isinstance(topic_id, bytes):
             return
@@ -63,12 +64,12 @@ class Topics:
 
 
 def topics_in(log_directory: str) -> Topics | None:
-    """The topics as the metadata in a log directory has them. None where there is none, or not all of it can be read."""
+    """The topics in the metadata of a log directory, or None if there is no metadata or not all of it can be read."""
     path = os.path.join(log_directory, METADATA_DIRECTORY)
     try:
-        names = sorted(os.listdir(path))
+        names = system.names(path)
         return _topics(path, names)
-    except (OSError, CorruptData, Unreadable, MissingPackage):
+    except (CorruptData, Unreadable, MissingPackage):
         return None
 
 
@@ -82,12 +83,12 @@ def _topics(path: str, names: list[str]) -> Topics | None:
         start, _ = file_name.snapshot_id(snapshots[-1])
         _replay(topics, path, snapshots[-1:], 0)
     if file_name.base_offset(logs[0]) > start:
-        return None  # what the first records said is not here
+        return None  # the first records are missing
     return _replay(topics, path, logs, start)
 
 
 def _replay(topics: Topics, path: str, names: list[str], start: int) -> Topics:
-    """Take in all records from an offset on. Those of a transaction that was aborted do not count."""
+    """Apply all records from an offset on, except those of aborted transactions."""
     before = topics.copy()
     for record_id, fields in _records(path, names, start):
         if record_id == _BEGIN_TRANSACTION:
@@ -116,7 +117,7 @@ def _is_snapshot(name: str) -> bool:
 
 
 def _records_of(part: RecordChunk, start: int) -> Iterator[tuple[int, dict[str, Value]]]:
-    """The records of a chunk that speak of topics, and those around a transaction."""
+    """The records of a chunk that concern topics or transactions."""
     row = 0
     for batch, count in enumerate(part.counts):
         if not part.batches["isvalid"][batch]:

@@ -1,4 +1,4 @@
-"""What group metadata says of the members of a consumer group: their subscriptions and assignments."""
+"""The subscriptions and assignments of the members of a consumer group, from group metadata."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _INT16 = Struct(">h")
 
 
 def with_protocol_as_json(group: dict[str, Value]) -> dict[str, Value]:
-    """Group metadata with subscriptions and assignments as JSON where they can be read, as they are where not.
+    """Group metadata with subscriptions and assignments as JSON, or unchanged if they cannot be read.
 
-    Only groups of the protocol type "consumer" keep them in Kafka's own form.
+    Only groups with the protocol type "consumer" store them in Kafka's format.
     """
     members = group["members"]
     if group["protocolType"] != "consumer" or not isinstance(members, list):

@@ -1,4 +1,4 @@
-"""Control records: transaction markers, and what a KRaft quorum notes in its log.
+"""Control records: transaction markers, and the control records of KRaft.
 
 Kafka: ControlRecordType, EndTransactionMarker (since 0.11.0, KIP-98), and the KRaft records (since 2.7, KIP-595).
 """
@@ -46,12 +46,12 @@ def coordinator_epoch_of(value: bytes | None, *, checks_size_first: bool = False
 def message_of(control_type: int, value: bytes | None) -> str:
     """The value of a KRaft control record as Kafka's JSON.
 
-    Raises CorruptData as `schema.Reader` says, and with `control-message-null`.
+    Raises CorruptData like `schema.Reader`, and with `control-message-null`.
     """
     if value is None:
         raise CorruptData("control-message-null", "a control record has no value")
     message = control_records.MESSAGES[control_type]
-    # Kafka reads every version as 0, and then shows the fields of the version that the message claims.
+    # Kafka reads every version as version 0, and then shows the fields of the version that the message claims.
     values = schema.read(message, schema.Reader(value), 0)
     version = values["version"]
     assert isinstance(version, int)

@@ -1,7 +1,7 @@
 """Records of coordinators, in __consumer_offsets, __transaction_state and __share_group_state.
 
 The key is an int16 record type and its message; the value is an int16 version and its message, or null for a tombstone.
-Kafka: CoordinatorRecordSerde (since 3.8.0). Before that the type was taken for a version of the key; the bytes are the same.
+Kafka: CoordinatorRecordSerde (since 3.8.0). Earlier releases treated the type as the version of the key; the bytes are the same.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def read(records: Records, key: bytes, value: bytes | None, *, checks_version: b
     """A record of one of these types. Bytes after the messages are ignored, as Kafka does.
 
     Raises CorruptData with the codes `record-type-unknown`, `record-version-unknown`, and, for the part
-    (`key` or `value`) that is named in `values`, `record-version-short` and `record-unreadable` (with the `inner` fault).
+    (`key` or `value`) named in `values`, `record-version-short` and `record-unreadable` (with the `inner` fault).
     """
     key_reader = schema.Reader(key)
     record_type = _version(key_reader, "key")

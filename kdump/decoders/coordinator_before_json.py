@@ -1,4 +1,4 @@
-"""Records of coordinators as releases read them that know them by their versions: offsets, groups, transactions.
+"""Records of coordinators (offsets, groups, transactions) in releases that identify them by the version of the key.
 
 Key and value begin with an int16 version. Kafka: GroupMetadataManager and TransactionLog (0.9 to 3.7 and 4.0).
 """
@@ -22,20 +22,20 @@ GROUP_KEY_VERSION = 2
 OFFSET_CODE = "offset-version-unknown"
 GROUP_CODE = "group-version-unknown"
 TRANSACTION_CODE = "transaction-log-version-unknown"
-"""The codes of values whose version is not known."""
+"""The fault codes for unknown value versions."""
 
 
 def versioned(data: bytes, *, bounds_sizes: bool = True) -> tuple[int, schema.Reader]:
-    """The version before a key or value, and a reader of what follows. Raises CorruptData as Reader says."""
+    """The version at the start of a key or value, and a reader for the rest. Raises CorruptData like Reader."""
     reader = schema.Reader(data, bounds_sizes=bounds_sizes)
     return int(reader.fixed(_INT16)), reader
 
 
 def value_of(message: Message, data: bytes, last_version: int, code: str, *, bounds_sizes: bool = True) -> dict[str, Value]:
-    """The fields of a value that begins with its version.
+    """The fields of a value that starts with its version.
 
-    Raises CorruptData with the given code for a version that is negative or above the last, with `message-unreadable`,
-    which has the `inner` fault, and as Reader says.
+    Raises CorruptData with the given code if the version is negative or above the last, with `message-unreadable`,
+    which has the `inner` fault, and like Reader.
     """
     version, reader = versioned(data, bounds_sizes=bounds_sizes)
     if not 0 <= version <= last_version:
@@ -53,10 +53,10 @@ def fields_of(message: Message, reader: schema.Reader, version: int) -> dict[str
 
 
 def assignment_of(data: bytes, *, bounds_sizes: bool = True) -> tuple[list[tuple[str, int]], bytes | None]:
-    """The partitions that are assigned to a member of a consumer group, and the user data.
+    """The partitions assigned to a member of a consumer group, and the user data.
 
     Raises CorruptData with `message-unreadable` (`part` in its values is `header`, `assignment` or `user data`), and
-    `assignment-version-negative`. Later versions are read as the first.
+    `assignment-version-negative`. Later versions are read like the first.
     """
     version, reader = _protocol_version(data, bounds_sizes)
     if version < 0:
@@ -68,13 +68,13 @@ def assignment_of(data: bytes, *, bounds_sizes: bool = True) -> tuple[list[tuple
 
 
 def check_subscription(data: bytes, *, bounds_sizes: bool = True) -> None:
-    """Raise CorruptData with `message-unreadable`, as `assignment_of`, if a subscription is no subscription of any version."""
+    """Raise CorruptData with `message-unreadable`, like `assignment_of`, if a subscription is invalid in every version."""
     _, reader = _protocol_version(data, bounds_sizes)
     _protocol_fields(consumer_protocol.SUBSCRIPTION, reader, "subscription")
 
 
 def partitions_of(fields: dict[str, Value], topics_name: str, partitions_name: str) -> list[tuple[str, int]]:
-    """Topics and partitions out of an array of topics. Raises CorruptData with `partitions-null`."""
+    """The topics and partitions in an array of topics. Raises CorruptData with `partitions-null`."""
     topics = fields[topics_name]
     if topics is None:
         raise CorruptData("partitions-null", f"{topics_name} is null")

@@ -1,7 +1,7 @@
-"""Records of KRaft's and of tiered storage's metadata, in __cluster_metadata and __remote_log_metadata.
+"""Metadata records of KRaft and of tiered storage, in __cluster_metadata and __remote_log_metadata.
 
 The value is three unsigned varints (frame version, record id, version) and the message; nothing may follow.
-Kafka: AbstractApiMessageSerde (since 3.0.0); before, the preview of KRaft had a frame of its own.
+Kafka: AbstractApiMessageSerde (since 3.0.0); before that, the KRaft preview had a different frame.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def read(records: Mapping[int, Message], value: bytes | None, *, bounds_sizes: b
 
 
 def read_preview(records: Mapping[int, Message], value: bytes | None, *, bounds_sizes: bool = True) -> MetadataRecord:
-    """A record with one of these ids as the preview of KRaft had it: with frame version 0. What stands after it is ignored.
+    """A record with one of these ids in the format of the KRaft preview, frame version 0. Trailing bytes are ignored.
 
     Raises CorruptData with the codes `metadata-value-null`, `metadata-frame-unknown`, `metadata-id-unknown`,
     `metadata-unreadable`, and `metadata-out-of-memory`. Kafka: MetadataRecordSerde (2.8).

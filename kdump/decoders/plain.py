@@ -24,7 +24,7 @@ def _number(size: int) -> Decoder:
 
 
 def _identity(data: bytes) -> str:
-    # Java prints an array's class and the hash of its address, which is another in each run; ours at least tells contents apart.
+    # Java prints an array's class and identity hash, which differs in each run; our hash at least depends on the contents.
     return f"[B@{zlib.crc32(data):x}"
 
 

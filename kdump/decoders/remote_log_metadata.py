@@ -1,4 +1,4 @@
-"""What tiered storage accepts as metadata of a remote log segment.
+"""The validation of remote log segment metadata by tiered storage.
 
 Kafka: RemoteLogSegmentMetadata, RemoteLogSegmentMetadataUpdate, RemotePartitionDeleteMetadata (KIP-405).
 """
@@ -19,13 +19,13 @@ PARTITION_STATES = ("DELETE_PARTITION_MARKED", "DELETE_PARTITION_STARTED", "DELE
 
 
 def check(record: MetadataRecord) -> None:
-    """Raise CorruptData with what Kafka does not accept in the record.
+    """Raise CorruptData if Kafka does not accept the record.
 
     Codes: `remote-start-offset-negative`, `remote-end-offset-too-small`, `remote-epochs-empty`, `remote-state-unknown`,
     `remote-partition-state-unknown`.
     """
     fields = record.fields
-    if record.id == SEGMENT:  # Kafka makes the segment first, and updates its state then
+    if record.id == SEGMENT:  # Kafka creates the segment first, and then updates its state
         _check_offsets(fields)
         _check_epochs(fields)
     name, states = state_of(record.id)
@@ -39,7 +39,7 @@ def check(record: MetadataRecord) -> None:
 
 
 def state_of(record_id: int) -> tuple[str, tuple[str, ...]]:
-    """The field with the state in records of this id, and the names of the states."""
+    """The field that holds the state in records with this id, and the names of the states."""
     if record_id == PARTITION_DELETE:
         return "remotePartitionDeleteState", PARTITION_STATES
     return "remoteLogSegmentState", SEGMENT_STATES

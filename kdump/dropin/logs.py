@@ -21,19 +21,17 @@ if TYPE_CHECKING:
     from kdump.dropin.joptsimple import Arguments
     from kdump.dropin.parallel_text import Outlet
     from kdump.dropin.tool import DumpTool
-    from kdump.formats.log import Chunk, Leap, LogRules
+    from kdump.dropin.tuning import Tuning
+    from kdump.formats.log import BulkRenderer, Chunk, LogRules
     from kdump.formats.record import RecordChunk
     from kdump.output.blocks import Blocks
-    from kdump.output.kafka.lines import Contents
-    from kdump.output.kafka.native_lines import Complain, KernelPlan, KernelText
-    from kdump.output.kafka.native_lines import Contents as KernelContents
+    from kdump.output.kafka.lines import ContentsColumn
+    from kdump.output.kafka.native_lines import Complain, ContentWords, KernelPlan, KernelText
     from kdump.output.kafka.record_decoder import RecordDecoder
 
     Decoder = Callable[[bytes], str]
     Out = Blocks | Outlet
     Maker = Callable[[Out, Complain], "_BatchText | _RecordText"]
-
-_WORTH_JOBS = 1 << 20  # smaller logs are no matter for several processes, whatever is in them
 
 
 def dump(tool: DumpTool, path: str, name: str, arguments: Arguments) -> None:
@@ -49,14 +47,14 @@ def dump(tool: DumpTool, path: str, name: str, arguments: Arguments) -> None:
             raise tool.with_records(CorruptData("size-negative", "", path=path, size=max_bytes), source)
         shows_batches = not is_deep or tool.profile.deep_shows_batches
         rules = tool.rules if shows_batches else tool.record_rules
-        log = Log(source, end=max_bytes, rules=rules)
+        log = Log(source, end=max_bytes, rules=rules, max_window_size=tool.tuning.window_bytes)
         if is_deep:
             make = _maker_of_records(tool, source, decoders if prints_data(tool, arguments) else None, arguments)
         else:
             make = _maker_of_batches(tool)
         text = make(tool.out, _complain(tool, source))
         try:
-            for chunk in log.chunks(text.kernel, _leap(tool, source, rules, make, text, is_deep=is_deep)):
+            for chunk in log.chunks(text.kernel, _bulk_renderer(tool, source, rules, make, text, is_deep=is_deep)):
                 text.show(chunk)
         except CorruptData as fault:
             if shows_batches and fault.row is not None:  # what the tool had written of a line before it threw
@@ -83,7 +81,7 @@ def _heading(tool: DumpTool, name: str) -> str:
 
 
 class _LogText:
-    """Writes a log's lines: those of regular batches by the kernel in C, where it is there, all others by way of tables."""
+    """Writes a log's lines: regular batches with the kernel in C if it was built, all others by way of tables."""
 
     def __init__(self, tool: DumpTool, out: Out, complain: Complain, kernel_text: KernelText | None) -> None:
         self.kernel = kernel_text
@@ -123,7 +121,7 @@ class _RecordText(_LogText):
         complain: Complain,
         kernel_text: KernelText | None,
         source: Source,
-        contents_of: Contents,
+        contents_of: ContentsColumn,
         *,
         skips_metadata: bool,
         with_data: bool,
@@ -185,7 +183,7 @@ def _maker_of_batches(tool: DumpTool) -> Maker:
     plan = _kernel_plan(tool, shows_batches=True, shows_records=False)
 
     def make(out: Out, complain: Complain) -> _BatchText:
-        return _BatchText(tool, out, complain, _kernel_text(plan, out, complain))
+        return _BatchText(tool, out, complain, _kernel_text(plan, out, complain, tool.tuning))
 
     return make
 
@@ -193,12 +191,12 @@ def _maker_of_batches(tool: DumpTool) -> Maker:
 def _maker_of_records(
     tool: DumpTool, source: Source, decoders: tuple[Decoder, Decoder] | RecordDecoder | None, arguments: Arguments
 ) -> Maker:
-    from kdump.output.kafka.record_contents import contents, kernel_contents
+    from kdump.output.kafka.record_contents import content_words, contents_column
 
     skips_metadata = arguments.has("skip-record-metadata")
-    contents_of = contents(tool.profile, decoders, skips_metadata=skips_metadata)
+    contents_of = contents_column(tool.profile, decoders, skips_metadata=skips_metadata)
     is_plain = decoders is None or decoders == (text_of, text_of)
-    shown = kernel_contents(tool.profile, skips_metadata=skips_metadata) if decoders and is_plain else None
+    shown = content_words(tool.profile, skips_metadata=skips_metadata) if decoders and is_plain else None
 
     plan = None
     if is_plain:
@@ -215,7 +213,7 @@ def _maker_of_records(
             tool,
             out,
             complain,
-            _kernel_text(plan, out, complain),
+            _kernel_text(plan, out, complain, tool.tuning),
             source,
             contents_of,
             skips_metadata=skips_metadata,
@@ -230,10 +228,10 @@ def _kernel_plan(
     *,
     shows_batches: bool,
     shows_records: bool,
-    contents: KernelContents | None = None,
+    contents: ContentWords | None = None,
     skips_metadata: bool = False,
 ) -> KernelPlan | None:
-    """What the kernel in C shows of a log, where it is there and the output is as it stands in Kafka's words."""
+    """The plan for the kernel in C, or None if it was not built or the output is for a terminal."""
     if kernel.native is None or tool.is_terminal:
         return None
     from kdump.output.kafka.native_lines import KernelPlan
@@ -248,21 +246,21 @@ def _kernel_plan(
     )
 
 
-def _kernel_text(plan: KernelPlan | None, out: Out, complain: Complain) -> KernelText | None:
-    """What shows that there."""
+def _kernel_text(plan: KernelPlan | None, out: Out, complain: Complain, tuning: Tuning) -> KernelText | None:
+    """The writer of lines for a plan, or None without a plan."""
     if plan is None:
         return None
     from kdump.output.kafka.native_lines import KernelText
 
-    return KernelText(plan, out.write_bytes, complain)
+    return KernelText(plan, out.write_bytes, complain, tuning.text)
 
 
-def _leap(
+def _bulk_renderer(
     tool: DumpTool, source: Source, rules: LogRules, make: Maker, text: _BatchText | _RecordText, *, is_deep: bool
-) -> Leap | None:
-    """What shows much of the log at once: several processes, where that is worth while, or the kernel in C."""
-    own = text.kernel.leap_through(source) if text.kernel is not None and source.throttle is None else None
-    if source.size < _WORTH_JOBS or tool.jobs == 1 or tool.is_terminal or source.throttle is not None:
+) -> BulkRenderer | None:
+    """The renderer of large parts of a log: several processes if that pays, or the kernel in C."""
+    own = text.kernel.bulk_renderer(source) if text.kernel is not None and source.throttle is None else None
+    if source.size < tool.tuning.min_jobs_bytes or tool.jobs == 1 or tool.is_terminal or source.throttle is not None:
         return own
     from kdump.dropin import parallel_text
     from kdump.workers.cores import jobs_here
@@ -280,11 +278,13 @@ def _leap(
         rules=rules,
         is_deep=is_deep,
         checks_first_offset=tool.profile.checks_first_offset,
+        max_window_size=tool.tuning.window_bytes,
+        tuning=tool.tuning.parallel,
     )
 
-    def leap(position: int, stop: int, end: int) -> int:
+    def render(position: int, stop: int, end: int) -> int:
         if several.is_worth_while(position, stop):
             return several.show_log(text, position, stop)
         return own(position, stop, end) if own is not None else position
 
-    return leap
+    return render

@@ -1,4 +1,4 @@
-"""The offset index against its log."""
+"""Compares an offset index with its log."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.binary.source import Source
 
-_LITTLE = 4 << 10  # bytes that mostly hold the header of a batch
-_HELD = 16 << 20  # an index up to this size is held while entries are looked up
+_HEADER_READ_BYTES = 4 << 10  # bytes that mostly hold the header of a batch
+_MAX_HELD_INDEX_BYTES = 16 << 20  # an index of up to this size is held in memory while entries are looked up
 _WARM_ENTRIES = 1024
-_HELD_PIECE = 64 << 10
-_NEAR = 2 << 10  # entries that point no further apart than this are looked up in one piece of the log
-_LEAST_MESSAGE = 27  # of which what is unpacked is a part
+_NEAR_READ_BYTES = 64 << 10
+_NEAR_BYTES = 2 << 10  # entries that point no further apart than this are looked up in one window of the log
+_MIN_MESSAGE_SIZE = 27  # of which what is unpacked is a part
 
 
 def open_slice(log: Source, position: int, size: int, rules: LogRules = STRICT_RULES, *, may_start_past_end: bool = False) -> Log:
-    """The log from `position` on, for `size` bytes at most; after its end there is nothing if it may start there.
+    """At most `size` bytes of the log from `position` on; empty if the slice may start past the end and does.
 
     Raises CorruptData with the codes `index-position-negative`, `index-position-past-log` or `size-negative`.
     """
@@ -41,7 +41,7 @@ def open_slice(log: Source, position: int, size: int, rules: LogRules = STRICT_R
         raise bad("size-negative", f"a window of {size} bytes")
     if rules.fails_on_overflow and position > MAX_INT - HEADER_UP_TO_MAGIC and position + size > MAX_INT:
         raise bad("log-header-cut", "an entry points past the log")
-    return Log(log, position, position + size, rules=rules, window_size=_LITTLE)
+    return Log(log, position, position + size, rules=rules, window_size=_HEADER_READ_BYTES)
 
 
 def last_offset_at(log: Source, position: int, window_size: int) -> int:
@@ -55,27 +55,27 @@ def last_offset_at(log: Source, position: int, window_size: int) -> int:
 
 
 class LastOffsets:
-    """Last offsets of batches by position, for positions in order: a piece of the log is held where they are near each other.
+    """Looks up the last offsets of batches by ascending position; keeps a window of the log while positions are close.
 
-    `at` is `last_offset_at`, many times over.
+    `at` is `last_offset_at` for many positions.
     """
 
     def __init__(self, log: Source, window_size: int) -> None:
         self._log = log
         self._window_size = window_size
-        self._piece = b""
-        self._piece_position = 0
+        self._window = b""
+        self._window_position = 0
 
     def at(self, position: int) -> int:
         """The last offset of the batch at this position. Raises CorruptData as `last_offset_at`."""
-        start = position - self._piece_position
-        if not 0 <= start <= len(self._piece) - BATCH_HEADER_SIZE:
-            is_near = 0 <= start <= len(self._piece) + _NEAR
-            self._piece_position, start = max(position, 0), 0
-            self._piece = self._log.read(self._piece_position, _HELD_PIECE if is_near else BATCH_HEADER_SIZE)
-        if position >= 0 and len(self._piece) - start >= BATCH_HEADER_SIZE:
-            size, last_offset, magic = kernel.extent_at(self._piece, start)
-            least = BATCH_HEADER_SIZE if magic >= 2 else _LEAST_MESSAGE
+        start = position - self._window_position
+        if not 0 <= start <= len(self._window) - BATCH_HEADER_SIZE:
+            is_near = 0 <= start <= len(self._window) + _NEAR_BYTES
+            self._window_position, start = max(position, 0), 0
+            self._window = self._log.read(self._window_position, _NEAR_READ_BYTES if is_near else BATCH_HEADER_SIZE)
+        if position >= 0 and len(self._window) - start >= BATCH_HEADER_SIZE:
+            size, last_offset, magic = kernel.extent_at(self._window, start)
+            least = BATCH_HEADER_SIZE if magic >= 2 else _MIN_MESSAGE_SIZE
             room = min(self._log.size - position, self._window_size)
             if magic >= 0 and least <= size <= room and -(1 << 63) <= last_offset < 1 << 63:
                 return last_offset
@@ -105,7 +105,7 @@ def _no_batch(log: Source, position: int) -> CorruptData:
 
 
 def check_sanity(index: Source, base_offset: int, *, allows_base_offset: bool) -> None:
-    """What Kafka's sanity check asks of an offset index.
+    """Kafka's sanity check of an offset index.
 
     Raises CorruptData with the codes `index-last-offset` or `index-size`.
     """
@@ -121,15 +121,17 @@ def check_sanity(index: Source, base_offset: int, *, allows_base_offset: bool) -
 
 
 class Lookup:
-    """Looks up positions in an offset index as Kafka does, which matters where its entries are not in order."""
+    """Looks up positions in an offset index as Kafka does, which matters if its entries are not in order."""
 
-    def __init__(self, index: Source, base_offset: int, *, tries_end_first: bool) -> None:
+    def __init__(
+        self, index: Source, base_offset: int, *, tries_end_first: bool, max_held_bytes: int = _MAX_HELD_INDEX_BYTES
+    ) -> None:
         self._tries_end_first = tries_end_first
         self._count = offset_index.entry_count(index)
-        self._offsets: array[int] | _FarColumn = _FarColumn(index, base_offset, 0)
-        self._positions: array[int] | _FarColumn = _FarColumn(index, base_offset, 1)
+        self._offsets: array[int] | _UnheldColumn = _UnheldColumn(index, base_offset, 0)
+        self._positions: array[int] | _UnheldColumn = _UnheldColumn(index, base_offset, 1)
         self._in_order: array[int] | None = None
-        if index.size <= _HELD:
+        if index.size <= max_held_bytes:
             offsets, positions = array("q"), array("i")
             for table in offset_index.read(index, base_offset):
                 offsets.extend(table["offset"])
@@ -139,7 +141,7 @@ class Lookup:
             self._in_order = offsets if all(map(lt, offsets, offsets[1:])) else None
 
     def position_of(self, offset: int) -> int:
-        """The position of the largest entry that is not above `offset`; 0 where there is none."""
+        """The position of the largest entry that is not above `offset`, or 0."""
         if self._in_order is not None:  # there is one answer, however one searches
             row = bisect_right(self._in_order, offset)
             return self._positions[row - 1] if row else 0
@@ -167,8 +169,8 @@ class Lookup:
         return self._positions[low]
 
 
-class _FarColumn:
-    """Column `number` of an offset index that is not held: each value is read when it is asked for."""
+class _UnheldColumn:
+    """Column `number` of an offset index that is not held in memory; each value is read on access."""
 
     def __init__(self, index: Source, base_offset: int, number: int) -> None:
         self._index = index

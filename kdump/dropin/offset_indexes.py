@@ -69,7 +69,7 @@ def _dump_table(
     is_first: bool,
     is_quiet: bool,
 ) -> bool:
-    """Dump entries; whether they go on after these."""
+    """Dump entries. Returns whether more entries follow."""
     checks_zero_entry = tool.profile.index_checks_zero_entry
     shown = 0
     try:
@@ -118,7 +118,7 @@ def _kernel_text(
 
 
 def _offset_finder(tool: DumpTool, log: Source, window_size: int) -> Callable[[int], int]:
-    """What gives the offset at a position that a release compares with; it raises CorruptData where there is none."""
+    """The function that returns the offset at a position that a release compares with; it raises CorruptData if there is none."""
     if tool.message_rules is not None:
         from kdump.dropin.before_0_11 import message_index
 

@@ -1,11 +1,11 @@
-"""A log's lines made by several processes and written by one, in order: each takes a piece of the log at a time.
+"""Dumps one log with several processes: each takes a stretch of it at a time, and one of them writes all lines in order.
 
-Where a piece begins is guessed: at the first batch, from some position on, whose checksum fits. The guess is proved by the walk
-through the piece before, which has to end exactly there. If it does not, or a piece holds what ends a run, or a process dies, the
-others are ended too, and who called goes on from where the proof had come.
+Where a stretch starts is a guess: at the first batch after some position whose checksum fits. The guess is proved when the walk
+through the stretch before ends exactly there. If it does not, or a stretch holds something that has to be reported, or a process
+dies, all workers are ended, and the caller goes on from the last proved position.
 
-The process that writes takes pieces as all others do. Those have memory in common with it, a few slots each: they put text there
-and say so through a pipe, and get the slots back through another when it is written. Numbers of pieces come out of a third.
+The writing process takes stretches as the workers do. Each worker shares a few slots of memory with it: it puts text there, says
+so through a pipe, and gets the slots back through another pipe once they are written. Numbers of units come out of a third pipe.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from kdump.binary.codecs import GZIP, LZ4, NONE, SNAPPY, ZSTD
 from kdump.errors import KdumpError
 from kdump.formats.log import Log
 from kdump.formats.record_batch import as_int64
-from kdump.reading.search import NOWHERE, first_batch
+from kdump.reading.search import FIRST_WINDOW, NOWHERE, first_batch
 from kdump.workers.process import fork, kill, write_all
 from kdump.workers.slots import SharedSlots
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import NoReturn, Protocol
 
     from kdump.binary.source import Source
@@ -49,39 +49,66 @@ if TYPE_CHECKING:
 
 
 _BATCHES_ONLY = -1
-_LEAST = {_BATCHES_ONLY: 64 << 20, NONE: 32 << 20, GZIP: 2 << 20, SNAPPY: 8 << 20, LZ4: 8 << 20, ZSTD: 4 << 20}
-"""From which size on a log is worth several processes, by the codec of its records if they are shown.
+_MIN_PARALLEL_BYTES = {_BATCHES_ONLY: 64 << 20, NONE: 32 << 20, GZIP: 2 << 20, SNAPPY: 8 << 20, LZ4: 8 << 20, ZSTD: 4 << 20}
+"""The size from which a log is worth several processes, by the codec of its records if they are shown.
 
-Below these, what is gained is lost by starting them.
+Smaller logs lose more by starting the processes than they gain.
 """
 
-_SLOWER = 8  # the kernel in Python, times: a log may be smaller by as much
-_UNIT = 64 << 10  # pieces are so large, or several times as large
-_MOST_UNITS = 4096  # of a log; then they are larger
-_LEAST_UNITS = 4  # of a piece; the first that a process takes has no more
-_LARGEST_PIECE = 64 << 20
-_TEXT_SIZE = 4 << 20  # that a piece is to make: one may wait while the next is made
-_SMALLER = 4  # times as small are pieces best for the kernel in Python
-_SLOTS, _SLOT_SIZE = 8, 1 << 20  # of each process; with half of them, they wait for one another
-_SLOTS_SIZE = 10 << 20  # of all others together, at most: the one that writes sees them all
-_LEAST_SLOT_SIZE = 64 << 10
-_MOST_HELD = 8 << 20  # characters of one chunk
-_PAUSE = 16 << 20  # after a run had to stop, bytes that one process reads, or more if it had not come further than that
-_READ_SIZE = 1 << 18
+_PYTHON_SLOWDOWN = 8  # the kernel in Python is this much slower, so logs this much smaller are worth several processes
+_PYTHON_TEXT_DIVISOR = 4  # its best stretches are this much smaller
+_MAX_UNITS = 4096  # in a log; a larger log has larger units
+_MAX_STRETCH_BYTES = 64 << 20
+_SLOT_COUNT = 8  # of each worker; with half of them, processes wait for one another
+_MAX_SHARED_BYTES = 10 << 20  # slots of all workers together: the writing process maps them all
+_MIN_SLOT_BYTES = 64 << 10
+_MAX_HELD_CHARACTERS = 8 << 20  # of one chunk
+_READ_BYTES = 1 << 18
+
+
+class ParallelTuning:
+    """Sizes at which a log is divided between processes.
+
+    A log of `min_bytes` or more (by codec) is worth several. Stretches are multiples of `unit_bytes`: `min_units` at first, then
+    as many as make `text_bytes` of text, so that one text can wait while the next is made. A worker's slot has `slot_bytes`.
+    After a stop, one process reads `pause_bytes`, twice as much each time. `search_bytes` are searched first for a start.
+    """
+
+    __slots__ = ("min_bytes", "min_units", "pause_bytes", "search_bytes", "slot_bytes", "text_bytes", "unit_bytes")
+
+    def __init__(
+        self,
+        *,
+        min_bytes: Mapping[int, int] = _MIN_PARALLEL_BYTES,
+        unit_bytes: int = 64 << 10,
+        min_units: int = 4,
+        text_bytes: int = 4 << 20,
+        slot_bytes: int = 1 << 20,
+        pause_bytes: int = 16 << 20,
+        search_bytes: int = FIRST_WINDOW,
+    ) -> None:
+        self.min_bytes = min_bytes
+        self.unit_bytes = unit_bytes
+        self.min_units = min_units
+        self.text_bytes = text_bytes
+        self.slot_bytes = slot_bytes
+        self.pause_bytes = pause_bytes
+        self.search_bytes = search_bytes
+
 
 _NO_SLOT = -1
-_BEFORE_FIRST = -(1 << 63) + 1  # stands for the offset before a piece: not -1, which means that there is none
+_BEFORE_FIRST = -(1 << 63) + 1  # stands for the offset before a stretch: not -1, which means that there is none
 
 _TICKET_SIZE = 4
 _HEAD = Struct("=qqqqBqqII")
-"""Of what is said of a piece: its first unit and how many it has, where it starts and how far the walk has come, what follows,
-the first and the last offset of its records, and how many numbers about parts and about gaps stand after all this."""
+"""The head of a message about a stretch: its first unit, the number of its units, where it starts, how far the walk has come, the
+kind of message, the first and last offset of its records, and the counts of the numbers about parts and gaps that follow."""
 
 _MORE, _END, _END_WITH_RECORDS, _BYE = range(4)
 
 
 class ParallelText:
-    """Shows a log by `jobs` processes. `text` makes what writes its lines, given where they go."""
+    """Dumps a log with `jobs` processes. `text` makes the writer of its lines, given an outlet."""
 
     def __init__(
         self,
@@ -94,8 +121,12 @@ class ParallelText:
         rules: LogRules,
         is_deep: bool,
         checks_first_offset: bool,
+        max_window_size: int,
+        tuning: ParallelTuning | None,
     ) -> None:
         self.source = source
+        self.max_window_size = max_window_size
+        self.tuning = tuning or ParallelTuning()
         self.text = text
         self.out = out
         self.rules = rules
@@ -104,50 +135,51 @@ class ParallelText:
         self._is_deep = is_deep
         self._checks_first_offset = checks_first_offset
         self._next_try = 0
-        self._pause = _PAUSE
+        self._pause = self.tuning.pause_bytes
 
     def is_worth_while(self, position: int, end: int) -> bool:
-        """Whether there is enough to do from `position` on."""
-        least = _LEAST[self._work_at(position)]
-        return end - position >= (least if kernel.native is not None else least // _SLOWER)
+        """Whether the rest of the log from `position` on is large enough for several processes."""
+        least = self.tuning.min_bytes[self._work_at(position)]
+        return end - position >= (least if kernel.native is not None else least // _PYTHON_SLOWDOWN)
 
     def show_log(self, text: LogText, position: int, end: int) -> int:
-        """Write the lines from `position` on, but for a while after what was irregular; `text` shows what lies between.
+        """Write the lines from `position` on, except just after an irregularity, which the caller renders with `text`.
 
-        The answer is where in the log that ends.
+        Returns where in the log they end.
         """
         if position < self._next_try:
             return position
-        run = _Run(self, position, end, text.previous_offset)
-        run.to_end()
-        self._pause = 2 * self._pause if run.position - position < self._pause else _PAUSE
-        self._next_try = end if run.is_lost else run.position + self._pause
-        text.previous_offset = run.previous_offset
-        return run.position
+        dump = _SharedDump(self, position, end, text.previous_offset)
+        dump.to_end()
+        is_soon = dump.position - position < self._pause
+        self._pause = 2 * self._pause if is_soon else self.tuning.pause_bytes
+        self._next_try = end if dump.is_lost else dump.position + self._pause
+        text.previous_offset = dump.previous_offset
+        return dump.position
 
     def _work_at(self, position: int) -> int:
         header_bytes = self.source.read(position, BATCH_HEADER_SIZE)
         if not self._is_deep or len(header_bytes) < BATCH_HEADER_SIZE:
             return _BATCHES_ONLY
         codec = codec_id(header_bytes)
-        return codec if codec in _LEAST else NONE
+        return codec if codec in self.tuning.min_bytes else NONE
 
     def complain(self, previous: int, offset: int) -> None:
-        """Complain of the first record of a piece, if it does not follow the last of those before."""
+        """Report the first record of a stretch if it does not follow the last record before."""
         if offset != as_int64(previous + 1) and (previous != -1 or self._checks_first_offset):
             self._complain(previous, offset)
 
     def complain_of(self, gaps: Sequence[int]) -> None:
-        """Complain of pairs of offsets inside of a piece."""
+        """Report pairs of neighbouring offsets in a stretch that do not follow one another."""
         for previous, offset in zip(gaps[::2], gaps[1::2], strict=True):
             self._complain(previous, offset)
 
 
-class _Piece:
-    """What is known of a piece: its units, where it begins, text that waits for its turn, and, at its end, what goes with that.
+class _Stretch:
+    """What is known of a stretch: its units, where it starts, text that waits for its turn, and where it ended.
 
-    `parts` are text, and what is to be told of which slot when that is written, if anything. `reached` is where the walk through
-    the piece ended, and `gaps` are pairs of offsets in it that do not follow one another.
+    Each of `parts` is a text, a function to call once it is written (if any), and the slot to pass to it. `reached` is where the
+    walk through the stretch ended, and `gaps` are pairs of offsets in it that do not follow one another.
     """
 
     __slots__ = ("first_offset", "gaps", "is_over", "last_offset", "parts", "reached", "start", "units")
@@ -162,10 +194,10 @@ class _Piece:
         self.gaps: Sequence[int] = ()
 
 
-class _Run:
-    """Processes on their way through a log, up to its end or to where they stop; `position` is how far the proof has come.
+class _SharedDump:
+    """A log that several processes dump together, to its end or to where they stop.
 
-    `is_lost` if one of them died.
+    `position` is the end of what is proved. `is_lost` says that one of the processes died.
     """
 
     def __init__(self, parent: ParallelText, position: int, end: int, previous_offset: int) -> None:
@@ -177,21 +209,24 @@ class _Run:
         self._is_legacy = self.source.read(position, HEADER_UP_TO_MAGIC)[MAGIC_AT:] < b"\2"
         self.is_lost = False
         self._start = position
-        self._unit = max(_UNIT, (end - position) // _MOST_UNITS + 1)
+        self._tuning = tuning = parent.tuning
+        self._unit = max(tuning.unit_bytes, (end - position) // _MAX_UNITS + 1)
         self._unit_count = -(-(end - position) // self._unit)
         self._jobs = min(parent.jobs, self._unit_count)
-        self._slot_size = min(_SLOT_SIZE, max(_SLOTS_SIZE // _SLOTS // max(self._jobs - 1, 1), _LEAST_SLOT_SIZE))
-        self._text_size = min(_TEXT_SIZE if kernel.native is not None else _TEXT_SIZE // _SMALLER, _SLOTS * self._slot_size // 2)
-        self._pieces: dict[int, _Piece] = {}  # by their first unit
-        self._turn = 0  # the first unit of the piece whose lines are written now
+        most_shared = _MAX_SHARED_BYTES // _SLOT_COUNT // max(self._jobs - 1, 1)
+        self._slot_size = min(tuning.slot_bytes, max(most_shared, _MIN_SLOT_BYTES))
+        text_bytes = tuning.text_bytes if kernel.native is not None else tuning.text_bytes // _PYTHON_TEXT_DIVISOR
+        self._text_size = min(text_bytes, _SLOT_COUNT * self._slot_size // 2)
+        self._stretches: dict[int, _Stretch] = {}  # by their first unit
+        self._turn = 0  # the first unit of the stretch whose lines are written now
         self._written = 0  # bytes of its text
         self._is_over = False
         self._children: list[_Child] = []
         self._tickets = -1
-        self._taken = 0  # about so many units, the others' included
+        self._taken = 0  # an estimate of the units taken by all processes
 
     def to_end(self) -> None:
-        """Go on as far as can be."""
+        """Dump the log until it ends or the processes have to stop."""
         try:
             if self._fork():
                 self._work()
@@ -200,11 +235,11 @@ class _Run:
                 child.end()
             if self._tickets >= 0:
                 os.close(self._tickets)
-        if self._written:  # by a process that did not live to the end of its piece: it comes once more
+        if self._written:  # by a process that died before the end of its stretch, which will be dumped again
             self.parent.out.leave_out(self._written)
 
     def _fork(self) -> bool:
-        """Whether there are others to share the work with."""
+        """Start the workers. Returns whether there are any."""
         try:
             self._tickets, writing = os.pipe()
             os.set_blocking(writing, False)
@@ -223,7 +258,7 @@ class _Run:
         outlet = _OwnOutlet(self)
         worker = Worker(self, outlet)
         try:
-            while not self._is_over and worker.take_piece():
+            while not self._is_over and worker.take_stretch():
                 self.collect(waits=False)
             while not self._is_over:
                 self.collect(waits=True)
@@ -233,45 +268,46 @@ class _Run:
             outlet.kernel = None  # text and outlet know each other, so that their memory would stay for long
 
     def next_units(self, text_ratio: float) -> tuple[int, int]:
-        """The first unit of the next piece, and how many it has: none where there is none.
+        """The first unit of the next stretch and the number of its units, which is 0 at the end of the log.
 
-        There are so many as make enough text, if each byte makes so much; less towards the end, so that all are through then.
+        A stretch is large enough for `text_bytes` if each byte makes `text_ratio` bytes of text. Stretches get smaller towards
+        the end, so that all processes finish at about the same time.
         """
-        units = _LEAST_UNITS
+        units = self._tuning.min_units
         if text_ratio:
-            units = int(min(self._text_size / text_ratio, _LARGEST_PIECE) / self._unit)
-        units = max(min(units, (self._unit_count - self._taken) * 2 // (3 * self._jobs)), _LEAST_UNITS)
+            units = int(min(self._text_size / text_ratio, _MAX_STRETCH_BYTES) / self._unit)
+        units = max(min(units, (self._unit_count - self._taken) * 2 // (3 * self._jobs)), self._tuning.min_units)
         tickets = os.read(self._tickets, units * _TICKET_SIZE)
         first, units = int.from_bytes(tickets[:_TICKET_SIZE], "big"), len(tickets) // _TICKET_SIZE
         self._taken = first + self._jobs * units  # until this process comes again, each of the others takes as much
         return first, units
 
     def start_of(self, unit: int) -> int:
-        """Where a unit nominally begins."""
+        """Where a unit starts, wherever its first batch does."""
         return min(self._start + unit * self._unit, self.end)
 
     def find(self, start: int, end: int) -> int:
-        """Where the first batch of a piece begins, or seems to."""
+        """Where the first batch of a stretch starts, by a guess."""
         if start == self._start:
             return start
         try:
-            return first_batch(self.source, start, end, self._is_legacy)
-        except KdumpError:  # who goes on before it meets it again, in good order
+            return first_batch(self.source, start, end, self._is_legacy, self._tuning.search_bytes)
+        except KdumpError:  # the process before will meet it again, in order
             return NOWHERE
 
-    # What comes of the pieces
+    # Results
 
-    def piece(self, first_unit: int, units: int, start: int) -> _Piece:
-        """What is known of a piece."""
-        if first_unit not in self._pieces:
-            self._pieces[first_unit] = _Piece(units, start)
-        return self._pieces[first_unit]
+    def stretch(self, first_unit: int, units: int, start: int) -> _Stretch:
+        """What is known of a stretch."""
+        if first_unit not in self._stretches:
+            self._stretches[first_unit] = _Stretch(units, start)
+        return self._stretches[first_unit]
 
     def collect(self, *, waits: bool) -> None:
-        """Take what the others have to say, and write what is due. Waits for the first word if nothing is there."""
+        """Receive what the workers say, and write what is due. With `waits`, blocks until one of them says something."""
         children = {child.descriptor: child for child in self._children if not child.is_over}
         if not children:
-            self._is_over = self._is_over or waits  # nobody is left who could go on
+            self._is_over = self._is_over or waits  # no worker is left
             return
         words = select.poll()
         for descriptor in children:
@@ -284,114 +320,114 @@ class _Run:
     def settle(self) -> None:
         """Write what is due."""
         while not self._is_over:
-            piece = self._pieces.get(self._turn)
-            if piece is None:
+            stretch = self._stretches.get(self._turn)
+            if stretch is None:
                 return
-            nominal_end = self.start_of(self._turn + piece.units)
-            is_shown = self.position < nominal_end  # or else a batch of the piece before covers all of this one
-            if is_shown and piece.start != self.position:
+            nominal_end = self.start_of(self._turn + stretch.units)
+            is_shown = self.position < nominal_end  # or else a batch of the stretch before covers all of this one
+            if is_shown and stretch.start != self.position:
                 self._is_over = True
                 return
-            parts, piece.parts = piece.parts, []
+            parts, stretch.parts = stretch.parts, []
             for text, free, slot in parts:
                 if is_shown:
                     self.parent.out.write_bytes(text)
                     self._written += len(text)
                 if free is not None:
                     free(slot)
-            if not piece.is_over:
+            if not stretch.is_over:
                 return
             if is_shown:
-                self._take_over(piece)
-            del self._pieces[self._turn]
-            self._turn += piece.units
+                self._take_over(stretch)
+            del self._stretches[self._turn]
+            self._turn += stretch.units
             self._is_over = self.position < nominal_end or self._turn == self._unit_count
 
-    def _take_over(self, piece: _Piece) -> None:
-        """What is proved lies after the piece now."""
-        if piece.first_offset is not None:
-            self.parent.complain(self.previous_offset, piece.first_offset)
-            self.parent.complain_of(piece.gaps)
-            self.previous_offset = piece.last_offset
-        self.position, self._written = piece.reached, 0
+    def _take_over(self, stretch: _Stretch) -> None:
+        """Move the end of what is proved to the end of the stretch."""
+        if stretch.first_offset is not None:
+            self.parent.complain(self.previous_offset, stretch.first_offset)
+            self.parent.complain_of(stretch.gaps)
+            self.previous_offset = stretch.last_offset
+        self.position, self._written = stretch.reached, 0
 
     def check(self) -> None:
-        """Raises _Over if there is no use in going on."""
+        """Raises _Over if the dump has to stop."""
         if self._is_over:
             raise _Over
 
     # In another process
 
     def become(self, outlet: _SharedOutlet) -> NoReturn:
-        """Take pieces, tell what comes of them, and end this process, which is a copy of another one."""
+        """Be a worker: take stretches, send their text, and end this process."""
         for child in self._children:
             child.close()
         worker = Worker(self, outlet)
-        while worker.take_piece():
+        while worker.take_stretch():
             pass
         outlet.say_goodbye()
         os._exit(0)
 
 
 class _Over(Exception):
-    """The walk through the piece before did not end where the next one begins, or there is nobody left to go on."""
+    """A stretch did not end where the next one starts, or no process is left."""
 
 
 class _TooMuch(KdumpError):
-    """The text of a chunk is more than is held until the chunk is through."""
+    """The text of a chunk is longer than may be held until the chunk ends."""
 
 
 class Worker:
-    """What takes one piece after the other, in whatever process."""
+    """Takes one stretch after another, in the writing process or another one."""
 
-    def __init__(self, run: _Run, outlet: Outlet) -> None:
-        self._run = run
+    def __init__(self, dump: _SharedDump, outlet: Outlet) -> None:
+        self._dump = dump
         self._outlet = outlet
         self._gaps: list[int] = []
-        self._text = run.parent.text(outlet)
-        self._text_ratio = 0.0  # bytes of text that a byte makes, 0 if that is not known
-        self._log = Log(run.source, rules=run.parent.rules)
-        self._leap = self._text.kernel.leap_through(run.source) if self._text.kernel is not None else None
+        self._text = dump.parent.text(outlet)
+        self._text_ratio = 0.0  # bytes of text per byte of the log, 0 if not known yet
+        self._log = Log(dump.source, rules=dump.parent.rules, max_window_size=dump.parent.max_window_size)
+        self._render_bulk = self._text.kernel.bulk_renderer(dump.source) if self._text.kernel is not None else None
         outlet.kernel = self._text.kernel
 
-    def take_piece(self) -> bool:
-        """Take the next piece and show it. Returns whether there may be more."""
-        first_unit, units = self._run.next_units(self._text_ratio)
+    def take_stretch(self) -> bool:
+        """Take the next stretch and show it. Returns whether there may be more."""
+        first_unit, units = self._dump.next_units(self._text_ratio)
         if not units:
             return False
-        nominal_start, nominal_end = self._run.start_of(first_unit), self._run.start_of(first_unit + units)
+        nominal_start, nominal_end = self._dump.start_of(first_unit), self._dump.start_of(first_unit + units)
         self._outlet.gaps = self._gaps = []
         self._text.previous_offset = _BEFORE_FIRST
-        start = reached = self._run.find(nominal_start, nominal_end)
+        start = reached = self._dump.find(nominal_start, nominal_end)
         self._outlet.begin(first_unit, units, start)
         if start != NOWHERE:
             reached = self._show(start, nominal_end)
             self._text_ratio = self._outlet.size / max(reached - start, 1)
         first_offset = self._first_offset()
         self._outlet.end(reached, first_offset, self._text.previous_offset)
-        return reached >= nominal_end or start == NOWHERE  # as inside of a batch that is larger than a piece
+        return reached >= nominal_end or start == NOWHERE  # no start: inside a batch that is larger than the stretch
 
     def _show(self, start: int, end: int) -> int:
-        """Show the batches that begin in this range, up to what ends a run. The answer is where they end."""
-        if self._leap is not None:
-            start = self._leap(start, end, self._run.end)
+        """Write the batches that start in this range, up to what stops the dump. Returns where they end."""
+        if self._render_bulk is not None:
+            start = self._render_bulk(start, end, self._dump.end)
             if start >= end:
                 return start
         log = self._log
         log.go_to(start, end)
         try:
             self._go_through()
-            if log.position < end:  # by then, but for damage, it is the last batch, which crosses the end
-                header_bytes = self._run.source.read(log.position, LOG_OVERHEAD)
+            if log.position < end:  # without damage, this is the last batch, which crosses the end
+                header_bytes = self._dump.source.read(log.position, LOG_OVERHEAD)
                 size = LOG_OVERHEAD + int.from_bytes(header_bytes[LENGTH_AT:], "big")
-                log.go_to(log.position, min(log.position + size, self._run.end))
+                log.go_to(log.position, min(log.position + size, self._dump.end))
                 self._go_through()
-        except KdumpError:  # who goes on from here meets it again
+        except KdumpError:  # the process that goes on from here will meet it again
             self._outlet.drop()
         return log.position
 
     def _go_through(self) -> None:
-        for chunk in self._log.chunks(self._text.kernel, self._leap):
+        for chunk in self._log.chunks(self._text.kernel, self._render_bulk):
             gap_count = len(self._gaps)
             try:
                 self._text.show(chunk)
@@ -414,12 +450,12 @@ class Worker:
 
 
 class Outlet:
-    """Where the text of a piece goes: into slots of memory, until it is written."""
+    """Collects the text of a stretch in slots of memory until it is written."""
 
     def __init__(self, memory: mmap.mmap, slot_size: int) -> None:
         self.gaps: list[int] = []
         self.kernel: KernelText | None = None
-        self.size = 0  # of the text of the piece
+        self.size = 0  # of the text of the stretch
         self._memory = memory
         view = memoryview(memory)
         self._slots = [view[start : start + slot_size] for start in range(0, len(view), slot_size)]
@@ -433,14 +469,14 @@ class Outlet:
     # As output
 
     def write(self, text: str) -> None:
-        """Take the text of a chunk, to `keep` or to `drop` it when the chunk is through."""
+        """Hold the text of a chunk until `keep` or `drop` is called."""
         self._held.append(text)
         self._held_size += len(text)
-        if self._held_size > _MOST_HELD:
+        if self._held_size > _MAX_HELD_CHARACTERS:
             raise _TooMuch("the text of a chunk is too long")
 
     def write_bytes(self, text: memoryview) -> None:
-        """Take text of the kernel in C, which may have written it where it stays."""
+        """Take text of the kernel in C, which may have written it into the slot already."""
         if text.obj is self._memory:
             self._used += len(text)
             self.size += len(text)
@@ -454,28 +490,28 @@ class Outlet:
         self.gaps.append(offset)
 
     def keep(self) -> None:
-        """What was held is text of the piece."""
+        """Add the held text to the stretch."""
         if self._held:
             self._copy(memoryview("".join(self._held).encode("utf-8", "surrogateescape")))
             self.drop()
             self._make_room()
 
     def drop(self) -> None:
-        """What was held is not."""
+        """Discard the held text."""
         self._held.clear()
         self._held_size = 0
 
-    # Pieces
+    # Stretches
 
     def begin(self, first_unit: int, units: int, start: int) -> None:
-        """What comes now is text of this piece."""
+        """Start a stretch: the next text belongs to it."""
         self.size = 0
         if self._slot == _NO_SLOT:
             self._take_slot()
         self._make_room()
 
     def end(self, reached: int, first_offset: int | None, last_offset: int) -> None:
-        """That was all of it, up to this position."""
+        """End the stretch, which was dumped up to `reached`."""
         if self._used > self._passed_on:
             self._pass_on(is_last=False)
 
@@ -491,7 +527,7 @@ class Outlet:
                 self._next_slot()
 
     def _make_room(self) -> None:
-        """Give the kernel room to write in: half a slot or more."""
+        """Give the kernel at least half a slot to write into."""
         if self._used > self._slot_size // 2:
             self._next_slot()
         if self.kernel is not None:
@@ -509,49 +545,50 @@ class Outlet:
         self._slot = self._free.pop()  # the latest: it may be in the cache still
 
     def _pass_on(self, *, is_last: bool) -> None:
-        """Pass on what is in the slot and was not passed on before; `is_last` if nothing else will be put into it."""
+        """Pass on the new text in the slot; `is_last` if the slot gets no more."""
         raise NotImplementedError
 
     def _look_for_slots(self) -> None:
-        """Take back those that are free again."""
+        """Take back the slots that were freed."""
 
     def _wait_for_slot(self) -> None:
         raise NotImplementedError
 
 
 class _OwnOutlet(Outlet):
-    """That of the process which writes."""
+    """The outlet of the writing process."""
 
-    def __init__(self, run: _Run) -> None:
-        super().__init__(_private_memory(_SLOTS * _SLOT_SIZE), _SLOT_SIZE)
-        self._run = run
-        self._piece = _Piece(0, NOWHERE)
+    def __init__(self, dump: _SharedDump) -> None:
+        slot_bytes = dump.parent.tuning.slot_bytes
+        super().__init__(_private_memory(_SLOT_COUNT * slot_bytes), slot_bytes)
+        self._dump = dump
+        self._stretch = _Stretch(0, NOWHERE)
 
     def begin(self, first_unit: int, units: int, start: int) -> None:
-        self._piece = self._run.piece(first_unit, units, start)
+        self._stretch = self._dump.stretch(first_unit, units, start)
         super().begin(first_unit, units, start)
 
     def end(self, reached: int, first_offset: int | None, last_offset: int) -> None:
         super().end(reached, first_offset, last_offset)
-        piece = self._piece
-        piece.reached, piece.gaps, piece.is_over = reached, self.gaps, True
-        piece.first_offset, piece.last_offset = first_offset, last_offset
-        self._run.settle()
+        stretch = self._stretch
+        stretch.reached, stretch.gaps, stretch.is_over = reached, self.gaps, True
+        stretch.first_offset, stretch.last_offset = first_offset, last_offset
+        self._dump.settle()
 
     def _pass_on(self, *, is_last: bool) -> None:
         text = self._slots[self._slot][self._passed_on : self._used]
         self._passed_on = self._used
-        self._piece.parts.append((text, self._free.append if is_last else None, self._slot))
-        self._run.settle()
-        self._run.check()
+        self._stretch.parts.append((text, self._free.append if is_last else None, self._slot))
+        self._dump.settle()
+        self._dump.check()
 
     def _wait_for_slot(self) -> None:
-        self._run.collect(waits=True)
-        self._run.check()
+        self._dump.collect(waits=True)
+        self._dump.check()
 
 
 def _private_memory(size: int) -> mmap.mmap:
-    """Memory that costs little to get: what is not used is not touched, the rest comes by large pages where there are such."""
+    """Private memory: pages that are not used cost nothing, the others are large pages where the system has them."""
     memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     try:
         memory.madvise(mmap.MADV_HUGEPAGE)
@@ -561,17 +598,17 @@ def _private_memory(size: int) -> mmap.mmap:
 
 
 class _SharedOutlet(Outlet):
-    """That of a process which has others write its text: what it says goes into one pipe, free slots come out of another."""
+    """The outlet of a worker: messages go into one pipe, free slots come out of another."""
 
     def __init__(self, slots: SharedSlots, talking: int) -> None:
         super().__init__(slots.memory, slots.size)
         self._shared = slots
         self._talking = talking
-        self._piece = 0, 0, NOWHERE
+        self._stretch = 0, 0, NOWHERE
         self._parts: list[int] = []
 
     def begin(self, first_unit: int, units: int, start: int) -> None:
-        self._piece = first_unit, units, start
+        self._stretch = first_unit, units, start
         super().begin(first_unit, units, start)
 
     def end(self, reached: int, first_offset: int | None, last_offset: int) -> None:
@@ -579,7 +616,7 @@ class _SharedOutlet(Outlet):
         self._say(_END if first_offset is None else _END_WITH_RECORDS, reached, first_offset or 0, last_offset)
 
     def say_goodbye(self) -> None:
-        """This process takes no further piece."""
+        """Say that this process takes no more stretches."""
         self._say(_BYE)
 
     def _pass_on(self, *, is_last: bool) -> None:
@@ -596,24 +633,24 @@ class _SharedOutlet(Outlet):
         try:
             self._free += self._shared.freed()
         except BrokenPipeError:
-            os._exit(1)  # nobody is interested any more
+            os._exit(1)  # the writing process is gone
 
     def _say(self, what: int, reached: int = NOWHERE, first_offset: int = 0, last_offset: int = 0) -> None:
         gaps = self.gaps if what in (_END, _END_WITH_RECORDS) else []
         counts = len(self._parts), len(gaps)
-        head = _HEAD.pack(*self._piece, reached, what, first_offset, last_offset, *counts)
+        head = _HEAD.pack(*self._stretch, reached, what, first_offset, last_offset, *counts)
         write_all(self._talking, head + pack(f"={counts[0]}I{counts[1]}q", *self._parts, *gaps))
         self._parts = []
 
 
 class _Child:
-    """Another process, as the one that writes sees it. `descriptor` is where it is listened to."""
+    """A worker, as the writing process sees it; its messages arrive at `descriptor`."""
 
-    def __init__(self, run: _Run, slot_size: int) -> None:
-        self._run = run
+    def __init__(self, dump: _SharedDump, slot_size: int) -> None:
+        self._dump = dump
         self.is_over = False
         self._said = bytearray()
-        self._slots = SharedSlots(_SLOTS, slot_size)
+        self._slots = SharedSlots(_SLOT_COUNT, slot_size)
         self._view = memoryview(self._slots.memory)
         descriptors: list[int] = []
         writer = os.getpid()
@@ -624,7 +661,7 @@ class _Child:
             if not self._process:
                 os.close(self.descriptor)
                 self._slots.take_end_of_worker()
-                run.become(_SharedOutlet(self._slots, talking))
+                dump.become(_SharedOutlet(self._slots, talking))
         except OSError:
             for descriptor in descriptors:
                 os.close(descriptor)
@@ -632,13 +669,13 @@ class _Child:
             raise
         finally:
             if os.getpid() != writer:
-                os._exit(1)  # whatever happened: the copy must not go on as if it were the process that writes
+                os._exit(1)  # whatever happened: a worker must never go on as the writing process
         os.close(talking)
         self._slots.take_end_of_reader()
 
     def listen(self) -> bool:
-        """Take what it has said since the last time. Returns whether it lives, or has ended in good order."""
-        data = os.read(self.descriptor, _READ_SIZE)
+        """Read its new messages. Returns False if it died."""
+        data = os.read(self.descriptor, _READ_BYTES)
         if not data:
             self.is_over = True
             return False
@@ -646,7 +683,7 @@ class _Child:
         said += data
         start = 0
         while len(said) - start >= _HEAD.size:
-            first_unit, units, piece_start, reached, what, first_offset, last_offset, *counts = _HEAD.unpack_from(said, start)
+            first_unit, units, stretch_start, reached, what, first_offset, last_offset, *counts = _HEAD.unpack_from(said, start)
             numbers_at = start + _HEAD.size
             end = numbers_at + 4 * counts[0] + 8 * counts[1]
             if len(said) < end:
@@ -657,24 +694,24 @@ class _Child:
             if what == _BYE:
                 self.is_over = True
                 break
-            piece = self._run.piece(first_unit, units, piece_start)
+            stretch = self._dump.stretch(first_unit, units, stretch_start)
             for slot, text_start, text_end, is_last in zip(*(parts[field::4] for field in range(4)), strict=True):
                 at = slot * self._slots.size
-                piece.parts.append((self._view[at + text_start : at + text_end], self._slots.free if is_last else None, slot))
+                stretch.parts.append((self._view[at + text_start : at + text_end], self._slots.free if is_last else None, slot))
             if what != _MORE:
-                piece.reached, piece.gaps, piece.is_over = reached, gaps, True
-                piece.first_offset = first_offset if what == _END_WITH_RECORDS else None
-                piece.last_offset = last_offset
+                stretch.reached, stretch.gaps, stretch.is_over = reached, gaps, True
+                stretch.first_offset = first_offset if what == _END_WITH_RECORDS else None
+                stretch.last_offset = last_offset
         del said[:start]
         return True
 
     def end(self) -> None:
-        """End it if it has not ended."""
+        """Kill the process if it still runs."""
         self.close()
         kill(self._process)
         os.waitpid(self._process, 0)
 
     def close(self) -> None:
-        """Close what the writing process has of it."""
+        """Close the pipes and the memory of the worker."""
         os.close(self.descriptor)
         self._slots.close()

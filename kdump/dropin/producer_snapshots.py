@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def dump(tool: DumpTool, path: str, _name: str, _arguments: Arguments) -> None:
-    """Dump one snapshot; one that is corrupt gets a line on stderr, and the run goes on.
+    """Dump one snapshot. A corrupt one gets a line on stderr, and the run continues.
 
     Raises CorruptData where the tool throws instead.
     """

@@ -1,4 +1,4 @@
-"""The time index against its log, in one pass over the log."""
+"""Compares a time index with its log, in one pass over the log."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ if TYPE_CHECKING:
 
 MAX_SIZE = 0x7FFFFFFF
 _NOT_FOUND, _FOUND, _FAILED, _ELSEWHERE = range(4)
-_LITTLE = 4 << 10  # bytes that hold a batch, where a time index has an entry for each
+_BATCH_READ_BYTES = 4 << 10  # bytes that hold a batch, where a time index has an entry for each
 _NOWHERE = 1 << 63  # where no entry starts
 
 
-class Landing:
-    """Where an entry leads: the first batch, from where the offset index points on, whose last offset is not below the entry's.
+class EntryTarget:
+    """The batch that an entry leads to; `position` is None where there is none.
 
-    `position` is None where there is no such batch.
+    It is the first batch, from where the offset index points on, whose last offset is not below the entry's.
     """
 
     __slots__ = ("last_offset", "position")
@@ -56,11 +56,11 @@ class Landing:
         self.last_offset = last_offset
 
 
-class Landings:
-    """Finds the landings of all entries in one pass over the log.
+class EntryTargets:
+    """Finds the batches that all entries lead to, in one pass over the log.
 
     `offsets` are the entries', `starts` the positions to search from. If `reads_to_end`, an entry fails when any batch after
-    its start is bad, otherwise only when one before its landing is. If `may_start_past_end`, a start past the log finds
+    its start is bad, otherwise only when one before its batch is. If `may_start_past_end`, a start past the log finds
     nothing, otherwise the entry fails.
     """
 
@@ -73,8 +73,10 @@ class Landings:
         rules: LogRules = STRICT_RULES,
         reads_to_end: bool,
         may_start_past_end: bool,
+        max_window_size: int = WINDOW_SIZE,
     ) -> None:
         self._log = log
+        self._max_window_size = max_window_size
         self._may_start_past_end = may_start_past_end
         self._rules = rules
         self._offsets = offsets
@@ -87,20 +89,20 @@ class Landings:
         if len(offsets):
             self._sweep()
 
-    def landing(self, row: int) -> Landing:
-        """The landing of the entry in this row. Raises CorruptData as `open_slice` and `Log.extents`."""
+    def of(self, row: int) -> EntryTarget:
+        """What the entry in this row leads to. Raises CorruptData as `open_slice` and `Log.extents`."""
         state = self._state[row]
         if state == _ELSEWHERE:
             return self._walk_alone(row)
         if state == _FAILED:
             assert self._fault is not None
             raise self._fault
-        return Landing(self._positions[row] if state == _FOUND else None, self._last_offsets[row])
+        return EntryTarget(self._positions[row] if state == _FOUND else None, self._last_offsets[row])
 
     def _sweep(self) -> None:
-        """Walk the batches once; entries join where they start and leave where they land.
+        """Walk the batches once; entries join where they start and leave where their batch is found.
 
-        Entries that start where the walk sees no batch begin are left to walks of their own.
+        Entries that start where the walk sees no batch start get separate walks.
         """
         order = sorted(range(len(self._starts)), key=self._starts.__getitem__)
         starts, offsets = self._starts, self._offsets
@@ -114,7 +116,9 @@ class Landings:
         fault: CorruptData | None = None
         try:
             for batches, window, window_position in (
-                Log(self._log, next_start, rules=self._rules).starts() if next_start < _NOWHERE else ()
+                Log(self._log, next_start, rules=self._rules, max_window_size=self._max_window_size).starts()
+                if next_start < _NOWHERE
+                else ()
             ):
                 at = -1
                 while (at := at + 1) < len(batches):
@@ -148,20 +152,20 @@ class Landings:
             for row in joined if every else [row for _, row in waiting]:
                 self._state[row] = _FAILED
 
-    def _walk_alone(self, row: int) -> Landing:
-        landing: Landing | None = None
+    def _walk_alone(self, row: int) -> EntryTarget:
+        target: EntryTarget | None = None
         log = open_slice(self._log, self._starts[row], MAX_SIZE, self._rules, may_start_past_end=self._may_start_past_end)
         try:
             for positions, last_offsets in log.extents():
                 for position, last_offset in zip(positions, last_offsets, strict=True):
-                    if last_offset >= self._offsets[row] and landing is None:
-                        landing = Landing(position, last_offset)
-                if landing is not None and not self._reads_to_end:
+                    if last_offset >= self._offsets[row] and target is None:
+                        target = EntryTarget(position, last_offset)
+                if target is not None and not self._reads_to_end:
                     break
         except CorruptData as error:
-            if landing is None or error.code != "batch-header-cut" and self._reads_to_end:
+            if target is None or error.code != "batch-header-cut" and self._reads_to_end:
                 raise
-        return landing or Landing(None, 0)
+        return target or EntryTarget(None, 0)
 
 
 def max_timestamp_at(log: Source, position: int, rules: LogRules = STRICT_RULES) -> int:
@@ -169,7 +173,7 @@ def max_timestamp_at(log: Source, position: int, rules: LogRules = STRICT_RULES)
 
     Raises CorruptData as `records.read`.
     """
-    data = log.read(position, _LITTLE)
+    data = log.read(position, _BATCH_READ_BYTES)
     if len(data) >= BATCH_HEADER_SIZE and data[MAGIC_AT] == 2 and not codec_id(data):
         header = BATCH_HEADER.unpack_from(data)
         size = header[LENGTH] + LOG_OVERHEAD
@@ -215,7 +219,7 @@ def entries(index: Source, base_offset: int, *, with_zero_tail: bool = False) ->
 
 
 def check_sanity(index: Source, base_offset: int) -> None:
-    """What Kafka's sanity check asks of a time index.
+    """Kafka's sanity check of a time index.
 
     Raises CorruptData with the codes `time-index-last-timestamp`, `time-index-last-offset` or `time-index-size`.
     """

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kdump.dropin.joptsimple import Arguments
-    from kdump.dropin.time_comparison import Landing
+    from kdump.dropin.time_comparison import EntryTarget
     from kdump.dropin.tool import DumpTool
     from kdump.output.kafka.native_indexes import TimeIndexText
 
@@ -78,20 +78,20 @@ class _Entries:
         with_zero_tail = tool.profile.time_index_checks_zero_entry
         self._timestamps, self.offsets = check.entries(index, base_offset, with_zero_tail=with_zero_tail)
         lookup = Lookup(offset_index, base_offset, tries_end_first=tool.profile.index_lookup_tries_end_first)
-        self._landings = _landings(tool, log, self.offsets, [lookup.position_of(offset) for offset in self.offsets])
+        self._targets = _resolve_entries(tool, log, self.offsets, [lookup.position_of(offset) for offset in self.offsets])
         self.are_over = False
 
     def dump(self, start: int, end: int | None, previous: int, *, is_quiet: bool) -> int:
-        """Dump the entries from row `start` up to `end`; `previous` is the timestamp in front. Returns the last timestamp."""
+        """Dump the entries from row `start` up to `end`; `previous` is the timestamp before them. Returns the last timestamp."""
         tool, row = self._tool, start
         try:
             for timestamp, offset in zip(self._timestamps[start:end], self.offsets[start:end], strict=True):
-                landing = self._landings.landing(row)
-                is_found = landing.position is not None and landing.last_offset == offset
+                target = self._targets.of(row)
+                is_found = target.position is not None and target.last_offset == offset
                 if is_found:
-                    _compare_timestamps(tool, self._log, self._path, landing, timestamp, previous)
+                    _compare_timestamps(tool, self._log, self._path, target, timestamp, previous)
                 else:
-                    found = -1 if landing.position is None else landing.last_offset
+                    found = -1 if target.position is None else target.last_offset
                     tool.complain(history.NOT_FOUND, self._path, offset, found)
                 if is_found and offset == self._base_offset and row > 0:
                     self.are_over = True
@@ -110,7 +110,7 @@ class _Entries:
 def _kernel_text(
     tool: DumpTool, log: Source, index: Source, offset_index: Source, base_offset: int, *, is_quiet: bool
 ) -> TimeIndexText | None:
-    """The lines by the kernel in C, where nothing can go wrong after an entry's batch."""
+    """The writer of lines with the kernel in C, or None if something could go wrong after an entry's batch."""
     if kernel.native is None or Source.throttle is not None or tool.message_rules is not None:
         return None
     from kdump.output.kafka import native_indexes
@@ -132,27 +132,28 @@ def _kernel_text(
     )
 
 
-def _landings(
+def _resolve_entries(
     tool: DumpTool, log: Source, offsets: Sequence[int], starts: Sequence[int]
-) -> check.Landings | message_index.Landings:
+) -> check.EntryTargets | message_index.EntryTargets:
     if tool.message_rules is not None:
-        return message_index.Landings(log, offsets, starts, tool.message_rules)
-    return check.Landings(
+        return message_index.EntryTargets(log, offsets, starts, tool.message_rules)
+    return check.EntryTargets(
         log,
         offsets,
         starts,
         rules=tool.record_rules,
         reads_to_end=tool.profile.time_index_reads_to_end,
         may_start_past_end=tool.profile.slice_may_start_past_end,
+        max_window_size=tool.tuning.window_bytes,
     )
 
 
-def _compare_timestamps(tool: DumpTool, log: Source, path: str, landing: Landing, timestamp: int, previous: int) -> None:
-    assert landing.position is not None
+def _compare_timestamps(tool: DumpTool, log: Source, path: str, target: EntryTarget, timestamp: int, previous: int) -> None:
+    assert target.position is not None
     if tool.message_rules is not None:
-        latest = message_index.max_timestamp_at(log, landing.position, tool.message_rules)
+        latest = message_index.max_timestamp_at(log, target.position, tool.message_rules)
     else:
-        latest = check.max_timestamp_at(log, landing.position, tool.record_rules)
+        latest = check.max_timestamp_at(log, target.position, tool.record_rules)
     if latest != timestamp:
         tool.complain(history.TIMESTAMP_MISMATCHES, path, timestamp, latest)
     if previous >= timestamp:

@@ -1,4 +1,4 @@
-"""Runs Kafka's tool: its screens, its files one after the other, its reports at the end."""
+"""One run of Kafka's tool: its help screens, its files one after another, its end."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 from kdump.binary.java_strings import escaped, text_of
 from kdump.binary.source import NoSource, Source
 from kdump.dropin.joptsimple import Arguments
+from kdump.dropin.tuning import Tuning
 from kdump.errors import CorruptData, Fault, KdumpError, Unreadable
 from kdump.exit_codes import FAILURE, SUCCESS, USAGE
 from kdump.formats import file_name
@@ -35,14 +36,25 @@ _COMMANDS = {file_name.OFFSET_INDEX: "index", file_name.TIME_INDEX: "timeindex",
 
 
 class DumpTool:
-    """A run of the tool, in the words of a release, with `jobs` processes; 0 means as many as suit the machine."""
+    """A run of the tool, in the words of a release, with `jobs` processes; 0 chooses a number for this machine."""
 
-    def __init__(self, profile: Profile, out: Blocks, err: Blocks, *, is_strict: bool, is_terminal: bool, jobs: int = 1) -> None:
+    def __init__(
+        self,
+        profile: Profile,
+        out: Blocks,
+        err: Blocks,
+        *,
+        is_strict: bool,
+        is_terminal: bool,
+        jobs: int = 1,
+        tuning: Tuning | None = None,
+    ) -> None:
         self.profile = profile
         self.out = out
         self.err = err
         self.is_terminal = is_terminal
         self.jobs = jobs
+        self.tuning = tuning or Tuning()
         self.text_of = (lambda data: escaped(text_of(data))) if is_terminal else text_of
         self.text = KafkaText(profile, self.text_of)
         overflows = profile.fails_on_length_overflow
@@ -83,13 +95,13 @@ class DumpTool:
         self.err.flush()
 
     def complain(self, kind: str, path: str, first: int, second: int) -> None:
-        """Note a pair of numbers that do not agree, for the report of this kind at the end of the run."""
+        """Record a mismatch of two numbers for the report of this kind at the end of the run."""
         if self.profile.reports_bare_names:
             path = path.rpartition("/")[2]
         self._complaints.append((kind, path, first, second))
 
     def _screen(self, arguments: Arguments, words: list[str]) -> int | None:
-        """Show a help or version screen if one is asked for, or needed; then the run ends with this code."""
+        """Show a help or version screen if it is asked for or needed. Returns the exit code then, otherwise None."""
         if not words or arguments.has("help"):
             message = self.profile.usage
         elif arguments.has("version"):
@@ -153,9 +165,9 @@ class DumpTool:
         return source
 
     def open_index(self, path: str, given: str = "") -> Source:
-        """Open an index. The tool would create a missing one, and then fail because it is empty; kdump only says so.
+        """Open an index. If it is missing, Kafka's tool creates an empty one and fails on it; kdump only reports that.
 
-        `path` is absolute. The index that a run is asked for is named as it was `given` where it cannot be opened.
+        `path` is absolute. If the requested index cannot be opened, it is named as it was `given`.
         """
         from kdump.formats import offset_index
 
@@ -176,20 +188,20 @@ class DumpTool:
             raise coded(error, codes.get(error.code, error.code))
 
     def sibling(self, path: str, suffix: str) -> str:
-        """The file of the same segment with another suffix, or what the tool takes for it."""
+        """The file of the same segment with another suffix, by the tool's way of finding it."""
         return path.partition(".")[0] + suffix if self.profile.siblings_share_path else sibling(path, suffix)
 
     def with_records(self, fault: CorruptData, source: Source, *, is_slice: bool = False) -> CorruptData:
-        """The fault with what its message may say about the open log: all of it, or the part that was being read.
+        """The fault with the text that its message may contain about the open log, or the slice of it.
 
-        Indexes read a log by slices.
+        Dumps of indexes read slices of a log.
         """
         view = fault.values["view"] if fault.code == "batch-header-cut" else None
         fault.values["records"] = self.profile.file_records(path=source.path, size=source.size, view=view, is_slice=is_slice)
         return fault
 
     def message_of(self, fault: Fault) -> str:
-        """The text that the tool prints for a fault: an exception as Java prints it, or a line."""
+        """The tool's message for a fault: an exception as Java prints it, or a line."""
         words = self.profile.words(fault.code)
         name = str(fault.path).rpartition("/")[2]
         values = {"path": fault.path, "name": name, "position": fault.position, "message": fault.message} | fault.values
@@ -203,7 +215,7 @@ class DumpTool:
         return f'Exception in thread "main" {exception}' + ("" if words.message is None else f": {message}")
 
     def _throw(self, fault: Fault) -> None:
-        """Print what the tool prints when an exception ends it, and then, unless stderr is strict, a hint on how to go on."""
+        """Print the exception that ends the tool; then, unless stderr is strict, say how to continue."""
         self.say(self.message_of(self._as_met(fault)) + "\n")
         if not self._is_strict and isinstance(fault, CorruptData) and fault.position is not None:
             command = _COMMANDS.get(file_name.suffix(self._path), "log --keep-going")
@@ -221,7 +233,7 @@ class DumpTool:
 
 
 def coded(error: Unreadable, code: str) -> Unreadable:
-    """The same error under another code, for files that the tool opens in another way."""
+    """The same error under another code, for tools that open files differently."""
     error.code = code
     return error
 
@@ -240,7 +252,7 @@ def sibling(path: str, suffix: str) -> str:
 
 
 def _has_folder(path: str) -> bool:
-    """Whether a file of this path could be created."""
+    """Whether the directory of this path exists, so that a file could be created."""
     return os.path.isdir(os.path.dirname(path) or ".")
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def dump(tool: DumpTool, path: str, name: str, _arguments: Arguments) -> None:
-    """Dump one index; all of it is read before the first line, as in the tool. Raises Fault where it throws."""
+    """Dump one index. As in the tool, all of it is read before the first line. Raises Fault where the tool throws."""
     file_name.base_offset(name)
     try:
         source = Source(path)

@@ -1,1 +1,1 @@
-"""What a broker does with a directory at its next start: a model of its loading code, which reads what that would read."""
+"""Forecasts of a broker's next start: a model of its loading code, which reads what the broker would read."""

@@ -1,4 +1,4 @@
-"""The batches of a log as a broker comes upon them: a header at a time, or all bytes where it checks them."""
+"""The batches of a log as a broker reads them: header by header, or all bytes if it checks them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 MAX_LOG_SIZE = 0x7FFFFFFF
 LARGEST_CODEC = 7
-"""Nobody looks at the codec of a batch that is only checked."""
+"""The codec does not matter for a batch that is only checked."""
 
 _UP_TO_MAGIC = Struct(">qi4xb")  # offset, length, magic
 _SMALL_WINDOW = 1 << 11
@@ -52,7 +52,7 @@ _MAX_WRAPPER_SIZE = 128 << 20
 
 
 class Batch:
-    """A batch or message as its first 17 bytes tell it; what else is asked of it is read then.
+    """A batch or message, known by its first 17 bytes; other fields are read when they are needed.
 
     `size` counts all its bytes. Kafka: FileLogInputStream.FileChannelRecordBatch.
     """
@@ -73,7 +73,7 @@ class Batch:
 
     @property
     def header(self) -> Header:
-        """All fields of a batch of magic 2 or higher. It may reach past the batch, but not past the log."""
+        """All header fields of a batch of magic 2 or higher. The header may reach past the batch, but not past the log."""
         if self._header is None:
             data = self._log.read(self.position, BATCH_HEADER_SIZE)
             if len(data) < BATCH_HEADER_SIZE:
@@ -82,14 +82,14 @@ class Batch:
         return self._header
 
     def last_offset(self) -> int:
-        """That of a wrapper is the only one it has."""
+        """A wrapper message stores only one offset."""
         return self.offset if self.is_legacy else as_int64(self.offset + self.header[LAST_OFFSET_DELTA])
 
     def next_offset(self) -> int:
         return as_int64(self.last_offset() + 1)
 
     def first_offset(self) -> int:
-        """A wrapper is opened for it."""
+        """A wrapper message is unpacked to find it."""
         if not self.is_legacy:
             return self.offset
         if self.size > _MAX_WRAPPER_SIZE:
@@ -129,16 +129,16 @@ class LogReader:
         return self._directory.read(self.file, position, count)
 
     def batches(self, position: int = 0, end: int | None = None) -> Iterator[Batch]:
-        """From a position on, whatever stands there, up to `end`, which is that of the log if not given.
+        """The batches from a position, whatever is there, up to `end` (by default the end of the log).
 
-        Raises InvalidBatch where a length cannot be.
+        Raises InvalidBatch for an impossible length.
         """
         end = self.size if end is None else min(end, self.size)
         headers = HeaderWindow(self, _SMALL_WINDOW, WINDOW_SIZE)
         while position < end - HEADER_UP_TO_MAGIC:
             window, start = headers.at(position)
             if len(window) - start < HEADER_UP_TO_MAGIC:
-                return  # the file was cut off meanwhile
+                return  # the file has been truncated in the meantime
             offset, length, magic = _UP_TO_MAGIC.unpack_from(window, start)
             size = length + LOG_OVERHEAD
             if length < MIN_RECORD_OVERHEAD:
@@ -152,19 +152,19 @@ class LogReader:
             position += size
 
     def last_batch(self, position: int = 0) -> Batch | None:
-        """The last one, reading on from a position. Raises InvalidBatch as `batches`."""
+        """The last batch, reading from a position. Raises InvalidBatch like `batches`."""
         last = None
         for batch in self.batches(position):
             last = batch
         return last
 
     def checked(self, start: int = 0) -> Iterator[Checked]:
-        """All batches, read whole: position, fields, whether it is a message of magic 0 or 1, whether length and CRC are right.
+        """All batches, read completely: position, fields, whether it is an old message, whether length and CRC are valid.
 
-        Raises InvalidBatch as `batches`.
+        Raises InvalidBatch like `batches`.
         """
         crc32c = crc32c_for(self.size - start)
-        log = Log(self, start)  # type: ignore[arg-type]  # of a source, a walk needs no more than path, size and read
+        log = Log(self, start)  # type: ignore[arg-type]  # a walk needs only path, size and read of a source
 
         def regular(window: bytes, at: int, window_position: int, magic: int) -> tuple[Iterator[Checked] | None, int]:
             headers: list[tuple[int, ...]]
@@ -175,19 +175,19 @@ class LogReader:
             if not headers:
                 return None, end
             positions = map(window_position.__add__, starts)
-            return zip(positions, headers, repeat(magic < 2), valid), end  # repeat has no end
+            return zip(positions, headers, repeat(magic < 2), valid), end  # repeat is infinite
 
-        def lone(magic: int, size: int) -> Iterator[Checked]:
-            return iter([self._lone(log.position, size, magic < 2)])
+        def irregular(magic: int, size: int) -> Iterator[Checked]:
+            return iter([self._irregular(log.position, size, magic < 2)])
 
         try:
-            for run in log.walk(regular, lone):
+            for run in log.walk(regular, irregular):
                 yield from run
         except CorruptData as fault:
             raise self.invalid_size(log.position, fault.values["size"]) from None
 
-    def _lone(self, position: int, size: int, is_legacy: bool) -> Checked:
-        """A batch that is too large for a window, too small for its header, or at the very end."""
+    def _irregular(self, position: int, size: int, is_legacy: bool) -> Checked:
+        """A batch that is too large for a window, too small for its header, or at the end of the log."""
         data = self.read(position, BATCH_HEADER_SIZE)
         if is_legacy:
             timestamp = NO_TIMESTAMP
@@ -207,7 +207,7 @@ class LogReader:
 
 
 def find(log: LogReader, target: int, position: int, *, by_first_offset: bool) -> int | None:
-    """Where the batch stands that holds an offset, or the first after it; None where there is none from `position` on.
+    """The position of the batch with an offset, or of the first one after it; None if there is none from `position` on.
 
     Kafka: FileRecords.searchForOffsetFromPosition, up to 4.0 searchForOffsetWithSize.
     """
@@ -239,4 +239,4 @@ _NAMES = {
     "message-field-past-end": "java.lang.IndexOutOfBoundsException",
     "message-content-past-end": "java.lang.IndexOutOfBoundsException",
 }
-"""What is thrown where a wrapper cannot be opened, by fault code; all else is a KafkaException."""
+"""The exceptions for wrappers that cannot be unpacked, by fault code; for all other codes it is a KafkaException."""

@@ -1,4 +1,4 @@
-"""What stands around a partition and keeps its log from being loaded or served: entered into the rows of its starts."""
+"""Conditions outside a partition that keep its log from being loaded or served, entered into the rows of its starts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _INSTEAD = {
 
 
 def enter(rows: Iterable[Forecast], log_directory: LogDirectory, neighbours: Neighbours) -> None:
-    """Enter what the log directory, its neighbours and the cluster's metadata make of the starts, the worst last."""
+    """Enter the effects of the log directory, its neighbours and the cluster metadata on the starts, the worst last."""
     for row in rows:
         _note_missing_checkpoints(row, log_directory)
         _note_dead_links(row)
@@ -43,7 +43,7 @@ def enter(rows: Iterable[Forecast], log_directory: LogDirectory, neighbours: Nei
 
 
 def enter_log_directory(row: Forecast, log_directory: str, neighbours: Neighbours) -> None:
-    """Enter what log directories side by side make of the start."""
+    """Enter the effects of neighbouring log directories on the start."""
     for condition in neighbours.conditions_of(log_directory):
         row.conditions.append(condition)
     failure = neighbours.failure_of(log_directory)
@@ -52,19 +52,19 @@ def enter_log_directory(row: Forecast, log_directory: str, neighbours: Neighbour
 
 
 def _depend(row: Forecast, condition: str, *, is_likely: bool) -> None:
-    """Enter a condition: first of all where it is likely to hold, so that the start is not safe."""
+    """Enter a condition. A likely condition comes first and makes the start unsafe."""
     row.conditions.insert(0 if is_likely else len(row.conditions), condition)
     row.is_doubtful |= is_likely
 
 
 def _note_missing_checkpoints(row: Forecast, log_directory: LogDirectory) -> None:
-    """What a broker left here, and what it takes for what is missing of it; a copy may lack what the original has."""
+    """The directory as the broker left it, with its assumptions about missing files; a copy may lack files of the original."""
     for name in log_directory.missing_checkpoints if log_directory.has_properties else ():
         row.conditions.append(f"there is no {name} in the log directory: a start takes {_INSTEAD[name]}")
 
 
 def _note_dead_links(row: Forecast) -> None:
-    """A segment whose link leads nowhere is not there to a broker, and its records are not either."""
+    """To a broker, a segment with a dangling link does not exist, and neither do its records."""
     for name in row.dead_logs if row.outcome not in (DIE, OFFLINE) else ():
         condition = f"{name} is a link that leads nowhere: a start goes on without this segment, and nobody can read it"
         _depend(row, condition, is_likely=True)
@@ -74,7 +74,7 @@ def _note_dead_links(row: Forecast) -> None:
 
 
 def _judge_topic_id(row: Forecast, log_directory: LogDirectory, neighbours: Neighbours) -> None:
-    """A KRaft broker sets aside what is not a replica of its own. Kafka: LogManager.isStrayKraftReplica (since 3.7)."""
+    """A KRaft broker sets aside directories that are not its replicas. Kafka: LogManager.isStrayKraftReplica (since 3.7)."""
     name = tree.directory_name(row.path)
     if name is not None and name.state == tree.STRAY and neighbours.finds_strays(log_directory.path):
         _look_for_original(row, name, log_directory, neighbours)
@@ -108,7 +108,7 @@ def _judge_topic_id(row: Forecast, log_directory: LogDirectory, neighbours: Neig
 
 
 def _look_for_original(row: Forecast, name: tree.DirectoryName, log_directory: LogDirectory, neighbours: Neighbours) -> None:
-    """What was set aside is missing where the partition is still one of the broker's, which then begins it empty."""
+    """If the partition still belongs to the broker, its data is missing once it is set aside: the broker starts it empty."""
     topics = neighbours.topics_of(log_directory.path)
     topic_id = None if topics is None else topics.id_of(name.topic)
     if topics is None or topic_id is None or neighbours.holds(partition := f"{name.topic}-{name.partition}"):
@@ -143,7 +143,7 @@ def _set_aside(row: Forecast, reason: str) -> None:
 
 
 def _fail_as_duplicate(row: Forecast, other: str) -> None:
-    """The start fails, for it finds the partition in two log directories. Kafka: LogManager.loadLog."""
+    """The start fails because the partition is in two log directories. Kafka: LogManager.loadLog."""
     row.duplicate = other
     if row.outcome != DIE:
         row.also = [word for word in (row.outcome, *row.also) if word != KEEP]
@@ -154,7 +154,7 @@ def _fail_as_duplicate(row: Forecast, other: str) -> None:
 
 
 def _deny(row: Forecast, denied: Denial) -> None:
-    """A file that the broker may not read or write takes the log directory offline, if the broker runs as we take it to."""
+    """A file that the broker may not read or write takes the log directory offline, if our assumption about its user holds."""
     if not denied.is_certain:
         _depend(row, f"{denied.reason}: its start fails", is_likely=denied.is_alone)
     elif row.outcome != DIE:
@@ -169,7 +169,7 @@ def _fail_before_loading(row: Forecast, failure: Failure) -> None:
 
 
 def _leave_as_it_is(row: Forecast, outcome: str, reason: str) -> None:
-    """Nothing is loaded, so that nothing happens to any file."""
+    """Nothing is loaded, so no file changes."""
     row.outcome, row.also, row.reason, row.exception = outcome, [], reason, None
     row.log_start = row.log_end = row.segments = None
     row.end_differs = False

@@ -1,4 +1,4 @@
-"""Damage that stays in the logs after a start: batches that no start reads, and that no consumer gets past."""
+"""Damage that remains in the logs after a start: batches that no start reads and no consumer can pass."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _FOREVER = 0x7FFFFFFFFFFFFFFF
 
 
 class DamagedRange(NamedTuple):
-    """Bytes of a log, `end` exclusive: a damaged batch, or what is none.
+    """A byte range of a log, `end` exclusive: a damaged batch, or bytes that are not a batch.
 
-    `offset` is the first that cannot be read because of it, `next_offset` the first one of the next intact batch.
+    `offset` is the first offset that cannot be read because of it, `next_offset` the first one of the next intact batch.
     """
 
     start: int
@@ -33,22 +33,22 @@ class DamagedRange(NamedTuple):
 
 
 class DamageLeft(NamedTuple):
-    """How many damaged batches stay, and the first offset that cannot be read; None where nothing damaged stays."""
+    """The number of damaged batches that remain, and the first unreadable offset; None if no damage remains."""
 
     batches: int = 0
     first_offset: int | None = None
 
 
 class Damages:
-    """The damage in the logs of one directory. Each log is read once, however many starts there are."""
+    """The damage in the logs of one directory. Each log is read once for all starts."""
 
     def __init__(self) -> None:
         self._ranges: dict[str, list[DamagedRange]] = {}
 
     def left_in(self, directory: Directory, log_start: int) -> DamageLeft:
-        """What is damaged in the logs as they are now, from the log start offset on.
+        """The damage in the logs as they are now, from the log start offset on.
 
-        A log of more than 2 GiB is left out, for a broker does not load it, and so is what nobody may read.
+        Logs of more than 2 GiB are skipped, because a broker does not load them, and so are unreadable files.
         """
         batches, first_offset = 0, None
         for name, file in directory.files.items():
@@ -79,7 +79,7 @@ def _ranges_of(path: str) -> list[DamagedRange]:
         ranges.append(DamagedRange(start, end, is_batch, expected if claimed is None else claimed, _FOREVER))
 
     def end_ranges(offset: int) -> None:
-        """Offsets that damaged batches claim are believed where they stand between those of their neighbours."""
+        """The offsets that damaged batches claim are trusted if they lie between those of their neighbours."""
         for row in range(len(ranges) - 1, -1, -1):
             if ranges[row].next_offset != _FOREVER:
                 break

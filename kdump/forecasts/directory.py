@@ -1,10 +1,12 @@
-"""A partition directory as it stands at one moment of a start: names and bytes, of which none is ever written."""
+"""A partition directory at one moment of a start: names and bytes, changed in memory only."""
 
 from __future__ import annotations
 
 import os
+import stat
 
 from kdump.binary.source import WINDOW_SIZE, Source
+from kdump.binary.system import entries, status
 from kdump.errors import CorruptData
 from kdump.forecasts import permissions
 from kdump.forecasts.exceptions import NUMBER_FORMAT, BrokerException, UnreadableFile
@@ -21,9 +23,9 @@ _OPEN_SOURCES = 8
 
 
 class File:
-    """Bytes of a file on disk from `start` on; without a path, as many that a broker would have written itself.
+    """The bytes of a file on disk from `start` on; without a path, bytes that a broker would have written.
 
-    `is_copy`: a broker would have written them to a new file. `made_size`: the size of the index that it made in place of this.
+    `is_copy`: a broker would have copied them to a new file. `made_size`: the size of the index that replaces this one.
     """
 
     __slots__ = ("is_copy", "made_size", "path", "size", "start")
@@ -36,14 +38,14 @@ class File:
         self.made_size: int | None = None
 
     def is_named(self, name: str) -> bool:
-        """Whether its bytes are those of a file of this name on disk."""
+        """Whether its bytes are those of the file with this name on disk."""
         return os.path.basename(self.path) == name
 
 
 class Directory:
-    """The files of a directory by name. What a broker would create, cut, rename and delete happens to them in memory only.
+    """The files of a directory by name. Creating, truncating, renaming and deleting them happens in memory only.
 
-    Of the files on disk it keeps a few open; `close` closes them.
+    It keeps a few of the files on disk open; `close` closes them.
     """
 
     def __init__(
@@ -62,33 +64,33 @@ class Directory:
 
     @classmethod
     def of(cls, path: str) -> Directory:
-        """What stands in a directory now. Raises OSError where it cannot be listed, and for a file that we may not read."""
+        """The current contents of a directory. Raises OSError if it cannot be listed, or for a file that we may not read."""
         files: dict[str, File] = {}
         others: set[str] = set()
         dead_links: set[str] = set()
-        with os.scandir(path) as entries:
-            for entry in entries:
-                if entry.is_file():
-                    permissions.require_readable(entry.path)
-                    files[entry.name] = File(os.path.join(path, entry.name), entry.stat().st_size)
-                elif entry.is_dir():
-                    others.add(entry.name)
-                elif entry.is_symlink():
-                    dead_links.add(entry.name)  # not a file to a broker either
+        for entry in entries(path):
+            found = status(entry.path)
+            if found is None and entry.is_link:
+                dead_links.add(entry.name)  # not a file to a broker either
+            elif found is not None and stat.S_ISREG(found.st_mode):
+                permissions.require_readable(entry.path)
+                files[entry.name] = File(entry.path, found.st_size)
+            elif found is not None and stat.S_ISDIR(found.st_mode):
+                others.add(entry.name)
         return cls(path, files, frozenset(others), frozenset(dead_links))
 
     def again(self, without: Sequence[str] = (), with_empty: Sequence[str] = ()) -> Directory:
-        """The directory as it was when it was listed, for another start; perhaps without some files, or with more."""
+        """The directory as it was listed, for another start, optionally with files removed or added."""
         files = {name: File(self.path_of(name), size) for name, size in self.before.items() if name not in without}
         files |= {name: File() for name in with_empty}
         return Directory(self.path, files, self._others, self.dead_links)
 
     def path_of(self, name: str) -> str:
-        """Where a file of this name stands on disk."""
+        """The path on disk of a file with this name."""
         return os.path.join(self.path, name)
 
     def has(self, name: str) -> bool:
-        """Whether anything has this name, be it a directory."""
+        """Whether anything has this name, even a directory."""
         return name in self.files or name in self._others
 
     def names(self) -> list[str]:
@@ -96,14 +98,14 @@ class Directory:
         return sorted(self.files)
 
     def read(self, file: File, position: int, count: int) -> bytes:
-        """Bytes of a file, fewer than `count` only at its end."""
+        """Bytes of a file; fewer than `count` only at its end."""
         count = min(count, file.size - position)
         if not file.path or count <= 0:
             return bytes(max(count, 0))
         return self.source(file).read(file.start + position, count)
 
     def begins_with(self, name: str, part: File) -> bool:
-        """Whether the file of a name, as it was, begins with the bytes of another."""
+        """Whether the original file with a name begins with the bytes of another."""
         whole = File(self.path_of(name), self.before[name])
         return part.size <= whole.size and all(
             self.read(whole, position, WINDOW_SIZE)[: part.size - position] == self.read(part, position, WINDOW_SIZE)
@@ -113,13 +115,13 @@ class Directory:
     def source(self, file: File) -> Source:
         """The file on disk that holds the bytes of this one."""
         source = self._sources.pop(file.path, None) or Source(file.path)
-        self._sources[file.path] = source  # after all others: the first is the one that was not asked for longest
+        self._sources[file.path] = source  # move to the end: the first is the least recently used
         if len(self._sources) > _OPEN_SOURCES:
             self._sources.pop(next(iter(self._sources))).close()
         return source
 
     def create(self, name: str) -> File:
-        """The file of this name, made empty where there is none. Raises UnreadableFile where a link has its name."""
+        """The file with this name, created empty if missing. Raises UnreadableFile if a link has its name."""
         if name in self.dead_links and name not in self.files:
             raise UnreadableFile(f"{name} is a link that leads nowhere")
         return self.files.setdefault(name, File())
@@ -131,7 +133,7 @@ class Directory:
         self.files.pop(name, None)
 
     def with_suffix(self, *suffixes: str) -> Iterator[str]:
-        """The names that end so, in order."""
+        """The names with this suffix, in order."""
         return iter(sorted(name for name in self.files if name.endswith(suffixes)))
 
     def close(self) -> None:
@@ -141,12 +143,12 @@ class Directory:
 
 
 def name_of(base_offset: int, suffix: str) -> str:
-    """The name Kafka gives a file: twenty digits, and a sign before them where the number is negative."""
+    """The name of a file in Kafka's format: twenty digits, after a sign if the number is negative."""
     return f"{'-' if base_offset < 0 else ''}{abs(base_offset):020d}{suffix}"
 
 
 def offset_of(name: str) -> int:
-    """The number before the first dot. Raises BrokerException where it is none, as a broker does."""
+    """The number before the first dot. Raises BrokerException if it is not a number, as a broker does."""
     try:
         return file_name.base_offset(name)
     except CorruptData as fault:

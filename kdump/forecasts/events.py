@@ -1,4 +1,4 @@
-"""What happens at a start."""
+"""The events of a start."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 
 class Events:
-    """What happened at a start, by base offsets of segments; and whether the broker's own log tells of it."""
+    """The events of a start, by base offset of the segment, and whether the broker logs them."""
 
     def __init__(self) -> None:
         self.scanned: list[int] = []

@@ -1,10 +1,10 @@
-"""What a broker throws while it loads a log, told apart by who catches it."""
+"""The exceptions that a broker throws while it loads a log, distinguished by the code that catches them."""
 
 from __future__ import annotations
 
 
 class BrokerException(Exception):
-    """Ends the loading, and with it the broker, unless someone catches it. `name` is the class in Java, `reason` plain words."""
+    """Ends the loading, and with it the broker, unless it is caught. `name` is the Java class, `reason` plain words."""
 
     name = "java.lang.Exception"
 
@@ -15,13 +15,13 @@ class BrokerException(Exception):
 
 
 class InvalidBatch(BrokerException):
-    """CorruptRecordException or InvalidRecordException: a recovery ends here, and the rest of the segment is cut off."""
+    """CorruptRecordException or InvalidRecordException: recovery ends here, and the rest of the segment is truncated."""
 
     name = "org.apache.kafka.common.errors.CorruptRecordException"
 
 
 class InvalidOffset(BrokerException):
-    """An index refuses an offset: a recovery because of the recovery point empties the segment."""
+    """An index refuses an offset: a recovery from the recovery point then empties the segment."""
 
     name = "org.apache.kafka.common.errors.InvalidOffsetException"
 
@@ -37,7 +37,7 @@ class OffsetOverflow(BrokerException):
 
 
 class CorruptIndex(BrokerException):
-    """A transaction index is refused: the segment is recovered."""
+    """A transaction index is invalid: the segment is recovered."""
 
     name = "org.apache.kafka.storage.internals.log.CorruptIndexException"
 
@@ -49,13 +49,13 @@ class OffsetOutOfRange(BrokerException):
 
 
 class StorageFailure(BrokerException):
-    """A file cannot be read, or not as it should: the log directory goes offline, in releases that know that."""
+    """A file is unreadable or malformed: the log directory goes offline, in releases that support this."""
 
     name = "org.apache.kafka.common.errors.KafkaStorageException"
 
 
 class UnreadableFile(StorageFailure):
-    """A file that the system does not give to the broker: the log directory goes offline in all releases."""
+    """The operating system refuses access to a file: the log directory goes offline in all releases."""
 
     name = "java.io.IOException"
 

@@ -1,4 +1,4 @@
-"""Forecasts of partition directories and log directories: a row for each release and kind of stop that is asked for."""
+"""Forecasts of partition directories and log directories: one row for each requested release and kind of stop."""
 
 from __future__ import annotations
 
@@ -48,13 +48,14 @@ DESCRIPTIONS = {
     "reason": "Why, in plain words; null where nothing happens.",
     "conditions": "What the forecast depends on, and could not be found out.",
 }
-"""What each column says, for schemas."""
+"""The description of each column, for schemas."""
 
 
 class Request:
-    """What forecasts are asked for: release, kinds of stop, recovery point, settings of the broker.
+    """The parameters of a forecast: release, kinds of stop, recovery point, settings of the broker.
 
-    Raises UsageError for what does not exist.
+
+    Raises UsageError for unknown values.
     """
 
     def __init__(
@@ -93,26 +94,26 @@ def forecast(
     recovery_point: str | int | None = None,
     config: Mapping[str, str | int] | None = None,
 ) -> Iterator[Forecast]:
-    """What a broker does with a partition directory, or with all of one or several log directories, at its next start.
+    """What a broker will do with a partition directory, or with all partitions of log directories, at its next start.
 
-    A folder that holds log directories stands for all of them.
+    A folder of log directories stands for all of them.
 
-    `release` is that of the broker; starts of 4.3.1, 3.9.1 and 2.8.2 are known, and the nearest of them stands for any other.
+    `release` is that of the broker; starts of 4.3.1, 3.9.1 and 2.8.2 are known, and any other release uses the nearest of them.
     `after` is `clean` or `unclean`, both if not given. `recovery_point` is `zero` (all segments are scanned after an unclean
-    stop), `end` (the newest is), `checkpoint` (as the log directory has noted) or an offset; if not given, what the log
-    directory has noted, and where it has noted nothing, zero and the end, a row each, the worst first. `config` are settings by
+    stop), `end` (only the newest is), `checkpoint` (as stored in the log directory) or an offset. The default is the value stored
+    in the log directory; if there is none, zero and the end, in one row each, the worst first. `config` are settings by
     name: see settings.CONFIG.
 
-    Nothing is printed and nothing written; what the broker would read is read, and all batches once, without their records.
-    Damage never raises. Raises UsageError for what does not exist, Unreadable for a directory or file that the system does not
-    give us, and MissingPackage where a codec is wanted that is not installed.
+    Nothing is printed or written. It reads what the broker would read, and all batches once, without their records.
+    Damage raises no exception. Raises UsageError for unknown values, Unreadable for a directory or file that the system does not
+    let us read, and MissingPackage if a codec is needed that is not installed.
     """
     request = Request(release=release, after=STOPS if after is None else (after,), recovery_point=recovery_point, config=config)
     return _forecasts(os.fspath(path), request)
 
 
 def log_directory_of(path: str) -> str:
-    """The directory around that of a partition, with or without a slash after its name."""
+    """The parent directory of a partition directory, with or without a trailing slash."""
     return tree.parent(path.rstrip("/") or path)
 
 
@@ -135,7 +136,7 @@ def _forecasts(path: str, request: Request) -> Iterator[Forecast]:
 
 
 def nothing_in(path: str) -> Unreadable:
-    """What is raised for a path below which nothing of a broker stands."""
+    """The exception for a path without any files of a broker."""
     return Unreadable(
         "file-missing",
         "no partition directory and no log directory is here",
@@ -145,11 +146,11 @@ def nothing_in(path: str) -> Unreadable:
 
 
 def is_log_directory(path: str) -> bool:
-    """Whether a directory holds partitions, and is none. Raises Unreadable where it cannot be listed."""
+    """Whether a directory contains partitions but is not one. Raises Unreadable if it cannot be listed."""
     try:
         return not tree.is_partition(path)
-    except OSError as error:
-        raise unreadable(path, error) from None
+    except Unreadable as error:
+        raise unreadable(error) from None
 
 
 def of_partition(
@@ -162,12 +163,12 @@ def of_partition(
     finds_remedies: bool = False,
     is_by_itself: bool = False,
 ) -> list[Forecast]:
-    """The forecasts of one partition directory. One that `is_found` in a log directory has to have a name that a broker takes.
+    """The forecasts of one partition directory. If `is_found` in a log directory, it must have a name that a broker accepts.
 
-    With `finds_remedies`, starts that are not safe are tried again without some files. `neighbours` are the log directories that
-    are looked at together; by default only its own is. By itself, it is not looked at what stands around the partition.
+    With `finds_remedies`, unsafe starts are tried again without some of the files. `neighbours` are the log directories to
+    examine together; the default is only its own. If `is_by_itself`, nothing outside the partition is examined.
 
-    Raises Unreadable and MissingPackage as `forecast`.
+    Raises Unreadable and MissingPackage like `forecast`.
     """
     log_directory.require_readable()
     name = tree.directory_name(path)
@@ -176,8 +177,8 @@ def of_partition(
     key = (name.topic, name.partition) if name is not None else ("", -1)
     try:
         directory = Directory.of(path)
-    except OSError as error:
-        raise unreadable(path, error) from None
+    except Unreadable as error:
+        raise unreadable(error) from None
     forecasts = _Partition(directory, key, log_directory, request)
     rows = [row for stop in request.after for row in forecasts.after(stop)]
     kind = places.kind_of(path)
@@ -196,7 +197,7 @@ def of_partition(
 
 
 class _Partition:
-    """Starts of one partition. What a clean one finds tells where an unclean one has its recovery point, if that is the end."""
+    """The starts of one partition. A clean start determines the recovery point of an unclean one, if that is the end."""
 
     def __init__(self, directory: Directory, key: tuple[str, int], log_directory: LogDirectory, request: Request) -> None:
         self._directory = directory
@@ -207,13 +208,13 @@ class _Partition:
         self._damages = Damages()
 
     def find_remedy(self, row: Forecast) -> None:
-        """What may be done about a start that is bad."""
+        """The remedy for a bad start."""
         if not row.is_safe:
             start = partial(self._started, row.after, row.recovery_point)
             row.remedy = remedies.best(row, self._directory, start)
 
     def after(self, stop: str) -> list[Forecast]:
-        """The starts after a stop: one, or two where the recovery point is not known, the worst first."""
+        """The starts after a stop: one, or two if the recovery point is unknown, the worst first."""
         noted = self._noted_recovery_point()
         if stop == CLEAN:
             rows = [self._after_clean_stop()]
@@ -241,12 +242,12 @@ class _Partition:
 
     @property
     def _is_unknown(self) -> bool:
-        """Whether nobody says what the recovery point is."""
+        """Whether the recovery point is neither given nor stored."""
         is_noted = self._log_directory.recovery_points is not None or self._log_directory.has_properties
         return self._request.recovery_point is None and not is_noted
 
     def _noted_recovery_point(self) -> int | None:
-        """The recovery point as it was asked for, None for the end of the log, and where it is not known."""
+        """The requested recovery point; None for the end of the log, or if it is unknown."""
         wanted, points = self._request.recovery_point, self._log_directory.recovery_points
         if wanted == ZERO:
             return 0
@@ -322,7 +323,7 @@ def _row(start: Start, stop: str, damages: Damages) -> Forecast:
 
 
 def _go_offline(row: Forecast, checkpoint: Checkpoint) -> None:
-    """The log directory goes offline because of its checkpoint. Its logs are loaded all the same, as if there were none."""
+    """The log directory goes offline because of its checkpoint. Its logs are still loaded, as if there were no checkpoint."""
     if row.is_not_loaded:
         return
     row.bad_checkpoint = checkpoint.path
@@ -336,7 +337,7 @@ def _go_offline(row: Forecast, checkpoint: Checkpoint) -> None:
 
 
 def uneventful(path: str, request: Request, stop: str) -> Forecast:
-    """A start of which nothing is known but that nothing happens to the files; its circumstances may say otherwise."""
+    """A start that changes no files, as far as is known; its circumstances may change that."""
     return Forecast(
         path=path,
         release=request.release,

@@ -1,4 +1,4 @@
-"""Indexes of a segment: what a broker finds in them, how recovery makes them again, and when they refuse."""
+"""The indexes of a segment: what a broker finds in them, how recovery rebuilds them, and which entries they refuse."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _CURRENT_VERSION = 0
 
 
 class OffsetIndex:
-    """The offset index of a segment: the file as it stands, or what recovery has put into its place.
+    """The offset index of a segment: the file as it is, or the one that recovery rebuilt.
 
     Kafka: AbstractIndex, OffsetIndex.
     """
@@ -42,7 +42,7 @@ class OffsetIndex:
         self._directory = directory
         self._file = file
         self._base_offset = base_offset
-        self._made: array[int] | None = None  # relative offsets and positions in turn, once made again
+        self._made: array[int] | None = None  # alternating relative offsets and positions, once rebuilt
         self._remake: Callable[[], None] | None = None
         self._count = file.size // offset_index.ENTRY_SIZE
         self._max_entries = self._count
@@ -76,7 +76,7 @@ class OffsetIndex:
         return offset
 
     def position_of(self, target: int) -> int:
-        """From where on a log is to be searched for an offset: that of the largest entry not above it, found as Kafka does."""
+        """The position where the search for an offset starts: that of the largest entry not above it, found as Kafka does."""
         row = self._row_of(target)
         if row is None:
             return 0
@@ -106,13 +106,13 @@ class OffsetIndex:
         return low
 
     def forget(self, remake: Callable[[], None]) -> None:
-        """Give up the memory of entries that were made; `remake` appends them again when one is wanted."""
+        """Free the memory of rebuilt entries; `remake` appends them again when one is needed."""
         if self._made is not None:
             self._made = None
             self._remake = remake
 
     def _recalled(self) -> array[int] | None:
-        """The entries that were made, None where the file is as it was."""
+        """The rebuilt entries; None if the file is unchanged."""
         if self._remake is not None:
             remake, self._remake = self._remake, None
             count, self._made, self._count = self._count, array("i"), 0
@@ -129,7 +129,7 @@ class OffsetIndex:
         self.last_offset = self._base_offset
 
     def can_hold(self, offset: int) -> bool:
-        """Whether an offset is near enough to the base of the segment."""
+        """Whether an offset is close enough to the base of the segment."""
         return 0 <= as_int64(offset - self._base_offset) <= MAX_RELATIVE_OFFSET
 
     def append(self, offset: int, position: int) -> None:
@@ -152,13 +152,13 @@ class OffsetIndex:
         self.last_offset = self._offset(self._count - 1) if self._count else self._base_offset
 
     def make_room(self, max_size: int) -> None:
-        """As the index of the newest segment gets it; one that is larger is refused."""
+        """Resize the index as for the newest segment; a larger one is refused."""
         is_file = self._made is None and self._remake is None
         _check_room(self._count, offset_index.ENTRY_SIZE, max_size, is_file)
 
 
 class TimeIndex:
-    """The time index of a segment. A start makes entries, but looks none up, so the last is all there is to know."""
+    """The time index of a segment. A start adds entries but looks none up, so only the last one matters."""
 
     def __init__(self, file: File, base_offset: int) -> None:
         _check_size(file)
@@ -186,7 +186,7 @@ class TimeIndex:
 
     def append(self, timestamp: int, offset: int, *, is_last: bool = False) -> None:
         """Add an entry if it is later than the last."""
-        if not is_last and self._count >= self._max_entries - 1:  # the last place is kept for the last entry
+        if not is_last and self._count >= self._max_entries - 1:  # the last slot is reserved for the last entry
             raise BrokerException(f"the time index is full with {self._count:,} entries", ILLEGAL_ARGUMENT)
         last_timestamp, last_offset = self._last
         if self._count and offset < last_offset:
@@ -209,7 +209,7 @@ class TimeIndex:
 
 
 class TransactionIndex:
-    """The transaction index of a segment: what aborted transactions recovery enters has to go up."""
+    """The transaction index of a segment: recovery must append aborted transactions in ascending order."""
 
     def __init__(self) -> None:
         self._last_offset: int | None = None
@@ -233,12 +233,12 @@ class TransactionIndex:
 
 
 def check_transactions(directory: Directory, file: File, base_offset: int) -> None:
-    """What a broker looks at in every transaction index when it opens a segment.
+    """The check of a transaction index when a broker opens a segment.
 
-    Raises CorruptIndex where an entry ends below the segment, BrokerException for a version that is not known.
+    Raises CorruptIndex if an entry ends below the segment, BrokerException for an unknown version.
     """
     for version, last_offset in _transactions(directory, file):
-        looked_at = version >> 8  # Kafka looks at the first of the two bytes
+        looked_at = version >> 8  # Kafka reads only the first of the two bytes
         if looked_at > _CURRENT_VERSION:
             raise BrokerException(f"a transaction index has an entry of version {looked_at}", KAFKA)
         if last_offset < base_offset:

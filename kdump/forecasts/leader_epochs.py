@@ -1,4 +1,4 @@
-"""The leader epochs of a partition, as a broker reads them and notes those of batches that it recovers.
+"""The leader epochs of a partition, as a broker reads them and adds those of recovered batches.
 
 Kafka: LeaderEpochFileCache, LeaderEpochCheckpointFile.
 """
@@ -19,7 +19,7 @@ _VERSION = 0
 
 
 class LeaderEpochs:
-    """Epochs and where they start, ascending. Raises StorageFailure or BrokerException for a file that is not as it should be."""
+    """Epochs and their start offsets, ascending. Raises StorageFailure or BrokerException for a malformed file."""
 
     def __init__(self, directory: Directory, rules: StartRules) -> None:
         self._entries: list[tuple[int, int]] = []
@@ -29,13 +29,13 @@ class LeaderEpochs:
             self.assign(epoch, start_offset)
 
     def note(self, epoch: int, first_offset: int) -> None:
-        """Enter the epoch of a batch, if it is later than all others."""
+        """Add the epoch of a batch if it is later than all others."""
         last_epoch, _ = self._entries[-1] if self._entries else (-1, 0)
         if epoch > last_epoch:
             self.assign(epoch, first_offset)
 
     def assign(self, epoch: int, start_offset: int) -> None:
-        """Enter an epoch; others that it contradicts go."""
+        """Add an epoch, and remove the epochs that contradict it."""
         if epoch < 0 or start_offset < 0:
             raise BrokerException(f"leader epoch {epoch} that starts at offset {start_offset:,} cannot be", ILLEGAL_ARGUMENT)
         if self._entries:
@@ -66,7 +66,7 @@ def _entries(data: bytes, rules: StartRules) -> list[tuple[int, int]]:
 
 
 def _lines(data: bytes) -> list[str]:
-    """As Java reads lines: each ends with a carriage return, a line feed or both."""
+    """The lines of a text as Java reads them: each ends with a carriage return, a line feed or both."""
     try:
         text = data.decode()
     except UnicodeDecodeError:

@@ -1,4 +1,4 @@
-"""Files that a broker left under another name when it stopped: .deleted, .cleaned and .swap.
+"""Files that a broker left with another suffix when it stopped: .deleted, .cleaned and .swap.
 
 Kafka: LogLoader.removeTempFilesAndCollectSwapFiles and the passes after it (since 3.0), Log (2.8).
 """
@@ -23,9 +23,9 @@ _DELETED_CHECKPOINT = file_name.CHECKPOINT + DELETED
 
 
 def clear(directory: Directory, rules: StartRules) -> list[str]:
-    """Delete what is of no use any more. The answer is the names of files that wait to be swapped in: logs, or all of them.
+    """Delete useless files. Returns the names of files that wait to be swapped in: logs, or all of them.
 
-    A segment under .swap that begins at or above one under .cleaned comes from a split that was not finished, and goes.
+    A .swap segment that starts at or above a .cleaned one comes from an unfinished split, and is deleted.
     """
     swaps: list[str] = []
     cleaned: list[str] = []
@@ -63,7 +63,7 @@ def _delete_indexes(directory: Directory, base_offset: int, mark: str) -> None:
 
 
 def rename(directory: Directory, swaps: list[str], settings: Settings, events: Events) -> None:
-    """Put files into the place of those whose offsets they hold, without a look at what is in them but their last offsets."""
+    """Replace files that cover the same offsets, without reading more of the new files than their last offsets."""
     first, end = _NO_OFFSET, -_NO_OFFSET - 1
     for name in swaps:
         if name.removesuffix(SWAP).endswith(file_name.LOG):

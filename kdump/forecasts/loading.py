@@ -1,4 +1,4 @@
-"""A start, step by step: what the broker does with the files of a partition, in the order in which it does it.
+"""A start, step by step: what the broker does with the files of a partition, in the same order.
 
 Kafka: LogLoader, UnifiedLog (since 3.0); in 2.8 Log.
 """
@@ -46,7 +46,7 @@ _INDEX_IS_MISSING = "the offset index is missing"
 
 
 class Start:
-    """One start of a partition. After `run`, the directory is as the broker leaves it; so it is after an exception."""
+    """One start of a partition. After `run`, even with an exception, the directory is as the broker leaves it."""
 
     def __init__(self, directory: Directory, settings: Settings) -> None:
         self.directory = directory
@@ -61,14 +61,14 @@ class Start:
 
     @property
     def end_is_read_from(self) -> int:
-        """The position in the newest segment from which on the broker has read for the end of the log."""
+        """The position in the newest segment from which the broker read to find the end of the log."""
         if self.log_end is None or not len(self.segments):
             return 0
         last = self.segments.last
         return last.offset_index.position_of(last.offset_index.last_offset)
 
     def run(self) -> None:
-        """Raises BrokerException where the start fails."""
+        """Raises BrokerException if the start fails."""
         rules = self.settings.rules
         is_stray = self._is_stray()
         if is_stray and not rules.knows_strays:
@@ -79,7 +79,7 @@ class Start:
         self._look_for_transactions()
         self.topic_id = partition_metadata.topic_id(self.directory, rules)
         if is_stray:
-            self.log_end = None  # what was loaded is set aside: nobody can ask for it
+            self.log_end = None  # the loaded log is set aside: no client can read it
 
     def _is_stray(self) -> bool:
         name = tree.directory_name(self.directory.path)
@@ -110,14 +110,14 @@ class Start:
         self._next_offset = next_offset
 
     def _require_newest_snapshot(self) -> None:
-        """A link in its place is met when it is opened. Kafka: ProducerStateManager.loadFromSnapshot."""
+        """If a link has its name, opening it fails. Kafka: ProducerStateManager.loadFromSnapshot."""
         links = [name for name in self.directory.dead_links if name.endswith(file_name.PRODUCER_SNAPSHOT) and has_offset(name)]
         newest = max([*links, *self.directory.with_suffix(file_name.PRODUCER_SNAPSHOT)], default="")
         if newest in links:
             raise UnreadableFile(f"{newest} is a link that leads nowhere")
 
     def _splitting_overflows(self, step: Callable[[], Result]) -> Result:
-        """Do a step again, as often as a segment has to be split for it."""
+        """Repeat a step each time that a segment has to be split for it."""
         for _ in range(_MAX_SPLITS):
             try:
                 return step()
@@ -129,7 +129,7 @@ class Start:
         raise StorageFailure("segments are split over and over")
 
     def _load_segments(self) -> None:
-        """All logs and indexes in the order of their names; a segment without offset index is recovered."""
+        """Load logs and indexes in the order of their names; recover segments without an offset index."""
         self.segments.clear()
         for name in self.directory.names():
             if name not in self.directory.files:
@@ -149,7 +149,7 @@ class Start:
         self.segments.add(segment)
 
     def _check_indexes(self, segment: Segment) -> None:
-        """Raises CorruptIndex where the segment has to be recovered."""
+        """Raises CorruptIndex if the segment has to be recovered."""
         if name_of(segment.base_offset, file_name.OFFSET_INDEX) not in self.directory.files:
             raise CorruptIndex(_INDEX_IS_MISSING)
         self.directory.create(name_of(segment.base_offset, file_name.TIME_INDEX))
@@ -167,7 +167,7 @@ class Start:
             self.events.rescan_cuts[segment.base_offset] = cut
 
     def _swap_in(self, swaps: list[str]) -> None:
-        """Recover segments that wait under .swap, and put them in the place of those whose offsets they hold."""
+        """Recover .swap segments, and replace the segments that cover the same offsets."""
         for name in swaps:
             segment = Segment(self.directory, offset_of(name), self.settings, mark=leftovers.SWAP)
             cut = self._recover(segment, None)
@@ -188,7 +188,7 @@ class Start:
     # --- recovery
 
     def _recover(self, segment: Segment, epochs: LeaderEpochs | None) -> Cut:
-        """Recover one segment, with the producers known as they were when it began."""
+        """Recover one segment, with the producer state as of its start."""
         producers = ProducerStates(self.directory, self.settings.rules)
         self._rebuild_producers(producers, self.settings.log_start, segment.base_offset, is_clean=False)
         try:
@@ -201,14 +201,14 @@ class Start:
         return cut
 
     def _remember(self, segment: Segment) -> None:
-        """Keep the indexes of the segments recovered last, and give up those before them: they take up two MiB for each GiB."""
+        """Keep the indexes of the segments recovered last, and free earlier ones: they take 2 MiB per GiB."""
         self._recovered.append(segment)
         if len(self._recovered) > _MOST_INDEXES:
             oldest = self._recovered.popleft()
             oldest.offset_index.forget(lambda: recovery.remake_index(oldest, self.settings))
 
     def _recover_log(self) -> int:
-        """Recover what the recovery point does not vouch for. The answer is the end of the log."""
+        """Recover the segments after the recovery point. Returns the end of the log."""
         settings = self.settings
         if not settings.is_clean:
             self._recover_unflushed()
@@ -235,7 +235,7 @@ class Start:
                 lost = segment.truncate_to(segment.base_offset)
                 cut = recovery.Cut(size - lost, lost, error.reason)
             if cut.size:
-                segment.next_offset()  # which the broker wants to tell, and may fail to find
+                segment.next_offset()  # the broker logs it, and may fail to find it
                 self.events.cut[segment.base_offset] = cut
                 self.events.deleted_behind_cut = [later.base_offset for later in unflushed[row + 1 :]]
                 self._delete(unflushed[row + 1 :])
@@ -250,10 +250,10 @@ class Start:
     # --- producers
 
     def _rebuild_producers(self, producers: ProducerStates, log_start: int, end: int, *, is_clean: bool) -> None:
-        """Bring producers up to an offset, from the latest snapshot on. Kafka: UnifiedLog.rebuildProducerState."""
+        """Rebuild the producer state up to an offset, from the latest snapshot. Kafka: UnifiedLog.rebuildProducerState."""
         offsets = [*self.segments.base_offsets[-2:], end]
         if is_clean and not producers.snapshots:
-            # As after an upgrade: producers begin empty.
+            # As after an upgrade: the producer state starts empty.
             for offset in offsets:
                 producers.end_offset = offset
                 producers.take_snapshot()
@@ -278,7 +278,7 @@ class Start:
         producers.take_snapshot()
 
     def _look_for_transactions(self) -> None:
-        """Where the first open transaction starts is looked up in the log."""
+        """Look up the start of the first open transaction in the log."""
         offset = self._producers.first_unstable_offset
         if offset is None:
             return
@@ -289,7 +289,7 @@ class Start:
                 raise
 
     def _look_up(self, offset: int) -> None:
-        """Read one byte at an offset, as the broker does to find out where it stands."""
+        """Read one byte at an offset, as the broker does to find its position."""
         segment = self.segments.floor(offset)
         if offset > self._next_offset or segment is None:
             first = self.segments.first.base_offset

@@ -1,9 +1,10 @@
-"""What a log directory has noted of its partitions."""
+"""The checkpoints of a log directory, with what a broker stored for its partitions."""
 
 from __future__ import annotations
 
 import os
 
+from kdump.binary import system
 from kdump.binary.source import Source
 from kdump.errors import CorruptData, Unreadable
 from kdump.forecasts import permissions, places
@@ -14,13 +15,13 @@ if TYPE_CHECKING:
     from kdump.releases.broker_startup import StartRules
 
 _MAX_CHECKPOINT = 64 << 20
-_CUT_CHECKPOINT = "checkpoint-cut"  # after the version: to a broker it has no entries
+_CUT_CHECKPOINT = "checkpoint-cut"  # truncated after the version: to a broker it has no entries
 
 
 class Checkpoint:
-    """What a checkpoint of a log directory says of each partition: None where there is no such file, nothing where it is bad.
+    """The entries of a checkpoint by partition: None if there is no such file, empty if it is malformed.
 
-    `fault` says what is wrong with it. Where it `is_of_a_number`, some releases take the file for one without entries.
+    `fault` is the code of its fault. If it `is_of_a_number`, some releases treat the file as one without entries.
     """
 
     def __init__(self, path: str) -> None:
@@ -32,6 +33,8 @@ class Checkpoint:
             with Source(path) as source:
                 self._read(source)
         except Unreadable as error:
+            if error.code == "file-io-error":
+                raise  # what it says may be another answer
             self.offsets = None if error.code == "file-missing" else {}
 
     def _read(self, source: Source) -> None:
@@ -47,12 +50,12 @@ class Checkpoint:
         self.offsets = offsets
 
     def fails(self, rules: StartRules) -> bool:
-        """Whether the log directory goes offline for it. Kafka: CheckpointFileWithFailureHandler."""
+        """Whether the log directory goes offline because of it. Kafka: CheckpointFileWithFailureHandler."""
         return self.fault is not None and (not self.is_of_a_number or rules.bad_numbers_of_epochs_are_lines)
 
 
 class LogDirectory:
-    """What a log directory has noted of its partitions. A checkpoint that is not as it should be has no entries."""
+    """The checkpoints of a log directory. A malformed checkpoint has no entries."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -62,20 +65,20 @@ class LogDirectory:
         self.log_starts = self._checkpoints[1].offsets or {}
 
     def require_readable(self) -> None:
-        """Raises Unreadable where a file of it is there that we may not read."""
+        """Raises Unreadable if one of its files exists but we may not read it."""
         paths = [os.path.join(self.path, properties.META_PROPERTIES), *(checkpoint.path for checkpoint in self._checkpoints)]
-        for path in filter(os.path.exists, paths):
+        for path in filter(system.exists, paths):
             permissions.require_readable(path)
 
     @property
     def missing_checkpoints(self) -> list[str]:
-        """The names of those that are not there."""
+        """The names of missing checkpoints."""
         return [os.path.basename(checkpoint.path) for checkpoint in self._checkpoints if checkpoint.offsets is None]
 
     @property
     def has_properties(self) -> bool:
-        """Whether a broker made this a log directory of its own; one where a checkpoint is missing has none."""
-        return os.path.exists(os.path.join(self.path, properties.META_PROPERTIES))
+        """Whether a broker uses this as a log directory."""
+        return system.exists(os.path.join(self.path, properties.META_PROPERTIES))
 
     def bad_checkpoint(self, rules: StartRules) -> Checkpoint | None:
         """The first checkpoint for which a start takes the log directory offline."""
@@ -83,30 +86,31 @@ class LogDirectory:
 
     @property
     def partitions(self) -> list[str]:
-        """Its directories. Raises Unreadable where it cannot be listed."""
+        """Its subdirectories. Raises Unreadable if it cannot be listed."""
         try:
             return tree.partitions(self.path)
-        except OSError as error:
-            raise unreadable(self.path, error) from None
+        except Unreadable as error:
+            raise unreadable(error) from None
 
     @property
     def is_one(self) -> bool:
-        """Whether a broker left files of its own or a partition here. Raises Unreadable where it cannot be listed."""
+        """Whether it contains files of a broker or a partition. Raises Unreadable if it cannot be listed."""
         return tree.is_log_directory(self.path) or any(map(places.may_be_partition, self.partitions))
 
     @property
     def was_stopped_cleanly(self) -> bool:
-        """Whether the broker left its mark when it stopped."""
-        return os.path.exists(os.path.join(self.path, tree.CLEAN_SHUTDOWN))
+        """Whether the broker left the marker of a clean stop."""
+        return system.exists(os.path.join(self.path, tree.CLEAN_SHUTDOWN))
 
 
-def unreadable(path: str, error: OSError) -> Unreadable:
-    if isinstance(error, FileNotFoundError):
+def unreadable(error: Unreadable) -> Unreadable:
+    """Why something cannot be listed, in words that fit a directory."""
+    path = error.path
+    if error.code == "file-missing" and path is not None and system.exists(path):
+        message = "is no directory; a forecast is for a partition directory or a log directory"
+        return Unreadable("file-not-regular", message, path=path)
+    if error.code == "file-missing":
         return Unreadable("file-missing", "no such directory", path=path)
-    if isinstance(error, NotADirectoryError):
-        return Unreadable(
-            "file-not-regular", "is no directory; a forecast is for a partition directory or a log directory", path=path
-        )
-    if isinstance(error, PermissionError):
+    if error.code == "file-permission":
         return Unreadable("file-permission", permissions.YOU_MAY_NOT, path=path)
-    return Unreadable("file-io-error", (error.strerror or str(error)).lower(), path=path)
+    return Unreadable("file-io-error", error.message.lower(), path=path)

@@ -1,4 +1,4 @@
-"""What is lost at a start: the intact batches that no log holds any more, and where the data that is left ends."""
+"""The losses of a start: intact batches that no log contains any more, and the end of the remaining data."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     Range = tuple[int, int]
     Intact = tuple[int, int, int, int, int]
 
-_FIRST_CRC_BYTES = 32 << 20  # of a search, before it has gone through any bytes
-_KEPT_CRC_BYTES = 16 << 20  # of these, for batches that are small
+_FIRST_CRC_BYTES = 32 << 20  # the CRC budget at the start of a search
+_KEPT_CRC_BYTES = 16 << 20  # the part of it reserved for small batches
 _MAX_RANGES = 1000
 _MAX_GAINED = 1 << 20
 
 
 class Losses:
-    """The intact batches that are lost: how many, their records and bytes, and the offsets that no other batch covers."""
+    """The lost intact batches: their number, records and bytes, and the offsets that no other batch covers."""
 
     __slots__ = ("batches", "bytes", "offsets", "records")
 
@@ -43,10 +43,10 @@ class Losses:
 
 
 def of(directory: Directory) -> Losses:
-    """What is lost between the directory as it was listed and as it is now.
+    """The losses between the directory as it was listed and as it is now.
 
-    Only bytes that went are read, those that came in their place, and the headers of logs that may hold the same offsets.
-    Of a log under a name that is not of twenty digits, which no broker reads, what other logs hold too is not lost.
+    Reads only removed bytes, the bytes that replace them, and the headers of logs that may contain the same offsets.
+    No broker reads a log whose name does not have twenty digits: what other logs also contain is not lost with it.
     """
     losses = Losses()
     odd, gone = _gone(directory)
@@ -78,10 +78,10 @@ def of(directory: Directory) -> Losses:
 
 
 def data_end(directory: Directory, read_from: int = 0) -> int | None:
-    """The offset after the last intact batch of the newest segment, or its base; None where there is no segment.
+    """The offset after the last intact batch of the newest segment, or its base offset; None if there is no segment.
 
-    Headers are read from the position on from which the broker reads them; all of the segment only where they do not lead to an
-    intact batch that the log ends with.
+    Headers are read from the position where the broker starts; the whole segment is read only if they do not lead to an
+    intact batch at the end of the log.
     """
     logs = [(number, name) for name in directory.files if (number := _number(name)) is not None]
     if not logs:
@@ -103,7 +103,7 @@ def data_end(directory: Directory, read_from: int = 0) -> int | None:
 
 
 def _number(name: str) -> int | None:
-    """The number in the name of a log, even one of twenty digits that is too large for a broker; None where there is none."""
+    """The number in the name of a log, even if it is too large for a broker; None if there is none."""
     if not name.endswith(file_name.LOG):
         return None
     return int(file_name.stem(name)) if is_canonical(name) else offset_of(name) if has_offset(name) else None
@@ -114,7 +114,7 @@ def _is_log(name: str) -> bool:
 
 
 def _gone(directory: Directory) -> tuple[list[File], list[File]]:
-    """The bytes of logs that no log under a name of twenty digits holds any more: of logs with odd names, and of all others."""
+    """The byte ranges that no log with a twenty-digit name contains any more: of logs with other names, and of all others."""
     odd: list[File] = []
     gone: list[File] = []
     kept = _kept(directory)
@@ -133,7 +133,7 @@ def _gone(directory: Directory) -> tuple[list[File], list[File]]:
 
 
 def _came(directory: Directory) -> list[File]:
-    """The bytes that logs hold now, and that no log held."""
+    """The byte ranges that logs contain now but did not contain before."""
     before = {directory.path_of(name) for name in directory.before if _is_log(name)}
     return [file for file in _kept(directory) if file.path not in before]
 
@@ -143,7 +143,7 @@ def _kept(directory: Directory) -> list[File]:
 
 
 def _intact(directory: Directory, file: File) -> Iterator[Intact]:
-    """First and last offset, records, size and CRC of each batch whose CRC fits, those after damage among them."""
+    """First and last offset, records, size and CRC of each batch with a correct CRC, including batches after damage."""
     log = LogReader(directory, File(file.path, min(file.size, MAX_LOG_SIZE), file.start))
     position = 0
     search = Search(log, Budget(log.size + _FIRST_CRC_BYTES, kept_crc_bytes=_KEPT_CRC_BYTES), WHOLE)
@@ -168,14 +168,14 @@ def _intact(directory: Directory, file: File) -> Iterator[Intact]:
 
 
 def _add(ranges: list[Range], new: Range) -> None:
-    """Add a range to those that came before, which mostly go up."""
+    """Add a range to the earlier ones, which are mostly in ascending order."""
     if ranges and ranges[-1][0] <= new[0] <= ranges[-1][1] + 1:
         ranges[-1] = (ranges[-1][0], max(ranges[-1][1], new[1]))
     else:
         ranges.append(new)
         if len(ranges) > 2 * _MAX_RANGES:
             merged = _merged(ranges)
-            while len(merged) > _MAX_RANGES:  # there is no end to them: the narrowest gap is closed
+            while len(merged) > _MAX_RANGES:  # too many ranges: close the narrowest gap
                 gap = min(range(len(merged) - 1), key=lambda row: merged[row + 1][0] - merged[row][1])
                 merged[gap : gap + 2] = [(merged[gap][0], merged[gap + 1][1])]
             ranges[:] = merged
@@ -192,7 +192,7 @@ def _merged(ranges: Iterable[Range]) -> list[Range]:
 
 
 def _not_covered(directory: Directory, ranges: list[Range]) -> list[Range]:
-    """The ranges less what other batches cover. Logs that can hold none of them, going by their names, are not read."""
+    """The ranges without the offsets of other batches. Logs that cannot contain them, by their names, are not read."""
     logs = sorted((offset_of(name), name) for name in directory.files if _is_log(name) and is_canonical(name))
     for row, (base, name) in enumerate(logs):
         file = directory.files[name]

@@ -1,4 +1,4 @@
-"""Log directories side by side: whether they are of one broker, and what its start makes of that.
+"""Neighbouring log directories: whether they belong to one broker, and how they affect its start.
 
 Kafka: MetaPropertiesEnsemble (since 3.7), BrokerMetadataCheckpoint (2.8); LogManager.loadLog.
 """
@@ -10,8 +10,9 @@ import os
 from itertools import combinations
 from typing import NamedTuple
 
+from kdump.binary import system
 from kdump.binary.source import Source
-from kdump.checks.rules.partition_metadata import topic_id_of
+from kdump.checks.rules.snapshots.partition_metadata import topic_id_of
 from kdump.decoders import cluster_topics
 from kdump.errors import CorruptData, Unreadable
 from kdump.forecasts.exceptions import INCONSISTENT_METADATA, RUNTIME
@@ -30,11 +31,11 @@ _NAME = properties.META_PROPERTIES
 _UNREADABLE = "meta-unreadable"
 _UNREAD_IN_2_8 = ("meta-directory-id-malformed", "meta-id-missing")
 _TOGETHER, _PERHAPS, _APART = range(3)
-"""Whether two log directories are taken for those of one broker."""
+"""Whether two log directories are assumed to belong to one broker."""
 
 
 class Failure(NamedTuple):
-    """Why no log of a log directory is loaded."""
+    """The reason why no log of a log directory is loaded."""
 
     outcome: str
     exception: str
@@ -66,7 +67,7 @@ class Member:
 
     @property
     def broker(self) -> tuple[str | None, int] | None:
-        """The cluster and the id of the broker; None where that is not said."""
+        """The ids of the cluster and the broker; None if unknown."""
         if self.properties is None or self.properties.node_id is None:
             return None
         return self.properties.cluster_id, self.properties.node_id
@@ -82,7 +83,7 @@ class Member:
 
     @functools.cached_property
     def topic_ids(self) -> dict[str, set[bytes]]:
-        """The ids that partitions have, by topic."""
+        """The topic ids of partitions, by topic."""
         ids: dict[str, set[bytes]] = {}
         for name, directory in self.partitions.items():
             topic_id = topic_id_of(directory)
@@ -95,7 +96,7 @@ class Member:
 
 
 class Neighbours:
-    """The log directories that were named or found together. `named` are those paths that were named themselves."""
+    """The log directories that were named or found together. `named` are the paths that were named explicitly."""
 
     def __init__(self, paths: Sequence[str], rules: StartRules, named: Sequence[str] = ()) -> None:
         self._rules = rules
@@ -106,7 +107,7 @@ class Neighbours:
         self._topics: dict[str, Topics | None] = {}
         self._members = {path: Member(path) for path in dict.fromkeys(filter(None, map(_log_directory, paths)))}
         members = list(self._members.values())
-        self._paths = frozenset(paths)  # and not log directories around partitions
+        self._paths = frozenset(paths)  # without the log directories that contain named partitions
         self._has_none = all(member.is_missing for member in members)
         self._is_of_kraft = rules.is_always_kraft or any(member.is_of_kraft for member in members)
         for member in members:
@@ -115,35 +116,35 @@ class Neighbours:
             self._compare(one, other)
 
     def failure_of(self, path: str) -> Failure | None:
-        """Why a log directory, or the broker, does not come so far as to load its logs; None where it does."""
+        """The reason why the logs of a log directory are not loaded; None if they are."""
         return self._failures.get(path)
 
     def conditions_of(self, path: str) -> list[str]:
-        """What would keep the broker from starting, if it were so; nobody says whether it is."""
+        """An unverifiable condition that would keep the broker from starting."""
         return self._conditions.get(path, [])
 
     def duplicate_of(self, partition: str) -> str | None:
-        """Where another log directory of the same broker has the same partition."""
+        """The log directory of the same broker that contains the same partition."""
         return self._duplicates.get(partition)
 
     def finds_strays(self, path: str) -> bool:
-        """Whether a start compares the topic ids of a log directory with the metadata of the cluster."""
+        """Whether a start compares the topic ids of a log directory with the cluster metadata."""
         member = self._members.get(path)
         return self._rules.knows_strays and member is not None and member.is_of_kraft
 
     def node_id_of(self, path: str) -> int | None:
-        """The id of the broker that a log directory is of."""
+        """The id of the broker that owns a log directory."""
         broker = self._members[path].broker
         return None if broker is None else broker[1]
 
     def topics_of(self, path: str) -> Topics | None:
-        """The topics of the cluster as its metadata has them here, or in a log directory beside; None where there is none."""
+        """The topics of the cluster from the metadata in this or a neighbouring log directory; None if there is none."""
         if path not in self._topics:
             self._topics[path] = next(filter(None, map(cluster_topics.topics_in, self._with_metadata(path))), None)
         return self._topics[path]
 
     def other_topic_id(self, path: str, topic: str, topic_id: bytes) -> bytes | None:
-        """Another id that a partition of the same topic has in a log directory of the same broker."""
+        """A different id of the same topic in a log directory of the same broker."""
         broker = self._members[path].broker
         for member in self._members.values():
             if member.broker == broker:
@@ -153,23 +154,24 @@ class Neighbours:
         return None
 
     def holds(self, partition: str) -> bool:
-        """Whether one of the log directories has a partition of this name in service."""
+        """Whether one of the log directories has an active partition with this name."""
         return any(partition in member.partitions for member in self._members.values())
 
     def _with_metadata(self, path: str) -> Iterator[str]:
-        """Log directories of the cluster that have its metadata: this one, those of its broker, others, those beside it."""
+        """Log directories with the metadata of the cluster: this one, those of its broker, others, those beside it."""
         own = self._members[path]
         others = sorted(self._members.values(), key=lambda member: (member is not own, member.broker != own.broker))
         beside = tree.parent(path.rstrip("/") or path)
         found = [member.path for member in others if member.has_metadata_log]
-        found += [entry for entry in _listed(beside) if os.path.isdir(os.path.join(entry, cluster_topics.METADATA_DIRECTORY))]
+        name = cluster_topics.METADATA_DIRECTORY
+        found += [entry for entry in _listed(beside) if system.is_directory(os.path.join(entry, name))]
         for candidate in dict.fromkeys(found):
             properties_beside = (self._members.get(candidate) or Member(candidate)).properties
             if own.properties is not None and _cluster(own.properties) == _cluster(properties_beside):
                 yield candidate
 
     def _note_own(self, member: Member) -> None:
-        """What a meta.properties says that no start takes, whatever the others say."""
+        """Contents of a meta.properties that no start accepts, regardless of the others."""
         if member.fault is not None:
             self._note_fault(member, member.fault)
         elif member.properties is not None and self._rules.bad_properties_are_offline:
@@ -181,7 +183,7 @@ class Neighbours:
             self._note(member, f"there is no {_NAME}: a KRaft broker starts only where that is in each of its log directories")
 
     def _note_fault(self, member: Member, fault: CorruptData) -> None:
-        """A broker does without a log directory whose properties it cannot read, unless its metadata is there; 2.8 ends."""
+        """A broker ignores a log directory with unreadable properties, unless it contains the metadata; 2.8 ends."""
         if self._rules.bad_properties_are_offline:
             ends = member.has_metadata_log and self._is_of_kraft
         elif fault.code in _UNREAD_IN_2_8:
@@ -191,7 +193,7 @@ class Neighbours:
         self._fail(member, f"{_NAME} is malformed: {fault.message}", DIE if ends else OFFLINE)
 
     def _needs_properties(self, member: Member) -> bool:
-        """Whether all log directories that were given lack their meta.properties, and a KRaft broker left this one."""
+        """Whether all given log directories lack meta.properties, and a KRaft broker used this one."""
         is_given = self._has_none and member.path in self._paths
         return is_given and (self._is_of_kraft or member.has_metadata_log) and tree.is_log_directory(member.path)
 
@@ -215,7 +217,7 @@ class Neighbours:
                 self._duplicates.setdefault(there, here)
 
     def _difference(self, one: Member, other: Member) -> tuple[str, str]:
-        """In what two log directories of one broker must not differ, or must; and what is thrown."""
+        """The properties that must be equal, or must differ, in two log directories of one broker, and the exceptions."""
         if one.values is None or other.values is None:
             if not self._is_of_kraft or one.values is other.values:
                 return "", ""
@@ -241,9 +243,9 @@ class Neighbours:
         return "", ""
 
     def _relation(self, one: Member, other: Member) -> int:
-        """Two log directories that differ are of two brokers, if those hold replicas of one partition, or a metadata log each.
+        """Differing log directories belong to two brokers if both contain a replica of one partition, or a metadata log.
 
-        Of a copy beside its original it is not known whether log.dirs names it, too, unless both were named.
+        For a copy beside its original, it is unknown whether log.dirs lists it, unless both were named.
         """
         is_same_broker = one.broker is not None and one.broker == other.broker
         if is_same_broker and one.shares_partitions_with(other):
@@ -253,7 +255,7 @@ class Neighbours:
         return _TOGETHER if is_same_broker or _parent(one.path) == _parent(other.path) else _PERHAPS
 
     def _partitions_beside(self, member: Member) -> set[str]:
-        """The partitions in all log directories of the broker of one; of each broker its metadata log is one."""
+        """The partitions in all log directories of one broker, including its metadata log."""
         broker = member.broker
         if broker is None:
             return set(member.partitions)
@@ -265,26 +267,30 @@ class Neighbours:
             self._failures[member.path] = Failure(outcome, exception, reason)
 
     def _note(self, member: Member, condition: str) -> None:
-        """One condition is enough of each log directory: it has to be looked after anyway."""
+        """One condition per log directory is enough: somebody has to examine the directory anyway."""
         self._conditions.setdefault(member.path, [condition])
 
 
 def _log_directory(path: str) -> str:
-    """A log directory, or that around a partition if it is one; empty where there is none."""
+    """A log directory, or the one that contains a partition; empty if there is none."""
     try:
         if not tree.is_partition(path):
             return path
-    except OSError:
+    except Unreadable as error:
+        if error.code == "file-io-error":
+            raise
         return ""
     above = tree.parent(path.rstrip("/") or path)
     return above if tree.is_log_directory(above) else ""
 
 
 def _partitions(path: str) -> Iterator[tuple[str, str]]:
-    """The partitions in service in a log directory, by name. What cannot be listed has none."""
+    """The active partitions of a log directory, by name; none if it cannot be listed."""
     try:
         directories = tree.partitions(path)
-    except OSError:
+    except Unreadable as error:
+        if error.code == "file-io-error":
+            raise
         return
     for directory in directories:
         name = tree.directory_name(directory)
@@ -299,7 +305,9 @@ def _cluster(of: MetaProperties | None) -> str | None:
 def _listed(path: str) -> list[str]:
     try:
         return tree.partitions(path)
-    except OSError:
+    except Unreadable as error:
+        if error.code == "file-io-error":
+            raise
         return []
 
 

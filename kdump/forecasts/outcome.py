@@ -1,4 +1,4 @@
-"""What a start did to a directory, in words: the first that holds is its outcome."""
+"""The effects of a start on a directory, as keywords: the worst one is its outcome."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 DIE, OFFLINE, STRAY, WIPE, CUT, SPLIT = "die", "offline", "stray", "wipe", "cut", "split"
 RESCAN, DELETE, KEEP = "rescan", "delete", "keep"
 OUTCOMES = (DIE, OFFLINE, STRAY, WIPE, CUT, SPLIT, RESCAN, DELETE, KEEP)
-"""From the worst to none."""
+"""From the worst outcome to none."""
 
 _DELETED_SNAPSHOT = file_name.PRODUCER_SNAPSHOT + DELETED
 
 
 def words_of(start: Start, failure: BrokerException | None) -> list[str]:
-    """All words that hold, the outcome first."""
+    """All keywords that apply, the outcome first."""
     events, directory = start.events, start.directory
     holds = {
         DIE: failure is not None,
@@ -44,21 +44,21 @@ def words_of(start: Start, failure: BrokerException | None) -> list[str]:
 
 
 def segments_gone(start: Start) -> list[str]:
-    """The names of logs that were there and are not any more."""
+    """The names of logs that no longer exist."""
     return sorted(name for name in start.directory.before if name.endswith(file_name.LOG) and name not in start.directory.files)
 
 
 def bytes_lost(start: Start) -> int:
-    """By how many bytes there is less in all logs; negative where files come in under another name."""
+    """The number of bytes by which the logs shrank; negative if files were swapped in."""
     before = sum(size for name, size in start.directory.before.items() if _is_log(name))
     return before - sum(file.size for name, file in start.directory.files.items() if _is_log(name))
 
 
 def changes(start: Start) -> list[dict[str, str | int | None]]:
-    """Which files change in name or size: logs, and others that go. Snapshots are left out, and indexes that are made again.
+    """The files that change in name or size: logs, and other files that are deleted. Snapshots and rebuilt indexes are left out.
 
-    Each has a name, what happens (created, truncated, deleted, renamed), its new name, and its size before and after. A log
-    whose name another file takes appears twice.
+    Each has a name, an action (created, truncated, deleted, renamed), a new name, and its size before and after. A log
+    that is replaced by another file appears twice.
     """
     before, after = start.directory.before, start.directory.files
     places = {os.path.basename(file.path): name for name, file in after.items() if file.path and not file.is_copy}
@@ -77,7 +77,7 @@ def changes(start: Start) -> list[dict[str, str | int | None]]:
             continue
         is_new = is_log and file is not None and (file.is_copy or not file.path)
         if is_new and place is None and name in before and _is_begun_by(start, name):
-            place = name  # as if it were the file from before
+            place = name  # treated as the file from before
         if name in before and place != name:
             if place is None:
                 note(name, "deleted", before[name], None)
@@ -93,7 +93,7 @@ def changes(start: Start) -> list[dict[str, str | int | None]]:
 
 
 def reason(events: Events) -> str | None:
-    """Why things are not kept as they are, in plain words; None where they are."""
+    """The reason for the changes, in plain words; None if nothing changes."""
     for cut in (*events.cut.values(), *events.rescan_cuts.values()):
         return cut.reason
     for reasons in (events.wiped, events.rescanned):
@@ -113,7 +113,7 @@ def _is_log(name: str) -> bool:
 
 
 def _is_index_made(start: Start) -> bool:
-    """Whether a segment that was there got an offset index that it did not have, and none waited for it under .swap."""
+    """Whether an existing segment without an offset index got one that was not swapped in."""
     before = start.directory.before
     return any(
         name.endswith(file_name.OFFSET_INDEX)
@@ -125,7 +125,7 @@ def _is_index_made(start: Start) -> bool:
 
 
 def _is_cut(start: Start, name: str) -> bool:
-    """Whether of a log its first part is left; another in its place may be just that."""
+    """Whether the first part of a log remains; a replacement may be exactly that part."""
     file = start.directory.files.get(name)
     if not name.endswith(file_name.LOG) or file is None or file.size >= start.directory.before.get(name, 0):
         return False
@@ -133,12 +133,12 @@ def _is_cut(start: Start, name: str) -> bool:
 
 
 def _is_begun_by(start: Start, name: str) -> bool:
-    """Whether what has a name now is the first part of what had it, or all of it."""
+    """Whether the file that now has a name is the first part, or all, of the one that had it before."""
     return start.directory.begins_with(name, start.directory.files[name])
 
 
 def _is_replaced(start: Start, name: str) -> bool:
-    """Whether a log is marked as deleted, and another file has its name."""
+    """Whether a log is marked as deleted and another file has its name."""
     file = start.directory.files.get(name)
     if not name.endswith(file_name.LOG) or file is None or name + DELETED not in start.directory.files:
         return False
@@ -146,7 +146,7 @@ def _is_replaced(start: Start, name: str) -> bool:
 
 
 def _is_gone(start: Start, name: str) -> bool:
-    """Whether a file is not there any more, nor in a place that was free before."""
+    """Whether a file is gone, and was not renamed to a free name."""
     before, after = start.directory.before, start.directory.files
     if name.endswith(file_name.PRODUCER_SNAPSHOT) or name in after:
         return False

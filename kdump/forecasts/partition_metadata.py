@@ -21,7 +21,7 @@ _ALPHABET = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123
 
 
 def topic_id(directory: Directory, rules: StartRules) -> bytes | None:
-    """The id, None where there is no file. Raises StorageFailure or BrokerException where it is not as it should be."""
+    """The id, or None if there is no file. Raises StorageFailure or BrokerException if the file is malformed."""
     file = directory.files.get(_NAME)
     if file is None:
         return None
@@ -45,7 +45,7 @@ def topic_id(directory: Directory, rules: StartRules) -> bytes | None:
 
 
 def _value(lines: list[str], row: int) -> str:
-    """What stands after the colon of a line."""
+    """The part of a line after the colon."""
     if row >= len(lines):
         raise BrokerException(f"{_NAME} ends before line {row + 1}", NULL_POINTER)
     words = re.split(r":[ \t\n\x0b\f\r]+", lines[row])
@@ -57,7 +57,7 @@ def _value(lines: list[str], row: int) -> str:
 
 
 def _uuid(text: str) -> bytes:
-    """The bytes of an id. Raises BrokerException where a text is none."""
+    """The bytes of an id. Raises BrokerException if the text is not an id."""
     data = text.encode()
     digits = data.rstrip(b"=")
     if len(digits) == _ID_LENGTHS[0] and len(data) in _ID_LENGTHS and _ALPHABET.issuperset(digits):

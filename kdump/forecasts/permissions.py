@@ -1,4 +1,4 @@
-"""Who may read and write the files of a log directory: we, and the broker's user, where the owners of files say who that is."""
+"""Permissions on the files of a log directory: ours, and those of the broker's user, derived from the owners of files."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import stat
 from typing import NamedTuple
 
+from kdump.binary import system
 from kdump.errors import Unreadable
 from kdump.formats import file_name, partition_metadata, properties, text_checkpoint, tree
 
@@ -29,15 +30,15 @@ _OF_LOG_DIRECTORY = {
 
 
 def require_readable(path: str) -> None:
-    """Raises Unreadable for a file that we may not read: that says nothing of what the broker may."""
+    """Raises Unreadable for a file that we may not read: the broker may have other permissions."""
     if not os.access(path, os.R_OK):
         raise Unreadable("file-permission", YOU_MAY_NOT, path=path)
 
 
 class Denial(NamedTuple):
-    """What the broker's user may not do.
+    """A permission that the broker's user lacks.
 
-    It `is_certain` but for who that user is, or a matter of whether the broker runs as root. `is_alone`: other files are not so.
+    If not `is_certain`, it depends on whether the broker runs as root. `is_alone`: only this file is affected.
     """
 
     reason: str
@@ -52,12 +53,12 @@ class _Needed(NamedTuple):
 
 
 def denial(partition: str, log_directory: str) -> Denial | None:
-    """The first file of a partition, or of its log directory, that the broker's user may not read and write as a start does.
+    """The first file of a partition, or of its log directory, that the broker's user may not read or write during a start.
 
-    The broker's user is taken to be the owner of the log directory, or, where root owns that, of its meta.properties. Root may do
-    everything; what it owns and what nobody may write is a question of whether the broker runs as root.
+    The broker's user is assumed to be the owner of the log directory or, if that is root, of its meta.properties. Root may do
+    everything; for files that root owns or that nobody may write, it depends on whether the broker runs as root.
 
-    Kafka opens logs and indexes for reading and writing, also those it only reads.
+    Kafka opens logs and indexes for reading and writing, even if it only reads them.
     """
     user = _user(partition, log_directory)
     needed = list(_needed(partition, log_directory))
@@ -77,39 +78,45 @@ def denial(partition: str, log_directory: str) -> Denial | None:
 
 def _user(partition: str, log_directory: str) -> os.stat_result:
     is_one = tree.is_log_directory(log_directory)
-    status = os.stat(log_directory if is_one else partition)
-    if is_one and status.st_uid == _ROOT:
-        try:
-            return os.stat(os.path.join(log_directory, properties.META_PROPERTIES))
-        except OSError:
-            pass
-    return status
+    status = _status(log_directory if is_one else partition)
+    of_broker = (
+        system.status(os.path.join(log_directory, properties.META_PROPERTIES)) if is_one and status.st_uid == _ROOT else None
+    )
+    return of_broker or status
 
 
 def _needed(partition: str, log_directory: str) -> Iterator[_Needed]:
-    """All that a start reads or writes, in the broker's order."""
+    """All files that a start reads or writes, in the broker's order."""
     if tree.is_log_directory(log_directory):
-        yield _Needed(log_directory, os.stat(log_directory), _ALL)
+        yield _Needed(log_directory, _status(log_directory), _ALL)
         for name, wanted in _OF_LOG_DIRECTORY.items():
             path = os.path.join(log_directory, name)
-            if os.path.isfile(path):
-                yield _Needed(path, os.stat(path), wanted)
-    yield _Needed(partition, os.stat(partition), _ALL)
-    for entry in sorted(os.scandir(partition), key=lambda entry: entry.name):
+            found = system.status(path)
+            if found is not None and stat.S_ISREG(found.st_mode):
+                yield _Needed(path, found, wanted)
+    yield _Needed(partition, _status(partition), _ALL)
+    for entry, found in system.file_statuses(partition):
         wanted = _READ | _WRITE if entry.name.endswith(_SEGMENT_FILES) else _READ
-        if entry.is_file() and entry.name.endswith((*file_name.SEGMENT_SUFFIXES, *_READ_ONLY)):
-            yield _Needed(entry.path, os.stat(entry.path), wanted)
+        if entry.name.endswith((*file_name.SEGMENT_SUFFIXES, *_READ_ONLY)):
+            yield _Needed(entry.path, found, wanted)
+
+
+def _status(path: str) -> os.stat_result:
+    found = system.status(path)
+    if found is None:
+        raise Unreadable("file-missing", "no such directory", path=path)
+    return found
 
 
 def _granted(status: os.stat_result, uid: int, gid: int) -> int:
-    """What a user may do by the mode of a file; access lists aside."""
+    """The permissions of a user by the mode of a file, without access lists."""
     if status.st_uid == uid:
         return status.st_mode >> 6 & _ALL
     return (status.st_mode >> 3 if status.st_gid == gid else status.st_mode) & _ALL
 
 
 def _is_kept_read_only(file: _Needed, needed: list[_Needed], uid: int) -> bool:
-    """Whether a file is one of a copy that is kept read-only: its owner may write no segment's file at all."""
+    """Whether a file belongs to a read-only copy: its owner may not write any segment file."""
     may_write = [bool(other.status.st_mode & stat.S_IWUSR) for other in needed if other.path.endswith(_SEGMENT_FILES)]
     return file.status.st_uid == uid and bool(file.status.st_mode & stat.S_IRUSR) and not any(may_write)
 

@@ -1,21 +1,23 @@
-"""What a path stands for: a partition, a log directory, or, one level too high, several log directories (JBOD)."""
+"""Classifies a path: a partition, a log directory, or the parent of several log directories (JBOD)."""
 
 from __future__ import annotations
 
 import os
 
+from kdump.binary import system
+from kdump.errors import Unreadable
 from kdump.formats import tree
 
 PARTITION, LOG_DIRECTORY, NEITHER = "partition", "log-directory", "neither"
 
-_LOST_AND_FOUND = "lost+found"  # which only the file system and root may list
+_LOST_AND_FOUND = "lost+found"  # only root may list it
 
 
 def places(path: str, depth: int = tree.MAX_DEPTH) -> list[str]:
-    """The partition directories and log directories that a path stands for, as a check takes it: mostly itself.
+    """The partition and log directories that a path stands for, as in a check: usually the path itself.
 
-    Log directories are looked for up to `depth` levels below a folder that is none, and inside of one that is. What cannot be
-    listed is among them, so that it is reported there.
+    Log directories are searched up to `depth` levels below a folder that is not one, and inside one that is. What cannot be
+    listed is included, so that it is reported there.
     """
     try:
         if tree.is_log_directory(path):
@@ -23,21 +25,24 @@ def places(path: str, depth: int = tree.MAX_DEPTH) -> list[str]:
         if not depth or tree.is_partition(path):
             return [path]
         children = tree.partitions(path)
-    except OSError:
+    except Unreadable:
         return [path]
     found = [place for child in _folders(children) for place in places(child, depth - 1)]
     return list({os.path.realpath(place): place for place in reversed(found)}.values())[::-1] or [path]
 
 
 def kind_of(path: str) -> str:
-    """Whether a directory is that of a partition, a log directory, or neither. What cannot be listed is neither."""
+    """Whether a directory is that of a partition, a log directory, or neither. What may not be listed is neither.
+
+    Raises Unreadable (`file-io-error`) where the system fails.
+    """
     if tree.is_log_directory(path):
         return LOG_DIRECTORY
     return PARTITION if _is_partition(path) else NEITHER
 
 
 def may_be_partition(path: str) -> bool:
-    """Whether a directory is that of a partition by its files or by its name."""
+    """Whether a directory is a partition directory, by its files or by its name."""
     return tree.directory_name(path) is not None or _is_partition(path)
 
 
@@ -46,28 +51,29 @@ def _log_directories_in(path: str) -> list[str]:
 
 
 def _folders(children: list[str]) -> list[str]:
-    """Of the directories in a folder, those that may be or hold log directories; none where the folder itself is one.
+    """The subdirectories that may be or contain log directories; none if the folder itself is a log directory.
 
-    Beside a log directory that has files of a broker, a partition stands for itself, and an empty directory for nothing.
+    Beside a log directory with files of a broker, a partition stands for itself, and an empty directory for nothing.
     """
     if any(tree.is_log_directory(child) for child in children):
         return [child for child in children if tree.is_log_directory(child) or _is_filled(child)]
     if any(_is_partition(child) for child in children):
         return []
-    return [child for child in children if not os.path.islink(child)]
+    return [child for child in children if not system.is_link(child)]
 
 
 def _is_filled(path: str) -> bool:
     try:
-        return bool(os.listdir(path)) and not os.path.islink(path)
-    except FileNotFoundError:  # a link that leads nowhere
-        return False
-    except OSError:
-        return os.path.basename(path) != _LOST_AND_FOUND
+        return bool(system.names(path)) and not system.is_link(path)
+    except Unreadable as error:
+        is_dead_link = error.code == "file-missing"
+        return not is_dead_link and os.path.basename(path) != _LOST_AND_FOUND
 
 
 def _is_partition(path: str) -> bool:
     try:
         return tree.is_partition(path)
-    except OSError:
+    except Unreadable as error:
+        if error.code == "file-io-error":
+            raise
         return False

@@ -1,6 +1,6 @@
-"""What a broker knows of producers while it loads a log: open transactions, and the snapshots on disk.
+"""The broker's producer state while it loads a log: open transactions, and the snapshots on disk.
 
-Of a producer only its open transaction is kept: nothing else of it can fail a start.
+Only the open transaction of a producer is kept: nothing else of it can make a start fail.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Completed:
 
 
 class AppendInfo:
-    """What batches of one producer do to its open transaction, which starts at `open_from`. Kafka: ProducerAppendInfo."""
+    """The effect of batches of one producer on its open transaction, which starts at `open_from`. Kafka: ProducerAppendInfo."""
 
     __slots__ = ("open_from", "producer_id", "started")
 
@@ -69,7 +69,7 @@ class AppendInfo:
         self.started: list[int] = []
 
     def append(self, log: LogReader, position: int, header: Header, rules: StartRules) -> Completed | None:
-        """Take in a batch. Raises BrokerException for markers that cannot be, and data beside an open transaction."""
+        """Apply a batch. Raises BrokerException for impossible markers, and for data outside an open transaction."""
         base_offset, attributes = header[BASE_OFFSET], header[ATTRIBUTES]
         if attributes & CONTROL_BIT:
             return self._end_transaction(log, position, header, rules)
@@ -94,7 +94,7 @@ class AppendInfo:
 class ProducerStates:
     """The producers of a partition, and its snapshots. Kafka: ProducerStateManager.
 
-    Raises BrokerException for a snapshot whose name holds no offset.
+    Raises BrokerException for a snapshot without an offset in its name.
     """
 
     def __init__(self, directory: Directory, rules: StartRules) -> None:
@@ -105,7 +105,7 @@ class ProducerStates:
         self._unreplicated: set[int] = set()
         self._last_snapshot_offset = 0
         self.end_offset = 0
-        """Up to which offset producers are known."""
+        """The offset up to which the producer state is known."""
         self.snapshots = self._listed()
 
     def _listed(self) -> dict[int, str]:
@@ -117,7 +117,7 @@ class ProducerStates:
 
     @property
     def first_unstable_offset(self) -> int | None:
-        """Where the first transaction starts that is open, or not known to be everywhere."""
+        """The start of the first transaction that is open or not yet fully replicated."""
         return min((*self._ongoing, *self._unreplicated), default=None)
 
     def prepared(self, producer_id: int) -> AppendInfo:
@@ -139,7 +139,7 @@ class ProducerStates:
         self._unreplicated.add(completed.first_offset)
 
     def load(self, log: LogReader, start: int, end: int) -> None:
-        """Take in all batches between two positions of a log. Kafka: UnifiedLog.loadProducersFromRecords."""
+        """Apply all batches between two positions of a log. Kafka: UnifiedLog.loadProducersFromRecords."""
         infos: dict[int, AppendInfo] = {}
         ended: list[Completed] = []
         for batch in log.batches(start, end):
@@ -163,7 +163,7 @@ class ProducerStates:
     # --- snapshots
 
     def take_snapshot(self) -> None:
-        """Write one where there is something new."""
+        """Write a snapshot if the state has changed."""
         if self.end_offset > self._last_snapshot_offset:
             name = name_of(self.end_offset, file_name.PRODUCER_SNAPSHOT)
             self._directory.files[name] = _Snapshot(dict(self._open_from))
@@ -171,7 +171,7 @@ class ProducerStates:
             self._last_snapshot_offset = self.end_offset
 
     def truncate_and_reload(self, log_start: int, log_end: int) -> None:
-        """Begin with the latest snapshot between two offsets. Others are removed, and so are those that cannot be read."""
+        """Load the latest snapshot between two offsets. Others, and unreadable ones, are removed."""
         for offset in list(self.snapshots):
             if offset > log_end or offset <= log_start:
                 self._remove(offset)
@@ -208,7 +208,7 @@ class ProducerStates:
         self._ongoing.update((first, producer_id) for producer_id, first in self._open_from.items())
 
     def truncate_fully(self, offset: int) -> None:
-        """Forget all, and begin again at an offset."""
+        """Clear the state, and start again at an offset."""
         self._open_from.clear()
         self._ongoing.clear()
         self._unreplicated.clear()
@@ -218,7 +218,7 @@ class ProducerStates:
         self.end_offset = offset
 
     def remove_strays(self, base_offsets: Iterable[int]) -> None:
-        """Remove the snapshots that belong to no segment, but the latest of them where it lies after all segments."""
+        """Remove the snapshots without a segment, except the latest if it lies after all segments."""
         bases = set(base_offsets)
         self.snapshots = self._listed()
         strays = sorted(offset for offset in self.snapshots if offset not in bases)
@@ -238,7 +238,7 @@ class ProducerStates:
 
 
 def _marker(log: LogReader, position: int, header: Header, rules: StartRules) -> int | None:
-    """The type of the marker in a control batch, None where the batch is empty.
+    """The type of the marker in a control batch; None if the batch is empty.
 
     Raises InvalidBatch or BrokerException as a broker does.
     """
@@ -263,7 +263,7 @@ def _marker(log: LogReader, position: int, header: Header, rules: StartRules) ->
 
 
 def _first_record(log: LogReader, position: int, header: Header) -> tuple[bytes | None, bytes | None]:
-    """Key and value of the first record of a control batch; where the batch is compressed, all of it has to be sound."""
+    """Key and value of the first record of a control batch; a compressed batch must be completely valid."""
     offset, codec = header[BASE_OFFSET], header[ATTRIBUTES] & COMPRESSION_MASK
     if codec >= _CODEC_COUNT:
         raise BrokerException(f"codec {codec} of the control batch at offset {offset:,} does not exist", ILLEGAL_ARGUMENT)
@@ -289,7 +289,7 @@ def _first_record(log: LogReader, position: int, header: Header) -> tuple[bytes 
 
 
 class _Snapshot(File):
-    """A snapshot that a broker would have written itself."""
+    """A snapshot that a broker would have written."""
 
     __slots__ = ("open_from",)
 

@@ -1,4 +1,4 @@
-"""Recovering a segment: every batch is checked, the indexes are made again, and the log is cut at the first bad batch.
+"""Recovery of a segment: every batch is checked, the indexes are rebuilt, and the log is cut at the first bad batch.
 
 Kafka: LogSegment.recover.
 """
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Cut:
-    """What a recovery did to a segment: it lost `size` bytes from `position` on, because of `reason`."""
+    """The effect of a recovery on a segment: it lost `size` bytes from `position` on, because of `reason`."""
 
     __slots__ = ("position", "reason", "size")
 
@@ -40,9 +40,9 @@ class Cut:
 
 
 def recover(segment: Segment, producers: ProducerStates, epochs: LeaderEpochs | None, settings: Settings) -> Cut:
-    """Check all batches of a segment, and cut it where one is bad.
+    """Check all batches of a segment, and cut it at the first bad one.
 
-    Raises InvalidOffset, OffsetOverflow and other BrokerException as a broker throws, with the segment as it is by then.
+    Raises InvalidOffset, OffsetOverflow and other BrokerException as a broker throws them; changes made by then remain.
     """
     offset_index, time_index = segment.offset_index, segment.time_index
     segment.reset_indexes()
@@ -81,7 +81,7 @@ def recover(segment: Segment, producers: ProducerStates, epochs: LeaderEpochs | 
 
 
 def remake_index(segment: Segment, settings: Settings) -> None:
-    """Append the entries of the offset index again that the recovery of a segment has made."""
+    """Append again the offset index entries that the recovery of a segment added."""
     last_indexed = 0
     for batch in segment.log.batches():
         if batch.position - last_indexed > settings.index_interval:

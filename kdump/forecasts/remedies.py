@@ -1,4 +1,4 @@
-"""What to change in a directory before a start, so that less is lost: tried on the model, never told untried."""
+"""Changes to a directory before a start that reduce the loss. Each suggestion is tried on the model first."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MOST_SEGMENTS = 3
 
 
 def best(row: Forecast, directory: Directory, start: Callable[[Change], Forecast]) -> Remedy | None:
-    """The remedy that helps most, None where none helps. `start` tells what a start does after a change."""
+    """The remedy that helps most; None if none helps. `start` simulates a start after a change."""
     found: Remedy | None = None
     for change in _candidates(row, directory):
         then = start(change)
@@ -29,12 +29,12 @@ def best(row: Forecast, directory: Directory, start: Callable[[Change], Forecast
 
 
 def badness(row: Forecast) -> tuple[bool, int, int, bool]:
-    """What is worse is higher; the end of a log counts last, for nothing is gone yet."""
+    """The worse, the higher. The end of a log counts last, because nothing is lost yet."""
     return row.outcome in (DIE, OFFLINE), row.lost_records, max(row.bytes_lost, 0), row.end_differs
 
 
 def _candidates(row: Forecast, directory: Directory) -> Iterator[Change]:
-    """What may help, the most likely first."""
+    """Changes that may help, the most likely first."""
     names = directory.before
     misnamed = [name for name in sorted(names) if name.endswith(file_name.SEGMENT_SUFFIXES) and not has_offset(name)]
     if misnamed:
@@ -47,7 +47,7 @@ def _candidates(row: Forecast, directory: Directory) -> Iterator[Change]:
     events = row.events
     if events.deleted_all:
         yield Change(is_without_log_start=True)
-    # A broker scans a segment for want of its index and for no other; one that has one, even empty, it does not.
+    # A broker scans a segment whose offset index is missing, but not if the index exists, even if it is empty.
     missing = [name_of(base, file_name.OFFSET_INDEX) for base in events.rescan_cuts]
     if missing:
         yield Change(made_empty=missing)

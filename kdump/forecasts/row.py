@@ -1,4 +1,4 @@
-"""The row of a forecast, and what could be changed before the start that it is about."""
+"""The row of a forecast, and the changes that could be made before the start."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kdump.tables import Bool, Int64, Pair, Row, Text
 
 
 class Change:
-    """Files to take out, empty ones to make, and whether the log start offset that is noted is to be forgotten."""
+    """Files to remove, empty files to create, and whether to discard the stored log start offset."""
 
     __slots__ = ("is_without_log_start", "made_empty", "taken")
 
@@ -21,7 +21,7 @@ class Change:
 
 
 class Remedy(Change):
-    """A change, and what the same start does after it."""
+    """A change, and the same start after it."""
 
     __slots__ = ("then",)
 
@@ -43,21 +43,20 @@ def _no_names() -> list[str]:
 
 
 class Forecast(Row, kind="forecast"):
-    """What a broker of this release does with a directory at its next start.
+    """What a broker of this release will do with a directory at its next start.
 
-    `after` is the kind of stop before it, `recovery_point` the offset up to which segments count as flushed; where nobody has
-    noted it, it is assumed to be zero in one row and the end of the log in another. `outcome` is the first that holds of `die`
-    (loading fails, the broker ends), `offline` (the log directory is taken offline), `stray` (the directory is renamed to -stray,
-    and its log not served), `wipe` (a segment is emptied), `cut` (a segment is cut at its first bad batch, later ones are
-    deleted), `split` (a segment becomes several), `rescan` (a segment is scanned because of its index, and cut if it is bad;
-    later ones stay), `delete` (files go) and `keep`; `also` are the others that hold. `log_start` and `log_end` are those of the
-    loaded log; `data_end` is after the last intact batch of the newest segment: where `end_differs`, new records get offsets
-    that exist, or go missing. Bytes lost are counted in logs, before less after; records and offsets lost are those of intact
-    batches. `damaged_batches` stay in the logs after the start, and consumers get no further than `consumers_stop_at`. `segments`
-    are base offset and size of each afterwards, `files` those that change in name or size, but for
-    indexes and snapshots that are made again.
-    `exception` is what ends the loading, `reason` says in plain words why all this happens. `conditions` are what this depends on
-    and could not be found out.
+    `after` is the kind of stop before it, `recovery_point` the offset up to which segments count as flushed; if none is
+    stored, it is assumed to be zero in one row and the end of the log in another. `outcome` is the first that applies of
+    `die` (loading fails, the broker ends), `offline` (the log directory is taken offline), `stray` (the directory is renamed
+    to -stray, and its log not served), `wipe` (a segment is emptied), `cut` (a segment is cut at its first bad batch, later
+    ones are deleted), `split` (a segment becomes several), `rescan` (a segment is scanned because of its index, and cut if it
+    is bad; later ones stay), `delete` (files are deleted) and `keep`; `also` are the others that apply. `log_start` and
+    `log_end` are those of the loaded log; `data_end` is after the last intact batch of the newest segment: if `end_differs`,
+    new records get offsets that exist, or go missing. Bytes lost are counted in logs, before less after; records and offsets
+    lost are those of intact batches. `damaged_batches` stay in the logs after the start, and consumers get no further than
+    `consumers_stop_at`. `segments` are base offset and size of each afterwards, `files` those that change in name or size,
+    except rebuilt indexes and snapshots. `exception` ends the loading, `reason` says in plain words why this happens.
+    `conditions` are assumptions that could not be verified.
     """
 
     path: Text
@@ -83,7 +82,7 @@ class Forecast(Row, kind="forecast"):
     reason: Text | None
     conditions: list[Text]
 
-    # Not columns, for they have no annotation: what only the text for people tells.
+    # Without annotations, these are not columns: only the text report uses them.
     events = Events()
     remedy = _no_remedy()
     segments_before = size_before = 0
@@ -92,7 +91,7 @@ class Forecast(Row, kind="forecast"):
     bad_checkpoint = duplicate = ""
     topic_id = _no_topic_id()
     dead_logs = _no_names()
-    is_doubtful = False  # a condition may well hold
+    is_doubtful = False  # a condition is likely to hold
     is_denied = is_not_loaded = False
     is_safe_but_for_checkpoint = False
 
@@ -105,5 +104,5 @@ class Forecast(Row, kind="forecast"):
 
     @property
     def is_sound(self) -> bool:
-        """Whether the start is safe, and leaves no damage in the logs that it did not read."""
+        """Whether the start is safe and leaves no unread damage in the logs."""
         return self.is_safe and self.consumers_stop_at is None

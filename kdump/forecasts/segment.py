@@ -1,4 +1,4 @@
-"""A segment while a broker loads it: its log with its indexes, and the segments of a log in order."""
+"""A segment while a broker loads it (its log and indexes), and the segments of a log in order."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ SUFFIXES = (file_name.LOG, *INDEX_SUFFIXES)
 
 
 class Segment:
-    """A log with its indexes, which are opened when they are wanted. Kafka: LogSegment.
+    """A log with its indexes, which are opened when needed. Kafka: LogSegment.
 
-    The log is made empty where it does not stand under the name that the base offset gives. Raises BrokerException for one that
+    The log is created empty if there is no file with the name of the base offset. Raises BrokerException for a log that
     is too large.
     """
 
@@ -66,16 +66,16 @@ class Segment:
         return self._time_index
 
     def _index(self, suffix: str) -> File:
-        """An index, made where it is missing: with room for entries, all zeros until they are."""
+        """An index, created if missing: preallocated with zeros."""
         return self._directory.create(self._name(suffix))
 
     def position_of(self, offset: int) -> int | None:
-        """Where in the log the batch stands that holds an offset, or the first after it."""
+        """The position of the batch with an offset, or of the first one after it."""
         position = self.offset_index.position_of(offset)
         return batches.find(self.log, offset, position, by_first_offset=self._settings.rules.finds_by_first_offset)
 
     def next_offset(self) -> int:
-        """The offset that comes after the log, as it is read from the last entry of the index on. Kafka: readNextOffset."""
+        """The offset after the log, read from the last entry of the index on. Kafka: readNextOffset."""
         start = self.position_of(self.offset_index.last_offset)
         if start is None:
             return self.base_offset
@@ -83,7 +83,7 @@ class Segment:
         return self.base_offset if last is None else last.next_offset()
 
     def slice_from(self, offset: int, max_position: int) -> tuple[int, int] | None:
-        """Between which positions a read from an offset on goes; None where the log has nothing from there on."""
+        """The positions between which a read from an offset takes place; None if the log has nothing from there on."""
         start = self.position_of(offset)
         if start is None:
             return None
@@ -93,7 +93,7 @@ class Segment:
         return start, max_position
 
     def can_hold(self, offset: int) -> bool:
-        """Whether an offset is near enough to the base of the segment."""
+        """Whether an offset is close enough to the base of the segment."""
         return self.offset_index.can_hold(offset)
 
     def overflows(self) -> bool:
@@ -102,7 +102,7 @@ class Segment:
         return next_offset > self.base_offset and not self.can_hold(next_offset - 1)
 
     def truncate(self, size: int) -> int:
-        """Cut the log; the answer is how many bytes that takes."""
+        """Cut the log. Returns the number of removed bytes."""
         lost = self._file.size - size
         if lost:
             old = self._file
@@ -124,7 +124,7 @@ class Segment:
             self._index(suffix).made_size = index.room
 
     def trim_indexes(self) -> None:
-        """Give up the room that is left. Kafka: AbstractIndex.trimToValidSize."""
+        """Trim the indexes to their entries. Kafka: AbstractIndex.trimToValidSize."""
         for suffix, index in self._sized_indexes():
             self._index(suffix).made_size = index.size
         name = self._name(file_name.TRANSACTION_INDEX)
@@ -135,14 +135,14 @@ class Segment:
         return (file_name.OFFSET_INDEX, self.offset_index), (file_name.TIME_INDEX, self.time_index)
 
     def make_room_in_indexes(self) -> None:
-        """As the newest segment gets it."""
+        """Resize the indexes as for the newest segment."""
         self.offset_index.make_room(self._settings.max_index_size)
         self.time_index.make_room(self._settings.max_index_size)
         for suffix, index in self._sized_indexes():
             self._index(suffix).made_size = index.size
 
     def rename(self, mark: str) -> None:
-        """Give all files another mark after their names."""
+        """Change the suffix of all files."""
         for suffix in SUFFIXES:
             old = self._name(suffix)
             if old in self._directory.files:
@@ -203,7 +203,7 @@ class Segments:
         return self._by_offset[self._offsets[at]] if at < len(self._offsets) else None
 
     def between(self, start: int, end: int) -> list[Segment]:
-        """The segments from the one that `start` falls into, or else from the first on, up to those that begin at `end`."""
+        """The segments from the one that contains `start`, or else the first, up to those that start at `end`."""
         if start == end:
             return []
         if start > end:

@@ -1,4 +1,4 @@
-"""What a forecast says in sentences: made here once, for `kdump check`, `kdump forecast` and whoever else reports a start."""
+"""The sentences of a forecast, for `kdump check`, `kdump forecast` and other reports of a start."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 FAILS, LOSS, TRAP, UNSURE, DAMAGE, TRIMS, SAFE = "fails", "loss", "trap", "unsure", "damage", "trims", "safe"
-"""The first word: no start; records go; the log ends in the wrong place; it depends; nothing goes, but damage stays; bytes go
-that hold nothing intact; nothing happens, and all can be read."""
+"""The first word: no start; records are lost; the log ends in the wrong place; it depends; only damage stays; bytes go
+that contain nothing intact; nothing happens, and all batches can be read."""
 
 _FROM_WORST = (FAILS, LOSS, TRAP, UNSURE, DAMAGE, TRIMS, SAFE)
 _STRAY_MARK = "-stray"
@@ -38,13 +38,13 @@ def verdict(row: Forecast) -> str:
 
 
 def rank(row: Forecast) -> tuple[int, bool, int, int]:
-    """What is worse is higher: the verdict, damage that stays, then how much is lost."""
+    """The worse, the higher: by verdict, then remaining damage, then the size of the loss."""
     stays = row.consumers_stop_at is not None
     return -_FROM_WORST.index(verdict(row)), stays, row.lost_records, max(row.bytes_lost, 0)
 
 
 def sentences(row: Forecast) -> Iterator[str]:
-    """What happens at a start, in the order of how much it matters."""
+    """The events of a start, the most important first."""
     words = {row.outcome, *row.also}
     if row.outcome == DIE:
         yield f"The broker does not start ({(row.exception or '').rpartition('.')[2]}): {row.reason}."
@@ -94,7 +94,7 @@ def summary(row: Forecast) -> str:
 
 
 def _offsets(ranges: list[list[int]]) -> str:
-    """The first of some ranges of offsets, after a comma."""
+    """The first of several ranges of offsets, after a comma."""
     if not ranges:
         return ""
     more = f" and {len(ranges) - 1:,} more ranges" if len(ranges) > 1 else ""
@@ -102,7 +102,7 @@ def _offsets(ranges: list[list[int]]) -> str:
 
 
 def _segments(row: Forecast, words: set[str]) -> Iterator[str]:
-    """What becomes of segments that are not only kept."""
+    """The changes to segments."""
     events = row.events
     for base in events.swapped_in:
         yield f"{_log(base)} is put into place, from a swap that was not finished."
@@ -132,7 +132,7 @@ def _segments(row: Forecast, words: set[str]) -> Iterator[str]:
 
 
 def _files(row: Forecast) -> Iterator[str]:
-    """Files that go, those of segments told above aside."""
+    """Deleted files, except those of segments reported above."""
     is_told = row.events.cut or row.events.split or row.events.deleted_all
     gone = [
         str(change["name"])
@@ -168,13 +168,13 @@ def _wrong_end(log_end: int, data_end: int) -> str:
 
 
 def _set_aside(row: Forecast) -> str:
-    """What a KRaft broker does with a partition that is no replica of its own."""
+    """The action of a KRaft broker on a partition that is not one of its replicas."""
     what = "The broker renames the directory to -stray and serves nothing of it; if the partition is its own, that begins empty"
     return f"{what}: {row.reason}."
 
 
 def as_sentence(condition: str) -> str:
-    """A condition, as a sentence of its own."""
+    """A condition, as a separate sentence."""
     return f"{condition[0].upper()}{condition[1:]}."
 
 
@@ -192,13 +192,13 @@ def _nothing_lost(row: Forecast) -> str:
 
 
 def _damage_left(row: Forecast, offset: int) -> str:
-    """What a start leaves as it is."""
+    """The parts that a start does not change."""
     what = counted(row.damaged_batches, "damaged batch stays", "damaged batches stay")
     return f"{what if row.damaged_batches else 'Bytes that are no batch stay'}: consumers stop at offset {offset:,}."
 
 
 def stop(rows: list[Forecast]) -> str:
-    """The stop before one start, or before several that are the same."""
+    """The stop before one start, or before several identical ones."""
     if rows[0].after == CLEAN:
         return "a clean stop"
     points = " or ".join(f"{row.recovery_point:,}" for row in rows)

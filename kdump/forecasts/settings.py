@@ -1,4 +1,4 @@
-"""What a forecast is given: the release, how the broker stopped, from where on it recovers, and the settings that matter."""
+"""The inputs of a forecast: the release, the kind of stop, the recovery point, and the relevant settings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STOPS = (CLEAN, UNCLEAN)
 
 ZERO, END, CHECKPOINT = "zero", "end", "checkpoint"
 RECOVERY_POINTS = (ZERO, END, CHECKPOINT)
-"""Where recovery begins, in a word: with the first segment, with the newest, or where the log directory says."""
+"""Where recovery starts: at the first segment, at the newest, or as stored in the log directory."""
 
 CONFIG = {"index.interval.bytes": 4096, "segment.index.bytes": 10 << 20}
 """The settings of a topic or broker that a start depends on, with their defaults."""
@@ -25,11 +25,11 @@ ALIASES = {
     "log.index.size.max.bytes": "segment.index.bytes",
     "max.index.size": "segment.index.bytes",
 }
-"""Other names of these settings; brokers have some of their own."""
+"""Other names of these settings; some names exist only for brokers."""
 
 
 class Settings:
-    """How one directory is started. `recovery_point` and `log_start` are offsets."""
+    """The parameters of one start. `recovery_point` and `log_start` are offsets."""
 
     __slots__ = ("index_interval", "is_clean", "log_start", "max_index_size", "recovery_point", "rules")
 
@@ -51,7 +51,7 @@ class Settings:
 
 
 def config_of(values: Mapping[str, str | int]) -> dict[str, int]:
-    """The settings with these values. Raises UsageError for a name that does not matter, and a value that is no number."""
+    """The settings with these values. Raises UsageError for an irrelevant name, or a value that is not a number."""
     config = dict(CONFIG)
     for name, value in values.items():
         known = ALIASES.get(name, name)

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 _CHUNK_SIZE = 1 << 20
 
 
-class _Piece:
-    """A new segment in the making: a run of batches of the old one, from `start` on."""
+class _NewSegment:
+    """A new segment: a run of batches of the old one, from `start` on."""
 
     def __init__(self, base_offset: int, start: int) -> None:
         self.base_offset = base_offset
@@ -25,57 +25,57 @@ class _Piece:
 
 
 def split(directory: Directory, segments: Segments, segment: Segment, settings: Settings) -> list[int]:
-    """Put several segments in the place of one. The answer is the base offset of the one, if none of the new has it.
+    """Replace one segment by several. Returns the base offset of the old one if no new segment has it.
 
-    Raises BrokerException where there is nothing to split, and where a batch in it cannot be read.
+    Raises BrokerException if there is nothing to split, or if a batch cannot be read.
     """
     if not segment.overflows():
         reason = f"the segment that starts at {segment.base_offset:,} should be split, but does not end too far from its base"
         raise BrokerException(reason, ILLEGAL_ARGUMENT)
-    pieces: list[_Piece] = []
+    new_segments: list[_NewSegment] = []
     position = 0
     while position < segment.size:
-        piece = _next_piece(segment, position)
-        pieces.append(piece)
-        position = piece.end
-    # A segment that overflows while it is loaded is not in the list yet. Kafka does not mark it as deleted then: the new segment
+        new_segment = _next_segment(segment, position)
+        new_segments.append(new_segment)
+        position = new_segment.end
+    # A segment that overflows while it is loaded is not in the list yet. Kafka then does not mark it as deleted: the new segment
     # with its base offset, if there is one, overwrites it.
     is_known = segment.base_offset in segments.base_offsets
     if is_known:
         segment.delete()
         segments.remove(segment.base_offset)
     old = directory.files[name_of(segment.base_offset, file_name.LOG) + segment.mark]
-    for piece in pieces:
-        name = name_of(piece.base_offset, file_name.LOG)
-        directory.files[name] = File(old.path, piece.end - piece.start, old.start + piece.start, is_copy=True)
+    for new_segment in new_segments:
+        name = name_of(new_segment.base_offset, file_name.LOG)
+        directory.files[name] = File(old.path, new_segment.end - new_segment.start, old.start + new_segment.start, is_copy=True)
         for suffix in (file_name.OFFSET_INDEX, file_name.TIME_INDEX):
-            directory.files[name_of(piece.base_offset, suffix)] = File()
-        new = Segment(directory, piece.base_offset, settings)
+            directory.files[name_of(new_segment.base_offset, suffix)] = File()
+        new = Segment(directory, new_segment.base_offset, settings)
         _index(new, settings)
         segments.add(new)
-    is_replaced = any(piece.base_offset == segment.base_offset for piece in pieces)
+    is_replaced = any(new_segment.base_offset == segment.base_offset for new_segment in new_segments)
     return [segment.base_offset] if is_known and not is_replaced else []
 
 
-def _next_piece(segment: Segment, position: int) -> _Piece:
-    """As many batches from a position on as fit into a segment that begins with the first of them."""
+def _next_segment(segment: Segment, position: int) -> _NewSegment:
+    """The batches from a position that fit into a segment that starts with the first of them."""
     batches = segment.log.batches(position)
     first = next(batches, None)
     if first is None:
         raise BrokerException(f"the segment has no batch at byte {position:,}", "java.util.NoSuchElementException")
     base_offset = first.first_offset()
-    piece = _Piece(base_offset, position)
+    new_segment = _NewSegment(base_offset, position)
     for batch in segment.log.batches(position):
         if not 0 <= batch.last_offset() - base_offset <= 0x7FFFFFFF:
             break
-        piece.end = batch.position + batch.size
-    if piece.end == position:
+        new_segment.end = batch.position + batch.size
+    if new_segment.end == position:
         raise BrokerException(f"no batch from byte {position:,} on fits into a segment that starts with it", ILLEGAL_STATE)
-    return piece
+    return new_segment
 
 
 def _index(segment: Segment, settings: Settings) -> None:
-    """Entries as they come with appends of at most 1 MiB."""
+    """Index entries as written by appends of at most 1 MiB."""
     offset_index = segment.offset_index
     offset_index.reset(settings.max_index_size)
     start = end = since_entry = 0

@@ -34,7 +34,7 @@ def windows(source: Source, entry_size: int) -> Iterator[bytes]:
 
 
 def absolute(base_offset: int, offsets: Sequence[int]) -> list[int]:
-    """Offsets relative to the base offset made absolute; they are of 32 bits."""
+    """Absolute offsets from 32-bit offsets relative to the base offset."""
     if -(1 << 62) < base_offset < 1 << 62:
         return [base_offset + offset for offset in offsets]
     return [as_int64(base_offset + offset) for offset in offsets]

@@ -1,4 +1,4 @@
-"""What a file's name says: its format, base offset, and the snapshot it is of."""
+"""The meaning of a file's name: its format, base offset and snapshot id."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MAX_DIGITS = 1000  # Python refuses to read numbers of several thousand
 
 
 def suffix(name: str) -> str:
-    """From the last dot of a file's name on; empty where it has none."""
+    """A file name from its last dot on; empty if it has none."""
     dot = name.rfind(".")
     return name[dot:] if dot >= 0 else ""
 
@@ -42,7 +42,7 @@ def base_offset(name: str) -> int:
 
 
 def stem(name: str) -> str:
-    """What stands before the first dot: neighbours of one segment share it."""
+    """A file name up to its first dot, which all files of a segment share."""
     return name.split(".", 1)[0]
 
 
@@ -62,7 +62,7 @@ def snapshot_id(name: str) -> tuple[int, int]:
 
 
 def topic(path: str) -> str:
-    """The topic of a file by the name of the directory it is in, `TOPIC-PARTITION`; empty where that is no such name.
+    """The topic by the name of the file's directory, `TOPIC-PARTITION`; empty for any other name.
 
     Marked directories have an id before the mark: `orders-3.56d167cf27c84fbb8dbcd62116717146-delete`.
     """

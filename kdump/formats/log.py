@@ -46,19 +46,22 @@ if TYPE_CHECKING:
     Item = TypeVar("Item")
     Window = TypeVar("Window", bytes, memoryview)
 
-    class Shower(Protocol):
-        """Shows the regular batches of a window."""
+    class WindowRenderer(Protocol):
+        """Writes the lines of the regular batches of a window."""
 
         def render(self, window: memoryview, start: int, window_position: int) -> int:
-            """Show batches in a window from `start` on, and say where in it that ends. The window may be written over then."""
+            """Write the lines of the batches in a window from `start` on. Returns where in the window they end.
 
-    class Leap(Protocol):
-        """Shows much of a log at once."""
+            The window may be overwritten afterwards.
+            """
+
+    class BulkRenderer(Protocol):
+        """Writes the lines of a large part of a log at once."""
 
         def __call__(self, position: int, stop: int, end: int) -> int:
-            """Show what begins from `position` on and before `stop` in a log up to `end`. Returns where that ends.
+            """Write the lines of the batches that start from `position` up to `stop` in a log that ends at `end`.
 
-            It may end anywhere, also at once where it is not worth while.
+            Returns where they end: anywhere, or at `position` where it does not pay.
             """
 
 
@@ -68,8 +71,8 @@ MAX_INT = 0x7FFFFFFF
 class Chunk:
     """Neighbouring batches of one family: all of magic 2 and higher, or all of magic 0 and 1.
 
-    `headers` are theirs as they were unpacked. The bytes of the batch in a row start in `window` at `starts[row]`; a batch
-    that is too large for a window stands alone in its chunk, without window.
+    `headers` are their unpacked headers. The bytes of the batch in a row start at `starts[row]` in `window`; a batch that is
+    too large for a window is alone in its chunk, without a window.
     """
 
     __slots__ = ("batches", "headers", "is_legacy", "starts", "window")
@@ -93,7 +96,7 @@ class Chunk:
 
     @property
     def summary(self) -> BatchSummary | None:
-        """What the batches have in common, where they are sound and in order and that is known."""
+        """The summary of the batches, or None if they are not known to be valid and in order."""
         return None
 
     def slice(self, start: int, end: int) -> Chunk:
@@ -103,7 +106,7 @@ class Chunk:
 
 
 class SummarizedChunk(Chunk):
-    """A chunk that knows its summary. Columns, headers, starts and window come from `read` when one of them is first wanted."""
+    """A chunk that knows its summary. Columns, headers, starts and window come from `read` at the first access."""
 
     __slots__ = ("_read", "_summary")
 
@@ -114,7 +117,7 @@ class SummarizedChunk(Chunk):
 
     @classmethod
     def read_again(cls, summary: BatchSummary, source: Source, start: int) -> SummarizedChunk:
-        """A chunk whose bytes were not kept. Asking for its columns raises Unreadable where they are not the same any more."""
+        """A chunk whose bytes were not kept. Reading its columns raises Unreadable if the file has changed."""
 
         def read() -> Chunk:
             log = Log(source, start, summary.end)
@@ -140,12 +143,11 @@ class SummarizedChunk(Chunk):
 
 
 class LogRules:
-    """What a reader of a log takes for sound: codecs with ids below `codec_count`.
+    """What a reader of a log accepts: codecs with ids below `codec_count`.
 
-    One that `reads_records_only`, as the deep iteration of old releases, meets neither the codec of an empty batch nor a
-    negative magic, which it takes for 1. One that `fails_on_overflow` takes a length that overflows 32 bits, with the 12 bytes
-    before it, for that of a batch, and trips over it; others take it for the end of the log. `quirks` is how an old reader
-    decompresses.
+    With `reads_records_only`, as in the deep iteration of old releases, the codec of an empty batch is not looked at, and a
+    negative magic counts as 1. With `fails_on_overflow`, a batch whose length plus the 12 bytes before it overflows 32 bits is
+    an error; otherwise it is the end of the log. `quirks` says how an old reader decompresses.
     """
 
     __slots__ = ("codec_count", "fails_on_overflow", "min_magic", "quirks", "reads_records_only")
@@ -167,16 +169,16 @@ class LogRules:
 
 STRICT_RULES = LogRules()
 
-_LONGEST_RUN = 1024
+_MAX_UNRENDERED_BATCHES = 1024
 
 
 class Log:
     """The batches of a log from a position on.
 
-    `end` bounds what is looked at; a batch that crosses it is not seen. When the walk is through, `position` is the end of the
-    last whole batch, and `trailing` says why it ended there: `` for the end of the log, `torn-header` for fewer than 18
-    bytes, `torn-batch` for a batch that reaches past the end.
-    Where only the next few batches are wanted, a small `window_size` reads less.
+    Nothing is read past `end`; a batch that crosses it is not seen. After the walk, `position` is the end of the last complete
+    batch, and `trailing` says why the walk ended there: `` for the end of the log, `torn-header` for fewer than 18 bytes,
+    `torn-batch` for a batch that reaches past the end. Windows have `max_window_size` bytes; a smaller first `window_size`
+    suits callers that want only the next few batches.
 
     Kafka: FileLogInputStream.
     """
@@ -188,7 +190,8 @@ class Log:
         end: int | None = None,
         *,
         rules: LogRules = STRICT_RULES,
-        window_size: int = WINDOW_SIZE,
+        window_size: int | None = None,
+        max_window_size: int = WINDOW_SIZE,
     ) -> None:
         self.source = source
         self.position = start
@@ -196,72 +199,73 @@ class Log:
         self.end = source.size if end is None else min(end, source.size)
         self.trailing = ""
         self._rules = rules
-        self._window_size = max(window_size, BATCH_HEADER_SIZE)
+        self._window_size = max(window_size or max_window_size, BATCH_HEADER_SIZE)
+        self._max_window_size = max(max_window_size, BATCH_HEADER_SIZE)
         self._window = bytearray()
         self._crc32c = crc32c_for(self.end - start)
 
     def go_to(self, start: int, end: int) -> None:
-        """Let what is read next be another part of the log."""
+        """Continue with another part of the log."""
         self.position = self._start = start
         self.end = end
 
-    def chunks(self, shower: Shower | None = None, leap: Leap | None = None) -> Iterator[Chunk]:
-        """Read on from `position`, a window at a time. What `shower` and `leap` show is left out.
+    def chunks(self, renderer: WindowRenderer | None = None, render_bulk: BulkRenderer | None = None) -> Iterator[Chunk]:
+        """Read on from `position`, a window at a time. What `renderer` and `render_bulk` write is left out.
 
         Raises CorruptData with the code `record-size-too-small` where a length cannot be, and with `batch-header-cut`,
-        `codec-unknown` or `magic-negative` where a header cannot be read; the latter two carry the row as far as it is known.
+        `codec-unknown` or `magic-negative` where a header cannot be read; the latter two carry the known fields of the row.
         """
-        if shower is None:
-            return self._walk(self.source.read, self._regular_chunk, self._lone_batch, leap)
-        return self._walk(self._read_again, _Remainder(self._regular_chunk, shower), self._lone_batch, leap)
+        if renderer is None:
+            return self._walk(self.source.read, self._regular_chunk, self._irregular_batch, render_bulk)
+        return self._walk(self._read_again, _RenderedWalk(self._regular_chunk, renderer), self._irregular_batch, render_bulk)
 
     def summarized_chunks(self) -> Iterator[Chunk]:
-        """The same chunks; those of sound batches in order know their summary, and make their columns when they are wanted."""
-        return self._walk(self.source.read, self._summarized_chunk, self._lone_batch)
+        """The same chunks; those whose batches are valid and in order know their summary, and make their columns on demand."""
+        return self._walk(self.source.read, self._summarized_chunk, self._irregular_batch)
 
     def extents(self) -> Iterator[tuple[list[int], list[int]]]:
-        """Read on from `position`, only where batches start and what their last offsets are.
+        """Read on from `position`: only the positions of batches and their last offsets.
 
         Raises CorruptData as `chunks`, but looks at no codec, and with `batch-header-cut` only for the last offset's sake.
         """
-        return self._walk(self.source.read, self._regular_extents, self._lone_extent)
+        return self._walk(self.source.read, self._regular_extents, self._irregular_extent)
 
     def starts(self) -> Iterator[tuple[list[int], bytes, int]]:
-        """Read on from `position`, only where batches start in a window; the window, of which a header may be all; its position.
+        """Read on from `position`: where batches start in a window, the window (perhaps one header only), and its position.
 
         Raises CorruptData as `extents`.
         """
-        return self._walk(self.source.read, self._regular_starts, self._lone_start)
+        return self._walk(self.source.read, self._regular_starts, self._irregular_start)
 
     def walk(
-        self, regular: Callable[[bytes, int, int, int], tuple[Item | None, int]], lone: Callable[[int, int], Item]
+        self, regular: Callable[[bytes, int, int, int], tuple[Item | None, int]], irregular: Callable[[int, int], Item]
     ) -> Iterator[Item]:
-        """Read on from `position`, with readers of its own.
+        """Read on from `position` with the caller's readers.
 
-        `regular` reads a run of batches: in this window, from here on, the window being at that position of the log, and the
-        first of them having that magic. It says what it made of them, and where in the window they end. If it makes nothing of
-        them, `lone` reads the one batch at `position`, by its magic and size. Raises CorruptData where a length cannot be.
+        `regular` reads consecutive batches. Its arguments are the window, the start in it, the position of the window in the
+        log, and the magic of the first batch; it returns its result and where in the window they end. If the result is None,
+        `irregular` reads the one batch at `position`, given its magic and size. Raises CorruptData at an impossible length.
         """
-        return self._walk(self.source.read, regular, lone)
+        return self._walk(self.source.read, regular, irregular)
 
     def _walk(
         self,
         read: Callable[[int, int], Window],
         regular: Callable[[Window, int, int, int], tuple[Item | None, int]],
-        lone: Callable[[int, int], Item],
-        leap: Leap | None = None,
+        irregular: Callable[[int, int], Item],
+        render_bulk: BulkRenderer | None = None,
     ) -> Iterator[Item]:
-        """Go through the log: runs of `regular` batches in one window, which `read` reads, and each other batch on its own."""
+        """Walk the log: `read` reads a window, `regular` takes the regular batches in it, `irregular` each other batch."""
         window, window_position = read(self.position, 0), self.position
         while True:
             start = self.position - window_position
             header_bytes = window[start : start + HEADER_UP_TO_MAGIC]
             if len(header_bytes) < HEADER_UP_TO_MAGIC and self._is_more():
-                if leap is not None:
-                    self.position = leap(self.position, self.end, self.end)
+                if render_bulk is not None:
+                    self.position = render_bulk(self.position, self.end, self.end)
                 window_position = self.position
                 window = read(window_position, min(self._window_size, self.end - window_position))
-                self._window_size = min(2 * self._window_size, WINDOW_SIZE)
+                self._window_size = min(2 * self._window_size, self._max_window_size)
                 start, header_bytes = 0, window[:HEADER_UP_TO_MAGIC]
             length = self._length_at(header_bytes)
             if length is None:
@@ -277,13 +281,13 @@ class Log:
             if item is not None or end > start:
                 self.position = window_position + end
             else:
-                yield lone(magic, size)
+                yield irregular(magic, size)
                 self.position += size
                 if self.position > MAX_INT and self._rules.fails_on_overflow:
                     raise self._fault("position-overflow", "a length leads past any log", size)
 
     def _read_again(self, position: int, size: int) -> memoryview:
-        """As `source.read`, into the memory of the window before: new memory takes as long as the bytes that are read into it."""
+        """As `source.read`, into the memory of the previous window: allocating new memory takes as long as reading."""
         if len(self._window) < size:
             self._window = bytearray(size)
         window = memoryview(self._window)[:size]
@@ -327,7 +331,7 @@ class Log:
         positions, last_offsets, end = kernel.walk_extents(window, start, window_position)
         return ((positions, last_offsets) if positions else None), end
 
-    def _lone_extent(self, magic: int, _size: int) -> tuple[list[int], list[int]]:
+    def _irregular_extent(self, magic: int, _size: int) -> tuple[list[int], list[int]]:
         header_bytes = self.source.read(self.position, BATCH_HEADER_SIZE)
         if magic >= 2:
             if len(header_bytes) < BATCH_HEADER_SIZE:
@@ -342,7 +346,7 @@ class Log:
         starts, end = kernel.walk_starts(window, start)
         return ((starts, window, window_position) if starts else None), end
 
-    def _lone_start(self, magic: int, size: int) -> tuple[list[int], bytes, int]:
+    def _irregular_start(self, magic: int, size: int) -> tuple[list[int], bytes, int]:
         header_bytes = self.source.read(self.position, BATCH_HEADER_SIZE)
         if magic >= 2 and len(header_bytes) < BATCH_HEADER_SIZE:
             raise self._header_cut(size, BATCH_HEADER_SIZE, len(header_bytes))
@@ -377,7 +381,7 @@ class Log:
             return None
         return length
 
-    def _lone_batch(self, magic: int, size: int) -> Chunk:
+    def _irregular_batch(self, magic: int, size: int) -> Chunk:
         """The batch at `position`: one that is larger than a window, or whose header is irregular."""
         header_size = BATCH_HEADER_SIZE if magic >= 2 else MESSAGE_HEADER_SIZE if magic else MESSAGE_HEADER.size
         header_bytes = self.source.read(self.position, header_size)
@@ -409,7 +413,7 @@ class Log:
         return chunk
 
     def _overflow(self, magic: int, size: int, header_bytes: bytes) -> CorruptData:
-        """The fault of a length that overflows, with the row as far as Kafka looks at it before it trips."""
+        """The fault of a length that overflows, with the fields that Kafka reads before it fails."""
         row, through = RecordBatch.partial(None, batch_offset(header_bytes)), "last_offset"
         if magic >= 2:
             batches = record_batch.table_of_batches([BATCH_HEADER.unpack(header_bytes)], [self.position], [False])
@@ -419,7 +423,8 @@ class Log:
     def _crc(self, covers_from: int, size: int) -> int:
         """The checksum over the batch at `position`."""
         checksum = crc32 if covers_from < CRC_COVERS_FROM else self._crc32c
-        return of_range(self.source, self.position + covers_from, self.position + size, checksum)
+        start, end = self.position + covers_from, self.position + size
+        return of_range(self.source, start, end, checksum, window_size=self._max_window_size)
 
     def _fault(
         self, code: str, message: str, size: int, row: RecordBatch | None = None, through: str = "", **values: Any
@@ -437,27 +442,27 @@ class Log:
         )
 
 
-class _Remainder:
-    """Takes from regular batches what is not shown: a batch, and more of them the more often none is shown."""
+class _RenderedWalk:
+    """Reads the regular batches that a renderer leaves out: one at first, and twice as many each time it renders none."""
 
-    __slots__ = ("_regular", "_render", "_run")
+    __slots__ = ("_batch_count", "_regular", "_render")
 
-    def __init__(self, regular: Callable[[bytes, int, int, int], tuple[Chunk | None, int]], shower: Shower) -> None:
+    def __init__(self, regular: Callable[[bytes, int, int, int], tuple[Chunk | None, int]], renderer: WindowRenderer) -> None:
         self._regular = regular
-        self._render = shower.render
-        self._run = 1
+        self._render = renderer.render
+        self._batch_count = 1
 
     def __call__(self, window: memoryview, start: int, window_position: int, magic: int) -> tuple[Chunk | None, int]:
         end = self._render(window, start, window_position)
         if end > start:
-            self._run = 1
+            self._batch_count = 1
             return None, end
-        for _ in range(self._run):
+        for _ in range(self._batch_count):
             size = batch_size(window, end)
             if size < LOG_OVERHEAD or end + size > len(window):
                 break
             end += size
-        self._run = min(2 * self._run, _LONGEST_RUN)
+        self._batch_count = min(2 * self._batch_count, _MAX_UNRENDERED_BATCHES)
         chunk, walked = self._regular(bytes(window[start:end]), 0, window_position + start, magic)
         return chunk, start + walked
 

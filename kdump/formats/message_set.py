@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from kdump.formats.log import Chunk
     from kdump.formats.record import RecordChunk
 
-_SMALL_PAYLOAD = 4 << 20  # up to here all messages of a wrapper are held at once
+_MAX_HELD_MESSAGE_BYTES = 4 << 20  # up to here all messages of a wrapper are held at once
 
 
 class Message:
     """One message: a view of its bytes from the checksum on, with the offset that belongs to it.
 
-    Fields that reach past the message raise CorruptData when they are asked for, not before, as in Kafka.
+    As in Kafka, fields that reach past the message raise CorruptData only when they are read.
     """
 
     __slots__ = ("data", "magic", "offset")
@@ -95,7 +95,7 @@ class Message:
 
 
 class Limits:
-    """How far wrappers are unwrapped: bytes that one decompresses to, and messages in it, None for any number."""
+    """Limits for unwrapping one wrapper: decompressed bytes and messages, or None for no limit."""
 
     __slots__ = ("max_messages", "max_payload")
 
@@ -108,7 +108,7 @@ _AS_KAFKA = Limits()
 
 
 def read(source: Source, chunk: Chunk, limits: Limits = _AS_KAFKA) -> Iterator[RecordChunk]:
-    """The messages of a chunk, those inside wrappers in place of their wrapper.
+    """The messages of a chunk; a wrapper is replaced by the messages in it.
 
     Raises CorruptData as records.read says. A field that reaches past its message is a fault of that field only: Kafka meets
     it when it asks for the field.
@@ -187,7 +187,7 @@ def messages_of(source: Source, chunk: Chunk, row: int, limits: Limits = _AS_KAF
 
 
 def timestamp_of(message: Message, chunk: Chunk, row: int) -> int:
-    """The timestamp of a message in this row: that of its wrapper, where the broker set it."""
+    """The timestamp of a message in this row: that of its wrapper if the broker set it."""
     if message.magic and chunk.batches["timestamp_type"][row] == LOG_APPEND_TIME:
         timestamp: int = chunk.batches["timestamp"][row]
         return timestamp
@@ -197,8 +197,8 @@ def timestamp_of(message: Message, chunk: Chunk, row: int) -> int:
 def unwrap(wrapper: Message, limits: Limits = _AS_KAFKA) -> Iterator[Message]:
     """The messages inside a wrapper, with absolute offsets.
 
-    The wrapper's magic decides whether the offsets inside are relative. All of it is decompressed before the first message
-    comes out.
+    The wrapper's magic decides whether the offsets inside are relative. The whole payload is decompressed before the first
+    message is yielded.
     """
     if wrapper.magic not in (0, 1):
         raise CorruptData("legacy-wrapper-magic", f"a wrapper has magic {wrapper.magic}", magic=wrapper.magic)
@@ -210,7 +210,7 @@ def unwrap(wrapper: Message, limits: Limits = _AS_KAFKA) -> Iterator[Message]:
     payload = codecs.decompress(wrapper.codec, value, wrapper.magic, limit=limits.max_payload)
     inner: list[Message] = []
     last: Message | None = None
-    holds_all = len(payload.data) <= _SMALL_PAYLOAD
+    holds_all = len(payload.data) <= _MAX_HELD_MESSAGE_BYTES
     for number, message in enumerate(_walk(payload)):
         last = message
         if number == limits.max_messages:
@@ -244,7 +244,7 @@ def _placed(inner: Iterable[Message], base: int) -> Iterator[Message]:
 
 
 def _walk(payload: codecs.Payload) -> Iterator[Message]:
-    """The messages in a decompressed wrapper; one that is cut off at the end is not seen, as in Kafka."""
+    """The messages in a decompressed wrapper. As in Kafka, one that is cut off at the end is not seen."""
     data = memoryview(payload.data)
     yield from _messages_in(data[: payload.whole_blocks])
     if payload.error is not None:

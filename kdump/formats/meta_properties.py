@@ -1,11 +1,11 @@
-"""The file `meta.properties`: which cluster, which broker and which log directory a log directory says it is of.
+"""The file `meta.properties`: the cluster, broker and directory ids of a log directory.
 
     version=1
     cluster.id=MkU3OEVBNTcwNTJENDM2Qg
     node.id=1
     directory.id=NrglXNcJRLDQ0m7HIWSVLg
 
-Version 0 has a `broker.id` in place of the `node.id`, and may lack it, as it may the `cluster.id`. No version stands for 0.
+Version 0 has a `broker.id` instead of the `node.id`; both it and the `cluster.id` may be missing. A missing version means 0.
 
 Kafka: MetaProperties, MetaPropertiesVersion (since 3.7), RawMetaProperties (2.8).
 """
@@ -20,7 +20,7 @@ _RESERVED_IDS = 100
 
 
 class MetaProperties:
-    """What the file says; None for what it leaves out."""
+    """The properties of the file; None for a missing one."""
 
     __slots__ = ("cluster_id", "directory_id", "node_id", "version")
 

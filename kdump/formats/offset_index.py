@@ -1,4 +1,4 @@
-"""The offset index (`.index`): where in the log a batch stands, for every so many bytes."""
+"""The offset index (`.index`): the position of a batch in the log, every `index.interval.bytes` or so."""
 
 from __future__ import annotations
 

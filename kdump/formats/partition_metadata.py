@@ -51,7 +51,7 @@ def read(data: bytes) -> tuple[int, bytes]:
 
 
 def uuid_of(text: bytes) -> bytes:
-    """The 16 bytes that text stands for, base64 as Kafka's UUIDs have it.
+    """The 16 bytes of a UUID in Kafka's base64.
 
     Raises CorruptData with the code `metadata-id-malformed`.
     """

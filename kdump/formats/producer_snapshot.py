@@ -55,9 +55,9 @@ class ProducerState(Row):
 
 
 def read(source: Source, *, checks_version_first: bool = True) -> Iterator[Table[ProducerState]]:
-    """The producers of a snapshot, in the file's order; nothing comes out unless all of it is sound.
+    """The producers of a snapshot, in the file's order. Nothing is returned unless the whole file is valid.
 
-    A reader that does not check the version first finds fault with the layout before it does with the version.
+    A reader that does not check the version first reports a fault of the layout before one of the version.
 
     Raises CorruptData with the codes `snapshot-version-unknown`, `snapshot-truncated` or `snapshot-entry-truncated` (with the
     field that is cut), `snapshot-count-null`, `snapshot-count-negative`, `snapshot-count-too-high` or `snapshot-crc-mismatch`.
@@ -67,7 +67,7 @@ def read(source: Source, *, checks_version_first: bool = True) -> Iterator[Table
 
 
 def _checked_count(source: Source, checks_version_first: bool) -> int:
-    """How many entries there are, once all else was checked."""
+    """The number of entries, after everything else was checked."""
     header = source.read(0, HEADER.size)
 
     def corrupt(code: str, message: str, **values: Any) -> CorruptData:
@@ -106,7 +106,7 @@ def _checked_count(source: Source, checks_version_first: bool) -> int:
 
 
 def entries(source: Source, count: int) -> Iterator[Table[ProducerState]]:
-    """The first `count` producers, which must be in the file, whether it is sound or not."""
+    """The first `count` producers, which must be in the file; nothing is checked."""
     position, end = HEADER.size, HEADER.size + count * ENTRY.size
     while position < end:
         window = source.read(position, min(_ENTRIES_AT_ONCE * ENTRY.size, end - position))
@@ -115,7 +115,7 @@ def entries(source: Source, count: int) -> Iterator[Table[ProducerState]]:
 
 
 def _field_at(position: int) -> str:
-    """The field of an entry that holds this byte of it."""
+    """The field of an entry that this byte belongs to."""
     for field, size in _FIELDS:
         if position < size:
             return field

@@ -22,7 +22,7 @@ def read(data: bytes) -> dict[str, str]:
 
 
 def has_malformed_escape(data: bytes) -> bool:
-    r"""Whether a backslash and a u stand before what is no number of four hex digits: Java reads no property then."""
+    r"""Whether a `\u` is not followed by four hex digits, which makes Java reject the whole file."""
     lines = [line for line in data[:MAX_SIZE].splitlines() if not line.lstrip().startswith((b"#", b"!"))]
     return any(re.search(rb"(?<!\\)(?:\\\\)*\\u(?![0-9a-fA-F]{4})", line) for line in lines)
 

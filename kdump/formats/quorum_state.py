@@ -1,4 +1,4 @@
-"""The file `quorum-state`: what a KRaft node knows of elections, one line of JSON.
+"""The file `quorum-state`: what a KRaft node knows about elections, as one line of JSON.
 
     {"leaderId":1,"leaderEpoch":2,"votedId":-1,"votedDirectoryId":"AAAAAAAAAAAAAAAAAAAAAA","data_version":1}
 
@@ -33,7 +33,7 @@ _END_OF_LINE = re.compile(rb"[\r\n]")
 
 
 def read(data: bytes) -> dict[str, object]:
-    """The fields of the state, those of its version at least. A node reads the first line, and of that the first value.
+    """The fields of the state, with all fields of its version. As a node does, only the first value of the first line is read.
 
     Raises CorruptData with the codes `quorum-empty`, `quorum-not-json`, `quorum-version-unknown`, `quorum-field-bad`.
     """

@@ -56,9 +56,9 @@ MAX_RECORD_SIZE = 128 << 20
 
 _REFERENCE_SIZE = 4
 _MAX_HEADERS = (250 << 20) // _REFERENCE_SIZE  # of the 256 MiB that Kafka's launcher gives the tool
-_SMALL_PAYLOAD = 1 << 20  # up to here all records of a batch are held at once, and those of its neighbours
-_MAX_HELD = 8 << 20  # of a sound payload that is decompressed in one call
-_PIECE = 256 << 10  # of a decompressed payload, at least
+_MAX_HELD_RECORD_BYTES = 1 << 20  # up to here all records of a batch are held at once, and those of its neighbours
+_MAX_PAYLOAD_AT_ONCE = 8 << 20  # of a sound payload that is decompressed in one call
+_MIN_BLOCK_BYTES = 256 << 10  # of a decompressed payload, at least
 _WANTS_MORE = ("record-length-past-end", "record-count-too-high")
 
 
@@ -67,7 +67,7 @@ class Record(Row):
 
     `key_size` and `value_size` are -1 for null; messages give them as stored, so other negative numbers occur, and a damaged one
     may be too short to have them.
-    `sequence` and `headers` exist from magic 2 on; a message has a checksum of its own, `crc`, and `isvalid` says whether it
+    `sequence` and `headers` exist from magic 2 on; a message has its own checksum, `crc`, and `isvalid` says whether it
     fits.
     `timestamp` is in milliseconds since 1970, -1 for none.
 
@@ -89,9 +89,9 @@ class Record(Row):
 class RecordChunk:
     """Records of neighbouring batches: `counts[n]` of them belong to row n of `batches`.
 
-    Where `continues` is true, the first of these batches is the last of the chunk before.
-    `first_offsets` are those of the first record in each batch; only messages have them, whose wrappers do not say so.
-    `faults` are those of single fields, by row and name; the field itself is None then. Only messages have them.
+    If `continues` is true, the first of these batches is also the last one of the previous chunk. `first_offsets` are the
+    offsets of the first record in each batch; only messages have them, because wrappers do not state them. `faults` are those
+    of single fields, by row and name; such a field is None. Only messages have them.
     `magics` are those of the messages, which may differ from that of their wrapper; records have that of their batch.
     """
 
@@ -126,7 +126,7 @@ def read(
 ) -> Iterator[RecordChunk]:
     """The records of a chunk of batches of magic 2, as records.read says."""
     known_headers: dict[bytes, Headers] | None = None if with_header_values else {}
-    decompressor = codecs.BatchDecompressor(_MAX_HELD) if quirks is None else None
+    decompressor = codecs.BatchDecompressor(_MAX_PAYLOAD_AT_ONCE) if quirks is None else None
     rows: list[RecordTuple] = []
     counts: list[int] = []
     first = held = 0
@@ -137,7 +137,7 @@ def read(
             # the usual case: its records join those of its neighbours
             counts.append(header[RECORD_COUNT])
             held += size
-            if len(rows) < MAX_ROWS and held < _SMALL_PAYLOAD:
+            if len(rows) < MAX_ROWS and held < _MAX_HELD_RECORD_BYTES:
                 continue
         if counts:
             yield _chunk_of(chunk, first, counts, rows)
@@ -156,9 +156,9 @@ def _walk_plain(
     wants_data: bool,
     known_headers: dict[bytes, Headers] | None,
 ) -> int | None:
-    """Append the records of the batch in this row, and say how many bytes it was decompressed to.
+    """Append the records of the batch in this row, and return the number of bytes it was decompressed to.
 
-    Of a batch that is large, bad, or compressed in an unusual way nothing is appended: the answer is None.
+    Returns None, and appends nothing, if the batch is large, bad, or compressed in an unusual way.
     """
     header, data = chunk.headers[row], chunk.window
     count = header[RECORD_COUNT]
@@ -248,23 +248,23 @@ class BatchRecords:
             raise CorruptData("batch-shorter-than-header", f"a record batch of {len(batch)} bytes has no room for its header")
         if count < 0:
             if self.is_compressed:
-                self._pieces()  # Kafka opens the payload before it looks at the count
+                self._open_payload()  # Kafka opens the payload before it looks at the count
             message = f"a record batch says it holds {count} records"
             raise CorruptData("record-count-negative", message, count=count, magic=header[MAGIC])
 
     def checked_parts(self) -> Iterator[list[RecordTuple]]:
-        """As `parts`, but nothing comes out unless all is good. Raises CorruptData as `parts`."""
+        """As `parts`, but nothing is yielded unless all records are valid. Raises CorruptData as `parts`."""
         held: list[list[RecordTuple]] = []
         size = 0
         try:
             for rows in self.parts():
                 size += len(self._data)
-                if size <= _SMALL_PAYLOAD:
+                if size <= _MAX_HELD_RECORD_BYTES:
                     held.append(rows)
         except CorruptData as error:
             error.values.pop("good_rows", None)
             raise
-        return iter(held) if size <= _SMALL_PAYLOAD else self.parts()
+        return iter(held) if size <= _MAX_HELD_RECORD_BYTES else self.parts()
 
     def parts(self) -> Iterator[list[RecordTuple]]:
         """All records, at most MAX_ROWS at a time and no more than some MiB.
@@ -275,10 +275,10 @@ class BatchRecords:
         self._stream_error = None
         position = 0 if self.is_compressed else BATCH_HEADER_SIZE
         left = self.header[RECORD_COUNT]
-        pieces = self._pieces() if left else iter(())  # Kafka does not open the payload of an empty batch
+        blocks = self._open_payload() if left else iter(())  # Kafka does not open the payload of an empty batch
         while left > 0:
             rows: list[RecordTuple] = []
-            end, pause = len(self._data), position + _SMALL_PAYLOAD
+            end, pause = len(self._data), position + _MAX_HELD_RECORD_BYTES
             position, code, values = kernel.walk_records(
                 self._data,
                 position,
@@ -292,39 +292,39 @@ class BatchRecords:
             )
             left -= len(rows)
             try:
-                if code in _WANTS_MORE and self._has_more(pieces, position, values):
+                if code in _WANTS_MORE and self._has_more(blocks, position, values):
                     position = 0
                 elif code:
                     raise self._fault(code, values, position, is_last=left == 1)
                 elif left == 0:
-                    self._check_end(pieces, position, rows)
+                    self._check_end(blocks, position, rows)
             except CorruptData as error:
                 error.values["good_rows"] = rows
                 raise
             if rows:
                 yield rows
 
-    def _pieces(self) -> Iterator[bytes]:
-        """The pieces of a compressed payload. What is there to be walked is in `_data`, which holds the first of them."""
+    def _open_payload(self) -> Iterator[bytes]:
+        """The blocks of a compressed payload. The first of them are in `_data` already, from where records are walked."""
         if not self.is_compressed:
             return iter(())
         self._data = bytearray()
         self._whole_blocks = 0
         payload = self._batch[BATCH_HEADER_SIZE:]
-        pieces = codecs.decompressed(self._codec, payload, self.header[MAGIC], limit=self._max_payload, quirks=self._quirks)
-        self._has_more(pieces, 0, {})
-        return pieces
+        blocks = codecs.decompressed(self._codec, payload, self.header[MAGIC], limit=self._max_payload, quirks=self._quirks)
+        self._has_more(blocks, 0, {})
+        return blocks
 
-    def _has_more(self, pieces: Iterator[bytes], position: int, values: dict[str, Any]) -> bool:
-        """Whether the stream gave more: `_data` then begins with what stood at `position`."""
+    def _has_more(self, blocks: Iterator[bytes], position: int, values: dict[str, Any]) -> bool:
+        """Whether the stream yielded more. `_data` then starts with the byte that was at `position`."""
         if not self.is_compressed or self._stream_error is not None or values.get("size", 0) > MAX_RECORD_SIZE:
             return False
         assert isinstance(self._data, bytearray)
-        wanted = max(_PIECE, len(self._data) - position)  # so that a long record is not copied over and over
+        wanted = max(_MIN_BLOCK_BYTES, len(self._data) - position)  # so that a long record is not copied over and over
         more = bytearray()
         try:
-            for piece in pieces:
-                more += piece
+            for block in blocks:
+                more += block
                 if len(more) >= wanted:
                     break
         except CorruptData as error:
@@ -344,9 +344,9 @@ class BatchRecords:
         self._data += salvaged
         return True
 
-    def _check_end(self, pieces: Iterator[bytes], position: int, rows: list[RecordTuple]) -> None:
-        """Nothing may be left after the last record; if there is, the tool does not show that record any more."""
-        if position >= len(self._data) and self._has_more(pieces, position, {}):
+    def _check_end(self, blocks: Iterator[bytes], position: int, rows: list[RecordTuple]) -> None:
+        """Check that nothing follows the last record; if something does, Kafka's tool does not show that record."""
+        if position >= len(self._data) and self._has_more(blocks, position, {}):
             position = 0
         left_over = CorruptData("record-count-too-low", "bytes are left after the last record")
         if position < len(self._data) and (self._stream_error is None or position < self._whole_blocks):
@@ -354,14 +354,14 @@ class BatchRecords:
             raise left_over
         if self._stream_error is not None:
             rows.pop()
-            fault = self._stream_fault(is_behind=position <= self._whole_blocks)
-            fault.variants[UNBUFFERED] = left_over if position < len(self._data) else self._stream_fault(is_behind=True)
+            fault = self._stream_fault(is_after_records=position <= self._whole_blocks)
+            fault.variants[UNBUFFERED] = left_over if position < len(self._data) else self._stream_fault(is_after_records=True)
             raise fault
 
     def _fault(self, code: str, values: dict[str, Any], position: int, is_last: bool) -> CorruptData:
         """The fault of the record at this position, or of the stream it comes from."""
         if self._stream_error is not None and code in ("record-length-past-end", "record-count-too-high"):
-            return self._stream_fault(is_behind=False)
+            return self._stream_fault(is_after_records=False)
         fault = self._record_fault(code, values, is_last)
         if code == "header-count-too-high":
             found = kernel.fault_of_headers(self._data, values["position"], values["limit"], values["count"])
@@ -369,7 +369,7 @@ class BatchRecords:
                 found = "decompression-limit", {"size": _REFERENCE_SIZE * values["count"]}
             fault.variants[UNCHECKED_HEADER_COUNT] = self._record_fault(*found, is_last)
         if self._stream_error is not None and self._end_of_record(position) > self._whole_blocks:
-            stream_fault = self._stream_fault(is_behind=False)
+            stream_fault = self._stream_fault(is_after_records=False)
             stream_fault.variants[UNBUFFERED] = fault
             return stream_fault
         return fault
@@ -390,10 +390,10 @@ class BatchRecords:
             return position + 5
         return body + max(length, 0)
 
-    def _stream_fault(self, is_behind: bool) -> CorruptData:
+    def _stream_fault(self, is_after_records: bool) -> CorruptData:
         error = self._stream_error
         assert error is not None
-        code = error.code + ("-behind-records" if is_behind else "")
+        code = error.code + ("-behind-records" if is_after_records else "")
         return CorruptData(code, error.message, **error.values)
 
 

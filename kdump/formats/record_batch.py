@@ -33,10 +33,10 @@ NO_TIMESTAMP_TYPE = "NoTimestampType"
 
 
 class RecordBatch(Row):
-    """A record batch, or a message of magic 0 or 1, as its header tells it.
+    """A record batch, or a message of magic 0 or 1, by its header.
 
-    Messages have an offset only, which stands in `last_offset` (a wrapper carries the offset of its last inner message), and
-    a timestamp from magic 1 on; what they do not have is None.
+    Messages have only one offset, in `last_offset` (a wrapper has the offset of its last inner message), and a timestamp from
+    magic 1 on; their other fields are None.
     `timestamp` is the batch's maxTimestamp in milliseconds since 1970, -1 for none. `position` is where the batch starts in
     the file, `size` counts all its bytes, `crc` is the stored checksum.
 
@@ -162,14 +162,14 @@ def table_of_messages(headers: Sequence[MessageHeader], positions: Sequence[int]
 
 
 def mapped(column: Sequence[Value], function: Callable[[Value], Result]) -> Sequence[Result]:
-    """`function` of each value; of the one value only where the column does not vary, as most columns do not."""
+    """`function` of each value, called only once if the column does not vary, as most columns do not."""
     if column.count(column[0]) == len(column):
         return [function(column[0])] * len(column)
     return list(map(function, column))
 
 
 def codec_name(attributes: int) -> str:
-    """The name of the codec in these attributes; `unknown(5)` to `unknown(7)` for ids that are not taken."""
+    """The name of the codec in these attributes; `unknown(5)` to `unknown(7)` for unassigned ids."""
     codec = attributes & COMPRESSION_MASK
     return CODECS[codec] if codec < len(CODECS) else f"unknown({codec})"
 

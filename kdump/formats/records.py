@@ -20,12 +20,12 @@ def read(
     with_data: bool = True,
     with_header_values: bool = True,
 ) -> Iterator[RecordChunk]:
-    """The records of all batches of a chunk, in order, decompressed as `quirks` says where that is not as readers do now.
+    """The records of all batches of a chunk, in order; `quirks` says how an old reader decompresses.
 
-    Without `with_data` keys and values may be None although they are there, except those of control records; without
-    `with_header_values` those of headers may.
-    When a batch is bad, what comes before is yielded, up to the good records of that very batch if it is not compressed,
-    then CorruptData is raised. Of a compressed batch nothing is yielded unless all of it is good, as in Kafka.
+    Without `with_data`, keys and values may be None although they exist, except in control records; the same holds for header
+    values without `with_header_values`.
+    If a batch is bad, everything before it is yielded, and its own records up to the bad one unless it is compressed; then
+    CorruptData is raised. As in Kafka, records of a compressed batch are only yielded if all of it is valid.
     """
     if chunk.is_legacy:
         from kdump.formats import message_set

@@ -1,10 +1,10 @@
-"""What a run of sound batches has in common: what most questions about batches can be answered by, without a look at each."""
+"""Summary statistics of consecutive valid batches, so that most rules need not visit each one."""
 
 from __future__ import annotations
 
 from array import array
 
-from kdump.binary import kernel, producer_run, summary_reference
+from kdump.binary import kernel, producer_streak, summary_reference
 from kdump.binary.batch_header import (
     BASE_OFFSET,
     BATCH_HEADER,
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 
 class BatchSummary:
-    """Neighbouring batches of magic 2, or messages of magic 0 and 1: all sound, and each with higher offsets than those before.
+    """A summary of consecutive batches of magic 2, or messages of magic 0 and 1, that are valid and have ascending offsets.
 
-    Of a column of RecordBatch there is the lowest and the highest value, or the first and the last. `..._back` counts values
-    that are lower than those before; `first_...` and `last_...` of what is counted tell where in the file those batches start.
-    What messages do not have is 0, and so is the place of what does not occur.
+    A column of RecordBatch has its lowest and highest value, or its first and last. `..._back` counts values lower than the one
+    before; `first_...` and `last_...` of a count say where in the file those batches start. Fields that messages lack are 0,
+    and so is the position of something that does not occur.
     """
 
     count: int
@@ -45,9 +45,9 @@ class BatchSummary:
     gaps: int  # where offsets are missing between two batches, and how many offsets that are
     missing: int
     before_first_gap: int  # where the batches around the first and the last gap start
-    behind_first_gap: int
+    after_first_gap: int
     before_last_gap: int
-    behind_last_gap: int
+    after_last_gap: int
     first_timestamp: int
     last_timestamp: int
     lowest_timestamp: int
@@ -79,20 +79,20 @@ class BatchSummary:
     highest_base_sequence: int
     orphans: int  # transactional batches of data without producer
 
-    def __init__(self, summarized: Summarized, header_at: Callable[[int], bytes], runs: Callable[[], bytes | None]) -> None:
-        """`header_at` reads the header of a batch, given where in the file that starts, and `runs` what producers wrote."""
+    def __init__(self, summarized: Summarized, header_at: Callable[[int], bytes], streaks: Callable[[], bytes | None]) -> None:
+        """`header_at` reads the header of a batch at a position of the file; `streaks` reads what producers wrote."""
         numbers, positions, first_offsets, last_offsets, timestamps = summarized
         self.__dict__.update(zip(summary_reference.SUMMARY, numbers, strict=True))
         self.is_legacy = self.lowest_magic < 2
         self._header_at = header_at
-        self._runs = runs
+        self._streaks = streaks
         self.positions = array("q", positions)
         self.first_offsets = array("q", first_offsets)
         self.last_offsets = array("q", last_offsets)
         self.timestamps = array("q", timestamps)
 
     def extent_at(self, position: int) -> tuple[int, int, int]:
-        """The first and the last offset of the batch that starts here in the file, and where it ends."""
+        """The first and last offset of the batch at this position of the file, and where it ends."""
         data = self._header_at(position)
         if self.is_legacy:
             first_offset, length, *_ = MESSAGE_HEADER.unpack_from(data)
@@ -101,16 +101,16 @@ class BatchSummary:
         first_offset = header[BASE_OFFSET]
         return first_offset, first_offset + header[LAST_OFFSET_DELTA], position + LOG_OVERHEAD + header[LENGTH]
 
-    def producer_runs(self) -> Iterator[tuple[int, ...]] | None:
-        """What each producer wrote, a run at a time; see producer_run.RUN. None where a batch of it is odd."""
-        data = self._runs()
-        return None if data is None else producer_run.LAYOUT.iter_unpack(data)
+    def producer_streaks(self) -> Iterator[tuple[int, ...]] | None:
+        """What each producer wrote, a streak at a time; see producer_streak.STREAK. None where a batch is irregular."""
+        data = self._streaks()
+        return None if data is None else producer_streak.LAYOUT.iter_unpack(data)
 
 
 def of_window(
     window: bytes, start: int, position: int, max_codec: int, crc32c: Checksum, *, is_legacy: bool
 ) -> BatchSummary | None:
-    """The summary of the regular batches, or messages, in a window from `start` on. None where they are not what one is of.
+    """The summary of the regular batches or messages in a window from `start` on, or None if they are not valid and in order.
 
     The window begins at this position of the file.
     """
@@ -128,4 +128,4 @@ def of_window(
         at = start - position
         return window[at : at + BATCH_HEADER_SIZE]
 
-    return BatchSummary(summarized, header_at, lambda: native.producer_runs(window, start, count, position))
+    return BatchSummary(summarized, header_at, lambda: native.producer_streaks(window, start, count, position))

@@ -44,9 +44,9 @@ _BLANKS = str.maketrans("\t\x0b\f", "   ")
 
 
 class Line:
-    """A line: its number, counted from 1, its first byte and the one after it, and what it says.
+    """A line: its number, counted from 1, where it starts and ends, and its entry or fault.
 
-    `values` are those of an entry, empty where the line is none; then `fault` says what is wrong with it, or with all lines:
+    `values` are those of an entry, or empty; then `fault` says what is wrong with the line, or with all lines:
     `checkpoint-version-unknown`, `checkpoint-line-malformed`, `checkpoint-count-mismatch` or `checkpoint-cut` (after the
     version). `is_number_wanted` where the line has as many fields as an entry, but no number where one has to be.
     """
@@ -80,7 +80,7 @@ class TextCheckpoint:
         self._end = source.size if end is None else min(end, source.size)
 
     def lines(self) -> Iterator[Line]:
-        """All entries, and all that is wrong, in the order of the lines. After very many bad lines nothing is read on."""
+        """All entries and faults, in the order of the lines. Reading stops after very many bad lines."""
         version: int | None = None
         expected: int | None = None
         found = bad = number = start = stop = 0
@@ -112,7 +112,7 @@ class TextCheckpoint:
 
 
 def entry_of(source: Source, topic: str, partition: int, *, max_size: int = 64 << 20) -> Line | None:
-    """The entry of one partition, found without reading all others; None if it has none, or a bad one."""
+    """The entry of one partition, found without parsing all others; None if it is missing or malformed."""
     wanted = f"\n{topic} {partition} ".encode("utf-8", "surrogateescape")
     position, rest = 0, b""
     while position < min(source.size, max_size):
@@ -178,13 +178,13 @@ def _text(data: bytes) -> str:
 
 
 def words(text: str) -> list[str]:
-    """As Java splits at white space: what stands after a blank at the start is the second word."""
+    """The words of a line as Java splits them: after a leading blank, the first word is the second."""
     found = text.translate(_BLANKS).split(" ") if text else []
     return found if all(found) else [found[0], *filter(None, found[1:])]
 
 
 def _lines(source: Source, size: int) -> Iterator[tuple[int, int, int, bytes]]:
-    """Number, first byte, byte after it (its line end counted) and text of each line. Very long lines are cut into pieces."""
+    """The number, start, end (after its line end) and text of each line. Very long lines are cut."""
     number, start, data = 0, 0, b""
     position = 0
     while position < size or data:

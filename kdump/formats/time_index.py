@@ -1,4 +1,4 @@
-"""The time index (`.timeindex`): up to which offset no record is later than a timestamp."""
+"""The time index (`.timeindex`): the largest timestamp of all records up to an offset."""
 
 from __future__ import annotations
 

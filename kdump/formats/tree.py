@@ -1,11 +1,12 @@
-"""What stands in a directory: the files of a partition by segment, the partitions of a log directory."""
+"""The contents of directories: the files of a partition by segment, the partitions of a log directory."""
 
 from __future__ import annotations
 
 import os
 import stat
 
-from kdump.binary.source import Source, status
+from kdump.binary import system
+from kdump.binary.source import Source
 from kdump.errors import CorruptData, Unreadable, UsageError
 from kdump.formats import file_name, partition_metadata, properties, text_checkpoint
 
@@ -20,7 +21,7 @@ META_PROPERTIES = properties.META_PROPERTIES
 CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 QUORUM_STATE = "quorum-state"
 LOG_DIR_FILES = (*text_checkpoint.OFFSET_CHECKPOINTS, META_PROPERTIES, CLEAN_SHUTDOWN)
-"""Files that tell a log directory from any other."""
+"""Files that only a log directory has."""
 
 METADATA_TOPIC = "__cluster_metadata"
 REMOTE_INDEX_CACHE = "remote-log-index-cache"
@@ -38,7 +39,8 @@ _KRAFT_VERSION = "1"
 class PartitionFiles:
     """The files of one partition directory: those of segments by base offset and suffix, and all others by name.
 
-    Of several names with one number, that of 20 digits is the segment's, as it is for a broker; a negative number is none.
+    If several names have the same number, the one with 20 digits is the segment's, as for a broker; a negative number is no
+    segment's.
     """
 
     def __init__(self, path: str) -> None:
@@ -61,7 +63,7 @@ class PartitionFiles:
 
 
 class DirectoryName:
-    """What the name of a partition directory says: `topic-3`, or one on its way, `topic-3.ID-delete`."""
+    """The parts of a partition directory's name: `topic-3`, or `topic-3.ID-delete` while it is being deleted or moved."""
 
     __slots__ = ("partition", "state", "topic")
 
@@ -72,12 +74,12 @@ class DirectoryName:
 
     @property
     def is_going(self) -> bool:
-        """Whether a broker does not serve this directory any more."""
+        """Whether brokers no longer serve this directory."""
         return self.state in (DELETE, STRAY)
 
 
 def directory_name(path: str) -> DirectoryName | None:
-    """What a broker reads in a directory's name, None where it would not start. Kafka: UnifiedLog.parseTopicPartitionName."""
+    """What a broker reads in a directory's name, or None if it would not start. Kafka: UnifiedLog.parseTopicPartitionName."""
     name = os.path.basename(os.path.abspath(path))
     state = next((state for state in (DELETE, FUTURE, STRAY) if name.endswith(f"-{state}")), "")
     if state:
@@ -94,22 +96,23 @@ def directory_name(path: str) -> DirectoryName | None:
 
 
 def is_partition(path: str) -> bool:
-    """Whether a directory is one of a partition: by its files, or, where it has none, by its name."""
-    names = os.listdir(path)
+    """Whether a directory is a partition's: by its files, or by its name if it has none."""
+    entries = system.entries(path)
+    names = {entry.name for entry in entries}
     if any(name in names for name in LOG_DIR_FILES):
         return False
     of_segments = [name for name in names if file_name.suffix(name) in SEGMENT_SUFFIXES]
     if PARTITION_METADATA in names or LEADER_EPOCHS in names or any(base_offset_of(name) is not None for name in of_segments):
         return True
     has_name = bool(of_segments) or directory_name(path) is not None  # a folder of log directories may hold a server.log
-    return has_name and not any(os.path.isdir(os.path.join(path, name)) for name in names)
+    return has_name and not any(map(system.leads_to_directory, entries))
 
 
 def matching(paths: Sequence[str]) -> list[str]:
-    """The paths that patterns stand for, each once; one that exists stands for itself. Raises UsageError where nothing fits."""
+    """The paths that match patterns, each once; an existing path matches itself. Raises UsageError if nothing matches."""
     found: list[str] = []
     for path in paths:
-        if os.path.lexists(path) or not any(sign in path for sign in _MAGIC):
+        if not any(sign in path for sign in _MAGIC) or system.has_name(path):
             found.append(path)
             continue
         from glob import glob  # slow to load
@@ -122,13 +125,13 @@ def matching(paths: Sequence[str]) -> list[str]:
 
 
 def parent(path: str) -> str:
-    """The directory around one, in the words in which that was named where they tell it."""
+    """The parent of a directory, spelled as the path was given where possible."""
     return os.path.dirname(path) or os.path.dirname(os.path.abspath(path))
 
 
 def is_log_directory(path: str) -> bool:
-    """Whether a broker has left its own files here."""
-    return any(os.path.lexists(os.path.join(path, name)) for name in LOG_DIR_FILES)
+    """Whether a broker's own files are in this directory."""
+    return any(system.has_name(os.path.join(path, name)) for name in LOG_DIR_FILES)
 
 
 def is_of_kraft(path: str) -> bool:
@@ -143,37 +146,33 @@ def is_of_kraft(path: str) -> bool:
 def partitions(path: str) -> list[str]:
     """The partition directories of a log directory, in order.
 
-    Links to such are among them, and links that lead nowhere, or of which the system does not say where they lead.
+    They include links to directories, broken links, and links that the system cannot follow.
     """
     found = []
-    for entry in sorted(os.scandir(path), key=lambda entry: entry.name):
-        is_directory = entry.is_dir(follow_symlinks=False) or entry.is_symlink() and _may_be_directory(entry.path)
-        if is_directory and entry.name != REMOTE_INDEX_CACHE:
+    for entry in system.entries(path):
+        if _may_be_directory(entry) and entry.name != REMOTE_INDEX_CACHE:
             found.append(entry.path)
     return found
 
 
 def folders(paths: list[str]) -> list[str]:
-    """Of the directories inside of another, those that may hold log directories; none if one of them is a partition's."""
-    if any(os.path.isdir(path) and is_partition(path) for path in paths):
+    """The subdirectories that may hold log directories; none if one of them is a partition's."""
+    if any(system.is_directory(path) and is_partition(path) for path in paths):
         return []
-    return [path for path in paths if _is_directory(path)]
+    return [path for path in paths if not system.is_link(path)]
 
 
 def log_dir_files(path: str) -> list[str]:
-    """The files that stand in a log directory itself, in order. A link that leads nowhere is taken for one to a directory."""
-    with os.scandir(path) as entries:
-        return sorted(
-            entry.name
-            for entry in entries
-            if not entry.is_dir(follow_symlinks=False) and not (entry.is_symlink() and _may_be_directory(entry.path))
-        )
+    """The files directly in a log directory, in order. A broken link counts as a link to a directory."""
+    return [entry.name for entry in system.entries(path) if not _may_be_directory(entry)]
 
 
-def _may_be_directory(link: str) -> bool:
-    """Whether a link leads to a directory, or nowhere, or to what the system does not tell."""
+def _may_be_directory(entry: system.Entry) -> bool:
+    """Whether a link leads to a directory, or nowhere, or to something the system cannot stat."""
+    if not entry.is_link:
+        return entry.is_directory
     try:
-        there = status(link)
+        there = system.status(entry.path)
     except Unreadable:
         return True
     return there is None or stat.S_ISDIR(there.st_mode)
@@ -186,7 +185,7 @@ def is_canonical(name: str) -> bool:
 
 
 def base_offset_of(name: str) -> int | None:
-    """The number in a name, None where it holds none."""
+    """The number in a name, or None."""
     try:
         return file_name.base_offset(name)
     except CorruptData:
@@ -194,16 +193,7 @@ def base_offset_of(name: str) -> int | None:
 
 
 def _files(path: str) -> list[str]:
-    """All names but those of directories; a directory that is named like a file of a segment is one of the faults."""
-    names = []
-    for entry in os.scandir(path):
-        if file_name.suffix(entry.name) in SEGMENT_SUFFIXES or not _is_directory(entry.path):
-            names.append(entry.name)
-    return names
-
-
-def _is_directory(path: str) -> bool:
-    try:
-        return stat.S_ISDIR(os.lstat(path).st_mode)
-    except OSError:
-        return False
+    """All names except those of directories; a directory named like a segment's file counts as a file, which is a fault."""
+    return [
+        entry.name for entry in system.entries(path) if file_name.suffix(entry.name) in SEGMENT_SUFFIXES or not entry.is_directory
+    ]

@@ -1,1 +1,1 @@
-"""Kafka's files for Python programs: what `kdump.open` returns."""
+"""The classes that `kdump.open` returns."""

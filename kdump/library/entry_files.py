@@ -1,4 +1,4 @@
-"""Files of entries: indexes, producer snapshots, checkpoints in lines of text."""
+"""Files of entries: indexes, producer snapshots, and text checkpoints."""
 
 from __future__ import annotations
 
@@ -40,25 +40,25 @@ class EntryFile(File[RowType]):
 
 
 class IndexFile(EntryFile[RowType]):
-    """An index: entries of one size, up to the zeros at the end of a file that the broker allocated ahead.
+    """An index: entries of fixed size, without the preallocated zeros at the end.
 
-    Whether the entries agree with the log, and with each other, is not looked at: `kdump.check` does that.
+    It does not verify that entries match the log or one another; `kdump.check` does.
     """
 
     _entry_size: int
     _misaligned: str
 
     def __len__(self) -> int:
-        """How many whole entries there are before the zeros at the end."""
+        """The number of complete entries before the zeros at the end."""
         self._check_open()
         return used_entries(self._entries, self._entry_size)
 
     def __bool__(self) -> bool:
-        """True, also of an index without entries."""
+        """Always true, even for an index without entries."""
         return True
 
     def _used(self, tables: Iterator[Table[RowType]]) -> Iterator[Table[RowType] | Damage]:
-        """The tables up to the last used entry, and what follows the last whole one."""
+        """The tables up to the last used entry, and the bytes after the last complete one."""
         left = len(self)
         for table in tables:
             if left <= 0:
@@ -83,9 +83,9 @@ class _RelativeIndex(IndexFile[RowType]):
 
 
 class OffsetIndex(_RelativeIndex[OffsetIndexEntry]):
-    """An offset index (`.index`), open for reading: rows are OffsetIndexEntry, their offsets absolute.
+    """An offset index (`.index`), open for reading. Its rows are OffsetIndexEntry, with absolute offsets.
 
-    `base_offset` is that of the segment, from the file's name. Kafka: OffsetIndex.
+    `base_offset` is that of the segment, from the file name. Kafka: OffsetIndex.
     """
 
     _entry_size = offset_index.ENTRY_SIZE
@@ -96,9 +96,9 @@ class OffsetIndex(_RelativeIndex[OffsetIndexEntry]):
 
 
 class TimeIndex(_RelativeIndex[TimeIndexEntry]):
-    """A time index (`.timeindex`), open for reading: rows are TimeIndexEntry, their offsets absolute.
+    """A time index (`.timeindex`), open for reading. Its rows are TimeIndexEntry, with absolute offsets.
 
-    `base_offset` is that of the segment, from the file's name. Kafka: TimeIndex, since 0.10.1 (KIP-33).
+    `base_offset` is that of the segment, from the file name. Kafka: TimeIndex, since 0.10.1 (KIP-33).
     """
 
     _entry_size = time_index.ENTRY_SIZE
@@ -109,7 +109,7 @@ class TimeIndex(_RelativeIndex[TimeIndexEntry]):
 
 
 class TransactionIndex(IndexFile[AbortedTransaction]):
-    """A transaction index (`.txnindex`), open for reading: rows are AbortedTransaction.
+    """A transaction index (`.txnindex`), open for reading. Its rows are AbortedTransaction.
 
     An entry whose version is not 0 is damage. Kafka: TransactionIndex, since 0.11.0 (KIP-98).
     """
@@ -118,7 +118,7 @@ class TransactionIndex(IndexFile[AbortedTransaction]):
     _misaligned = "txnindex-size-misaligned"
 
     def __len__(self) -> int:
-        """How many whole entries there are; brokers do not allocate this index ahead."""
+        """The number of complete entries; brokers do not preallocate this index."""
         self._check_open()
         return self.size // self._entry_size
 
@@ -143,9 +143,9 @@ class TransactionIndex(IndexFile[AbortedTransaction]):
 
 
 class ProducerSnapshot(EntryFile[ProducerState]):
-    """A producer snapshot (`.snapshot`), open for reading: rows are ProducerState.
+    """A producer snapshot (`.snapshot`), open for reading. Its rows are ProducerState.
 
-    One checksum covers all of it, so a damaged file has no rows: all of it is one Damage. Kafka: ProducerStateManager, since
+    One checksum covers the whole file, so a damaged file has no rows and is one Damage. Kafka: ProducerStateManager, since
     0.11.0 (KIP-98).
     """
 
@@ -157,7 +157,7 @@ class ProducerSnapshot(EntryFile[ProducerState]):
 
 
 class TextFile(EntryFile[RowType]):
-    """A checkpoint in lines of text: a version, a count, and an entry in each line after these."""
+    """A text checkpoint: a line with the version, a line with the count, and one line per entry."""
 
     _row_class: type[RowType]
     _fields: text_checkpoint.Fields
@@ -181,9 +181,9 @@ class TextFile(EntryFile[RowType]):
 
 
 class OffsetCheckpoint(TextFile[CheckpointOffset]):
-    """Offsets of the partitions of a log directory, open for reading: rows are CheckpointOffset, in the order of the lines.
+    """An offset checkpoint of a log directory, open for reading. Its rows are CheckpointOffset, in the order of the lines.
 
-    That is `recovery-point-offset-checkpoint`, `replication-offset-checkpoint` (high watermarks),
+    The file is `recovery-point-offset-checkpoint`, `replication-offset-checkpoint` (high watermarks),
     `log-start-offset-checkpoint` or `cleaner-offset-checkpoint`.
     """
 
@@ -192,12 +192,12 @@ class OffsetCheckpoint(TextFile[CheckpointOffset]):
 
 
 class LeaderEpochCheckpoint(TextFile[LeaderEpoch]):
-    """The leader epochs of a partition (`leader-epoch-checkpoint`), open for reading: rows are LeaderEpoch."""
+    """The leader epochs of a partition (`leader-epoch-checkpoint`), open for reading. Its rows are LeaderEpoch."""
 
     _row_class = LeaderEpoch
     _fields = text_checkpoint.EPOCH_FIELDS
 
 
 def file_name_of(path: str) -> str:
-    """What follows the last slash."""
+    """The part after the last slash."""
     return path.rpartition("/")[2]

@@ -1,4 +1,4 @@
-"""What all files have in common that the library opens: rows, tables of them, and rows past damage."""
+"""The common interface of open files: rows, tables of rows, and rows past damage."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ RowType = TypeVar("RowType", bound=Row)
 
 
 class File(Generic[RowType]):
-    """A file of rows, open for reading. It is read by position, so several iterations may go on at the same time.
+    """A file of rows, open for reading. It is read by position, so several iterations can run at the same time.
 
-    `path` is what was given to `kdump.open`. `size` is how many bytes the file had then; what is appended later is not read.
+    `path` is the argument of `kdump.open`. `size` is the size of the file at that time; data appended later is not read.
     """
 
     _is_closed = True  # until the file is open
@@ -38,11 +38,11 @@ class File(Generic[RowType]):
     # For subclasses
 
     def _parts(self) -> Iterator[Table[RowType] | Damage]:
-        """All rows of the file in order, a bounded number at once, and the damage between them."""
+        """All rows of the file in order, in tables of bounded size, and the damage between them."""
         raise NotImplementedError
 
     def _while_open(self, items: Iterator[Item]) -> Iterator[Item]:
-        """The same items; each is looked for only while the file is open, for afterwards its descriptor may be another's."""
+        """The same items, read only while the file is open: a closed descriptor may be reused for another file."""
         while True:
             self._check_open()
             try:
@@ -58,14 +58,14 @@ class File(Generic[RowType]):
     # For callers
 
     def __iter__(self) -> Iterator[RowType]:
-        """The rows, from the first one on each time. Raises as `tables`."""
+        """The rows, starting with the first in each iteration. Raises the same exceptions as `tables`."""
         return chain.from_iterable(self.tables())
 
     def tables(self) -> Iterator[Table[RowType]]:
         """The same rows as tables of columns, a bounded number of rows in each; `table["offset"]` is a column.
 
         Raises CorruptData (with `code`, `path` and `position`) at the first damage, after all rows before it, and Unreadable
-        where the file can no longer be read.
+        if the file can no longer be read.
         """
         for part in self._while_open(self._parts()):
             if isinstance(part, Damage):
@@ -73,7 +73,7 @@ class File(Generic[RowType]):
             yield part
 
     def salvage(self) -> Iterator[RowType | Damage]:
-        """The rows that can be read, and in their place the ranges of bytes that cannot. Damage raises nothing here."""
+        """The readable rows, and a Damage for each unreadable byte range. Damage raises no exception."""
         for part in self._while_open(self._parts()):
             if isinstance(part, Damage):
                 yield part
@@ -81,7 +81,7 @@ class File(Generic[RowType]):
                 yield from part
 
     def close(self) -> None:
-        """Close the file. What is read from it afterwards raises UsageError; tables that were read stay."""
+        """Close the file. Reading it afterwards raises UsageError; tables already read remain valid."""
         if not self._is_closed:
             self._is_closed = True
             if self._source is not None:

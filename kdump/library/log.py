@@ -1,4 +1,4 @@
-"""A log for Python programs: batches and records of a segment or of a whole partition, past damage if need be."""
+"""`kdump.Log`: the batches and records of a segment or partition, optionally past damage."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ _OF_BATCH = (
 class Log(File[RecordBatch]):
     """A log, open for reading: one segment (`.log`), a KRaft snapshot (`.checkpoint`), or all segments of a partition.
 
-    Iteration gives RecordBatch rows, in the order of the file; a row of magic 0 or 1 is a message, or a wrapper that holds some.
-    At most a few megabytes are held at once, however large the log is; a batch may need as much as it decompresses to.
+    Iteration yields RecordBatch rows in file order; a row of magic 0 or 1 is a message or a wrapper message.
+    It holds at most a few megabytes, however large the log is, plus the decompressed size of one batch.
 
-    `segments` are the paths of the files, in the order of their base offsets. Those of a partition are opened one after the
-    other, each when its turn comes. `base_offset` is the number in the name of the first one, None where it has none.
+    `segments` are the paths of the files, in the order of their base offsets. The segments of a partition are opened one
+    after another, when they are needed. `base_offset` is the number in the name of the first one, or None.
     """
 
     def __init__(self, path: str, segments: Sequence[str], source: Source | None, size: int) -> None:
@@ -55,7 +55,7 @@ class Log(File[RecordBatch]):
 
     @property
     def base_offset(self) -> int | None:
-        """The base offset in the name of the first segment; None in that of a KRaft snapshot or of a copy."""
+        """The base offset in the name of the first segment; None for a KRaft snapshot or a copy."""
         name = os.path.basename(self.segments[0])
         try:
             return None if file_name.CHECKPOINT in name else file_name.base_offset(name)
@@ -66,26 +66,26 @@ class Log(File[RecordBatch]):
         """The same rows as tables of columns, at most some ten thousand rows in each; `table["last_offset"]` is a column.
 
         Raises CorruptData (with `code`, `path` and `position`) at the first damage, after all batches before it, and Unreadable
-        where a file can no longer be read. Damage is a batch whose checksum does not fit, bytes that are no batch, zeros (a
-        segment that the broker allocated ahead ends in them), and an end in the middle of a batch.
+        if a file can no longer be read. Damage is a batch with a wrong checksum, bytes that are not a batch, zeros (as at the
+        end of a preallocated segment), and a truncated batch at the end.
         """
         for _, chunk in self._while_open(self._sound_chunks()):
             yield chunk.batches
 
     def records(self, *, from_offset: int | None = None, to_offset: int | None = None) -> Iterator[Record]:
-        """The records of all batches, decompressed, control records among them; of a range of offsets, both ends included.
+        """The decompressed records of all batches, including control records, or of a range of offsets, both ends included.
 
-        Raises as `record_tables`.
+        Raises the same exceptions as `record_tables`.
         """
         return chain.from_iterable(self.record_tables(from_offset=from_offset, to_offset=to_offset))
 
     def record_tables(self, *, from_offset: int | None = None, to_offset: int | None = None) -> Iterator[Table[Record]]:
         """The same records as tables of columns, at most some ten thousand rows in each.
 
-        Batches outside of the range are read, as damage may be there, but not decompressed.
+        Batches outside the range are checked for damage, but not decompressed.
 
-        Raises as `tables`, and CorruptData where the records of a batch cannot be read; `position` is that of the batch then.
-        Raises MissingPackage where the package of a codec is not installed.
+        Raises the same exceptions as `tables`, and CorruptData, with the position of the batch, if its records cannot be read.
+        Raises MissingPackage if the package of a codec is not installed.
         """
 
         def tables() -> Iterator[Table[Record]]:
@@ -106,10 +106,10 @@ class Log(File[RecordBatch]):
         return self._while_open(tables())
 
     def salvage(self) -> Iterator[SalvagedBatch | Damage]:
-        """All batches that can be read, past any damage, and in their place the ranges of bytes that cannot be.
+        """All readable batches, past any damage, and a Damage for each unreadable byte range.
 
-        The ranges of batches and damage follow each other without a gap from the first byte of a file to its last. A batch whose
-        checksum does not fit is a Damage with that `batch`. Raises Unreadable where a file cannot be read, and nothing else.
+        Batches and damage cover a file from its first byte to its last without a gap. A batch with a wrong
+        checksum is a Damage with that `batch`. Raises Unreadable if a file cannot be read, and no other exception.
         """
         for _, item in self._while_open(self._items()):
             if isinstance(item, Damage):
@@ -118,10 +118,10 @@ class Log(File[RecordBatch]):
                 yield from _salvaged(item)
 
     def salvage_records(self) -> Iterator[SalvagedRecord | Damage]:
-        """The records of all batches whose checksums fit, past any damage, and all that is damaged.
+        """The records of all batches with correct checksums, past any damage, and all damage.
 
-        What is wrong inside of a sound batch is a Damage with that `batch`, after its records that can be read; there may be
-        several for old messages. Raises Unreadable where a file cannot be read, and MissingPackage where the package of a codec
+        Damage inside a batch with a correct checksum is a Damage with that `batch`, after its readable records; there may be
+        several for old messages. Raises Unreadable if a file cannot be read, and MissingPackage if the package of a codec
         is not installed.
         """
         return self._while_open(self._salvaged_records())
@@ -129,7 +129,7 @@ class Log(File[RecordBatch]):
     # Reading
 
     def _sources(self) -> Iterator[Source]:
-        """The files, each open for as long as it is looked at."""
+        """The files, each open while it is read."""
         if self._source is not None:
             yield self._source
             return
@@ -138,7 +138,7 @@ class Log(File[RecordBatch]):
                 yield source
 
     def _items(self) -> Iterator[tuple[Source, Section | Damage]]:
-        """Sections of sound batches, and what is damaged. A batch that is damaged itself is a Damage."""
+        """Sections of valid batches, and damage. A damaged batch is a Damage."""
         for source in self._sources():
             for item in walk(source):
                 if isinstance(item, DamagedRange):
@@ -149,7 +149,7 @@ class Log(File[RecordBatch]):
                     yield from ((source, part) for part in _apart(item, source.path))
 
     def _sound_chunks(self) -> Iterator[tuple[Source, Chunk]]:
-        """Sound batches up to the first damage. Raises CorruptData."""
+        """Valid batches up to the first damage. Raises CorruptData."""
         for source, item in self._items():
             if isinstance(item, Damage):
                 raise item.error()
@@ -179,7 +179,7 @@ def _damage(damage: DamagedRange, path: str) -> Damage:
 
 
 def _apart(section: Section, path: str) -> Iterator[Section | Damage]:
-    """The sound batches of a section, and those that are damaged."""
+    """The valid and the damaged batches of a section."""
     chunk, statuses, first = section.chunk, section.statuses, 0
     for row, status in enumerate([*statuses, DAMAGED]):
         if status != DAMAGED:
@@ -199,7 +199,7 @@ def _damaged_batch(batch: RecordBatch, path: str) -> Damage:
 
 
 def _wrong_length(section: Section, path: str) -> CorruptData:
-    """The fault of a batch whose length alone is wrong."""
+    """The fault of a batch in which only the length is wrong."""
     batch = section.chunk.batches.row(0)
     message = f"a record batch says it is {section.claimed_length} bytes long; its CRC fits with {batch.size - LOG_OVERHEAD}"
     return CorruptData("batch-length-mismatch", message, path=path, position=batch.position)
@@ -220,7 +220,7 @@ def _salvaged(section: Section) -> Table[SalvagedBatch]:
 
 
 def _records(part: RecordChunk) -> Table[Record]:
-    """Records with what their batches say."""
+    """Records with the fields of their batches."""
     columns: dict[str, Sequence[Any]] = dict(part.records.columns)  # of any type
     columns["key"], columns["value"] = _plain(columns["key"]), _plain(columns["value"])
     for name in _OF_BATCH:
@@ -234,17 +234,17 @@ def _records(part: RecordChunk) -> Table[Record]:
 
 
 def _spread(column: Sequence[Any], counts: Sequence[int]) -> list[Any]:
-    """The value of each batch as often as it has records."""
+    """The value of each batch, repeated for each of its records."""
     return [value for value, count in zip(column, counts, strict=True) for _ in range(count)]
 
 
 def _plain(column: Sequence[bytes | bytearray | None]) -> Sequence[bytes | None]:
-    """Bytes that do not change, whichever kernel made them."""
+    """Immutable bytes, whichever kernel returned them."""
     return [bytes(data) if isinstance(data, bytearray) else data for data in column]
 
 
 def _control_type(key: bytes | None) -> str | None:
-    """The name of a control record's type, or its number where it has none; None where the key is not one."""
+    """The name of a control record's type, or its number if it has no name; None if the key is invalid."""
     if key is None or len(key) < 4:
         return None
     number = int.from_bytes(key[2:4], "big", signed=True)
@@ -252,7 +252,7 @@ def _control_type(key: bytes | None) -> str | None:
 
 
 def _message_faults(part: RecordChunk, path: str) -> dict[int, Damage]:
-    """What is wrong with single messages of magic 0 and 1, by row; records of magic 2 have no checksum of their own."""
+    """The faults of single messages of magic 0 and 1, by row; records of magic 2 have no checksums."""
     if not part.magics:
         return {}
     owners = _spread(range(len(part.batches)), part.counts)
@@ -285,7 +285,7 @@ def _salvaged_part(part: RecordChunk, statuses: dict[int, str], nested_end: int,
 
 
 def _in_range(chunk: Chunk, from_offset: int | None, to_offset: int | None) -> Chunk | None:
-    """The batches from the first to the last that may hold an offset of the range, by their headers."""
+    """The first to the last batch that may contain an offset of the range, according to their headers."""
     if from_offset is None and to_offset is None:
         return chunk
     rows = [row for row in range(len(chunk)) if _may_hold(chunk, row, from_offset, to_offset)]
@@ -296,7 +296,7 @@ def _may_hold(chunk: Chunk, row: int, from_offset: int | None, to_offset: int | 
     first, last = chunk.batches["base_offset"][row], chunk.batches["last_offset"][row]
     if from_offset is not None and last < from_offset:
         return False
-    return to_offset is None or first is None or first <= to_offset  # a wrapper does not say its first offset
+    return to_offset is None or first is None or first <= to_offset  # a wrapper message does not store its first offset
 
 
 def _rows_in_range(table: Table[Record], from_offset: int | None, to_offset: int | None) -> Table[Record]:

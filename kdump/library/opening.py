@@ -1,10 +1,11 @@
-"""`kdump.open`: from a path to what reads it."""
+"""`kdump.open`: opens a path with the class for its type."""
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING, Literal, overload
 
+from kdump.binary import system
 from kdump.binary.source import Source
 from kdump.errors import Unreadable, UsageError
 from kdump.formats import file_name, text_checkpoint, tree
@@ -38,10 +39,10 @@ _CLASSES: dict[str, type[EntryFile[Any]]] = {  # rows of any class
     "leader-epoch-checkpoint": LeaderEpochCheckpoint,
 }
 FILE_TYPES = (*_LOGS, *_CLASSES)
-"""What a file may be; all but the last two are suffixes."""
+"""The types of files; all but the last two are suffixes."""
 
 _MARKS = (".deleted", ".cleaned", ".swap")
-"""What brokers append to the names of files on their way."""
+"""The suffixes that brokers append to files that they are replacing or deleting."""
 
 
 @overload
@@ -61,27 +62,28 @@ def open(path: Path, file_type: Literal["offset-checkpoint"]) -> OffsetCheckpoin
 @overload
 def open(path: Path, file_type: Literal["leader-epoch-checkpoint"]) -> LeaderEpochCheckpoint: ...
 def open(path: Path, file_type: str | None = None) -> File[Any]:
-    """Open one of Kafka's files, or a partition directory, for reading; nothing is ever written.
+    """Open one of Kafka's files, or a partition directory, for reading only.
 
-    The name says what a file is: `.log` or `.checkpoint` (a KRaft snapshot) gives a Log, `.index` an OffsetIndex, `.timeindex` a
-    TimeIndex, `.txnindex` a TransactionIndex, `.snapshot` a ProducerSnapshot, `leader-epoch-checkpoint` a
-    LeaderEpochCheckpoint, and `recovery-point-offset-checkpoint` and its like an OffsetCheckpoint. `file_type` says it for a file
-    of any other name: `log`, `checkpoint`, `index`, `timeindex`, `txnindex`, `snapshot`, `offset-checkpoint` or
-    `leader-epoch-checkpoint`. Type checkers cannot read names: to them a path without `file_type` gives a Log.
+    The name determines the type: `.log` or `.checkpoint` (a KRaft snapshot) returns a Log, `.index` an OffsetIndex,
+    `.timeindex` a TimeIndex, `.txnindex` a TransactionIndex, `.snapshot` a ProducerSnapshot, `leader-epoch-checkpoint` a
+    LeaderEpochCheckpoint, and `recovery-point-offset-checkpoint` and similar files an OffsetCheckpoint. For a file with
+    another name, pass `file_type`: `log`, `checkpoint`, `index`, `timeindex`, `txnindex`, `snapshot`, `offset-checkpoint` or
+    `leader-epoch-checkpoint`. Type checkers cannot see names: for them a path without `file_type` returns a Log.
 
-    A partition directory gives a Log of its segments, in the order of their base offsets. Only files that a broker would load
-    are segments: not `.deleted`, `.cleaned` or `.swap` ones, nor names without a base offset.
+    A partition directory returns a Log of its segments, in the order of their base offsets. Only files that a broker would load
+    are segments, not `.deleted`, `.cleaned` or `.swap` files, and not files without a base offset in their name.
 
-    What is returned closes itself at the end of a `with` block. Closing it is not needed to read it: `for batch in open(path)`.
+    The result can be used in a `with` block, which closes it; that is optional: `for batch in open(path)` works as well.
 
-    Raises Unreadable (`file-missing`, `file-permission`, `file-not-regular`, `file-io-error`) where the path cannot be opened or
-    a directory has no segments; for an index whose name has no base offset (`number-malformed`); and UsageError for an unknown
-    `file_type`, a name that does not say what the file is, and a directory that is no partition's, such as a log directory.
+    Raises Unreadable (`file-missing`, `file-permission`, `file-not-regular`, `file-io-error`) if the path cannot be opened or
+    a directory has no segments, and for an index whose name has no base offset (`number-malformed`). Raises UsageError for an
+    unknown `file_type`, a name without a known type, and a directory that is not a partition directory, such as a log
+    directory.
     """
     path = os.fspath(path)
     if file_type is not None and file_type not in FILE_TYPES:
         raise UsageError(f"there is no type {file_type!r}", remedy=f"types are {', '.join(FILE_TYPES)}")
-    if os.path.isdir(path):
+    if system.is_directory(path):
         return _partition(path, file_type)
     source = Source(path)
     try:
@@ -95,7 +97,7 @@ def open(path: Path, file_type: str | None = None) -> File[Any]:
 
 
 def _type_of(path: str) -> str:
-    """What a file is by its name."""
+    """The type of a file according to its name."""
     name = os.path.basename(path)
     if text_checkpoint.LEADER_EPOCHS in name:
         return "leader-epoch-checkpoint"
@@ -114,10 +116,7 @@ def _partition(path: str, file_type: str | None) -> Log:
     if file_type not in (None, "log"):
         raise UsageError(f"is a directory, and no file of type {file_type}", path=path, remedy="name the file")
     with Source(path, may_be_directory=True):  # says why where it cannot be read
-        try:
-            files = tree.PartitionFiles(path)
-        except OSError as error:
-            raise Unreadable("file-io-error", error.strerror or str(error), path=path) from error
+        files = tree.PartitionFiles(path)
     if not files.logs:
         if tree.is_log_directory(path) or any(tree.directory_name(found) for found in tree.partitions(path)):
             raise UsageError("is a log directory, not a partition", path=path, remedy="open one of its partition directories")

@@ -1,1 +1,1 @@
-"""Kafka's message schemas as data, one generic reader, and Kafka's JSON form of what it reads."""
+"""Kafka's message schemas as data, a generic reader, and Kafka's JSON format."""

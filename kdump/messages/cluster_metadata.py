@@ -28,6 +28,7 @@ CREDENTIAL_INFO = (
     Field("iterations", "int32"),
 )
 
+# Version 0, unless a record says otherwise: 3.0.0, KIP-746 (KAFKA-12931)
 RECORDS: dict[int, Message] = {
     0: Message(
         "RegisterBrokerRecord",
@@ -43,6 +44,10 @@ RECORDS: dict[int, Message] = {
         Field("logDirs", "[]uuid", since=3, tag=0, tagged_since=3),
         Field("cordonedLogDirs", "[]uuid", since=4, nullable_since=4, tag=1, tagged_since=4, default_is_null=True),
         flexible_since=0,
+        # Version 1: 3.3.0, KIP-841 (KAFKA-13916)
+        # Version 2: 3.4.0, KIP-866 (KAFKA-14304)
+        # Version 3: 3.7.0, KIP-858 (KAFKA-15355)
+        # Version 4: 4.3.0, KIP-1066 (KAFKA-19774)
         last_version=4,
     ),
     1: Message(
@@ -75,6 +80,8 @@ RECORDS: dict[int, Message] = {
         Field("eligibleLeaderReplicas", "[]int32", since=2, nullable_since=2, tag=1, tagged_since=2, default_is_null=True),
         Field("lastKnownElr", "[]int32", since=2, nullable_since=2, tag=2, tagged_since=2, default_is_null=True),
         flexible_since=0,
+        # Version 1: 3.7.0, KIP-858 (KAFKA-15355)
+        # Version 2: 3.7.0, KIP-966 (KAFKA-15581)
         last_version=2,
     ),
     4: Message(
@@ -100,6 +107,8 @@ RECORDS: dict[int, Message] = {
         Field("eligibleLeaderReplicas", "[]int32", since=2, nullable_since=2, tag=6, tagged_since=2, default_is_null=True),
         Field("lastKnownElr", "[]int32", since=2, nullable_since=2, tag=7, tagged_since=2, default_is_null=True),
         flexible_since=0,
+        # Version 1: 3.7.0, KIP-858 (KAFKA-15355)
+        # Version 2: 3.7.0, KIP-966 (KAFKA-15581)
         last_version=2,
     ),
     7: Message(
@@ -143,6 +152,7 @@ RECORDS: dict[int, Message] = {
         Field("serverKey", "bytes"),
         Field("iterations", "int32"),
         flexible_since=0,
+        # Version 0: 3.5.0 (KAFKA-14881)
         last_version=0,
     ),
     12: Message(
@@ -150,6 +160,7 @@ RECORDS: dict[int, Message] = {
         Field("name", "string"),
         Field("featureLevel", "int16"),
         flexible_since=0,
+        # Version 0: 3.3.0, KIP-778 (KAFKA-13410)
         last_version=0,
     ),
     14: Message(
@@ -164,6 +175,7 @@ RECORDS: dict[int, Message] = {
         Field("brokerEpoch", "int64", default=-1),
         Field("nextProducerId", "int64"),
         flexible_since=0,
+        # Version 0: 3.0.0, KIP-730 (KAFKA-12620)
         last_version=0,
     ),
     17: Message(
@@ -175,6 +187,9 @@ RECORDS: dict[int, Message] = {
         Field("logDirs", "[]uuid", since=2, tag=2, tagged_since=2),
         Field("cordonedLogDirs", "[]uuid", since=3, nullable_since=3, tag=3, tagged_since=3, default_is_null=True),
         flexible_since=0,
+        # Version 1: 3.3.0, KIP-841 (KAFKA-13916)
+        # Version 2: 3.7.0, KIP-858 (KAFKA-15355)
+        # Version 3: 4.3.0, KIP-1066 (KAFKA-19774)
         last_version=3,
     ),
     18: Message(
@@ -188,23 +203,27 @@ RECORDS: dict[int, Message] = {
         Field("operation", "int8"),
         Field("permissionType", "int8"),
         flexible_since=0,
+        # Version 0: 3.2.0, KIP-801 (KAFKA-13646)
         last_version=0,
     ),
     19: Message(
         "RemoveAccessControlEntryRecord",
         Field("id", "uuid"),
         flexible_since=0,
+        # Version 0: 3.2.0, KIP-801 (KAFKA-13646)
         last_version=0,
     ),
     20: Message(
         "NoOpRecord",
         flexible_since=0,
+        # Version 0: 3.3.0, KIP-835 (KAFKA-13883)
         last_version=0,
     ),
     21: Message(
         "ZkMigrationStateRecord",
         Field("zkMigrationState", "int8"),
         flexible_since=0,
+        # Version 0: 3.4.0, KIP-866 (KAFKA-14304)
         last_version=0,
     ),
     22: Message(
@@ -212,29 +231,34 @@ RECORDS: dict[int, Message] = {
         Field("name", "string"),
         Field("mechanism", "int8"),
         flexible_since=0,
+        # Version 0: 3.5.0 (KAFKA-14084)
         last_version=0,
     ),
     23: Message(
         "BeginTransactionRecord",
         Field("name", "string", nullable_since=0, tag=0, default_is_null=True),
         flexible_since=0,
+        # Version 0: 3.6.0, KIP-868 (KAFKA-14538)
         last_version=0,
     ),
     24: Message(
         "EndTransactionRecord",
         flexible_since=0,
+        # Version 0: 3.6.0, KIP-868 (KAFKA-14538)
         last_version=0,
     ),
     25: Message(
         "AbortTransactionRecord",
         Field("reason", "string", nullable_since=0, tag=0, default_is_null=True),
         flexible_since=0,
+        # Version 0: 3.6.0, KIP-868 (KAFKA-14538)
         last_version=0,
     ),
     26: Message(
         "RemoveDelegationTokenRecord",
         Field("tokenId", "string"),
         flexible_since=0,
+        # Version 0: 3.6.0 (KAFKA-15219)
         last_version=0,
     ),
     27: Message(
@@ -245,17 +269,20 @@ RECORDS: dict[int, Message] = {
         Field("endPoints", "[]ControllerEndpoint", *ENDPOINT, is_keyed=True),
         Field("features", "[]ControllerFeature", *FEATURE, is_keyed=True),
         flexible_since=0,
+        # Version 0: 3.7.0, KIP-919 (KAFKA-15369)
         last_version=0,
     ),
     28: Message(
         "ClearElrRecord",
         Field("topicName", "string"),
         flexible_since=0,
+        # Version 0: 4.0.0, KIP-966
         last_version=0,
     ),
 }
-"""The messages by the id before them."""
+"""The messages by record id."""
 
+# Version 0: 3.0.0, KIP-746 (KAFKA-12931)
 EARLIER_RECORDS: dict[int, Message] = {
     6: Message(
         "AccessControlRecord",
@@ -291,4 +318,4 @@ EARLIER_RECORDS: dict[int, Message] = {
         last_version=0,
     ),
 }
-"""What ids meant that are free now, or whose record has another layout now, since the frame has version 1."""
+"""Records with frame version 1 whose id is no longer used, or whose layout has changed since."""

@@ -1,10 +1,11 @@
-"""The records of the topic @metadata in the preview of KRaft, 2.8: with frame version 0, most without tagged fields."""
+"""The records of the topic @metadata in the KRaft preview (2.8): frame version 0, most of them without tagged fields."""
 
 from __future__ import annotations
 
 from kdump.messages.cluster_metadata import CLIENT_QUOTA, CREDENTIAL_INFO, EARLIER_RECORDS, ENDPOINT, FEATURE
 from kdump.messages.schema import Field, Message
 
+# Version 0: 2.8.0, KIP-631 (KAFKA-12183)
 RECORDS: dict[int, Message] = {
     0: Message(
         "RegisterBrokerRecord",
@@ -77,4 +78,4 @@ RECORDS: dict[int, Message] = {
     ),
     14: Message("QuotaRecord", *CLIENT_QUOTA, last_version=0),
 }
-"""The messages by the id before them."""
+"""The messages by record id."""

@@ -1,4 +1,4 @@
-"""The records of the topic __consumer_offsets: what groups have committed, and what they are."""
+"""The records of the topic __consumer_offsets: committed offsets and the state of groups."""
 
 from __future__ import annotations
 
@@ -68,6 +68,7 @@ RECORDS: dict[int, tuple[Message, Message]] = {
             Field("offset", "int64"),
             Field("metadata", "string"),
             Field("commitTimestamp", "int64"),
+            # Version 0: 0.8.2.0 (KAFKA-1012)
             last_version=0,
         ),
     ),
@@ -87,6 +88,11 @@ RECORDS: dict[int, tuple[Message, Message]] = {
             Field("expireTimestamp", "int64", since=1, until=2, default=-1),
             Field("topicId", "uuid", since=4, tag=0, tagged_since=4),
             flexible_since=4,
+            # Version 0: 0.8.2.0 (KAFKA-1012)
+            # Version 1: 0.9.0.0
+            # Version 2: 2.1.0, KIP-211 (KAFKA-4682)
+            # Version 3: 2.1.0, KIP-320 (KAFKA-7437)
+            # Version 4: 3.4.1, KIP-915 (KAFKA-14869)
             last_version=4,
         ),
     ),
@@ -104,6 +110,11 @@ RECORDS: dict[int, tuple[Message, Message]] = {
             Field("currentStateTimestamp", "int64", since=2, default=-1),
             Field("members", "[]MemberMetadata", *_MEMBER_METADATA, is_common=True),
             flexible_since=4,
+            # Version 0: 0.9.0.0 (KAFKA-2017)
+            # Version 1: 0.10.1.0, KIP-62 (KAFKA-3888)
+            # Version 2: 2.1.0, KIP-211 (KAFKA-4682)
+            # Version 3: 2.3.0, KIP-345 (KAFKA-7862)
+            # Version 4: 3.4.1, KIP-915 (KAFKA-14869)
             last_version=4,
         ),
     ),
@@ -117,6 +128,7 @@ RECORDS: dict[int, tuple[Message, Message]] = {
             Field("epoch", "int32"),
             Field("metadataHash", "int64", tag=0),
             flexible_since=0,
+            # Version 0: 3.5.0, KIP-848 (KAFKA-14462)
             last_version=0,
         ),
     ),
@@ -129,6 +141,7 @@ RECORDS: dict[int, tuple[Message, Message]] = {
             "ConsumerGroupPartitionMetadataValue",
             Field("topics", "[]TopicMetadata", *_TOPIC_METADATA),
             flexible_since=0,
+            # Version 0: 3.5.0, KIP-848 (KAFKA-14462)
             last_version=0,
         ),
     ),
@@ -157,6 +170,7 @@ RECORDS: dict[int, tuple[Message, Message]] = {
                 tag=0,
             ),
             flexible_since=0,
+            # Version 0: 3.5.0, KIP-848 (KAFKA-14462)
             last_version=0,
         ),
     ),
@@ -170,6 +184,7 @@ RECORDS: dict[int, tuple[Message, Message]] = {
             Field("assignmentEpoch", "int32"),
             Field("assignmentTimestamp", "int64", tag=0),
             flexible_since=0,
+            # Version 0: 3.5.0, KIP-848 (KAFKA-14462)
             last_version=0,
         ),
     ),
@@ -183,6 +198,7 @@ RECORDS: dict[int, tuple[Message, Message]] = {
             "ConsumerGroupTargetAssignmentMemberValue",
             Field("topicPartitions", "[]TopicPartition", *_TOPIC_PARTITION),
             flexible_since=0,
+            # Version 0: 3.5.0, KIP-848 (KAFKA-14462)
             last_version=0,
         ),
     ),
@@ -200,6 +216,7 @@ RECORDS: dict[int, tuple[Message, Message]] = {
             Field("assignedPartitions", "[]TopicPartitions", *_TOPIC_PARTITIONS, is_common=True),
             Field("partitionsPendingRevocation", "[]TopicPartitions", *_TOPIC_PARTITIONS, is_common=True),
             flexible_since=0,
+            # Version 0: 3.5.0, KIP-848 (KAFKA-14462)
             last_version=0,
         ),
     ),
@@ -216,6 +233,7 @@ RECORDS: dict[int, tuple[Message, Message]] = {
             Field("clientHost", "string"),
             Field("subscribedTopicNames", "[]string"),
             flexible_since=0,
+            # Version 0: 3.9.0, KIP-932 (KAFKA-16741)
             last_version=0,
         ),
     ),
@@ -229,6 +247,7 @@ RECORDS: dict[int, tuple[Message, Message]] = {
             Field("epoch", "int32"),
             Field("metadataHash", "int64"),
             flexible_since=0,
+            # Version 0: 3.9.0, KIP-932 (KAFKA-16741)
             last_version=0,
         ),
     ),
@@ -242,6 +261,7 @@ RECORDS: dict[int, tuple[Message, Message]] = {
             Field("assignmentEpoch", "int32"),
             Field("assignmentTimestamp", "int64", tag=0),
             flexible_since=0,
+            # Version 0: 4.0.0, KIP-932 (KAFKA-17247)
             last_version=0,
         ),
     ),
@@ -255,6 +275,7 @@ RECORDS: dict[int, tuple[Message, Message]] = {
             "ShareGroupTargetAssignmentMemberValue",
             Field("topicPartitions", "[]TopicPartition", *_TOPIC_PARTITION),
             flexible_since=0,
+            # Version 0: 4.0.0, KIP-932 (KAFKA-17247)
             last_version=0,
         ),
     ),
@@ -271,6 +292,7 @@ RECORDS: dict[int, tuple[Message, Message]] = {
             Field("state", "int8"),
             Field("assignedPartitions", "[]TopicPartitions", *_TOPIC_PARTITION, is_common=True),
             flexible_since=0,
+            # Version 0: 4.0.0, KIP-932 (KAFKA-17247)
             last_version=0,
         ),
     ),
@@ -285,6 +307,7 @@ RECORDS: dict[int, tuple[Message, Message]] = {
             Field("initializedTopics", "[]TopicPartitionsInfo", *_TOPIC_PARTITIONS_INFO, is_common=True),
             Field("deletingTopics", "[]TopicInfo", *_TOPIC_INFO, is_common=True),
             flexible_since=0,
+            # Version 0: 4.0.0, KIP-932
             last_version=0,
         ),
     ),
@@ -300,6 +323,7 @@ RECORDS: dict[int, tuple[Message, Message]] = {
             Field("version", "int64"),
             Field("timestamp", "int64"),
             flexible_since=0,
+            # Version 0: 4.0.0, KIP-848 (KAFKA-17593)
             last_version=0,
         ),
     ),
@@ -315,6 +339,7 @@ RECORDS: dict[int, tuple[Message, Message]] = {
             Field("validatedTopologyEpoch", "int32", tag=0, default=-1),
             Field("lastAssignmentConfigs", "[]LastAssignmentConfig", *_KEY_VALUE, is_common=True, nullable_since=0, tag=1),
             flexible_since=0,
+            # Version 0: 4.1.0, KIP-1071 (KAFKA-18284)
             last_version=0,
         ),
     ),
@@ -336,6 +361,7 @@ RECORDS: dict[int, tuple[Message, Message]] = {
             Field("userEndpoint", "Endpoint", *_ENDPOINT, is_common=True, nullable_since=0, default_is_null=True),
             Field("clientTags", "[]KeyValue", *_KEY_VALUE, is_common=True),
             flexible_since=0,
+            # Version 0: 4.1.0, KIP-1071 (KAFKA-18284)
             last_version=0,
         ),
     ),
@@ -349,6 +375,7 @@ RECORDS: dict[int, tuple[Message, Message]] = {
             Field("assignmentEpoch", "int32"),
             Field("assignmentTimestamp", "int64", tag=0),
             flexible_since=0,
+            # Version 0: 4.1.0, KIP-1071 (KAFKA-18284)
             last_version=0,
         ),
     ),
@@ -364,6 +391,7 @@ RECORDS: dict[int, tuple[Message, Message]] = {
             Field("standbyTasks", "[]TaskIds", *_TASK_IDS, is_common=True),
             Field("warmupTasks", "[]TaskIds", *_TASK_IDS, is_common=True),
             flexible_since=0,
+            # Version 0: 4.1.0, KIP-1071 (KAFKA-18284)
             last_version=0,
         ),
     ),
@@ -385,6 +413,7 @@ RECORDS: dict[int, tuple[Message, Message]] = {
             Field("standbyTasksPendingRevocation", "[]TaskIds", *_ASSIGNED_TASK_IDS, is_common=True),
             Field("warmupTasksPendingRevocation", "[]TaskIds", *_ASSIGNED_TASK_IDS, is_common=True),
             flexible_since=0,
+            # Version 0: 4.1.0, KIP-1071 (KAFKA-18284)
             last_version=0,
         ),
     ),
@@ -414,11 +443,12 @@ RECORDS: dict[int, tuple[Message, Message]] = {
                 ),
             ),
             flexible_since=0,
+            # Version 0: 4.1.0, KIP-1071 (KAFKA-18284)
             last_version=0,
         ),
     ),
 }
-"""The messages of key and value, by the record type that the key begins with."""
+"""The messages of key and value, by the record type at the start of the key."""
 
 EARLIER_RECORDS: dict[int, tuple[Message, Message]] = {
     9: (
@@ -427,8 +457,9 @@ EARLIER_RECORDS: dict[int, tuple[Message, Message]] = {
             "ShareGroupPartitionMetadataValue",
             Field("topics", "[]TopicMetadata", *_TOPIC_METADATA),
             flexible_since=0,
+            # Version 0: 3.9.0, KIP-932
             last_version=0,
         ),
     ),
 }
-"""Record types that are free now: of the early access to share groups."""
+"""Record types from the early access of share groups that are no longer used."""

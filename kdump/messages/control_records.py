@@ -7,7 +7,7 @@ from kdump.messages.schema import Field, Message
 ABORT, COMMIT, LEADER_CHANGE, SNAPSHOT_HEADER, SNAPSHOT_FOOTER, KRAFT_VERSION, KRAFT_VOTERS = range(7)
 
 NAMES = ("ABORT", "COMMIT", "LEADER_CHANGE", "SNAPSHOT_HEADER", "SNAPSHOT_FOOTER", "KRAFT_VERSION", "KRAFT_VOTERS")
-"""What Kafka calls these types."""
+"""Kafka's names of these types."""
 
 _VOTER = (Field("voterId", "int32"), Field("voterDirectoryId", "uuid", since=1))
 
@@ -18,19 +18,28 @@ MESSAGES = {
         Field("leaderId", "int32"),
         Field("voters", "[]struct", *_VOTER),
         Field("grantingVoters", "[]struct", *_VOTER),
+        # Version 0: 3.0.0, KIP-595 (KAFKA-12952)
+        # Version 1: 3.9.0, KIP-853 (KAFKA-16915)
         flexible_since=0,
     ),
     SNAPSHOT_HEADER: Message(
         "SnapshotHeaderRecord",
         Field("version", "int16"),
         Field("lastContainedLogTimestamp", "int64"),
+        # Version 0: 3.0.0 (KAFKA-12952)
         flexible_since=0,
     ),
-    SNAPSHOT_FOOTER: Message("SnapshotFooterRecord", Field("version", "int16"), flexible_since=0),
+    SNAPSHOT_FOOTER: Message(
+        "SnapshotFooterRecord",
+        Field("version", "int16"),
+        # Version 0: 3.0.0 (KAFKA-12952)
+        flexible_since=0,
+    ),
     KRAFT_VERSION: Message(
         "KRaftVersionRecord",
         Field("version", "int16"),
         Field("kRaftVersion", "int16"),
+        # Version 0: 3.8.0, KIP-853 (KAFKA-16207)
         flexible_since=0,
     ),
     KRAFT_VOTERS: Message(
@@ -55,7 +64,8 @@ MESSAGES = {
                 Field("maxSupportedVersion", "int16"),
             ),
         ),
+        # Version 0: 3.8.0, KIP-853 (KAFKA-16207)
         flexible_since=0,
     ),
 }
-"""What the value holds, by the type in the key. Their first field is a version, but all are read as version 0 (Kafka does)."""
+"""The message in the value, by the type in the key. Its first field is a version, but Kafka reads all of them as version 0."""

@@ -1,4 +1,4 @@
-"""Kafka's JSON form of a message: its keys, their order, what is left out, how values are written."""
+"""Kafka's JSON format of a message: its keys, their order, omitted fields, and the format of values."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _ESCAPE_TABLE = str.maketrans(_ESCAPES)
 
 
 class Json(str):
-    """A value that is in its JSON form already."""
+    """A value that is already JSON."""
 
     __slots__ = ()
 
 
 def dumps(message: Message, values: dict[str, Value], version: int) -> str:
-    """The message as Kafka's JSON converters write it for a version, without blanks."""
+    """The message as Kafka's JSON converters write it for a version, without spaces."""
     return _object(message.fields, values, version)
 
 
@@ -73,14 +73,14 @@ def uuid_text(uuid: bytes) -> str:
 
 
 def java_double(number: float) -> str:
-    """A double as Java's Double.toString writes it, in the fewest digits; what JSON has no number for is text."""
+    """A double as Java's Double.toString writes it, with the fewest digits; NaN and infinities are text."""
     if number != number or abs(number) == float("inf"):
         return '"NaN"' if number != number else '"Infinity"' if number > 0 else '"-Infinity"'
-    from decimal import Decimal  # it takes longer to import than this package
+    from decimal import Decimal  # importing it takes longer than importing this package
 
     sign, digits, exponent = Decimal(repr(number)).as_tuple()
     text = "".join(map(str, digits)).rstrip("0") or "0"
-    point = len(digits) + int(exponent)  # where the decimal point stands in the digits
+    point = len(digits) + int(exponent)  # the place of the decimal point in the digits
     minus = "-" if sign else ""
     if number == 0:
         return f"{minus}0.0"

@@ -22,6 +22,7 @@ _SEGMENT = (
     Field("txnIndexEmpty", "bool", tag=0),
 )
 
+# Version 0, unless a record says otherwise: 3.0.0, KIP-405 (KAFKA-12429)
 RECORDS: dict[int, Message] = {
     0: Message("RemoteLogSegmentMetadataRecord", _SEGMENT_ID, *_SEGMENT, flexible_since=0, last_version=0),
     1: Message(
@@ -43,6 +44,13 @@ RECORDS: dict[int, Message] = {
         flexible_since=0,
         last_version=0,
     ),
-    3: Message("RemoteLogSegmentMetadataSnapshotRecord", Field("segmentId", "uuid"), *_SEGMENT, flexible_since=0, last_version=0),
+    3: Message(
+        "RemoteLogSegmentMetadataSnapshotRecord",
+        Field("segmentId", "uuid"),
+        *_SEGMENT,
+        flexible_since=0,
+        # Version 0: 3.1.0, KIP-405 (KAFKA-12802)
+        last_version=0,
+    ),
 }
-"""The messages by the id before them."""
+"""The messages by record id."""

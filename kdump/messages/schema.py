@@ -1,7 +1,7 @@
 """Message schemas as declarations, and the generic reader that follows them.
 
-A message is declared once for all its versions: each field says from which version on it exists. Whether lengths are compact
-and tagged fields may follow is decided by the version too ("flexible").
+A message is declared once for all its versions: each field says since which version it exists. From its first flexible
+version on, a message has compact lengths and may have tagged fields.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 NEVER = 1 << 15
 """A version that no message reaches."""
 
-_HEAP = 250 << 20  # what an array may take of the 256 MiB that Kafka's launcher gives the tool
+_HEAP = 250 << 20  # the part of the tool's heap (256 MiB by its launcher) that an array may take
 _REFERENCE_SIZE = 4
 _MAX_ARRAY = 0x7FFFFFFD
 
@@ -30,15 +30,16 @@ MAX_INT16 = 0x7FFF
 
 
 class Field:
-    """A field of a message: its Kafka name in camel case, its type, the versions that have it.
+    """A field of a message: its Kafka name in camel case, its type, and the versions that have it.
 
     Types are `bool`, `int8` to `int64`, `uint16`, `uint32`, `float64`, `uuid`, `string`, `bytes` and any of them as an array
-    (`[]int32`); a type with `fields` is a struct, by Kafka's name for it or just `struct`. `since` is the first version with the
-    field, `until` the first without it again; it may be null from `nullable_since` on, and is tagged with `tag` from
+    (`[]int32`); a type with `fields` is a struct, named as in Kafka or just `struct`. `since` is the first version with the
+    field, `until` the first later version without it. The field may be null from `nullable_since` on, and has `tag` from
     `tagged_since` on.
-    Without a `default` of its own a field has that of its type: 0, empty, a struct of defaults; `default_is_null` says null.
-    A struct that Kafka has in its `commonStructs` `is_common`, and read in versions after the last, too.
-    Arrays with Kafka's `mapKey` keep elements with equal keys; `is_keyed` says that Kafka makes room for twice as many.
+
+    If `default` is not given, the default is that of the type: 0, empty, or a struct of defaults; or null if `default_is_null`.
+    `is_common` marks a struct from Kafka's `commonStructs`; it is read even in versions after the last.
+    `is_keyed` marks an array with Kafka's `mapKey`, for which Kafka allocates twice the space. Equal keys are all kept.
     """
 
     __slots__ = (
@@ -99,9 +100,10 @@ class Field:
 
 
 class Message:
-    """A message: its name, its fields in the order in which they are written, the first version with compact lengths.
+    """A message: its name, its fields in the order on disk, and the first version with compact lengths.
 
-    `last_version` is the last version that is declared. Kafka reads later ones too, as far as they have no structs inside.
+    `last_version` is the last version that is declared. Kafka also reads later ones if they contain no structs.
+    A comment beside it says which release brought each version, and by which KIP and ticket if a source names them.
     """
 
     __slots__ = ("fields", "flexible_since", "last_version", "name")
@@ -114,9 +116,9 @@ class Message:
 
 
 def as_before(message: Message, last_version: int, unknown: frozenset[str], names: Mapping[str, str]) -> Message:
-    """The message before versions after the last and fields of unknown names came, and when fields had these names.
+    """The message as an older release knows it: up to `last_version`, without the `unknown` fields, with the older `names`.
 
-    What is there with the tags of fields that are not known is passed over.
+    Tags of unknown fields are skipped.
     """
     fields = _as_before(message.fields, last_version, unknown, names)
     return Message(message.name, *fields, flexible_since=message.flexible_since, last_version=last_version)
@@ -136,7 +138,7 @@ def _as_before(
 
 
 def without_nulls(message: Message, *names: str) -> Message:
-    """The message as it was before fields of these names could be null."""
+    """The message as it was before the named fields could be null."""
     fields = [_copy(field) for field in message.fields]
     for field in fields:
         if field.name in names:
@@ -152,14 +154,14 @@ def _copy(field: Field) -> Field:
 
 
 class Reader:
-    """Reads values one after the other.
+    """Reads consecutive values.
 
-    What cannot be read raises CorruptData: `message-underflow`, `message-bytes-past-end`, `message-null`,
-    `message-string-too-long`, `message-array-too-large`, `message-varint-too-long`, `message-size-negative`,
-    `message-version-unknown`, `message-tag-not-in-version`. Its `values` have the names of the `fields` that were being
-    read, from the outermost on.
-    Where sizes are not bounded by what is left, there are `message-underflow` and `message-out-of-memory` instead of
-    `message-bytes-past-end` and `message-array-too-large`.
+    Raises CorruptData for unreadable values: `message-underflow`, `message-bytes-past-end`, `message-null`,
+        `message-string-too-long`, `message-array-too-large`, `message-varint-too-long`, `message-size-negative`,
+        `message-version-unknown`, `message-tag-not-in-version`. Its `values` contain the names of the `fields` that were being
+        read, from the outermost on.
+        Unless `bounds_sizes`, it raises `message-underflow` and `message-out-of-memory` instead of
+        `message-bytes-past-end` and `message-array-too-large`.
     """
 
     __slots__ = ("bounds_sizes", "data", "position")
@@ -194,7 +196,7 @@ class Reader:
         return bytes(self.data[start : self.position])
 
     def check_heap(self, length: int, element_size: int = 1) -> None:
-        """Raise CorruptData for an array that Kafka's tool has no room for."""
+        """Raise CorruptData for an array that does not fit into the heap of Kafka's tool."""
         if length * element_size > _HEAP:
             reason = "Requested array size exceeds VM limit" if length > _MAX_ARRAY else "Java heap space"
             text = f"an array of {length} is more than Kafka's tool has room for"
@@ -214,7 +216,7 @@ class Reader:
         raise CorruptData("message-varint-too-long", "a varint does not end within 5 bytes", value=value & 0xFFFFFFFF)
 
     def length(self, is_compact: bool, layout: Struct) -> int:
-        """A length; -1 for null. Compact ones are stored one higher."""
+        """A length; -1 for null. A compact length is stored as one more."""
         return as_int32(self.unsigned_varint() - 1) if is_compact else int(self.fixed(layout))
 
 
@@ -232,20 +234,20 @@ _UUID_SIZE = 16
 
 
 def read(message: Message, reader: Reader, version: int) -> dict[str, Value]:
-    """A message of this version as a dict of its fields, those with default values included; uuids are bytes.
+    """A message of this version as a dict of its fields, including defaults; uuids are bytes.
 
-    Raises CorruptData as Reader says.
+    Raises CorruptData like Reader.
     """
     return _Walk(message, reader, version).fields(message.fields)
 
 
 def _is_since(first: int, version: int) -> bool:
-    """Whether a version has what came with `first`. Kafka does not look at the version where all have it, so even -1 has."""
+    """Whether a version is at least `first`. If all versions are, Kafka does not check the version, so -1 passes as well."""
     return first == 0 or version >= first
 
 
 def as_int16(number: int) -> int:
-    """The lower 16 bits, signed, as Java casts to a short."""
+    """The lower 16 bits as a signed number, like a cast to short in Java."""
     return (number + 0x8000 & 0xFFFF) - 0x8000
 
 
@@ -299,7 +301,7 @@ class _Walk:
             return None
         remaining = self.reader.remaining
         if count > remaining and not self.reader.bounds_sizes:
-            # Kafka's sum for keyed arrays may be too large for 32 bits.
+            # For keyed arrays, Kafka's size computation may overflow 32 bits.
             self.reader.check_heap(max(as_int32(2 * count + 1), 0) if field.is_keyed else count, _REFERENCE_SIZE)
         elif count > remaining:
             message = f"{field.name} says it has {count} elements, with {remaining} bytes left"
@@ -351,7 +353,7 @@ class _Walk:
 
 
 def default_of(field: Field) -> Value:
-    """The value of a field that a version does not have, or that was not written."""
+    """The value of a field that is not in this version or was not written."""
     if field.default is not None or field.default_is_null:
         return field.default
     if field.is_array:

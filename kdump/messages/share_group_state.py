@@ -1,4 +1,4 @@
-"""The records of the topic __share_group_state: how far share groups have got."""
+"""The records of the topic __share_group_state: the progress of share groups."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ _STATE_BATCHES = Field(
     Field("deliveryCount", "int16"),
 )
 
+# Version 0: 4.1.0, KIP-932
 RECORDS: dict[int, tuple[Message, Message]] = {
     0: (
         Message("ShareSnapshotKey", *_KEY),
@@ -49,8 +50,9 @@ RECORDS: dict[int, tuple[Message, Message]] = {
         ),
     ),
 }
-"""The messages of key and value, by the record type that the key begins with."""
+"""The messages of key and value, by the record type at the start of the key."""
 
+# Version 0: 4.0.0, KIP-932
 EARLIER_RECORDS: dict[int, tuple[Message, Message]] = {
     0: (
         Message("ShareSnapshotKey", *_KEY),
@@ -78,4 +80,4 @@ EARLIER_RECORDS: dict[int, tuple[Message, Message]] = {
         ),
     ),
 }
-"""What they were in the early access to share groups."""
+"""The same messages in the early access of share groups."""

@@ -30,8 +30,10 @@ RECORDS: dict[int, tuple[Message, Message]] = {
             Field("transactionStartTimestampMs", "int64"),
             Field("clientTransactionVersion", "int16", since=1, tag=2, tagged_since=1),
             flexible_since=1,
+            # Version 0: 0.11.0.0, KIP-98 (KAFKA-5059)
+            # Version 1: 3.4.1, KIP-915 (KAFKA-14869)
             last_version=1,
         ),
     ),
 }
-"""The messages of key and value, by the record type that the key begins with."""
+"""The messages of key and value, by the record type at the start of the key."""

@@ -1,1 +1,1 @@
-"""Files of a fleet as tables: found, planned as pieces of work, read into Arrow's record batches. Without Spark."""
+"""Files of a fleet as tables: found, planned as tasks, read into Arrow's record batches. Without Spark."""

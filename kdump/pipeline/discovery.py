@@ -8,7 +8,9 @@ import stat
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
+from kdump.binary import system
 from kdump.binary.source import Source
+from kdump.binary.system import unreadable
 from kdump.errors import CorruptData, Unreadable, UsageError
 from kdump.formats import file_name, properties, tree
 
@@ -24,7 +26,7 @@ _BROKER_PART = "broker="
 
 
 class FileItem(NamedTuple):
-    """A file of a broker, as its directory and its name tell it. `state` is that of FileDetails."""
+    """A file of a broker, by its directory and its name. `state` is that of FileDetails."""
 
     path: str
     broker: str | None
@@ -39,12 +41,12 @@ class FileItem(NamedTuple):
 
     @property
     def weight(self) -> int:
-        """How many bytes are to be read: holes are not."""
+        """The number of bytes to read, without holes."""
         return min(self.size, self.allocated)
 
 
 def files_of(options: Options) -> list[FileItem]:
-    """All files that options ask for, in the order of their paths.
+    """All files that the options select, in the order of their paths.
 
     Raises UsageError where nothing fits a pattern, and Unreadable where a path leads nowhere.
     """
@@ -60,12 +62,12 @@ def files_of(options: Options) -> list[FileItem]:
 
 
 def is_wanted(item: FileItem, options: Options) -> bool:
-    """Whether a file is of a topic and partition that is asked for; checkpoints are of many, and each of their rows is of one."""
+    """Whether a file belongs to a requested topic and partition. Checkpoints belong to many; their rows are filtered instead."""
     return options.table == "checkpoints" or is_partition_wanted(item.topic, item.partition, options)
 
 
 def is_partition_wanted(topic: str | None, partition: int | None, options: Options) -> bool:
-    """Whether a topic and partition is asked for."""
+    """Whether a topic and partition is requested."""
     if options.topics and not any(fnmatchcase(topic or "", pattern) for pattern in options.topics):
         return False
     return options.partitions is None or partition in options.partitions
@@ -74,15 +76,15 @@ def is_partition_wanted(topic: str | None, partition: int | None, options: Optio
 def discover(
     root: str, broker: str | None = None, follows_links: bool = False, *, skips_unlisted: bool = True
 ) -> Iterator[FileItem]:
-    """The files below a path: of a partition, of a log directory, or of directories that hold such.
+    """The files below a path, which is a partition, a log directory, or a directory above these.
 
-    A broker is named by `broker`, a part `broker=NAME` of the path, the id in meta.properties, or else by the name of its log
+    The name of a broker is `broker`, a part `broker=NAME` of the path, the id in meta.properties, or else the name of its log
     directory. Raises Unreadable for a path that leads nowhere and, unless `skips_unlisted`, a directory that cannot be listed.
     """
-    if not os.path.lexists(root):
+    if not system.has_name(root):
         raise Unreadable("file-missing", "no such file", path=root)
     walk = _Walk(root, broker, follows_links, skips_unlisted)
-    if not os.path.isdir(root):
+    if not system.is_directory(root):
         directory = tree.parent(root)
         return walk.files_at([root], directory, walk.broker_of(tree.parent(directory)))
     if tree_is_partition(root):
@@ -91,15 +93,15 @@ def discover(
 
 
 def tree_is_partition(path: str) -> bool:
-    """Whether a directory is one of a partition; one that cannot be listed is taken for it, as a check does."""
+    """Whether a directory is a partition's. As in a check, one that cannot be listed is assumed to be."""
     try:
         return tree.is_partition(path)
-    except OSError:
+    except Unreadable:
         return True
 
 
 class _Walk:
-    """One walk below a root. What cannot be listed ends it, or is left out where a check says so."""
+    """One walk below a root. A directory that cannot be listed ends it, or is left out if a check reports it."""
 
     def __init__(self, root: str, broker: str | None, follows_links: bool, skips_unlisted: bool) -> None:
         self._skips_unlisted = skips_unlisted
@@ -108,21 +110,25 @@ class _Walk:
         self._follows_links = follows_links
 
     def directory(self, path: str, depth: int = tree.MAX_DEPTH) -> Iterator[FileItem]:
-        """A log directory, or one above such, so many levels of them at most, as a check takes it."""
+        """A log directory, or a directory at most `depth` levels above one, as in a check."""
         entries = self._entries(path)
         folders = _folders(path) if depth else []
         broker = None if folders else self.broker_of(path)
         for entry in entries:
             if folders:
-                if entry.path in folders and not entry.is_symlink():
+                if entry.path in folders and not entry.is_link:
                     yield from self.directory(entry.path, depth - 1)
-            elif _is_directory(entry) and entry.name != tree.REMOTE_INDEX_CACHE and not self._leads_out(entry):
+            elif system.leads_to_directory(entry) and entry.name != tree.REMOTE_INDEX_CACHE and not self._leads_out(entry):
                 yield from self.partition(entry.path, broker)
-        yield from self.files_at([entry.path for entry in entries if not _is_directory(entry)], path, broker, is_partition=False)
+        yield from self.files_at(
+            [entry.path for entry in entries if not system.leads_to_directory(entry)], path, broker, is_partition=False
+        )
 
     def partition(self, path: str, broker: str | None) -> Iterator[FileItem]:
         """The files of one partition."""
-        entries = [entry.path for entry in self._entries(path) if _is_of_segment(entry.name) or not _is_directory(entry)]
+        entries = [
+            entry.path for entry in self._entries(path) if _is_of_segment(entry.name) or not system.leads_to_directory(entry)
+        ]
         return self.files_at(entries, path, broker)
 
     def files_at(
@@ -134,17 +140,16 @@ class _Walk:
             yield self._item(path, broker, name)
 
     def broker_of(self, log_directory: str) -> str | None:
-        """What the broker of a log directory is called."""
+        """The name of a log directory's broker."""
         return broker_of(log_directory, self._broker)
 
-    def _entries(self, path: str) -> list[os.DirEntry[str]]:
+    def _entries(self, path: str) -> list[system.Entry]:
         try:
-            with os.scandir(path) as entries:
-                return sorted(entries, key=lambda entry: entry.name)
-        except OSError as error:
+            return system.entries(path)
+        except Unreadable as error:
             if self._skips_unlisted:
                 return []
-            message = f"the directory cannot be listed: {(error.strerror or str(error)).lower()}"
+            message = f"the directory cannot be listed: {error.message.lower()}"
             raise Unreadable("directory-unlisted", message, path=path) from error
 
     def _item(self, path: str, broker: str | None, directory: tree.DirectoryName | None) -> FileItem:
@@ -155,17 +160,19 @@ class _Walk:
         state = mark or (directory.state if directory is not None else "") or None
         item = FileItem(path, broker, topic, partition, base_offset_of(name), kind, state=state)
         try:
-            status = os.stat(path)
-        except OSError:
+            status = system.status(path)
+        except Unreadable:
+            return item  # whoever opens it says so
+        if status is None:
             return item  # it is gone, or leads nowhere
         if not stat.S_ISREG(status.st_mode):
             return item._replace(state=NOT_REGULAR)
-        if not self._follows_links and os.path.islink(path) and not self._is_inside(path):
+        if not self._follows_links and system.is_link(path) and not self._is_inside(path):
             return item._replace(state=LINK_OUTSIDE)
         return item._replace(size=status.st_size, allocated=status.st_blocks * 512, modified_ms=status.st_mtime_ns // 1_000_000)
 
-    def _leads_out(self, entry: os.DirEntry[str]) -> bool:
-        return entry.is_symlink() and not self._follows_links and not self._is_inside(entry.path)
+    def _leads_out(self, entry: system.Entry) -> bool:
+        return entry.is_link and not self._follows_links and not self._is_inside(entry.path)
 
     def _is_inside(self, path: str) -> bool:
         real = os.path.realpath(path)
@@ -173,7 +180,7 @@ class _Walk:
 
 
 def broker_of(log_directory: str, broker: str | None = None) -> str | None:
-    """What the broker of a log directory is called: `broker` if that is given, or as `discover` says."""
+    """The name of a log directory's broker: `broker` if it is given, or as `discover` says."""
     if broker is not None:
         return broker
     parts = os.path.abspath(log_directory).split(os.sep)
@@ -184,34 +191,34 @@ def broker_of(log_directory: str, broker: str | None = None) -> str | None:
 
 
 def base_offset_of(name: str) -> int | None:
-    """The number in the name of a file of a segment, also of one that is on its way; None for all other files."""
+    """The number in the name of a segment's file, also while it is renamed or deleted; None for all other files."""
     plain, _ = _unmarked(name)
     is_numbered = _is_of_segment(plain) or file_name.suffix(plain) == file_name.CHECKPOINT
     return tree.base_offset_of(plain.split("-")[0] if plain.endswith(file_name.CHECKPOINT) else plain) if is_numbered else None
 
 
 def _is_of_segment(name: str) -> bool:
-    """Whether a name is like that of a file that belongs to a segment."""
+    """Whether a name looks like that of a segment's file."""
     return file_name.suffix(name) in tree.SEGMENT_SUFFIXES
 
 
 def _folders(path: str) -> list[str]:
-    """The directories in one that may be log directories, where it is none itself."""
+    """The subdirectories that may be log directories, if the directory is not one itself."""
     try:
         return [] if tree.is_log_directory(path) else tree.folders(tree.partitions(path))
-    except OSError:
+    except Unreadable:
         return []
 
 
 def write_list(items: Iterable[FileItem], path: str) -> None:
-    """Keep a list of files for several queries, a JSON object a line."""
+    """Write a list of files for later queries, one JSON object a line."""
     with open(path, "w", encoding="ascii") as file:
         for item in items:
             file.write(json.dumps(item._asdict()) + "\n")
 
 
 def read_list(path: str) -> Iterator[FileItem]:
-    """The files of a list that `write_list` wrote. Raises UsageError where it is none."""
+    """The files of a list that `write_list` wrote. Raises UsageError if it is not such a list."""
     number = 0
     try:
         with open(path, encoding="ascii") as file:
@@ -219,26 +226,21 @@ def read_list(path: str) -> Iterator[FileItem]:
                 number += 1
                 yield FileItem(**json.loads(line))
     except OSError as error:
-        raise UsageError(f"filelist {path}: {(error.strerror or str(error)).lower()}")
+        if isinstance(error, FileNotFoundError):
+            raise UsageError(f"filelist {path}: no such file") from error
+        raise unreadable(path, error) from error
     except (ValueError, TypeError) as error:
         raise UsageError(f"filelist {path}, line {number}: is no file of a list ({error})")
 
 
-def _is_directory(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_dir()
-    except OSError:
-        return False
-
-
 def _unmarked(name: str) -> tuple[str, str]:
-    """A name without the mark of a file that is on its way, and that mark."""
+    """A name without the suffix of a file that is being renamed or deleted, and that suffix."""
     stem, _, mark = name.rpartition(".")
     return (stem, mark) if mark in _MARKS else (name, "")
 
 
 def _id_in(log_directory: str) -> str | None:
-    """The id of the broker in its log directory."""
+    """The broker id in a log directory's files."""
     try:
         with Source(os.path.join(log_directory, properties.META_PROPERTIES)) as source:
             values = properties.read(source.read(0, properties.MAX_SIZE))

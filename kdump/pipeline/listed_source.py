@@ -1,4 +1,4 @@
-"""A log as it was when its directory was listed: all tables of a scan hold the same of it, also while a broker appends."""
+"""A log up to its size when it was listed, so that all tables of a scan agree while a broker appends."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LOGS = ("log", "checkpoint")
 
 
 class ListedSource(Source):
-    """A file of which no more is read than there was when it was listed.
+    """A file that is read only up to its size when it was listed.
 
     Raises Unreadable (`file-shrank`) where there is less than that, when it is opened or later.
     """
@@ -31,15 +31,11 @@ class ListedSource(Source):
         self.size = size
 
     def read(self, position: int, count: int) -> bytes:
-        count = max(0, min(count, self.size - position))
-        data = super().read(position, count)
-        if len(data) < count:
-            raise Unreadable("file-shrank", "it became shorter while it was read", path=self.path, position=position + len(data))
-        return data
+        return super().read(position, max(0, min(count, self.size - position)))
 
 
 def opened(item: FileItem) -> Source:
-    """The file of an item; logs as they were listed, where that is known. Indexes may shrink: brokers preallocate them.
+    """The file of an item; a log ends where it ended when it was listed. Indexes may shrink: brokers preallocate them.
 
     Raises Unreadable as Source does, and for a link that is not to be followed (`link-outside`).
     """

@@ -1,7 +1,7 @@
-"""Writes tables as Parquet with processes of this machine, as many as it has cores: the same rows as by Spark, without it.
+"""Writes tables as Parquet with one process per core of this machine: the same rows as with Spark.
 
-A process that dies takes its task with it, and nothing else: the task is done again slice by slice, each by a process of its own.
-What dies again is left out and reported.
+If a process dies, only its task is lost; the task is done again slice by slice, each slice in a separate process.
+A slice whose process dies again is left out and reported.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from kdump.pipeline.options import Options
     from kdump.pipeline.reconciliation import Reconciliation
-    from kdump.pipeline.tasks import Task
+    from kdump.pipeline.tasks import ScanTask
 
 _TICK = 0.5  # seconds between two looks whether all processes live
 _FORK = get_context("fork")
@@ -41,10 +41,10 @@ def write_tables(
     reconciliation: Reconciliation,
     on_task: Callable[[str, int, int], None],
 ) -> None:
-    """Write each table into a folder of its own below `folder`, and report all tasks to the reconciliation.
+    """Write each table into its own subfolder of `folder`, and report all tasks to the reconciliation.
 
-    `on_task` is given the table, how many of its tasks are done and how many there are. Raises KdumpError with mode=FAILFAST, and
-    whatever another attempt cannot mend.
+    `on_task` gets the table, the number of its tasks that are done, and their total. Raises KdumpError with mode=FAILFAST, and
+    errors that another attempt cannot fix.
     """
     os.mkdir(os.path.join(folder, ATTEMPTS))
     done: Counter[str] = Counter()
@@ -55,20 +55,20 @@ def write_tables(
 
 
 class _Died(Exception):
-    """A process died at its task; the message says how."""
+    """A process died during its task; the message says how."""
 
 
 class _Pool:
-    """Processes that do tasks. Whichever dies is known by its task, so that no other one has to be done again."""
+    """Processes that do tasks. If one dies, its task is known, and no other task has to be done again."""
 
     def __init__(self, cores: int) -> None:
         self._cores = cores
         self._workers: list[_Worker] = []
 
-    def results(self, waiting: Iterable[Task]) -> Iterable[tuple[Task, list[TaskReport]]]:
-        """Each task with the reports of its attempts that count, whichever is done first."""
+    def results(self, waiting: Iterable[ScanTask]) -> Iterable[tuple[ScanTask, list[TaskReport]]]:
+        """Each task with the reports of its successful attempts, in the order in which they finish."""
         queue = iter(waiting)
-        again: deque[Task] = deque()
+        again: deque[ScanTask] = deque()
         try:
             while True:
                 while len(self._busy()) < self._cores and (task := next(queue, None)) is not None:
@@ -87,7 +87,7 @@ class _Pool:
                     if not worker.is_alive:
                         self._workers.remove(worker)
             for task in again:
-                yield task, [self._alone(task.of_one(piece)) for piece in task.work]
+                yield task, [self._alone(task.of_one(file_slice)) for file_slice in task.slices]
         finally:
             for worker in self._workers:
                 worker.kill()
@@ -102,8 +102,8 @@ class _Pool:
         self._workers.append(_Worker(self._workers))
         return self._workers[-1]
 
-    def _alone(self, task: Task) -> TaskReport:
-        """One slice by a process that does nothing else; what it cannot read is reported."""
+    def _alone(self, task: ScanTask) -> TaskReport:
+        """Read one slice in a process that does nothing else; what it cannot read is reported."""
         while self._workers:
             self._workers.pop().kill()  # they may be what memory is short of
         worker = _Worker(())
@@ -116,21 +116,21 @@ class _Pool:
         except _HOPELESS:
             raise
         except (_Died, KdumpError, MemoryError) as error:
-            (piece,) = task.work
-            report = SliceReport.of(piece)
+            (file_slice,) = task.slices
+            report = SliceReport.of(file_slice)
             message = error.message if isinstance(error, KdumpError) else str(error) or "memory was short"
             report.skipped.append(Skipped("task-failed", message, None, None, is_damage=False))
             return TaskReport("", 0, [report])
 
 
 def _ready(workers: Sequence[_Worker]) -> list[_Worker]:
-    """Those that have something to say, or are dead, after a while at most."""
+    """The workers that have a result or have died; waits for a bounded time."""
     said = connection.wait([worker.connection for worker in workers], _TICK)
     return [worker for worker in workers if worker.connection in said or not worker.is_alive]
 
 
 class _Worker:
-    """A process that does one task after another, and says of each what came of it."""
+    """A process that does one task after another and reports the result of each."""
 
     def __init__(self, others: Iterable[_Worker]) -> None:
         self.connection, theirs = _FORK.Pipe()
@@ -142,10 +142,10 @@ class _Worker:
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
         theirs.close()
-        self._task: Task | None = None
+        self._task: ScanTask | None = None
 
     @property
-    def task(self) -> Task:
+    def task(self) -> ScanTask:
         assert self._task is not None
         return self._task
 
@@ -157,7 +157,7 @@ class _Worker:
     def is_alive(self) -> bool:
         return self._process.is_alive()
 
-    def start(self, task: Task) -> None:
+    def start(self, task: ScanTask) -> None:
         self._task = task
         try:
             self.connection.send(task)
@@ -165,7 +165,7 @@ class _Worker:
             pass  # it died while it had nothing to do, which shows when its result is asked for
 
     def result(self) -> TaskReport:
-        """What it did. Raises what its task raised, and _Died."""
+        """The report of its task. Raises what the task raised, and _Died."""
         self._task = None
         try:
             if not self.connection.poll():
@@ -179,20 +179,20 @@ class _Worker:
         return answer
 
     def kill(self) -> None:
-        """End it, wherever it is."""
+        """Kill the process."""
         self._process.kill()
         self._process.join()
         self.connection.close()
 
 
 def _serve(channel: Connection, inherited: list[Connection]) -> None:
-    """What the process does: tasks, until nobody has one."""
+    """Do tasks until the parent has no more."""
     for other in inherited:
         other.close()
     while True:
         try:
             task = channel.recv()
-        except EOFError:
+        except (EOFError, MemoryError):
             break
         answer: TaskReport | Exception
         try:
@@ -203,5 +203,8 @@ def _serve(channel: Connection, inherited: list[Connection]) -> None:
             if "KDUMP_DEBUG" in os.environ:
                 sys.excepthook(type(error), error, error.__traceback__)
             answer = KdumpError(f"{type(error).__name__}: {error}")
-        channel.send(answer)
+        try:
+            channel.send(answer)
+        except MemoryError:
+            break  # whoever waits for it hears that this process died
     os._exit(0)

@@ -1,4 +1,4 @@
-"""Reads pieces of logs: their batches, wherever the file was cut, as one walk through all of it would see them."""
+"""Reads slices of logs: wherever a file was cut, the batches are those that one walk through all of it would find."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from kdump.formats.record import bytes_of
 from kdump.formats.record_batch import NO_TIMESTAMP
 from kdump.output.arrow.builder import Constant
 from kdump.output.arrow.log_columns import batch_columns, record_columns
-from kdump.pipeline.planning import Piece
+from kdump.pipeline.planning import FileSlice
 from kdump.reading import salvage
 from kdump.reading.headers import HeaderWindow
 from kdump.reading.plausible import is_plausible
@@ -45,14 +45,14 @@ if TYPE_CHECKING:
 _HEADERS_AT_ONCE = 8192
 _HEADER_WINDOW = 32 << 10  # bytes; several small batches stand in it, and of large ones little is read for nothing
 
-_HELD_PAYLOAD = 32 << 20  # bytes of a payload that are decompressed at once
+_MAX_PAYLOAD_AT_ONCE = 32 << 20  # bytes of a payload that are decompressed at once
 _SAMPLE_FROM = 64 << 10  # what is before this position in a log is part of any sample
 _SAMPLE_ONE_IN = 16  # batches after it
-_SAMPLE_MOST = 1 << 30  # bytes that the sample of a log is decompressed to
+_MAX_SAMPLE_BYTES = 1 << 30  # bytes that the sample of a log is decompressed to
 
 
 class Batches:
-    """Batches of one piece, with their statuses; all of them follow each other."""
+    """Consecutive batches of one slice, with their statuses."""
 
     __slots__ = ("chunk", "statuses")
 
@@ -61,7 +61,7 @@ class Batches:
         self.statuses = statuses
 
     def between(self, start: int, end: int | None) -> Batches | None:
-        """Those that start from `start` up to but not including `end`, if there are any."""
+        """The batches that start from `start` up to but not including `end`, or None."""
         positions = self.chunk.batches["position"]
         if start <= positions[0] and (end is None or positions[-1] < end):
             return self
@@ -72,42 +72,43 @@ class Batches:
         return Batches(self.chunk.slice(start, end), self.statuses[start:end])
 
 
-def walk(source: Source, piece: Piece) -> Iterator[Batches | salvage.Damage]:
-    """The batches and damaged ranges that start in a piece.
+def walk(source: Source, file_slice: FileSlice) -> Iterator[Batches | salvage.Damage]:
+    """The batches and damaged ranges that start in a slice.
 
-    After its start a file is walked from a little earlier on. Where all is in order, that shows what a walk through all of
-    the file would; at the first thing that is not, the file is walked from its start, for then it may matter what was there.
+    A slice that does not start with the file is walked from a little earlier on. If everything there is in order, the result is
+    that of a walk through the whole file. At the first irregularity the file is walked from its start, because what came before
+    may matter.
     """
-    start = piece.start
+    start = file_slice.start
     if start:
         held: Batches | None = None  # until it is known that what follows does not cast doubt on it
-        for item in salvage.walk(source, piece.look_back):
+        for item in salvage.walk(source, file_slice.look_back):
             if isinstance(item, salvage.Damage) or item.statuses.count(salvage.INTACT) < len(item.statuses):
                 break
             if held is not None:
-                inside = held.between(start, piece.end)
+                inside = held.between(start, file_slice.end)
                 if inside is not None:
                     yield inside
                 start = max(start, _end(held.chunk))  # batches that are looked back at may all end before the cut
-                if piece.end is not None and start >= piece.end:
+                if file_slice.end is not None and start >= file_slice.end:
                     return
             held = Batches(item.chunk, item.statuses)
         else:
-            inside = None if held is None else held.between(start, piece.end)
+            inside = None if held is None else held.between(start, file_slice.end)
             if inside is not None:
                 yield inside
             return
     for item in salvage.walk(source):
         if isinstance(item, salvage.Damage):
-            if item.start >= start and (piece.end is None or item.start < piece.end):
+            if item.start >= start and (file_slice.end is None or item.start < file_slice.end):
                 yield item
             begin = item.start
         else:
-            inside = Batches(item.chunk, item.statuses).between(start, piece.end)
+            inside = Batches(item.chunk, item.statuses).between(start, file_slice.end)
             if inside is not None:
                 yield inside
             begin = item.chunk.batches["position"][0]
-        if piece.end is not None and begin >= piece.end:
+        if file_slice.end is not None and begin >= file_slice.end:
             return
 
 
@@ -118,21 +119,21 @@ def _end(chunk: Chunk) -> int:
 
 
 Notice = Callable[[salvage.Damage | CorruptData], None]
-"""Is told of damage: of a range without batches, and of a batch that is damaged itself."""
+"""Called for damage: for a range without batches, and for a batch that is damaged itself."""
 
 
 def fail(damage: salvage.Damage | CorruptData) -> None:
-    """Take damage for the end of all. Raises CorruptData."""
+    """Stop at damage. Raises CorruptData."""
     if isinstance(damage, salvage.Damage):
         damage = CorruptData(damage.code, damage.message, position=damage.start)
     raise damage
 
 
 def sections(
-    source: Source, piece: Piece, options: Options, report: SliceReport, notice: Notice | None = None
+    source: Source, file_slice: FileSlice, options: Options, report: SliceReport, notice: Notice | None = None
 ) -> Iterator[Batches]:
-    """The batches of a piece, those that may hold what is asked for. The report covers all bytes, and counts what comes out."""
-    for item in walk(source, piece):
+    """The batches of a slice that may hold requested records. The report covers all bytes, and counts what is returned."""
+    for item in walk(source, file_slice):
         if isinstance(item, salvage.Damage):
             report.cover(item.start, item.end)
             if notice is not None:
@@ -147,7 +148,7 @@ def sections(
 
 
 def records_said(chunk: Chunk) -> int | None:
-    """How many records the headers of these batches say there are; None of old messages, which do not say."""
+    """The number of records by the headers of these batches; None for old messages, which do not say."""
     if chunk.is_legacy:
         return None
     counts: Sequence[int] = chunk.batches["count"]
@@ -161,7 +162,7 @@ def _notice_damaged(item: Batches, path: str, notice: Notice) -> None:
 
 
 def _in_range(item: Batches, options: Options) -> Iterator[Batches]:
-    """The runs of batches that may hold what is asked for."""
+    """The consecutive batches that may hold requested records."""
     if not options.has_range:
         yield item
         return
@@ -177,7 +178,7 @@ def _in_range(item: Batches, options: Options) -> Iterator[Batches]:
 
 
 def _may_hold(chunk: Chunk, row: int, options: Options) -> bool:
-    """Whether a batch may hold what is asked for; a record in it need not be later than its first one."""
+    """Whether a batch may hold requested records; a record in it may be earlier than its first one."""
     batches = chunk.batches
     first, last, latest = batches["base_offset"][row], batches["last_offset"][row], batches["timestamp"][row]
     if first is None and batches["compresscodec"][row] == "none":
@@ -195,19 +196,19 @@ def _may_hold(chunk: Chunk, row: int, options: Options) -> bool:
 
 
 def batches(
-    source: Source, piece: Piece, options: Options, report: SliceReport, notice: Notice | None = None
+    source: Source, file_slice: FileSlice, options: Options, report: SliceReport, notice: Notice | None = None
 ) -> Iterator[tuple[Columns, int]]:
     """The columns of batches, and how many there are."""
     scales = _Scales(source, samples=options.samples_uncompressed) if options.measures_uncompressed else None
-    for item in sections(source, piece, options, report, notice):
+    for item in sections(source, file_slice, options, report, notice):
         sizes = scales.sizes(item.chunk) if scales is not None else None
         yield batch_columns(item.chunk, item.statuses, sizes), len(item.statuses)
 
 
-def header_rows(source: Source, piece: Piece, options: Options, report: SliceReport) -> Iterator[tuple[Columns, int]]:
-    """The columns of batches by their headers alone, one led to by the other: whether they are valid is not known.
+def header_rows(source: Source, file_slice: FileSlice, options: Options, report: SliceReport) -> Iterator[tuple[Columns, int]]:
+    """The columns of batches by their headers alone, found by their lengths; their checksums are not verified.
 
-    From the first on that is old or not plausible, the log is read in full.
+    From the first old or implausible batch on, the log is read in full.
     """
     position = 0
     while True:
@@ -224,11 +225,11 @@ def header_rows(source: Source, piece: Piece, options: Options, report: SliceRep
             break
         position = end
     if end < source.size:
-        yield from batches(source, Piece(piece.item, end), options, report)
+        yield from batches(source, FileSlice(file_slice.item, end), options, report)
 
 
 def _headers(source: Source, position: int) -> tuple[list[BatchHeader], list[int], int]:
-    """The headers of the next batches, where they are, and where the last of them ends."""
+    """The headers of the next batches, their positions, and where the last one ends."""
     headers: list[BatchHeader] = []
     positions: list[int] = []
     header_window = HeaderWindow(source, _HEADER_WINDOW, _HEADER_WINDOW)
@@ -248,13 +249,13 @@ def _headers(source: Source, position: int) -> tuple[list[BatchHeader], list[int
 
 
 def record_rows(
-    source: Source, piece: Piece, options: Options, report: SliceReport, notice: Notice | None = None
+    source: Source, file_slice: FileSlice, options: Options, report: SliceReport, notice: Notice | None = None
 ) -> Iterator[tuple[Columns, int]]:
-    """The columns of records, and how many there are. One that does not decode is left out, with all after it in its batch.
+    """The columns of records, and their number. A record that does not decode is left out, with the rest of its batch.
 
     Raises KdumpError where a batch gives other than as many records as its header says, and nothing was wrong with it.
     """
-    for item in sections(source, piece, options, report, notice):
+    for item in sections(source, file_slice, options, report, notice):
         positions = item.chunk.batches["position"]
         statuses = dict(zip(positions, item.statuses, strict=True))
         rows = 0
@@ -280,7 +281,7 @@ def record_rows(
 
 
 class _LastBatch:
-    """How many records of the last batch there were so far, which may come in several parts."""
+    """Counts the records so far of the last batch, which may come in several parts."""
 
     __slots__ = ("_count", "_position")
 
@@ -300,26 +301,26 @@ class _LastBatch:
 
 
 def unread_row(skipped: Skipped, options: Options) -> Iterator[tuple[Columns, int]]:
-    """A row that says what is missing in its place, where rows of that kind are asked for."""
+    """A row in place of what is missing, if such rows are requested."""
     if options.unreadable == options.AS_ROW:
         yield {"position": Constant(skipped.position), "error": Constant(f"{skipped.code}: {skipped}")}, 1
 
 
 class _Scales:
-    """Measures what batches of one log hold uncompressed, all of them or a sample.
+    """Measures the uncompressed sizes of one log's batches, of all or of a sample.
 
-    A sample are the batches at the start of a log, and after it those with certain checksums, as if by lot: the same ones
-    whatever the pieces, and on every replica. It goes no further than so many bytes, for a log may be full of bombs.
+    A sample has the batches at the start of a log, and then those with certain checksums, which is as good as random: the same
+    batches for all slices, and on every replica. It is bounded in bytes, because a log may be full of bombs.
     """
 
     def __init__(self, source: Source, *, samples: bool) -> None:
         self._source = source
         self._samples = samples
-        self._left = _SAMPLE_MOST
-        self._whole = codecs.BatchDecompressor(_HELD_PAYLOAD)
+        self._left = _MAX_SAMPLE_BYTES
+        self._whole = codecs.BatchDecompressor(_MAX_PAYLOAD_AT_ONCE)
 
     def sizes(self, chunk: Chunk) -> list[int | None]:
-        """The bytes of the records in each batch; none of old wrappers, and of what is not measured or cannot be."""
+        """The size of the records in each batch; None for old wrappers and for batches that are not or cannot be measured."""
         overhead = LOG_OVERHEAD if chunk.is_legacy else BATCH_HEADER_SIZE
         attributes = MESSAGE_ATTRIBUTES if chunk.is_legacy else ATTRIBUTES
         sizes: list[int | None] = []
@@ -346,8 +347,8 @@ class _Scales:
             if whole is not None:
                 size = len(whole)
                 return size
-            for piece in codecs.decompressed(codec, bytes(payload), chunk.headers[row][MAGIC]):
-                size += len(piece)
+            for decompressed in codecs.decompressed(codec, bytes(payload), chunk.headers[row][MAGIC]):
+                size += len(decompressed)
                 if self._samples and size > self._left:
                     return None
             return size

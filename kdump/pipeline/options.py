@@ -1,4 +1,4 @@
-"""What is asked of a table: which files, which rows, which columns, and how the work is cut."""
+"""The options of a table: which files, rows and columns, and how the work is divided."""
 
 from __future__ import annotations
 
@@ -58,10 +58,10 @@ NAMES = (
 
 
 class Options:
-    """Options as they were understood. Raises UsageError, which names the option, for what cannot be.
+    """The parsed options. Raises UsageError, which names the option, for an invalid value.
 
-    `unreadable` says what becomes of a file that cannot be read, or not to its end: it fails the task, it is a row with the
-    column `error`, or it is left out and reported to the caller of the pipeline. `kdump scan` makes findings of these reports.
+    `unreadable` says what happens to a file that cannot be read to its end: it fails the task, becomes a row with the column
+    `error`, or is left out and reported to the caller of the pipeline. `kdump scan` makes findings of these reports.
     """
 
     FAIL, AS_ROW, SKIP = "fail", "row", "skip"
@@ -112,17 +112,17 @@ class Options:
 
     @property
     def fails_fast(self) -> bool:
-        """Whether damage ends all, in place of being left out."""
+        """Whether damage stops the read, instead of being left out."""
         return self.mode == FAILFAST
 
     @property
     def has_range(self) -> bool:
-        """Whether only some offsets or timestamps are asked for."""
+        """Whether offsets or timestamps are restricted."""
         bounds = (self.from_offset, self.to_offset, self.from_timestamp, self.to_timestamp)
         return any(bound is not None for bound in bounds)
 
     def wants(self, name: str) -> bool:
-        """Whether a column, by our name, is asked for."""
+        """Whether a column, by our name, is requested."""
         return any(column.name == name for column in self.columns)
 
     def _settings(self) -> Settings:
@@ -141,7 +141,7 @@ class Options:
         )
 
     def _paths(self) -> list[str]:
-        """The paths of `load(path)`, which is one, or of `load([path, ...])`, which Spark gives as JSON."""
+        """The path of `load(path)`, or the paths of `load([path, ...])`, which Spark passes as JSON."""
         paths = [self._values["path"]] if self._values.get("path") else []
         if "paths" in self._values:
             try:

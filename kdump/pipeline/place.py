@@ -1,4 +1,4 @@
-"""Where the rows of a table are from."""
+"""The origin of a table's rows: broker, topic, partition, segment and path."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ if TYPE_CHECKING:
 
 
 def place_of(item: FileItem) -> dict[str, Any]:
-    """Where rows of a file are from."""
+    """The origin of a file's rows."""
     values = (item.broker, item.topic, item.partition, item.base_offset, item.path)
     return {column.name: Constant(value) for column, value in zip(Place.schema, values, strict=True)}

@@ -1,4 +1,4 @@
-"""Cuts the work into pieces and puts them into bins by their bytes: never a task for every file, and none that is too long."""
+"""Cuts files into slices and packs them into tasks by size: never one task a file, and none that takes too long."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 OPEN_COST = 64 << 10
 """What it costs to open a file, in bytes that could be read instead."""
 
-_SMALLEST_TASK = 4 << 20  # bytes; what is smaller takes longer to hand out than to read
-_TASKS_A_CORE = 4
+_MIN_TASK_BYTES = 4 << 20  # bytes; what is smaller takes longer to hand out than to read
+_TASKS_PER_CORE = 4
 _SPLIT_FROM = 1.5  # times the target
 _LOOK_BACK = 8  # batches before a cut that are to be in order
 _SPLIT_TABLES = ("records",)  # reading only headers is quick enough for any segment
@@ -46,10 +46,10 @@ _KINDS = {
 """The kinds of files that each table is read from."""
 
 
-class Piece(NamedTuple):
+class FileSlice(NamedTuple):
     """The batches of a file that start from `start` up to but not including `end`, all of them where that is None.
 
-    Batches before `start` are in order from `look_back` on, unless their checksums tell otherwise.
+    Batches before `start` are in order from `look_back` on, unless their checksums say otherwise.
     """
 
     item: FileItem
@@ -68,8 +68,8 @@ class Piece(NamedTuple):
         return self.end - self.start
 
 
-class CheckPiece(NamedTuple):
-    """A job of `kdump check`: its kind and path, and the tree it is in."""
+class CheckSlice(NamedTuple):
+    """A job of `kdump check` as a slice: its kind and path, and the tree it is in."""
 
     kind: str
     path: str
@@ -85,43 +85,43 @@ class CheckPiece(NamedTuple):
         return Job(self.kind, self.path, self.root)
 
 
-Work = tuple[Piece | CheckPiece, ...]
-"""What one task does, in order."""
+Task = tuple[FileSlice | CheckSlice, ...]
+"""The slices that one task reads, in order."""
 
 
-def plan(options: Options, wanted: Mapping[str, frozenset[object]] | None = None) -> list[Work]:
-    """The tasks that read a table, the longest first. There is one at least, which may have nothing to do.
+def plan(options: Options, wanted: Mapping[str, frozenset[object]] | None = None) -> list[Task]:
+    """The tasks that read a table, the longest first; at least one, which may be empty.
 
-    `wanted` are the values that fields of a FileItem may have, by the names of these.
+    `wanted` gives the values allowed in fields of a FileItem, by field name.
     """
     if options.split not in _SPLIT_VALUES:
         raise UsageError(f"split is one of {', '.join(_SPLIT_VALUES)}, not {options.split!r}")
     if options.table == "findings":
-        return bins(_check_pieces(options), options)
+        return bins(_check_slices(options), options)
     if options.table == "checkpoints":  # their topics and partitions are those of rows, not of files
         wanted = {field: values for field, values in (wanted or {}).items() if field in ("broker", "path")}
     items = [item for item in discovery.files_of(options) if _is_wanted(item, wanted or {})]
     if options.table == "files":
-        return bins([Piece(item, 0, 0) for item in items], options)
-    return bins(_pieces(_readable(items, options), options), options)
+        return bins([FileSlice(item, 0, 0) for item in items], options)
+    return bins(_slices(_readable(items, options), options), options)
 
 
 def _is_wanted(item: FileItem, wanted: Mapping[str, frozenset[object]]) -> bool:
     return all(getattr(item, field) in values for field, values in wanted.items())
 
 
-def _check_pieces(options: Options) -> list[CheckPiece]:
+def _check_slices(options: Options) -> list[CheckSlice]:
     """The jobs that `kdump check` does for the same paths."""
     if options.file_list is not None and not options.paths:
         raise UsageError("the table findings takes paths, not a file list")
     found = [job for path in tree.matching(options.paths) for job in jobs(path)]
     if options.topics or options.partitions is not None:
         found = [job for job in found if discovery.is_wanted(_item_of(job), options)]
-    return [CheckPiece(job.kind, job.path, job.root, size_of(job)) for job in found]
+    return [CheckSlice(job.kind, job.path, job.root, size_of(job)) for job in found]
 
 
 def _item_of(job: Job) -> FileItem:
-    """What is known of the topic and partition that a job is about."""
+    """The topic and partition of a job, if they are known."""
     directory = tree.parent(job.path) if job.kind == Job.FILE else job.path
     name = None if job.kind == Job.LOG_DIR else tree.directory_name(directory)
     if name is None:
@@ -130,7 +130,7 @@ def _item_of(job: Job) -> FileItem:
 
 
 def _readable(items: Iterable[FileItem], options: Options) -> list[FileItem]:
-    """The files that a table is read from, without segments that hold none of the offsets asked for."""
+    """The files that a table is read from, without segments that hold none of the requested offsets."""
     kinds = _KINDS[options.table]
     chosen = [item for item in items if item.kind in kinds and _has_rows(item, options) and _is_whole_name(item)]
     if options.from_offset is None and options.to_offset is None or options.table == "producers":
@@ -139,14 +139,14 @@ def _readable(items: Iterable[FileItem], options: Options) -> list[FileItem]:
 
 
 def _has_rows(item: FileItem, options: Options) -> bool:
-    """Whether rows of an item are asked for. What is no file has none; a link that leads out fails when it is read."""
+    """Whether an item can have rows. Only files have; a link that leads out of the tree fails when it is read."""
     if item.state == discovery.NOT_REGULAR:
         return False
     return item.state in (None, discovery.LINK_OUTSIDE) or options.includes_deleted
 
 
 def _is_whole_name(item: FileItem) -> bool:
-    """Whether the offsets in a file can be told: those of index entries depend on the name."""
+    """Whether the offsets in a file are known: those of index entries depend on the file's name."""
     return item.base_offset is not None or item.kind not in ("index", "timeindex")
 
 
@@ -167,7 +167,7 @@ def _with_following(items: Sequence[FileItem]) -> Iterable[tuple[FileItem, int |
 
 
 def _may_hold(item: FileItem, following: int | None, options: Options) -> bool:
-    """Whether a segment may hold an offset that is asked for, by its name and that of the next one."""
+    """Whether a segment may hold a requested offset, by its name and that of the next one."""
     if item.base_offset is None:
         return True
     if options.to_offset is not None and item.base_offset > options.to_offset:
@@ -175,28 +175,28 @@ def _may_hold(item: FileItem, following: int | None, options: Options) -> bool:
     return options.from_offset is None or following is None or following > options.from_offset
 
 
-# --- Pieces
+# --- Slices
 
 
-def _pieces(items: Sequence[FileItem], options: Options) -> list[Piece]:
-    """Files as pieces: whole, but for large ones of which all cores are to have a share."""
+def _slices(items: Sequence[FileItem], options: Options) -> list[FileSlice]:
+    """Files as slices: whole files, except large ones that are divided between cores."""
     if options.table not in _SPLIT_TABLES or options.split == "false":
-        return [Piece(item) for item in items]
+        return [FileSlice(item) for item in items]
     large = [item for item in items if item.weight > _SPLIT_FROM * options.target_bytes]
-    if options.split == "auto" and len(large) >= _TASKS_A_CORE * _cores(options):
-        return [Piece(item) for item in items]  # enough to do for all as it is
+    if options.split == "auto" and len(large) >= _TASKS_PER_CORE * _cores(options):
+        return [FileSlice(item) for item in items]  # enough to do for all as it is
     to_split = {item.path for item in large}
-    found: list[Piece] = []
+    found: list[FileSlice] = []
     for item in items:
-        found += split(item, options.target_bytes) if item.path in to_split else [Piece(item)]
+        found += split(item, options.target_bytes) if item.path in to_split else [FileSlice(item)]
     return found
 
 
-def split(item: FileItem, target: int) -> list[Piece]:
-    """A log cut where batches start, into pieces of about `target` bytes.
+def split(item: FileItem, target: int) -> list[FileSlice]:
+    """A log cut where batches start, into slices of about `target` bytes.
 
-    It is cut only as far as lengths lead from batch to batch from its start on, and offsets ascend: what stands after is a
-    part of the last piece. That takes a look at all headers, and at no checksum.
+    It is cut only where lengths lead from batch to batch from its start on, and offsets ascend; the rest is
+    part of the last slice. This reads all headers, but checks no checksum.
     """
     cuts: list[tuple[int, int]] = []  # where to cut, and from where on to look back
     recent: list[int] = []
@@ -219,41 +219,41 @@ def split(item: FileItem, target: int) -> list[Piece]:
         pass  # what was found up to there is sound
     starts = [(0, 0), *cuts]
     ends: list[int | None] = [*(position for position, _ in cuts), None]
-    return [Piece(item, start, end, look_back) for (start, look_back), end in zip(starts, ends, strict=True)]
+    return [FileSlice(item, start, end, look_back) for (start, look_back), end in zip(starts, ends, strict=True)]
 
 
-# --- Bins
+# --- Tasks
 
 
-def bins(pieces: Sequence[Piece] | Sequence[CheckPiece], options: Options) -> list[Work]:
-    """The pieces in bins of about the same weight, each of about the target."""
-    count = _bin_count(pieces, options)
+def bins(slices: Sequence[FileSlice] | Sequence[CheckSlice], options: Options) -> list[Task]:
+    """Pack slices into tasks of about the same weight, close to the target."""
+    count = _bin_count(slices, options)
     loads = [(0, number) for number in range(count)]
-    contents: list[list[Piece | CheckPiece]] = [[] for _ in range(count)]
+    filled: list[list[FileSlice | CheckSlice]] = [[] for _ in range(count)]
     weights = [0] * count
-    order = sorted(range(len(pieces)), key=lambda row: (-pieces[row].weight, row))
+    order = sorted(range(len(slices)), key=lambda row: (-slices[row].weight, row))
     for row in order:
         load, number = heapq.heappop(loads)
-        contents[number].append(pieces[row])
-        weights[number] = load + pieces[row].weight + OPEN_COST
+        filled[number].append(slices[row])
+        weights[number] = load + slices[row].weight + OPEN_COST
         heapq.heappush(loads, (weights[number], number))
-    numbers = sorted((number for number in range(count) if contents[number]), key=lambda number: (-weights[number], number))
-    return [tuple(sorted(contents[number], key=_place)) for number in numbers] or [()]
+    numbers = sorted((number for number in range(count) if filled[number]), key=lambda number: (-weights[number], number))
+    return [tuple(sorted(filled[number], key=_place)) for number in numbers] or [()]
 
 
-def _bin_count(pieces: Sequence[Piece] | Sequence[CheckPiece], options: Options) -> int:
-    """At least as many as the target asks for; of what is small, enough for all cores; opening files counts within bounds."""
-    size = sum(piece.weight for piece in pieces)
-    cost = size + OPEN_COST * len(pieces)
+def _bin_count(slices: Sequence[FileSlice] | Sequence[CheckSlice], options: Options) -> int:
+    """The number of tasks: at least what the target requires, and enough for all cores. The cost of opening files is bounded."""
+    size = sum(file_slice.weight for file_slice in slices)
+    cost = size + OPEN_COST * len(slices)
     cores = _cores(options)
     by_size = -(-size // options.target_bytes)
     by_cost = -(-cost // options.target_bytes)
-    for_cores = min(cores, cost // min(_SMALLEST_TASK, options.target_bytes))
-    return max(1, min(max(by_size, for_cores, min(by_cost, by_size + _TASKS_A_CORE * cores - 1)), len(pieces)))
+    for_cores = min(cores, cost // min(_MIN_TASK_BYTES, options.target_bytes))
+    return max(1, min(max(by_size, for_cores, min(by_cost, by_size + _TASKS_PER_CORE * cores - 1)), len(slices)))
 
 
-def _place(piece: Piece | CheckPiece) -> tuple[str, int]:
-    return piece.path, 0 if isinstance(piece, CheckPiece) else piece.start
+def _place(file_slice: FileSlice | CheckSlice) -> tuple[str, int]:
+    return file_slice.path, 0 if isinstance(file_slice, CheckSlice) else file_slice.start
 
 
 def _cores(options: Options) -> int:

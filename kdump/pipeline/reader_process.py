@@ -1,7 +1,7 @@
-"""Reads in a process of its own: what a native codec crashes at costs the rest of one file, and nothing else.
+"""Reads files in a separate process: a crash of a native codec costs the rest of one file, and nothing else.
 
-The process sends rows, and the report of each slice when all its rows are sent. So it is known of every row whether it counts,
-whenever the process dies. A crash of a codec is the file's; whoever else ends the process, the task has failed.
+The process sends rows, and the report of each slice after its last row. So every row is known to be valid or not,
+whenever the process dies. A crash of a codec is blamed on the file; if the process ends otherwise, the task has failed.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ if TYPE_CHECKING:
     from typing import Any
 
     from kdump.pipeline.options import Options
-    from kdump.pipeline.planning import Piece
+    from kdump.pipeline.planning import FileSlice
     from kdump.pipeline.slice_report import OnReport
 
     Part = tuple[dict[str, Any], int]  # columns, and how many rows they have
-    ReadPiece = Callable[[Piece, Options, SliceReport], Iterator[Part]]
+    ReadSlice = Callable[[FileSlice, Options, SliceReport], Iterator[Part]]
     Build = Callable[[dict[str, Any], int, Options], pa.RecordBatch]
 
 _HEAD = struct.Struct(">iQ")  # of a batch or of reports: the slot where it lies, or what comes after this; its size in bytes
-_BEHIND, _REPORTS = -1, -2
+_INLINE, _REPORTS = -1, -2
 _SLOTS, _SLOT_SIZE = 4, 8 << 20  # what of them is not used takes no memory
-_PATIENCE = 0.1  # seconds to wait for a slot, the first time: who takes batches may keep them all
-_LAST_POSITION_SIZE = 64 << 10  # of the number of the piece that is read, and an error
+_PATIENCE = 0.1  # seconds to wait for a slot, the first time: the consumer may keep all batches
+_LAST_POSITION_SIZE = 64 << 10  # of the number of the slice that is read, and an error
 _FAILED = 70
-_MOST_HELD = 64  # pieces of few rows that wait to be sent
+_MAX_WAITING_SLICES = 64  # slices of few rows that wait to be sent
 _SCHEMA_SIZE = 256 << 10  # what stands around a batch is less
 _MAX_CRASHES = 1000  # of one task, which is given up then
 _CRASHES = frozenset((signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGILL, signal.SIGFPE))
@@ -48,21 +48,21 @@ _CRASHES = frozenset((signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGI
 
 
 class ReaderKilled(KdumpError):
-    """The process that read files was ended from outside: what it read is to be read again."""
+    """The process that read files was killed from outside; its slices have to be read again."""
 
 
-def read_apart(
-    work: Sequence[Piece], options: Options, read_piece: ReadPiece, build: Build, on_report: OnReport
+def read_in_process(
+    slices: Sequence[FileSlice], options: Options, read_slice: ReadSlice, build: Build, on_report: OnReport
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of all pieces, read by another process; where that crashes, a new one goes on without the piece it was at.
+    """The rows of all slices, read by another process. If it crashes, a new one continues without the slice it was at.
 
     Raises what the other process raised, and ReaderKilled.
     """
-    left = list(work)
+    left = list(slices)
     for _ in range(_MAX_CRASHES):
         if not left:
             return
-        process = _Process(left, options, read_piece, build, on_report)
+        process = _Process(left, options, read_slice, build, on_report)
         try:
             yield from process.batches()
         finally:
@@ -86,30 +86,34 @@ def read_apart(
     raise KdumpError(f"a task was given up after {_MAX_CRASHES} crashes")
 
 
-def _crashed(piece: Piece, process: _Process, options: Options, build: Build, on_report: OnReport) -> Iterator[pa.RecordBatch]:
-    """Report the piece at which a process crashed. The rows that had come are rows; what is behind them is left out."""
+def _crashed(
+    file_slice: FileSlice, process: _Process, options: Options, build: Build, on_report: OnReport
+) -> Iterator[pa.RecordBatch]:
+    """Report the slice at which a process crashed. The rows received so far count; the rest is left out."""
     from kdump.pipeline.logs import unread_row
     from kdump.pipeline.place import place_of
 
-    message = f"the process that read it {process.how_it_ended}; what is behind the rows that had come is not read"
+    message = f"the process that read it {process.how_it_ended}; the rows after those it had sent are missing"
     if options.fails_fast or options.unreadable == options.FAIL:
-        raise KdumpError(message, path=piece.path, remedy='unreadable="row" or "skip" goes on without it')
-    report = SliceReport.of(piece)
+        raise KdumpError(message, path=file_slice.path, remedy='unreadable="row" or "skip" goes on without it')
+    report = SliceReport.of(file_slice)
     report.rows = process.rows
     skipped = Skipped(CRASHED, message, None, None, is_damage=False)
     report.skipped.append(skipped)
     for columns, count in unread_row(skipped, options):
-        yield build({**place_of(piece.item), **columns}, count, options)
+        yield build({**place_of(file_slice.item), **columns}, count, options)
     on_report(report)
 
 
 class _Process:
-    """A fork that reads pieces, and what comes from it.
+    """A fork that reads slices, as the parent sees it.
 
-    `reported` counts the pieces of which all rows came, `rows` those that came since.
+    `reported` counts the slices whose rows all arrived, `rows` the rows that arrived since.
     """
 
-    def __init__(self, work: list[Piece], options: Options, read_piece: ReadPiece, build: Build, on_report: OnReport) -> None:
+    def __init__(
+        self, slices: list[FileSlice], options: Options, read_slice: ReadSlice, build: Build, on_report: OnReport
+    ) -> None:
         self._last_position = LastPosition(1, _LAST_POSITION_SIZE)
         self._slots = SharedSlots(_SLOTS, _SLOT_SIZE)
         self._memory = pa.py_buffer(self._slots.memory)
@@ -118,7 +122,7 @@ class _Process:
         if self._process == 0:
             os.close(reading)
             self._slots.take_end_of_worker()
-            _work(work, options, read_piece, build, self._last_position, _Outlet(self._slots, writing))
+            _work(slices, options, read_slice, build, self._last_position, _Outlet(self._slots, writing))
         os.close(writing)
         self._slots.take_end_of_reader()
         self._pipe = os.fdopen(reading, "rb", buffering=0)
@@ -133,11 +137,11 @@ class _Process:
 
     @property
     def at(self) -> int:
-        """The number of the piece that it is reading."""
+        """The number of the slice that the process is reading."""
         return self._last_position.numbers()[0]
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """All that comes, up to the end or to a crash."""
+        """All batches that arrive, up to the end or a crash."""
         while (head := self._bytes(_HEAD.size)) is not None:
             slot, size = _HEAD.unpack(head)
             data = self._bytes(size) if slot < 0 else self._in_slot(slot, size)
@@ -158,12 +162,12 @@ class _Process:
             self._on_report(report)
 
     def _in_slot(self, slot: int, size: int) -> pa.Buffer:
-        """What is in a slot, which is free again when nothing is left that was made of it."""
+        """The contents of a slot, which is freed when the last buffer made of it is gone."""
         held = _Held(self._memory, slot, self._slots)
         return pa.foreign_buffer(self._memory.address + slot * self._slots.size, size, held)
 
     def _bytes(self, size: int) -> pa.Buffer | None:
-        """So many bytes as they come, None if fewer do. What is made of them keeps them, and copies nothing."""
+        """The next `size` bytes of the pipe, or None at its end. Buffers made of them copy nothing."""
         buffer = pa.allocate_buffer(size)
         with memoryview(buffer) as view:
             got = 0
@@ -175,7 +179,7 @@ class _Process:
         return buffer
 
     def end(self) -> None:
-        """End the process if it has not, and take note of how it ended."""
+        """Kill the process if it still runs, and record how it ended."""
         if not self._has_ended:
             kill(self._process)
         self._pipe.close()
@@ -192,7 +196,7 @@ class _Process:
 
 
 class _Held:
-    """A slot while there is something that was made of its bytes; it keeps `memory`, and frees the slot when it ends."""
+    """Keeps a slot and its memory while Arrow buffers use its bytes, and frees the slot afterwards."""
 
     def __init__(self, memory: pa.Buffer, slot: int, slots: SharedSlots) -> None:
         self._memory = memory
@@ -204,9 +208,9 @@ class _Held:
 
 
 class _Outlet:
-    """Sends batches to the other process, which may be busy with those before: in slots of memory that both have.
+    """Sends batches to the parent in slots of shared memory, while the parent may still be busy with earlier ones.
 
-    Those for which there is no room go through the pipe in which all are told of.
+    Batches without a free slot go through the pipe that announces all batches.
     """
 
     def __init__(self, slots: SharedSlots, writing: int) -> None:
@@ -218,23 +222,23 @@ class _Outlet:
         self._patience = _PATIENCE
 
     def send(self, batch: pa.RecordBatch) -> None:
-        """Send one; it is copied once where there is a slot."""
+        """Send a batch; with a free slot it is copied only once."""
         fits = pa.ipc.get_record_batch_size(batch) + _SCHEMA_SIZE <= self._shared.size
-        slot = self._free.pop() if fits and self._has_slot() else _BEHIND
-        sink = pa.BufferOutputStream() if slot == _BEHIND else pa.FixedSizeBufferWriter(self._slots[slot])
+        slot = self._free.pop() if fits and self._has_slot() else _INLINE
+        sink = pa.BufferOutputStream() if slot == _INLINE else pa.FixedSizeBufferWriter(self._slots[slot])
         with pa.ipc.new_stream(sink, batch.schema) as stream:
             stream.write_batch(batch)
         write_all(self._writing, _HEAD.pack(slot, sink.tell()))
-        if slot == _BEHIND:
+        if slot == _INLINE:
             write_all(self._writing, memoryview(sink.getvalue()))
 
     def report(self, reports: list[SliceReport]) -> None:
-        """Send the accounts of slices; all their rows were sent."""
+        """Send the reports of slices whose rows were all sent."""
         data = pickle.dumps(reports)
         write_all(self._writing, _HEAD.pack(_REPORTS, len(data)) + data)
 
     def _has_slot(self) -> bool:
-        """Whether there is a free one, waiting for a while if there is not, and never again after a timeout."""
+        """Whether a slot is free. Waits once; after a timeout, never again."""
         if not self._free:
             if not self._shared.wait(self._patience):
                 self._patience = 0
@@ -244,15 +248,15 @@ class _Outlet:
 
 
 def _work(
-    work: list[Piece], options: Options, read_piece: ReadPiece, build: Build, last_position: LastPosition, outlet: _Outlet
+    slices: list[FileSlice], options: Options, read_slice: ReadSlice, build: Build, last_position: LastPosition, outlet: _Outlet
 ) -> None:
-    """What the fork does, and all it does."""
+    """Run the fork: read, send, exit."""
     code = 0
     try:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        _send(work, options, read_piece, build, last_position, outlet)
+        _send(slices, options, read_slice, build, last_position, outlet)
     except BrokenPipeError:
-        code = _FAILED  # nobody is interested any more
+        code = _FAILED  # the parent is gone
     except Exception as error:
         code = _FAILED
         last_position.put_text(pickle.dumps(_portable(error)))
@@ -262,11 +266,11 @@ def _work(
 
 
 def _send(
-    work: list[Piece], options: Options, read_piece: ReadPiece, build: Build, last_position: LastPosition, outlet: _Outlet
+    slices: list[FileSlice], options: Options, read_slice: ReadSlice, build: Build, last_position: LastPosition, outlet: _Outlet
 ) -> None:
-    """Read all pieces, and send their rows. Pieces of few rows wait until there are more, or one that has many."""
+    """Read all slices and send their rows. Slices with few rows are held until there are more."""
     held: list[Part] = []
-    waiting: list[SliceReport] = []  # of the pieces whose rows are held
+    waiting: list[SliceReport] = []  # of the slices whose rows are held
 
     def send(parts: Iterable[Part], reports: list[SliceReport]) -> None:
         batches = (build(columns, count, options) for columns, count in parts)
@@ -275,16 +279,16 @@ def _send(
         if reports:
             outlet.report(reports)
 
-    for number, piece in enumerate(work):
+    for number, file_slice in enumerate(slices):
         last_position.put(number)
-        report = SliceReport.of(piece)
-        parts = read_piece(piece, options, report)
+        report = SliceReport.of(file_slice)
+        parts = read_slice(file_slice, options, report)
         first = list(islice(parts, 1))
         waits = all(is_small(*part) for part in first)
         if waits:
             first += islice(parts, 1)
             waits = len(first) < 2  # so all its rows are here
-        if not waits or len(waiting) == _MOST_HELD:
+        if not waits or len(waiting) == _MAX_WAITING_SLICES:
             send(joined(held), waiting)
             held.clear()
             waiting = []
@@ -297,7 +301,7 @@ def _send(
 
 
 def _portable(error: Exception) -> KdumpError:
-    """An error that can be told to the other process, which has to know what kind of error it is."""
+    """An error that the parent can unpickle: one of the known kinds."""
     if isinstance(error, KdumpError):
         kind = MissingPackage if isinstance(error, MissingPackage) else KdumpError
         return kind(error.message[:4096], path=error.path, position=error.position, remedy=error.remedy)

@@ -1,6 +1,6 @@
-"""Reads what one task is to read: rows of a table as Arrow's record batches, with an account of each slice of a file.
+"""Reads the slices of one task: rows of a table as Arrow's record batches, with a report of each slice.
 
-What cannot be read fails the task, is a row of its own, or is left out and reported: `Options.unreadable` says which.
+What cannot be read fails the task, becomes a separate row, or is left out and reported: `Options.unreadable` says which.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from kdump.output.arrow.rows import FileDetails, Place
 from kdump.pipeline import discovery, logs, segments
 from kdump.pipeline.listed_source import opened
 from kdump.pipeline.place import place_of
-from kdump.pipeline.planning import CheckPiece, Piece
+from kdump.pipeline.planning import CheckSlice, FileSlice
 from kdump.pipeline.slice_report import SliceReport, ignore
 from kdump.verdicts import surroundings
 from kdump.verdicts.check import run
@@ -36,12 +36,12 @@ if TYPE_CHECKING:
     from kdump.binary.source import Source
     from kdump.pipeline.logs import Columns
     from kdump.pipeline.options import Options
-    from kdump.pipeline.planning import Work
+    from kdump.pipeline.planning import Task
     from kdump.pipeline.slice_report import OnReport
     from kdump.tables import Row, Table
 
     Rows = Iterator[tuple[Columns, int]]
-    Reader = Callable[[Source, Piece, Options, SliceReport], Rows]
+    Reader = Callable[[Source, FileSlice, Options, SliceReport], Rows]
 
 NATIVE_TABLES = ("records",)
 """Tables for which packages in C read what files hold: a crash of one ends its process."""
@@ -50,35 +50,35 @@ NATIVE_TABLES = ("records",)
 _ANOTHER_WAY = 'mend that, or take unreadable="row", which gives a row with the column error in place of what the file holds'
 
 
-def read(work: Work, options: Options, on_report: OnReport = ignore) -> Iterator[pa.RecordBatch]:
+def read(task: Task, options: Options, on_report: OnReport = ignore) -> Iterator[pa.RecordBatch]:
     """The rows of a table that a task is to read, in bounded batches. `on_report` gets the report of each slice after its rows.
 
-    What may crash is read in a process of its own. Raises KdumpError where a file cannot be read, unless that is to be a row or
-    left out; at damage only with mode=FAILFAST; and where a package is missing.
+    What may crash is read in a separate process. Raises KdumpError if a file cannot be read, unless the options make that a row
+    or leave it out; at damage only with mode=FAILFAST; and if a package is missing.
     """
-    pieces = [piece for piece in work if isinstance(piece, Piece)]
+    slices = [file_slice for file_slice in task if isinstance(file_slice, FileSlice)]
     if options.table == "findings":
-        batches = _findings(work, options, on_report)
+        batches = _findings(task, options, on_report)
     elif options.is_isolated and (options.table in NATIVE_TABLES or options.measures_uncompressed):
-        from kdump.pipeline.reader_process import read_apart
+        from kdump.pipeline.reader_process import read_in_process
 
-        batches = read_apart(pieces, options, piece_rows, built, on_report)
+        batches = read_in_process(slices, options, slice_rows, built, on_report)
     elif options.table in NATIVE_TABLES:
-        batches = (batch for piece in pieces for batch in read_piece(piece, options, on_report))
+        batches = (batch for file_slice in slices for batch in read_slice(file_slice, options, on_report))
     else:
-        parts = (part for piece in pieces for part in _reported(piece, options, on_report))
+        parts = (part for file_slice in slices for part in _reported(file_slice, options, on_report))
         batches = (built(columns, count, options) for columns, count in joined(parts, rows=options.batch_rows))
     return _without_collector(bounded(batches, rows=options.batch_rows, size=options.batch_bytes))
 
 
-def _reported(piece: Piece, options: Options, on_report: OnReport) -> Rows:
-    report = SliceReport.of(piece)
-    yield from piece_rows(piece, options, report)
+def _reported(file_slice: FileSlice, options: Options, on_report: OnReport) -> Rows:
+    report = SliceReport.of(file_slice)
+    yield from slice_rows(file_slice, options, report)
     on_report(report)
 
 
 def _without_collector(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The same; there is nothing cyclic among millions of values, so nobody looks for it."""
+    """The same batches with the garbage collector off: there are no cycles among millions of values."""
     if not gc.isenabled():
         yield from batches
         return
@@ -89,27 +89,27 @@ def _without_collector(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordB
         gc.enable()
 
 
-def read_piece(piece: Piece, options: Options, on_report: OnReport = ignore) -> Iterator[pa.RecordBatch]:
-    """The rows of one piece."""
-    for columns, count in _reported(piece, options, on_report):
+def read_slice(file_slice: FileSlice, options: Options, on_report: OnReport = ignore) -> Iterator[pa.RecordBatch]:
+    """The rows of one slice."""
+    for columns, count in _reported(file_slice, options, on_report):
         yield built(columns, count, options)
 
 
-def piece_rows(piece: Piece, options: Options, report: SliceReport) -> Rows:
-    """The columns of the rows of one piece, and how many there are. Raises KdumpError as `read`."""
-    place = place_of(piece.item)
+def slice_rows(file_slice: FileSlice, options: Options, report: SliceReport) -> Rows:
+    """The columns of the rows of one slice, and how many there are. Raises KdumpError as `read`."""
+    place = place_of(file_slice.item)
     if options.table == "files":
         report.rows += 1
-        yield {**place, **{column.name: [getattr(piece.item, column.name)] for column in FileDetails.schema}}, 1
+        yield {**place, **{column.name: [getattr(file_slice.item, column.name)] for column in FileDetails.schema}}, 1
         return
     try:
-        with opened(piece.item) as source:
-            report.size, report.inode = source.size, os.fstat(source.fileno()).st_ino
-            for columns, count in _READERS[options.table](source, piece, options, report):
+        with opened(file_slice.item) as source:
+            report.size, report.inode = source.size, source.status().st_ino
+            for columns, count in _READERS[options.table](source, file_slice, options, report):
                 report.rows += count if "error" not in columns else 0
                 yield {**place, **columns}, count
     except (CorruptData, Unreadable) as error:
-        error.path = error.path or piece.path
+        error.path = error.path or file_slice.path
         is_damage = isinstance(error, CorruptData)
         if options.fails_fast or not is_damage and options.unreadable == options.FAIL:
             error.remedy = error.remedy or ("" if is_damage else _ANOTHER_WAY)
@@ -117,12 +117,12 @@ def piece_rows(piece: Piece, options: Options, report: SliceReport) -> Rows:
         for columns, count in logs.unread_row(report.skip(error), options):
             yield {**place, **columns}, count
     except KdumpError as error:  # a package that is missing, or something that does not add up
-        error.path = error.path or piece.path
+        error.path = error.path or file_slice.path
         raise
 
 
 def built(columns: Columns, count: int, options: Options) -> pa.RecordBatch:
-    """These rows in Arrow's columns, those that are asked for."""
+    """These rows as Arrow's columns, the requested ones only."""
     batch = record_batch(options.columns, columns, count, options.schema)
     return _in_range(batch, columns, options) if options.has_range and options.table != "batches" else batch
 
@@ -132,7 +132,7 @@ _WITHOUT_RANGE = ("segments", "producers", "checkpoints")
 
 
 def _in_range(batch: pa.RecordBatch, columns: Columns, options: Options) -> pa.RecordBatch:
-    """Only the rows with offsets and timestamps that are asked for; what has none of them is left as it is."""
+    """Only the rows with requested offsets and timestamps; tables without these columns stay as they are."""
     import pyarrow as pa
 
     offsets = next((columns[name] for name in _OFFSETS if name in columns), None)
@@ -158,19 +158,19 @@ def _entries(table: Table[Row], first: int) -> tuple[Columns, int]:
     return {**table.columns, "entry": range(first, first + len(table))}, len(table)
 
 
-def _index(source: Source, piece: Piece, _options: Options, _report: SliceReport) -> Rows:
-    yield from _used(offset_index.read(source, piece.item.base_offset or 0), used_entries(source, offset_index.ENTRY_SIZE))
+def _index(source: Source, file_slice: FileSlice, _options: Options, _report: SliceReport) -> Rows:
+    yield from _used(offset_index.read(source, file_slice.item.base_offset or 0), used_entries(source, offset_index.ENTRY_SIZE))
 
 
-def _time_index(source: Source, piece: Piece, _options: Options, _report: SliceReport) -> Rows:
-    yield from _used(time_index.read(source, piece.item.base_offset or 0), used_entries(source, time_index.ENTRY_SIZE))
+def _time_index(source: Source, file_slice: FileSlice, _options: Options, _report: SliceReport) -> Rows:
+    yield from _used(time_index.read(source, file_slice.item.base_offset or 0), used_entries(source, time_index.ENTRY_SIZE))
 
 
-def _transaction_index(source: Source, _piece: Piece, _options: Options, _report: SliceReport) -> Rows:
+def _transaction_index(source: Source, _file_slice: FileSlice, _options: Options, _report: SliceReport) -> Rows:
     yield from _used(transaction_index.read(source), source.size // transaction_index.ENTRY_SIZE)
 
 
-def _producers(source: Source, _piece: Piece, _options: Options, _report: SliceReport) -> Rows:
+def _producers(source: Source, _file_slice: FileSlice, _options: Options, _report: SliceReport) -> Rows:
     yield from _used(producer_snapshot.read(source), source.size)
 
 
@@ -185,15 +185,15 @@ def _used(tables: Iterator[Table[Row]], count: int) -> Rows:
         first += len(part)
 
 
-def _segments(source: Source, piece: Piece, options: Options, report: SliceReport) -> Rows:
-    columns: Columns = dict(segments.segment_row(source, piece, report))
+def _segments(source: Source, file_slice: FileSlice, options: Options, report: SliceReport) -> Rows:
+    columns: Columns = dict(segments.segment_row(source, file_slice, report))
     if options.fails_fast and columns["valid_bytes"][0] < source.size:
         raise CorruptData("damage", "is not intact from here on", path=source.path, position=columns["valid_bytes"][0])
     yield columns, 1
 
 
-def _checkpoints(source: Source, piece: Piece, options: Options, _report: SliceReport) -> Rows:
-    """The entries of all partitions that are asked for; what is wrong in the file is left out."""
+def _checkpoints(source: Source, file_slice: FileSlice, options: Options, _report: SliceReport) -> Rows:
+    """The entries of all requested partitions; malformed lines are left out."""
     rows = []
     for line in TextCheckpoint(source, OFFSET_FIELDS).lines():
         if line.fault is None:
@@ -204,17 +204,17 @@ def _checkpoints(source: Source, piece: Piece, options: Options, _report: SliceR
             raise line.fault
     if rows:
         topics, partitions, offsets = zip(*rows, strict=True)
-        yield {"topic": topics, "partition": partitions, "offset": offsets, "kind": Constant(piece.item.kind)}, len(rows)
+        yield {"topic": topics, "partition": partitions, "offset": offsets, "kind": Constant(file_slice.item.kind)}, len(rows)
 
 
-def _batches(source: Source, piece: Piece, options: Options, report: SliceReport) -> Rows:
+def _batches(source: Source, file_slice: FileSlice, options: Options, report: SliceReport) -> Rows:
     if not (options.checks_crcs or options.measures_uncompressed or options.fails_fast):
-        return logs.header_rows(source, piece, options, report)
-    return logs.batches(source, piece, options, report, logs.fail if options.fails_fast else None)
+        return logs.header_rows(source, file_slice, options, report)
+    return logs.batches(source, file_slice, options, report, logs.fail if options.fails_fast else None)
 
 
-def _records(source: Source, piece: Piece, options: Options, report: SliceReport) -> Rows:
-    return logs.record_rows(source, piece, options, report, logs.fail if options.fails_fast else None)
+def _records(source: Source, file_slice: FileSlice, options: Options, report: SliceReport) -> Rows:
+    return logs.record_rows(source, file_slice, options, report, logs.fail if options.fails_fast else None)
 
 
 _READERS: dict[str, Reader] = {
@@ -232,16 +232,16 @@ _READERS: dict[str, Reader] = {
 # --- Findings
 
 
-def _findings(work: Work, options: Options, on_report: OnReport) -> Iterator[pa.RecordBatch]:
-    """What `kdump check` finds in partitions, and in what else stands for a job of its own."""
+def _findings(task: Task, options: Options, on_report: OnReport) -> Iterator[pa.RecordBatch]:
+    """The findings of `kdump check` for these jobs."""
     brokers: dict[str, str | None] = {}
-    reports = {piece: SliceReport.of(piece) for piece in work if isinstance(piece, CheckPiece)}
-    for piece, rows in _found(list(reports), options):
-        reports[piece].rows += len(rows)
+    reports = {check_slice: SliceReport.of(check_slice) for check_slice in task if isinstance(check_slice, CheckSlice)}
+    for check_slice, rows in _found(list(reports), options):
+        reports[check_slice].rows += len(rows)
         if not rows:
             continue
         columns: Columns = {column.name: [getattr(row, column.name) for row in rows] for column in Finding.schema}
-        places = [_place_of(row.path, piece, options, brokers) for row in rows]
+        places = [_place_of(row.path, check_slice, options, brokers) for row in rows]
         for number, column in enumerate(Place.schema[:-1]):
             columns[column.name] = [place[number] for place in places]
         yield record_batch(options.columns, columns, len(rows), options.schema)
@@ -252,43 +252,43 @@ def _findings(work: Work, options: Options, on_report: OnReport) -> Iterator[pa.
         on_report(report)
 
 
-def _found(pieces: Sequence[CheckPiece], options: Options) -> Iterator[tuple[CheckPiece, list[Finding]]]:
-    """The findings of each job, in processes of their own: a crash costs a file."""
+def _found(slices: Sequence[CheckSlice], options: Options) -> Iterator[tuple[CheckSlice, list[Finding]]]:
+    """The findings of each job, made in worker processes: a crash costs one file."""
     if not options.is_isolated:
-        for piece in pieces:
+        for check_slice in slices:
             found: list[Row] = []
-            run(piece.job, options.settings, found.append, tries_failing=False)
-            yield piece, [row for row in found if isinstance(row, Finding)]
-        yield from _around(pieces, options)
+            run(check_slice.job, options.settings, found.append, tries_failing=False)
+            yield check_slice, [row for row in found if isinstance(row, Finding)]
+        yield from _around(slices, options)
         return
-    piece_of = {piece.job: piece for piece in pieces}
-    with closing(Isolation(list(piece_of), options.settings, do=partial(run, tries_failing=False)).results()) as results:
+    slice_of = {check_slice.job: check_slice for check_slice in slices}
+    with closing(Isolation(list(slice_of), options.settings, do=partial(run, tries_failing=False)).results()) as results:
         for job, rows in results:
-            yield piece_of[job], [row for row in rows if isinstance(row, Finding)]
-    yield from _around(pieces, options)
+            yield slice_of[job], [row for row in rows if isinstance(row, Finding)]
+    yield from _around(slices, options)
 
 
-def _around(pieces: Sequence[CheckPiece], options: Options) -> Iterator[tuple[CheckPiece, list[Finding]]]:
-    """What stands around the partitions of log directories: for that all are looked at together."""
-    places = [piece for piece in pieces if surroundings.is_place(piece.job)]
+def _around(slices: Sequence[CheckSlice], options: Options) -> Iterator[tuple[CheckSlice, list[Finding]]]:
+    """Findings about the surroundings of partitions, which need all partitions of their log directories together."""
+    places = [check_slice for check_slice in slices if surroundings.is_place(check_slice.job)]
     if not places:
         return
     paths = tree.matching(options.paths)
     around = surroundings.Surroundings([job for path in paths for job in jobs(path)], paths)
-    for piece in places:
+    for check_slice in places:
         found: list[Finding] = []
-        around.report(piece.job, options.settings, found.append)
-        yield piece, found
+        around.report(check_slice.job, options.settings, found.append)
+        yield check_slice, found
 
 
 def _place_of(
-    path: str, piece: CheckPiece, options: Options, brokers: dict[str, str | None]
+    path: str, check_slice: CheckSlice, options: Options, brokers: dict[str, str | None]
 ) -> tuple[str | None, str | None, int | None, int | None]:
-    """Broker, topic, partition and base offset of what a finding is about: a file, or a directory."""
-    is_directory = path == piece.path and piece.kind != Job.FILE
+    """The broker, topic, partition and base offset that a finding is about."""
+    is_directory = path == check_slice.path and check_slice.kind != Job.FILE
     directory = path if is_directory else tree.parent(path)
-    name = tree.directory_name(directory) if piece.kind != Job.LOG_DIR else None
-    log_directory = tree.parent(directory) if piece.kind != Job.LOG_DIR else directory
+    name = tree.directory_name(directory) if check_slice.kind != Job.LOG_DIR else None
+    log_directory = tree.parent(directory) if check_slice.kind != Job.LOG_DIR else directory
     if log_directory not in brokers:
         brokers[log_directory] = discovery.broker_of(log_directory, options.broker)
     base_offset = None if is_directory else discovery.base_offset_of(os.path.basename(path))

@@ -1,11 +1,11 @@
-"""Whether the tables of a scan add up: every slice read once, every byte covered once, every record there once.
+"""Checks that the tables of a scan add up: every slice read once, every byte covered once, every record there once.
 
-Tasks report counts and sums with their rows, so this reads nothing again but the row counts of files of Parquet:
+Tasks report counts and sums with their rows, so only the row counts of Parquet files are read again:
 
-- each slice that was planned is reported by one task, and the rows of its report are those of the file that it wrote;
+- each planned slice is reported by one task, and the row count in its report is that of the file it wrote;
 - the slices of a log cover its bytes from the first to the last, once;
 - a log has as many batches in `batches` as in `segments`, and as many records in `records` as the headers in both say,
-  those that do not decode counted in.
+  including those that do not decode.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from kdump.errors import KdumpError, Unreadable
 from kdump.output.arrow.builder import Constant, record_batch
 from kdump.output.arrow.rows import columns_of
 from kdump.pipeline import discovery
-from kdump.pipeline.planning import Piece
+from kdump.pipeline.discovery import FileItem
+from kdump.pipeline.planning import FileSlice
 from kdump.pipeline.slice_report import Skipped, SliceReport
 from kdump.pipeline.tasks import ATTEMPTS
 
@@ -31,9 +32,8 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from kdump.pipeline.discovery import FileItem
-    from kdump.pipeline.planning import CheckPiece
-    from kdump.pipeline.tasks import Task, TaskReport
+    from kdump.pipeline.planning import CheckSlice
+    from kdump.pipeline.tasks import ScanTask, TaskReport
 
 BATCHES, RECORDS, SEGMENTS = "batches", "records", "segments"
 LOG_TABLES = (BATCHES, RECORDS, SEGMENTS)
@@ -63,7 +63,7 @@ class _LogAccount:
         self.is_partial = False  # something could not be read
 
     def add(self, report: SliceReport) -> bool:
-        """Take another slice. Whether it was of the same file as those before."""
+        """Add another slice. Returns whether it was of the same file as those before."""
         is_same = self.size is None or report.size is None or (self.size, self.inode) == (report.size, report.inode)
         if report.size is not None:
             self.size, self.inode = report.size, report.inode
@@ -78,7 +78,7 @@ class _LogAccount:
         return is_same
 
     def uncovered(self) -> str:
-        """What is wrong with the bytes that were covered; empty if they are all there, once."""
+        """What is wrong with the covered bytes; empty if each was covered once."""
         position = 0
         for start, end in sorted(self.covered):
             if start != position:
@@ -92,6 +92,11 @@ class _LogAccount:
         return ""
 
 
+def _item_of(one: FileSlice | CheckSlice) -> FileItem:
+    """The file of a slice; for a check, the directory or file that it checks."""
+    return one.item if isinstance(one, FileSlice) else FileItem(one.path, None, None, None, None, "directory")
+
+
 def _times(start: int, position: int) -> str:
     return "by no task" if start > position else "twice"
 
@@ -101,7 +106,7 @@ def _sum(total: int | None, count: int | None) -> int | None:
 
 
 class Reconciliation:
-    """Adds up what tasks report. `skipped` is what tables lack of a file, `disagreements` what must not be."""
+    """Adds up what tasks report. `skipped` is what tables lack of a file, `disagreements` are contradictions."""
 
     def __init__(self, folder: str) -> None:
         self.disagreements: list[Disagreement] = []
@@ -109,8 +114,8 @@ class Reconciliation:
         self._folder = folder
         self._logs: dict[str, dict[str, _LogAccount]] = {}  # by path and table
 
-    def take(self, task: Task, reports: Iterable[TaskReport]) -> None:
-        """A task is done, in one attempt or in one for each slice: put its files in their place, and add up what they hold.
+    def take(self, task: ScanTask, reports: Iterable[TaskReport]) -> None:
+        """Accept a finished task, done in one attempt or in one for each slice: move its files in place, and add up their rows.
 
         Raises KdumpError where a file is not where its attempt left it.
         """
@@ -123,14 +128,14 @@ class Reconciliation:
                 suffix = f"-{part}" if part else ""
                 self._place(task, report, os.path.join(directory, f"part-{task.number:05d}{suffix}.parquet"))
         self._compare_with_plan(task, slices)
-        items = {piece.path: piece.item for piece in task.work if isinstance(piece, Piece)}
+        items = {one.path: _item_of(one) for one in task.slices}
         for account in slices:
             for skipped in account.skipped:
                 self.skipped.append((items[account.path], task.table, skipped))
             if task.table in LOG_TABLES:
                 self._add(task.table, account)
 
-    def _place(self, task: Task, report: TaskReport, path: str) -> None:
+    def _place(self, task: ScanTask, report: TaskReport, path: str) -> None:
         """Put the file of an attempt in its place, and compare its rows with those that were reported."""
         attempted = os.path.join(self._folder, ATTEMPTS, report.file)
         if not os.path.exists(attempted):
@@ -143,8 +148,8 @@ class Reconciliation:
             message = f"the file of Parquet has {rows:,} rows, {reported:,} were read and {report.rows:,} written"
             self.disagreements.append(Disagreement(os.path.basename(path), (task.table,), message))
 
-    def _compare_with_plan(self, task: Task, slices: list[SliceReport]) -> None:
-        planned = sorted(map(_key, task.work))
+    def _compare_with_plan(self, task: ScanTask, slices: list[SliceReport]) -> None:
+        planned = sorted(map(_key, task.slices))
         reported = sorted(account.key_in_order for account in slices)
         if planned == reported:
             return
@@ -200,7 +205,7 @@ class Reconciliation:
     # What comes of it
 
     def incomplete_tables(self) -> list[str]:
-        """The tables that cannot be computed with."""
+        """The tables that are incomplete, so that no question can be asked of them."""
         return sorted({table for disagreement in self.disagreements for table in disagreement.tables})
 
     def findings(self) -> Iterator[pa.RecordBatch]:
@@ -221,7 +226,7 @@ class Reconciliation:
             yield record_batch(columns_of("findings"), {"path": Constant(finding.path), **columns}, 1)
 
     def _missing_rows(self) -> Iterator[Finding]:
-        """One for each file and reason, however many tables lack it."""
+        """One row for each file and reason, however many tables lack it."""
         tables: dict[tuple[FileItem, str, int | None], list[str]] = {}
         for item, table, skipped in self.skipped:
             if not skipped.is_damage:
@@ -250,7 +255,7 @@ class Reconciliation:
 
 
 def _item_at(path: str) -> FileItem | None:
-    """What its path tells of a file; None where there is none, as of a file of ours."""
+    """A file by its path; None if there is none, as for a file that the scan wrote."""
     try:
         return next(discovery.discover(path), None)
     except Unreadable:
@@ -261,8 +266,8 @@ def _listed(tables: Sequence[str]) -> str:
     return f"the table {tables[0]}" if len(tables) == 1 else f"the tables {', '.join(tables)}"
 
 
-def _key(piece: Piece | CheckPiece) -> tuple[str, int, int]:
-    return SliceReport.of(piece).key_in_order
+def _key(file_slice: FileSlice | CheckSlice) -> tuple[str, int, int]:
+    return SliceReport.of(file_slice).key_in_order
 
 
 def _finding(code: str, path: str, file_type: str, start: int, end: int, message: str) -> Finding:

@@ -1,4 +1,4 @@
-"""The table of segments: what a whole log says, in one row."""
+"""The table of segments: one row for each log."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from array import array
 from typing import TYPE_CHECKING
 
 from kdump.binary.batch_header import BASE_TIMESTAMP
-from kdump.checks.finding import Accounts
+from kdump.checks.finding import ByteCoverage
 from kdump.formats.record_batch import LOG_APPEND_TIME, NO_TIMESTAMP
 from kdump.pipeline.logs import walk
 from kdump.reading import salvage
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from kdump.binary.source import Source
     from kdump.pipeline.logs import Batches
-    from kdump.pipeline.planning import Piece
+    from kdump.pipeline.planning import FileSlice
     from kdump.pipeline.slice_report import SliceReport
 
 _UNKNOWN_EPOCH = -1
@@ -28,7 +28,7 @@ class _Sum:
     """Adds up the batches of one log."""
 
     def __init__(self, size: int) -> None:
-        self.accounts = Accounts(size)
+        self.coverage = ByteCoverage(size)
         self.first_offset: int | None = None
         self.last_offset: int | None = None
         self.batches = 0
@@ -42,7 +42,7 @@ class _Sum:
         self._digests = [hashlib.blake2b(digest_size=8) for _ in range(5)]
 
     def add_damage(self, damage: salvage.Damage) -> None:
-        self.accounts.take(damage.status, damage.end, batches=int(damage.is_batch))
+        self.coverage.add(damage.status, damage.end, batches=int(damage.is_batch))
         self.damaged_ranges += damage.status != salvage.ZERO
         self._end_valid(damage.start)
 
@@ -50,10 +50,10 @@ class _Sum:
         table, statuses = item.chunk.batches, item.statuses
         positions, sizes, count = table["position"], table["size"], len(statuses)
         if statuses.count(salvage.INTACT) == count:
-            self.accounts.take(salvage.INTACT, positions[-1] + sizes[-1], batches=count)
+            self.coverage.add(salvage.INTACT, positions[-1] + sizes[-1], batches=count)
         else:
             for status, position, size in zip(statuses, positions, sizes, strict=True):
-                self.accounts.take(status, position + size, batches=1)
+                self.coverage.add(status, position + size, batches=1)
             row = next(row for row, status in enumerate(statuses) if status != salvage.INTACT)
             self._end_valid(positions[row])
         self.batches += count
@@ -72,7 +72,7 @@ class _Sum:
             self.valid_bytes = position
 
     def _add_sound(self, item: Batches) -> None:
-        """What the batches say that are not damaged."""
+        """Add the batches that are not damaged."""
         table = item.chunk.batches
         rows = [row for row, status in enumerate(item.statuses) if status != salvage.DAMAGED]
         if not rows:
@@ -94,7 +94,7 @@ class _Sum:
             self.timestamps = [min(bounds), max(bounds)]
 
     def _digest(self, item: Batches) -> None:
-        """Take the columns in which replicas must be the same; each on its own, for chunks differ."""
+        """Hash the columns in which replicas must agree; each column separately, because chunks differ."""
         table, count = item.chunk.batches, len(item.statuses)
         nothing = [0] * count
         legacy = item.chunk.is_legacy
@@ -114,20 +114,20 @@ class _Sum:
         return int.from_bytes(whole.digest(), "big", signed=True)
 
 
-def segment_row(source: Source, piece: Piece, report: SliceReport) -> dict[str, list[Any]]:
+def segment_row(source: Source, file_slice: FileSlice, report: SliceReport) -> dict[str, list[Any]]:
     """The columns of the row for one log, those of the class Segment."""
     total = _Sum(source.size)
-    for item in walk(source, piece):
+    for item in walk(source, file_slice):
         if isinstance(item, salvage.Damage):
             start = item.start
             total.add_damage(item)
         else:
             start = item.chunk.batches["position"][0]
             total.add(item)
-        report.cover(start, total.accounts.position)
+        report.cover(start, total.coverage.position)
     report.count(total.batches, total.records)
-    total.accounts.take(Accounts.NOT_EXAMINED, max(source.size, total.accounts.position))
-    counted = total.accounts.bytes
+    total.coverage.add(ByteCoverage.NOT_EXAMINED, max(source.size, total.coverage.position))
+    counted = total.coverage.bytes
     values = {
         "size": source.size,
         "first_offset": total.first_offset,
@@ -142,11 +142,11 @@ def segment_row(source: Source, piece: Piece, report: SliceReport) -> dict[str, 
         "batches_damaged": total.statuses[salvage.DAMAGED],
         "crc_failures": total.crc_failures,
         "damaged_ranges": total.damaged_ranges,
-        "bytes_intact": counted[Accounts.INTACT],
-        "bytes_salvaged": counted[Accounts.SALVAGED],
-        "bytes_damaged": counted[Accounts.DAMAGED],
-        "bytes_zero": counted[Accounts.ZERO],
-        "bytes_not_examined": counted[Accounts.NOT_EXAMINED],
+        "bytes_intact": counted[ByteCoverage.INTACT],
+        "bytes_salvaged": counted[ByteCoverage.SALVAGED],
+        "bytes_damaged": counted[ByteCoverage.DAMAGED],
+        "bytes_zero": counted[ByteCoverage.ZERO],
+        "bytes_not_examined": counted[ByteCoverage.NOT_EXAMINED],
         "valid_bytes": source.size if total.valid_bytes is None else total.valid_bytes,
         "digest": total.digest,
     }

@@ -9,14 +9,14 @@ from kdump.errors import CorruptData, Fault, KdumpError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kdump.pipeline.planning import CheckPiece, Piece
+    from kdump.pipeline.planning import CheckSlice, FileSlice
 
 CRASHED = "reader-crashed"
 """The code of what was left out because the process that read it died."""
 
 
 class Skipped(NamedTuple):
-    """Something that a slice has no rows of: from byte `position` on, where that is known.
+    """Something that was left out of a slice: from byte `position` on, if that is known.
 
     `is_damage` says that the bytes are wrong, not that they could not be read. `records` counts what is missing, where the header
     of the batch says so.
@@ -33,11 +33,11 @@ class Skipped(NamedTuple):
 
 
 class SliceReport:
-    """The account of one slice of a file, `start` up to but not including `end`; to the end of the file where that is None.
+    """What was read of one slice of a file: from `start` up to but not including `end` (None: the end of the file).
 
     `size` and `inode` are those of the file when it was opened. `first` and `last` are the range of bytes of the batches and
     damaged ranges that start in the slice: None where there are none. `rows` counts rows of the table; `batches` and `records`
-    what headers of batches say, `records` None where old messages do not tell.
+    what headers of batches say, `records` None where old messages do not say.
     """
 
     __slots__ = ("batches", "end", "first", "inode", "last", "path", "records", "rows", "size", "skipped", "start")
@@ -56,18 +56,18 @@ class SliceReport:
         self.skipped: list[Skipped] = []
 
     @classmethod
-    def of(cls, piece: Piece | CheckPiece) -> SliceReport:
-        """The empty account of what is to be read."""
-        end = getattr(piece, "end", None)
-        return cls(piece.path, getattr(piece, "start", 0), end)
+    def of(cls, file_slice: FileSlice | CheckSlice) -> SliceReport:
+        """The empty report of a slice."""
+        end = getattr(file_slice, "end", None)
+        return cls(file_slice.path, getattr(file_slice, "start", 0), end)
 
     @property
     def key_in_order(self) -> tuple[str, int, int]:
-        """What tells this slice from all others of a table."""
+        """The key that identifies this slice among all slices of a table."""
         return self.path, self.start, -1 if self.end is None else self.end
 
     def cover(self, start: int, end: int) -> None:
-        """These bytes are a batch, several, or a damaged range. Raises KdumpError unless they follow those before."""
+        """Record that these bytes were read: batches, or a damaged range. Raises KdumpError unless they follow the last ones."""
         if self.last is None:
             self.first = start
         elif start != self.last:
@@ -78,7 +78,7 @@ class SliceReport:
         self.last = end
 
     def count(self, batches: int, records: int | None) -> None:
-        """So many batches, and records that their headers say; None where they do not."""
+        """Add these numbers of batches and records; `records` is None if the headers do not say."""
         self.batches += batches
         if records is None:
             self.records = None
@@ -86,7 +86,7 @@ class SliceReport:
             self.records += records
 
     def skip(self, error: KdumpError, records: int | None = None) -> Skipped:
-        """Something is left out for this reason."""
+        """Record that something is left out for this reason."""
         code = error.code if isinstance(error, Fault) else "unreadable"
         skipped = Skipped(code, error.message, error.position, records, isinstance(error, CorruptData))
         self.skipped.append(skipped)
@@ -102,4 +102,4 @@ if TYPE_CHECKING:
 
 
 def ignore(_report: SliceReport) -> None:
-    """Nobody wants to know."""
+    """Ignore the report."""

@@ -1,6 +1,6 @@
 """One task of a scan: it reads its slices of files, writes their rows as a file of Parquet, and reports what it did.
 
-The file has a name that no other attempt has. Whoever gave out the task puts the file of one attempt in its place.
+Each attempt has a unique file name. The process that gave out the task moves the file of one attempt into place.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from kdump.pipeline.options import Options
-    from kdump.pipeline.planning import CheckPiece, Piece, Work
+    from kdump.pipeline.planning import CheckSlice, FileSlice, Task
     from kdump.pipeline.slice_report import SliceReport
 
 ATTEMPTS = "_attempts"
 """The folder, beside the tables, in which attempts leave their files."""
 
 
-class Task(NamedTuple):
-    """What one task reads, one of `total` of its table, and the folder in which it leaves its file."""
+class ScanTask(NamedTuple):
+    """A task of a scan: its slices, its number among the `total` of its table, and the folder for its file."""
 
     number: int
     total: int
-    work: Work
+    slices: Task
     options: Options
     folder: str
 
@@ -37,38 +37,38 @@ class Task(NamedTuple):
     def table(self) -> str:
         return self.options.table
 
-    def of_one(self, piece: Piece | CheckPiece) -> Task:
-        """The part of this task that is about one slice."""
-        return self._replace(work=(piece,))
+    def of_one(self, file_slice: FileSlice | CheckSlice) -> ScanTask:
+        """This task with only one of its slices."""
+        return self._replace(slices=(file_slice,))
 
 
 class TaskReport(NamedTuple):
-    """What an attempt left: the name of its file (empty where there is none), the rows in it, and an account of each slice."""
+    """The result of an attempt: the name of its file (empty if there is none), its rows, and a report of each slice."""
 
     file: str
     rows: int
     slices: list[SliceReport]
 
 
-def tasks_of(options: Options, folder: str) -> Iterator[Task]:
+def tasks_of(options: Options, folder: str) -> Iterator[ScanTask]:
     """The tasks that write a table."""
     attempts = os.path.join(folder, ATTEMPTS)
-    works = planning.plan(options)
-    for number, work in enumerate(works):
-        yield Task(number, len(works), work, options, attempts)
+    tasks = planning.plan(options)
+    for number, task in enumerate(tasks):
+        yield ScanTask(number, len(tasks), task, options, attempts)
 
 
-def tasks_of_all(all_options: Sequence[Options], folder: str) -> Iterator[Task]:
-    """The tasks that write several tables. A table is planned when its turn comes: plans of large fleets are large."""
+def tasks_of_all(all_options: Sequence[Options], folder: str) -> Iterator[ScanTask]:
+    """The tasks that write several tables. Each table is planned when its turn comes, because plans of large fleets are large."""
     for options in all_options:
         yield from tasks_of(options, folder)
 
 
-def attempt(task: Task) -> TaskReport:
-    """Do a task, once. Where this raises, nothing is left; where the process dies, a file that is called incomplete."""
+def attempt(task: ScanTask) -> TaskReport:
+    """Do a task once. If this raises, no file is left; if the process dies, a file marked incomplete is left."""
     slices: list[SliceReport] = []
     name = f"{task.table}-{task.number:05d}-{uuid.uuid4().hex}.parquet"
     with TableFile(os.path.join(task.folder, name), schema_of(task.options.columns)) as file:
-        for batch in reading.read(task.work, task.options, slices.append):
+        for batch in reading.read(task.slices, task.options, slices.append):
             file.write(batch)
     return TaskReport(name, file.rows, slices)

@@ -5,12 +5,12 @@ trusted. Nothing here judges: that is for `checks` and `forecasts`.
 
 - `salvage`: the walk. `walk` gives a `Section` of batches or a `Damage` for every byte of a log, and never raises for damage.
 - `items`: `Section` and `Damage`, their statuses, and how a walk went on.
-- `trust`: which whole batches are beyond doubt, by the offsets and leader epochs around them.
-- `spans`: what the span of a damaged batch holds: its real end if only its length is wrong, and batches that stand inside.
+- `trust`: which complete batches are beyond doubt, by the offsets and leader epochs around them.
+- `spans`: the span of a damaged batch: its real end if only its length is wrong, and batches inside.
 - `search`: the one search of the next intact batch, byte by byte. What it takes for a candidate, and its budget, are arguments.
-- `headers`: the headers of batches, one after the other, with little of what stands between them.
+- `headers`: the headers of consecutive batches, with little of the bytes between them.
 - `plausible`: whether bytes may be the header of a batch.
-- `records`: the records of batches, past those that cannot be read.
-- `read_ahead`: summaries of large pieces of a log, made ahead of the walk by threads.
+- `records`: the records of batches, continuing after those that cannot be read.
+- `read_ahead`: summaries of large stretches of a log, made ahead of the walk by threads.
 - `zeros`: where runs of zeros end.
 """

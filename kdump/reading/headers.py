@@ -1,4 +1,4 @@
-"""Reads the headers of batches one after the other, and little of what stands between them."""
+"""Reads the headers of consecutive batches, and little of the bytes between them."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ if TYPE_CHECKING:
 
 
 class HeaderWindow:
-    """The bytes around the header at hand.
+    """The bytes around the current header.
 
-    Where batches are small, windows grow from `smallest` to `largest`, so that many headers come at once. Where a batch is larger
-    than its window, the next one is small again: little more than the header is read.
+    While batches are small, windows grow from `smallest` to `largest`, so that many headers are read at once. After a batch
+    larger than its window, the next window is small again, so that little more than headers is read.
     """
 
     __slots__ = ("_largest", "_position", "_size", "_smallest", "_source", "_window")
@@ -26,7 +26,7 @@ class HeaderWindow:
         self._position = 0
 
     def at(self, position: int) -> tuple[bytes, int]:
-        """A window, and where in it this position is; positions go up. All of a header is there unless the log ends inside it."""
+        """A window and the place of this position in it; positions ascend. It holds all of a header unless the log ends there."""
         window, start = self._window, position - self._position
         if start + BATCH_HEADER_SIZE > len(window) and (not window or self._position + len(window) < self._source.size):
             is_dense = start <= len(window) or not window

@@ -1,4 +1,4 @@
-"""What a walk through a log comes upon: sections of batches, and damaged ranges between them."""
+"""What a walk through a log yields: sections of batches, and the damaged ranges between them."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ BY_LENGTH, BY_REPAIRED_LENGTH, BY_SCAN, END = "by-length", "by-repaired-length",
 class Section:
     """Neighbouring batches with the status of each.
 
-    A batch is intact, salvaged (whole, but not beyond doubt: found after damage and not yet confirmed by offsets that go on,
-    or out of line with the batches around it), or damaged (its CRC does not fit, or its magic does not exist).
+    A batch is intact, salvaged (complete, but doubtful: found after damage and not yet confirmed by the next offsets, or out of
+    line with the batches around it), or damaged (its CRC does not fit, or its magic does not exist).
 
-    Batches that start before `nested_end` stand inside the span that a damaged batch claims: they may be its payload.
-    `claimed_length` is what the header of the only batch says where only that was wrong; the batch is shown as it should be.
-    `summary` is what batches that are all intact have in common. Rules look there first: columns are made on demand.
+    Batches that start before `nested_end` lie inside the span that a damaged batch claims, and may be its payload.
+    `claimed_length` is the wrong length in the header of a single batch, which is otherwise shown corrected. `summary`
+    summarizes batches that are all intact. Rules look there first, because columns are made on demand.
     """
 
     __slots__ = ("_statuses", "chunk", "claimed_length", "is_intact", "nested_end", "summary")
@@ -48,11 +48,11 @@ class Section:
 
 
 class Damage:
-    """A range of bytes, `end` exclusive, that holds no batch that could be read; `code` is one of the catalogue.
+    """A range of bytes, `end` exclusive, without a readable batch; `code` is one of the catalogue's.
 
-    `status` is damaged, zero, or not_examined where the search for batches was given up. `resync` says how the walk went on.
-    `row` is the batch it begins with as far as its header tells one, sound up to the field `through`; `is_batch` says that a
-    batch was lost here, as far as can be told.
+    `status` is damaged, zero, or not_examined if the search for batches was given up. `resync` says how the walk continued.
+    `row` holds the fields of the batch at its start, if there are any, valid up to the field `through`; `is_batch` says that a
+    batch was probably lost here.
     """
 
     __slots__ = ("code", "end", "is_batch", "message", "resync", "row", "start", "status", "through")

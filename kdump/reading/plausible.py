@@ -1,4 +1,4 @@
-"""Whether bytes may be the header of a batch, as far as their fields tell."""
+"""Whether bytes may be the header of a batch, judging by its fields."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ def holds_header(header_bytes: bytes, rest: int) -> bool:
 
 
 def may_be_header(header_bytes: bytes, rest: int) -> bool:
-    """Whether this may be the header of a batch, if only its CRC fits: as plausible, but for what a foreign writer may do.
+    """Whether this may be the header of a batch if its CRC fits: plausible, except where other writers differ from Kafka.
 
-    One that claims to be large has to be plausible in all: in random bytes every 12,000th position looks like one by length
-    and magic alone, and each would cost the CRC of what it claims.
+    A header that claims a large batch must be plausible in every field: in random bytes, every 12,000th position looks like a
+    header by length and magic alone, and each would cost a CRC over the claimed size.
     """
     return holds_header(header_bytes, rest) and (batch_length(header_bytes) <= _USUAL_SIZE or is_plausible(header_bytes, rest))
 
@@ -68,9 +68,9 @@ def _is_plausible_message(header_bytes: bytes, length: int) -> bool:
 
 
 def is_header_but_for(header_bytes: bytes, rest: int) -> bool:
-    """Whether this may be the header of a batch but for one field: its offset, its length, or its magic.
+    """Whether this may be the header of a batch with one wrong field: its offset, its length or its magic.
 
-    `rest` bytes are left in the file; of a header that the file cuts off, what is there counts.
+    `rest` bytes are left in the file; if the file cuts the header off, the existing bytes count.
     """
     padded = header_bytes.ljust(BATCH_HEADER_SIZE, b"\x00")
     good_offset, good_length = bytes(8), (LONGEST_BATCH - 1).to_bytes(4, "big")

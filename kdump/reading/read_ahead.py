@@ -1,4 +1,4 @@
-"""Summaries a log a piece at a time, several of them at once where cores are to spare."""
+"""Summarizes a log stretch by stretch, several at once where cores are free."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from kdump.binary.source import WINDOW_SIZE
 from kdump.formats.log import STRICT_RULES, SummarizedChunk
 from kdump.formats.summary import BatchSummary
 from kdump.reading.search import first_batch
+from kdump.reading.tuning import DEFAULT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,41 +18,38 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from kdump.binary.source import Source
+    from kdump.reading.tuning import ReadTuning
 
-_UNIT = 4 << 20
-"""Where a piece ends: after the last batch that starts before a multiple of this."""
-
-_MOST_BATCHES = 1 << 14  # of a piece: their columns take a few MiB when all are asked for
-_WORTH_THREADS = 16 << 20  # bytes
-_AHEAD = 2  # units that wait for the walk, more than there are threads
-_PAUSE = 1 << 20  # after a piece was of no use, bytes that are walked without it; twice as much if the next is not either
-_LONGEST_PAUSE = 64 << 20
+_UNITS_AHEAD = 2  # that may wait for the walk, beyond one for each thread
+_MAX_PAUSE_BYTES = 64 << 20
 
 
 class ReadAhead:
-    """The pieces of a log, for a walk that goes on from the end of one to the next: what their batches have in common.
+    """Summaries of a log's stretches, for a walk that goes on from the end of one stretch to the next.
 
-    What a piece is depends on the bytes and on where it starts, and on nothing else. With `threads`, pieces are made ahead: where
-    the first of a unit starts is guessed, and the guess is proved when the walk comes there. Needs the kernel in C, whose loops
-    run beside each other. Bytes that cannot be read, or are no sound batches in order, are left to the walk.
+    What a stretch is depends on the bytes and on where it starts, and on nothing else. With `threads`, stretches are summarized
+    ahead: the start of the first one in a unit is a guess, which is proved when the walk arrives there. Bytes that cannot be
+    read, or are not valid batches in order, are left to the walk. Needs the kernel in C, whose loops run without the GIL.
     """
 
-    def __init__(self, source: Source, start: int, threads: int = 0) -> None:
+    def __init__(self, source: Source, start: int, threads: int = 0, tuning: ReadTuning = DEFAULT) -> None:
         self.next_try = start
-        """Up to there pieces are of no use, as far as can be told."""
+        """Stretches that start before this position are probably of no use."""
         self._source = source
-        self._pause = _PAUSE
+        self._tuning = tuning
+        self._pause = tuning.pause_bytes
         self._window = bytearray(WINDOW_SIZE)
         self._ahead: _Ahead | None = None
-        if threads and source.size - start >= _WORTH_THREADS:
-            self._ahead = _Ahead(source, threads)
+        if threads and source.size - start >= tuning.min_threads_bytes:
+            self._ahead = _Ahead(source, threads, tuning)
 
     def at(self, position: int) -> SummarizedChunk | None:
-        """The piece that starts here, None where there is none."""
+        """The summary of the stretch that starts here, or None."""
         ahead = self._ahead
         found = ahead.take(position, self._window) if ahead is not None else None
         if found is None:
-            found = summarize_piece(self._source, position, (position // _UNIT + 1) * _UNIT, self._window)
+            stop = (position // self._tuning.stretch_bytes + 1) * self._tuning.stretch_bytes
+            found = summarize_stretch(self._source, position, stop, self._window, self._tuning.max_stretch_batches)
         if found is None:
             return None
         if ahead is not None:
@@ -59,9 +57,9 @@ class ReadAhead:
         return SummarizedChunk.read_again(found, self._source, position)
 
     def rest(self, position: int) -> None:
-        """A piece was of no use here: do without for a while."""
+        """Do without stretches for a while: one was of no use here."""
         is_soon = position - self.next_try < self._pause
-        self._pause = min(2 * self._pause, _LONGEST_PAUSE) if is_soon else _PAUSE
+        self._pause = min(2 * self._pause, _MAX_PAUSE_BYTES) if is_soon else self._tuning.pause_bytes
         self.next_try = position + self._pause
 
     def __enter__(self) -> ReadAhead:
@@ -72,11 +70,11 @@ class ReadAhead:
             self._ahead.close()
 
 
-def summarize_piece(source: Source, position: int, stop: int, window: bytearray) -> BatchSummary | None:
-    """The summary of the batches from here up to `stop`, None if something else is there. `window` is to be read into."""
+def summarize_stretch(source: Source, position: int, stop: int, window: bytearray, max_batches: int) -> BatchSummary | None:
+    """The summary of the batches from here up to `stop`, or None if something else is there. `window` is overwritten."""
     assert kernel.native is not None
     found = kernel.native.summarize_log(
-        source.fileno(), position, stop, source.size, _MOST_BATCHES, STRICT_RULES.codec_count - 1, window
+        source.fileno(), position, stop, source.size, max_batches, STRICT_RULES.codec_count - 1, window
     )
     if found is None:
         return None
@@ -86,24 +84,26 @@ def summarize_piece(source: Source, position: int, stop: int, window: bytearray)
         return source.read_exactly(start, min(BATCH_HEADER_SIZE, source.size - start))
 
     summary = BatchSummary((numbers, *columns), header_at, lambda: runs)
-    is_whole = summary.end >= min(stop, source.size) or summary.count == _MOST_BATCHES
+    is_whole = summary.end >= min(stop, source.size) or summary.count == max_batches
     return summary if is_whole else None
 
 
 class _Ahead:
-    """Threads that take the units before a walk, one at a time, and summary what seems to start there."""
+    """Threads that work ahead of a walk: each takes a unit at a time, and summarizes the stretches that seem to start there."""
 
-    def __init__(self, source: Source, threads: int) -> None:
+    def __init__(self, source: Source, threads: int, tuning: ReadTuning) -> None:
         import threading
 
         self.is_legacy = False  # what the walk met last
         self._source = source
+        self._unit_size = tuning.stretch_bytes
+        self._max_batches = tuning.max_stretch_batches
         self._changed = threading.Condition()
         self._turn = -1  # the unit where the walk is
-        self._next = 0  # the first unit that nobody has taken
+        self._next = 0  # the first unit that no thread has taken
         self._under_way: set[int] = set()
-        self._pieces: dict[int, dict[int, BatchSummary]] = {}  # those of a unit, by where they start
-        self._most_ahead = threads + _AHEAD
+        self._summaries: dict[int, dict[int, BatchSummary]] = {}  # those of a unit, by where they start
+        self._max_ahead = threads + _UNITS_AHEAD
         self._is_closed = False
         self._threads: list[threading.Thread] = []
         for _ in range(threads):
@@ -112,21 +112,21 @@ class _Ahead:
             self._threads.append(thread)
 
     def take(self, position: int, window: bytearray) -> BatchSummary | None:
-        """The piece that starts here, if it was made ahead. While it is under way, the caller works ahead, too."""
-        unit = position // _UNIT
+        """The stretch that starts here, if it was summarized ahead. While a thread is at it, the caller works ahead, too."""
+        unit = position // self._unit_size
         if unit != self._turn:
             with self._changed:
-                for passed in [other for other in self._pieces if other < unit]:
-                    del self._pieces[passed]
+                for passed in [other for other in self._summaries if other < unit]:
+                    del self._summaries[passed]
                 self._turn = unit
-                self._next = max(self._next, unit + 1)  # this one is the walk's own if nobody has taken it
+                self._next = max(self._next, unit + 1)  # if no thread has taken this one, the walk does it
                 self._changed.notify_all()
             while unit in self._under_way and not self._is_closed:
                 if not self._work(window):
                     with self._changed:
                         if unit in self._under_way and not self._is_closed:
                             self._changed.wait()
-        return self._pieces.get(unit, {}).pop(position, None)
+        return self._summaries.get(unit, {}).pop(position, None)
 
     def _run(self) -> None:
         window = bytearray(WINDOW_SIZE)
@@ -138,43 +138,43 @@ class _Ahead:
                             self._changed.wait()
         finally:
             with self._changed:
-                self._is_closed = True  # whatever the reason: nobody is to wait for this thread
+                self._is_closed = True  # whatever the reason: nothing may wait for this thread
                 self._changed.notify_all()
 
     def _has_work(self) -> bool:
-        """Whether there is a unit that is to be worked at now."""
-        return 0 <= self._turn >= self._next - self._most_ahead and self._next * _UNIT < self._source.size
+        """Whether there is a unit to summarize now."""
+        return 0 <= self._turn >= self._next - self._max_ahead and self._next * self._unit_size < self._source.size
 
     def _work(self, window: bytearray) -> bool:
-        """Work at the next unit. False if there is none now."""
+        """Summarize the next unit. Returns False if there is none now."""
         with self._changed:
             if self._is_closed or not self._has_work():
                 return False
             unit = self._next
             self._next += 1
             self._under_way.add(unit)
-        pieces = self._pieces_of(unit, window)
+        summaries = self._summaries_of(unit, window)
         with self._changed:
-            self._pieces[unit] = pieces
+            self._summaries[unit] = summaries
             self._under_way.discard(unit)
             self._changed.notify_all()
         return True
 
-    def _pieces_of(self, unit: int, window: bytearray) -> dict[int, BatchSummary]:
-        """All that seem to start in a unit, by where they start."""
-        pieces: dict[int, BatchSummary] = {}
-        stop = (unit + 1) * _UNIT
-        position = first_batch(self, unit * _UNIT, stop, self.is_legacy)
+    def _summaries_of(self, unit: int, window: bytearray) -> dict[int, BatchSummary]:
+        """The stretches that seem to start in a unit, by where they start."""
+        summaries: dict[int, BatchSummary] = {}
+        stop = (unit + 1) * self._unit_size
+        position = first_batch(self, stop - self._unit_size, stop, self.is_legacy)
         while 0 <= position < stop:
-            found = summarize_piece(self._source, position, stop, window)
+            found = summarize_stretch(self._source, position, stop, window, self._max_batches)
             if found is None:
                 break
-            pieces[position] = found
+            summaries[position] = found
             position = found.end
-        return pieces
+        return summaries
 
     def read(self, position: int, count: int) -> bytes:
-        """What the file has there, nothing where it cannot be read. The source itself is the walk's."""
+        """The bytes there, or none if they cannot be read. Only the walk may use the source itself."""
         try:
             return os.pread(self._source.fileno(), count, position)
         except OSError:

@@ -1,4 +1,4 @@
-"""The records of batches, past those batches whose records cannot be read."""
+"""The records of batches, continuing after batches whose records cannot be read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class UnreadableBatch:
-    """The batch in a row of a chunk from which no further record could be read, and why: `fault` has its position."""
+    """A batch, by its row in a chunk, of which no further record could be read; `fault` says why and where."""
 
     __slots__ = ("fault", "position", "row")
 
@@ -26,7 +26,7 @@ class UnreadableBatch:
 
 
 def past_bad_batches(source: Source, chunk: Chunk) -> Iterator[RecordChunk | UnreadableBatch]:
-    """The records of all batches of a chunk, in order, and each batch that cannot be read after the records that could.
+    """The records of all batches of a chunk, in order; an unreadable batch follows the records that could be read of it.
 
     Raises CorruptData only if that says of no batch that it is bad.
     """

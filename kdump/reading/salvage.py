@@ -1,4 +1,4 @@
-"""Goes on after damage: every intact batch of a log is listed, and every damaged range is named."""
+"""Walks a log past damage: every intact batch is listed, and every damaged range is named."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from kdump.binary.batch_header import (
     MIN_RECORD_OVERHEAD,
     batch_length,
 )
-from kdump.binary.source import WINDOW_SIZE
 from kdump.errors import CorruptData
 from kdump.formats import record_batch
 from kdump.formats.log import Chunk, Log
@@ -36,6 +35,7 @@ from kdump.reading.items import (
 )
 from kdump.reading.plausible import LONGEST_BATCH, is_header_but_for, is_plausible
 from kdump.reading.trust import Order, extent_of, extents_of, is_lower
+from kdump.reading.tuning import DEFAULT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,12 +44,11 @@ if TYPE_CHECKING:
     from kdump.binary.source import Source
     from kdump.reading.read_ahead import ReadAhead
     from kdump.reading.trust import Extent
+    from kdump.reading.tuning import ReadTuning
 
 __all__ = ["DAMAGED", "INTACT", "LEADS_OVER_BATCHES", "NOT_EXAMINED", "SALVAGED", "ZERO", "Damage", "Section", "walk"]
 
-_FIRST_CRC_BYTES = 64 << 20
-_KEPT_CRC_BYTES = 16 << 20  # of these, for batches that are small
-_FIRST_TRIES = 1 << 18
+_KEPT_CRC_BYTES = 16 << 20  # of those fed to checksums, for batches that are small
 
 
 def walk(
@@ -59,37 +58,40 @@ def walk(
     base_offset: int | None = None,
     next_base_offset: int | None = None,
     threads: int = 0,
+    tuning: ReadTuning = DEFAULT,
 ) -> Generator[Section | Damage]:
-    """All batches of a log from `start` on, and all that is damaged between them: together they cover every byte.
+    """All batches of a log from `start` on, and all damaged ranges between them; together they cover every byte.
 
-    A batch that is damaged inside is stepped over by its length if that leads to a batch or to the end of the file. If the
-    stored CRC fits another end, only the length is wrong. Otherwise the next intact batch is looked for byte by byte. All
-    offsets are to lie between the base offsets of the segment and of the next one, where these are known. `threads` summary a
-    large log ahead of the walk.
+    A damaged batch is skipped by its length if that leads to a batch or to the end of the file. If the stored CRC fits another
+    end, only the length is wrong. Otherwise the next intact batch is searched byte by byte. Offsets must lie between the base
+    offsets of this segment and the next one, if these are known. `threads` summarize a large log ahead of the walk.
     """
-    items = _Walk(source, start, base_offset, next_base_offset)
+    items = _Walk(source, start, base_offset, next_base_offset, tuning)
     if kernel.native is None or source.throttle is not None:
         yield from items.by_windows(source.size)
         return
     from kdump.reading.read_ahead import ReadAhead
 
-    with ReadAhead(source, start, threads) as read_ahead:
-        yield from items.by_pieces(read_ahead)
+    with ReadAhead(source, start, threads, tuning) as read_ahead:
+        yield from items.by_stretches(read_ahead)
 
 
 class _Walk:
     """One walk through a log. Each step takes `position` on by at least one byte."""
 
-    def __init__(self, source: Source, start: int, base_offset: int | None, next_base_offset: int | None) -> None:
+    def __init__(
+        self, source: Source, start: int, base_offset: int | None, next_base_offset: int | None, tuning: ReadTuning
+    ) -> None:
         self._source = source
+        self._tuning = tuning
         self._position = start
-        budget = search.Budget(source.size - start + _FIRST_CRC_BYTES, _FIRST_TRIES, kept_crc_bytes=_KEPT_CRC_BYTES)
-        self._search = search.Search(source, budget, start=start)
-        self._order = Order(source, base_offset, next_base_offset)
+        budget = search.Budget(source.size - start + tuning.free_crc_bytes, tuning.free_tries, kept_crc_bytes=_KEPT_CRC_BYTES)
+        self._search = search.Search(source, budget, start=start, tuning=tuning)
+        self._order = Order(source, base_offset, next_base_offset, tuning)
         self._next_inside = 0  # where batches begin that the next damaged batch claims, and does not hold
 
-    def by_pieces(self, read_ahead: ReadAhead) -> Iterator[Section | Damage]:
-        """All to the end of the log: large pieces, and where something is off, windows."""
+    def by_stretches(self, read_ahead: ReadAhead) -> Iterator[Section | Damage]:
+        """Everything up to the end of the log: in large stretches, or in windows where something is wrong."""
         size = self._source.size
         while self._position < size:
             chunk = read_ahead.at(self._position)
@@ -101,11 +103,12 @@ class _Walk:
                 yield from self.by_windows(read_ahead.next_try)
 
     def by_windows(self, until: int) -> Iterator[Section | Damage]:
-        """All to the end of the log, or after `until` to the next batch."""
-        source, window_size = self._source, WINDOW_SIZE
+        """Everything up to the end of the log, or up to the first batch after `until`."""
+        source, tuning = self._source, self._tuning
+        window_size = tuning.window_bytes
         while self._position < min(until, source.size):
-            log = Log(source, self._position, window_size=window_size)
-            window_size = search.NEAR
+            log = Log(source, self._position, window_size=window_size, max_window_size=tuning.window_bytes)
+            window_size = tuning.near_bytes
             fault: CorruptData | None = None
             try:
                 for chunk in log.summarized_chunks():
@@ -129,7 +132,7 @@ class _Walk:
                 yield from self._go_on(fault)
 
     def _rows_in_step(self, chunk: Chunk) -> int:
-        """How many of the batches are sound, or lead to a batch or the end of the file in spite of their damage."""
+        """The number of leading batches that are valid, or whose length leads to a batch or the end of the file."""
         valid = chunk.batches["isvalid"]
         if False not in valid:
             return len(valid)
@@ -150,11 +153,11 @@ class _Walk:
         return len(valid)
 
     def _first_inside(self, start: int, end: int, before: Extent | None) -> int:
-        """Where batches begin that stand inside the span which a damaged batch claims, and are no payload of it; 0 for nowhere.
+        """Where the first batches start that lie in the span a damaged batch claims but are not its payload; 0 for nowhere.
 
-        They fill the span up to its end without a gap, and their offsets go on from the damaged batch, or up to the next one.
-        Where the offsets of the damaged batch reach up to the next one, it holds what it claims to. Leader epochs go on from the
-        batch `before`, where that is sound.
+        They fill the span to its end without a gap, and their offsets continue from the damaged batch, or up to the next one.
+        If the offsets of the damaged batch reach up to the next one, the batch holds what it claims. Leader epochs continue
+        from the batch `before`, if that is valid.
         """
 
         def fits(extent: Extent) -> bool:
@@ -174,19 +177,19 @@ class _Walk:
         return position if leads_to_next and (first == own[1] + 1 or last[1] + 1 == following[0]) else 0
 
     def _leads_on(self, position: int, is_legacy: bool) -> bool:
-        """Whether a batch may start here, or only zeros, or the file ends. Old messages follow only each other."""
+        """Whether a batch may start here, only zeros follow, or the file ends. Old messages follow only each other."""
         source = self._source
         if position == source.size:
             return True
         header_bytes = source.read(position, BATCH_HEADER_SIZE)
         if is_plausible(header_bytes, source.size - position):
             return is_legacy or header_bytes[MAGIC_AT] >= 2
-        return _is_zero(header_bytes) and zeros.end(source, position) == source.size
+        return _is_zero(header_bytes) and zeros.end(source, position, self._tuning.window_bytes) == source.size
 
     # Going on
 
     def _go_on(self, fault: CorruptData | None) -> Iterator[Section | Damage]:
-        """Tell what is wrong at `position`, and move on to the next batch."""
+        """Report the damage at `position`, and move on to the next batch."""
         start, source = self._position, self._source
         inside, self._next_inside = self._next_inside, 0
         header_bytes = source.read(start, BATCH_HEADER_SIZE)
@@ -226,23 +229,23 @@ class _Walk:
             damage.message = f"{_claim(header_bytes)}, past the end of the file, though batches follow"
         damage.resync = END if damage.end >= source.size else BY_SCAN
         self._order.doubt(claimed_end if claimed_end - start <= LONGEST_BATCH else 0)
-        yield from self._pieces(damage)
+        yield from self._divided(damage)
 
     def _step_over_zeros(self) -> Iterator[Damage]:
         start, source = self._position, self._source
-        zeros_end = zeros.end(source, start)
+        zeros_end = zeros.end(source, start, self._tuning.window_bytes)
         # a batch may begin with zeros
         end = source.size if zeros_end == source.size else self._search.next_intact(max(start + 1, zeros_end - LOG_OVERHEAD))
         self._position = end
         self._order.doubt(0)
         yield _zeros(start, min(zeros_end, end), source.size)
         if zeros_end < end:
-            yield from self._pieces(
+            yield from self._divided(
                 Damage(zeros_end, end, "garbage-region", _GARBAGE, resync=END if end == source.size else BY_SCAN, is_batch=False)
             )
 
     def _named(self, header_bytes: bytes, fault: CorruptData | None) -> tuple[Damage, int]:
-        """The damage that begins with this header, its end still open, and where the batch claims to end (0: nowhere)."""
+        """The damage that starts with this header, without its end, and where the batch claims to end (0: nowhere)."""
         start = self._position
         rest = self._source.size - start
         length, magic = batch_length(header_bytes), header_bytes[MAGIC_AT]
@@ -272,15 +275,15 @@ class _Walk:
             return Damage(start, start, "crc-mismatch", message, fault.row, fault.through), claimed_end
         return Damage(start, start, "crc-mismatch", message), claimed_end
 
-    def _pieces(self, damage: Damage) -> Iterator[Damage]:
-        """A damaged range, runs of zeros in it on their own; none of it examined where the search was given up."""
+    def _divided(self, damage: Damage) -> Iterator[Damage]:
+        """A damaged range, divided by the runs of zeros in it. Nothing of it was examined if the search gave up."""
         if self._search.budget.take_gave_up():
             damage.code, damage.status = "resync-budget", NOT_EXAMINED
             damage.message = "too many bytes look like headers of batches and are none; batches among them are not looked for"
             yield damage
             return
         end, resync = damage.end, damage.resync
-        for zeros_start, zeros_end in zeros.runs(self._source, damage.start, end):
+        for zeros_start, zeros_end in zeros.runs(self._source, damage.start, end, self._tuning.window_bytes):
             if zeros_start > damage.start:
                 damage.end, damage.resync = zeros_start, BY_SCAN
                 yield damage
@@ -293,7 +296,7 @@ class _Walk:
     # Wrong lengths
 
     def _repaired_size(self, position: int, claimed_end: int | None = None) -> int:
-        """The size with which the CRC of this batch fits, 0 if there is none; below what it claims, where that leads on."""
+        """The size at which the CRC of this batch fits, or 0. If its claimed length leads on, only smaller sizes are tried."""
         header_bytes = self._source.read(position, BATCH_HEADER_SIZE)
         if claimed_end is None and not is_header_but_for(header_bytes, self._source.size - position):
             return 0
@@ -301,12 +304,12 @@ class _Walk:
         return end - position if end else 0
 
     def _repaired(self, header_bytes: bytes, size: int) -> Section:
-        """The batch at `position` as it is but for its length."""
+        """The batch at `position` with its length corrected."""
         start = self._position
         length = size - LOG_OVERHEAD
         patched = header_bytes[:LENGTH_AT] + length.to_bytes(4, "big") + header_bytes[LOG_OVERHEAD:]
         window = b""
-        if size <= WINDOW_SIZE:
+        if size <= self._tuning.window_bytes:
             window = patched[:size] + self._source.read(start + len(patched), max(0, size - len(patched)))
         if header_bytes[MAGIC_AT] >= 2:
             fields: tuple[int, ...] = BATCH_HEADER.unpack(patched)

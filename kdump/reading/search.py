@@ -17,9 +17,9 @@ from kdump.binary.batch_header import (
     stored_crc,
 )
 from kdump.binary.checksums import crc32, crc32c_for, of_range
-from kdump.binary.source import WINDOW_SIZE
 from kdump.reading import zeros
 from kdump.reading.plausible import holds_header, may_be_header
+from kdump.reading.tuning import DEFAULT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,26 +27,26 @@ if TYPE_CHECKING:
 
     from kdump.binary.checksums import Checksum
     from kdump.binary.source import Readable, SizedReadable
-
-NEAR = 16 << 10
-"""Bytes to read first where what is looked for may be close."""
+    from kdump.reading.tuning import ReadTuning
 
 NOWHERE = -1
 
-_FIRST_WINDOW = 64 << 10
-_LARGEST_WINDOW = 4 << 20
+FIRST_WINDOW = 64 << 10
+"""Bytes that `first_batch` searches first; it takes eight times as many where these hold no whole batch."""
+
+_MAX_WINDOW = 4 << 20
 _WINDOW_CRC_BYTES = 8 << 20  # fed to checksums for one window
 
-_SMALL = 16 << 10
-_CRC_BYTES = 4  # fed to checksums for each byte searched
+_SMALL_BATCH_SIZE = 16 << 10
+_CRC_BYTES_PER_BYTE = 4  # fed to checksums for each byte searched
 _BYTES_PER_TRY = 8  # searched for each header looked at
 
 
 class Candidates:
-    """What is taken for the start of a batch until its CRC is computed.
+    """Which bytes are a candidate for the start of a batch, until its CRC is computed.
 
-    `pattern` is a regular expression that matches the magic of a header that is at least 26 bytes long. `may_be` has a closer
-    look: it is given the bytes of the header and how many bytes of the log are left from there on.
+    `pattern` is a regular expression that matches the magic of a header of at least 26 bytes. `may_be` decides, given the bytes
+    of the header and the number of bytes left in the log.
     """
 
     __slots__ = ("may_be", "pattern")
@@ -77,10 +77,10 @@ _MESSAGES = Candidates(rb"(?s)[\x00\x01](?<=.{17})(?=[\x00-\x0f])", holds_header
 
 
 class Budget:
-    """How many bytes a search may feed to checksums, and how many headers it may look at: linear in what it goes through.
+    """Limits the bytes a search feeds to checksums and the headers it looks at, in proportion to the bytes searched.
 
-    Hostile bytes full of headers use it up, whatever they lead to. `kept_crc_bytes` are kept for batches that are small: large
-    ones cannot use up all. `gave_up` says that something was passed over for want of it.
+    Hostile bytes full of headers exhaust it, wherever they lead. `kept_crc_bytes` are reserved for small batches, so that large
+    ones cannot use up everything. `gave_up` says that something was skipped because the budget was exhausted.
     """
 
     __slots__ = ("_crc_bytes", "_kept_crc_bytes", "_tries", "gave_up")
@@ -92,13 +92,13 @@ class Budget:
         self.gave_up = False
 
     def take_gave_up(self) -> bool:
-        """Whether anything was passed over since this was last asked."""
+        """Whether anything was skipped since the last call."""
         gave_up, self.gave_up = self.gave_up, False
         return gave_up
 
     def earn(self, searched: int) -> None:
-        """Take note that this many bytes were gone through."""
-        self._crc_bytes += searched * _CRC_BYTES
+        """Record that this many bytes were searched."""
+        self._crc_bytes += searched * _CRC_BYTES_PER_BYTE
         self._tries += searched // _BYTES_PER_TRY
 
     def take_try(self) -> bool:
@@ -111,7 +111,7 @@ class Budget:
 
     def spend(self, size: int) -> bool:
         """Whether this many bytes may be fed to a checksum."""
-        kept = self._kept_crc_bytes if size > _SMALL else 0
+        kept = self._kept_crc_bytes if size > _SMALL_BATCH_SIZE else 0
         if size > self._crc_bytes - kept:
             self.gave_up = True
             return False
@@ -120,7 +120,7 @@ class Budget:
 
 
 class _FixedBudget(Budget):
-    """A number of bytes, however much is gone through; the batch that uses up the last of them is still looked at."""
+    """A fixed number of bytes, however many are searched; the batch that uses up the last of them is still checked."""
 
     __slots__ = ()
 
@@ -134,13 +134,22 @@ class _FixedBudget(Budget):
 
 
 class Search:
-    """Looks for intact batches in a log, within a budget that may be that of more than one search."""
+    """Looks for intact batches in a log, within a budget that several searches may share."""
 
-    def __init__(self, source: SizedReadable, budget: Budget, kind: Candidates = PLAUSIBLE, *, start: int = 0) -> None:
-        """The search begins nowhere before `start`."""
+    def __init__(
+        self,
+        source: SizedReadable,
+        budget: Budget,
+        kind: Candidates = PLAUSIBLE,
+        *,
+        start: int = 0,
+        tuning: ReadTuning = DEFAULT,
+    ) -> None:
+        """Prepare a search that never starts before `start`."""
         self.source = source
         self.budget = budget
         self._kind = kind
+        self.tuning = tuning
         self._crc32c = crc32c_for(source.size - start)
 
     def next_intact(self, start: int) -> int:
@@ -151,21 +160,22 @@ class Search:
         return self.source.size
 
     def candidates(self, start: int, end: int | None = None) -> Iterator[tuple[int, bytes]]:
-        """Where headers seem to stand, and their bytes."""
+        """The positions and bytes of what may be headers."""
         import re  # slow to load, and most logs are sound
 
         source, budget, matches = self.source, self.budget, re.compile(self._kind.pattern).finditer
-        position, size = start, NEAR
+        near_bytes, window_bytes = self.tuning.near_bytes, self.tuning.window_bytes
+        position, size = start, near_bytes
         end = source.size if end is None else end
         while position < end:
             window = source.read(position, min(size, end - position + BATCH_HEADER_SIZE))
             if len(window) < MESSAGE_HEADER_SIZE:
                 return
             if zeros.are_all_of(window):
-                zeros_end = zeros.end(source, position)
-                budget.earn(min(zeros_end - position, WINDOW_SIZE))
+                zeros_end = zeros.end(source, position, window_bytes)
+                budget.earn(min(zeros_end - position, window_bytes))
                 position = max(position + 1, zeros_end - LOG_OVERHEAD)
-                size = NEAR
+                size = near_bytes
                 if zeros_end == source.size:
                     return
                 continue
@@ -187,31 +197,35 @@ class Search:
                     yield position + at, header_bytes
             budget.earn(step)
             position += step
-            size = min(2 * size, WINDOW_SIZE)
+            size = min(2 * size, window_bytes)
 
     def is_intact(self, position: int, header_bytes: bytes) -> bool:
-        """Whether the CRC of the batch here fits, where the budget allows to compute it."""
+        """Whether the CRC of the batch here fits. False if the budget does not allow to compute it."""
         size = batch_size(header_bytes)
         if not self.budget.spend(size):
             return False
         checksum, covers_from = self.crc_of(header_bytes)
-        return of_range(self.source, position + covers_from, position + size, checksum) == stored_crc(header_bytes)
+        return self.crc_over(position + covers_from, position + size, checksum) == stored_crc(header_bytes)
+
+    def crc_over(self, start: int, end: int, checksum: Checksum, crc: int = 0) -> int:
+        """The checksum over a range of the log, continued from `crc`. The budget is not charged."""
+        return of_range(self.source, start, end, checksum, crc, window_size=self.tuning.window_bytes)
 
     def crc_of(self, header_bytes: bytes) -> tuple[Checksum, int]:
-        """The checksum of a batch with this header, and from which of its bytes on it counts."""
+        """The checksum function of a batch with this header, and the first byte it covers."""
         return (crc32, MESSAGE_CRC_COVERS_FROM) if header_bytes[MAGIC_AT] < 2 else (self._crc32c, CRC_COVERS_FROM)
 
 
 # --- the first batch of one family, in memory
 
 
-def first_batch(source: Readable, start: int, end: int, is_legacy: bool) -> int:
-    """Where the first batch of magic 2 begins in this range, or message of magic 0 or 1; NOWHERE if there is none.
+def first_batch(source: Readable, start: int, end: int, is_legacy: bool, first_window: int = FIRST_WINDOW) -> int:
+    """Where the first batch of magic 2 starts in this range, or the first message of magic 0 or 1; NOWHERE if there is none.
 
-    It may reach past the range. What is found may stand in a payload: its checksum fits, no more.
+    It may reach past the range, and it may lie in a payload: only its checksum is known to fit.
     """
-    size = _FIRST_WINDOW
-    while size <= _LARGEST_WINDOW:
+    size = first_window
+    while size <= _MAX_WINDOW:
         window = source.read(start, size)
         found = kernel.native.find(window, 0, is_legacy) if kernel.native is not None else find(window, is_legacy)
         if found >= 0:
@@ -221,14 +235,14 @@ def first_batch(source: Readable, start: int, end: int, is_legacy: bool) -> int:
 
 
 def find(window: bytes, is_legacy: bool) -> int:
-    """Where the first of them begins that is whole in a window, as the kernel in C finds it; NOWHERE if there is none."""
+    """Where the first complete one starts in a window, as the kernel in C finds it; NOWHERE if there is none."""
     search = Search(_Window(window), _FixedBudget(_WINDOW_CRC_BYTES), _MESSAGES if is_legacy else _BATCHES)
     found = search.next_intact(0)
     return found if found < len(window) else NOWHERE
 
 
 class _Window:
-    """Bytes in memory that are read as a log."""
+    """Bytes in memory, read like a log."""
 
     __slots__ = ("_window", "size")
 

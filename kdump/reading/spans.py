@@ -1,9 +1,8 @@
-"""What the span of a damaged batch holds: where the batch ends if only its length is wrong, and batches that stand inside."""
+"""Examines the span of a damaged batch: where it ends if only its length is wrong, and which batches lie inside."""
 
 from __future__ import annotations
 
 from kdump.binary.batch_header import BATCH_HEADER_SIZE, MAGIC_AT, MESSAGE_HEADER_SIZE, batch_size, stored_crc
-from kdump.binary.checksums import of_range
 from kdump.reading.trust import extent_of, is_lower
 
 TYPE_CHECKING = False
@@ -13,17 +12,17 @@ if TYPE_CHECKING:
     from kdump.reading.search import Search
     from kdump.reading.trust import Extent
 
-_ENDS_TRIED = 16  # of a batch whose length is wrong; all take one pass over its bytes
-_ENDS_WITHIN = 16 << 20  # bytes
+_MAX_ENDS_TRIED = 16  # of a batch whose length is wrong; all take one pass over its bytes
+_MAX_SPAN_BYTES = 16 << 20  # bytes
 
 
 def fitting_end(search: Search, position: int, header_bytes: bytes, claimed_end: int | None) -> int:
-    """Where the batch here ends if its CRC is right: before one of the next headers, or with the file; 0 for nowhere.
+    """Where this batch ends so that its CRC fits: at one of the next headers or at the end of the file; 0 for nowhere.
 
     With a `claimed_end`, only ends before that are tried.
     """
     source, budget = search.source, search.budget
-    limit = min(source.size if claimed_end is None else claimed_end, position + _ENDS_WITHIN)
+    limit = min(source.size if claimed_end is None else claimed_end, position + _MAX_SPAN_BYTES)
     is_legacy = header_bytes[MAGIC_AT] < 2
     min_size = MESSAGE_HEADER_SIZE if is_legacy else BATCH_HEADER_SIZE
     if position + min_size > source.size:
@@ -34,15 +33,15 @@ def fitting_end(search: Search, position: int, header_bytes: bytes, claimed_end:
     # after a batch stands another; in payloads much looks like an old message, which has a short header
     ends = (end for end, other in search.candidates(position + min_size, limit) if is_legacy or other[MAGIC_AT] >= 2)
     for tried, end in enumerate(ends):
-        if tried == _ENDS_TRIED or not budget.spend(end - at):
+        if tried == _MAX_ENDS_TRIED or not budget.spend(end - at):
             break
-        crc, at = of_range(source, at, end, checksum, crc), end
+        crc, at = search.crc_over(at, end, checksum, crc), end
         if crc == stored:
             found = end
             break
     else:
         if claimed_end is None and limit == source.size and budget.spend(limit - at):
-            found = limit if of_range(source, at, limit, checksum, crc) == stored else 0
+            found = limit if search.crc_over(at, limit, checksum, crc) == stored else 0
     budget.gave_up = gave_up
     return found
 
@@ -50,9 +49,9 @@ def fitting_end(search: Search, position: int, header_bytes: bytes, claimed_end:
 def run_up_to(
     search: Search, end: int, start: int, *, is_legacy: bool, fits: Callable[[Extent], bool]
 ) -> tuple[int, int, Extent] | None:
-    """The run of intact batches that ends at `end`: its position from `start` on, its first offset, and its last batch.
+    """The consecutive intact batches that end at `end`: where they start, their first offset, and the last batch.
 
-    Each begins where the one before ends, with a higher offset, and `fits`. All takes one pass over these bytes.
+    Each starts where the one before ends, has a higher offset, and `fits`. This takes one pass over the bytes.
     """
     run_start = run_end = first_offset = 0
     last: Extent | None = None

@@ -1,4 +1,4 @@
-"""Which whole batches are beyond doubt, going by the offsets and leader epochs around them."""
+"""Decides which complete batches are beyond doubt, by the offsets and leader epochs around them."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from kdump.binary.batch_header import (
 )
 from kdump.errors import CorruptData
 from kdump.formats.log import Log
-from kdump.reading import search
 from kdump.reading.items import DAMAGED, INTACT, SALVAGED
 from kdump.reading.plausible import may_be_header
+from kdump.reading.tuning import DEFAULT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.binary.source import Source
     from kdump.formats.log import Chunk
     from kdump.formats.summary import BatchSummary
+    from kdump.reading.tuning import ReadTuning
 
     # first and last offset, leader epoch (None where the format has none)
     Extent = tuple[int, int, int | None]
@@ -29,20 +30,23 @@ _KNOWN_MAGIC = 2  # the highest
 
 
 class Order:
-    """Tells batches that are beyond doubt from those that were found by scan, or that are out of line.
+    """Separates batches that are beyond doubt from those that were found by a search or are out of line.
 
-    No checksum covers the offset and the leader epoch of a batch. One that its neighbours on both sides disagree with is
-    salvaged, not intact, and the order is measured past it. Where offsets go back and then on, the first batch of the new run
-    is out of line, the following ones are not.
+    No checksum covers the offset and the leader epoch of a batch. A batch that disagrees with its neighbours on both sides is
+    salvaged, not intact, and the order is measured without it. If offsets go back and then ascend again, only the first batch
+    after the step is out of line.
 
-    A batch found by scan is confirmed by the next one, if that goes on with the offsets; whatever stands inside the claimed
-    span of a damaged batch may be its payload, and is never beyond doubt.
+    A batch found by a search is confirmed by the next one if that continues its offsets. Batches inside the span that a damaged
+    batch claims may be its payload, and are never beyond doubt.
     """
 
-    def __init__(self, source: Source, base_offset: int | None, next_base_offset: int | None) -> None:
+    def __init__(
+        self, source: Source, base_offset: int | None, next_base_offset: int | None, tuning: ReadTuning = DEFAULT
+    ) -> None:
         self._source = source
+        self._tuning = tuning
         self._floor = base_offset or 0
-        self._ceiling = 1 << 63 if base_offset is None else base_offset + (1 << 31)  # as far as indexes reach
+        self._ceiling = 1 << 63 if base_offset is None else base_offset + (1 << 31)  # the reach of an index
         if next_base_offset is not None:
             self._ceiling = min(self._ceiling, next_base_offset)
         self._last_offset = self._floor - 1  # of the last batch beyond doubt
@@ -54,23 +58,23 @@ class Order:
         self.nested_end = 0
 
     def doubt(self, claimed_end: int) -> None:
-        """Take note of a scan: what follows is in doubt."""
+        """Record that a search was needed: what follows is in doubt."""
         self._is_in_doubt = True
         self._found = None
         self.nested_end = max(self.nested_end, claimed_end)
 
     def distrusts(self, position: int) -> bool:
-        """Whether a damaged batch at this position is not to be believed in its length."""
+        """Whether the length of a damaged batch at this position cannot be trusted."""
         return self._is_in_doubt or position < self.nested_end
 
     def take_salvaged(self, chunk: Chunk) -> None:
-        """Take note of a batch that is whole but for its length: if it is in order, the order goes on after it."""
+        """Record a batch that is intact except for its length. If it is in order, the order continues after it."""
         extent = extents_of(chunk)[0]
         if not self._is_in_doubt and self.fits(extent):
             self._move(extent)
 
     def takes(self, summary: BatchSummary) -> bool:
-        """Whether all batches of this summary follow the one before them and the one after them: then all are beyond doubt."""
+        """Whether all batches of this summary fit between the batches before and after them, so that all are beyond doubt."""
         if self._is_in_doubt or self._stray is not None:
             return False
         if not self._last_offset < summary.first_offset or not summary.last_offset < self._ceiling:
@@ -108,7 +112,7 @@ class Order:
         return statuses
 
     def header_at(self, position: int) -> Extent | None:
-        """What the header at this position says, if it looks like one; its CRC is not looked at."""
+        """The extent in the header at this position, if it looks like one. Its CRC is not checked."""
         header_bytes = self._source.read(position, BATCH_HEADER_SIZE)
         if (
             len(header_bytes) < HEADER_UP_TO_MAGIC
@@ -119,10 +123,12 @@ class Order:
         return extent_of(header_bytes)
 
     def _next_extents(self, position: int) -> list[Extent]:
-        """Of the next two batches, as far as they are whole and stand here."""
+        """The extents of the next two batches, or fewer if they are not complete or not here."""
         extents: list[Extent] = []
         try:
-            for chunk in Log(self._source, position, window_size=search.NEAR).chunks():
+            tuning = self._tuning
+            log = Log(self._source, position, window_size=tuning.near_bytes, max_window_size=tuning.window_bytes)
+            for chunk in log.chunks():
                 for extent, is_valid in zip(extents_of(chunk), chunk.batches["isvalid"], strict=True):
                     if not is_valid or len(extents) == 2:
                         return extents
@@ -151,14 +157,14 @@ class Order:
         return INTACT
 
     def fits(self, extent: Extent) -> bool:
-        """Whether a batch goes on after the last one beyond doubt."""
+        """Whether a batch continues after the last one beyond doubt."""
         first, last, epoch = extent
         if not self._last_offset < first <= last < self._ceiling:
             return False
         return epoch is None or epoch >= self._epoch
 
     def _is_outlier(self, extent: Extent, following: list[Extent]) -> bool:
-        """Whether this batch, which fits what is before it, is out of line with what follows, and not that with this."""
+        """Whether this batch fits what comes before it, but is itself out of line with what follows."""
         if not following:
             return False
         first, last, _ = extent
@@ -194,7 +200,7 @@ class Order:
 
 
 def extent_of(header_bytes: bytes) -> Extent:
-    """What a header says of its batch, whatever that is worth."""
+    """The offsets and the epoch in a header, unverified."""
     offset = batch_offset(header_bytes)
     if header_bytes[MAGIC_AT] < 2:
         return offset, offset, None
@@ -209,7 +215,7 @@ def is_lower(extent: Extent, other: Extent) -> bool:
 
 
 def extents_of(chunk: Chunk) -> list[Extent]:
-    """What the headers of batches say of each."""
+    """The extents of all batches of a chunk, by their headers."""
     batches = chunk.batches
     last_offsets = batches["last_offset"]
     if chunk.is_legacy:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from kdump.binary.source import SizedReadable
 
 _ZEROS = bytes(WINDOW_SIZE)
-_SECTOR = 512  # the shortest run of zeros that counts inside a damaged range
+_SECTOR_SIZE = 512  # the shortest run of zeros that counts inside a damaged range
 
 
 def are_all_of(window: bytes) -> bool:
@@ -21,12 +21,12 @@ def are_all_of(window: bytes) -> bool:
     return window == _ZEROS[: len(window)]
 
 
-def end(source: SizedReadable, start: int) -> int:
-    """Where a run of zeros ends that begins here; holes of a file are not read."""
+def end(source: SizedReadable, start: int, window_size: int = WINDOW_SIZE) -> int:
+    """Where the run of zeros that starts here ends; holes of a file are not read."""
     position = start
     while position < source.size:
         position = max(position, _data_from(source, position))
-        window = source.read(position, WINDOW_SIZE)
+        window = source.read(position, window_size)
         if not window:
             return source.size
         if not are_all_of(window):
@@ -35,19 +35,19 @@ def end(source: SizedReadable, start: int) -> int:
     return source.size
 
 
-def runs(source: SizedReadable, start: int, stop: int) -> Iterator[tuple[int, int]]:
+def runs(source: SizedReadable, start: int, stop: int, window_size: int = WINDOW_SIZE) -> Iterator[tuple[int, int]]:
     """Runs of at least a sector of zeros in a range, from the first to the last."""
     position = start
-    needle = _ZEROS[:_SECTOR]
-    while stop - position >= _SECTOR:
-        window = source.read(position, min(WINDOW_SIZE, stop - position))
+    needle = _ZEROS[:_SECTOR_SIZE]
+    while stop - position >= _SECTOR_SIZE:
+        window = source.read(position, min(window_size, stop - position))
         at = window.find(needle)
         if at < 0:
-            if len(window) < _SECTOR:
+            if len(window) < _SECTOR_SIZE:
                 return
-            position += len(window) - _SECTOR + 1
+            position += len(window) - _SECTOR_SIZE + 1
             continue
-        run_end = min(end(source, position + at), stop)
+        run_end = min(end(source, position + at, window_size), stop)
         yield position + at, run_end
         position = run_end
 

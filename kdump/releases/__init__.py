@@ -1,1 +1,1 @@
-"""Whose words: what each release of Kafka's tool prints, and how it behaves, out of one history."""
+"""The wording and behaviour of each release of Kafka's tool, from one history."""

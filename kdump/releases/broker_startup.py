@@ -1,6 +1,6 @@
-"""How a broker loads its logs when it starts: what differs by release.
+"""The differences between releases in how a broker loads its logs at start.
 
-A timeline gives the first release that is known to do so: the broker's own log manager was run in the releases of PROVED.
+A timeline names the first release known to behave so: the real log manager was run for the releases in PROVED.
 """
 
 from __future__ import annotations
@@ -8,46 +8,46 @@ from __future__ import annotations
 from kdump.releases.timeline import FIRST, History, version_of
 
 PROVED = ("2.8.2", "3.9.1", "4.3.1")
-"""The releases whose starts were recorded, and that a start can be told for."""
+"""The releases whose starts were recorded, and can be forecast."""
 
 FINDS_BY_FIRST_OFFSET = {FIRST: False, "4.3.1": True}
-"""Whether a batch is found by the first offset of each, for which wrappers are opened, and not by the last."""
+"""Whether batches are searched by first offset (which requires unpacking wrappers) instead of last offset."""
 
 CHECKS_MARKER_SIZE = {FIRST: True, "4.3.1": False}
-"""Whether a transaction marker that is too short is an invalid record, and not an end of the buffer."""
+"""Whether a transaction marker that is too short is an invalid record instead of a buffer underflow."""
 
 SWAPS_BY_RENAMING = {FIRST: False, "3.9.1": True}
-"""Whether segments with the suffix .swap are renamed into place unseen; if not, they are recovered and then swapped in."""
+"""Whether .swap segments are renamed into place without reading them; otherwise they are recovered and then swapped in."""
 
 NOTES_EPOCHS_OF_RESCANS = {FIRST: False, "3.9.1": True}
-"""Whether a segment that is recovered because of its index has its leader epochs noted."""
+"""Whether the leader epochs of a segment recovered because of its index are stored."""
 
 TELLS_OF_EVERY_RESCAN = {FIRST: True, "3.9.1": False}
-"""Whether the broker logs that an index is missing for segments, too, which recovery comes to anyway."""
+"""Whether the broker logs a missing index even for segments that are recovered anyway."""
 
 GOES_OFFLINE = {FIRST: False, "3.9.1": True}
-"""Whether a file that cannot be read as it should takes the log directory offline, and does not end the broker at once."""
+"""Whether a malformed file takes the log directory offline instead of ending the broker at once."""
 
 BAD_NUMBERS_OF_EPOCHS_ARE_LINES = {FIRST: True, "3.9.1": False}
-"""Whether a leader epoch that is no number is a malformed line, and not an exception of its own."""
+"""Whether a leader epoch that is not a number is reported as a malformed line instead of by its own exception."""
 
 TAKES_NEWER_METADATA = {FIRST: False, "3.9.1": True}
-"""Whether a partition.metadata of a later version is read, too."""
+"""Whether a partition.metadata of a later version is read."""
 
 SURVIVES_LOST_TRANSACTIONS = {FIRST: False, "3.9.1": True}
-"""Whether an open transaction that starts outside of the log is taken as it is."""
+"""Whether an open transaction that starts outside the log is accepted."""
 
 KEEPS_DELETED_CHECKPOINTS = {FIRST: False, "3.9.1": True}
-"""Whether KRaft snapshots marked for deletion are left to others."""
+"""Whether KRaft snapshots marked for deletion are left alone."""
 
 KNOWS_STRAYS = {FIRST: False, "3.9.1": True}
-"""Whether a directory marked -stray is loaded and set aside; before, no broker starts with one. Kafka: since 3.7."""
+"""Whether a -stray directory is loaded and set aside; before, a broker does not start with one. Kafka: since 3.7."""
 
 BAD_PROPERTIES_ARE_OFFLINE = {FIRST: False, "3.9.1": True}
-"""Whether a malformed meta.properties costs its log directory only, and ids are compared one by one. Kafka: since 3.7."""
+"""Whether a malformed meta.properties affects only its log directory, and ids are compared one by one. Kafka: since 3.7."""
 
 IS_ALWAYS_KRAFT = {FIRST: False, "4.3.1": True}
-"""Whether there are no brokers any more that have their metadata in ZooKeeper. Kafka: since 4.0."""
+"""Whether brokers with metadata in ZooKeeper no longer exist. Kafka: since 4.0."""
 
 EXCEPTION_NAMES: dict[str, dict[str, str]] = {
     FIRST: {
@@ -55,11 +55,11 @@ EXCEPTION_NAMES: dict[str, dict[str, str]] = {
     },
     "3.9.1": {},
 }
-"""Exceptions that had another name, by the one they have now."""
+"""Former names of exceptions, by their current name."""
 
 
 class StartRules:
-    """What one release does when it starts. Nothing that uses them asks for the release."""
+    """The startup behaviour of one release. Code that uses it never tests for the release."""
 
     def __init__(self, release: str) -> None:
         then = History(release)
@@ -81,6 +81,6 @@ class StartRules:
 
 
 def nearest(release: str) -> str:
-    """The release of PROVED that tells most about this one: of the same major release, or else the next to it."""
+    """The release of PROVED that is closest to this one: of the same major release, or else the nearest."""
     major = version_of(release)[0]
     return min(PROVED, key=lambda proved: (abs(version_of(proved)[0] - major), proved))

@@ -1,7 +1,7 @@
-"""What changed from one release of Kafka's tool to another, read off the history itself: there is no second list.
+"""The changes from one release of Kafka's tool to another, derived from the history itself; there is no second list.
 
-Whatever the modules of the history declare by release is a fact: each line, option, text, exception and behaviour, under the name
-it has there. What a fact means is said by the docstring after it.
+Everything that the history declares by release is a fact: each line, option, text, exception and behaviour, under the name
+it has there. The docstring after a fact says what it means.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ _SHORT = 40
 
 
 class Change:
-    """A fact that is not the same in two releases: None is a fact that one of them does not have.
+    """A fact that differs between two releases; None if one of them does not have it.
 
-    `what` says what the fact is about, `summary` how it changed.
+    `what` describes the fact, and `summary` how it changed.
     """
 
     __slots__ = ("kind", "name", "new", "old", "summary", "what")
@@ -50,7 +50,7 @@ class Change:
 
 
 class Fact:
-    """Something that releases may differ in."""
+    """A property in which releases may differ."""
 
     def __init__(self, kind: str, name: str, what: str, at: Callable[[History], object]) -> None:
         self.kind = kind
@@ -79,7 +79,7 @@ class Fact:
 
 
 class Group:
-    """Neighbouring releases that print alike, and what the first of them changed."""
+    """Neighbouring releases with the same output, and the changes in the first of them."""
 
     __slots__ = ("changes", "releases")
 
@@ -89,13 +89,13 @@ class Group:
 
 
 def changes(old: str, new: str) -> list[Change]:
-    """What is not the same in two releases: lines first, exceptions last."""
+    """The differences between two releases: lines first, exceptions last."""
     known = list(facts())
     return _changes(known, *([fact.in_release(then) for fact in known] for then in (History(old), History(new))))
 
 
 def groups() -> list[Group]:
-    """All releases, those that print alike together, in ascending order."""
+    """All releases in ascending order, grouped by equal output."""
     known = list(facts())
     found: list[Group] = []
     before: list[Plain] = []
@@ -137,7 +137,7 @@ def text_of(value: Plain) -> str:
 
 
 def _facts_of(name: str, value: object, what: str) -> Iterator[Fact]:
-    """The facts in one declaration, told by its shape."""
+    """The facts in one declaration, recognized by its shape."""
     if isinstance(value, tuple) and value and all(isinstance(entry, Part) for entry in value):
         yield Fact(LINE, name, what, lambda then: "".join(then.line(value)))
     elif isinstance(value, tuple) and value and all(isinstance(entry, Option) for entry in value):
@@ -177,12 +177,12 @@ def _fact_of_option(option: Option) -> Fact:
 
 
 def _known(since: dict[str, str]) -> Callable[[History], object]:
-    """The names that a release knows, out of those with the release that brought them."""
+    """The names that a release knows, from names with the release that introduced them."""
     return lambda then: [name for name, release in since.items() if version_of(release) <= version_of(then.release)]
 
 
 def _others(until: dict[str, str], known: Callable[[History], object]) -> Callable[[History], object]:
-    """The names of which a release does not know yet that they ended."""
+    """The names that are not yet removed in a release."""
 
     def others(then: History) -> object:
         ended = known(then)
@@ -197,7 +197,7 @@ def _is_timeline(value: dict[object, object]) -> bool:
 
 
 def _plain(value: object) -> Plain:
-    """A value that equals another exactly where both look alike."""
+    """A value that equals another if both look the same."""
     if isinstance(value, Words):
         return value.exception + (": " if value.exception and value.message is not None else "") + (value.message or "")
     if isinstance(value, ControlType):
@@ -221,7 +221,7 @@ def _first_sentence(text: str) -> str:
 
 
 def _line_summary(old: str, new: str) -> str:
-    """The fields that a line has more, has no more, calls by another name, or has in another place; else that it is reworded."""
+    """The fields that were added, removed, renamed or moved in a line, or that it was reworded."""
     before, after = _LABEL.findall(old), _LABEL.findall(new)
     removed = [label for label in before if label not in after]
     added = [label for label in after if label not in before]
@@ -236,7 +236,7 @@ def _line_summary(old: str, new: str) -> str:
 
 
 def _literal_summary(old: str, new: str) -> str:
-    """What lines differ in that have the same fields: a text between them that is new, or gone."""
+    """The text that was added or removed between the same fields."""
     opcodes = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
     edits = [(old[start:end], new[other:last]) for tag, start, end, other, last in opcodes if tag != "equal"]
     if len(edits) == 1:
@@ -271,7 +271,7 @@ def _phrase(names: list[str], verb: str) -> list[str]:
 
 
 def _docstrings(module: ModuleType) -> dict[str, str]:
-    """The strings after the assignments of a module, by the name assigned to; none where its source is not there."""
+    """The docstrings after the assignments of a module, by name; none if its source is missing."""
     try:
         body = ast.parse(inspect.getsource(module)).body
     except OSError:

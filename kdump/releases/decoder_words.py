@@ -1,4 +1,4 @@
-"""What each release says where it decodes the records of internal topics."""
+"""The wording of each release for decoded records of internal topics."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class DecoderWords:
-    """How the decoders of one release put what they read."""
+    """The wording of the decoders in one release."""
 
     def __init__(self, then: History) -> None:
         self.offsets_are_json = then.at(OFFSETS_ARE_JSON)
@@ -52,49 +52,49 @@ class DecoderWords:
 
 
 OFFSETS_ARE_JSON = {FIRST: False, "3.8.0": True}
-"""Whether `--offsets-decoder` prints JSON, where others print text."""
+"""Whether `--offsets-decoder` prints JSON instead of text."""
 
 TRANSACTIONS_ARE_JSON = {FIRST: False, "4.1.0": True}
-"""Whether `--transaction-log-decoder` prints JSON, where others print text."""
+"""Whether `--transaction-log-decoder` prints JSON instead of text."""
 
 SHOWS_TOMBSTONES = {FIRST: False, "2.4.1": True}
-"""Whether text decoders show records without a value. Before, offsets passed over them, and transactions fell over them."""
+"""Whether text decoders show records without a value. Before, offsets decoders skipped them and transaction decoders failed."""
 
 EMPTY_GROUPS_HAVE_PROTOCOL_TYPE = {FIRST: True, "0.10.1.0": False, "1.0.1": True}
-"""Whether the protocol type of a group without members is shown, where others know it from the members."""
+"""Whether the protocol type of a group without members is shown; other releases derive it from the members."""
 
 ESCAPES_JSON = {FIRST: False, "1.0.1": True}
 """Whether quotes and control characters are escaped in JSON."""
 
 SHOWS_UNKNOWN_KEYS = {FIRST: False, "3.4.1": True}
-"""Whether text decoders go on after keys of unknown versions (KIP-915)."""
+"""Whether text decoders continue after keys of unknown versions (KIP-915)."""
 
 ALLOWS_NULL_PROTOCOL = {FIRST: False, "0.10.1.0": True}
 """Whether a group may have no protocol and no leader."""
 
 SHOWS_BYTES = {FIRST: False, "0.10.1.0": True}
-"""Whether user data, and assignments that are not for consumers, can be shown; before, the tool fell over them."""
+"""Whether user data, and assignments of groups other than consumer groups, can be shown; before, the tool failed."""
 
 ALLOWS_NULL_USER_DATA = {FIRST: False, "2.4.1": True}
-"""Whether a member's assignment without user data is shown, where others throw."""
+"""Whether an assignment without user data is shown instead of an exception."""
 
 COUNTS_MEMBERS = {FIRST: False, "2.1.0": True}
-"""Whether the tool trips over a group that goes on after a member that it has already."""
+"""Whether the tool fails if a group lists a member twice and continues after it."""
 
 READS_SUBSCRIPTIONS = {FIRST: False, "2.7.0": True}
-"""Whether the tool trips over subscriptions that are no such thing, though it does not show them."""
+"""Whether the tool fails on malformed subscriptions, although it does not show them."""
 
 HAS_UNIQUE_INSTANCES = {FIRST: False, "3.0.0": True}
-"""Whether the tool trips over a group with two members of one instance id."""
+"""Whether the tool fails on a group with two members of the same instance id."""
 
 HAS_SCHEMA_EXCEPTIONS = {FIRST: True, "2.8.0": False}
-"""Whether messages are read by Struct and Schema, which name the field they fail in; since then by generated classes."""
+"""Whether messages are read by Struct and Schema, which name the field that fails; later by generated classes."""
 
 PROTOCOL_HAS_SCHEMA_EXCEPTIONS = {FIRST: True, "2.7.0": False}
-"""Whether what members of a group tell each other is read by Struct and Schema, too."""
+"""Whether subscriptions and assignments are read by Struct and Schema as well."""
 
 CHECKS_RECORD_VERSION = {FIRST: False, "4.0.0": True}
-"""Whether a value's version is compared with what is known before its message is read."""
+"""Whether the version of a value is checked before its message is read."""
 
 SHARES_HAVE_TYPE = {FIRST: True, "4.1.0": False}
 """Whether values of share groups have "type" where all others have "version"."""
@@ -132,7 +132,7 @@ TRANSACTION = {
 """A transaction."""
 
 PARTITIONS = {FIRST: ("Set(", ", ", ")"), "2.5.0": ("[", ",", "]")}
-"""How a set of partitions begins, what stands between them, how it ends."""
+"""The start of a set of partitions, the separator, and the end."""
 
 LAST_OFFSET_VERSION = {FIRST: 1, "2.1.0": 3, "3.4.1": 4}
 """The last version of an offset commit that a release reads."""
@@ -144,7 +144,7 @@ LAST_TRANSACTION_VERSION = {FIRST: 0, "3.4.1": 1}
 """The last version of a value that a release reads."""
 
 LAST_TRANSACTION_STATE = {FIRST: 6, "0.11.0.2": 7}
-"""The last state of a transaction that a text decoder knows: the last of all is PrepareEpochFence."""
+"""The last transaction state that a text decoder knows; the last of all is PrepareEpochFence."""
 
 FIELD_NAMES: dict[str, str] = {
     "transactionTimeoutMs": "transaction_timeout",
@@ -153,7 +153,7 @@ FIELD_NAMES: dict[str, str] = {
     "assignedPartitions": "topic_partitions",
     "commitTimestamp 0": "timestamp",
 }
-"""What messages call fields, of one version or of all, whose name became another; the others are in snake case."""
+"""The former names of fields in messages, of one version or of all; other names are in snake case."""
 
 _UNCHECKED_SIZES = {
     "message-underflow": "java.nio.BufferUnderflowException",
@@ -164,7 +164,7 @@ _UNCHECKED_SIZES = {
     "message-null bytes": "newLimit < 0: ({size} < 0)",
     "message-null array": "{size}",
 }
-"""Where sizes were not looked at: what Java says of them."""
+"""Java's messages for sizes that the tool did not check."""
 
 _CHECKED_SIZES = _UNCHECKED_SIZES | {
     "message-bytes-past-end string": "Error reading string of length {size}, only {remaining} bytes available",
@@ -174,7 +174,7 @@ _CHECKED_SIZES = _UNCHECKED_SIZES | {
     "message-null array": "Array size {size} cannot be negative",
 }
 SCHEMA_ERRORS = {FIRST: _UNCHECKED_SIZES, "0.10.0.0": _CHECKED_SIZES}
-"""What SchemaException says of a field, by the code of the fault and the field's type."""
+"""The message of SchemaException about a field, by fault code and type of the field."""
 
 _ILLEGAL_STATE = "java.lang.IllegalStateException"
 _NULL_POINTER = "java.lang.NullPointerException"
@@ -205,7 +205,7 @@ WORDS: dict[str, dict[str, Words]] = {
         FIRST: Words("org.apache.kafka.common.errors.UnsupportedVersionException", "Can't read version {version} of {struct}")
     },
     "message-tag-not-in-version": {FIRST: Words(_RUNTIME, "Tag {tag} is not valid for version {version}")},
-    # records of coordinators; what has no exception stands in the record's line
+    # records of coordinators; text without an exception class is part of the record's line
     "record-key-null": {
         FIRST: Words(_RUNTIME, _MISSING_KEY % "offset topic decoder"),
         "4.1.0": Words(_RUNTIME, _MISSING_KEY % "the specified decoder"),
@@ -223,7 +223,7 @@ WORDS: dict[str, dict[str, Words]] = {
             "", _AT_OFFSET + "Could not read record with version {version} from {part}'s buffer due to: {inner_message}."
         )
     },
-    # records of coordinators where they are not JSON
+    # records of coordinators as text
     "message-unreadable": {
         FIRST: Words("org.apache.kafka.common.protocol.types.SchemaException", "{inner_message}"),
     },
@@ -291,7 +291,7 @@ WORDS: dict[str, dict[str, Words]] = {
             _NULL_PARTITIONS.format(package="org.apache.kafka.coordinator.transaction.generated"),
         ),
     },
-    # the framing of metadata; these stand after `Error at` and the offset
+    # the framing of metadata; this text follows `Error at` and the offset
     "metadata-number-short": {FIRST: Words("", "Error while reading {number}")},
     "metadata-number-too-large": {FIRST: Words("", "Value for {number} was too large.")},
     "metadata-frame-zero": {
@@ -303,7 +303,7 @@ WORDS: dict[str, dict[str, Words]] = {
     },
     "metadata-value-null": {FIRST: Words("", 'Cannot invoke "java.nio.ByteBuffer.get()" because "buffer" is null')},
     "metadata-frame-unknown": {
-        # Kafka leaves out the blank before the parenthesis; we do too.
+        # Kafka omits the space before the parenthesis; we do too.
         FIRST: Words("", _UNKNOWN_FRAME + "(only frame version 0 is supported)"),
         "3.0.0": Words("", _UNKNOWN_FRAME + "(only frame version 1 is supported)"),
     },
@@ -317,7 +317,7 @@ WORDS: dict[str, dict[str, Words]] = {
     },
     "metadata-out-of-memory": {FIRST: Words("", "{inner_message}")},
     "metadata-garbage": {FIRST: Words("", "Found {size} byte(s) of garbage after {id}")},
-    # what tiered storage does not accept
+    # records that tiered storage rejects
     "remote-value-null": {
         FIRST: Words("", _NULL_VALUE.format(package="org.apache.kafka.common.record")),
         "4.3.0": Words("", _NULL_VALUE.format(package="org.apache.kafka.common.record.internal")),
@@ -336,4 +336,4 @@ WORDS: dict[str, dict[str, Words]] = {
     "remote-partition-state-unknown": {FIRST: Words("", "null")},
     "remote-state-unknown": {FIRST: Words("", "state can not be null")},
 }
-"""As in words.WORDS, by the codes of faults in records of internal topics."""
+"""Like exception_texts.WORDS, by the codes of faults in records of internal topics."""

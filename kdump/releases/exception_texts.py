@@ -1,4 +1,4 @@
-"""What each release of Kafka's tool says where it throws, by the code of the fault."""
+"""The exceptions that each release of Kafka's tool prints, by fault code."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from kdump.releases.timeline import FIRST
 
 
 class Words:
-    """An exception as the tool prints it: class and message. `message` is None where the exception has none.
+    """An exception as the tool prints it: class and message. `message` is None if the exception has none.
 
-    Without a class it is no exception but a line on stderr, and the run goes on.
+    Without a class it is not an exception but a line on stderr, and the run continues.
     """
 
     __slots__ = ("exception", "message")
@@ -38,7 +38,7 @@ def _invalid_record(message: str, since: str = FIRST) -> dict[str, Words]:
 
 
 def _changed(*timelines: dict[str, Words]) -> dict[str, Words]:
-    """One timeline after the other: each holds until the next begins."""
+    """Several timelines joined: each holds until the next one starts."""
     merged: dict[str, Words] = {}
     for timeline in timelines:
         start = _numbers(next(iter(timeline)))
@@ -499,7 +499,7 @@ WORDS: dict[str, dict[str, Words]] = {
             _KAFKA, "Unexpected aborted transaction version {version} in transaction index {path}, current version is 0"
         ),
     },
-    # producer snapshots: from 0.11.0.1 on no exceptions, the run goes on
+    # producer snapshots: from 0.11.0.1 on no exceptions, and the run continues
     "snapshot-version-unknown": {
         FIRST: Words(_ILLEGAL_ARGUMENT, "Unhandled snapshot file version {version}"),
         "0.11.0.1": Words("", "Snapshot contained an unknown file version {version}"),
@@ -561,7 +561,7 @@ WORDS: dict[str, dict[str, Words]] = {
         ),
     },
 }
-"""What the tool says of a fault, by its code."""
+"""The tool's exceptions, by fault code."""
 
 JAVA_CAUSES = {
     "gzip": {FIRST: "java.util.zip.ZipException: {message}"},
@@ -589,4 +589,4 @@ JAVA_CAUSES = {
     "lz4-skips-checksum": {FIRST: "java.lang.IllegalArgumentException: newPosition > limit: ({end} > {limit})"},
     "zstd": {FIRST: "com.github.luben.zstd.ZstdIOException: {message}"},
 }
-"""What a codec library throws, by its kind of failure; some of our own messages stand for those of the libraries."""
+"""The exceptions of codec libraries, by kind of failure; some of our messages stand for theirs."""

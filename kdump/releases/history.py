@@ -1,7 +1,7 @@
-"""The history of Kafka's tool: every line, option, message and behaviour, and the release that brought it.
+"""The history of Kafka's tool: every line, option, message and behaviour, and the release that introduced it.
 
-Read it as a changelog: a timeline gives, in ascending order, the first release of each value; a part of a line says since and
-until which release it is there. To add a release, add rows here; nothing else knows releases.
+Read it like a changelog: a timeline lists, in ascending order, the first release of each value; a part of a line says since and
+until which release it exists. To add a release, add rows here; no other module knows releases.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ MAX_INT = 0x7FFFFFFF
 class Option:
     """An option of the tool: `argument` is ``, `required` or `optional`; `hint` names it on the help screen.
 
-    `texts` gives the description by release; before the first the option does not exist. `defaults` are named in it.
+    `texts` is the description by release; before the first release the option does not exist. `defaults` appear in it.
     """
 
     __slots__ = ("argument", "defaults", "hint", "is_number", "name", "texts")
@@ -274,10 +274,10 @@ USAGE = {
     "2.2.0": "This tool helps to parse a log file and dump its contents to the console, useful for debugging a seemingly "
     "corrupt log segment.",
 }
-"""What stands above the help screen."""
+"""The text above the help screen."""
 
 VERSION_TEXT = {FIRST: "{release} (Commit:{commit})", "3.5.0": "{release}"}
-"""What `--version` says."""
+"""The output of `--version`."""
 
 TOPIC_DECODERS = (
     "offsets-decoder",
@@ -286,7 +286,7 @@ TOPIC_DECODERS = (
     "remote-log-metadata-decoder",
     "share-group-state-decoder",
 )
-"""The options that decode the records of an internal topic, in the order in which the tool looks for them; the first counts."""
+"""The options that decode the records of an internal topic, in the order of precedence."""
 
 COMMITS = {
     "2.3.0": "fc1aaa116b661c8a",
@@ -321,7 +321,7 @@ COMMITS = {
     "3.4.0": "2e1947d240607d53",
     "3.4.1": "8a516edc2755df89",
 }
-"""What releases from 2.3.0 to 3.4.1 say of the commit they were built from."""
+"""The commit that releases from 2.3.0 to 3.4.1 print."""
 
 HELP_COLUMNS = {FIRST: (39, 1, 39), "0.10.0.0": (0, 2, 39), "0.10.2.0": (0, 2, 80)}
 """How wide the column of options is at least, and how far and how wide at most that of descriptions, on the help screen."""
@@ -330,16 +330,16 @@ HELP_NAMES_STRINGS = {FIRST: False, "0.10.2.0": True}
 """Whether the help screen says which arguments are strings."""
 
 ACCEPTS_ABBREVIATIONS = {FIRST: True, "0.11.0.0": False}
-"""Whether an option may be cut off where no other begins like it."""
+"""Whether an option may be abbreviated to an unambiguous prefix."""
 
 TAKES_EMPTY_VALUES = {FIRST: False, "1.0.0": True}
-"""Whether nothing after `--option=` is an empty value, where others take the next word for the value."""
+"""Whether `--option=` gives an empty value instead of taking the next word."""
 
 CONVERTS_VALUES_LAZILY = {FIRST: False, "2.3.0": True}
-"""Whether the values of options are looked at only when a file needs them, after its `Dumping` line."""
+"""Whether option values are parsed only when a file needs them, after its `Dumping` line."""
 
 MAX_MESSAGE_SIZE_IS_READ_EVERYWHERE = {FIRST: True, "3.2.0": False}
-"""Whether logs and time indexes, too, look at `--max-message-size`, if only to refuse what is no number."""
+"""Whether `--max-message-size` is also parsed for logs and time indexes, which only refuse an invalid number."""
 
 PRINT_DATA_LOG_IS_DEEP = {FIRST: False, "1.1.0": True}
 """Whether `--print-data-log` implies `--deep-iteration`."""
@@ -360,23 +360,23 @@ DECODER_CLASSES: dict[str, dict[str, str]] = {
     "3.8.0": _OLD_PLAIN | _OLD_NUMBERS | _NEW_DECODERS,
     "4.0.0": _NEW_DECODERS,
 }
-"""The classes that decode keys and values, with what they make of them."""
+"""The classes that decode keys and values, and the type of their results."""
 
 DECODER_INTERFACES: dict[str, tuple[str, ...]] = {
     FIRST: ("kafka.serializer.Decoder",),
     "3.8.0": ("kafka.serializer.Decoder", "org.apache.kafka.tools.api.Decoder"),
     "4.0.0": ("org.apache.kafka.tools.api.Decoder",),
 }
-"""What decoders implement: these classes are there, but nothing can be made of them."""
+"""The interfaces of decoders: these classes exist, but cannot be instantiated."""
 
 DEPRECATED_DECODERS: dict[str, dict[str, str]] = {
     FIRST: {},
     "3.8.0": {f"kafka.serializer.{name}": f"org.apache.kafka.tools.api.{name}" for name in _NAMES_OF_DECODERS},
 }
-"""Decoders that go by another name now, which is said on stdout each time one is made."""
+"""Old names of decoders, reported as deprecated on stdout each time one is created."""
 
 DEPRECATION_LINE = {FIRST: "{old} is deprecated. Please use {new} instead\n"}
-"""What is said of a decoder that goes by another name now."""
+"""The message about a deprecated decoder name."""
 
 # Files -----------------------------------------------------------------------------------------------------------------
 
@@ -388,18 +388,18 @@ SUFFIXES = {
     ".snapshot": "0.11.0.0",
     ".checkpoint": "3.3.0",
 }
-"""The suffixes of the files that the tool knows, with the release that brought them."""
+"""The suffixes of files that the tool knows, with the release that introduced them."""
 
 OPENS_DIRECTORIES = {FIRST: False, "2.1.0": True}
-"""Whether a directory named like a log can be opened, and fails only when it is read."""
+"""Whether a directory named like a log can be opened, and fails only when read."""
 
 IGNORES_NAMES_WITHOUT_DOT = {FIRST: False, "4.3.0": True}
-"""Whether a file whose name has no dot is passed over, where others throw."""
+"""Whether a file without a dot in its name is skipped instead of causing an exception."""
 
 # Logs ------------------------------------------------------------------------------------------------------------------
 
 LOG_HEADING = {FIRST: "Starting offset: {offset}", "3.3.0": "Log starting offset: {offset}"}
-"""What stands above the batches of a log."""
+"""The line above the batches of a log."""
 
 BATCH_LINE = (
     Part("baseOffset: {base_offset} lastOffset: {last_offset}"),
@@ -409,7 +409,7 @@ BATCH_LINE = (
     Part(" isTransactional: {is_transactional}"),
     Part(" isControl: {is_control}", since="2.0.1"),
     Part(" deleteHorizonMs: {delete_horizon_ms}", since="3.2.0"),
-    Part(" position: {position} {timestamp_type}: {timestamp}", starts_piece=True),
+    Part(" position: {position} {timestamp_type}: {timestamp}", starts_write=True),
     Part(" isvalid: {isvalid}", until="2.2.0"),
     Part(" size: {size} magic: {magic} compresscodec: {compresscodec} crc: {crc}"),
     Part(" isvalid: {isvalid}", since="2.2.0"),
@@ -419,7 +419,7 @@ BATCH_LINE = (
 
 MESSAGE_LINE = (
     Part("offset: {last_offset}"),
-    Part(" position: {position} {timestamp_type}: {timestamp}", starts_piece=True),
+    Part(" position: {position} {timestamp_type}: {timestamp}", starts_write=True),
     Part(" isvalid: {isvalid}", until="2.2.0"),
     Part(" size: {size} magic: {magic} compresscodec: {compresscodec} crc: {crc}"),
     Part(" isvalid: {isvalid}", since="2.2.0"),
@@ -441,7 +441,7 @@ _CONTENT_SIZES = (
 _BATCH_OF_RECORD = (
     Part(" batchSize: {size} magic: {magic} compressType: {compresscodec} position: {position}", since="2.8.0", until="3.0.0"),
 )
-"""What 2.8 repeated of a batch, or of a message, in each of its records."""
+"""The fields of a batch or message that 2.8 repeats in each of its records."""
 
 BATCH_RECORD_LINE = (
     *_RECORD_HEAD,
@@ -451,12 +451,12 @@ BATCH_RECORD_LINE = (
     Part(" baseSequence: {base_sequence} lastSequence: {last_sequence}", since="2.8.0", until="3.0.0"),
     Part(" producerEpoch: {producer_epoch} partitionLeaderEpoch: {partition_leader_epoch}", since="2.8.0", until="3.0.0"),
     *_BATCH_OF_RECORD,
-    Part(" producerId: {producer_id}", until="2.2.0", starts_piece=True),
+    Part(" producerId: {producer_id}", until="2.2.0", starts_write=True),
     Part(" producerEpoch: {producer_epoch}", since="0.11.0.2", until="2.2.0"),
     Part(" sequence: {sequence} isTransactional: {is_transactional}", until="2.2.0"),
     Part(" headerKeys: {headers}", until="2.2.0"),
-    Part(" sequence: {sequence} headerKeys: {headers}", since="2.2.0", starts_piece=True),
-    Part("{contents}", starts_piece=True),
+    Part(" sequence: {sequence} headerKeys: {headers}", since="2.2.0", starts_write=True),
+    Part("{contents}", starts_write=True),
     Part("\n"),
 )
 """A record of magic 2."""
@@ -468,11 +468,11 @@ MESSAGE_RECORD_LINE = (
     Part(" baseOffset: {first_offset} lastOffset: {last_offset}", since="2.8.0", until="3.0.0"),
     Part(" baseSequence: -1 lastSequence: -1 producerEpoch: -1 partitionLeaderEpoch: -1", since="2.8.0", until="3.0.0"),
     *_BATCH_OF_RECORD,
-    Part(" crc: {record_crc}", until="2.2.0", starts_piece=True),
-    Part(" crc: {record_crc} isvalid: {record_isvalid}", since="2.2.0", until="3.0.0", starts_piece=True),
-    Part(" isValid: {record_isvalid} crc: {record_crc}", since="3.0.0", starts_piece=True),
+    Part(" crc: {record_crc}", until="2.2.0", starts_write=True),
+    Part(" crc: {record_crc} isvalid: {record_isvalid}", since="2.2.0", until="3.0.0", starts_write=True),
+    Part(" isValid: {record_isvalid} crc: {record_crc}", since="3.0.0", starts_write=True),
     Part("}", since="3.0.0", until="4.3.0"),  # a stray brace that Kafka printed for years
-    Part("{contents}", starts_piece=True),
+    Part("{contents}", starts_write=True),
     Part("\n"),
 )
 """A message of magic 0 or 1 on its own, or inside a wrapper."""
@@ -486,7 +486,7 @@ CODEC_NAMES: dict[str, dict[str, str]] = {
     "2.1.0": {codec: codec.upper() for codec in _CODECS},
     "3.0.0": {codec: codec for codec in _CODECS},
 }
-"""What the tool calls the codecs it knows."""
+"""The tool's names of codecs."""
 
 CHECKS_HEADER_COUNT = {FIRST: False, "2.8.2": True, "3.0.0": False, "3.0.2": True, "3.1.0": False, "3.1.2": True}
 CHECKS_HEADER_COUNT |= {"3.2.0": False, "3.2.2": True}
@@ -498,40 +498,40 @@ DECOMPRESSED_IN_BLOCKS: dict[str, tuple[str, ...]] = {
     "2.8.0": ("gzip", "zstd"),
     "3.6.0": ("gzip", "zstd", "snappy"),
 }
-"""The codecs with which damage in a compressed batch is met a block ahead of the record that it is in."""
+"""The codecs for which damage in a compressed batch is reported one block before its record."""
 
 ZSTD_STARTS_ANEW = {FIRST: True, "2.3.0": False}
-"""Whether each read after the first frame of a zstd payload begins again, in the middle of what follows it, and loses bytes."""
+"""Whether each read after the first frame of a zstd payload restarts in the middle of the remaining bytes and loses some."""
 
 ZSTD_LOSES_LAST_READ = {FIRST: True, "2.5.0": False}
-"""Whether a record is lost that a zstd payload gives but a part of, where it ends inside a further frame."""
+"""Whether a partial record is lost if a zstd payload ends inside a further frame."""
 
 ZSTD_WANTS_WHOLE_BLOCKS = {FIRST: True, "2.7.0": False}
-"""Whether nothing comes out of a block of plain bytes where a zstd payload ends inside it."""
+"""Whether an uncompressed zstd block yields nothing if the payload ends inside it."""
 
 ZSTD_TRUSTS_BLOCK_SIZES = {FIRST: True, "2.4.0": False}
-"""Whether a zstd block may be larger than the window of its frame, as far as there is room for what it gives."""
+"""Whether a zstd block may be larger than the window of its frame if its output fits into the buffer."""
 
 ZSTD_WANTS_WHOLE_MAGIC = {FIRST: True, "3.5.0": False}
-"""Whether fewer than five bytes after a zstd frame are ignored, although no frame begins like them."""
+"""Whether fewer than five bytes after a zstd frame are ignored even if no frame starts with them."""
 
 MARKER_SIZE_IS_CHECKED_FIRST = {FIRST: True, "4.1.0": False}
-"""Whether the size of a transaction marker is looked at before its version."""
+"""Whether the size of a transaction marker is checked before its version."""
 
 DEEP_SHOWS_BATCHES = {FIRST: False, "2.2.0": True}
-"""Whether `--deep-iteration` shows each batch before its records, where others show records only."""
+"""Whether `--deep-iteration` shows each batch before its records instead of records only."""
 
 SHOWS_KEYS_OF_NULL_VALUES = {FIRST: False, "2.4.0": True}
 """Whether the key of a record without a value is shown."""
 
 SKIPPED_METADATA_PREFIXES_PAYLOAD = {FIRST: False, "4.3.0": True}
-"""Whether a payload without a key has a bar in front with `--skip-record-metadata`."""
+"""Whether a payload without a key follows a bar with `--skip-record-metadata`."""
 
 CHECKS_FIRST_OFFSET = {FIRST: False, "4.3.0": True}
 """Whether the first record of a log counts as following offset -1."""
 
 FAILS_ON_LENGTH_OVERFLOW = {FIRST: True, "1.1.1": False}
-"""Whether a length that overflows 32 bits with the 12 bytes before it throws, where others end the log."""
+"""Whether a length that overflows 32 bits together with the 12 bytes before it throws instead of ending the log."""
 
 
 class ControlType:
@@ -564,9 +564,9 @@ CONTROL_TYPES: dict[str, dict[int, ControlType]] = {
     "3.0.0": _QUORUM,
     "3.3.0": _SNAPSHOTS,
     "3.8.0": _VOTERS,
-    "4.1.0": _VOTERS | {2: ControlType("LEADER_CHANGE", heading="LeaderChange:")},  # the only heading with a colon
+    "4.1.0": _VOTERS | {2: ControlType("LEADER_CHANGE", heading="LeaderChange:")},  # the only label with a colon
 }
-"""The types of control records, and how they are shown."""
+"""The types of control records, and their output."""
 
 # Indexes ---------------------------------------------------------------------------------------------------------------
 
@@ -574,7 +574,7 @@ INDEX_LINE = {FIRST: "offset: {offset} position: {position}\n"}
 """An entry of an offset index."""
 
 INDEX_NAMES_EMPTY = {FIRST: False, "2.8.0": True}
-"""Whether an offset index without entries is said to be empty."""
+"""Whether an offset index without entries is reported as empty."""
 
 INDEX_COMPARES_FIRST_RECORD = {FIRST: True, "2.3.0": False}
 """Whether an entry is compared with the first record at its position, else with the last offset of the batch there."""
@@ -583,25 +583,25 @@ INDEX_CHECKS_ZERO_ENTRY = {FIRST: True, "2.3.0": False}
 """Whether the first entry of a zero tail is still compared before it ends the index."""
 
 INDEX_LOOKUP_TRIES_END_FIRST = {FIRST: False, "2.1.0": True}
-"""Whether a lookup searches the last 1024 entries before it searches those before them."""
+"""Whether a lookup searches the last 1024 entries first."""
 
 SANITY_ALLOWS_BASE_OFFSET = {FIRST: False, "2.0.0": True}
 """Whether the last entry may hold the base offset itself, as a zero tail does."""
 
 SANITY_LINE = {FIRST: "{path} passed sanity check.\n"}
-"""What is said of an index that `--index-sanity-check` finds sound."""
+"""The message for an index that passes `--index-sanity-check`."""
 
 TIME_INDEX_LINE = {FIRST: "timestamp: {timestamp} offset: {offset}\n"}
 """An entry of a time index."""
 
 TIME_INDEX_CHECKS_ZERO_ENTRY = {FIRST: True, "2.3.0": False}
-"""Whether entries of a zero tail are still compared, and end the index only where a batch ends at the base offset."""
+"""Whether entries of a zero tail are still compared, and end the index only if a batch ends at the base offset."""
 
 SLICE_MAY_START_PAST_END = {FIRST: True, "2.1.0": False}
-"""Whether a position past the end of the log leads to no batches, where others fail."""
+"""Whether a position past the end of the log yields no batches instead of an error."""
 
 TIME_INDEX_READS_TO_END = {FIRST: False, "4.3.0": True}
-"""Whether every batch up to the end of the log is read before the one looked for is taken: damage after it then throws."""
+"""Whether a search reads every batch up to the end of the log, so that damage after the matching batch throws."""
 
 TRANSACTION_LINE = (
     Part("version: {version} producerId: {producer_id} firstOffset: {first_offset} lastOffset: {last_offset}"),
@@ -626,19 +626,19 @@ SNAPSHOT_BATCH_PART = (
     Part("firstSequence: {first_sequence} lastSequence: {last_sequence} lastOffset: {last_offset}", since="1.0.2"),
     Part(" offsetDelta: {offset_delta} timestamp: {timestamp}", since="1.0.2"),
 )
-"""What a producer's line says of its last batch."""
+"""The part of a producer's line about its last batch."""
 
 SNAPSHOT_OMITS_UNKNOWN_BATCH = {FIRST: False, "2.4.1": True}
-"""Whether nothing is said of the last batch of a producer that has none."""
+"""Whether the part about the last batch is omitted for a producer without one."""
 
 SNAPSHOT_VERSION_IS_CHECKED_FIRST = {FIRST: False, "4.0.0": True}
-"""Whether the version is looked at before the rest is read."""
+"""Whether the version is checked before the rest is read."""
 
 SNAPSHOT_WRAPS_SEQUENCE = {FIRST: False, "2.1.1": True}
-"""Whether the first sequence of a batch is counted back across the largest number."""
+"""Whether the first sequence of a batch is computed with wraparound at the largest number."""
 
 OPTIONAL_LONG = {FIRST: ("None", "Some({value})"), "3.5.0": ("OptionalLong.empty", "OptionalLong[{value}]")}
-"""How a number is shown in a snapshot that may be absent."""
+"""The format of an optional number in a snapshot."""
 
 # Reports at the end of a run -----------------------------------------------------------------------------------------------
 
@@ -659,7 +659,7 @@ REPORT_TITLES: dict[str, dict[str, str]] = {
         NON_CONSECUTIVE: "Non-secutive offsets in :{path}",
     },
 }
-"""What stands above each report at the end of a run."""
+"""The title of each report at the end of a run."""
 
 REPORT_TITLES["0.11.0.0"] = REPORT_TITLES[FIRST] | {NON_CONSECUTIVE: "Non-consecutive offsets in :{path}"}
 REPORT_TITLES["2.3.0"] = REPORT_TITLES["0.11.0.0"] | {NON_CONSECUTIVE: "Non-consecutive offsets in {path}"}
@@ -674,10 +674,10 @@ REPORT_LINES = {
 }
 
 REPORT_ORDER = {FIRST: "scala-2.11", "2.5.0": "scala-2.13", "4.3.0": "java"}
-"""The hash map that decides in which order files come in a report."""
+"""The hash map that determines the order of files in a report."""
 
 REPORT_PAIRS = {FIRST: "reverse", "4.3.0": "sorted"}
-"""Whether mismatches and non-consecutive offsets come in reverse order of discovery, or one for each first number, sorted."""
+"""Whether mismatches and non-consecutive offsets are printed in reverse order of discovery, or sorted, one per first number."""
 
 FILE_RECORDS = {
     FIRST: "FileRecords(file= {path}, start={start}, end={end})",
@@ -691,7 +691,7 @@ LOG_IS_VIEWED = {FIRST: False, "3.3.0": True}
 # Logs of messages: the tool before 0.11 ------------------------------------------------------------------------------------
 
 KNOWS_MESSAGES_ONLY = {FIRST: True, "0.11.0.0": False}
-"""Whether a log is gone through message by message, each with one line: of a wrapper, or of those inside it."""
+"""Whether a log is read message by message, with one line each: for a wrapper, or for the messages inside it."""
 
 LOG_MESSAGE_LINE = (
     Part("offset: {offset} position: {position}"),
@@ -702,28 +702,28 @@ LOG_MESSAGE_LINE = (
 """A message, on its own or inside a wrapper, or a wrapper."""
 
 KEY_SIZE_PART = {FIRST: " keysize: {size}"}
-"""What comes first among the contents of a message with a key."""
+"""The text before the contents of a message with a key."""
 
 NULL_VALUES = {FIRST: "throw", "0.8.1": "null", "0.9.0.1": "hide"}
-"""What becomes of the contents of a message with a null value: the tool throws, says `null`, or shows not even the key."""
+"""The output for a message with a null value: an exception, `null`, or not even the key."""
 
 DECODERS_PRINT_DATA = {FIRST: False, "0.10.1.0": True}
 """Whether the options for decoders imply `--print-data-log`."""
 
 IGNORES_UNKNOWN_FILES_SILENTLY = {FIRST: True, "0.11.0.0": False}
-"""Whether files of other kinds are passed over without a word."""
+"""Whether files of other types are skipped silently."""
 
 CREATES_MISSING_LOGS = {FIRST: True, "0.8.1": False}
-"""Whether a log that is not there counts as empty: the tool creates it."""
+"""Whether a missing log counts as empty, because the tool creates it."""
 
 SIBLINGS_SHARE_PATH = {FIRST: True, "0.8.2.0": False}
-"""Whether the log of an index is looked for by all of the index's path up to its first dot, even one in a folder."""
+"""Whether the log of an index is found by the path up to its first dot, even if that dot is in a directory name."""
 
 REPORTS_BARE_NAMES = {FIRST: True, "0.8.1": False}
-"""Whether reports know files by their names only."""
+"""Whether reports contain file names without directories."""
 
 INDEX_SIZE_IS_CHECKED = {FIRST: True, "0.8.1": False}
-"""Whether an index whose size is no multiple of its entries' cannot be opened."""
+"""Whether an index cannot be opened if its size is not a multiple of the entry size."""
 
 SLICES_ARE_CHECKED = {FIRST: False, "0.8.1": True}
 """Whether a position or size below 0 is refused before the log is read."""
@@ -735,19 +735,19 @@ LIMITS_MESSAGE_SIZE = {FIRST: False, "0.8.2.0": True}
 """Whether a message of a log that is larger than `--max-message-size` throws."""
 
 KNOWS_TIMESTAMPS = {FIRST: False, "0.10.0.0": True}
-"""Whether magic 1 has a layout of its own, with a timestamp; before, any magic is read as 0."""
+"""Whether magic 1 has a separate layout with a timestamp; before, any magic is read as 0."""
 
 CODEC_MASK = {FIRST: 3, "0.8.2.0": 7}
-"""The bits of a message's attributes that tell its codec."""
+"""The bits of a message's attributes that contain its codec."""
 
 MESSAGES_END = {FIRST: "file", "0.8.1": "message", "0.10.0.0": "overhead"}
-"""Where a log's end is looked for: nowhere (the file ends when it is read), where a message begins, or after its size, too."""
+"""Where the end of a log is detected: nowhere (the file just ends), at the start of a message, or also after its size."""
 
 CHECKS_MESSAGE_SIZE_FIRST = {FIRST: False, "0.10.2.0": True}
-"""Whether a message too small throws, and one too large does although it reaches past the end."""
+"""Whether a message that is too small throws, and one that is too large even if it reaches past the end."""
 
 UNWRAPS = {FIRST: "whole", "0.9.0.0": "lazily", "0.10.0.0": "by magic", "0.10.0.1": "eagerly"}
-"""When messages come out of a wrapper: after it was decompressed, one by one, or after all were read (or so by its magic)."""
+"""When the messages of a wrapper are returned: after it is decompressed, one by one, after all are read, or by its magic."""
 
 WANTS_EQUAL_MAGIC = {FIRST: False, "0.10.0.0": True, "0.10.1.0": False}
 """Whether messages inside a wrapper must have its magic."""
@@ -756,18 +756,18 @@ REFUSES_NESTED_WRAPPERS = {FIRST: False, "0.10.2.0": True}
 """Whether wrappers inside wrappers, and empty ones of magic 1, are refused."""
 
 IGNORES_EARLY_END = {FIRST: True, "0.10.2.2": False}
-"""Whether a gzip stream that ends too early only ends its wrapper, unless wrappers are decompressed as a whole."""
+"""Whether a gzip stream that ends too early merely ends its wrapper, unless wrappers are decompressed as a whole."""
 
 LZ4_IS_PLAIN = {FIRST: True, "0.10.0.0": False}
-"""Whether the header of an lz4 frame may ask for checksums of blocks only, and must have the checksum of early writers, which
-takes its magic bytes in."""
+"""Whether the header of an lz4 frame may request only block checksums, and must have the checksum of early writers, which
+includes the magic bytes."""
 
 LZ4_IS_PADDED = {FIRST: True, "0.10.2.2": False}
-"""Whether what is missing of a number at the end of an lz4 frame is taken for set bits, where others fail."""
+"""Whether the missing bytes of a number at the end of an lz4 frame are read as set bits instead of causing an error."""
 
 XERIAL = {FIRST: "one stream", "0.10.0.0": "any header", "0.10.0.1": "streams"}
-"""What counts as snappy blocks in the framing of xerial: one header of a known version, any that begins with the right byte, or
+"""What counts as snappy blocks in xerial framing: one header of a known version, any header with the right first byte, or
 several headers."""
 
 WRAPPERS_GIVE_TIMESTAMP_TYPE = {FIRST: False, "0.10.2.0": True}
-"""Whether messages of magic 1 in a wrapper of magic 0 have no type of timestamp, as it has none."""
+"""Whether messages of magic 1 in a wrapper of magic 0 have no timestamp type, because the wrapper has none."""

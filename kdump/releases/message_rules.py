@@ -1,4 +1,4 @@
-"""What a tool that knows messages only (before 0.11) takes for sound."""
+"""What the tool before 0.11, which knows only messages, accepts as valid."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class _PlainMessage(Message):
-    """A message in the layout of magic 0, whatever magic it claims."""
+    """A message in the layout of magic 0, whatever its magic."""
 
     __slots__ = ()
 
@@ -21,20 +21,20 @@ class _PlainMessage(Message):
 
 
 class MessageRules:
-    """What a reader of messages takes for sound.
+    """What a reader of messages accepts as valid.
 
     `knows_timestamps`: magic 1 has its own layout; otherwise any magic is read as 0.
-    `codec_mask` tells which bits of the attributes are the codec, `codec_count` how many codecs there are.
-    `ends` says where a log's end is looked for: in the `file` only, where a `message` begins, or after its `overhead`, too.
-    `checks_size_first`: a message too small throws, and one too large does even if it reaches past the end.
-    `unwraps` says when a wrapper's messages come out: `whole`, after all of it was decompressed, and those inside wrappers inside
-    opened as well; `lazily`, one by one; `eagerly`, after all were read; `by magic`, lazily
+    `codec_mask` selects the codec bits of the attributes, and `codec_count` is the number of codecs.
+    `ends` says where the end of a log is detected: in the `file` only, at the start of a `message`, or also after its `overhead`.
+    `checks_size_first`: a message that is too small throws, and so does one that is too large, even if it reaches past the end.
+    `unwraps` says when the messages of a wrapper are returned: `whole`, after all of it is decompressed, including nested
+    wrappers; `lazily`, one by one; `eagerly`, after all are read; `by magic`, lazily
     from wrappers of magic 0, eagerly from others.
     `wants_equal_magic`: messages inside a wrapper must have its magic. `refuses_nested`: they must not be wrappers, and a wrapper
     of magic 1 must not be empty.
-    `ignores_early_end`: compressed data that end too early are only the end of the wrapper.
+    `ignores_early_end`: compressed data that ends too early merely ends the wrapper.
     `checks_slices`: a slice of a log may not start or end below 0. `slices_overflow`: one that ends after 2147483647 is empty.
-    `quirks` says how compressed payloads are taken. `wrappers_give_timestamp_type`: those of magic 0, too: none.
+    `quirks` says how compressed payloads are read. `wrappers_give_timestamp_type`: a wrapper of magic 0 gives its messages none.
     """
 
     __slots__ = (
@@ -85,7 +85,7 @@ class MessageRules:
         self.wrappers_give_timestamp_type = wrappers_give_timestamp_type
 
     def message(self, offset: int, data: bytes | memoryview) -> Message:
-        """A message in the layouts that are known."""
+        """A message in the layouts that the release knows."""
         return Message(offset, data) if self.knows_timestamps else _PlainMessage(offset, data)
 
     def codec_of(self, message: Message) -> int:

@@ -1,4 +1,4 @@
-"""One release of Kafka's tool: the history as it stood then."""
+"""One release of Kafka's tool: the history at that release."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Profile:
-    """What one release prints and how it behaves. Nothing that uses a profile asks for its release."""
+    """The output and behaviour of one release. Code that uses a profile never tests for the release."""
 
     def __init__(self, release: str) -> None:
         then = History(release)
@@ -101,7 +101,7 @@ class Profile:
         self.limits_message_size = then.at(history.LIMITS_MESSAGE_SIZE)
 
     def message_rules(self) -> MessageRules | None:
-        """What the tool takes for sound in logs, if it knows messages only."""
+        """What the tool accepts as valid in logs, if it knows only messages."""
         if not self.knows_messages_only:
             return None
         from kdump.binary.codecs.quirks import CodecQuirks
@@ -127,7 +127,7 @@ class Profile:
         )
 
     def codec_quirks_of_batches(self) -> CodecQuirks | None:
-        """How the tool decompresses batches, if not as the newest does."""
+        """How the tool decompresses batches, if different from the newest release."""
         at = self._then.at
         by_record = "zstd" not in self.decompressed_in_blocks
         wants_whole_magic = at(history.ZSTD_WANTS_WHOLE_MAGIC)
@@ -149,14 +149,14 @@ class Profile:
         return self._then.at(self.options[name].defaults)
 
     def description_of(self, name: str) -> str:
-        """What the help screen says of an option."""
+        """The description of an option on the help screen."""
         option = self.options[name]
         text = self._then.at(option.texts)
         return f"{text} (default: {self.default_of(name)})" if option.defaults else text
 
     def words(self, code: str) -> Words:
         """The exception that this release throws for a fault, or what it prints if it throws none."""
-        from kdump.releases import exception_texts  # only a run that fails needs them
+        from kdump.releases import exception_texts  # only failing runs need them
 
         if code not in exception_texts.WORDS:
             from kdump.releases import decoder_words
@@ -165,14 +165,14 @@ class Profile:
         return self._then.at(exception_texts.WORDS[code])
 
     def java_cause(self, kind: str) -> str:
-        """What the codec libraries of this release throw for a kind of failure."""
+        """The exception of this release's codec libraries for a kind of failure."""
         from kdump.releases.exception_texts import JAVA_CAUSES
 
         return self._then.at(JAVA_CAUSES[kind])
 
     @property
     def decoder_words(self) -> DecoderWords:
-        """How the decoders of internal topics put what they read."""
+        """The wording of the decoders for internal topics."""
         from kdump.releases.decoder_words import DecoderWords  # only runs with such a decoder need them
 
         if self._decoder_words is None:
@@ -187,7 +187,7 @@ class Profile:
         return KnownSchemas(self._then)
 
     def file_records(self, *, path: str, size: int, view: tuple[int, int] | None, is_slice: bool) -> str:
-        """How messages of this release name an open log, or the part of it between two positions, where it is a slice."""
+        """How messages of this release name an open log, or a slice of it between two positions."""
         start, end = 0, history.MAX_INT
         if view is not None and (self._then.at(history.LOG_IS_VIEWED) or is_slice):
             start, end = view
@@ -198,7 +198,7 @@ class Profile:
 def profile_of(release: str) -> Profile:
     """The profile of a release.
 
-    Raises UsageError, with the nearest known releases, where it is not known.
+    Raises UsageError, with the nearest known releases, if it is unknown.
     """
     if release not in history.RELEASES:
         from kdump.releases.unknown import unknown_release  # only a wrong command line needs it

@@ -1,4 +1,4 @@
-"""Which records, versions and fields of internal topics each release knows."""
+"""The records, versions and fields of internal topics that each release knows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class KnownSchemas:
-    """The schemas of messages as one release has them."""
+    """The message schemas of one release."""
 
     def __init__(self, then: History) -> None:
         self._then = then
@@ -26,13 +26,13 @@ class KnownSchemas:
         self.shares_offset_value = then.at(SHARES_OFFSET_VALUE)
 
     def metadata(self, records: Mapping[int, Message], earlier: Mapping[int, Message] | None = None) -> dict[int, Message]:
-        """The messages that the release knows, by their ids; `earlier` are those of ids that meant something else once."""
+        """The messages that the release knows, by id; `earlier` are former meanings of ids."""
         earlier = {number: message for number, message in (earlier or {}).items() if self._is_still_in_force(message)}
         known = {number: message for number, message in records.items() if self._has(LATER_RECORDS.get(message.name))}
         return {number: self.as_known(message) for number, message in (known | earlier).items()}
 
     def coordinator(self, records: Mapping[int, Pair], earlier: Mapping[int, Pair] | None = None) -> dict[int, Pair]:
-        """As `metadata`, for pairs of key and value."""
+        """Like `metadata`, for pairs of key and value."""
         still = {number: pair for number, pair in (earlier or {}).items() if self._is_still_in_force(pair[1])}
         return {number: (key, self.as_known(value)) for number, (key, value) in ({**records, **still}).items()}
 
@@ -54,21 +54,21 @@ class KnownSchemas:
 
 
 METADATA_IS_PREVIEW = {FIRST: True, "3.0.0": False}
-"""Whether metadata is that of the preview of KRaft: with frame version 0, in layouts of its own."""
+"""Whether metadata is that of the KRaft preview, with frame version 0 and different layouts."""
 
 BOUNDS_SIZES = {FIRST: True, "2.7.0": False, "2.8.2": True, "3.0.0": False, "3.0.2": True, "3.1.0": False, "3.1.2": True}
 BOUNDS_SIZES |= {"3.2.0": False, "3.2.2": True}
-"""Whether the size of an array or of bytes is compared with what is left before there is made room for it (CVE-2022-34917)."""
+"""Whether sizes of arrays and bytes are compared with the remaining bytes before memory is allocated (CVE-2022-34917)."""
 
 SHARES_OFFSET_VALUE = {FIRST: True, "4.1.0": False}
-"""Whether records of type 0 may have values of all versions that those of type 1 have."""
+"""Whether values of record type 0 may have all versions of record type 1."""
 
 OFFSETS_RECORD_TYPES = {
     FIRST: tuple(range(9)),
     "4.0.0": tuple(range(17)),
     "4.1.0": (*range(9), *range(10, 18), *range(19, 24)),
 }
-"""The record types that the JSON form of offsets knows."""
+"""The record types that the JSON output of offsets knows."""
 
 LATER_RECORDS = {
     "AccessControlEntryRecord": "3.2.0",
@@ -83,7 +83,7 @@ LATER_RECORDS = {
     "RegisterControllerRecord": "3.7.0",
     "ClearElrRecord": "4.0.0",
 }
-"""Metadata records that came later than KRaft, with the release that brought them."""
+"""Metadata records added after the first release of KRaft, with the release that introduced them."""
 
 EARLIER_RECORDS_UNTIL = {
     "AccessControlRecord": "3.5.0",
@@ -93,12 +93,12 @@ EARLIER_RECORDS_UNTIL = {
     "ShareSnapshotValue": "4.1.0",
     "ShareUpdateValue": "4.1.0",
 }
-"""Records that are gone, or have another layout now, with the release that did so."""
+"""Records that were removed or got another layout, with the release that changed them."""
 
 LATER_FIELDS = {
-    "PartitionRecord": {"leaderRecoveryState": "3.2.0"},
-    "PartitionChangeRecord": {"leaderRecoveryState": "3.2.0"},
-    "DelegationTokenRecord": {"requester": "3.6.0"},
+    "PartitionRecord": {"leaderRecoveryState": "3.2.0"},  # KIP-704
+    "PartitionChangeRecord": {"leaderRecoveryState": "3.2.0"},  # KIP-704
+    "DelegationTokenRecord": {"requester": "3.6.0"},  # KAFKA-15219
     "RemoteLogSegmentMetadataRecord": {"txnIndexEmpty": "4.0.0"},
     "RemoteLogSegmentMetadataSnapshotRecord": {"txnIndexEmpty": "4.0.0"},
     "TransactionLogValue": {
@@ -107,20 +107,20 @@ LATER_FIELDS = {
         "clientTransactionVersion": "4.0.0",
         "nextProducerEpoch": "4.1.0",
     },
-    "OffsetCommitValue": {"topicId": "4.1.0"},
-    "ShareGroupMetadataValue": {"metadataHash": "4.1.0"},
+    "OffsetCommitValue": {"topicId": "4.1.0"},  # KAFKA-19141
+    "ShareGroupMetadataValue": {"metadataHash": "4.1.0"},  # KIP-1101
     "ShareGroupStatePartitionMetadataValue": {"initializingTopics": "4.1.0"},
-    "ConsumerGroupMetadataValue": {"metadataHash": "4.1.0"},
+    "ConsumerGroupMetadataValue": {"metadataHash": "4.1.0"},  # KIP-1101
     "ConsumerGroupCurrentMemberAssignmentValue": {"assignmentEpochs": "4.3.0"},
-    "ConsumerGroupTargetAssignmentMetadataValue": {"assignmentTimestamp": "4.3.0"},
-    "ShareGroupTargetAssignmentMetadataValue": {"assignmentTimestamp": "4.3.0"},
-    "StreamsGroupTargetAssignmentMetadataValue": {"assignmentTimestamp": "4.3.0"},
+    "ConsumerGroupTargetAssignmentMetadataValue": {"assignmentTimestamp": "4.3.0"},  # KIP-1263
+    "ShareGroupTargetAssignmentMetadataValue": {"assignmentTimestamp": "4.3.0"},  # KIP-1263
+    "StreamsGroupTargetAssignmentMetadataValue": {"assignmentTimestamp": "4.3.0"},  # KIP-1263
     "StreamsGroupCurrentMemberAssignmentValue": {"assignmentEpochs": "4.2.0"},
     "StreamsGroupMetadataValue": {"validatedTopologyEpoch": "4.2.0", "lastAssignmentConfigs": "4.2.0"},
-    "ShareSnapshotValue": {"deliveryCompleteCount": "4.2.0"},
-    "ShareUpdateValue": {"deliveryCompleteCount": "4.2.0"},
+    "ShareSnapshotValue": {"deliveryCompleteCount": "4.2.0"},  # KIP-1226
+    "ShareUpdateValue": {"deliveryCompleteCount": "4.2.0"},  # KIP-1226
 }
-"""Fields that came later than their version of the record, with the release that brought them."""
+"""Fields added to an existing version of a record, with the release that introduced them."""
 
 LAST_VERSIONS = {
     "RegisterBrokerRecord": {FIRST: 0, "3.3.0": 1, "3.4.0": 2, "3.7.0": 3, "4.3.0": 4},
@@ -128,11 +128,11 @@ LAST_VERSIONS = {
     "PartitionChangeRecord": {FIRST: 0, "3.7.0": 2},
     "BrokerRegistrationChangeRecord": {FIRST: 0, "3.3.0": 1, "3.7.0": 2, "4.3.0": 3},
 }
-"""The last versions of records that got further ones, by the release that brought them."""
+"""The last versions of records, by the release that introduced them."""
 
 RENAMED_FIELDS = {
     "ProducerIdsRecord": {"nextProducerId": {FIRST: "producerIdsEnd", "3.2.0": "nextProducerId"}},
     "PartitionRecord": {"lastKnownElr": {FIRST: "lastKnownELR", "3.8.0": "lastKnownElr"}},
     "PartitionChangeRecord": {"lastKnownElr": {FIRST: "lastKnownELR", "3.8.0": "lastKnownElr"}},
 }
-"""What fields are called whose name became another."""
+"""The names of renamed fields."""

@@ -1,4 +1,4 @@
-"""The notation of the history: values and parts of lines that hold from one release until another."""
+"""The notation of the history: values and parts of lines in force from one release until another."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ FIRST = "0.8.0"
 
 
 def version_of(release: str) -> tuple[int, ...]:
-    """The numbers of a release, to compare it by."""
+    """The numbers of a release, for comparison."""
     return tuple(int(number) for number in release.split("."))
 
 
 class Part:
     """A part of a line, from the release `since` up to but not including `until`.
 
-    `{names}` stand for fields of a row. `starts_piece` marks where the tool begins another write: if it fails there, all
-    before is on stdout already.
+    `{names}` stand for fields of a row. `starts_write` marks where the tool begins another write: if it fails there, everything
+    before it is already on stdout.
     """
 
-    __slots__ = ("since", "starts_piece", "text", "until")
+    __slots__ = ("since", "starts_write", "text", "until")
 
-    def __init__(self, text: str, *, since: str = FIRST, until: str = "", starts_piece: bool = False) -> None:
+    def __init__(self, text: str, *, since: str = FIRST, until: str = "", starts_write: bool = False) -> None:
         self.text = text
         self.since = since
         self.until = until
-        self.starts_piece = starts_piece
+        self.starts_write = starts_write
 
 
 class History:
-    """Looks things up as they were in one release."""
+    """Looks up values at one release."""
 
     def __init__(self, release: str) -> None:
         self.release = release
@@ -59,15 +59,15 @@ class History:
         raise UsageError(f"Kafka {self.release} has no value here; the first is of {next(iter(timeline))}")
 
     def find(self, timeline: Mapping[str, Value]) -> Value | None:
-        """As `at`, None where the release comes before the timeline."""
+        """Like `at`; None if the release is before the timeline."""
         return self.at(timeline) if self.has_reached(next(iter(timeline))) else None
 
     def line(self, parts: Sequence[Part]) -> tuple[str, ...]:
-        """A line as its pieces, each written at once."""
-        pieces = [""]
+        """A line as the texts of its writes."""
+        writes = [""]
         for part in parts:
             if self.has_reached(part.since) and not (part.until and self.has_reached(part.until)):
-                if part.starts_piece and pieces[-1]:
-                    pieces.append("")
-                pieces[-1] += part.text
-        return tuple(pieces)
+                if part.starts_write and writes[-1]:
+                    writes.append("")
+                writes[-1] += part.text
+        return tuple(writes)

@@ -1,4 +1,4 @@
-"""What is said of a release that is not known: which ones are near, which ones there are."""
+"""The error for an unknown release, with the nearest releases and all known ones."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ _DIGITS = "0123456789"
 
 
 def unknown_release(release: str, where: str = "--release ") -> UsageError:
-    """The error for a release that is none of RELEASES; `where` it was given stands before it.
+    """The error for a release that is not in RELEASES; `where` it was given comes first.
 
-    The start of a number is answered with the releases that go on from it: patch releases differ, so none is chosen.
-    Any other number is answered with its neighbours, and with all there are.
+    The start of a number is answered with the releases that begin with it: patch releases differ, so none is chosen.
+    Any other number is answered with its neighbours and all releases.
     """
     shown = where + (release or "''")
     version = _version_in(release)
@@ -30,7 +30,7 @@ def unknown_release(release: str, where: str = "--release ") -> UsageError:
 
 
 def _near(version: tuple[int, ...]) -> list[str]:
-    """The release itself if it was only written in another way, else the next lower and the next higher one."""
+    """The release itself if it is only spelled differently, else the next lower and the next higher one."""
     if not version:
         return []
     lower = [known for known in RELEASES if version_of(known) <= version][-1:]
@@ -39,7 +39,7 @@ def _near(version: tuple[int, ...]) -> list[str]:
 
 
 def _version_in(text: str) -> tuple[int, ...]:
-    """The longest number with dots in a text: of `v2.0.1`, `2.0.1-rc0` and `kafka_2.13-2.0.1` it is 2, 0, 1."""
+    """The longest dotted number in a text: 2, 0, 1 in `v2.0.1`, `2.0.1-rc0` and `kafka_2.13-2.0.1`."""
     words = "".join(letter if letter in _DIGITS + "." else " " for letter in text).split()
     numbers = [tuple(int(number) for number in word.split(".") if number) for word in words if len(word) < 40]
     return max(numbers, key=len, default=())

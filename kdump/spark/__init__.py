@@ -1,6 +1,6 @@
 """Files of brokers as DataFrames.
 
-`read(spark, path, table="batches")` is one, in any session; `register(spark)` makes `spark.read.format("kdump")` known where
+`read(spark, path, table="batches")` returns one in any session; `register(spark)` registers `spark.read.format("kdump")` if
 Spark has not found it by itself. Needs the package pyspark: `pip install kdump[spark]`.
 """
 
@@ -19,7 +19,7 @@ _PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 
 
 def register(spark: SparkSession) -> None:
-    """Make the format `kdump` known to a session. Doing so twice does no harm."""
+    """Register the format `kdump` with a session. Registering twice is harmless."""
     from kdump.spark.source import KdumpSource
 
     spark.dataSource.register(KdumpSource)
@@ -49,7 +49,7 @@ def read(spark: SparkSession, path: str | Sequence[str] = (), *, table: str = "b
 
 
 def _cores(spark: SparkSession) -> int:
-    """How many tasks may run at a time; of a remote session, what this machine has."""
+    """The number of tasks that may run at a time; for a remote session, the cores of this machine."""
     import os
 
     try:

@@ -1,11 +1,11 @@
-"""Checks as questions to DataFrames: pure functions from tables of kdump to findings, or to rows that tell of a fleet.
+"""Checks as questions to DataFrames: pure functions from tables of kdump to findings, or to statistics of a fleet.
 
-What comes in are tables as `kdump.spark.read` or the Parquet files of `kdump scan` have them, what comes out has the columns
-of the table `findings`. Nothing is read before an action of Spark asks for it, but for digests, which `divergence` compares at
-once: it then knows of which few batches it is about.
+The arguments are tables of `kdump.spark.read` or of the Parquet files of `kdump scan`; the results have the columns of the
+table `findings`. Nothing is read before a Spark action, except the hashes that `divergence` compares at once to find the few
+batches in question.
 
-A finding with a code of `kdump.checks.catalogue.FLEET` is one that only several brokers or partitions show. `fleet` gives all
-of these; `continuity` and `sequence_breaks` tell what the table `findings` tells as well, for whom has other tables only.
+Findings with a code of `kdump.checks.catalogue.FLEET` need several brokers or partitions. `fleet` returns all of them;
+`continuity` and `sequence_breaks` report what the table `findings` also has, for users who have only other tables.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ __all__ = [
 
 
 def ask(query: Query, tables: Mapping[str, DataFrame]) -> DataFrame:
-    """The answer to a question. Of a table only the columns that it reads are taken; a table that is not given has no rows."""
+    """The answer to a question. Only the columns that it reads are taken; a missing table has no rows."""
     session = next(iter(tables.values())).sparkSession
     frames = {name: _frame(session, name, columns, tables.get(name)) for name, columns in query.columns.items()}
     for step, text in query.steps.items():
@@ -108,7 +108,7 @@ def behind(segments: DataFrame, now: int, *, lag_ms: int = replicas.LAG_MS) -> D
 
 
 def missing_markers(batches: DataFrame, *, grace_ms: int = transactions.GRACE_MS) -> DataFrame:
-    """Transactions that were ended in one partition, and hang in another one."""
+    """Transactions that ended in one partition and hang in another."""
     return ask(transactions.missing_markers(grace_ms), {"batches": batches})
 
 
@@ -120,7 +120,7 @@ def retention_blocked(
     checkpoints: DataFrame | None = None,
     compacted: Sequence[str] = replicas.COMPACTED,
 ) -> DataFrame:
-    """Segments that retention by time cannot delete, and that keep later ones."""
+    """Segments that retention by time cannot delete, so that later ones stay too."""
     return ask(retention.blocked(now, retention_ms, compacted), _given(segments=segments, checkpoints=checkpoints))
 
 
@@ -130,7 +130,7 @@ def cleaner_behind(segments: DataFrame, checkpoints: DataFrame) -> DataFrame:
 
 
 def compaction_duplicates(records: DataFrame, checkpoints: DataFrame) -> DataFrame:
-    """Keys with several records where the cleaner was."""
+    """Keys with several records in parts that were cleaned."""
     return ask(compaction.duplicates(), {"records": records, "checkpoints": checkpoints})
 
 
@@ -145,7 +145,7 @@ def continuity(segments: DataFrame) -> DataFrame:
 
 
 def sequence_breaks(batches: DataFrame) -> DataFrame:
-    """Producers whose sequences do not go on, from segment to segment as well."""
+    """Producers whose sequences have gaps, across segments too."""
     return ask(transactions.sequence_breaks(), {"batches": batches})
 
 
@@ -167,7 +167,7 @@ def codecs(batches: DataFrame) -> DataFrame:
 
 
 def skew(segments: DataFrame) -> DataFrame:
-    """Partitions by how much more they hold than the others of their topic."""
+    """Partitions by how much more they hold than others of their topic."""
     return ask(statistics.skew(), {"segments": segments})
 
 

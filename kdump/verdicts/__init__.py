@@ -1,1 +1,1 @@
-"""What is to be said in the end: one verdict, from findings, from what was looked at, and from forecasts of starts."""
+"""The verdict: what findings, files that were not examined, and forecasts of starts amount to."""

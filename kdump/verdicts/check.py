@@ -1,4 +1,4 @@
-"""Checks of files, partitions and log directories, and beside each the start that comes next."""
+"""Checks of files, partitions and log directories, each with a forecast of the next start."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def check(
 
 
 def verdict(path: str | os.PathLike[str], *, level: str = FULL, failing: Sequence[str] = (ERROR,)) -> Verdict:
-    """What a file, a partition directory or a log directory comes to: `words`, `reasons` and `exit_code` as of `kdump check`.
+    """The verdict on a file, a partition or a log directory: `words`, `reasons` and `exit_code` as of `kdump check`.
 
     Findings of the severities in `failing` count. Raises UsageError for a level that does not exist.
     """
@@ -76,7 +76,7 @@ def verdict(path: str | os.PathLike[str], *, level: str = FULL, failing: Sequenc
     found = Verdict(failing)
     settings = Settings(now=int(time.time() * 1000), level=level)
     for row in _rows(os.fspath(path), settings):
-        found.take(row)
+        found.add(row)
     return found
 
 
@@ -85,7 +85,7 @@ def _findings(path: str, settings: Settings) -> Iterator[Finding]:
 
 
 def _rows(path: str, settings: Settings) -> Iterator[Row]:
-    """All rows of a path: those of one piece of work after the other, each with what stands around it."""
+    """The rows of all tasks of a path, one task after the other, each with its surroundings."""
     rows: list[Row] = []
     all_jobs = jobs(path)
     around = Surroundings(all_jobs, [path])
@@ -97,7 +97,7 @@ def _rows(path: str, settings: Settings) -> Iterator[Row]:
 
 
 def run(job: Job, settings: Settings, emit: Emit, watch: Watch | None = None, *, tries_failing: bool = True) -> None:
-    """Do one piece of work; findings, reports of files and starts go to `emit`.
+    """Carry out one task; findings, reports of files and starts go to `emit`.
 
     Where a partition shows what makes one doubt its next start, the starts that may be its next go there, too; of those that fail
     anyway only where `tries_failing` is set.

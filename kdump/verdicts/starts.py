@@ -1,15 +1,16 @@
-"""Starts beside a check: nothing may be called well that the next start loses."""
+"""Forecasts of the next start during a check: no verdict may be good if the next start loses records."""
 
 from __future__ import annotations
 
 import os
 
+from kdump.binary import system
 from kdump.binary.source import NoSource
 from kdump.checks.catalogue.fault_kind import BLIND, IGNORE
 from kdump.checks.check import Job
 from kdump.checks.context import FileContext
 from kdump.checks.finding import ERROR, INFO, WARNING, FileReport, Finding, Start
-from kdump.errors import KdumpError
+from kdump.errors import KdumpError, Unreadable
 from kdump.formats import tree
 from kdump.verdicts.verdict import LOSING, START_LEAVES_DAMAGE, START_LOSES
 
@@ -34,7 +35,7 @@ _MAX_BATCHES = 200_000  # of a partition whose starts are tried although it fail
 
 
 class Watcher:
-    """Looks through the findings of a partition, on their way, for a reason to try its next start."""
+    """Passes on the findings of a partition, and looks for a reason to forecast its next start."""
 
     def __init__(self, emit: Emit) -> None:
         self._emit = emit
@@ -43,7 +44,7 @@ class Watcher:
         self._batches = 0
 
     def emit(self, row: Row) -> None:
-        """Give on what was found."""
+        """Pass on a row."""
         if isinstance(row, FileReport) and row.file_type == "log":
             self._batches += row.batches_intact + row.batches_salvaged + row.batches_lost
         elif isinstance(row, Finding):
@@ -57,32 +58,36 @@ class Watcher:
 
     @property
     def wants_forecast(self) -> bool:
-        """Whether a start may be worse than all that was found; what fails anyway is spared where it would take long."""
+        """Whether a start may be worse than the findings. A large partition that fails anyway needs no forecast."""
         if self.fails:
             return self._batches <= _MAX_BATCHES
         return self._is_doubtful and not self._is_active
 
 
 def is_denied(path: str) -> bool:
-    """Whether the files of a partition alone are not as its broker needs them: for its user to read and write."""
+    """Whether the broker's user may not read and write the files of a partition that was copied alone."""
     above = tree.parent(os.path.abspath(path))
     if tree.is_log_directory(above):
         return False  # Surroundings says so
     try:
-        owner = os.stat(path).st_uid
-        modes = [(entry.stat().st_uid, entry.stat().st_mode) for entry in os.scandir(path)]
+        folder = system.status(path)
+        if folder is None:
+            return False
+        owner = folder.st_uid
+        statuses = (system.status(entry.path) for entry in system.entries(path))
+        modes = [(status.st_uid, status.st_mode) for status in statuses if status is not None]
         if all(user == owner and mode & _READ_AND_WRITE == _READ_AND_WRITE for user, mode in modes):
             return False
         from kdump.forecasts import permissions  # slow to load
 
         denied = permissions.denial(path, above)
-    except OSError:
+    except Unreadable:
         return False  # which the check says
     return denied is not None and (denied.is_certain or denied.is_alone)
 
 
 def report(job: Job, settings: Settings, emit: Emit, *, fails: bool) -> None:
-    """Report the starts of a partition that may be its next, the worst first.
+    """Report the possible next starts of a partition, the worst first.
 
     Where one is not safe, that is a finding, too, unless the partition `fails` anyway. A log directory of a broker shows how it
     stopped; of a partition alone, any stop may come before its next start.
@@ -120,7 +125,7 @@ def report(job: Job, settings: Settings, emit: Emit, *, fails: bool) -> None:
 
 
 def forecasts_of(path: str, *, is_found: bool = False) -> list[Forecast]:
-    """The starts of a partition that may be its next; none where it cannot be forecast.
+    """The possible next starts of a partition; none if it cannot be forecast.
 
     What stands around it in the log directory of a broker is left to Surroundings, which sees all of that together.
     """

@@ -1,4 +1,4 @@
-"""What stands around partitions and keeps a broker from starting: seen only when its log directories are looked at together."""
+"""Faults around partitions that keep a broker from starting, which only all its log directories together show."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kdump.checks.catalogue.fault_kind import BLIND
 from kdump.checks.check import Job
 from kdump.checks.context import FileContext
 from kdump.checks.finding import Finding
-from kdump.checks.rules.partition_metadata import topic_id_of
+from kdump.checks.rules.snapshots.partition_metadata import topic_id_of
 from kdump.errors import KdumpError
 from kdump.formats import tree
 from kdump.verdicts.verdict import START_LOSES
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Surroundings:
-    """What stands around partitions in the log directories that are looked at together: those of these pieces of work.
+    """The log directories of a run, checked together for faults that keep a broker from starting.
 
     Log directories of brokers count, and those around partitions that were named themselves. `named` are the paths that were
     named. They are read when the first of them is asked about.
@@ -45,7 +45,7 @@ class Surroundings:
         return Neighbours(self._places, Request().rules, named=self._named)
 
     def report(self, job: Job, settings: Settings, emit: Emit) -> None:
-        """Report why a start fails, or serves not all, for what is not in the files of one partition.
+        """Report why a start fails, or does not serve everything, for reasons outside the files of one partition.
 
         A log directory stands for its partitions, too.
         """
@@ -69,14 +69,14 @@ class Surroundings:
             row.topic_id = topic_id_of(partition)
             try:
                 circumstances.enter([row], log_directory, self._neighbours)
-            except (KdumpError, OSError):
+            except KdumpError:
                 continue  # which the check has said
             if not row.is_safe:
                 _report(row, partition, settings, emit)
 
 
 def is_place(job: Job) -> bool:
-    """Whether a piece of work stands for a log directory that a broker made, or for one partition of it."""
+    """Whether a task is about a log directory that a broker made, or about one partition of it."""
     if job.kind == Job.LOG_DIR:
         return tree.is_log_directory(job.path)
     return job.kind == Job.PARTITION and job.root == job.path and tree.is_log_directory(_above(job))

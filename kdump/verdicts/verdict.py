@@ -1,4 +1,4 @@
-"""The verdict on files: a word or several, the worst first, each with its reasons, and the exit code that follows from them."""
+"""The verdict on files: one word or several, the worst first, each with its reasons, and the exit code that follows."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MAX_REASONS = 20
 
 
 class Verdict:
-    """Collects what is found, and says what it comes to.
+    """Collects findings, reports and starts, and sums them up.
 
     `failing` are the severities that count: what is no better than the last of them makes the verdict `damaged`.
     """
@@ -41,84 +41,84 @@ class Verdict:
         self._is_anything = False
         self._files_left = self._bytes_left = 0  # that are not Kafka's, and were not looked at
 
-    def take(self, row: Row) -> None:
-        """What a check reports: a finding, or what became of a file."""
+    def add(self, row: Row) -> None:
+        """Add a row of a check: a finding, the report of a file, or a start."""
         if isinstance(row, Finding):
-            self.take_finding(row)
+            self.add_finding(row)
         elif isinstance(row, FileReport):
-            self.take_file(row)
+            self.add_file(row)
         elif isinstance(row, Start):
-            self.take_start(row)
+            self.add_start(row)
 
-    def take_finding(self, finding: Finding, *, is_known: bool = False) -> None:
-        """A finding of a check. One that `is_known` already is counted, and no reason."""
+    def add_finding(self, finding: Finding, *, is_known: bool = False) -> None:
+        """Add a finding. One that `is_known` from the baseline is counted, but is no reason."""
         self._is_anything = True
         if is_known:
             self._known += 1
         elif finding.severity == ERROR and catalogue.FAULTS[finding.code].leaves_unexamined:
-            self._add(NOT_EXAMINED, finding.code)
+            self._add_reason(NOT_EXAMINED, finding.code)
         elif finding.severity not in self._failing:
             self._others[finding.severity] += 1
         elif finding.code == START_LOSES:
-            self._add(LOSES_AT_START, f"{finding.path}: {finding.message}")
+            self._add_reason(LOSES_AT_START, f"{finding.path}: {finding.message}")
         else:
-            self._add(DAMAGED, finding.code)
+            self._add_reason(DAMAGED, finding.code)
 
     def leave_out(self) -> None:
-        """A finding that was not asked for: --select or --ignore leaves it out."""
+        """Count a finding that --select or --ignore leaves out."""
         self._is_anything = True
         self._left_out += 1
 
-    def take_findings(self, code: str, severity: str, count: int) -> None:
-        """So many findings of one code that are not at hand themselves."""
+    def add_findings(self, code: str, severity: str, count: int) -> None:
+        """Add a number of findings of one code."""
         self._is_anything = True
         if severity == ERROR and catalogue.FAULTS[code].leaves_unexamined:
-            self._add(NOT_EXAMINED, code, count)
+            self._add_reason(NOT_EXAMINED, code, count)
         elif severity in self._failing:
-            self._add(LOSES_AT_START if code == START_LOSES else DAMAGED, code, count)
+            self._add_reason(LOSES_AT_START if code == START_LOSES else DAMAGED, code, count)
         else:
             self._others[severity] += count
 
-    def take_file(self, report: FileReport) -> None:
-        """A file that was there, whatever was found in it."""
+    def add_file(self, report: FileReport) -> None:
+        """Add the report of a file."""
         self._is_anything = True
         if report.bytes_not_examined:
             self._files_left += 1
             self._bytes_left += report.bytes_not_examined
 
-    def take_files(self, count: int) -> None:
-        """So many files that were there."""
+    def add_files(self, count: int) -> None:
+        """Add a number of files without reports."""
         self._is_anything = self._is_anything or count > 0
 
-    def take_start(self, start: Start) -> None:
-        """A start that may be the next of a directory in which something fails: it may be worse than that."""
+    def add_start(self, start: Start) -> None:
+        """Add a possible next start of a directory with findings: it may be worse than those."""
         if start.verdict in LOSING:
-            self._add(LOSES_AT_START, f"{start.path}, {start.after} stop: {start.message}")
+            self._add_reason(LOSES_AT_START, f"{start.path}, {start.after} stop: {start.message}")
 
-    def take_forecasts(self, rows: Iterable[Forecast]) -> None:
-        """Starts of a directory: what they lose, and damage that they cut off or leave."""
+    def add_forecasts(self, rows: Iterable[Forecast]) -> None:
+        """Add forecasts of a directory: what starts lose, and damage that they cut off or leave."""
         from kdump.forecasts.sentences import stop, summary, verdict  # slow to load
 
         for row in rows:
             self._is_anything = True
             if not row.is_sound:
                 word = LOSES_AT_START if verdict(row) in LOSING else DAMAGED
-                self._add(word, f"after {stop([row])}: {summary(row)}")
+                self._add_reason(word, f"after {stop([row])}: {summary(row)}")
 
     def fail_to_examine(self, reason: str) -> None:
-        """Something could not be looked at."""
+        """Record that something could not be examined."""
         self._is_anything = True
-        self._add(NOT_EXAMINED, reason)
+        self._add_reason(NOT_EXAMINED, reason)
 
     @property
     def words(self) -> list[str]:
-        """All words that hold, the worst first. Where nothing was there to be looked at, that is `not examined`."""
+        """All words that apply, the worst first; `not examined` if there was nothing to examine."""
         held = [word for word in WORDS if self._found[word]]
         return held or [CLEAN if self._is_anything else NOT_EXAMINED]
 
     @property
     def text(self) -> str:
-        """The words in one line; where all that counts is clean, what it does not count is named."""
+        """The words in one line; after `clean`, what does not count is named."""
         text = ", ".join(self.words)
         left = {
             "known findings": self._known,
@@ -130,37 +130,37 @@ class Verdict:
 
     @property
     def reasons(self) -> list[str]:
-        """Why, the worst first: `loses at start: ...`."""
+        """The reasons, the worst first: `loses at start: ...`."""
         found = [(word, reason, count) for word in WORDS for reason, count in self._found[word].items()]
-        told = [f"{word}: {_times(reason, count)}" for word, reason, count in found[:_MAX_REASONS]]
+        reasons = [f"{word}: {_times(reason, count)}" for word, reason, count in found[:_MAX_REASONS]]
         if len(found) > _MAX_REASONS:
-            told.append(f"{len(found) - _MAX_REASONS:,} more reasons")
+            reasons.append(f"{len(found) - _MAX_REASONS:,} more reasons")
         if self._files_left:
-            told.append(f"not looked at: {counted(self._bytes_left, 'byte')} in {counted(self._files_left, 'file')}")
+            reasons.append(f"not looked at: {counted(self._bytes_left, 'byte')} in {counted(self._files_left, 'file')}")
         others = ", ".join(counted(count, severity) for severity, count in self._others.items() if count)
         if others:
-            told.append(f"not counted: {others}")
+            reasons.append(f"not counted: {others}")
         if self._known:
-            told.append(f"known from the baseline: {counted(self._known, 'finding')}")
+            reasons.append(f"known from the baseline: {counted(self._known, 'finding')}")
         if self._left_out:
-            told.append(f"left out by --select or --ignore: {counted(self._left_out, 'finding')}")
+            reasons.append(f"left out by --select or --ignore: {counted(self._left_out, 'finding')}")
         if not self._is_anything:
-            told.append(f"{NOT_EXAMINED}: there is no file of Kafka's")
-        return told
+            reasons.append(f"{NOT_EXAMINED}: there is no file of Kafka's")
+        return reasons
 
     @property
     def is_complete(self) -> bool:
-        """Whether all was looked at, and there was something."""
+        """Whether everything was examined, and there was something."""
         return self._is_anything and not self._found[NOT_EXAMINED]
 
     @property
     def exit_code(self) -> int:
-        """What a command ends with. What was not examined comes before all else: nobody knows how bad it is."""
+        """The exit code of a command. What was not examined comes first: nobody knows how bad it is."""
         if not self.is_complete:
             return exit_codes.NOT_EXAMINED
         return exit_codes.CLEAN if self.words == [CLEAN] else exit_codes.FINDINGS
 
-    def _add(self, word: str, reason: str, count: int = 1) -> None:
+    def _add_reason(self, word: str, reason: str, count: int = 1) -> None:
         reasons = self._found[word]
         reasons[reason] = reasons.get(reason, 0) + count
 

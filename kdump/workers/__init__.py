@@ -1,1 +1,1 @@
-"""Worker processes: forks of this one, the memory that they share with it, and what is known of one that died."""
+"""Worker processes: forks of this one, memory shared with them, and where one was when it died."""

@@ -1,4 +1,4 @@
-"""How many processes suit this machine."""
+"""How many processes to use."""
 
 import os
 import time
@@ -9,13 +9,13 @@ _BETWEEN_LOOKS = 0.001  # seconds
 
 
 def jobs_here() -> int:
-    """How many processes suit this machine now: its cores, or fewer by each but one of the others that are busy on them."""
+    """The number of processes to use: the cores, minus other busy processes beyond the first."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(min(cores, cores + 1 - _running_here()), 1)  # one may only run for a moment, or shares its core
 
 
 def _running_here() -> int:
-    """How many others have been running in the last minute and, where the system reports it, still are."""
+    """The number of other processes that were running in the last minute and, where the system reports it, still are."""
     running = round(os.getloadavg()[0])  # what has ended just now counts, too
     try:
         for _ in range(_LOOKS):

@@ -1,11 +1,11 @@
-"""Where a worker process is, in memory that it shares with the process that started it: readable when the worker has died."""
+"""Where a worker process is, in memory shared with its parent, which can read it after the worker died."""
 
 import mmap
 from struct import Struct
 
 
 class LastPosition:
-    """Some numbers and a text of bytes, `size` bytes in all. The worker puts them; both read what was put last."""
+    """Numbers and a text in `size` bytes of shared memory. The worker writes them; both read the last ones written."""
 
     __slots__ = ("_length", "_numbers", "_page")
 
@@ -15,21 +15,21 @@ class LastPosition:
         self._length = 0
 
     def put(self, *numbers: int) -> None:
-        """Put numbers, and make the text that was put before them count."""
+        """Write numbers; they become valid together with the text that was written before them."""
         self._numbers.pack_into(self._page, 0, *numbers, self._length)
 
     def put_text(self, text: bytes) -> None:
-        """Put a text, cut off where there is no room. It counts when numbers are put after it."""
+        """Write a text, cut off if there is no room. It becomes valid with the next numbers."""
         start = self._numbers.size
         text = text[: len(self._page) - start]
         self._page[start : start + len(text)] = text
         self._length = len(text)
 
     def numbers(self) -> tuple[int, ...]:
-        """The numbers that were put last, at first zeros."""
+        """The numbers that were written last, zeros at first."""
         return self._numbers.unpack_from(self._page)[:-1]
 
     def text(self) -> bytes:
-        """The text that was put last, empty if there is none."""
+        """The text that was written last, empty if there is none."""
         start, length = self._numbers.size, self._numbers.unpack_from(self._page)[-1]
         return self._page[start : start + length]

@@ -1,4 +1,4 @@
-"""Worker processes: forks of this process that do a part of its work. They get no interrupts; this process ends them."""
+"""Worker processes: forks that do a part of this process's work. They get no interrupts; this process kills them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ else:
 
 
 def can_fork() -> bool:
-    """Whether this process may be forked: other threads would be missing in the worker process."""
+    """Whether this process may be forked: not with other threads, which a fork would lack."""
     threading = sys.modules.get("threading")
     return hasattr(os, "fork") and (threading is None or threading.active_count() == 1)
 
@@ -22,8 +22,8 @@ def can_fork() -> bool:
 def fork() -> int:
     """As os.fork; the worker process gets no interrupts.
 
-    This process gets those of a terminal, too, and ends the worker. If one came while modules prepare the worker after the fork,
-    Python would only print it.
+    Ctrl-C also reaches this process, which kills the worker. SIGINT is blocked during the fork: an interrupt in an at-fork hook
+    would only be printed.
     """
     before = _signal.pthread_sigmask(_signal.SIG_BLOCK, (_signal.SIGINT,))
     process = -1
@@ -36,14 +36,14 @@ def fork() -> int:
 
 
 def wait_for(descriptor: int, seconds: float | None = None) -> bool:
-    """Whether there is something to read from a pipe, or its end, within this time; None is for ever."""
+    """Whether a pipe can be read, or has ended, within this time; None waits for ever."""
     news = select.poll()
     news.register(descriptor, select.POLLIN)
     return bool(news.poll(None if seconds is None else int(1000 * seconds)))
 
 
 def write_all(descriptor: int, data: bytes | memoryview) -> None:
-    """Write all bytes into a pipe, which may take them in parts."""
+    """Write all bytes into a pipe, in as many parts as it takes."""
     rest = memoryview(data)
     while rest:
         rest = rest[os.write(descriptor, rest) :]

@@ -1,4 +1,4 @@
-"""Slots of memory that a worker process fills and the process that started it reads; it frees each by a byte in a pipe."""
+"""Slots of shared memory that a worker fills and its parent reads; the parent frees each slot with a byte in a pipe."""
 
 import mmap
 import os
@@ -19,20 +19,20 @@ class SharedSlots:
     def __init__(self, count: int, size: int) -> None:
         self._count = count
         self.size = size
-        self.memory = mmap.mmap(-1, count * size)  # pages that nobody uses take no memory
+        self.memory = mmap.mmap(-1, count * size)  # unused pages take no memory
         self._freed, self._freeing = os.pipe()
         os.set_blocking(self._freed, False)
 
     def take_end_of_worker(self) -> None:
-        """This process is the worker."""
+        """Become the worker's side."""
         self._freeing = _close(self._freeing)
 
     def take_end_of_reader(self) -> None:
-        """This process is the one that started the worker."""
+        """Become the parent's side."""
         self._freed = _close(self._freed)
 
     def freed(self) -> bytes:
-        """The numbers of slots that were freed since the last call. Raises BrokenPipeError if the reader has ended."""
+        """The numbers of the slots freed since the last call. Raises BrokenPipeError if the reader has ended."""
         try:
             numbers = os.read(self._freed, self._count)
         except BlockingIOError:
@@ -42,7 +42,7 @@ class SharedSlots:
         return numbers
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Wait until a slot is freed or the reader has ended; None is for ever. Returns whether one of these came in time."""
+        """Wait until a slot is freed or the reader has ended; None waits for ever. Returns False after a timeout."""
         return wait_for(self._freed, seconds)
 
     def free(self, slot: int) -> None:
@@ -53,7 +53,7 @@ class SharedSlots:
             pass
 
     def close(self) -> None:
-        """Close both ends of the pipe, as far as they are open here. The memory lives as long as anybody uses it."""
+        """Close the ends of the pipe that are open here. The memory lives as long as it is in use."""
         self._freed = _close(self._freed)
         self._freeing = _close(self._freeing)
 

@@ -169,7 +169,7 @@ def test_an_lz4_frame_that_is_not_plain_is_not_decompressed_whole(compressed: by
 
 
 @pytest.mark.parametrize("codec", COMPRESSING)
-def test_a_stream_cut_anywhere_keeps_what_is_in_front_of_the_cut(codec: Codec) -> None:
+def test_a_stream_cut_anywhere_keeps_what_is_before_the_cut(codec: Codec) -> None:
     data = NOISE[:70_000]
     compressed = compress(data, codec=codec)
     for size in [0, 1, 5, 6, 7, 10, 15, 16, 17, 20, 1000, 33_000, 66_000, len(compressed) - 1]:
@@ -186,7 +186,7 @@ def test_gzip_members_follow_each_other() -> None:
     assert _read(GZIP, gzip_members(TEXT, member_count=3)) == TEXT
 
 
-def test_garbage_behind_the_last_gzip_member_is_ignored() -> None:
+def test_garbage_after_the_last_gzip_member_is_ignored() -> None:
     assert _read(GZIP, gzip_members(TEXT, trailing=b"garbage")) == TEXT
     assert _read(GZIP, gzip_members(TEXT, trailing=b"garbage" * 10)) == TEXT
 
@@ -229,7 +229,7 @@ def test_all_parts_of_a_gzip_header_are_skipped() -> None:
     assert _read(GZIP, header + gzip_members(TEXT)[10:]) == TEXT
 
 
-def test_a_damaged_gzip_stream_keeps_what_is_in_front_of_the_damage() -> None:
+def test_a_damaged_gzip_stream_keeps_what_is_before_the_damage() -> None:
     good = b"\x00" + struct.pack("<HH", 1000, 1000 ^ 0xFFFF) + NOISE[:1000]  # a stored block
     payload = decompress(GZIP, gzip_members(b"")[:10] + good + b"\x07" + bytes(50), 2)
     assert _code(payload) == "frame-damaged"
@@ -237,7 +237,7 @@ def test_a_damaged_gzip_stream_keeps_what_is_in_front_of_the_damage() -> None:
     assert payload.whole_blocks == 0  # Kafka loses what the read that fails had decoded
 
 
-def test_a_damaged_gzip_stream_keeps_the_very_last_byte_in_front_of_the_damage() -> None:
+def test_a_damaged_gzip_stream_keeps_the_very_last_byte_before_the_damage() -> None:
     good = b"\x00" + struct.pack("<HH", 1000, 1000 ^ 0xFFFF) + NOISE[:1000]
     payload = decompress(GZIP, gzip_members(b"")[:10] + good + b"\x07" + bytes(50), 2)
     assert bytes(payload.data) == NOISE[:1000]
@@ -358,7 +358,7 @@ def test_before_0_10_2_2_what_is_missing_of_a_number_in_an_lz4_frame_is_taken_fo
         (XERIAL_MAGIC, "frame-damaged"),
     ],
 )
-def test_a_snappy_block_that_cannot_be_ends_the_stream_behind_the_good_ones(rest: bytes, code: str) -> None:
+def test_a_snappy_block_that_cannot_be_ends_the_stream_after_the_good_ones(rest: bytes, code: str) -> None:
     payload = decompress(SNAPPY, snappy_xerial(TEXT) + rest, 2)
     assert (_code(payload), bytes(payload.data)) == (code, TEXT)
 
@@ -452,7 +452,7 @@ def test_zstd_frames_follow_each_other() -> None:
     assert _read(ZSTD, zstd_frames(TEXT, frame_count=3)) == TEXT
 
 
-def test_garbage_behind_a_zstd_frame_is_an_error() -> None:
+def test_garbage_after_a_zstd_frame_is_an_error() -> None:
     payload = decompress(ZSTD, zstd_frames(TEXT, trailing=b"garbage"), 2)
     assert (_code(payload), bytes(payload.data)) == ("frame-damaged", TEXT)
 
@@ -505,7 +505,7 @@ def test_old_readers_read_a_sound_zstd_frame_as_all_do(old: CodecQuirks) -> None
     assert _zstd_read_by(old, zstd_frames(NOISE, has_checksum=True)) == ("", NOISE)
 
 
-def test_readers_before_2_3_begin_anew_with_each_read_behind_a_zstd_frame() -> None:
+def test_readers_before_2_3_start_again_with_each_read_after_a_zstd_frame() -> None:
     # The length is a read; with it goes the second frame, but for its last byte, which no frame begins with.
     assert _zstd_read_by(OF_2_2, RECORD + zstd_frames(b"\x08efgh")) == ("", b"\x08abcd\x08")
     assert _zstd_read_by(OF_2_4, RECORD + zstd_frames(b"\x08efgh")) == ("", b"\x08abcd\x08efgh")
@@ -529,7 +529,7 @@ def test_later_readers_follow_zstd_frames_from_a_block_of_input_to_the_next(old:
         assert _zstd_read_by(old, frames) == ("", records)
 
 
-def test_old_readers_lose_more_or_less_of_a_zstd_frame_that_is_cut_off_behind_another() -> None:
+def test_old_readers_lose_more_or_less_of_a_zstd_frame_that_is_cut_off_after_another() -> None:
     block, cut_off = b"\x18\0\0\x08ef", b"\x21\0\0g"  # 3 plain bytes, and 1 of 4
     half = RECORD + ZSTD_FRAME_HEADER + block + cut_off
     assert _zstd_read_by(OF_2_7, half) == ("", b"\x08abcd\x08efg")
@@ -542,7 +542,7 @@ def test_a_first_zstd_frame_that_is_cut_off_is_an_error_for_old_readers_too(old:
     assert _zstd_read_by(old, ZSTD_FRAME_HEADER + b"\x28\0\0\x08abcd" + b"\x21\0\0") == ("frame-truncated", b"\x08abcd")
 
 
-def test_readers_before_3_5_do_not_see_fewer_than_5_bytes_behind_a_zstd_frame() -> None:
+def test_readers_before_3_5_do_not_see_fewer_than_5_bytes_after_a_zstd_frame() -> None:
     assert _zstd_read_by(None, RECORD + b"junk") == ("frame-damaged", b"\x08abcd")
     for old in OLD_ZSTD:
         assert _zstd_read_by(old, RECORD + b"junk") == ("", b"\x08abcd")
@@ -649,7 +649,7 @@ def test_a_raw_snappy_block_beyond_the_limit_is_not_decompressed() -> None:
 # --- the result
 
 
-def test_a_payload_keeps_its_salvage_behind_its_whole_blocks() -> None:
+def test_a_payload_keeps_its_salvage_after_its_whole_blocks() -> None:
     payload = Payload(bytearray(b"abc"), CorruptData("frame-damaged", "damaged", salvaged=b"de"))
     assert (bytes(payload.data), payload.whole_blocks) == (b"abcde", 3)
     assert "salvaged" not in _values(payload)

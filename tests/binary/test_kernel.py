@@ -16,16 +16,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from golden_outputs.runs import CASES
-from kdump.binary import kernel, producer_run, reference, summary_reference
+from kdump.binary import kernel, producer_streak, reference, summary_reference
 from kdump.binary.java_strings import text_of
 from kdump.checks.check import jobs, run
-from kdump.checks.packed_ints import Column
-from kdump.checks.rules import offset_index as offset_index_rules
-from kdump.checks.rules import time_index as time_index_rules
+from kdump.checks.packed_ints import PackedInts
+from kdump.checks.rules.indexes import offset_index as offset_index_rules
+from kdump.checks.rules.indexes import time_index as time_index_rules
 from kdump.checks.settings import Settings
 from kdump.dropin import parallel_text
 from kdump.errors import UsageError
-from kdump.reading import read_ahead, search
+from kdump.reading import search
+from kdump.reading.tuning import ReadTuning
 from kdump.tables import Row
 from tests import kernels
 from tests.builders.compression import Codec, zstd_frames
@@ -71,7 +72,7 @@ SIZES = st.builds(
     out=st.sampled_from([1 << 20, 64, 200, 5000]),
     gaps=st.sampled_from([1024, 1, 2]),
     payload=st.sampled_from([4 << 20, 1, 100]),
-    piece=st.sampled_from([None, None, 1, 100, 1000]),
+    stretch=st.sampled_from([None, None, 1, 100, 1000]),
 )
 
 COMMANDS = st.tuples(st.sampled_from(RELEASES), st.sampled_from(WAYS)).map(lambda one: ("--release", one[0], *one[1]))
@@ -84,7 +85,7 @@ def _both(files: dict[str, bytes], folder: Path, arguments: Sequence[str], given
     command: list[str | Path] = [*arguments, "--files", folder / next(iter(files))]
     with kernels.using(kernel.PYTHON):
         wanted = kernels.printed(command)
-        if given.piece is not None:
+        if given.stretch is not None:
             assert kernels.printed(command, given) == wanted
     with kernels.using(kernel.C):
         got = kernels.printed(command, given)
@@ -150,7 +151,7 @@ def test_summaries_are_those_of_the_reference(logs: list[bytes], data: st.DataOb
 
 def test_summaries_have_the_same_names_in_both_kernels() -> None:
     assert _kernel.SUMMARY == summary_reference.SUMMARY
-    assert _kernel.RUN == producer_run.RUN
+    assert _kernel.STREAK == producer_streak.STREAK
 
 
 PRODUCED = st.lists(
@@ -177,7 +178,7 @@ def test_runs_of_producers_are_those_of_the_reference(batches: list[bytes], data
                 window[place] = data.draw(st.integers(0, 255))
     position = data.draw(st.integers(0, 1 << 40))
     arguments = (bytes(window), 0, len(batches), position)
-    assert _kernel.producer_runs(*arguments) == summary_reference.producer_runs(*arguments)
+    assert _kernel.producer_streaks(*arguments) == summary_reference.producer_streaks(*arguments)
 
 
 INT64 = st.integers(-(1 << 63), (1 << 63) - 1)
@@ -195,7 +196,7 @@ INT64 = st.integers(-(1 << 63), (1 << 63) - 1)
 def test_columns_hold_the_same_numbers_with_both_kernels(numbers: list[int]) -> None:
     for name in kernels.KERNELS:
         with kernels.using(name):
-            column = Column()
+            column = PackedInts()
             column.extend(array("q", numbers[:100]))
             column.extend(numbers[100:])
         assert list(column) == numbers
@@ -235,10 +236,10 @@ def test_the_cases_that_are_compared_show_most_faults() -> None:
 CASE_PATHS = sorted(path for path in CASES.iterdir() if path.is_dir())
 
 
-def _found(path: Path, window_size: int, **settings_of: Any) -> list[dict[str, Any]]:
+def _found(path: Path, window_size: int, tuning: ReadTuning | None = None, **settings_of: Any) -> list[dict[str, Any]]:
     """What a check reports of a path, read so many bytes at once."""
     rows: list[Row] = []
-    with kernels.sizes(Sizes(window=window_size)):
+    with kernels.reading_with(tuning or kernels.in_windows(window_size)):
         for job in jobs(str(path)):
             run(job, Settings(now=TIMESTAMP, **settings_of), rows.append)
     return [values_of(row) for row in rows]
@@ -249,8 +250,8 @@ def _by_place(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _assert_alike(found: list[dict[str, Any]], wanted: list[dict[str, Any]], window_size: int) -> None:
-    """Where a log is read in pieces, these are not the same with both kernels: what is found side by side may come in another
-    order, and a batch that came twice is looked for in two pieces only."""
+    """Where a log is read in stretches, these are not the same with both kernels: what is found side by side may come in another
+    order, and a batch that came twice is looked for in two stretches only."""
     if window_size >= 1 << 20:
         assert found == wanted
     else:
@@ -302,7 +303,7 @@ def test_checks_find_the_same_when_they_look_at_each_entry(path: Path, monkeypat
 
 
 @pytest.mark.parametrize("window_size", [1 << 20, 300])
-def test_batches_in_the_span_of_a_damaged_one_are_told_of_once(window_size: int, tmp_path: Path) -> None:
+def test_batches_in_the_span_of_a_damaged_one_are_reported_once(window_size: int, tmp_path: Path) -> None:
     inner = b"".join(batch(records=[record(value=b"inner")], base_offset=100 + offset) for offset in range(50))
     outer = bytearray(batch(records=[record(value=inner)], base_offset=1))
     outer[30] ^= 1  # and with the batch after it gone, its length leads nowhere
@@ -314,21 +315,18 @@ def test_batches_in_the_span_of_a_damaged_one_are_told_of_once(window_size: int,
 
 
 @pytest.mark.parametrize("number", range(60))
-def test_checks_find_the_same_when_threads_work_ahead(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_checks_find_the_same_when_threads_work_ahead(number: int, tmp_path: Path) -> None:
     path = tmp_path / LOG_NAME
     path.write_bytes(recall.mutant(6, number).data)
     with kernels.using(kernel.PYTHON):
         wanted = _found(path, 1 << 20, is_pedantic=True)
-    monkeypatch.setattr(read_ahead, "_WORTH_THREADS", 0)
-    monkeypatch.setattr(read_ahead, "_PAUSE", 1000)
-    for unit, most_batches in ((1 << 20, 1 << 14), (3000, 4), (200, 1)):
-        monkeypatch.setattr(read_ahead, "_UNIT", unit)
-        monkeypatch.setattr(read_ahead, "_MOST_BATCHES", most_batches)
-        found = _found(path, 1 << 20, is_pedantic=True)
-        # what is found side by side may come in another order, and a batch that came twice is looked for in two pieces only
+    for stretch, most_batches in ((1 << 20, 1 << 14), (3000, 4), (200, 1)):
+        tuning = ReadTuning(min_threads_bytes=0, pause_bytes=1000, stretch_bytes=stretch, max_stretch_batches=most_batches)
+        found = _found(path, 1 << 20, tuning, is_pedantic=True)
+        # what is found side by side may come in another order, and a batch that came twice is looked for in two stretches only
         assert _by_place(found) == _by_place(wanted)
         for threads in (1, 3):
-            assert _found(path, 1 << 20, is_pedantic=True, threads=threads) == found
+            assert _found(path, 1 << 20, tuning, is_pedantic=True, threads=threads) == found
 
 
 def test_a_last_offset_beyond_64_bits_ends_a_walk_of_extents() -> None:
@@ -436,8 +434,8 @@ def test_crc32c_is_right_at_every_alignment_and_around_the_sizes_of_its_strips(a
     view = memoryview(data)
     for start in range(9):
         for size in range(max(around - 50, 0), around + 50):
-            piece = view[start : start + size]
-            assert _kernel.crc32c(piece, 0, way) == package.crc32c(piece), (start, size)
+            part = view[start : start + size]
+            assert _kernel.crc32c(part, 0, way) == package.crc32c(part), (start, size)
 
 
 @given(st.binary(max_size=2000), st.integers(0, 0xFFFFFFFF), st.data())
@@ -564,7 +562,7 @@ def test_a_line_is_not_left_half_written_before_what_is_damaged(folder: Path) ->
 
 
 @pytest.mark.parametrize("has_content_size", [False, True])
-def test_what_stands_behind_a_zstd_frame_is_not_overlooked(folder: Path, has_content_size: bool) -> None:
+def test_what_stands_after_a_zstd_frame_is_not_overlooked(folder: Path, has_content_size: bool) -> None:
     def framed(data: bytes) -> bytes:
         return zstd_frames(data, has_content_size=has_content_size, trailing=b"no frame")
 
@@ -580,8 +578,8 @@ def _batches(count: int) -> list[bytes]:
     return [batch(records=[record(value=b"v%d" % row)], base_offset=row) for row in range(count)]
 
 
-class Pieces:
-    """Where the pieces ended that several processes made, and whether their runs came to the end of the log."""
+class Stretches:
+    """Where the stretches ended that several processes made, and whether their runs came to the end of the log."""
 
     def __init__(self) -> None:
         self.ends: list[int] = []
@@ -589,56 +587,56 @@ class Pieces:
 
 
 @pytest.fixture
-def pieces(monkeypatch: pytest.MonkeyPatch) -> Pieces:
-    """What becomes of the pieces of this test."""
-    noted = Pieces()
-    take_over, to_end = parallel_text._Run._take_over, parallel_text._Run.to_end
+def stretches(monkeypatch: pytest.MonkeyPatch) -> Stretches:
+    """What becomes of the stretches of this test."""
+    noted = Stretches()
+    take_over, to_end = parallel_text._SharedDump._take_over, parallel_text._SharedDump.to_end
 
-    def noting_take_over(run: parallel_text._Run, piece: parallel_text._Piece) -> None:
-        noted.ends.append(piece.reached)
-        take_over(run, piece)
+    def noting_take_over(dump: parallel_text._SharedDump, stretch: parallel_text._Stretch) -> None:
+        noted.ends.append(stretch.reached)
+        take_over(dump, stretch)
 
-    def noting_to_end(run: parallel_text._Run) -> None:
-        to_end(run)
-        assert not run.is_lost
-        noted.runs_to_end.append(run.position == run.end)
+    def noting_to_end(dump: parallel_text._SharedDump) -> None:
+        to_end(dump)
+        assert not dump.is_lost
+        noted.runs_to_end.append(dump.position == dump.end)
 
-    monkeypatch.setattr(parallel_text._Run, "_take_over", noting_take_over)
-    monkeypatch.setattr(parallel_text._Run, "to_end", noting_to_end)
+    monkeypatch.setattr(parallel_text._SharedDump, "_take_over", noting_take_over)
+    monkeypatch.setattr(parallel_text._SharedDump, "to_end", noting_to_end)
     return noted
 
 
-PROCESSES = Sizes(piece=1000, out=5000)
+PROCESSES = Sizes(stretch=1000, out=5000)
 
 
 @pytest.mark.parametrize("release", RELEASES)
 @pytest.mark.parametrize("way", WAYS[:3], ids=" ".join)
-def test_processes_write_their_pieces_in_order(folder: Path, pieces: Pieces, release: str, way: Sequence[str]) -> None:
+def test_processes_write_their_stretches_in_order(folder: Path, stretches: Stretches, release: str, way: Sequence[str]) -> None:
     data = b"".join(_batches(300))
     _both({LOG_NAME: data}, folder, ["--release", release, *way], PROCESSES)
-    assert len(pieces.ends) > 3
-    assert pieces.ends[-1] == len(data)
-    assert all(pieces.runs_to_end)
+    assert len(stretches.ends) > 3
+    assert stretches.ends[-1] == len(data)
+    assert all(stretches.runs_to_end)
 
 
-def test_processes_stop_where_a_payload_holds_whole_batches(folder: Path, pieces: Pieces) -> None:
+def test_processes_stop_where_a_payload_holds_whole_batches(folder: Path, stretches: Stretches) -> None:
     inner = b"".join(_batches(40))
     data = b"".join([*_batches(20), batch(records=[record(value=inner)], base_offset=20)])
     data += b"".join(batch(records=[record(value=b"w")], base_offset=21 + row) for row in range(100))
     for way in WAYS:
         _both({LOG_NAME: data}, folder, way, PROCESSES)
-    assert not all(pieces.runs_to_end)
+    assert not all(stretches.runs_to_end)
 
 
-def test_processes_go_on_where_batches_are_larger_than_pieces(folder: Path, pieces: Pieces) -> None:
+def test_processes_go_on_where_batches_are_larger_than_stretches(folder: Path, stretches: Stretches) -> None:
     data = b"".join(batch(records=[record(value=b"v" * 100 * row)], base_offset=row) for row in range(60))
     for way in WAYS:
         _both({LOG_NAME: data}, folder, way, PROCESSES)
-    assert all(pieces.runs_to_end)
+    assert all(stretches.runs_to_end)
 
 
 @pytest.mark.parametrize("what", ["crc", "records", "length", "codec", "magic"])
-def test_processes_stop_at_damage_in_the_middle(folder: Path, pieces: Pieces, what: str) -> None:
+def test_processes_stop_at_damage_in_the_middle(folder: Path, stretches: Stretches, what: str) -> None:
     batches = _batches(200)
     damaged_batch = {
         "crc": lambda: batch(records=[record(value=b"v")], base_offset=100, crc=7),
@@ -650,37 +648,37 @@ def test_processes_stop_at_damage_in_the_middle(folder: Path, pieces: Pieces, wh
     data = b"".join([*batches[:100], damaged_batch, *batches[101:]])
     for way in WAYS:
         _both({LOG_NAME: data}, folder, way, PROCESSES)
-    assert all(pieces.runs_to_end) == (what == "crc")  # which is no reason to stop
+    assert all(stretches.runs_to_end) == (what == "crc")  # which is no reason to stop
 
 
-def test_gaps_between_the_pieces_of_processes_are_reported(folder: Path, pieces: Pieces) -> None:
+def test_gaps_between_the_stretches_of_processes_are_reported(folder: Path, stretches: Stretches) -> None:
     for first in (0, 5):
         data = b"".join(batch(records=[record(value=b"v")], base_offset=first + 2 * row) for row in range(200))
         printed = _both({LOG_NAME: data}, folder, ["--deep-iteration"], PROCESSES)
         assert printed.stderr.count(b" is followed by ") == 199 + (first > 0)
         _both({LOG_NAME: data}, folder, ["--deep-iteration", "--release", "0.11.0.0"], PROCESSES)
-    assert len(pieces.ends) > 3
+    assert len(stretches.ends) > 3
 
 
 @pytest.mark.slow
-def test_offsets_may_wrap_between_the_pieces_of_processes(folder: Path) -> None:
+def test_offsets_may_wrap_between_the_stretches_of_processes(folder: Path) -> None:
     wrapped = [(0x7FFFFFFFFFFFFFF0 + row + (1 << 63)) % (1 << 64) - (1 << 63) for row in range(60)]
     data = b"".join(batch(records=[record(value=b"v" * 50)], base_offset=offset) for offset in wrapped)
-    for piece in range(100, 400, 23):
-        printed = _both({LOG_NAME: data}, folder, ["--deep-iteration"], Sizes(piece=piece))
+    for stretch in range(100, 400, 23):
+        printed = _both({LOG_NAME: data}, folder, ["--deep-iteration"], Sizes(stretch=stretch))
         assert printed.stderr.count(b" is followed by ") <= 1  # but for the first offset
 
 
 @pytest.mark.parametrize("release", ["0.11.0.0", "4.3.1"])
-def test_no_offset_is_taken_for_what_stands_in_front_of_a_piece(folder: Path, pieces: Pieces, release: str) -> None:
+def test_no_offset_is_taken_for_what_stands_before_a_stretch(folder: Path, stretches: Stretches, release: str) -> None:
     stand_in = parallel_text._BEFORE_FIRST
     offsets = [stand_in + row - 1 for row in range(30)]
     offsets += [stand_in, 5, stand_in + 1, stand_in, stand_in, -1, stand_in + 1, -1, 0] * 5
     data = b"".join(batch(records=[record(value=b"v" * 50)], base_offset=offset) for offset in offsets)
-    for piece in (100, 131, 150, 170, 200, 300, 1000):
-        printed = _both({LOG_NAME: data}, folder, ["--deep-iteration", "--release", release], Sizes(piece=piece))
+    for stretch in (100, 131, 150, 170, 200, 300, 1000):
+        printed = _both({LOG_NAME: data}, folder, ["--deep-iteration", "--release", release], Sizes(stretch=stretch))
         assert printed.stderr.count(b" is followed by ") > 4  # each pair once
-    assert len(pieces.ends) > 100
+    assert len(stretches.ends) > 100
 
 
 @given(damaged(LOGS), st.integers(0, 300), st.booleans())
@@ -688,7 +686,7 @@ def test_both_kernels_find_the_same_batch(data: bytes, start: int, is_legacy: bo
     assert search.find(data[start:], is_legacy) == _kernel.find(data[start:], 0, is_legacy)
 
 
-def test_a_batch_is_found_behind_what_looks_like_one() -> None:
+def test_a_batch_is_found_after_what_looks_like_one() -> None:
     false, true = batch(records=[record(value=b"v")], crc=1), batch(records=[record(value=b"w")])
     old = message_set(messages=[message(value=b"m")])
     data = b"\2\1" * 20 + false + old + true + true

@@ -78,7 +78,7 @@ def test_a_link_to_a_file_is_followed(tmp_path: Path) -> None:
         assert source.read(0, 3) == b"abc"
 
 
-def test_a_directory_is_told_apart(tmp_path: Path) -> None:
+def test_a_directory_is_reported_apart(tmp_path: Path) -> None:
     assert _code_of(tmp_path) == "file-is-directory"
 
 
@@ -100,13 +100,13 @@ def test_a_device_and_a_socket_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_a_file_that_may_not_be_read_is_told_apart(tmp_path: Path) -> None:
+def test_a_file_that_may_not_be_read_is_reported_apart(tmp_path: Path) -> None:
     path = tmp_path / "secret.log"
     path.touch(mode=0)
     assert _code_of(path) == "file-permission"
 
 
-def test_a_refused_permission_is_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refused_permission_is_reported_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_arguments: object) -> int:
         raise PermissionError(13, "Permission denied")
 
@@ -129,14 +129,27 @@ def test_a_disk_that_fails_while_it_is_read_names_the_position(tmp_path: Path, m
     assert str(caught.value) == f"{path}, byte 64: Input/output error"
 
 
-def test_a_file_truncated_while_it_is_read_gives_fewer_bytes(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("position", "count"), [(0, 100), (0, 11), (50, 10), (99, 100)])
+def test_a_file_truncated_while_it_is_read_is_unreadable_beyond_its_end(tmp_path: Path, position: int, count: int) -> None:
     path = tmp_path / "a.log"
     path.write_bytes(bytes(100))
     with Source(str(path)) as source:
         os.truncate(path, 10)
         assert source.size == 100
-        assert source.read(0, 100) == bytes(10)
-        assert source.read(50, 10) == b""
+        for read in (source.read, lambda at, size: source.read_into(memoryview(bytearray(size)), at)):
+            with pytest.raises(Unreadable, match="was cut to 10 bytes while it was read") as caught:
+                read(position, count)
+            assert caught.value.code == "file-shrank"
+        assert source.read(0, 10) == bytes(10)
+
+
+def test_reading_past_the_end_of_a_file_gives_what_there_is(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    path.write_bytes(b"0123456789")
+    with Source(str(path)) as source:
+        assert source.read(4, 100) == b"456789"
+        assert source.read(10, 5) == source.read(50, 5) == b""
+        assert source.read_into(memoryview(bytearray(20)), 4) == 6
 
 
 def test_a_file_that_grows_while_it_is_read_keeps_its_size(tmp_path: Path) -> None:

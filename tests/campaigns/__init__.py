@@ -1,1 +1,1 @@
-"""Long runs that look for what the other tests do not think of; their short forms are tests."""
+"""Long random runs that find cases the other tests do not cover; their short forms are tests."""

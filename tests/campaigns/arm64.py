@@ -1,4 +1,4 @@
-"""Compiles the kernel in C for ARM64, and has its ways to a CRC-32C compared with one another under an emulator.
+"""Compiles the C kernel for ARM64 and compares its implementations of CRC-32C in an emulator.
 
     python -m tests.campaigns.arm64
 
@@ -40,7 +40,7 @@ int main(void)
 
 
 def main() -> int:
-    """Compile and compare; return 1 if something differs, 2 if there is nothing to do it with."""
+    """Compile and compare; return 1 if something differs, 2 if the compiler or emulator is missing."""
     for needed in (COMPILER, EMULATOR):
         if shutil.which(needed) is None:
             print(f"there is no {needed}", file=sys.stderr)
@@ -51,7 +51,7 @@ def main() -> int:
         subprocess.run(
             [COMPILER, "-O3", "-std=gnu11", *WARNINGS, "-fPIC", "-shared", include, ROOT / SOURCE, "-o", module], check=True
         )
-        # nothing of Python is called, and nothing of it is there
+        # no function of Python is called, and none is available
         linking = ("-static", "-Wl,--unresolved-symbols=ignore-all", "-w")
         command = [COMPILER, "-O2", "-x", "c", "-", include, *linking, "-o", program]
         subprocess.run(command, input=PROGRAM, text=True, check=True, stderr=subprocess.DEVNULL)

@@ -1,10 +1,10 @@
-"""Makes command lines up, and compares what kdump and the real tool answer to them.
+"""Generates command lines and compares the output of kdump with that of the real tool.
 
     python -m tests.campaigns.command_lines --release 2.0.1 --count 2000 --seed 7
     python -m tests.campaigns.command_lines --release 2.0.1 --seed 7 --line 1234     one of them again
 
 A command line depends on the release, the seed and its number only. Both tools work in folders of the same path, so that the
-reports of several files must come in the same order, too.
+reports of several files must also come in the same order.
 """
 
 import argparse
@@ -34,7 +34,7 @@ LARGEST_CASE = 48 * 1024
 SECONDS_PER_RUN = 20
 
 TOPICS = ("offsets", "transaction-log", "cluster-metadata", "remote-log-metadata", "share-group-state")
-# Options by what they do to a run; those a release does not know are left out but for a few.
+# Options by their effect on a run; most of those that a release does not know are left out.
 FLAGS = ("deep-iteration", "print-data-log", "verify-index-only", "index-sanity-check", "skip-record-metadata")
 TOPIC_DECODERS = tuple(f"{topic}-decoder" for topic in TOPICS)
 NUMBERS = ("max-message-size", "max-bytes")
@@ -66,14 +66,14 @@ ODD_STEMS = (
     "7 ",
 )
 ABSENT = ("gone", *(stem + suffix for stem in ("gone", "77") for suffix in (*KNOWN_SUFFIXES, ".txt")))
-# What Java says when it has no memory, or when the snappy of 0.8.0 and 0.8.1 does not work with it.
+# Java's messages if it runs out of memory, or if the snappy of 0.8.0 and 0.8.1 does not work with it.
 BROKEN = (b"java.lang.OutOfMemoryError", b"FAILED_TO_LOAD_NATIVE_LIBRARY", b"Could not initialize class org.xerial.snappy.Snappy")
-# What no two runs of Java have in common: the text of an array of bytes.
+# The text of a byte array, which differs in each run of Java.
 IDENTITY = re.compile(rb"\[B@[0-9a-f]+")
 
 
 class CommandLine(NamedTuple):
-    """Arguments, and the files they speak of: bytes by path, None for a folder."""
+    """Arguments, and the files they refer to: bytes by path, None for a folder."""
 
     number: int
     cases: tuple[str, ...]
@@ -81,7 +81,7 @@ class CommandLine(NamedTuple):
     words: list[str]
 
     def write(self, folder: Path) -> None:
-        """Write the files into a folder, which loses what it holds."""
+        """Write the files into a folder, and delete its previous contents."""
         for path in folder.iterdir():
             shutil.rmtree(path) if path.is_dir() else path.unlink()
         for name, data in self.files.items():
@@ -120,7 +120,7 @@ def _cases() -> dict[str, dict[str, Path]]:
 
 
 def _make_odd(files: dict[str, bytes | None], chance: random.Random) -> None:
-    """Add a file or folder with an odd name, or cut, lengthen, exchange or remove a file."""
+    """Add a file or folder with an unusual name, or truncate, extend, replace or remove a file."""
     name = chance.choice([name for name, data in files.items() if data is not None])
     data = files[name]
     assert data is not None
@@ -150,7 +150,7 @@ def _make_odd(files: dict[str, bytes | None], chance: random.Random) -> None:
 
 
 def _item(files: dict[str, bytes | None], chance: random.Random, working_folder: str) -> str:
-    """One item of `--files`: mostly a file that is there."""
+    """One item of `--files`: mostly an existing file."""
     known = [name for name in files if name.endswith(KNOWN_SUFFIXES)]
     pool = known if known and chance.random() < 0.93 else [*files, *ABSENT, *ODD_STEMS]
     name = chance.choice(pool)
@@ -191,7 +191,7 @@ def _words(release: str, files: str, data: dict[str, bytes | None], chance: rand
 
 
 def _spelt(name: str, value: str | None, chance: random.Random) -> list[str]:
-    """An option in one of the ways that one may write it."""
+    """An option in one of its possible spellings."""
     if chance.random() < 0.08:
         name = name[: chance.randrange(1, len(name) + 1)] if name else name
     dashes = "-" if chance.random() < 0.06 else "--"
@@ -217,14 +217,14 @@ def _class(chance: random.Random) -> str:
 
 
 class Difference(NamedTuple):
-    """A command line to which kdump does not answer as it should."""
+    """A command line with a wrong result from kdump."""
 
     kind: str
     text: str
 
 
 def run(release: str, seed: int, numbers: Sequence[int]) -> Iterator[tuple[str, Difference | None]]:
-    """Run these command lines; say of each how the tools agree."""
+    """Run these command lines, and report for each how the tools agree."""
     signal.signal(signal.SIGALRM, _too_long)
     with tempfile.TemporaryDirectory(prefix="kdump-lines-") as folder:
         scratch = Path(folder).resolve()
@@ -277,7 +277,7 @@ def _too_long(_signal: int, _frame: FrameType | None) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the campaign that the options name; print what differs, one of a kind."""
+    """Run the campaign; print one difference of each kind."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)

@@ -1,4 +1,4 @@
-"""Damages keys and values of records, and packs them into logs of any magic, with a CRC that is right, for decoders to see."""
+"""Damages keys and values of records, and writes them to logs of any magic with correct CRCs, as input for decoders."""
 
 import random
 import struct
@@ -118,7 +118,7 @@ def _packed(rows: list[Content], magic: int, codec: Codec, lie: tuple[int, int] 
 
 
 def _of_message(entry: bytes, magic: int) -> Content:
-    """Key and value of a message, as far as they are there."""
+    """Key and value of a message, if present."""
     position = 26 if magic == 1 else 18
     texts: list[bytes | None] = []
     for _ in range(2):

@@ -1,6 +1,6 @@
-"""Damages Kafka's files, at random but repeatably: from bit flips to records edited after a CRC that is right again.
+"""Damages Kafka's files randomly but repeatably: from bit flips to edited records with a corrected CRC.
 
-It takes files apart on its own, puts them together with the builders of the tests, and shares no code with kdump.
+It parses files itself, rebuilds them with the builders of the tests, and shares no code with kdump.
 """
 
 import contextlib
@@ -33,7 +33,7 @@ CODEC_BITS, CONTROL_BIT = 0x07, 0x20
 
 XERIAL_HEADER_SIZE = 16
 
-# How producers write a codec: first as Java clients do it, then what others do or may do.
+# How producers write a codec: first as in Java clients, then as other clients do or might do.
 FRAMINGS: dict[int, tuple[Compressor, ...]] = {
     GZIP: (
         gzip_members,
@@ -121,7 +121,7 @@ SNAPSHOT_ENTRY = (
     ("currentTxnFirstOffset", 38, "q"),
 )
 
-# Sizes at which Kafka's readers decide something, and numbers around nothing.
+# Sizes at which Kafka's readers change behaviour, and numbers around zero.
 TELLING_NUMBERS = (0, 1, 2, 3, 5, 13, 14, 17, 18, 48, 49, 50, 60, 61, 62, 255, 4096, 65536, -1, -2, -5, -14)
 
 Field = tuple[str, int, str]
@@ -147,7 +147,7 @@ class Entry(NamedTuple):
         return self.position + self.size
 
 
-# A damage gets the file, another of its kind, and where its chance comes from; None if the file has no place for it.
+# A damage function receives the file, another of its kind, and a random generator; it returns None if it cannot apply.
 Damage = Callable[[bytes, bytes, random.Random], Damaged | None]
 
 
@@ -167,7 +167,7 @@ def damage(suffix: str, data: bytes, other: bytes, chance: random.Random) -> Dam
 
 
 def entries(log: bytes) -> list[Entry]:
-    """The batches and messages of a log, up to the first that cannot be one."""
+    """The batches and messages of a log, up to the first impossible one."""
     found = []
     position = 0
     while position + MAGIC_POSITION < len(log):
@@ -180,7 +180,7 @@ def entries(log: bytes) -> list[Entry]:
 
 
 def seal(log: bytearray, entry: Entry) -> None:
-    """Make the CRC of an entry right."""
+    """Correct the CRC of an entry."""
     if entry.magic < 2:
         struct.pack_into(">I", log, entry.position + 12, zlib.crc32(log[entry.position + 16 : entry.end]))
     elif entry.size >= MAGIC2_HEADER_SIZE:
@@ -483,7 +483,7 @@ def record_moved(records: bytes, _other: bytes, chance: random.Random) -> Damage
 
 
 def varints_of(records: bytes) -> list[Varint]:
-    """The varints of a row of records, as far as it is sound."""
+    """The varints of consecutive records, up to the first invalid one."""
     found: list[Varint] = []
     position = record_start = 0
 
@@ -584,7 +584,7 @@ def _get(data: bytes | bytearray, position: int, code: str) -> int:
 
 
 def put_number(data: bytearray, position: int, code: str, chance: random.Random) -> int:
-    """Put a number that tells something into a field; return it."""
+    """Put a significant number into a field; return it."""
     bits = 8 * struct.calcsize(">" + code)
     old = _get(data, position, code)
     new = chance.choice(
@@ -623,7 +623,7 @@ def _is_compressed(log: bytes, entry: Entry) -> bool:
 
 
 def _payload(log: bytes, entry: Entry) -> tuple[int, int]:
-    """Where the records of a batch, or the value of a message, begin and end; nowhere if the message is damaged."""
+    """The start and end of the records of a batch or the value of a message; None if the message is damaged."""
     if entry.magic >= 2:
         return entry.position + MAGIC2_HEADER_SIZE, entry.end
     position = entry.position + (26 if entry.magic == 1 else 18)
@@ -634,14 +634,14 @@ def _payload(log: bytes, entry: Entry) -> tuple[int, int]:
 
 
 def records_of(log: bytes, entry: Entry) -> bytes | None:
-    """The records of a batch or the messages of a wrapper, uncompressed; None if they cannot be had."""
+    """The records of a batch or the messages of a wrapper, uncompressed; None if they cannot be read."""
     start, end = _payload(log, entry)
     codec = _codec(log, entry)
     if codec == NO_COMPRESSION:
         return log[start:end] if entry.magic >= 2 else None
     try:
         return _decompress(codec, log[start:end])
-    except Exception:  # damaged before; each codec has exceptions of its own
+    except Exception:  # already damaged; each codec has different exceptions
         return None
 
 
@@ -656,7 +656,7 @@ def _with_payload(log: bytes, entry: Entry, payload: bytes, what: str) -> Damage
 
 
 def _with_entry(log: bytes, entry: Entry, body: bytes, what: str) -> Damaged:
-    """Put another body in the place of an entry, with length and CRC made right."""
+    """Replace the body of an entry, with correct length and CRC."""
     changed = bytearray(log[: entry.position] + body + log[entry.end :])
     struct.pack_into(">i", changed, entry.position + 8, len(body) - 12)
     seal(changed, entry._replace(size=len(body)))
@@ -683,7 +683,7 @@ def _decompress(codec: int, payload: bytes) -> bytes:
 
 
 def _snappy_block(block: bytes) -> bytes:
-    """Decompress a block, which begins with the size it says it will have, in groups of seven bits."""
+    """Decompress a block, which starts with its decompressed size in groups of seven bits."""
     size = sum((byte & 0x7F) << 7 * place for place, byte in enumerate(block[:5]) if not place or block[place - 1] > 0x7F)
     if size > MAX_RECORDS:
         raise ValueError(size)
@@ -691,7 +691,7 @@ def _snappy_block(block: bytes) -> bytes:
 
 
 def _compress(codec: int, records: bytes, chance: random.Random) -> tuple[bytes, str]:
-    """Compress in one of the ways of a codec; give the payload and the way."""
+    """Compress with one of the variants of a codec; return the payload and the variant."""
     framing = chance.choice((FRAMINGS[codec][0], chance.choice(FRAMINGS[codec])))
     if isinstance(framing, partial):
         return framing(records), f"{framing.func.__name__} {framing.keywords}"

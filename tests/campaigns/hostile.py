@@ -1,8 +1,8 @@
-"""Calls each function of the kernel in C with hostile bytes and numbers: it may refuse them, and nothing else.
+"""Calls each function of the C kernel with hostile bytes and numbers, which it may only refuse.
 
     python -m tests.campaigns.hostile --seconds 60 --seed 7
 
-Buffers are as large as what is in them, so that a build with sanitizers sees each byte that is read or written beyond them;
+Buffers are exactly as large as their contents, so that a build with sanitizers detects each access beyond them;
 tests.campaigns.sanitized makes that build. Damaged logs come from tests.campaigns.mutants.
 """
 
@@ -33,7 +33,7 @@ class Chance(random.Random):
     """Random arguments."""
 
     def number(self, near: int = 100) -> int:
-        """A number that could be right, or one that cannot."""
+        """A plausible or an impossible number."""
         return self.randrange(near + 1) if self.random() < 0.8 else self.choice(NUMBERS)
 
     def log(self) -> bytes:
@@ -45,7 +45,7 @@ class Chance(random.Random):
         return data
 
     def program(self, *, has_texts: bool) -> bytes:
-        """A line's program: mostly one that is sound."""
+        """The program of a line: mostly a valid one."""
         is_sound = self.random() < 0.9
         operations = [self.randrange(OPTIONAL + 1) for _ in range(self.randrange(8))]
         if has_texts:
@@ -105,8 +105,8 @@ class Hostile:
         }
         self.done = self.refused = 0
 
-    def call(self, name: str, *arguments: Any) -> Any:  # of all types, and what comes back, too
-        """Call a function; None where it refuses the arguments. It must not keep what it was given in any case."""
+    def call(self, name: str, *arguments: Any) -> Any:  # arguments and results of all types
+        """Call a function; None if it refuses the arguments. It must not keep references to them in any case."""
         self.done += 1
         buffers = [argument for argument in arguments if isinstance(argument, array)]
         references = [sys.getrefcount(buffer) for buffer in buffers]
@@ -119,7 +119,7 @@ class Hostile:
             assert references == [sys.getrefcount(buffer) for buffer in buffers], name
 
     def dump(self) -> None:
-        """A whole window, as long as there is progress; then once with a state that cannot be."""
+        """Dump a whole window while there is progress; then once with an impossible state."""
         chance = self.chance
         plan, window = self.call("compile_plan", exact(chance.plan())), exact(chance.log())
         out = exact(bytes(chance.choice((0, 64, 200, 1000, 1000, 20000, 20000, 200000))))
@@ -153,7 +153,7 @@ class Hostile:
             self.call("dump", plan, window, chance.number(near[0]), chance.number(), payload, out, chance.number(near[1]), state)
 
     def dump_log(self) -> None:
-        """A whole log, as long as there is progress, a window of some size at a time; then once with numbers that cannot be."""
+        """Dump a whole log while there is progress, one window at a time; then once with impossible numbers."""
         chance = self.chance
         with tempfile.TemporaryFile() as file:
             data = chance.log()
@@ -183,7 +183,7 @@ class Hostile:
             self.call("dump_log", plan, way, position, stop, end, window, start, held, out, filled, state)
 
     def dump_index(self) -> None:
-        """An offset index, and a log that may have to do with it."""
+        """An offset index, and a log that may belong to it."""
         chance = self.chance
         data = chance.log()
         with tempfile.TemporaryFile() as file:
@@ -209,7 +209,7 @@ class Hostile:
             )
 
     def dump_time_index(self) -> None:
-        """A time index and an offset index, and a log that may have to do with them."""
+        """A time index and an offset index, and a log that may belong to them."""
         chance = self.chance
         data = chance.log()
         with tempfile.TemporaryFile() as file:
@@ -258,7 +258,7 @@ class Hostile:
         self.call("find", window, start, chance.random() < 0.5)
 
     def summaries(self) -> None:
-        """What batches of a window have in common: of a damaged log, and of batches whose offsets go on."""
+        """Summaries of windows: of a damaged log, and of batches with consecutive offsets."""
         chance = self.chance
         offset, batches = 0, b""
         for _ in range(chance.randrange(5)):
@@ -266,7 +266,7 @@ class Hostile:
             batches += struct.pack(">q", offset & 0x7FFFFFFFFFFFFFFF) + chance.log()[8:]
         window = exact(chance.choice((chance.log(), batches)))
         start, position = chance.choice((0, 0, chance.number(len(window)))), chance.choice((0, chance.number(1 << 40)))
-        self.call("producer_runs", window, start, chance.number(9), position)
+        self.call("producer_streaks", window, start, chance.number(9), position)
         for answer in (
             self.call("summarize_batches", window, start, position, chance.choice((4, chance.number(7))), None),
             self.call("summarize_messages", window, start, position, chance.choice((0, chance.number(1))), chance.number(7)),
@@ -274,7 +274,7 @@ class Hostile:
             assert answer is None or [len(column) for column in answer[1:]] == [8 * answer[0][0]] * 4
 
     def columns(self) -> None:
-        """Columns of numbers, sound and not, what is asked of them, and indexes that are compared with them."""
+        """Packed columns, valid and invalid, queries to them, and indexes compared with them."""
         chance = self.chance
         columns = [self._column() for _ in range(3)]
         rows = array("q", [chance.number(600) for _ in range(chance.randrange(9))])[:]
@@ -326,7 +326,7 @@ class Hostile:
         self.call("crc32c", memoryview(data)[chance.randrange(9) :], chance.choice((0, 1, 0xFFFFFFFF)))
 
     def run(self, *, seconds: float = math.inf, rounds: float = math.inf) -> None:
-        """Call all of them, again and again, so many times or up to a time."""
+        """Call all functions repeatedly, a number of times or until a deadline."""
         deadline = time.monotonic() + seconds
         while rounds > 0 and time.monotonic() < deadline:
             rounds -= 1
@@ -335,7 +335,7 @@ class Hostile:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run for the time that the options say."""
+    """Run for the given time."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--rounds", type=int, help="call each function so many times, however long it takes")

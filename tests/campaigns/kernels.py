@@ -1,10 +1,10 @@
-"""Damages the files of the goldens, and compares what kdump prints of them with its two kernels.
+"""Damages the files of the goldens and compares the output of kdump with its two kernels.
 
     python -m tests.campaigns.kernels --count 100000 --seed 7 --jobs 2
     python -m tests.campaigns.kernels --seed 7 --mutant 1234          one of them again
 
 The mutants are those of tests.campaigns.mutants. Each is dumped in the words of several releases, with windows, buffers and
-pieces of ordinary and of very small sizes, the latter by several processes, and listed as NDJSON. stdout, stderr and exit code
+stretches of ordinary and of very small sizes, the latter by several processes, and listed as NDJSON. stdout, stderr and exit code
 must be those of the kernel in Python, with ordinary sizes, in one process.
 """
 
@@ -30,7 +30,7 @@ from tests import kernels
 from tests.campaigns import mutants
 from tests.kernels import Printed, Sizes
 
-MUTANTS_PER_PIECE = 250
+MUTANTS_PER_SHARE = 250
 
 ORDINARY = Sizes()
 SEAMS = (
@@ -39,9 +39,9 @@ SEAMS = (
     Sizes(window=300, out=64, gaps=2, payload=100),
     Sizes(window=1 << 20, out=100, gaps=1),
     Sizes(window=5000, out=1000, payload=1),
-    Sizes(piece=1, out=300, gaps=1),
-    Sizes(window=100, piece=100, out=300),
-    Sizes(piece=1000, out=1 << 20),
+    Sizes(stretch=1, out=300, gaps=1),
+    Sizes(window=100, stretch=100, out=300),
+    Sizes(stretch=1000, out=1 << 20),
 )
 
 DEEP_WAYS = (
@@ -63,27 +63,27 @@ class Difference(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What came of some mutants."""
+    """The results of some mutants."""
 
     runs: int
     differences: list[Difference]
 
 
 def run(numbers: Sequence[int], seed: int, *, jobs: int = 1, seconds: float | None = None) -> Iterator[Outcome]:
-    """Make these mutants and compare, as long as there are `seconds` left; give the outcome of a few hundred at a time."""
-    pieces = [numbers[start : start + MUTANTS_PER_PIECE] for start in range(0, len(numbers), MUTANTS_PER_PIECE)]
+    """Create these mutants and compare while there are `seconds` left; yield the results of a few hundred at a time."""
+    shares = [numbers[start : start + MUTANTS_PER_SHARE] for start in range(0, len(numbers), MUTANTS_PER_SHARE)]
     deadline = None if seconds is None else time.monotonic() + seconds
     if jobs == 1:
-        for piece in pieces:
+        for share in shares:
             if deadline is None or time.monotonic() < deadline:
-                yield run_piece(seed, piece, deadline)
+                yield run_share(seed, share, deadline)
         return
     with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
-        yield from pool.map(functools.partial(run_piece, seed), pieces)
+        yield from pool.map(functools.partial(run_share, seed), shares)
 
 
-def run_piece(seed: int, numbers: Sequence[int], deadline: float | None = None) -> Outcome:
-    """Compare these mutants one after the other, up to a time."""
+def run_share(seed: int, numbers: Sequence[int], deadline: float | None = None) -> Outcome:
+    """Compare these mutants in sequence, until a deadline."""
     runs = 0
     differences = []
     with tempfile.TemporaryDirectory(prefix="kdump-kernels-") as name:
@@ -106,7 +106,7 @@ def run_piece(seed: int, numbers: Sequence[int], deadline: float | None = None) 
 
 
 def commands_for(made: mutants.Mutant, chance: random.Random) -> Iterator[tuple[str, Run, Run]]:
-    """What is run on a mutant: as it is written down, as a function that gives what is wanted, and as one to be compared."""
+    """A command for a mutant: its text, the function for the expected output, and the function to compare."""
     ways = list(made.runs)
     if Path(made.name).suffix in (".log", ".checkpoint"):
         ways.append([*chance.choice(DEEP_WAYS), "--files", made.name])
@@ -127,7 +127,7 @@ def commands_for(made: mutants.Mutant, chance: random.Random) -> Iterator[tuple[
 
 
 def difference(reference: Run, execute: Run) -> str:
-    """How the output of any kernel differs from that of the reference by the kernel in Python, empty if it does not."""
+    """The difference between the output of a kernel and that of the Python kernel; empty if there is none."""
     wanted: Printed | None = None
     for name, run in ((kernel.PYTHON, reference), *((name, execute) for name in kernels.KERNELS)):
         with kernels.using(name):
@@ -157,7 +157,7 @@ def _difference(printed_by_reference: Printed, printed: Printed) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the campaign that the options name; print what differs."""
+    """Run the campaign; print the differences."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=10000)
     parser.add_argument("--seed", type=int, default=1)

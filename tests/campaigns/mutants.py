@@ -1,10 +1,10 @@
-"""Damages the files of the goldens, and compares what kdump and the real tool print of them.
+"""Damages the files of the goldens and compares the output of kdump with that of the real tool.
 
     python -m tests.campaigns.mutants --count 20000 --seed 7 --jobs 2 --keep /tmp/mutants
     python -m tests.campaigns.mutants --seed 7 --mutant 1234 --keep /tmp/mutants     one of them again
     python -m tests.campaigns.mutants --decoder offsets --release 0.10.2.0           damaged keys and values, decoded
 
-A mutant depends on the seed and its number only. stdout and exit code must be the same, and stderr but for words of Java;
+A mutant depends only on the seed and its number. stdout and exit code must be the same, and stderr except for Java's messages;
 kdump must not crash, must end, and must stay below a bound of memory.
 """
 
@@ -44,7 +44,7 @@ SECONDS_PER_RUN = 20
 MUTANTS_PER_JVM = 400
 LARGEST_SOURCE = 24 * 1024
 
-# How often files of a kind are damaged, and what is run on them: {} is the file, {stem} its name up to the suffix.
+# How often files of a type are damaged, and the commands for them: {} is the file, {stem} its name without the suffix.
 WEIGHTS = {".log": 70, ".index": 9, ".timeindex": 9, ".snapshot": 6, ".txnindex": 3, ".checkpoint": 3}
 LOG_RUNS = (
     "--print-data-log --files {}",
@@ -102,7 +102,7 @@ class Mutant(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """A run on a mutant that kdump did not make as it should."""
+    """A run on a mutant with a wrong result from kdump."""
 
     mutant: int
     kind: str
@@ -110,7 +110,7 @@ class Difference(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What came of some mutants."""
+    """The results of some mutants."""
 
     agreements: Counter[str]
     differences: list[Difference]
@@ -120,7 +120,7 @@ class Outcome(NamedTuple):
 def run(
     release: str, numbers: Sequence[int], seed: int, *, decoder: str = "", jobs: int = 1, keep: Path | None = None
 ) -> Iterator[Outcome]:
-    """Make these mutants and compare; give the outcome of a few hundred at a time.
+    """Create these mutants and compare; yield the results of a few hundred at a time.
 
     With a decoder (`--offsets-decoder`), the records of its topic are damaged, and decoded.
     """
@@ -236,7 +236,7 @@ def _run_piece(release: str, seed: int, decoder: str, keep: Path | None, numbers
 def _judge(
     release: str, made: Mutant, arguments: list[str], answer: oracle.Answer, printed: Printed, peak_kib: int
 ) -> tuple[str, str]:
-    """Say what kind of agreement a run shows, and describe it if kdump did wrong."""
+    """Classify the result of a run, and describe it if kdump was wrong."""
     wanted = Golden(made.case, tuple(arguments), answer.exit_code or 0, answer.stdout, settled(answer.stderr))
     title = f"mutant {made.number}: {made.case}/{made.file}: {made.what}"
     command = f"  kdump --release {release} {shlex.join(arguments)}"
@@ -254,7 +254,7 @@ def _judge(
 
 
 class _Worker:
-    """Runs kdump in a process of its own, so that its memory can be measured and it may crash."""
+    """Runs kdump in a separate process, so that its memory can be measured and it may crash."""
 
     def __init__(self) -> None:
         self._begin()
@@ -271,7 +271,7 @@ class _Worker:
         self._connection.send((release, arguments, folder))
 
     def answer(self) -> tuple[Printed, int]:
-        """What the started run printed, and its peak of memory in KiB."""
+        """The output of the started run, and its peak memory in KiB."""
         try:
             if self._connection.poll(3 * SECONDS_PER_RUN):
                 printed, peak_kib = self._connection.recv()
@@ -292,7 +292,7 @@ class _Worker:
 
 
 def _serve(connection: Connection) -> None:
-    """Make runs until the other end is gone."""
+    """Perform runs until the other end closes."""
     signal.signal(signal.SIGALRM, _too_long)
     while True:
         try:
@@ -311,7 +311,7 @@ def _too_long(_signal: int, _frame: FrameType | None) -> None:
 
 
 def _forget_peak() -> None:
-    """Let the kernel measure the peak of memory again (Linux)."""
+    """Reset the kernel's measurement of peak memory (Linux)."""
     with contextlib.suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
 
@@ -326,7 +326,7 @@ def _peak_kib() -> int:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the campaign that the options name; print what differs, one of a kind."""
+    """Run the campaign; print one difference of each kind."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)

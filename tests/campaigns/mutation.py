@@ -1,4 +1,4 @@
-"""What a deliberate error in the code is, and a copy of the checkout in which one can be tried."""
+"""A deliberate error in the code, and a copy of the checkout in which it can be tried."""
 
 import contextlib
 import importlib.util
@@ -16,10 +16,10 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parent.parent.parent
 COPIED = ("kdump", "tests", "golden_outputs", "benchmarks", "docs", "examples", "bin")
-"""The folders that tests need; the files beside them are copied, too."""
+"""The folders that tests need; the files beside them are copied as well."""
 
 NEVER_ENDED = 1000
-"""In place of an exit code, of a command that took too long."""
+"""Stands for the exit code of a command that took too long."""
 
 _FAILED, _CRASHES = 1, (-signal.SIGSEGV, -signal.SIGABRT, -signal.SIGBUS, -signal.SIGFPE)
 _IMPORT_FAILS = ("ERROR collecting", "ImportError while loading conftest")
@@ -40,7 +40,7 @@ class Mutation(NamedTuple):
 
 
 class Outcome(Enum):
-    """What came of a mutation."""
+    """The result of a mutation."""
 
     CAUGHT = "caught"
     SURVIVED = "survived"
@@ -48,7 +48,7 @@ class Outcome(Enum):
 
 
 class Trial(NamedTuple):
-    """A mutation, what came of it, and what the tests printed or why it cannot be tried."""
+    """A mutation, its result, and the output of the tests or the reason why it cannot be tried."""
 
     mutation: Mutation
     outcome: Outcome
@@ -57,7 +57,7 @@ class Trial(NamedTuple):
 
 
 def why_broken(mutation: Mutation, root: Path = ROOT) -> str | None:
-    """Why a mutation cannot be tried on the checkout in this folder, None if it can."""
+    """The reason why a mutation cannot be tried on the checkout in this folder; None if it can."""
     path = root / mutation.file
     if not path.is_file():
         return f"there is no {mutation.file}"
@@ -78,10 +78,10 @@ def why_broken(mutation: Mutation, root: Path = ROOT) -> str | None:
 
 
 def outcome_of(code: int, text: str) -> Outcome:
-    """What the end of pytest says of an error.
+    """The result of an error, from the exit of pytest.
 
-    It is caught only where a test failed, the code could not be imported, crashed or never ended. Pytest that was killed, or did
-    not come to any test, says nothing.
+    It is caught only if a test failed, or the code could not be imported, crashed or never ended. If pytest was killed, or ran
+    no tests, the result is unknown.
     """
     if code == 0:
         return Outcome.SURVIVED
@@ -110,7 +110,7 @@ class Copy:
         return self._run(command, seconds)
 
     def attempt(self, mutation: Mutation, *, options: Sequence[str] = (), seconds: float = 3600) -> Trial:
-        """Put the error in, run its tests, and take it out."""
+        """Apply the error, run its tests, and revert it."""
         begin = time.monotonic()
         path = self._root / mutation.file
         sound = path.read_text("utf-8")
@@ -129,7 +129,7 @@ class Copy:
             self._put(path, sound)
 
     def _put(self, path: Path, text: str) -> str | None:
-        """Write a file of the copy, and build what is made from it; say why that failed."""
+        """Write a file of the copy, and rebuild what depends on it; return the reason if that fails."""
         path.write_text(text, "utf-8")
         if path.suffix in (".c", ".h"):
             include = f"-I{sysconfig.get_paths()['include']}"
@@ -142,7 +142,7 @@ class Copy:
                 return printed
             (self._root / new).replace(self._root / KERNEL)
         elif path.suffix == ".py":
-            # Python takes a cached module for current if second and size are those of the file.
+            # Python considers a cached module current if time (in seconds) and size equal those of the file.
             Path(importlib.util.cache_from_source(str(path))).unlink(missing_ok=True)
             try:
                 compile(text, path.name, "exec")
@@ -169,7 +169,7 @@ class Copy:
         except subprocess.TimeoutExpired:
             return NEVER_ENDED, ""
         finally:
-            if process.returncode is None:  # once it is waited for, its number may be that of another process
+            if process.returncode is None:  # after waiting, the process id may be reused
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
                 process.wait()

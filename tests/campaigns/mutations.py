@@ -1,8 +1,8 @@
-"""Puts deliberate errors into a copy of the code, one at a time, and says which of them the tests notice.
+"""Puts deliberate errors into a copy of the code, one at a time, and reports which of them the tests catch.
 
     python -m tests.campaigns.mutations                                  the list in mutation_list.py
     python -m tests.campaigns.mutations --only 'kdump/forecasts/*'       those in some files, `--id n09` for one
-    python -m tests.campaigns.mutations --random 150 --seed 1            at random, in the modules that judge
+    python -m tests.campaigns.mutations --random 150 --seed 1            random errors in the modules that decide on verdicts
     python -m tests.campaigns.mutations --random 20 --module kdump/checks/rules
 
 Errors at random are made by Cosmic Ray, which the extra `campaigns` installs. The exit code is 1 if an error survives, 2 if tests
@@ -28,11 +28,11 @@ from tests.campaigns.mutation import Copy, Mutation, Outcome, Trial
 from tests.campaigns.mutation_list import MUTATIONS
 
 TIMES_AS_LONG = 20
-"""Tests that take so many times as long with an error as without are stopped: it is caught."""
+"""If tests take this many times as long with an error as without, they are stopped, and the error counts as caught."""
 
 
 class TestsFail(Exception):
-    """Tests fail without any error put in, and so say nothing about errors."""
+    """Tests fail even without an error, so they prove nothing."""
 
 
 def run(mutations: Sequence[Mutation], *, options: Sequence[str] = (), jobs: int = 1) -> Iterator[Trial]:
@@ -60,7 +60,7 @@ def run(mutations: Sequence[Mutation], *, options: Sequence[str] = (), jobs: int
 
 
 def _seconds(copies: queue.SimpleQueue[Copy], tests: Sequence[tuple[str, ...]], options: Sequence[str]) -> float:
-    """How long tests may take with an error."""
+    """The time limit for tests with an error."""
     copy = copies.get()
     begin = time.monotonic()
     every = list(dict.fromkeys(test for one in tests for test in one))
@@ -72,7 +72,7 @@ def _seconds(copies: queue.SimpleQueue[Copy], tests: Sequence[tuple[str, ...]], 
 
 
 def described(trial: Trial) -> str:
-    """A mutation and what came of it: the test that failed, or what changed where none did."""
+    """A mutation and its result: the test that failed, or the change if none did."""
     mutation = trial.mutation
     text = f"{trial.outcome.value}: {mutation.id} in {mutation.file} ({trial.elapsed_s:.0f} s)"
     if trial.outcome is Outcome.CAUGHT:
@@ -87,7 +87,7 @@ def described(trial: Trial) -> str:
 
 
 def summary(trials: Sequence[Trial]) -> str:
-    """How many were caught, file by file."""
+    """The number of caught errors per file."""
     tried, caught = Counter[str](), Counter[str]()
     for trial in trials:
         tried[trial.mutation.file] += trial.outcome is not Outcome.BROKEN
@@ -99,7 +99,7 @@ def summary(trials: Sequence[Trial]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Try the errors that the options choose."""
+    """Try the selected errors."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--id", action="append", metavar="ID", help="try only this error of the list")
     parser.add_argument("--only", metavar="FILE", help="try only errors of the list in this file; patterns allowed")
@@ -121,7 +121,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options = random_mutations.OPTIONS
     if not mutations:
         parser.error("nothing to try")
-    # An end by a signal takes the copies away, too.
+    # The copies are deleted even if a signal ends the run.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(2))
     trials = []
     try:

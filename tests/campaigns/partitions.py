@@ -3,8 +3,8 @@
     python -m tests.campaigns.partitions --count 5000 --seed 7
     python -m tests.campaigns.partitions --seed 7 --number 1234       one of them again
 
-Directories are those of the goldens. Whatever is done to them, nothing may raise, the bytes of each file add up, the table of
-findings has the findings of the check, and the verdict is no better than the forecast.
+The directories are those of the goldens. Whatever the damage, nothing may raise, the bytes of each file add up, the table of
+findings equals the findings of the check, and the verdict is no better than the forecast.
 """
 
 import argparse
@@ -55,7 +55,7 @@ def main() -> int:
 
 
 def measure(numbers: Sequence[int], seed: int, keep: Path | None = None) -> list[str]:
-    """Judge these directories, by either kernel in turns. The answer is what is wrong."""
+    """Test these directories with both kernels in turn. Returns the failures."""
     failures = []
     names = kernels.KERNELS if kernels.why_no_c() is None else kernels.KERNELS[:1]
     with tempfile.TemporaryDirectory(prefix="kdump-partitions-") as folder:
@@ -73,7 +73,7 @@ def measure(numbers: Sequence[int], seed: int, keep: Path | None = None) -> list
 
 
 def make(directory: Path, seed: int, number: int) -> str:
-    """Write a damaged directory. The answer is how it came about."""
+    """Write a damaged directory. Returns a description of the damage."""
     chance = random.Random(f"{seed} {number}")
     source, other = chance.choice(_sources()), chance.choice(_sources())
     directory.mkdir(parents=True)
@@ -120,7 +120,7 @@ def _rows(directory: Path, level: str) -> list[Row]:
 
 
 def _checked(directory: Path) -> list[str]:
-    """The check of all levels, and the table of its findings."""
+    """Compare the check at all levels with the table of its findings."""
     rows = _rows(directory, FULL)
     findings = [row for row in rows if isinstance(row, Finding)]
     failures = []
@@ -146,7 +146,7 @@ def _forecast(directory: Path) -> list[str]:
 
 
 def _agreed(directory: Path) -> list[str]:
-    """The verdict is no better than that of any start: of a directory alone, nobody knows which stop comes before it."""
+    """The verdict is no better than that of any start, because the next stop of a single directory is unknown."""
     verdict = kdump.verdict(directory, level=DEEP)
     unsound = [row for row in kdump.forecast(directory) if not row.is_sound]
     if verdict.exit_code or not unsound:
@@ -158,18 +158,18 @@ def _agreed(directory: Path) -> list[str]:
 
 
 def _read(directory: Path) -> list[str]:
-    """Every table, in pieces of two sizes, has the same rows."""
+    """Every table, in slices of two sizes, has the same rows."""
     for table in TABLES:
         if table != "findings":
-            whole, pieces = (Counter(map(repr, _table(directory, table, size))) for size in ("64m", "1k"))
-            if whole != pieces:
-                return [f"rows of {table} differ by the size of pieces: {list((whole - pieces) + (pieces - whole))[:2]}"]
+            whole, slices = (Counter(map(repr, _table(directory, table, size))) for size in ("64m", "1k"))
+            if whole != slices:
+                return [f"rows of {table} differ by the size of slices: {list((whole - slices) + (slices - whole))[:2]}"]
     return []
 
 
 def _table(directory: Path, table: str, target_bytes: str = "64m") -> list[dict[str, object]]:
     options = Options({"table": table, "path": str(directory), "targetBytes": target_bytes})
-    return [row for work in planning.plan(options) for batch in reading.read(work, options) for row in batch.to_pylist()]
+    return [row for task in planning.plan(options) for batch in reading.read(task, options) for row in batch.to_pylist()]
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Errors at random for the campaign of mutations, made by the operators of Cosmic Ray, in the modules that judge."""
+"""Random errors for the campaign of mutations, made by the operators of Cosmic Ray in the modules that decide on verdicts."""
 
 import ast
 import random
@@ -36,28 +36,32 @@ JUDGES = (
     "kdump/pipeline/tasks.py",
     "kdump/reading/*.py",
 )
-"""Modules that say whether data is damaged, lost or safe, and what exit code and output say of it."""
+"""Modules that decide whether data is damaged, lost or safe, and those that report it by exit code and output."""
 
 TESTS = {
     "kdump/checks/": (
-        "tests/faults",
+        "tests/checks/faults",
         "tests/reading/test_salvage.py",
         "tests/checks/test_check_records.py",
         "tests/checks/test_producers_in_checks.py",
     ),
-    "kdump/checks/check.py": ("tests/faults", "tests/checks/test_check.py"),
-    "kdump/checks/packed_ints.py": ("tests/checks/test_column.py", "tests/faults"),
-    "kdump/checks/finding.py": ("tests/faults", "tests/checks/test_check.py"),
-    "kdump/checks/index_summary.py": ("tests/checks/test_index_rules.py", "tests/faults"),
+    "kdump/checks/check.py": ("tests/checks/faults", "tests/checks/test_check.py"),
+    "kdump/checks/packed_ints.py": ("tests/checks/test_packed_ints.py", "tests/checks/faults"),
+    "kdump/checks/finding.py": ("tests/checks/faults", "tests/checks/test_check.py"),
+    "kdump/checks/index_summary.py": ("tests/checks/test_index_rules.py", "tests/checks/faults"),
     "kdump/checks/check_processes.py": ("tests/checks/test_check_processes.py",),
     "kdump/dropin/before_0_11/message_index.py": ("tests/releases/test_releases.py", "tests/formats/test_indexes.py"),
-    "kdump/dropin/offset_comparison.py": ("tests/formats/test_indexes.py", "tests/faults"),
-    "kdump/checks/producers.py": ("tests/checks/test_producers_in_checks.py", "tests/faults"),
-    "kdump/checks/rules/": ("tests/faults", "tests/checks/test_check_records.py", "tests/checks/test_producers_in_checks.py"),
-    "kdump/checks/rules/offset_index.py": ("tests/faults", "tests/checks/test_index_rules.py"),
-    "kdump/checks/rules/time_index.py": ("tests/faults", "tests/checks/test_index_rules.py"),
-    "kdump/dropin/time_comparison.py": ("tests/formats/test_indexes.py", "tests/faults"),
-    "kdump/checks/live_source.py": ("tests/checks/test_check_processes.py", "tests/faults"),
+    "kdump/dropin/offset_comparison.py": ("tests/formats/test_indexes.py", "tests/checks/faults"),
+    "kdump/checks/producers.py": ("tests/checks/test_producers_in_checks.py", "tests/checks/faults"),
+    "kdump/checks/rules/": (
+        "tests/checks/faults",
+        "tests/checks/test_check_records.py",
+        "tests/checks/test_producers_in_checks.py",
+    ),
+    "kdump/checks/rules/indexes/offset_index.py": ("tests/checks/faults", "tests/checks/test_index_rules.py"),
+    "kdump/checks/rules/indexes/time_index.py": ("tests/checks/faults", "tests/checks/test_index_rules.py"),
+    "kdump/dropin/time_comparison.py": ("tests/formats/test_indexes.py", "tests/checks/faults"),
+    "kdump/checks/live_source.py": ("tests/checks/test_check_processes.py", "tests/checks/faults"),
     "kdump/cli/": ("tests/checks/test_check.py", "tests/cli/test_commands.py", "tests/cli/test_scan.py"),
     "kdump/cli/checking/": ("tests/checks/test_check.py",),
     "kdump/cli/forecasting/": ("tests/forecasts/test_forecast.py",),
@@ -91,9 +95,9 @@ TESTS = {
     "kdump/pipeline/": ("tests/pipeline/test_pipeline.py", "tests/cli/test_scan.py"),
     "kdump/pipeline/reconciliation.py": ("tests/pipeline/test_reconciliation.py",),
     "kdump/pipeline/slice_report.py": ("tests/pipeline/test_reconciliation.py", "tests/pipeline/test_pipeline.py"),
-    "kdump/reading/": ("tests/reading/test_salvage.py", "tests/faults"),
+    "kdump/reading/": ("tests/reading/test_salvage.py", "tests/checks/faults"),
 }
-"""The tests that belong to a module, likeliest first; the longest name that fits a module counts."""
+"""The tests for a module, the likeliest first; the longest matching name applies."""
 
 _LEFT_OUT = (
     "(python-kernel and not test_index and not test_column)",  # one kernel is enough, but for what does not use the one in C
@@ -104,7 +108,7 @@ _LEFT_OUT = (
     "3.9.1",  # of the recorded starts, one release is enough
 )
 OPTIONS = ("-k", " and ".join(f"not {name}" for name in _LEFT_OUT), "-m", "not spark")
-"""What pytest is told: tests that see nothing that another does not see are left out."""
+"""The arguments of pytest, which leave out redundant tests."""
 
 OPERATORS = (
     *("AddNot", "ReplaceUnaryOperator_Delete_Not", "ReplaceUnaryOperator_Delete_USub", "ReplaceUnaryOperator_USub_UAdd"),
@@ -126,21 +130,21 @@ OPERATORS = (
 
 
 def modules(pattern: str | None = None) -> list[str]:
-    """The modules that judge, or those of a pattern or folder, in the order of their names."""
+    """The modules that decide on verdicts, or those that match a pattern or folder, in order."""
     patterns = JUDGES if pattern is None else (pattern, f"{pattern.rstrip('/')}/**/*.py")
     found = {path for one in patterns for path in ROOT.glob(one) if path.suffix == ".py"}
     return sorted(path.relative_to(ROOT).as_posix() for path in found)
 
 
 def tests_of(module: str) -> tuple[str, ...]:
-    """The tests that belong to a module."""
+    """The tests for a module."""
     return TESTS[max((name for name in TESTS if module.startswith(name)), key=len)]
 
 
 def mutations(count: int, seed: int, names: Sequence[str]) -> list[Mutation]:
-    """This many mutations of these modules, of all that the operators make, none likelier than another.
+    """A number of mutations of these modules, chosen uniformly from all that the operators can make.
 
-    They depend on the seed and the modules only; a larger count begins with the same ones.
+    They depend only on the seed and the modules; a larger count starts with the same ones.
     """
     from cosmic_ray.mutating import mutate_code
     from cosmic_ray.plugins import get_operator

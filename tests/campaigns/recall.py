@@ -1,10 +1,10 @@
-"""Damages segments, and measures what `kdump check` still finds in them.
+"""Damages segments and measures what `kdump check` still finds in them.
 
     python -m tests.campaigns.recall --count 20000 --seed 1
 
-Of the batches without a changed byte nearly all must be listed with the fields they had; nothing that is called intact may differ
-from a batch of the clean file; findings must cover what was changed; a change under a CRC must be an error. No mutant may raise
-anything, leave bytes out of the account, or take longer than a second and five times what the clean file takes.
+Nearly all undamaged batches must be listed with their original fields; nothing listed as intact may differ from a batch of the
+clean file; findings must cover the changes; a change under a CRC must be an error. No mutant may cause an exception, leave
+bytes unaccounted for, or take longer than a second plus five times the time for the clean file.
 """
 
 import argparse
@@ -36,14 +36,14 @@ from tests.support import bytes_read
 LARGEST_SOURCE = 256 * 1024
 LARGEST_OF_LOGS = 4 << 20
 TIMES_READ = 100
-"""As often may a check read each byte, on average; what is worse grows faster than files do. 18 times is the most seen."""
+"""How often a check may read each byte on average; more would mean superlinear time. The most seen is 18 times."""
 NOW = 1_700_000_500_000
 
 Listed = dict[int, tuple[str, tuple[int, ...], int]]
-"""Of each batch, by its position: status, header, size."""
+"""The status, header and size of each batch, by position."""
 
 Range = tuple[int, int]
-"""Bytes from here up to there; where both are the same, bytes are missing there."""
+"""A byte range; if start and end are equal, bytes are missing there."""
 
 
 class Original(NamedTuple):
@@ -55,27 +55,27 @@ class Original(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """Bytes of a mutant: kept ones come from a place in the clean file."""
+    """Bytes of a mutant; kept ones have a position in the clean file."""
 
     data: bytes
     origin: int | None
 
 
 class Mutant(NamedTuple):
-    """A damaged log. `is_blind`: the batches are whole and in order, so nothing can be known of the change."""
+    """A damaged log. `is_blind`: all batches are valid and in order, so the change cannot be detected."""
 
     number: int
     original: Original
     what: str
     pieces: list[Piece]
-    is_sealed: bool = False  # changed on purpose with a good CRC, or batches brought in from elsewhere
+    is_sealed: bool = False  # changed with a correct CRC, or with batches from elsewhere
 
     @property
     def data(self) -> bytes:
         return b"".join(piece.data for piece in self.pieces)
 
     def untouched(self) -> dict[int, Entry]:
-        """The batches without a changed byte, by their position in the mutant."""
+        """The undamaged batches, by their position in the mutant."""
         found: dict[int, Entry] = {}
         starts = [entry.position for entry in self.original.batches]
         position = 0
@@ -128,7 +128,7 @@ def _joined(pieces: Sequence[Piece]) -> list[Piece]:
 
 @functools.cache
 def originals(logs: tuple[str, ...] = ()) -> list[Original]:
-    """The clean logs: those of the goldens that are sound, and built ones; or else the first MiBs of these `logs`."""
+    """The clean logs: valid goldens and built logs, or the first MiBs of the given `logs`."""
     if logs:
         return [_original(Path(path)) for path in logs]
     found = [*_built()]
@@ -143,7 +143,7 @@ def originals(logs: tuple[str, ...] = ()) -> list[Original]:
 
 
 def _original(path: Path) -> Original:
-    """What a log begins with, up to the end of a batch. Raises ValueError if that is not sound."""
+    """The start of a log, up to the end of a batch. Raises ValueError if it is not valid."""
     with path.open("rb") as file:
         data = file.read(LARGEST_OF_LOGS)
     batches = entries(data)
@@ -212,7 +212,7 @@ def mutant(seed: int, number: int, logs: tuple[str, ...] = ()) -> Mutant:
 
 
 def _compared(clean: bytes, damaged: bytes) -> list[Piece]:
-    """What both begin and end with is kept."""
+    """Keep the common start and end of both."""
     limit = min(len(clean), len(damaged))
     low, high = 0, limit
     while low < high:
@@ -297,7 +297,7 @@ def zeros_behind(original: Original, chance: random.Random) -> tuple[list[Piece]
 
 
 def swapped_batches(original: Original, chance: random.Random) -> tuple[list[Piece], str, bool]:
-    """Two batches in each other's place."""
+    """Two swapped batches."""
     first, second = sorted((chance.choice(original.batches), chance.choice(original.batches)))
     data = original.data
     if first == second:
@@ -308,7 +308,7 @@ def swapped_batches(original: Original, chance: random.Random) -> tuple[list[Pie
 
 
 def duplicate(original: Original, chance: random.Random) -> tuple[list[Piece], str, bool]:
-    """A batch stands twice."""
+    """A duplicated batch."""
     entry, place = chance.choice(original.batches), chance.choice(original.batches)
     data = original.data
     copy = Piece(data[entry.position : entry.end], entry.position)
@@ -329,7 +329,7 @@ def planted(original: Original, chance: random.Random) -> tuple[list[Piece], str
 
 
 def forged_headers(original: Original, chance: random.Random) -> tuple[list[Piece], str, bool]:
-    """Headers without what they announce."""
+    """Headers without their batches."""
     length = chance.choice((49, 500, 5000, 1 << 20, (1 << 27) - 1))
     header = struct.pack(">qiibIhiqqqhii", 1 << 20, length, 0, 2, chance.getrandbits(32), 0, 0, 1, 1, -1, -1, -1, 1)
     at = chance.choice(original.batches).end
@@ -354,14 +354,14 @@ WAYS: tuple[Way, ...] = (
 
 
 class Judgement(NamedTuple):
-    """What was counted, and what went wrong."""
+    """The counts and the failures."""
 
     counts: Counter[str]
     failures: list[str]
 
 
 def judge(one: Mutant, folder: Path) -> Judgement:
-    """Check a mutant, and compare with what is known of it."""
+    """Check a mutant, and compare the result with the known damage."""
     counts: Counter[str] = Counter()
     failures: list[str] = []
     data = one.data
@@ -437,7 +437,7 @@ def _judge_intact(one: Mutant, data: bytes, listed: Listed, counts: Counter[str]
 
 
 def _is_lawful(data: bytes) -> bool:
-    """Whether this is a sound log by itself: whole batches in ascending order of offsets and epochs, with good CRCs."""
+    """Whether this is a valid log by itself: complete batches with ascending offsets and epochs, and correct CRCs."""
     from tests.builders.checksums import crc32c
 
     found = entries(data)
@@ -488,7 +488,7 @@ def _judge_change(
 
 
 def _is_elsewhere(clean: bytes, data: bytes, ranges: list[Range]) -> bool:
-    """Whether a finding is where the bytes that are too many, or missing, may be as well: nobody can tell equal ones apart."""
+    """Whether a finding is at an equivalent place for the inserted or missing bytes: equal bytes cannot be distinguished."""
     if len(clean) == len(data):
         return False
     head = _compared(clean, data)[0]
@@ -507,7 +507,7 @@ def _covers(ranges: list[Range], start: int, end: int) -> bool:
 
 
 def measure(numbers: Sequence[int], seed: int, logs: tuple[str, ...] = ()) -> tuple[Counter[str], list[str]]:
-    """Judge these mutants."""
+    """Test these mutants."""
     counts: Counter[str] = Counter()
     failures: list[str] = []
     with tempfile.TemporaryDirectory(prefix="kdump-recall-") as folder:

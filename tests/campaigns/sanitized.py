@@ -1,9 +1,9 @@
-"""Runs the campaigns against the kernel in C built with AddressSanitizer and UndefinedBehaviorSanitizer.
+"""Runs the campaigns against the C kernel, built with AddressSanitizer and UndefinedBehaviorSanitizer.
 
     python -m tests.campaigns.sanitized --seconds 900 --seed 7
 
-The build and a copy of the package lie in a temporary folder; nothing here is changed. Half of the time goes to hostile arguments
-(tests.campaigns.hostile), half to damaged files (tests.campaigns.kernels).
+The build and a copy of the package are in a temporary folder; the checkout is not changed. Half of the time goes to hostile
+arguments (tests.campaigns.hostile), half to damaged files (tests.campaigns.kernels).
 """
 
 import argparse
@@ -28,7 +28,7 @@ FLAGS = (
 
 
 def why_not_available() -> str | None:
-    """Why nothing can be built with sanitizers here, None if it can."""
+    """The reason why nothing can be built with sanitizers here; None if it can."""
     if shutil.which("gcc") is None:
         return "there is no gcc"
     if _runtime() is None:
@@ -53,7 +53,7 @@ def build(folder: Path) -> None:
 
 
 def run(folder: Path, module: str, *arguments: str) -> tuple[int, str]:
-    """Run a campaign with what was built there. The exit code, and what it printed."""
+    """Run a campaign with that build. Returns the exit code and the output."""
     environment = {
         **os.environ,
         "LD_PRELOAD": _runtime() or "",
@@ -74,7 +74,7 @@ def run(folder: Path, module: str, *arguments: str) -> tuple[int, str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Build, and run both campaigns for the time that the options say."""
+    """Build, and run both campaigns for the given time."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--seed", type=int, default=1)

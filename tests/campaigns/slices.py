@@ -1,17 +1,18 @@
-"""Makes logs at random, reads them in slices of random sizes, and compares the rows with what was written.
+"""Generates random logs, reads them in slices of random sizes, and compares the rows with the written data.
 
     python -m tests.campaigns.slices --count 2000 --largest 1g      a long run; --seed chooses other logs
     python -m tests.campaigns.slices --number 1234                  one of them again
     python -m tests.campaigns.slices --kill --count 50              kills a process of `kdump scan` at a random moment of each
 
-Batches have 61 bytes to 16 MiB, no record to 100,000, any magic and codec. Some logs are damaged; some end in zeros, some in as
-many of them as `--largest` allows, which take no room on a disk. Each log is read in slices, with windows of random sizes, by
-either kernel; several at a time go through `kdump scan`. What is expected is known to whoever builds the batches: their positions
-and the offsets in them. Of a damaged log it is what lies outside the damage; all else has to be as when it is read in one go.
+Batches have 61 bytes to 16 MiB and up to 100,000 records, with any magic and codec. Some logs are damaged; some end in zeros,
+up to the size of `--largest` (as holes, which take no disk space). Each log is read in slices, with windows of random sizes
+and either kernel; `kdump scan` reads several at a time. The builder of the batches provides the expected positions and
+offsets. For a damaged log, these cover the undamaged part; everything else must be the same as without slices.
 """
 
 import argparse
 import contextlib
+import functools
 import io
 import json
 import os
@@ -29,9 +30,10 @@ from typing import Any, NamedTuple
 from unittest import mock
 
 from kdump.cli import commands
+from kdump.formats.log import Log
 from kdump.pipeline import discovery, planning, reading
 from kdump.pipeline.options import Options
-from kdump.reading import read_ahead, salvage
+from kdump.reading.tuning import ReadTuning
 from tests import kernels
 from tests.builders.compression import Codec
 from tests.builders.files import file_name
@@ -42,7 +44,7 @@ WINDOWS = (1000, 5000, 1 << 16, 1 << 20)
 AT_ONCE = 8
 """Logs that one `kdump scan` reads."""
 
-_BYTES_A_RECORD = 128  # of the largest size: what takes time is the rows
+_BYTES_A_RECORD = 128  # of the largest size, because rows take the time
 
 ROOT = Path(__file__).parent.parent.parent
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
@@ -52,7 +54,7 @@ Place = tuple[int, int]
 
 
 class Written(NamedTuple):
-    """A log that was made: the start, end and offsets of each batch, the ranges that were damaged, and how many zeros end it."""
+    """A generated log: the start, end and offsets of each batch, the damaged ranges, and the number of zeros at its end."""
 
     data: bytes
     batches: list[tuple[int, int, list[int]]]
@@ -61,7 +63,7 @@ class Written(NamedTuple):
 
     @property
     def sound(self) -> Counter[Place]:
-        """The records of batches that were left alone."""
+        """The records of undamaged batches."""
         return Counter(
             (start, offset)
             for start, end, offsets in self.batches
@@ -93,7 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def measure(numbers: Sequence[int], seed: int, largest: int, engine: str = "local") -> Iterator[str]:
-    """Make and read these logs. Yields what is wrong."""
+    """Generate and read these logs. Yields failures."""
     names = kernels.KERNELS if kernels.why_no_c() is None else kernels.KERNELS[:1]
     for first in range(0, len(numbers), AT_ONCE):
         with tempfile.TemporaryDirectory(prefix="kdump-slices-") as folder:
@@ -109,7 +111,7 @@ def measure(numbers: Sequence[int], seed: int, largest: int, engine: str = "loca
 
 
 def write(folder: Path, seed: int, number: int, largest: int) -> Written:
-    """Put a log into a partition directory of its own."""
+    """Put a log into a new partition directory."""
     written = make(seed, number, largest)
     path = _path(folder, number)
     path.parent.mkdir(parents=True)
@@ -123,7 +125,7 @@ def _path(folder: Path, number: int) -> Path:
 
 
 def make(seed: int, number: int, largest: int) -> Written:
-    """The log of this number; it depends on the seed, the number and the largest size only."""
+    """The log of this number; it depends only on the seed, the number and the largest size."""
     chance = random.Random(f"{seed}/{number}")
     room = int(2 ** chance.uniform(10, 24.5))
     room = min(room, largest)
@@ -184,7 +186,7 @@ def _old(chance: random.Random, offset: int, usual: int) -> list[tuple[bytes, li
 
 
 def _damage(data: bytearray, chance: random.Random) -> list[tuple[int, int]]:
-    """Damage that leaves all other bytes where they are, and the ranges of it."""
+    """Damage that does not move other bytes, and its ranges."""
     ranges = []
     for _ in range(chance.randrange(1, 4)):
         at = chance.randrange(len(data))
@@ -207,24 +209,25 @@ def _damage(data: bytearray, chance: random.Random) -> list[tuple[int, int]]:
 
 @contextlib.contextmanager
 def _windows(chance: random.Random) -> Iterator[None]:
-    """Windows and units of sizes that make all seams meet."""
+    """Sizes of windows and units that make their boundaries coincide."""
     window = chance.choice(WINDOWS)
-    with (
-        kernels.sizes(kernels.Sizes(window=window)),
-        mock.patch.object(salvage, "WINDOW_SIZE", window),
-        mock.patch.object(read_ahead, "_UNIT", chance.choice((window, 1 << 16, 4 << 20))),
-        mock.patch.object(read_ahead, "_MOST_BATCHES", chance.choice((1, 7, 1 << 14))),
-    ):
+    tuning = ReadTuning(
+        window_bytes=window,
+        near_bytes=min(window, 16 << 10),
+        stretch_bytes=chance.choice((window, 1 << 16, 4 << 20)),
+        max_stretch_batches=chance.choice((1, 7, 1 << 14)),
+    )
+    with kernels.reading_with(tuning), mock.patch.object(planning, "Log", functools.partial(Log, max_window_size=window)):
         yield
 
 
 def _wrong_in_slices(folder: Path, seed: int, number: int, written: Written) -> Iterator[str]:
-    """What is wrong when a log is read in slices, with one task after the other."""
+    """The failures when a log is read in slices, one task after another."""
     chance = random.Random(f"{seed}/{number}/slices")
     (item,) = discovery.discover(str(_path(folder, number)))
     for table in ("records", "batches", "segments"):
         options = Options({"table": table, "path": item.path, "isolated": "false", "maxValueBytes": "16"})
-        rows = _rows([planning.Piece(item)], options)
+        rows = _rows([planning.FileSlice(item)], options)
         if table == "records":
             yield from _differences(written, rows, "read in one go")
         if table == "segments":
@@ -232,23 +235,23 @@ def _wrong_in_slices(folder: Path, seed: int, number: int, written: Written) -> 
         target = int(2 ** chance.uniform(0, max(len(written.data), 2).bit_length()))
         with _windows(chance):
             slices = planning.split(item, max(target, len(written.data) // 200))
-            cut, again = _rows(slices, options), _rows([planning.Piece(item)], options)
+            cut, again = _rows(slices, options), _rows([planning.FileSlice(item)], options)
         if cut != again or list(map(_place, again)) != list(map(_place, rows)):
             more, less = Counter(map(repr, cut)), Counter(map(repr, rows))
             yield f"{table} in {len(slices)} slices: {(more - less).total()} rows more, {(less - more).total()} less"
 
 
-def _rows(slices: Sequence[planning.Piece], options: Options) -> list[dict[str, Any]]:
-    return [row for piece in slices for read in reading.read_piece(piece, options) for row in read.to_pylist()]
+def _rows(slices: Sequence[planning.FileSlice], options: Options) -> list[dict[str, Any]]:
+    return [row for file_slice in slices for read in reading.read_slice(file_slice, options) for row in read.to_pylist()]
 
 
 def _place(row: dict[str, Any]) -> tuple[int, int | None, int | None]:
-    """Where a row is from. How sure it is that a batch after damage is one may depend on the window that it is met in."""
+    """The origin of a row. The status of a batch after damage may depend on the window in which it is found."""
     return row["position"], row.get("offset"), row.get("lastOffset")
 
 
 def _differences(written: Written, rows: list[dict[str, Any]], how: str) -> Iterator[str]:
-    """Where the records of batches that were left alone are not each there once."""
+    """Records of undamaged batches that are missing or duplicated."""
     sound = written.sound
     there = Counter((row["position"], row["offset"]) for row in rows)
     missing = {place: count for place, count in sound.items() if there[place] != count}
@@ -259,7 +262,7 @@ def _differences(written: Written, rows: list[dict[str, Any]], how: str) -> Iter
 
 
 def _wrong_in_scan(folder: Path, seed: int, logs: dict[int, Written], engine: str) -> Iterator[str]:
-    """What is wrong in the tables of a scan of several logs."""
+    """The failures in the tables of a scan of several logs."""
     chance = random.Random(f"{seed}/{min(logs)}/scan")
     out = folder / "out"
     target = str(int(2 ** chance.uniform(12, 24)))
@@ -296,7 +299,7 @@ def _wrong_in_tables(out: Path, data: Path, logs: dict[int, Written], status: in
 
 
 def kill(numbers: Sequence[int], seed: int, engine: str = "local") -> Iterator[str]:
-    """Scan sound logs, and kill processes that work for the scan at random moments: rows are exact, or the scan has failed."""
+    """Scan valid logs, and kill processes of the scan at random moments: rows are exact, or the scan has failed."""
     with tempfile.TemporaryDirectory(prefix="kdump-kills-") as name:
         folder = Path(name)
         logs = {number: written for number in range(12) for written in [_sound(folder / "data", seed, number)]}
@@ -352,7 +355,7 @@ def _wrong_after_kill(folder: Path, logs: dict[int, Written], chance: random.Ran
 
 
 def _kill_one(parent: int, chance: random.Random) -> list[str]:
-    """Kill one of the Python processes below a process, whichever."""
+    """Kill a random Python descendant of a process."""
     found = [(process, name) for process, name in _descendants(parent) if "python" in name]
     if not found:
         return []

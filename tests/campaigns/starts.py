@@ -1,9 +1,9 @@
-"""Damages partition directories, and compares what kdump foretells with what the real log managers do.
+"""Damages partition directories and compares the forecasts of kdump with the real log managers.
 
     python -m tests.campaigns.starts --count 500 --release 4.3.1
     python -m tests.campaigns.starts --seed 1 --number 1234 --keep /tmp/starts     one of them again, its directory kept
 
-A directory is one of those in tests/restarts with one to three changes; which, depends on the seed and its number only.
+A directory is one of those in tests/restarts with one to three changes, which depend only on the seed and its number.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from tests.restarts import comparison
 
 RELEASES = ("2.8.2", "3.9.1", "4.3.1")
 NOT_COMPARED = ("dataEnd", "lostRecords", "lostOffsets")
-"""What depends on what counts as intact, too: tests/forecasts/test_forecast.py compares that."""
+"""Fields that also depend on which batches count as intact; tests/forecasts/test_forecast.py compares them."""
 
 MAX_SIZE = 64 << 10
 LARGEST_BASE = 1 << 60
@@ -67,7 +67,7 @@ EPOCHS = (
 
 
 class Trial(NamedTuple):
-    """A start to compare, and how its directory came about."""
+    """A start to compare, and a description of its directory."""
 
     number: int
     request: Request
@@ -120,7 +120,7 @@ def _foretold(release: str, trial: Trial) -> Forecast:
 
 
 def _seeds(folder: Path) -> list[Path]:
-    """Directories with a log that are small enough, in the order of their names."""
+    """Sufficiently small directories with a log, in the order of their names."""
     return sorted(
         {
             log.parent
@@ -171,7 +171,7 @@ def _one(directory: Path, suffix: str, chance: random.Random) -> Path | None:
 
 
 def _batches(data: bytes) -> list[tuple[int, int]]:
-    """Where batches begin and end, as far as lengths lead."""
+    """The starts and ends of batches, as long as lengths are valid."""
     found, position = [], 0
     while position + 17 <= len(data):
         end = position + 12 + int.from_bytes(data[position + 8 : position + 12], "big", signed=True)
@@ -194,7 +194,7 @@ def _flip(directory: Path, chance: random.Random) -> str:
 
 
 def _rewrite_field(directory: Path, chance: random.Random) -> str:
-    """A field of a batch of magic 2, with a CRC that fits."""
+    """A field of a batch of magic 2, with a correct CRC."""
     file = _one(directory, ".log", chance)
     if file is None:
         return "nothing"
@@ -289,7 +289,7 @@ def _remove(directory: Path, chance: random.Random) -> str:
 
 
 def _leave_over(directory: Path, chance: random.Random) -> str:
-    """Files of a segment under another name, or copies of them."""
+    """Renamed or copied files of a segment."""
     log = _one(directory, ".log", chance)
     if log is None:
         return "nothing"

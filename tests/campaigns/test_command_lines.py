@@ -1,4 +1,4 @@
-"""The short form of the campaign with made up command lines."""
+"""The short form of the campaign with generated command lines."""
 
 import pytest
 

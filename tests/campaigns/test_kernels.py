@@ -1,4 +1,4 @@
-"""The short forms of the campaigns about the kernel in C."""
+"""The short forms of the campaigns about the C kernel."""
 
 from pathlib import Path
 
@@ -80,5 +80,5 @@ def test_sanitizers_would_find_something(tmp_path: Path, build: Path) -> None:
     )
     code, text = sanitized.run(tmp_path, "overread")
     assert code != 0
-    assert "ERROR: AddressSanitizer" in text  # of a wide load it says no more than that
+    assert "ERROR: AddressSanitizer" in text  # for a wide load it reports only this
     assert "_kernel.c" in text

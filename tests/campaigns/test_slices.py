@@ -19,8 +19,10 @@ def test_every_record_of_a_random_log_is_there_once_however_it_is_cut() -> None:
 def test_rows_twice_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     split = planning.split
 
-    def overlapping(item: FileItem, target: int) -> list[planning.Piece]:
-        return [piece._replace(start=0) if number == 1 else piece for number, piece in enumerate(split(item, target))]
+    def overlapping(item: FileItem, target: int) -> list[planning.FileSlice]:
+        return [
+            file_slice._replace(start=0) if number == 1 else file_slice for number, file_slice in enumerate(split(item, target))
+        ]
 
     monkeypatch.setattr(planning, "split", overlapping)
     assert any("rows more" in wrong for wrong in slices.measure(range(16), seed=1, largest=1 << 16))

@@ -33,7 +33,7 @@ TIMES = [(TIMESTAMP + offset, offset) for offset in (3, 5, 7, 9)]
 def rows_at_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     """Entries come all at once, one by one, or three by three: what is found does not depend on it."""
     rows: int = request.param
-    monkeypatch.setattr("kdump.checks.rules.entry_file._WINDOW_ROWS", rows)
+    monkeypatch.setattr("kdump.checks.rules.indexes.entry_file._WINDOW_ROWS", rows)
     return iter([rows])
 
 
@@ -212,7 +212,7 @@ def test_an_index_whose_name_is_no_number_is_compared_by_positions(tmp_path: Pat
 
 @pytest.mark.parametrize("rows", [2])
 def test_an_entry_of_a_window_before_is_not_blamed(tmp_path: Path, rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kdump.checks.rules.entry_file._WINDOW_ROWS", rows)
+    monkeypatch.setattr("kdump.checks.rules.indexes.entry_file._WINDOW_ROWS", rows)
     found = _of_index(tmp_path, index_of(entries=[(1, 50), (8, 800), (4, 400), (5, 500)]), log=None)
     assert [(one.start, one.expected) for one in found] == [(16, "more than 8"), (16, "more than 800")]
     times = [(TIMESTAMP + 1, 1), (TIMESTAMP + 8, 8), (TIMESTAMP + 4, 4), (TIMESTAMP + 5, 5)]

@@ -425,12 +425,12 @@ def test_a_leftover_is_told_with_what_a_restart_makes_of_it(tmp_path: Path) -> N
         return _leftovers(folder, *names, logs={swap: logs["swap"]} if logs else None)
 
     assert told() == []
-    assert told(deleted) == [("leftover-deleted", f"{deleted} is on the way to be deleted. A restart deletes what is left.")]
+    assert told(deleted) == [("leftover-deleted", f"{deleted} is about to be deleted. A restart deletes what is left.")]
     other = file_name(9, ".index.deleted")
     assert told(deleted, other) == [
         (
             "leftover-deleted",
-            f"2 files with the suffix .deleted, from base offset {file_name(4, '')} on, are on the way to be deleted. "
+            f"2 files with the suffix .deleted, from base offset {file_name(4, '')} on, are about to be deleted. "
             "A restart deletes what is left.",
         )
     ]
@@ -677,7 +677,7 @@ def test_records_without_key_are_counted_in_compacted_topics(tmp_path: Path, pol
         (record(headers=[(b"\xff", b"v")]), "header-bytes-odd", "2 keys of headers that cannot be read as UTF-8;"),
     ],
 )
-def test_odd_records_are_counted_over_the_file(tmp_path: Path, odd: object, code: str, note: str) -> None:
+def test_irregular_records_are_counted_over_the_file(tmp_path: Path, odd: object, code: str, note: str) -> None:
     pieces = [batch(records=[RECORDS[0], odd], base_offset=first) for first in (0, 2)]  # type: ignore[list-item]  # a record
     (found,) = (one for one in _deep(tmp_path, *pieces) if one.code == code)
     assert (found.found, found.offset_first) == ("2", 1)

@@ -12,8 +12,8 @@ from tests.builders.files import file_name, producer_snapshot, write_partition
 from tests.builders.files import offset_index as index_of
 from tests.builders.files import time_index as time_index_of
 from tests.builders.records import TIMESTAMP, batch, message, message_set, record
+from tests.checks.faults.case import NOW
 from tests.checks.test_check_rules import INDEX, LOG, SIZE, TIME_INDEX, _batch, _codes, _findings, _flipped, _log, _of_log, _told
-from tests.faults.case import NOW
 
 NEXT_LOG = file_name(4, ".log")
 
@@ -100,7 +100,7 @@ def test_a_torn_end_of_a_log_alone_is_an_error(tmp_path: Path) -> None:
     assert _told([found]) == [("torn-tail", "error", SIZE, 2 * SIZE - 5, (1, 1))]
     assert (found.expected, found.found, found.resync, found.skipped) == (str(SIZE), str(SIZE - 5), "end", SIZE - 5)
     assert found.message == (
-        "The last batch, offset 1, says it is 76 bytes long; 5 of them are missing. Whole, and to be salvaged, are 0 of 1 record."
+        "The last batch, offset 1, says it is 76 bytes long; 5 of them are missing. Whole and salvageable: 0 of 1 record."
     )
 
 
@@ -110,16 +110,16 @@ def test_the_whole_records_of_a_torn_batch_are_counted(tmp_path: Path, cut: int,
     assert len(torn) == 61 + 27
     _write(tmp_path / LOG, _batch(0) + torn[:-cut])
     (found,) = _findings(tmp_path / LOG)
-    assert found.message.endswith(f"{cut} of them are missing. Whole, and to be salvaged, are {whole} of 3 records.")
+    assert found.message.endswith(f"{cut} of them are missing. Whole and salvageable: {whole} of 3 records.")
     assert (found.offset_first, found.offset_last) == (1, 3)
 
 
 def test_the_whole_records_of_a_torn_batch_are_counted_over_all_windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kdump.checks.rules.framing.WINDOW_SIZE", 100)
+    monkeypatch.setattr("kdump.checks.rules.framing.damaged_ranges.WINDOW_SIZE", 100)
     torn = batch(records=[record(value=b"v" * 20)] * 50, base_offset=1)[:-30]
     _write(tmp_path / LOG, _batch(0) + torn)
     (found,) = _findings(tmp_path / LOG)
-    assert found.message.endswith(" Whole, and to be salvaged, are 48 of 50 records.")
+    assert found.message.endswith(" Whole and salvageable: 48 of 50 records.")
 
 
 def test_of_a_torn_compressed_batch_no_record_is_whole(tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ from kdump.checks import check_processes, segment
 from kdump.checks.check import Job, jobs
 from kdump.checks.check_processes import Isolation
 from kdump.checks.context import FileContext
-from kdump.checks.facts import SegmentFacts
 from kdump.checks.finding import FileReport, Finding
+from kdump.checks.segment_facts import SegmentFacts
 from kdump.checks.settings import Settings
 from kdump.tables import Row
 from tests.builders.files import file_name, write_partition
@@ -170,7 +170,7 @@ def test_rows_that_wait_for_their_turn_are_bounded(tmp_path: Path) -> None:
     with (
         _before_each(lambda context: time.sleep(1 if "t0" in context.path else 0)),
         mock.patch.object(check_processes, "_CHUNK_JOBS", 1),
-        mock.patch.object(check_processes, "_MAX_AHEAD", 300),
+        mock.patch.object(check_processes, "_MAX_WAITING_ROWS", 300),
     ):
         run = Isolation(jobs(str(tmp_path)), SETTINGS, processes=3)
         most = count = 0

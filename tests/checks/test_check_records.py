@@ -9,11 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kdump.binary import kernel
-from kdump.checks import catalogue, record_bytes, record_reader, segment
+from kdump.checks import catalogue, record_bytes, record_reader, segment, wording
 from kdump.checks.check import jobs, run
 from kdump.checks.content import Content
 from kdump.checks.finding import Finding
-from kdump.checks.rules import timestamps
 from kdump.checks.rules.rule import SegmentRule
 from kdump.checks.settings import Settings
 from kdump.errors import CorruptData
@@ -32,7 +31,7 @@ from tests.builders.records import (
     varint,
     wrapper,
 )
-from tests.faults.case import NOW
+from tests.checks.faults.case import NOW
 
 pytestmark = pytest.mark.both_kernels
 
@@ -154,7 +153,7 @@ def test_a_record_that_is_negative_is_told_though_its_header_is_not(tmp_path: Pa
     log = batch(records=[record(timestamp=TIMESTAMP), record(timestamp=-5)])
     (finding,) = _findings(tmp_path, log)
     assert finding.code == "timestamp-negative"
-    assert finding.message == "The timestamp of 1 record, from offset 1 on, is -5; below zero, there is only -1, for none."
+    assert finding.message == "The timestamp of 1 record, from offset 1 on, is -5; the only negative one is -1, for none."
 
 
 def test_the_highest_timestamp_counts_over_all_parts_of_a_batch(tmp_path: Path) -> None:
@@ -183,7 +182,7 @@ def test_the_highest_timestamp_counts_over_all_parts_of_a_batch(tmp_path: Path) 
     ],
 )
 def test_a_moment_has_a_date_where_there_is_one(milliseconds: int, text: str) -> None:
-    assert timestamps.moment(milliseconds) == text
+    assert wording.moment(milliseconds) == text
 
 
 # --- bytes of records --------------------------------------------------------------------------------------------
@@ -211,7 +210,7 @@ def test_a_varint_is_odd_if_it_could_be_shorter(
     data = encode_record(record(value=b"first")) + varint(len(body)) + body
     found = [
         field.name
-        for _, position, _ in record_bytes.odd_records(data, 0, _rows(data))
+        for _, position, _ in record_bytes.irregular_records(data, 0, _rows(data))
         for field in record_bytes.fields(data, position, len(data))
         if not field.is_canonical
     ]
@@ -226,13 +225,13 @@ def test_records_as_clients_write_them_are_not_odd(records: list[Record]) -> Non
     data = b"".join(encode_record(one, row=row) for row, one in enumerate(records))
     rows: list[Any] = []
     kernel.walk_records(data, 0, len(data), len(records), len(data), False, rows)
-    assert list(record_bytes.odd_records(data, 0, rows)) == []
+    assert list(record_bytes.irregular_records(data, 0, rows)) == []
 
 
 def test_bits_of_a_varint_that_nobody_reads_are_odd() -> None:
     body = b"\0\0" + b"\xff\xff\xff\xff\x7f" + varint(-1) + varint(-1) + varint(0)
     data = encode_record(record()) + varint(len(body)) + body
-    (found,) = record_bytes.odd_records(data, 0, _rows(data))
+    (found,) = record_bytes.irregular_records(data, 0, _rows(data))
     fields = {field.name: field for field in record_bytes.fields(data, found[1], len(data))}
     assert fields["offset delta"].has_surplus_bits
     assert fields["offset delta"].value == -(1 << 31)

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
+from kdump.checks import wording
 from kdump.checks.check import jobs, run
 from kdump.checks.finding import Finding
-from kdump.checks.rules import timestamps
 from kdump.checks.settings import Settings
 from kdump.tables import Row
 from tests import kernels
 from tests.builders.compression import Codec
 from tests.builders.files import file_name
 from tests.builders.records import TIMESTAMP, batch, record
-from tests.faults.case import NOW
+from tests.checks.faults.case import NOW
 
 DAY = 24 * 3600 * 1000
 MAX_INT = 0x7FFFFFFF
@@ -91,7 +91,7 @@ SIZE = len(_batch(0))
     ],
 )
 def test_a_span_of_time_is_told_in_the_largest_unit_of_which_there_are_two(milliseconds: int, text: str) -> None:
-    assert timestamps.duration(milliseconds) == text
+    assert wording.duration(milliseconds) == text
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_a_span_of_time_is_told_in_the_largest_unit_of_which_there_are_two(milli
     ],
 )
 def test_a_time_is_told_as_a_date_where_a_calendar_has_one(milliseconds: int, text: str) -> None:
-    assert timestamps.moment(milliseconds) == text
+    assert wording.moment(milliseconds) == text
 
 
 def _aged(tmp_path: Path, data: bytes, age_ms: int = 30 * DAY) -> Path:

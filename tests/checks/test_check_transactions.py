@@ -175,7 +175,7 @@ def test_what_started_anew_with_0_is_counted_and_named(tmp_path: Path) -> None:
     assert _told([found]) == [("sequence-gap", "info", start, end, 2, 4, None, None)]
     assert found.message == (
         "2 batches of several producers did not go on with the next sequence, first at offset 2: "
-        "the batches between are not in the log any more, or it started again with 0."
+        "the batches in between are not in the log any more, or it started again with 0."
     )
     (found,) = _of(tmp_path, pieces[:2])
     assert found.message.startswith("1 batch of producer 7 did not go on with the next sequence, first at offset 2: ")
@@ -278,7 +278,7 @@ def test_a_transaction_hangs_after_twenty_minutes(tmp_path: Path, minutes: float
     if minutes == 90:
         assert found[0].message.startswith(
             "Producer 7, epoch 0: its transaction is open since offset 0, and the log went on for 1 h 30 min and 2 offsets "
-            "after its last data. The last stable offset stays at 0, 5 after the log end: "
+            "after its last data. The last stable offset stays at 0, 5 below the log end: "
         )
 
 

@@ -13,8 +13,8 @@ from kdump.checks.settings import Settings
 from kdump.tables import Row
 from tests.builders.files import checkpoint, file_name, offset_index, producer_snapshot, time_index, write_partition
 from tests.builders.records import TIMESTAMP, batch, record
+from tests.checks.faults.case import NOW
 from tests.checks.test_check_rules import _findings
-from tests.faults.case import NOW
 
 EPOCHS = "leader-epoch-checkpoint"
 Segments = Mapping[int, Sequence[bytes]]
@@ -141,7 +141,7 @@ def test_a_snapshot_in_a_gap_says_that_a_segment_began_there(tmp_path: Path) -> 
     directory = _partition(tmp_path, {0: [_batch(0, 3)], 6: [_batch(6, 4)]}, producer_snapshots={3: [], 6: []})
     assert _told(directory) == [("segment-missing", "error", 3, 5)]
     (found,) = (one for one in _findings(directory) if one.code == "segment-missing")
-    assert f"{file_name(3, '.snapshot')} says that a segment began at offset 3." in found.message
+    assert f"{file_name(3, '.snapshot')} says that a segment started at offset 3." in found.message
 
 
 # --- a segment of which only the log was removed

@@ -10,7 +10,7 @@ from kdump.checks import segment
 from kdump.checks.check import jobs, run
 from kdump.checks.context import FileContext
 from kdump.checks.finding import FileReport, Finding
-from kdump.checks.rules import offset_index, time_index
+from kdump.checks.rules.indexes import offset_index, time_index
 from kdump.checks.settings import Settings
 from kdump.tables import Row
 from tests.builders.files import file_name, write_partition
@@ -69,7 +69,7 @@ def test_entries_are_judged_alike_wherever_windows_end(
     data[167] ^= 1  # a position
     data[243] ^= 4  # an offset
     index.write_bytes(data)
-    monkeypatch.setattr("kdump.checks.rules.entry_file._WINDOW_ROWS", rows_in_window)
+    monkeypatch.setattr("kdump.checks.rules.indexes.entry_file._WINDOW_ROWS", rows_in_window)
     rows = _check(directory)
     assert sorted((row.code, row.start, row.end) for row in _of_indexes(rows)) == [
         ("index-offset-mismatch", 240, 248),

@@ -1,4 +1,4 @@
-"""Records of KRaft's and tiered storage's metadata as their decoders show them; what is expected is what Kafka's tools print."""
+"""Metadata records of KRaft and tiered storage in their decoders; the expected values are the output of Kafka's tools."""
 
 import pytest
 

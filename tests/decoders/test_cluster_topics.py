@@ -1,4 +1,4 @@
-"""The topics of a cluster, as the log and the snapshots of __cluster_metadata have them."""
+"""The topics of a cluster, from the log and the snapshots of __cluster_metadata."""
 
 from pathlib import Path
 
@@ -83,7 +83,7 @@ def test_metadata_that_is_not_whole_says_nothing(tmp_path: Path) -> None:
     assert topics_in(str(tmp_path)) is None
     path = _metadata(tmp_path)
     assert topics_in(str(tmp_path)) is None
-    file = _log(path, 5, topic("orders", ORDERS))  # what was before is not here
+    file = _log(path, 5, topic("orders", ORDERS))  # earlier records are missing
     assert topics_in(str(tmp_path)) is None
     file.unlink()
     file = _log(path, 0, topic("orders", ORDERS), topic("sales", SALES))

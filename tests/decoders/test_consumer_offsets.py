@@ -1,4 +1,4 @@
-"""Offsets and group metadata as the offsets decoder shows them; what is expected is what Kafka's tools print."""
+"""Offsets and group metadata in the offsets decoder; the expected values are the output of Kafka's tools."""
 
 import contextlib
 import io
@@ -408,7 +408,7 @@ def test_a_group_with_one_instance_twice_ends_the_run_from_3_0_on() -> None:
             "java.lang.IllegalArgumentException",
             "newLimit > capacity: (5 > 2)",
         ),
-        # such a subscription is not what is wrong here: the tool goes on to the assignment, which is empty
+        # the subscription is not the problem: the tool continues with the assignment, which is empty
         (
             "3.7.2",
             int16(0),

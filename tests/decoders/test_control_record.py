@@ -1,4 +1,4 @@
-"""Control records: the types in their keys, the meaning of their values, and what a release prints of them."""
+"""Control records: the types in their keys, the meaning of their values, and the output of a release."""
 
 import struct
 

@@ -1,4 +1,4 @@
-"""Transactions and share groups as their decoders show them; what is expected is what Kafka's tools print."""
+"""Transactions and share groups in their decoders; the expected values are the output of Kafka's tools."""
 
 import pytest
 

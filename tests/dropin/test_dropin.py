@@ -613,7 +613,7 @@ def test_a_wrong_command_line_ends_the_tool(tmp_path: Path, arguments: Sequence[
     assert _run(tmp_path, *arguments) == (1, "", f'Exception in thread "main" {message}\n')
 
 
-def test_a_wrong_number_is_found_behind_the_first_line(tmp_path: Path) -> None:
+def test_a_wrong_number_is_found_after_the_first_line(tmp_path: Path) -> None:
     printed = _run(_with_log(tmp_path), "--strict-stderr", "--max-bytes", "abc", "--files", LOG)
     assert (printed.exit_code, printed.stdout) == (1, f"Dumping {LOG}\n")
     assert "Cannot parse argument 'abc' of option max-bytes" in printed.stderr
@@ -660,7 +660,7 @@ def test_a_name_that_is_no_text_goes_out_as_it_came_in(tmp_path: Path) -> None:
 MANY = ONE_BATCH * 3000
 
 
-def test_a_full_disk_is_told_in_one_line(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_in_one_line(tmp_path: Path) -> None:
     with Path("/dev/full").open("wb") as full:
         for data in (ONE_BATCH, MANY):
             done = _process(_with_log(tmp_path, data), "--files", LOG, stdout=full)
@@ -668,7 +668,7 @@ def test_a_full_disk_is_told_in_one_line(tmp_path: Path) -> None:
             assert done.stderr == b"kdump: cannot write the output: No space left on device\n"
 
 
-def test_a_closed_stdout_is_told_in_one_line(tmp_path: Path) -> None:
+def test_a_closed_stdout_is_reported_in_one_line(tmp_path: Path) -> None:
     _with_log(tmp_path)
     done = subprocess.run(
         ["sh", "-c", 'exec "$@" >&-', "sh", *_command("--files", LOG)],

@@ -22,23 +22,20 @@ from tests.support import HANG, wait_until, with_interrupts
 pytestmark = pytest.mark.both_kernels
 
 LOG_NAME = "00000000000000000000.log"
-SEVERAL = Sizes(piece=20_000, out=3000)
-MANY_PIECES = Sizes(piece=4_000, out=3000)  # so that each process has much to say
+SEVERAL = Sizes(stretch=20_000, out=3000)
+MANY_STRETCHES = Sizes(stretch=4_000, out=3000)  # so that each process has much to say
 
 PROGRAM = """
+import functools
 import sys
 from kdump.cli import dropin
-from kdump.dropin import logs
 from kdump.cli.main import main
-from kdump.binary.source import Source
-from kdump.errors import Unreadable
-from kdump.dropin import parallel_text
-from kdump.output.blocks import Blocks
+from kdump.dropin.parallel_text import ParallelTuning
+from kdump.dropin.tuning import Tuning
 
-logs._WORTH_JOBS = 1
-parallel_text._LEAST.update(dict.fromkeys(parallel_text._LEAST, 1))
-parallel_text._UNIT = 50_000
-parallel_text._SLOT_SIZE = 8192
+least = dict.fromkeys(ParallelTuning().min_bytes, 1)
+parallel = ParallelTuning(min_bytes=least, unit_bytes=50_000, slot_bytes=8192)
+dropin.main = functools.partial(dropin.main, tuning=Tuning(min_jobs_bytes=1, parallel=parallel))
 sys.argv[0] = "kdump"
 sys.exit(main())
 """
@@ -89,17 +86,21 @@ needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="lo
 def test_nothing_is_lost_or_doubled_when_processes_are_killed(
     log: Path, monkeypatch: pytest.MonkeyPatch, message: int, way: list[str]
 ) -> None:
-    """The process that writes takes one piece, so that the others have enough to say, whoever is faster on this machine."""
+    """The process that writes takes one stretch, so that the others have enough to say, whoever is faster on this machine."""
     wanted = kernels.printed([*way, "--files", log])
     writer = os.getpid()
     lost = []
-    to_end, say, take_piece = parallel_text._Run.to_end, parallel_text._SharedOutlet._say, parallel_text.Worker.take_piece
+    to_end, say, take_stretch = (
+        parallel_text._SharedDump.to_end,
+        parallel_text._SharedOutlet._say,
+        parallel_text.Worker.take_stretch,
+    )
     said = 0
 
     def take_one_here(worker: parallel_text.Worker) -> bool:
-        return take_piece(worker) and os.getpid() != writer
+        return take_stretch(worker) and os.getpid() != writer
 
-    def noting_to_end(run: parallel_text._Run) -> None:
+    def noting_to_end(run: parallel_text._SharedDump) -> None:
         to_end(run)
         lost.append(run.is_lost)
 
@@ -110,26 +111,26 @@ def test_nothing_is_lost_or_doubled_when_processes_are_killed(
         if said == message:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    monkeypatch.setattr(parallel_text.Worker, "take_piece", take_one_here)
-    monkeypatch.setattr(parallel_text._Run, "to_end", noting_to_end)
+    monkeypatch.setattr(parallel_text.Worker, "take_stretch", take_one_here)
+    monkeypatch.setattr(parallel_text._SharedDump, "to_end", noting_to_end)
     monkeypatch.setattr(parallel_text._SharedOutlet, "_say", saying_for_a_while)
-    assert kernels.printed([*way, "--files", log], MANY_PIECES) == wanted
+    assert kernels.printed([*way, "--files", log], MANY_STRETCHES) == wanted
     assert True in lost
 
 
-def test_text_of_a_piece_that_was_written_already_does_not_come_again(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The other processes have all the pieces, and one dies in the middle of the first."""
+def test_text_of_a_stretch_that_was_written_already_does_not_come_again(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other processes have all the stretches, and one dies in the middle of the first."""
     wanted = kernels.printed(["--deep-iteration", "--files", log])
     writer = os.getpid()
     left_out = []
-    say, take_piece, leave_out = parallel_text._SharedOutlet._say, parallel_text.Worker.take_piece, Blocks.leave_out
+    say, take_stretch, leave_out = parallel_text._SharedOutlet._say, parallel_text.Worker.take_stretch, Blocks.leave_out
 
     def take_none_here(worker: parallel_text.Worker) -> bool:
-        return os.getpid() != writer and take_piece(worker)
+        return os.getpid() != writer and take_stretch(worker)
 
     def say_once(outlet: parallel_text._SharedOutlet, *what: int) -> None:
         say(outlet, *what)
-        if outlet._piece[0] == 0:
+        if outlet._stretch[0] == 0:
             assert what[0] == parallel_text._MORE
             os.kill(os.getpid(), signal.SIGKILL)
 
@@ -137,7 +138,7 @@ def test_text_of_a_piece_that_was_written_already_does_not_come_again(log: Path,
         left_out.append(size)
         leave_out(blocks, size)
 
-    monkeypatch.setattr(parallel_text.Worker, "take_piece", take_none_here)
+    monkeypatch.setattr(parallel_text.Worker, "take_stretch", take_none_here)
     monkeypatch.setattr(parallel_text._SharedOutlet, "_say", say_once)
     monkeypatch.setattr(Blocks, "leave_out", noting_leave_out)
     assert kernels.printed(["--deep-iteration", "--files", log], SEVERAL._replace(out=400)) == wanted
@@ -170,7 +171,7 @@ def test_an_error_in_another_process_is_met_again_by_the_one_that_writes(log: Pa
     assert kernels.printed(["--deep-iteration", "--files", log], SEVERAL) == wanted
 
 
-def test_text_in_front_of_what_cannot_be_read_is_written_first(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_text_before_what_cannot_be_read_is_written_first(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read, read_into = Source.read, Source.read_into
     bad = log.stat().st_size // 2
 
@@ -188,7 +189,7 @@ def test_text_in_front_of_what_cannot_be_read_is_written_first(log: Path, monkey
 
     monkeypatch.setattr(Source, "read", failing_read)
     monkeypatch.setattr(Source, "read_into", failing_read_into)
-    monkeypatch.setattr(KernelText, "leap_through", lambda text, source: None)  # it reads without the source
+    monkeypatch.setattr(KernelText, "bulk_renderer", lambda text, source: None)  # it reads without the source
     by_one = kernels.printed(["--deep-iteration", "--files", log], Sizes(window=10_000))
     printed = kernels.printed(["--deep-iteration", "--files", log], SEVERAL._replace(window=10_000))
     assert (printed.exit_code, printed.stderr.count(b"Input/output error")) == (by_one.exit_code, 1)

@@ -24,7 +24,7 @@ def _fault(*words: str) -> tuple[str, object]:
 @pytest.mark.parametrize(
     "words", [("--files", "a.log"), ("--files=a.log",), ("-files", "a.log"), ("-files=a.log",)], ids=" ".join
 )
-def test_a_value_stands_behind_its_option(words: tuple[str, ...]) -> None:
+def test_a_value_stands_after_its_option(words: tuple[str, ...]) -> None:
     assert _parsed(*words).text("files") == "a.log"
 
 
@@ -35,7 +35,7 @@ def test_a_required_value_is_the_next_word_whatever_it_is(value: str) -> None:
     assert not arguments.has("print-data-log")
 
 
-def test_a_value_behind_an_equals_sign_may_hold_more_of_them_or_be_empty() -> None:
+def test_a_value_after_an_equals_sign_may_hold_more_of_them_or_be_empty() -> None:
     assert _parsed("--files=a=b").text("files") == "a=b"
     assert _parsed("--files=").text("files") == ""
 
@@ -173,7 +173,7 @@ def test_old_releases_know_options_by_their_first_letters(words: tuple[str, ...]
     ("word", "option"),
     [("-dx=5", "x"), ("-print_data_log", "r"), ("-fa", None), ("-=", "="), ("--=a", ""), ("-nope", "n"), ("--filesx", "filesx")],
 )
-def test_behind_one_dash_each_letter_is_an_option_up_to_one_that_takes_a_value(word: str, option: str | None) -> None:
+def test_after_one_dash_each_letter_is_an_option_up_to_one_that_takes_a_value(word: str, option: str | None) -> None:
     if option is None:
         assert _parsed(word, release="0.8.1").text("files") == "a"
         return
@@ -246,7 +246,7 @@ def test_the_help_screen_of_4_3_is_kafkas() -> None:
     assert help_screen(profile_of("4.3.1")) == "".join(line.ljust(80) + "\n" for line in HELP_4_3.splitlines())
 
 
-def test_before_1_0_nothing_behind_an_equals_sign_is_no_value() -> None:
+def test_before_1_0_nothing_after_an_equals_sign_is_no_value() -> None:
     assert _parsed("--files=", "a.log", release="0.11.0.3").text("files") == "a.log"
     assert _parsed("--files=", "a.log", release="1.0.0").text("files") == ""
 

@@ -1,4 +1,4 @@
-"""Forecasts against starts of the real log managers, and the command that tells them."""
+"""Forecasts compared with starts of the real log managers, and the forecast command."""
 
 import json
 import os
@@ -30,7 +30,7 @@ Key = tuple[str, str, str, int]
 Starts = dict[Key, dict[str, Any]]
 
 DIFFERENCES: dict[Key, str] = {}
-"""Starts that are foretold otherwise, with the reason."""
+"""Starts with a different forecast, with the reason."""
 
 WITH_ALL_FILES = (
     "restart-crc-and-snapshot/orders-0",
@@ -57,7 +57,7 @@ def starts() -> Starts:
 
 @pytest.mark.parametrize("release", ["2.8.2", "3.9.1", "4.3.1"])
 def test_every_recorded_start_is_foretold(directories: Path, starts: Starts, release: str) -> None:
-    """All that a forecast says: what a broker did, and for the reason what it said."""
+    """Everything that a forecast says: what a broker did, and its messages as the reason."""
     lines = {key: line for key, line in starts.items() if key[0] == release}
     wrong = [
         (key, *found)
@@ -116,7 +116,7 @@ WITNESSES: dict[tuple[str, str], tuple[tuple[str, str, int] | None, tuple[str, s
 }
 
 OF_LOG_DIRECTORIES = {("BAD_PROPERTIES_ARE_OFFLINE", "3.9.1"), ("IS_ALWAYS_KRAFT", "4.3.1")}
-"""Rules that no start of a single partition shows: test_forecast_log_directories.py has what whole brokers do."""
+"""Rules that no start of a single partition shows; test_forecast_log_directories.py covers whole brokers."""
 
 RELEASES = ("2.8.2", "3.9.1", "4.3.1")
 
@@ -205,7 +205,7 @@ def test_an_unclean_start_cuts_at_the_first_bad_batch_and_deletes_later_segments
 def test_offsets_that_other_batches_cover_are_not_lost(
     tmp_path: Path, covering: list[tuple[int, int]], lost: list[list[int]]
 ) -> None:
-    """A segment is cut at a damaged batch; what stands before that holds some of the offsets after it."""
+    """A segment is cut at a damaged batch; earlier batches contain some of the offsets after it."""
     kept = [batch(base_offset=first, records=[record(value=b"other")] * count) for first, count in covering]
     cut = [_damaged(_batch(5)), batch(base_offset=6, records=[record(value=b"v")] * 7)]
     row = _only(_partition(tmp_path, (0, [*kept, *cut])), after="unclean", recovery_point=0)
@@ -306,7 +306,7 @@ def test_the_last_place_in_a_time_index_is_kept_for_its_last_entry(tmp_path: Pat
     ],
 )
 def test_a_topic_id_has_no_padding_or_all_of_it(tmp_path: Path, topic_id: str, outcome: str) -> None:
-    """As the log manager of 4.3.1 does with each of them."""
+    """The behaviour of the log manager of 4.3.1 for each of them."""
     path = _partition(tmp_path, (0, [_batch(0)]))
     (path / "partition.metadata").write_text(f"version: 0\ntopic_id: {topic_id}\n")
     row = _only(path, after="clean")
@@ -379,7 +379,7 @@ def test_what_does_not_exist_is_refused(tmp_path: Path) -> None:
 
 
 def test_no_damage_raises_and_nothing_is_changed(directories: Path, tmp_path: Path) -> None:
-    """Bytes at random in every file of some directories that hold one of each kind."""
+    """Random bytes in every file of directories that contain one file of each kind."""
     chance = random.Random(8)
     for case in WITH_ALL_FILES:
         source = directories / case
@@ -456,7 +456,7 @@ def test_what_a_crash_leaves_behind_the_last_batch_is_trimmed(tmp_path: Path) ->
 
 @pytest.mark.slow
 def test_zeros_and_lengths_that_no_file_has_are_not_gone_through(tmp_path: Path) -> None:
-    """A log of 1 TiB that is a hole, a segment with 2 GiB of zeros after it, an index of 3 GiB."""
+    """A sparse log of 1 TiB, then a segment with 2 GiB of zeros, and an index of 3 GiB."""
     path = _partition(tmp_path, (0, [_batch(0)]), (1, [_batch(1)]))
     os.truncate(path / "00000000000000000001.log", 1 << 30)
     row = _only(path, after="unclean", recovery_point="zero")
@@ -530,7 +530,7 @@ def test_a_check_ends_with_what_restarts_do(tmp_path: Path) -> None:
 
 
 def test_garbage_full_of_headers_that_claim_much_hides_no_batch_that_is_lost(tmp_path: Path) -> None:
-    sizes = [1 << 20] * 40 + [1 << power for power in range(19, 5, -1)]  # each would cost a checksum over so many bytes
+    sizes = [1 << 20] * 40 + [1 << power for power in range(19, 5, -1)]  # each would require a checksum over this many bytes
     claims = [struct.pack(">qiib", 9, size - 12, 0, 2).ljust(61, b"\x01") for size in sizes]
     large = batch(records=[record(value=bytes(1 << 21))], base_offset=3)
     path = _partition(tmp_path, (0, [_batch(0), *claims, _batch(1), _batch(2), large]))
@@ -547,7 +547,7 @@ def test_a_batch_with_a_negative_count_takes_no_record_off_what_is_lost(tmp_path
 
 
 def _log_directory(folder: Path, name: str, *partitions: str) -> Path:
-    """A log directory with its meta.properties, and partitions with a sound record each."""
+    """A log directory with its meta.properties, and partitions with one valid record each."""
     path = folder / name
     for partition in partitions:
         directory = _partition(path, (0, [_batch(0)]), name=partition)
@@ -735,7 +735,7 @@ def test_damage_that_a_start_cuts_off_does_not_stay(tmp_path: Path) -> None:
 
 
 def test_consumers_stop_at_the_first_offset_that_is_damaged(tmp_path: Path) -> None:
-    """At what the batch claims, where that is between its neighbours; if not, after the batch before it."""
+    """The offset that the batch claims if it lies between its neighbours, else the one after the previous batch."""
     size = len(_batch(0))
     cases = {
         "gap-0": ([_batch(10), _damaged(_batch(20)), _batch(30)], 20, 1),

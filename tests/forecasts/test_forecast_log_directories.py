@@ -1,4 +1,4 @@
-"""Forecasts of whole log directories: what is expected was seen with brokers of 4.3.1 and 3.9.1 (KRaft) and 2.8.2 (ZooKeeper)."""
+"""Forecasts of whole log directories, as observed with brokers of 4.3.1 and 3.9.1 (KRaft) and 2.8.2 (ZooKeeper)."""
 
 import os
 import subprocess
@@ -54,7 +54,7 @@ def _log_directory(path: Path, *partitions: str, **values: str | None) -> Path:
 
 
 def _broker(folder: Path, first: dict[str, str | None], second: dict[str, str | None]) -> Path:
-    """Two log directories of one broker, with a partition each."""
+    """Two log directories of one broker, with one partition each."""
     _log_directory(folder / "d1", "orders-0", **{"directory_id": DIRECTORY_IDS[0]} | first)
     _log_directory(folder / "d2", "orders-1", **{"directory_id": DIRECTORY_IDS[1]} | second)
     return folder
@@ -246,7 +246,7 @@ def test_a_copy_of_a_log_directory_beside_it_is_no_duplicate(tmp_path: Path) -> 
         assert f"one is a copy of the other: both have the directory.id {DIRECTORY_IDS[0]}" in row.conditions[-1]
     run = _run(tmp_path)
     assert (run.returncode, "one is a copy of the other" in " ".join(run.stdout.split())) == (0, True)
-    assert _run(tmp_path / "d1", tmp_path / "d1.bak").returncode == 1  # as log.dirs may name them
+    assert _run(tmp_path / "d1", tmp_path / "d1.bak").returncode == 1  # because log.dirs may list both
 
 
 def test_a_partition_in_two_log_directories_of_one_broker_is_a_duplicate(tmp_path: Path) -> None:
@@ -394,7 +394,7 @@ def test_a_broker_with_zookeeper_sets_no_partition_aside(tmp_path: Path) -> None
 
 
 def test_a_log_directory_without_its_recovery_points_starts_from_zero(tmp_path: Path) -> None:
-    """Nobody noted it: a broker takes zero then, and scans what it flushed long ago."""
+    """Without a stored recovery point, a broker starts at zero, and scans data that it flushed long ago."""
     _log_directory(tmp_path / "d1")
     bad = _batch(0)
     partition = _partition(tmp_path / "d1/orders-0", data=bad[:-1] + b"?")
@@ -420,7 +420,7 @@ def test_a_log_directory_without_its_log_start_offsets_starts_logs_at_their_firs
 
 @pytest.fixture
 def deny(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Makes as if we might not read a file: root may read all of them."""
+    """Simulates a file that we may not read, because root may read all files."""
 
     def deny(path: Path) -> None:
         access = os.access
@@ -446,7 +446,7 @@ def test_what_we_may_not_read_says_nothing_of_the_broker(tmp_path: Path, deny: A
 
 
 def _looks(monkeypatch: pytest.MonkeyPatch, owner: int, modes: dict[Path, int], owners: dict[Path, int] | None = None) -> None:
-    """Makes files look as if they had these owners and modes: tests may run as anybody, and root may do everything."""
+    """Simulates owners and modes of files, because tests may run as any user, and root may do everything."""
     real = os.stat
 
     def stat(path: Any, **options: Any) -> os.stat_result:

@@ -139,9 +139,11 @@ def _position_by_kafkas_search(entries: Sequence[tuple[int, int]], target: int, 
     return search(0, hot)
 
 
-def _looked_up(entries: Entries, targets: Sequence[int], base_offset: int = 0, *, tries_end_first: bool = True) -> list[int]:
+def _looked_up(
+    entries: Entries, targets: Sequence[int], base_offset: int = 0, *, tries_end_first: bool = True, **held: int
+) -> list[int]:
     with opened(build_offset_index(entries=entries, base_offset=base_offset)) as source:
-        lookup = offset_index_check.Lookup(source, base_offset, tries_end_first=tries_end_first)
+        lookup = offset_index_check.Lookup(source, base_offset, tries_end_first=tries_end_first, **held)
         return [lookup.position_of(target) for target in targets]
 
 
@@ -193,9 +195,7 @@ def test_an_index_too_large_to_be_held_is_looked_up_alike(
     entries = [(base_offset + offset, position) for offset, position in relative]
     targets = [base_offset + target for target in targets]
     held = _looked_up(entries, targets, base_offset, tries_end_first=tries_end_first)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(offset_index_check, "_HELD", -1)
-        assert _looked_up(entries, targets, base_offset, tries_end_first=tries_end_first) == held
+    assert _looked_up(entries, targets, base_offset, tries_end_first=tries_end_first, max_held_bytes=-1) == held
 
 
 def test_offsets_wrap_in_lookups_too() -> None:
@@ -352,78 +352,78 @@ def test_the_first_entry_is_never_a_zero_tail() -> None:
     assert _entries(build_time_index(entries=[(T, 100), (T + 1, 104)], base_offset=100), 100) == [(T, 100), (T + 1, 104)]
 
 
-# --- landings
+# --- the batches that entries lead to
 
-Landing = tuple[int | None, int] | str
+Target = tuple[int | None, int] | str
 
 
-def _landing_walked_plainly(data: bytes, offset: int, start: int, *, reads_to_end: bool, may_start_past_end: bool) -> Landing:
+def _target_walked_plainly(data: bytes, offset: int, start: int, *, reads_to_end: bool, may_start_past_end: bool) -> Target:
     """Where one entry leads, by a walk of its own, or the code of what keeps it from leading anywhere."""
     if start < 0:
         return "index-position-negative"
     if start > len(data):
         return (None, 0) if may_start_past_end else "index-position-past-log"
-    landing: tuple[int, int] | None = None
+    target: tuple[int, int] | None = None
     position = start
     while position < len(data) - 17:
         batch_offset, length = struct.unpack_from(">qi", data, position)
         if length < 14:
-            return landing if landing and not reads_to_end else "record-size-too-small"
+            return target if target and not reads_to_end else "record-size-too-small"
         if position > len(data) - 12 - length:
             break
-        if landing is None or reads_to_end:
+        if target is None or reads_to_end:
             (magic,) = struct.unpack_from(">b", data, position + 16)
             last_offset = batch_offset
             if magic >= 2:
                 # the header is read only where its last offset is wanted
-                if landing is None and position + 61 > len(data):
+                if target is None and position + 61 > len(data):
                     return "batch-header-cut"
-                if landing is None:
+                if target is None:
                     last_offset = batch_offset + struct.unpack_from(">i", data, position + 23)[0]
                     last_offset = (last_offset + (1 << 63)) % (1 << 64) - (1 << 63)
-            if landing is None and last_offset >= offset:
-                landing = (position, last_offset)
+            if target is None and last_offset >= offset:
+                target = (position, last_offset)
                 if not reads_to_end:
-                    return landing
+                    return target
         position += 12 + length
-    return landing or (None, 0)
+    return target or (None, 0)
 
 
-def _landings(
+def _targets(
     data: bytes, offsets: Sequence[int], starts: Sequence[int], *, reads_to_end: bool, may_start_past_end: bool
-) -> list[Landing]:
-    found: list[Landing] = []
+) -> list[Target]:
+    found: list[Target] = []
     with opened(data) as source:
-        landings = time_index_check.Landings(
+        targets = time_index_check.EntryTargets(
             source, offsets, starts, reads_to_end=reads_to_end, may_start_past_end=may_start_past_end
         )
         for row in range(len(offsets)):
             try:
-                landing = landings.landing(row)
-                found.append((landing.position, landing.last_offset if landing.position is not None else 0))
+                target = targets.of(row)
+                found.append((target.position, target.last_offset if target.position is not None else 0))
             except CorruptData as error:
                 found.append(error.code)
     return found
 
 
 def test_an_entry_lands_in_the_first_batch_that_reaches_its_offset() -> None:
-    found = _landings(LOG, [99, 102, 103, 105, 106], [0] * 5, reads_to_end=True, may_start_past_end=False)
+    found = _targets(LOG, [99, 102, 103, 105, 106], [0] * 5, reads_to_end=True, may_start_past_end=False)
     assert found == [(0, 102), (0, 102), (len(FIRST), 105), (len(FIRST), 105), (None, 0)]
 
 
-def test_an_entry_does_not_land_in_front_of_its_start() -> None:
-    found = _landings(LOG, [101, 101], [0, len(FIRST)], reads_to_end=True, may_start_past_end=False)
+def test_an_entry_does_not_land_before_its_start() -> None:
+    found = _targets(LOG, [101, 101], [0, len(FIRST)], reads_to_end=True, may_start_past_end=False)
     assert found == [(0, 102), (len(FIRST), 105)]
 
 
-def test_damage_behind_a_landing_counts_only_where_all_is_read() -> None:
+def test_damage_after_the_batch_found_counts_only_where_all_is_read() -> None:
     data = FIRST + bytes(30)
     for reads_to_end, expected in [(True, "record-size-too-small"), (False, (0, 102))]:
-        assert _landings(data, [102], [0], reads_to_end=reads_to_end, may_start_past_end=False) == [expected]
+        assert _targets(data, [102], [0], reads_to_end=reads_to_end, may_start_past_end=False) == [expected]
 
 
 def test_without_entries_the_log_is_not_walked() -> None:
-    assert _landings(bytes(30), [], [], reads_to_end=True, may_start_past_end=False) == []
+    assert _targets(bytes(30), [], [], reads_to_end=True, may_start_past_end=False) == []
 
 
 @st.composite
@@ -452,16 +452,16 @@ def _logs_with_entries(draw: st.DrawFn) -> tuple[bytes, list[int], list[int]]:
 
 
 @given(_logs_with_entries(), st.booleans(), st.booleans(), st.sampled_from([61, 200, WINDOW_SIZE]))
-def test_landings_are_those_of_a_walk_for_every_entry(
+def test_targets_are_those_of_a_walk_for_every_entry(
     given_log: tuple[bytes, list[int], list[int]], reads_to_end: bool, may_start_past_end: bool, window_size: int
 ) -> None:
     data, offsets, starts = given_log
     expected = [
-        _landing_walked_plainly(data, offset, start, reads_to_end=reads_to_end, may_start_past_end=may_start_past_end)
+        _target_walked_plainly(data, offset, start, reads_to_end=reads_to_end, may_start_past_end=may_start_past_end)
         for offset, start in zip(offsets, starts, strict=True)
     ]
     with mock.patch.dict(Log.__init__.__kwdefaults__, window_size=window_size):
-        found = _landings(data, offsets, starts, reads_to_end=reads_to_end, may_start_past_end=may_start_past_end)
+        found = _targets(data, offsets, starts, reads_to_end=reads_to_end, may_start_past_end=may_start_past_end)
     assert found == expected
 
 

@@ -72,17 +72,17 @@ def test_an_empty_log_has_no_batches() -> None:
 
 
 @pytest.mark.parametrize("one", [ONE, ONE_MESSAGE], ids=["batch", "message"])
-def test_a_log_ends_behind_its_last_batch(one: bytes) -> None:
+def test_a_log_ends_after_its_last_batch(one: bytes) -> None:
     assert _ended(one * 3) == (3, 3 * len(one), "", "")
 
 
 @pytest.mark.parametrize("rest", [1, 12, 17])
 @pytest.mark.parametrize("byte", [b"\0", b"\xff"])
-def test_up_to_17_bytes_behind_the_last_batch_are_trailing(rest: int, byte: bytes) -> None:
+def test_up_to_17_bytes_after_the_last_batch_are_trailing(rest: int, byte: bytes) -> None:
     assert _ended(ONE + byte * rest) == (1, len(ONE), "torn-header", "")
 
 
-def test_18_zero_bytes_behind_the_last_batch_are_a_batch_that_cannot_be() -> None:
+def test_18_zero_bytes_after_the_last_batch_are_a_batch_that_cannot_be() -> None:
     found = walk(ONE + bytes(18))
     assert (len(found.rows), found.code) == (1, "record-size-too-small")
     assert found.fault is not None
@@ -161,7 +161,7 @@ def test_releases_that_know_fewer_codecs_refuse_more() -> None:
     assert _ended(data, rules=LogRules(4)) == (0, 0, "", "codec-unknown")
 
 
-def test_a_fault_tells_how_to_go_on_behind_the_batch() -> None:
+def test_a_fault_says_how_to_go_on_after_the_batch() -> None:
     bad = batch(records=[record()], magic=-1)
     with opened(ONE + bad + ONE) as source:
         log = Log(source)

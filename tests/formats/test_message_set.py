@@ -208,7 +208,7 @@ def test_zstd_is_no_codec_of_messages() -> None:
         assert (fault.code, fault.values) == ("codec-not-allowed", {"magic": magic})
 
 
-def test_a_wrapper_inside_a_wrapper_is_a_fault_behind_the_messages_before_it() -> None:
+def test_a_wrapper_inside_a_wrapper_is_a_fault_after_the_messages_before_it() -> None:
     nested = wrapper(messages=[message()], base_offset=1)
     found = read_records(wrapper(messages=[message(value=b"a"), nested], inner_offsets=[0, 1], offset=9))
     assert ([row["value"] for row in found.rows], found.code) == ([b"a"], "legacy-nested-compression")

@@ -131,7 +131,7 @@ def test_offsets_may_have_gaps_and_wrap() -> None:
         (MAX_INT32, [MAX_INT32, 0, 1]),
     ],
 )
-def test_behind_the_greatest_sequence_follows_0(base_sequence: int, sequences: list[int]) -> None:
+def test_after_the_greatest_sequence_follows_0(base_sequence: int, sequences: list[int]) -> None:
     rows = read_records(batch(records=[record()] * 3, base_sequence=base_sequence)).rows
     assert [row["sequence"] for row in rows] == sequences
 
@@ -157,7 +157,7 @@ def test_an_emptied_batch_has_no_records_whatever_its_codec() -> None:
         assert read_records(batch(last_offset_delta=9, attributes=attributes)).batches == [[]]
 
 
-def test_nothing_is_looked_at_behind_a_count_of_0() -> None:
+def test_nothing_is_looked_at_after_a_count_of_0() -> None:
     assert read_records(batch(records_count=0, payload=b"garbage")).batches == [[]]
     assert read_records(batch(records_count=0, payload=b"garbage", codec="gzip")).batches == [[]]
 
@@ -179,13 +179,13 @@ def test_more_records_than_a_table_holds_are_all_read(codec: Codec) -> None:
     assert [row["offset"] for row in found.batches[1]] == list(range(count))
 
 
-def test_a_bad_record_far_behind_keeps_no_record_of_an_uncompressed_batch_back() -> None:
+def test_a_late_bad_record_keeps_no_record_of_an_uncompressed_batch_back() -> None:
     payload = b"".join(encode_record(record(value=b"v"), row=row) for row in range(MAX_ROWS + 5))
     found = read_records(batch(payload=payload, records_count=MAX_ROWS + 6, crc=0))
     assert (len(found.rows), found.code) == (MAX_ROWS + 5, "record-count-too-high")
 
 
-def test_a_bad_record_far_behind_keeps_all_records_of_a_compressed_batch_back() -> None:
+def test_a_late_bad_record_keeps_all_records_of_a_compressed_batch_back() -> None:
     payload = b"".join(encode_record(record(value=bytes(200)), row=row) for row in range(MAX_ROWS + 5))
     found = read_records(batch(payload=gzip_members(payload), records_count=MAX_ROWS + 6, codec="gzip", crc=0))
     assert (found.batches, found.code) == ([[]], "compressed-record-count-too-high")
@@ -286,7 +286,7 @@ def _three(bad: Bad, **options: Any) -> bytes:  # of several types, as `batch` d
 
 
 @pytest.mark.parametrize("bad", BAD_RECORDS.values(), ids=list(BAD_RECORDS))
-def test_a_bad_record_ends_an_uncompressed_batch_behind_the_good_ones(bad: Bad) -> None:
+def test_a_bad_record_ends_an_uncompressed_batch_after_the_good_ones(bad: Bad) -> None:
     found = read_records(batch(records=[record(value=b"before")]) + _three(bad) + batch(records=[record(value=b"after")]))
     assert [[row["value"] for row in rows] for rows in found.batches] == [[b"before"], [b"first"]]
     assert found.fault is not None
@@ -338,18 +338,18 @@ def test_a_negative_count_is_a_fault_without_records(codec: Codec) -> None:
     assert found.fault.values == {"count": -3, "magic": 2}
 
 
-def test_bytes_behind_the_last_record_are_found_with_the_last_record() -> None:
+def test_bytes_after_the_last_record_are_found_with_the_last_record() -> None:
     found = read_records(batch(records=[record(value=b"a"), record(value=b"b"), record(value=b"c")], records_count=2))
     assert ([row["value"] for row in found.rows], found.code) == ([b"a"], "record-count-too-low")
 
 
 @pytest.mark.parametrize("codec", COMPRESSING)
-def test_bytes_behind_the_last_record_keep_a_compressed_batch_back(codec: Codec) -> None:
+def test_bytes_after_the_last_record_keep_a_compressed_batch_back(codec: Codec) -> None:
     found = read_records(batch(records=[record(value=b"a"), record(value=b"b")], trailing=b"x", codec=codec))
     assert (found.batches, found.code) == ([[]], "record-count-too-low")
 
 
-def test_too_high_a_count_is_found_behind_the_last_record() -> None:
+def test_too_high_a_count_is_found_after_the_last_record() -> None:
     found = read_records(batch(records=[record(value=b"a"), record(value=b"b")], records_count=5))
     assert ([row["value"] for row in found.rows], found.code) == ([b"a", b"b"], "record-count-too-high")
 

@@ -103,7 +103,7 @@ def test_a_marker_is_transactional_and_control() -> None:
     assert (row["is_transactional"], row["is_control"], row["last_sequence"]) == (True, True, -1)
 
 
-def test_log_append_time_is_told_by_its_bit() -> None:
+def test_log_append_time_is_reported_by_its_bit() -> None:
     row = _only_row(batch(records=[record()], timestamp_type="LogAppendTime", max_timestamp=1_700_000_000_099))
     assert (row["timestamp_type"], row["timestamp"]) == ("LogAppendTime", 1_700_000_000_099)
 
@@ -125,11 +125,11 @@ def test_a_batch_that_was_emptied_has_a_header_only() -> None:
 
 
 @pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
-def test_a_codec_is_told_by_its_name(codec: Codec) -> None:
+def test_a_codec_is_reported_by_its_name(codec: Codec) -> None:
     assert _only_row(batch(records=[record(value=b"v")], codec=codec))["compresscodec"] == codec
 
 
-def test_a_codec_that_is_not_taken_is_told_by_its_id() -> None:
+def test_a_codec_that_is_not_taken_is_reported_by_its_id() -> None:
     assert [codec_name(attributes) for attributes in (5, 6, 7, 8 | 4)] == ["unknown(5)", "unknown(6)", "unknown(7)", "zstd"]
 
 
@@ -158,7 +158,7 @@ def test_a_magic_above_2_is_read_like_2() -> None:
         (5, MAX_INT32, 4),
     ],
 )
-def test_behind_the_greatest_sequence_follows_0(base_sequence: int, last_offset_delta: int, last_sequence: int) -> None:
+def test_after_the_greatest_sequence_follows_0(base_sequence: int, last_offset_delta: int, last_sequence: int) -> None:
     row = _only_row(batch(records=[record()], base_sequence=base_sequence, last_offset_delta=last_offset_delta))
     assert row["last_sequence"] == last_sequence
     if base_sequence >= 0:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kdump.binary import producer_run, summary_reference
+from kdump.binary import producer_streak, summary_reference
 from kdump.formats.log import Log, SummarizedChunk
 from kdump.formats.summary import BatchSummary
 from tests.builders.records import TIMESTAMP, batch, commit_record, message, message_set, record, transaction_marker
@@ -48,8 +48,8 @@ def test_a_summary_tells_of_places_offsets_and_timestamps() -> None:
 def test_gaps_are_counted_and_the_first_and_last_of_them_are_known() -> None:
     summary = _sure(b"".join(batch(records=ONE, base_offset=offset) for offset in (0, 1, 5, 6, 16, 20)))
     assert (summary.gaps, summary.missing) == (3, 3 + 9 + 3)
-    assert (summary.before_first_gap, summary.behind_first_gap) == (1 * SIZE, 2 * SIZE)
-    assert (summary.before_last_gap, summary.behind_last_gap) == (4 * SIZE, 5 * SIZE)
+    assert (summary.before_first_gap, summary.after_first_gap) == (1 * SIZE, 2 * SIZE)
+    assert (summary.before_last_gap, summary.after_last_gap) == (4 * SIZE, 5 * SIZE)
 
 
 def test_counts_are_compared_with_offsets_and_sizes() -> None:
@@ -94,17 +94,17 @@ def test_producers_are_told_by_runs() -> None:
     marker = transaction_marker(base_offset=5, producer_id=8, producer_epoch=2, coordinator_epoch=6, is_commit=False)
     log = data(0, 8, 0, is_transactional=True) + data(1, 9, 3) + batch(records=ONE, base_offset=2)
     log += data(3, 9, 4) + data(4, 8, 1, is_transactional=True) + marker + data(6, 9, 7)
-    runs = _sure(log).producer_runs()
-    assert runs is not None
-    assert list(runs) == [
-        (8, 2, producer_run.TRANSACTIONAL, 0, 1, 0, 0, SIZE, 4, 4, 0, 0, 0, 0, 0, 1),
-        (9, 2, producer_run.PLAIN, 3, 4, 1, SIZE, 2 * SIZE, 3, 3, 0, 0, 0, 0, 0, 1),
-        (8, 2, producer_run.MARKER, -1, -1, 5, 5 * SIZE, 5 * SIZE + 78, 5, 5, 0, 6, 0, 0, 0, 0),
-        (9, 2, producer_run.PLAIN, 7, 7, 6, 5 * SIZE + 78, 6 * SIZE + 78, 6, 6, 0, 0, 0, 0, 0, 1),
+    streaks = _sure(log).producer_streaks()
+    assert streaks is not None
+    assert list(streaks) == [
+        (8, 2, producer_streak.TRANSACTIONAL, 0, 1, 0, 0, SIZE, 4, 4, 0, 0, 0, 0, 0, 1),
+        (9, 2, producer_streak.PLAIN, 3, 4, 1, SIZE, 2 * SIZE, 3, 3, 0, 0, 0, 0, 0, 1),
+        (8, 2, producer_streak.MARKER, -1, -1, 5, 5 * SIZE, 5 * SIZE + 78, 5, 5, 0, 6, 0, 0, 0, 0),
+        (9, 2, producer_streak.PLAIN, 7, 7, 6, 5 * SIZE + 78, 6 * SIZE + 78, 6, 6, 0, 0, 0, 0, 0, 1),
     ]
 
 
-def test_transactions_that_are_committed_in_a_row_are_one_run() -> None:
+def test_transactions_that_are_committed_in_a_row_are_one_streak() -> None:
     log, offset = b"", 0
     for sequence, coordinator_epoch in ((4, 3), (5, 3), (6, 5), (7, 4)):
         log += batch(
@@ -115,11 +115,11 @@ def test_transactions_that_are_committed_in_a_row_are_one_run() -> None:
         )
         offset += 2
     both = SIZE + 78
-    runs = _sure(log).producer_runs()
-    assert runs is not None
-    assert list(runs) == [
-        (8, 2, producer_run.TRANSACTIONAL, 4, 7, 6, 3 * both, 3 * both + SIZE, 6, 6, 0, 5, 3, 3, 5, 1),
-        (8, 2, producer_run.MARKER, -1, -1, 7, 4 * both - 78, 4 * both, 7, 7, 1, 4, 0, 0, 0, 0),
+    streaks = _sure(log).producer_streaks()
+    assert streaks is not None
+    assert list(streaks) == [
+        (8, 2, producer_streak.TRANSACTIONAL, 4, 7, 6, 3 * both, 3 * both + SIZE, 6, 6, 0, 5, 3, 3, 5, 1),
+        (8, 2, producer_streak.MARKER, -1, -1, 7, 4 * both - 78, 4 * both, 7, 7, 1, 4, 0, 0, 0, 0),
     ]
 
 
@@ -135,7 +135,7 @@ def test_transactions_that_are_committed_in_a_row_are_one_run() -> None:
     ids=["no sequence", "sequences that wrap", "no producer", "two markers", "marker of another version"],
 )
 def test_odd_batches_of_producers_make_no_runs(odd: bytes) -> None:
-    assert _sure(odd).producer_runs() is None
+    assert _sure(odd).producer_streaks() is None
 
 
 def test_messages_have_summaries_too() -> None:

@@ -60,7 +60,7 @@ def test_any_bytes_are_lines_in_order(tmp_path_factory: pytest.TempPathFactory, 
         (bytes(14), ["checkpoint-line-malformed"]),
     ],
 )
-def test_what_is_wrong_is_told_apart(tmp_path: Path, data: bytes, codes: list[str]) -> None:
+def test_what_is_wrong_is_reported_apart(tmp_path: Path, data: bytes, codes: list[str]) -> None:
     assert _codes(tmp_path / "x", data) == codes
 
 

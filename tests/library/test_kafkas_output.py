@@ -1,4 +1,4 @@
-"""Batches and records of the library are those that Kafka's own tool (4.3.1) printed."""
+"""Batches and records from the library equal those that Kafka's own tool (4.3.1) printed."""
 
 import re
 from collections.abc import Iterator
@@ -51,7 +51,7 @@ def _record_line(record: kdump.Record) -> str:
 
 
 def _contents(record: kdump.Record) -> str:
-    """What Kafka's tool prints after that, with the end of the line; nothing of contents that are not one line of ASCII."""
+    """What Kafka's tool prints after that, with the end of the line; empty if the contents are not one line of ASCII."""
     if record.is_control:
         return f" endTxnMarker: {record.control_type} " if record.control_type in ("COMMIT", "ABORT") else " "
     contents = b"".join(data for data in (record.key, record.value) if data is not None)
@@ -62,7 +62,7 @@ def _contents(record: kdump.Record) -> str:
 
 
 class Part(NamedTuple):
-    """What the tool printed of one log, and whether it came to the end of it."""
+    """What the tool printed for one log, and whether it reached the end."""
 
     path: Path
     text: str
@@ -88,7 +88,7 @@ def _goldens(*modes: tuple[str, ...]) -> list[Golden]:
 
 
 def _same(ours: list[str], printed: list[str], *, is_damaged: bool, is_whole: bool) -> bool:
-    """Whether two lists agree up to where one of them ends at damage."""
+    """Whether two lists agree up to the place where one of them ends at damage."""
     if len(ours) < len(printed) and not is_damaged or len(ours) > len(printed) and is_whole:
         return False
     first_lines = ("".join(line.partition("\n")[:2]) for line in ours)  # a header key may hold an end of line

@@ -1,4 +1,4 @@
-"""What `kdump.open` makes of a path, and what the package offers."""
+"""What `kdump.open` returns for a path, and the public names of the package."""
 
 import gc
 import os

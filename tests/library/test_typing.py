@@ -1,4 +1,4 @@
-"""A user's type checker knows what the library gives, exactly."""
+"""A user's type checker knows the exact types of the library."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""What users write, for type checkers: mypy's strict mode finds nothing wrong here, and every type is the one that is named.
+"""Typical code of users, for type checkers: mypy's strict mode finds no error, and every type is the one stated.
 
 Each function is also run by test_typing.py, at the root of the repository.
 """

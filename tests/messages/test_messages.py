@@ -1,4 +1,4 @@
-"""Message schemas: the reader that follows them, and Kafka's JSON of what it reads."""
+"""Message schemas: the generic reader, and Kafka's JSON of messages."""
 
 from __future__ import annotations
 

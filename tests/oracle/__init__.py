@@ -1,4 +1,4 @@
-"""The real tool of any Kafka release, to compare kdump with."""
+"""Runs the real tool of any Kafka release, for comparison with kdump."""
 
 from tests.oracle.kafka_tool import Answer, Run, fetch, run_many, why_not_available
 

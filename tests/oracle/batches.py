@@ -1,4 +1,4 @@
-"""Finds the batches with a good CRC in a log, behind damage too; shares no code with kdump."""
+"""Finds the batches with a correct CRC in a log, even after damage; shares no code with kdump."""
 
 import struct
 import zlib
@@ -13,7 +13,7 @@ SMALLEST = {0: 14, 1: 22, 2: 49}
 
 
 class Batch(NamedTuple):
-    """A batch, or a message of magic 0 or 1 with what it wraps."""
+    """A batch, or a message of magic 0 or 1 with the messages it wraps."""
 
     content: bytes
     first_offset: int
@@ -23,7 +23,7 @@ class Batch(NamedTuple):
 
 
 def intact(log: bytes) -> Iterator[Batch]:
-    """Give the intact batches of a log in their order."""
+    """Yield the intact batches of a log in order."""
     position = 0
     while position + LOG_OVERHEAD + SMALLEST[0] <= len(log):
         magic = log[position + MAGIC_POSITION]

@@ -24,7 +24,7 @@ NEEDED_PROGRAMS = ("java", "javac", "mvn")
 # Java 24 and later cannot keep a tool from ending its JVM. The goldens are made with 17.
 JAVA_VERSIONS = range(17, 24)
 
-# Which artifacts hold the tool, and its class: (since, value), the last that fits counts.
+# The artifacts that contain the tool, and its class: (since, value); the last match applies.
 ARTIFACTS = (
     ("0.8.0", ("kafka_2.10",)),
     ("0.9.0.0", ("kafka_2.11",)),
@@ -35,7 +35,7 @@ MAIN_CLASSES = (
     ("0.8.0", "kafka.tools.DumpLogSegments"),
     ("4.3.0", "org.apache.kafka.tools.DumpLogSegments"),
 )
-# Not to be had any more (needed by 0.8), or not published for every release (4.0.1); the tool runs without.
+# No longer available (needed by 0.8), or not published for every release (4.0.1); the tool runs without them.
 UNAVAILABLE_DEPENDENCIES = (
     "com.sun.jdmk:jmxtools",
     "com.sun.jmx:jmxri",
@@ -48,7 +48,7 @@ UNAVAILABLE_DEPENDENCIES = (
 SILENT_LOGGING = "org.slf4j:slf4j-nop:1.7.36"
 OTHER_LOGGING = re.compile(r"slf4j-(log4j12|reload4j)|log4j-slf4j")
 
-# What Kafka's launcher gives the JVM.
+# The JVM options of Kafka's launcher.
 LAUNCHER_OPTIONS = (
     "-Xmx256M",
     "-server",
@@ -58,12 +58,12 @@ LAUNCHER_OPTIONS = (
     "-XX:+ExplicitGCInvokesConcurrent",
     "-Djava.awt.headless=true",
 )
-# What else releases need. Snappy of 0.8.0 and 0.8.1 loads itself by ways that Java has closed since.
+# Further options that releases need. Snappy of 0.8.0 and 0.8.1 loads itself in ways that Java has forbidden since.
 OPENED_PACKAGES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("0.8.0", ("--add-opens=java.base/java.lang=ALL-UNNAMED",)),
     ("0.8.2.0", ()),
 )
-# What many short runs in one JVM need: no long compilation, words in every exception, System.exit intercepted.
+# Options for many short runs in one JVM: no long compilation, messages in every exception, System.exit intercepted.
 BATCH_OPTIONS = (
     "-XX:TieredStopAtLevel=1",
     "-XX:-OmitStackTraceInFastThrow",
@@ -76,14 +76,14 @@ Value = TypeVar("Value")
 
 
 class Run(NamedTuple):
-    """One run to make: the tool's arguments, and the folder with the files; the tool works in a copy of it."""
+    """One run: the tool's arguments, and the folder with the files; the tool works in a copy of it."""
 
     folder: Path
     arguments: Sequence[str]
 
 
 class Answer(NamedTuple):
-    """What one run gave; `exit_code` is None when it did not end in time.
+    """The result of one run; `exit_code` is None if it did not end in time.
 
     In the texts `{CWD}` stands for the absolute path of the folder the tool worked in.
     """
@@ -94,11 +94,11 @@ class Answer(NamedTuple):
 
 
 class OracleError(Exception):
-    """The real tool cannot be had or run."""
+    """The real tool is not available or cannot be run."""
 
 
 def why_not_available(*releases: str) -> str | None:
-    """Say what is missing to run the tool of these releases; None if nothing is."""
+    """What is missing to run the tool of these releases; None if nothing is."""
     return next(filter(None, [_why_no_java(), *map(_why_no_release, releases)]), None)
 
 
@@ -131,9 +131,9 @@ def _why_no_release(release: str) -> str | None:
 
 
 def fetch(release: str, logging: str = SILENT_LOGGING) -> str:
-    """Fetch the tool of a release unless it is there; return its class path.
+    """Fetch the tool of a release if it is missing; return its class path.
 
-    `logging` is the artifact that takes what Kafka logs.
+    `logging` is the artifact that receives Kafka's log messages.
     """
     name = release if logging == SILENT_LOGGING else f"{release}-{logging.split(':')[1]}"
     stored = _home() / f"{name}.classpath"
@@ -148,11 +148,10 @@ def fetch(release: str, logging: str = SILENT_LOGGING) -> str:
 def run_many(
     release: str, runs: Iterable[Run], *, working_folder: Path | None = None, seconds_per_run: float = 60
 ) -> Iterator[Answer]:
-    """Make these runs with the tool of a release, one after the other; give the answers in their order.
+    """Run the tool of a release several times in sequence; return the results in order.
 
-    `working_folder` is where each run finds its copy: a folder that does not exist yet, by default a temporary one.
-    A run that breaks the JVM, or does not end in time, is made again in a JVM of its own, started as Kafka's launcher
-    does it.
+    `working_folder` is the folder for the copy of each run; it must not exist yet. The default is a temporary folder.
+    A run that breaks the JVM, or does not end in time, is repeated in a separate JVM, started as by Kafka's launcher.
     """
     with contextlib.ExitStack() as stack:
         if working_folder is None:
@@ -177,19 +176,19 @@ def run_many(
 
 
 def run_alone(release: str, run: Run, *, seconds: float = 60) -> Answer:
-    """Make one run in a JVM of its own, started as Kafka's launcher does."""
+    """Perform one run in a separate JVM, started as by Kafka's launcher."""
     with tempfile.TemporaryDirectory(prefix="kdump-oracle-") as folder:
         working_folder = Path(folder).resolve() / "case"
         return _with_placeholder(_run_alone(release, run, working_folder, seconds), working_folder)
 
 
 def command(release: str) -> list[str]:
-    """The command that starts the tool of a release, as Kafka's launcher does; its arguments are to follow."""
+    """The command that starts the tool of a release like Kafka's launcher; the arguments follow."""
     return ["java", *_launcher_options(release), "-cp", fetch(release), _since(MAIN_CLASSES, release)]
 
 
 class _Jvm:
-    """One JVM that makes runs until it ends; see KafkaTool.java for the protocol."""
+    """One JVM that performs runs until it ends; see KafkaTool.java for the protocol."""
 
     def __init__(self, release: str, working_folder: Path) -> None:
         _make_empty(working_folder)
@@ -209,7 +208,7 @@ class _Jvm:
         self._is_started = False
 
     def answer(self, run: Run, seconds: float) -> Answer | None:
-        """Make one run; None if the JVM ended or did not answer in time."""
+        """Perform one run; None if the JVM ended or did not answer in time."""
         strings = [os.fsencode(text) for text in (str(run.folder.resolve()), *run.arguments)]
         request = [_number(len(strings)), *(_number(len(string)) + string for string in strings)]
         assert self._process.stdin is not None  # opened as a pipe
@@ -229,7 +228,7 @@ class _Jvm:
             return None
 
     def end(self) -> None:
-        """Let the JVM go: politely if it is waiting for a run, else at once."""
+        """End the JVM: orderly if it is waiting for a run, otherwise at once."""
         assert self._process.stdin is not None  # opened as pipes
         assert self._process.stdout is not None
         with contextlib.suppress(BrokenPipeError):
@@ -252,7 +251,7 @@ class _Jvm:
 
 
 def read_some(descriptor: int, seconds: float) -> bytes:
-    """What comes next out of a pipe. Raises TimeoutError where nothing does for so long, EOFError where nothing ever will."""
+    """The next data from a pipe. Raises TimeoutError if none arrives in time, EOFError if the pipe is closed."""
     if not select.select([descriptor], [], [], seconds)[0]:
         raise TimeoutError
     piece = os.read(descriptor, 1 << 20)
@@ -320,7 +319,7 @@ def _resolve(release: str, logging: str, folder: Path) -> str:
 
 
 def compiled(source: Path) -> Path:
-    """Compile a source unless that was done before; return the folder of the classes."""
+    """Compile a source unless it is already compiled; return the folder of the classes."""
     classes = _home() / f"classes-{hashlib.sha256(source.read_bytes()).hexdigest()[:12]}"
     with _locked("classes.lock"):
         if not classes.exists():
@@ -338,7 +337,7 @@ def _launcher_options(release: str) -> list[str]:
 
 
 def _logging_option() -> str:
-    """Log4j 1, which the old releases bring along, must be told to be silent."""
+    """Configure Log4j 1, which old releases include, to be silent."""
     settings = _home() / "log4j.properties"
     if not settings.exists():
         _write(settings, b"log4j.rootLogger=OFF\n")
@@ -359,14 +358,14 @@ def _home() -> Path:
 
 @contextlib.contextmanager
 def _locked(name: str) -> Iterator[None]:
-    """Keep other processes from fetching or compiling the same at the same time."""
+    """Keep other processes from fetching or compiling the same thing at the same time."""
     with (_home() / name).open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Write a file that is whole as soon as it is there."""
+    """Write a file atomically: it is complete as soon as it exists."""
     unfinished = path.with_name(f"{path.name}.{os.getpid()}")
     unfinished.write_bytes(content)
     unfinished.replace(path)
@@ -384,7 +383,7 @@ def _since(history: Sequence[tuple[str, Value]], release: str) -> Value:
 
 
 def release_number(release: str) -> tuple[int, ...]:
-    """A release as numbers that compare: 0.10.2.2 is before 2.0.0."""
+    """A release as comparable numbers: 0.10.2.2 is before 2.0.0."""
     return tuple(int(part) for part in release.split("."))
 
 

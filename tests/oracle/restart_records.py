@@ -1,6 +1,6 @@
-"""Says what a start of the log manager did to a partition directory: the fields of a record.
+"""Describes what a start of the log manager did to a partition directory: the fields of a record.
 
-    outcome, also          words, below: the first that holds, and the others
+    outcome, also          keywords, below: the first that applies, and the others
     bytes_lost             size of all `.log` files before minus after; negative when a `.swap` segment came in
     end_differs            true: `log_end` is not `data_end`
     result                 `loaded`, `offline` (the log directory failed) or `exception` (loading threw)
@@ -12,8 +12,8 @@
     files                  each file that is not as before: name, what happened, new name, size before, while open, and after the
                            proper close; a name that another file has taken stands there for both
     segments_gone          `.log` files that are not there any more
-    data_end               behind the last intact batch of the newest segment afterwards; its base offset when it has none
-    intact_batches         batches with a good CRC before, behind damage too
+    data_end               after the last intact batch of the newest segment afterwards; its base offset if it has none
+    intact_batches         batches with a correct CRC before, even after damage
     lost_batches, lost_records, lost_intact_bytes, lost_offsets
                            those of them that no segment holds afterwards; offsets that another batch covers do not count
     recovered              segments scanned because of the recovery point
@@ -45,7 +45,7 @@ SEGMENT_NAME = re.compile(r"[0-9]{20}\.log")
 MAX_LINES = 16
 MAX_LINE_SIZE = 600
 
-# Words of the log, and the outcome each stands for.
+# Log messages, and the outcome that each indicates.
 WORDS = (
     ("wipe", re.compile(r"Found invalid offset during recovery")),
     ("cut", re.compile(r"Corruption found in segment ")),
@@ -54,7 +54,7 @@ WORDS = (
     ("delete", re.compile(r"Deleting all segments|that is compacted but has not been deleted yet")),
 )
 OUTCOMES = ("die", "offline", "wipe", "cut", "split", "rescan", "delete", "keep")
-# What every start says; the rest of the log is kept.
+# Messages of every start, which are dropped; the rest of the log is kept.
 ROUTINE = re.compile(
     r"Registered .?kafka:type|No meta.properties file found|Loading logs from|Loaded \d+ logs in|Completed load of"
     r"|Error while loading logs in|Recovering \d+ logs from|Skipping recovery of \d+ logs|Attempting recovery for all logs"
@@ -66,7 +66,7 @@ Changes = list[list[Any]]
 
 
 class Facts(NamedTuple):
-    """What one start is judged by: the partition's files by name, the sizes while open, and what the JVM told.
+    """The evidence about one start: the partition's files by name, the sizes while open, and the report of the JVM.
 
     `places` says where each file from before is now, by the file itself and not by what is in it; those that are gone are absent.
     """
@@ -80,7 +80,7 @@ class Facts(NamedTuple):
 
 
 def record(facts: Facts) -> dict[str, Any]:
-    """The fields of a record that say what happened."""
+    """The fields of a record that describe the events."""
     thrown = facts.told["thrown"]
     log = facts.told["logs"][0] if facts.told["logs"] else None
     result = "exception" if thrown else "offline" if facts.told["offline"] else "loaded"
@@ -132,7 +132,7 @@ def _loaded(log: Mapping[str, Any], segments_before: list[list[int]]) -> dict[st
 
 
 def _outcomes(result: str, lines: Sequence[str], before: Mapping[str, bytes], after: Mapping[str, bytes]) -> list[str]:
-    """The words that hold, the first of them is the outcome. They go by names and what is in the files."""
+    """The keywords that apply, the outcome first, derived from file names and contents."""
     words = {word for word, pattern in WORDS if any(map(pattern.search, lines))}
     if result != "loaded":
         words.add("die" if result == "exception" else "offline")
@@ -146,7 +146,7 @@ def _outcomes(result: str, lines: Sequence[str], before: Mapping[str, bytes], af
 
 
 def _is_index_made(name: str, before: Mapping[str, bytes]) -> bool:
-    """Whether an index of a segment that was there is new; one that lost its `.swap` is not."""
+    """Whether an index of an existing segment is new; one that lost its `.swap` is not."""
     return (
         name.endswith(".index")
         and name not in before
@@ -168,7 +168,7 @@ def _is_gone(name: str, before: Mapping[str, bytes], after: Mapping[str, bytes])
 
 
 def _changes(facts: Facts) -> Changes:
-    """Each file that is not as before. A file that was written anew under its name was rewritten, or not changed at all."""
+    """Each changed file. A file replaced under the same name was rewritten, or not changed at all."""
     before, after, places = facts.before, facts.after, facts.places
     moved = {place for name, place in places.items() if place != name}
     changes: Changes = []
@@ -201,7 +201,7 @@ def _change(name: str, old: bytes, new: bytes) -> str:
 
 
 def _lost(facts: Facts) -> dict[str, Any]:
-    """Intact batches that no segment holds afterwards; a duplicate counts by its copies."""
+    """Intact batches that no segment contains afterwards; duplicates are counted by copy."""
     kept = [batch for name, data in facts.after.items() if SEGMENT_NAME.fullmatch(name) for batch in batches.intact(data)]
     left = Counter(batch.content for batch in kept)
     lost = []
@@ -236,7 +236,7 @@ def _ranges(pairs: Iterable[tuple[int, int]]) -> list[list[int]]:
 
 
 def _data_end(files: Mapping[str, bytes]) -> int:
-    """Behind the last offset of the last intact batch of the newest segment; its base when it has none."""
+    """The offset after the last intact batch of the newest segment; its base offset if it has none."""
     name = max(filter(SEGMENT_NAME.fullmatch, files), default=None)
     if name is None:
         return 0
@@ -259,7 +259,7 @@ def intact_batches(files: Mapping[str, bytes]) -> Iterator[batches.Batch]:
 
 
 def _line(level: str, logger: str, message: str, thrown: str | None) -> str:
-    """A line of the log: level, class and message, without what changes from run to run."""
+    """A line of the log: level, class and message, without values that differ in each run."""
     message = re.sub(r"^\[\w+ [^\]]*\] ", "", message)
     name = re.sub(r".*\.", "", logger)
     line = _steady(f"{level} {name}: {message}" + (f" | {thrown}" if thrown else ""))

@@ -31,7 +31,7 @@ from tests.oracle.restart_records import Facts, intact_batches, record
 JAVA_SOURCE = Path(__file__).with_name("restart") / "LogManagerStarts.java"
 FIRST_RELEASE = "2.5.0"  # Scala 2.13, which names parameters
 LOGGING = "org.slf4j:slf4j-jdk14:1.7.36"
-# Enough for 10 MiB of preallocated index here and there; what a damaged length asks for must not take the machine down.
+# Enough for a few preallocated indexes of 10 MiB; an allocation for a damaged length must not take the machine down.
 JVM_OPTIONS = ("-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:-OmitStackTraceInFastThrow")
 SECONDS_PER_REQUEST = 60
 SECONDS_TO_START = 30
@@ -56,7 +56,7 @@ PARTITION_NAME = re.compile(r"(?P<topic>.+)-(?P<partition>\d+)(\.[0-9a-f]{32}-(d
 
 
 class Start(NamedTuple):
-    """One start to make; `recovery_point_is` says how the offset was chosen."""
+    """One start to perform; `recovery_point_is` says how the offset was chosen."""
 
     stop: str
     recovery_point: int
@@ -64,18 +64,18 @@ class Start(NamedTuple):
 
 
 class Request(NamedTuple):
-    """One directory, and the starts of it that are wanted."""
+    """One directory, and the requested starts."""
 
     directory: Path
     stops: Sequence[str] = ("clean", "unclean")
     recovery_points: Sequence[str] = ("zero", "end", "middle", "checkpoint")
     config: Mapping[str, str] = {}
     loaded_as: str | None = None  # the name of the copy; by default see _loaded_as
-    now: int | None = None  # what the clock says; by default a minute after the newest record
+    now: int | None = None  # the time of the clock; by default a minute after the newest record
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the records of the directories given, a line of JSON each."""
+    """Print the records of the given directories, one line of JSON each."""
     parser = argparse.ArgumentParser(
         prog="python -m tests.oracle.restarts", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
@@ -106,7 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 @functools.cache
 def why_not_available(release: str) -> str | None:
-    """Say what is missing to make starts with this release; None if nothing is."""
+    """What is missing to perform starts with this release; None if nothing is."""
     if kafka_tool.release_number(release) < kafka_tool.release_number(FIRST_RELEASE):
         return f"starts are recorded from {FIRST_RELEASE} on, not with {release}"
     missing = kafka_tool.why_not_available(release)
@@ -120,7 +120,7 @@ def why_not_available(release: str) -> str | None:
 
 
 def run_many(release: str, requests: Sequence[Request], jobs: int = 1) -> Iterator[list[dict[str, Any]]]:
-    """Give the records of each request, in their order; `jobs` JVMs work on them."""
+    """Return the records of each request, in order, using `jobs` JVMs."""
     with contextlib.ExitStack() as stack:
         managers = [stack.enter_context(LogManager(release)) for _ in range(min(jobs, len(requests)))]
         free = list(managers)
@@ -137,7 +137,7 @@ def run_many(release: str, requests: Sequence[Request], jobs: int = 1) -> Iterat
 
 
 def records(manager: "LogManager", request: Request) -> Iterator[dict[str, Any]]:
-    """Give the records of a directory: after a clean stop, then unclean, with the recovery points that it has.
+    """Return the records of a directory: after a clean stop, then after an unclean one with each recovery point.
 
     The points: zero; the log end after a clean start ("end", the everyday crash); the base of the segment in the middle, of
     three or more; and what the log directory's own checkpoint holds, if that is yet another. After a clean stop one record
@@ -169,7 +169,7 @@ def records(manager: "LogManager", request: Request) -> Iterator[dict[str, Any]]
 
 
 def _is_same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether two starts did the same, their recovery points aside."""
+    """Whether two starts did the same, apart from their recovery points."""
     apart = ("recovery_point", "recovery_point_is", "recovery_point_after")
     return {k: v for k, v in one.items() if k not in apart} == {k: v for k, v in other.items() if k not in apart}
 
@@ -194,7 +194,7 @@ class LogManager(contextlib.AbstractContextManager["LogManager"]):
         self._folder.cleanup()
 
     def record(self, request: Request, start: Start) -> dict[str, Any]:
-        """Make one start on a fresh copy; give its record."""
+        """Perform one start on a fresh copy; return its record."""
         directory, config = request.directory, request.config
         partition = self._log_dir / _loaded_as(request)
         log_start = _checkpoint(directory.parent / "log-start-offset-checkpoint").get(partition.name)
@@ -213,9 +213,9 @@ class LogManager(contextlib.AbstractContextManager["LogManager"]):
         return row if log_start is None else {**row, "log_start_checkpoint": log_start}
 
     def record_log_directory(self, log_directory: Path, stop: str, now: int) -> dict[str, dict[str, Any]]:
-        """Make one start of a whole log directory, with the checkpoints it has; give what became of each partition.
+        """Perform one start of a whole log directory with its checkpoints; return the record of each partition.
 
-        What is thrown, and what takes the log directory offline, is said of all.
+        An exception, or a reason for taking the log directory offline, is recorded for all partitions.
         """
         lay_out = functools.partial(self._lay_out_all, log_directory.resolve(), stop)
         started = self._started(lay_out, {}, now)
@@ -225,7 +225,7 @@ class LogManager(contextlib.AbstractContextManager["LogManager"]):
         return sorted(path for path in self._log_dir.iterdir() if path.is_dir())
 
     def _started(self, lay_out: Callable[[], None], config: Mapping[str, str], now: int | None) -> list[Facts]:
-        """Lay out, load and close; give the facts of each partition, in the order of their names."""
+        """Copy, load and close; return the facts of each partition, in the order of their names."""
         lay_out()
         partitions = self._partitions()
         before = [_contents(partition) for partition in partitions]
@@ -276,7 +276,7 @@ class LogManager(contextlib.AbstractContextManager["LogManager"]):
             shutil.rmtree(folder, ignore_errors=True)
 
     def _hold(self, partition: Path) -> None:
-        """Give each file a second name elsewhere: it is the same file wherever it goes, and no new one can be taken for it."""
+        """Give each file a second hard link: it identifies the file wherever it moves, and no new file can be mistaken for it."""
         held = self._held / partition.name
         held.mkdir(parents=True)
         for path in partition.iterdir():
@@ -284,7 +284,7 @@ class LogManager(contextlib.AbstractContextManager["LogManager"]):
                 (held / path.name).hardlink_to(path)
 
     def _places(self, partition: Path) -> dict[str, str]:
-        """Where each file is that was laid out, by the name it had."""
+        """The current place of each copied file, by its original name."""
         now = {path.stat().st_ino: path.name for path in partition.iterdir() if path.is_file()}
         held = {path.name: path.stat().st_ino for path in (self._held / partition.name).iterdir()}
         return {name: now[number] for name, number in held.items() if number in now}
@@ -293,7 +293,7 @@ class LogManager(contextlib.AbstractContextManager["LogManager"]):
         return json.loads(json.dumps(told).replace(str(self._log_dir.parent), "{CWD}"))
 
     def _load(self, lay_out: Callable[[], None], request: str) -> dict[str, Any]:
-        """Load what was laid out; lay it out again for a fresh JVM if this one breaks, for it may be worn out."""
+        """Load the copy; if the JVM breaks, copy again and retry with a fresh one."""
         with contextlib.suppress(_Broken):
             return self._ask(request)
         lay_out()
@@ -343,14 +343,14 @@ class LogManager(contextlib.AbstractContextManager["LogManager"]):
 
 
 def _told_of(partition: str, told: Mapping[str, Any]) -> dict[str, Any]:
-    """What is told of one partition of several: its log, and the lines that name it."""
+    """The report about one partition of several: its log, and the lines that name it."""
     marks = (f"partition={partition},", f"partition={partition}]", f"/{partition}/")
     lines = [line for line in told["lines"] if any(mark in line[2] for mark in marks)]
     return {**told, "logs": [log for log in told["logs"] if log["dir"] == partition], "lines": lines}
 
 
 def _intact_end(directory: Path) -> int:
-    """Behind the highest offset of the intact batches."""
+    """The offset after the highest offset of the intact batches."""
     return max((batch.last_offset + 1 for batch in intact_batches(_contents(directory))), default=0)
 
 
@@ -361,7 +361,7 @@ def _contents(partition: Path) -> dict[str, bytes]:
 def _loaded_as(request: Request) -> str:
     """The name of the copy: that of the directory if a partition can have it, for others topic-0.
 
-    The log manager passes over the metadata partition, and is given it under the other name.
+    The log manager skips the metadata partition, so it gets the other name.
     """
     if request.loaded_as:
         return request.loaded_as
@@ -370,7 +370,7 @@ def _loaded_as(request: Request) -> str:
 
 
 def _checkpoint(path: Path) -> dict[str, int]:
-    """The offsets of a checkpoint file by directory name; what is no line of one is passed over."""
+    """The offsets of a checkpoint file by directory name; invalid lines are skipped."""
     text = path.read_text(errors="replace") if path.exists() else ""
     return {f"{found[1]}-{found[2]}": int(found[3]) for found in re.finditer(r"(?m)^(\S+) (\d+) (-?\d+)$", text)}
 

@@ -1,4 +1,4 @@
-"""The oracle says what the real tool says when it is started in the ordinary way."""
+"""The oracle returns the same output as the real tool started in the ordinary way."""
 
 import gzip
 import struct
@@ -39,7 +39,7 @@ def test_many_runs_in_one_jvm_print_what_single_runs_print() -> None:
 
 def test_a_run_leaves_nothing_behind_for_the_next(tmp_path: Path) -> None:
     (tmp_path / "00000000000000000000.log").touch()
-    run = Run(tmp_path, ["--files", "00000000000000000000.index"])  # which the tool makes when it is not there
+    run = Run(tmp_path, ["--files", "00000000000000000000.index"])  # which the tool creates if it is missing
     first, second = kafka_tool.run_many(RELEASE, [run, run])
     assert first == second
     assert [path.name for path in tmp_path.iterdir()] == ["00000000000000000000.log"]

@@ -1,4 +1,4 @@
-"""Records say what happened to files, and which words hold, from the facts of a start alone."""
+"""Records describe what happened to files, and which keywords apply, from the facts of a start alone."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What the broker's own log manager does with three small directories, told by its real classes."""
+"""What the broker's own log manager does with three small directories, run with its real classes."""
 
 import struct
 from pathlib import Path
@@ -33,7 +33,7 @@ def test_the_log_manager_tells_what_it_keeps_cuts_and_overlooks(release: str, tm
     assert cut[0]["also"] == ["delete"]
     assert cut[0]["segments_gone"] == [f"{SECOND}.log"]
     assert [f"{SECOND}.log", "renamed", f"{SECOND}.log.deleted", 138, 138, 138] in cut[0]["files"]
-    # The last entry of the index leads past the end of the log, and the log end falls to the base of the segment.
+    # The last entry of the index points past the end of the log, and the log end drops to the base of the segment.
     assert [_in_short(row) for row in overlooked] == [("clean", "any", 2, "keep", 2, 0, [])]
     assert overlooked[0]["end_differs"] and overlooked[0]["data_end"] == 4
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kdump.checks import catalogue
-from kdump.checks.finding import Accounts, FileReport, Finding, Start, Summary
+from kdump.checks.finding import ByteCoverage, FileReport, Finding, Start, Summary
 from kdump.cli.commands import main
 from kdump.output.check import formatter_of
 from kdump.output.text.sizes import size_text
@@ -63,12 +63,12 @@ def _report(
     offsets: tuple[int, int] | None = None,
 ) -> FileReport:
     """A file of pieces that have a status, a size and a number of batches."""
-    accounts = Accounts(sum(size for _, size, _ in pieces))
+    coverage = ByteCoverage(sum(size for _, size, _ in pieces))
     end = 0
     for status, size, batches in pieces:
         end += size
-        accounts.take(status, end, batches=batches)
-    report = accounts.report(path, file_type, end)
+        coverage.add(status, end, batches=batches)
+    report = coverage.report(path, file_type, end)
     if offsets is not None:
         report.first_offset, report.last_offset = offsets
     return report

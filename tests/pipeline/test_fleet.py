@@ -10,7 +10,7 @@ import pytest
 
 from tests.builders.fleets import Partitions, data, flipped, write_fleet
 from tests.builders.records import TIMESTAMP, batch, record
-from tests.faults.case import NOW
+from tests.checks.faults.case import NOW
 from tests.random_fleets import write_random_fleet
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ def test_continuity_of_sound_segments_finds_where_a_check_does(seed: int, tmp_pa
         ([], 10, [("segments-gap", 0, 9, "0", "10")]),
     ],
 )
-def test_a_gap_is_told_behind_a_segment_that_is_sound_to_its_end(
+def test_a_gap_is_reported_after_a_segment_that_is_sound_to_its_end(
     tmp_path: Path, first: list[bytes], second: int, told: list[tuple[str, int, int, str, str]]
 ) -> None:
     brokers = {"1": {"orders-0": {0: first, second: [data(second, 5)]}}}
@@ -332,7 +332,7 @@ def test_what_a_sample_saves_is_taken_for_what_all_save(tmp_path: Path) -> None:
     assert (use["size"], use["measured"], use["uncompressed"]) == (3 * size, size, 3 * 1070)
 
 
-def test_skew_is_told_by_the_mean_of_a_topic(tmp_path: Path) -> None:
+def test_skew_is_reported_by_the_mean_of_a_topic(tmp_path: Path) -> None:
     brokers = {"1": {"a-0": {0: [data(0), data(1), data(2)]}, "a-1": {0: [data(0)]}, "b-0": {0: [data(0)]}}}
     found = _ask(statistics.skew(), tables_of(write_fleet(tmp_path / "fleet", brokers)))
     assert [(row["topic"], row["partition"], row["timesTheMean"]) for row in found] == [

@@ -43,7 +43,7 @@ Rows = list[dict[str, Any]]
 
 def _batches(table: str, path: Path | str, **given: object) -> list[Any]:
     options = Options({"table": table, "path": str(path), **{name: str(value) for name, value in given.items()}})
-    return [read for work in planning.plan(options) for read in reading.read(work, options)]
+    return [read for task in planning.plan(options) for read in reading.read(task, options)]
 
 
 def _rows(table: str, path: Path | str, **given: object) -> Rows:
@@ -192,8 +192,8 @@ def test_rows_of_many_files_are_the_same_together_and_one_by_one(tmp_path: Path,
             tmp_path / f"a-{number}" / file_name(number, ".log"), batch(records=[record()] * (1 + number % 3), base_offset=number)
         )
     options = Options({"table": table, "path": str(tmp_path)})
-    pieces = [piece for work in planning.plan(options) for piece in work if isinstance(piece, planning.Piece)]
-    lone = [row for piece in pieces for read in reading.read_piece(piece, options) for row in read.to_pylist()]
+    slices = [file_slice for task in planning.plan(options) for file_slice in task if isinstance(file_slice, planning.FileSlice)]
+    lone = [row for file_slice in slices for read in reading.read_slice(file_slice, options) for row in read.to_pylist()]
     assert _rows(table, tmp_path) == lone
     assert len(lone) == 70
 
@@ -311,7 +311,7 @@ def test_a_sample_of_uncompressed_sizes_is_the_begin_of_a_log_and_one_batch_in_s
 
 
 def test_a_sample_of_bombs_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kdump.pipeline.logs._SAMPLE_MOST", 2_500_000)
+    monkeypatch.setattr("kdump.pipeline.logs._MAX_SAMPLE_BYTES", 2_500_000)
     _log(tmp_path / "a-0" / file_name(0, ".log"), *[batch(records=[record(value=bytes(1_000_000))], codec="gzip")] * 5)
     rows = _rows("batches", tmp_path, uncompressed="sample")
     assert [row["uncompressedSize"] is not None for row in rows] == [True, True, True, False, False]
@@ -334,8 +334,8 @@ def test_ranges_of_offsets_and_timestamps_are_inclusive(tmp_path: Path) -> None:
 def _cut_rows(path: Path, target: int | None, table: str) -> Rows:
     options = Options({"table": table, "path": str(path), "isolated": "false"})
     (item,) = discovery.discover(str(path))
-    pieces = [planning.Piece(item)] if target is None else planning.split(item, target)
-    return [row for piece in pieces for read in reading.read_piece(piece, options) for row in read.to_pylist()]
+    slices = [planning.FileSlice(item)] if target is None else planning.split(item, target)
+    return [row for file_slice in slices for read in reading.read_slice(file_slice, options) for row in read.to_pylist()]
 
 
 @pytest.mark.slow
@@ -344,17 +344,17 @@ def _cut_rows(path: Path, target: int | None, table: str) -> Rows:
 def test_rows_are_the_same_however_the_corpus_is_cut(target: int) -> None:
     for table in ("records", "batches"):
         whole = _rows(table, CORPUS, isolated="false", split="false")
-        pieces = 0
+        slices = 0
         cut: Rows = []
         options = Options({"table": table, "path": str(CORPUS), "isolated": "false"})
         for item in discovery.files_of(options):
             if item.kind in ("log", "checkpoint") and item.state is None:
-                for piece in planning.split(item, target):
-                    pieces += 1
-                    cut += [row for read in reading.read_piece(piece, options) for row in read.to_pylist()]
+                for file_slice in planning.split(item, target):
+                    slices += 1
+                    cut += [row for read in reading.read_slice(file_slice, options) for row in read.to_pylist()]
         assert _sorted(cut) == _sorted(whole)
         assert len(whole) > 5000
-        assert pieces > (1200 if target == 1 << 10 else 600)
+        assert slices > (1200 if target == 1 << 10 else 600)
 
 
 @pytest.mark.slow
@@ -423,9 +423,9 @@ def test_a_log_is_cut_up_to_where_lengths_and_offsets_lead(tmp_path: Path) -> No
     size = len(batches[0])
     path = _log(tmp_path / "a-0" / file_name(0, ".log"), *batches[:10], bytes(1000), *batches[10:])
     (item,) = discovery.discover(str(path))
-    pieces = planning.split(item, 3 * size)
-    assert [piece.start for piece in pieces] == [0, 3 * size, 6 * size, 9 * size]
-    assert [piece.end for piece in pieces] == [3 * size, 6 * size, 9 * size, None]
+    slices = planning.split(item, 3 * size)
+    assert [file_slice.start for file_slice in slices] == [0, 3 * size, 6 * size, 9 * size]
+    assert [file_slice.end for file_slice in slices] == [3 * size, 6 * size, 9 * size, None]
 
 
 def test_the_same_rows_are_listed_by_kdump_log(capfd: pytest.CaptureFixture[str]) -> None:
@@ -544,10 +544,10 @@ def _item(number: int, size: int) -> discovery.FileItem:
 )
 def test_tasks_are_few_and_about_equal(sizes: list[int], cores: int, at_most: int) -> None:
     options = Options({"path": "/d", "parallelism": str(cores)})
-    works = planning.bins([planning.Piece(_item(number, size)) for number, size in enumerate(sizes)], options)
-    assert len(works) <= at_most
-    assert sum(len(work) for work in works) == len(sizes)
-    loads = [sum(piece.weight for piece in work) for work in works]
+    tasks = planning.bins([planning.FileSlice(_item(number, size)) for number, size in enumerate(sizes)], options)
+    assert len(tasks) <= at_most
+    assert sum(len(task) for task in tasks) == len(sizes)
+    loads = [sum(file_slice.weight for file_slice in task) for task in tasks]
     assert max(loads) <= sum(loads) / len(loads) + max(sizes)
     assert loads[0] >= loads[-1]
 
@@ -567,13 +567,13 @@ def test_tasks_are_few_and_about_equal(sizes: list[int], cores: int, at_most: in
 def test_only_segments_that_may_hold_an_offset_are_read(tmp_path: Path, given: dict[str, str], bases: list[int]) -> None:
     for base in (0, 5, 10, 15):
         _log(tmp_path / "a-0" / file_name(base, ".log"), batch(records=[record()] * 5, base_offset=base))
-    works = planning.plan(Options({"table": "batches", "path": str(tmp_path), **given}))
-    assert sorted(int(Path(piece.path).stem) for work in works for piece in work) == bases
+    tasks = planning.plan(Options({"table": "batches", "path": str(tmp_path), **given}))
+    assert sorted(int(Path(file_slice.path).stem) for task in tasks for file_slice in task) == bases
 
 
 def test_all_cores_have_something_to_do(tmp_path: Path) -> None:
     options = Options({"path": "/d", "parallelism": "4"})
-    assert len(planning.bins([planning.Piece(_item(number, 4 << 20)) for number in range(20)], options)) == 4
+    assert len(planning.bins([planning.FileSlice(_item(number, 4 << 20)) for number in range(20)], options)) == 4
 
 
 def test_there_is_always_one_task(tmp_path: Path) -> None:
@@ -585,14 +585,14 @@ def test_large_logs_are_cut_only_where_there_are_too_few_for_all_cores(tmp_path:
     for number in range(5):
         _log(tmp_path / f"a-{number}" / file_name(0, ".log"), *data)
 
-    def pieces(**given: str) -> int:
+    def slices(**given: str) -> int:
         options = Options({"table": "records", "path": str(tmp_path), "targetBytes": "10k", **given})
-        return sum(len(work) for work in planning.plan(options))
+        return sum(len(task) for task in planning.plan(options))
 
-    assert pieces(parallelism="2") == 20
-    assert pieces(parallelism="1") == 5
-    assert pieces(parallelism="1", split="true") == 20
-    assert pieces(parallelism="2", split="false") == pieces(parallelism="2", table="batches") == 5
+    assert slices(parallelism="2") == 20
+    assert slices(parallelism="1") == 5
+    assert slices(parallelism="1", split="true") == 20
+    assert slices(parallelism="2", split="false") == slices(parallelism="2", table="batches") == 5
 
 
 # --- What goes wrong
@@ -668,7 +668,7 @@ def test_batches_of_the_other_process_stay_as_they_came(
 
     monkeypatch.setattr(reader_process._Process, "_in_slot", noting_in_slot)
     options = Options(given)
-    batches = (one for work in planning.plan(options) for one in reading.read(work, options))
+    batches = (one for task in planning.plan(options) for one in reading.read(task, options))
     if keeps:
         kept = list(batches)
         rows = [row for one in kept for row in one.to_pylist()]
@@ -699,9 +699,13 @@ def test_the_other_process_ends_with_whoever_stops_reading(tmp_path: Path, monke
     for number in range(10):
         _log(tmp_path / f"a-{number}" / file_name(0, ".log"), large)
     options = Options({"table": "records", "path": str(tmp_path), "batchRows": "1", "parallelism": "1"})
-    (work,) = planning.plan(options)
-    rows = reader_process.read_apart(
-        [piece for piece in work if isinstance(piece, planning.Piece)], options, reading.piece_rows, reading.built, ignore
+    (task,) = planning.plan(options)
+    rows = reader_process.read_in_process(
+        [file_slice for file_slice in task if isinstance(file_slice, planning.FileSlice)],
+        options,
+        reading.slice_rows,
+        reading.built,
+        ignore,
     )
     next(rows)
     rows.close()  # type: ignore[attr-defined]  # it is a generator
@@ -718,8 +722,8 @@ def test_a_file_that_cannot_be_read_any_more_is_never_left_out_in_silence(tmp_pa
     def read(unreadable: str) -> tuple[Rows, list[SliceReport]]:
         reports: list[SliceReport] = []
         options = Options({"table": table, "path": str(tmp_path), "unreadable": unreadable, "filelist": str(tmp_path / "list")})
-        works = planning.plan(options)
-        batches = [batch for work in works for batch in reading.read(work, options, reports.append)]
+        tasks = planning.plan(options)
+        batches = [batch for task in tasks for batch in reading.read(task, options, reports.append)]
         return [row for batch in batches for row in batch.to_pylist()], reports
 
     discovery.write_list(discovery.discover(str(tmp_path)), str(tmp_path / "list"))
@@ -751,12 +755,12 @@ def test_a_row_for_what_could_not_be_read_needs_a_column_for_it(tmp_path: Path) 
         _rows("records", tmp_path, columns="offset,error,other")
 
 
-def test_the_records_in_front_of_a_damaged_one_are_counted_however_many_parts_a_batch_comes_in(tmp_path: Path) -> None:
+def test_the_records_before_a_damaged_one_are_counted_however_many_parts_a_batch_comes_in(tmp_path: Path) -> None:
     records = [record(value=b"v" * 100_000)] * 25  # 2.5 MB: three parts
     _log(tmp_path / "a-0" / file_name(0, ".log"), batch(records=records, records_count=30, last_offset_delta=29))
     options = Options({"table": "records", "path": str(tmp_path), "isolated": "false"})
     reports: list[SliceReport] = []
-    read = [part.num_rows for work in planning.plan(options) for part in reading.read(work, options, reports.append)]
+    read = [part.num_rows for task in planning.plan(options) for part in reading.read(task, options, reports.append)]
     assert (sum(read), [one.records for one in reports[0].skipped]) == (25, [5])
 
 
@@ -766,7 +770,7 @@ def test_records_that_do_not_decode_are_counted_and_may_be_a_row(tmp_path: Path)
     _log(tmp_path / "a-0" / file_name(0, ".log"), *data)
     options = Options({"table": "records", "path": str(tmp_path), "isolated": "false"})
     reports: list[SliceReport] = []
-    read = [part for work in planning.plan(options) for part in reading.read(work, options, reports.append)]
+    read = [part for task in planning.plan(options) for part in reading.read(task, options, reports.append)]
     rows = [row for part in read for row in part.to_pylist()]
     assert [row["offset"] for row in rows] == [0, 1, 2, 3, 4, 5, 10]
     (report,) = reports

@@ -26,7 +26,7 @@ from kdump.pipeline import discovery, planning, reading, tasks  # noqa: E402
 from kdump.pipeline.options import Options  # noqa: E402
 from kdump.pipeline.reconciliation import Reconciliation  # noqa: E402
 from kdump.pipeline.slice_report import Skipped, SliceReport  # noqa: E402
-from kdump.pipeline.tasks import ATTEMPTS, Task, TaskReport  # noqa: E402
+from kdump.pipeline.tasks import ATTEMPTS, ScanTask, TaskReport  # noqa: E402
 
 PARTITIONS, BATCHES, RECORDS = 4, 30, 3
 OFFSETS = BATCHES * RECORDS
@@ -105,7 +105,7 @@ def test_a_process_that_is_killed_once_costs_nothing(data: Path, tmp_path: Path)
 def test_a_worker_that_is_killed_at_any_task_costs_nothing(data: Path, tmp_path: Path) -> None:
     attempt = tasks.attempt
 
-    def dying(task: Task) -> TaskReport:
+    def dying(task: ScanTask) -> TaskReport:
         report = attempt(task)  # its file is written, and nobody hears of it
         if task.number % 5 == 1 and _once(tmp_path / f"{task.table}-{task.number}"):
             os.kill(os.getpid(), signal.SIGKILL)
@@ -223,7 +223,7 @@ def test_a_log_that_grows_is_read_as_it_was_listed(data: Path, meanwhile: Any) -
 def test_a_file_that_is_replaced_between_two_tables_is_named(data: Path) -> None:
     attempt = tasks.attempt
 
-    def replacing(task: Task) -> TaskReport:
+    def replacing(task: ScanTask) -> TaskReport:
         if task.table == "segments":
             other = _log(data, 3).with_suffix(".new")
             other.write_bytes(_log(data, 3).read_bytes())
@@ -248,10 +248,10 @@ def test_a_file_that_is_replaced_between_two_tables_is_named(data: Path) -> None
 def test_slices_that_overlap_are_found_and_the_table_does_not_look_whole(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     split = planning.split
 
-    def overlapping(item: Any, target: int) -> list[planning.Piece]:
-        pieces = split(item, target)
-        size = pieces[1].start // 5  # of a batch
-        return [pieces[0], pieces[1]._replace(start=pieces[1].start - size), *pieces[2:]] if "/t-2/" in item.path else pieces
+    def overlapping(item: Any, target: int) -> list[planning.FileSlice]:
+        slices = split(item, target)
+        size = slices[1].start // 5  # of a batch
+        return [slices[0], slices[1]._replace(start=slices[1].start - size), *slices[2:]] if "/t-2/" in item.path else slices
 
     with mock.patch.object(planning, "split", overlapping):
         assert _scan(data) == 3
@@ -268,8 +268,8 @@ def test_slices_that_overlap_are_found_and_the_table_does_not_look_whole(data: P
 def test_a_slice_that_is_left_out_is_found(data: Path) -> None:
     read = reading.read
 
-    def forgetful(work: Any, options: Any, on_report: Any) -> Any:
-        return read(work[1:] if options.table == "records" else work, options, on_report)
+    def forgetful(task: Any, options: Any, on_report: Any) -> Any:
+        return read(task[1:] if options.table == "records" else task, options, on_report)
 
     with mock.patch.object(reading, "read", forgetful):
         assert _scan(data, size="64m") == 3
@@ -281,8 +281,8 @@ def test_a_slice_that_is_left_out_is_found(data: Path) -> None:
 def test_rows_that_get_lost_on_their_way_are_found(data: Path) -> None:
     read = reading.read
 
-    def losing(work: Any, options: Any, on_report: Any) -> Any:
-        for one in read(work, options, on_report):
+    def losing(task: Any, options: Any, on_report: Any) -> Any:
+        for one in read(task, options, on_report):
             yield one.slice(0, one.num_rows - 1) if options.table == "batches" else one
 
     with mock.patch.object(reading, "read", losing):
@@ -304,7 +304,7 @@ def test_a_walk_that_goes_back_or_leaves_something_out_fails() -> None:
 
 def test_a_file_of_rows_that_nobody_can_find_is_an_error(tmp_path: Path) -> None:
     (tmp_path / ATTEMPTS).mkdir()
-    task = Task(0, 1, (), Options({"path": str(tmp_path)}), str(tmp_path / ATTEMPTS))
+    task = ScanTask(0, 1, (), Options({"path": str(tmp_path)}), str(tmp_path / ATTEMPTS))
     with pytest.raises(KdumpError, match="--out has to lie on a disk that all workers share"):
         Reconciliation(str(tmp_path)).take(task, [TaskReport("batches-00000-x.parquet", 0, [])])
 

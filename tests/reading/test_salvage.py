@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kdump.binary.source import Source
-from kdump.reading import salvage, search
 from kdump.reading.items import DAMAGED, INTACT, SALVAGED, Damage, Section
 from kdump.reading.plausible import is_plausible
 from kdump.reading.salvage import walk
+from kdump.reading.tuning import DEFAULT, ReadTuning
 from tests import kernels
 from tests.builders.records import batch, message, message_set, record, wrapper
 from tests.support import LOGS, bytes_read, damaged, opened
@@ -30,14 +30,14 @@ class Range(NamedTuple):
     status: str
 
 
-def _ranges(data: bytes, start: int = 0) -> list[Range]:
+def _ranges(data: bytes, start: int = 0, tuning: ReadTuning = DEFAULT) -> list[Range]:
     with opened(data) as source:
-        return _ranges_of(source, start)
+        return _ranges_of(source, start, tuning)
 
 
-def _ranges_of(source: Source, start: int = 0) -> list[Range]:
+def _ranges_of(source: Source, start: int = 0, tuning: ReadTuning = DEFAULT) -> list[Range]:
     ranges: list[Range] = []
-    for item in walk(source, start):
+    for item in walk(source, start, tuning=tuning):
         if isinstance(item, Damage):
             ranges.append(Range(item.start, item.end, ""))
         else:
@@ -182,7 +182,7 @@ def test_a_batch_is_shown_with_the_length_that_fits() -> None:
 
 
 @pytest.mark.parametrize("length", [-1, 0, 13, 14, 48, (1 << 31) - 1])
-def test_behind_a_length_that_leads_nowhere_the_next_batch_is_salvaged(length: int) -> None:
+def test_after_a_length_that_leads_nowhere_the_next_batch_is_salvaged(length: int) -> None:
     batches = _log(4)
     batches[1] = batches[1][:8] + struct.pack(">i", length) + batches[1][12:-1] + b"!"
     assert _ranges(b"".join(batches)) == [
@@ -315,13 +315,12 @@ def test_a_found_batch_stays_in_doubt_until_the_offsets_go_on() -> None:
 
 
 @pytest.mark.parametrize("count", range(1, 9))
-def test_a_batch_with_a_wrong_offset_is_never_intact_wherever_a_window_ends(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(salvage, "WINDOW_SIZE", count * SIZE)
-    monkeypatch.setattr(search, "WINDOW_SIZE", count * SIZE)
-    monkeypatch.setattr(search, "NEAR", count * SIZE)
+def test_a_batch_with_a_wrong_offset_is_never_intact_wherever_a_window_ends(count: int) -> None:
+    tuning = ReadTuning(window_bytes=count * SIZE, near_bytes=count * SIZE)
     log = _log(8)
     log[3] = struct.pack(">q", 500) + log[3][8:]
-    assert [found.status for found in _ranges(b"".join(log))] == [INTACT] * 3 + [SALVAGED] + [INTACT] * 4
+    found = _ranges(b"".join(log), tuning=tuning)
+    assert [one.status for one in found] == [INTACT] * 3 + [SALVAGED] + [INTACT] * 4
 
 
 def test_batches_in_the_span_that_a_damaged_batch_claims_are_never_intact() -> None:
@@ -333,7 +332,7 @@ def test_batches_in_the_span_that_a_damaged_batch_claims_are_never_intact() -> N
     assert statuses[:4] == [INTACT, "", SALVAGED, SALVAGED]
 
 
-def test_old_messages_are_found_behind_damage() -> None:
+def test_old_messages_are_found_after_damage() -> None:
     sets = [message_set(messages=[message(value=b"v", magic=magic)], base_offset=row) for row, magic in enumerate((0, 1, 0))]
     wrapped = wrapper(messages=[message(value=b"v")], base_offset=3)
     data = sets[0] + b"\xff" * 50 + sets[1] + b"\xff" * 50 + sets[2] + b"\xff" * 50 + wrapped
@@ -382,8 +381,8 @@ def test_a_file_cut_while_it_is_read_ends_in_damage(tmp_path: Path) -> None:
 )
 @pytest.mark.parametrize("window", [1 << 20, 2 * SIZE + 9, SIZE + 9])
 def test_a_batch_out_of_line_with_those_around_it_is_salvaged(offsets: tuple[int, ...], statuses: str, window: int) -> None:
-    with kernels.sizes(kernels.Sizes(window=window)):
-        found = [one.status[0] for one in _ranges(b"".join(_batch(offset) for offset in offsets))]
+    tuning = kernels.in_windows(window)
+    found = [one.status[0] for one in _ranges(b"".join(_batch(offset) for offset in offsets), tuning=tuning)]
     assert "".join(found) == statuses
 
 
@@ -518,13 +517,12 @@ TIMES_READ = 400
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_bytes_are_not_read_ever_again(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(salvage, "_FIRST_TRIES", 1 << 12)  # what any file may take, however small, would hide the rest here
-    monkeypatch.setattr(salvage, "_FIRST_CRC_BYTES", MEBIBYTE)
+def test_hostile_bytes_are_not_read_ever_again(name: str) -> None:
+    tuning = ReadTuning(free_tries=1 << 12, free_crc_bytes=MEBIBYTE)  # what any file may take would hide the rest here
     data = HOSTILE[name]
     with opened(data) as source, bytes_read() as total:
         end = 0
-        for item in walk(source):
+        for item in walk(source, tuning=tuning):
             end = item.end if isinstance(item, Damage) else item.chunk.batches["position"][-1] + item.chunk.batches["size"][-1]
     assert end == len(data)
     assert len(data) <= total() < TIMES_READ * len(data)

@@ -1,4 +1,4 @@
-"""What `kdump releases` says: that it is all of the history, and nothing but it."""
+"""`kdump releases` prints the complete history, and nothing else."""
 
 import inspect
 import json
@@ -16,13 +16,13 @@ from kdump.releases.exception_texts import Words
 from kdump.releases.profile import Profile
 from kdump.releases.timeline import FIRST, History, Part
 
-Json = dict[str, Any]  # what json.loads makes of an object
+Json = dict[str, Any]  # an object from json.loads
 
 GROUPS = changes.groups()
 
 
 def _shown(value: object) -> object:
-    """A value that compares by what it holds."""
+    """A value that compares by its contents."""
     if isinstance(value, Words):
         return value.exception, value.message
     if isinstance(value, history.ControlType):
@@ -37,7 +37,7 @@ def _slots(value: object) -> object:
 
 
 def _profile(release: str) -> Json:
-    """All that code asks a profile for, but what it says of our own shortcomings and of itself."""
+    """Everything that code reads from a profile, except our own limitations and the release itself."""
     profile = Profile(release)
     ours = ("release", "version_text", "_then", "_decoder_words", "topic_decoders")
     values = {name: _shown(value) for name, value in vars(profile).items() if name not in ours}
@@ -129,8 +129,8 @@ def test_2_0_1_prints_whether_a_batch_is_a_control_batch() -> None:
         ("3.2.3", "3.3.0", "log heading: Starting offset: {offset} → Log starting offset: {offset}"),
         ("3.2.3", "3.3.0", "suffixes: .checkpoint added"),
         ("2.4.1", "2.5.0", "report order: scala-2.11 → scala-2.13"),
-        ("2.1.1", "2.2.0", "`--deep-iteration` shows each batch before its records, where others show records only"),
-        ("2.0.1", "2.1.0", "no longer: a position past the end of the log leads to no batches, where others fail"),
+        ("2.1.1", "2.2.0", "`--deep-iteration` shows each batch before its records instead of records only"),
+        ("2.0.1", "2.1.0", "no longer: a position past the end of the log yields no batches instead of an error"),
         ("3.3.2", "3.4.1", "last offset version: 3 → 4"),
         ("4.0.2", "4.1.0", "later fields of OffsetCommitValue: topicId added"),
         ("2.3.1", "2.4.0", "record-count-negative reworded"),

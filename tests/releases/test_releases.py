@@ -1,4 +1,4 @@
-"""The history of Kafka's tool: that it is in order, complete, and names only what exists."""
+"""The history of Kafka's tool is ordered and complete, and names only things that exist."""
 
 import ast
 import gzip
@@ -99,7 +99,7 @@ def test_a_part_is_in_the_releases_from_since_up_to_until() -> None:
 
 
 def test_a_line_is_cut_where_the_tool_begins_another_write() -> None:
-    parts = (Part("a"), Part("b", starts_piece=True), Part("c"), Part("d", starts_piece=True, since="9.0.0"))
+    parts = (Part("a"), Part("b", starts_write=True), Part("c"), Part("d", starts_write=True, since="9.0.0"))
     assert History("4.3.1").line(parts) == ("a", "bc")
 
 
@@ -148,10 +148,10 @@ def test_the_lines_of_indexes_show_all_fields_of_an_entry(timeline: dict[str, st
 # --- words
 
 
-# What Kafka's tool never says: findings of rules, and faults of files that it does not read.
+# Codes that Kafka's tool never reports: findings of rules, and faults of files that it does not read.
 _WITHOUT_WORDS = {
     *(PACKAGE / "formats" / name for name in ("text_checkpoint.py", "partition_metadata.py", "quorum_state.py")),
-    # what is wrong there is told to who exports, or becomes a finding
+    # faults there are reported to the caller, or become findings
     *(PACKAGE / "pipeline" / name for name in ("logs.py", "discovery.py", "listed_source.py")),
     *(PACKAGE / "library").glob("*.py"),
 }
@@ -164,7 +164,7 @@ def _sources() -> Iterator[Path]:
 
 
 def _of_findings(path: Path) -> bool:
-    """Whether a module says what is wrong to `kdump check` only: what it calls by a code are findings."""
+    """Whether a module reports only to `kdump check`: its codes are those of findings."""
     return PACKAGE / "checks" in path.parents or PACKAGE / "reading" in path.parents
 
 
@@ -201,9 +201,9 @@ def _raised_codes() -> frozenset[str]:
     return frozenset(codes)
 
 
-# The kernel's word for what is `compressed-record-length-negative` in all messages: other batches have no such fault.
+# The kernel's code for `compressed-record-length-negative` in all messages: other batches have no such fault.
 _NEVER_RAISED = {"record-length-negative"}
-# Of our own options and commands, which Kafka's tool does not have.
+# Codes of our own options and commands, which Kafka's tool does not have.
 _OPTIONS = {f"{option.name}" for option in history.OPTIONS}
 
 
@@ -211,7 +211,7 @@ def test_there_are_codes() -> None:
     assert {"record-size-too-small", "frame-damaged", "header-key-null", "index-missing", "option-unknown"} <= _raised_codes()
 
 
-# Of checks, verdicts and of what stands around a log: no run of Kafka's tool raises them.
+# Codes of checks, verdicts and surroundings of a log: no run of Kafka's tool raises them.
 _NOT_OF_THE_TOOL = {"crc-mismatch", "file-not-recognized"}
 
 

@@ -1,4 +1,4 @@
-"""Every rule of the history has a golden that notices if the rule is moved to the release before or after."""
+"""Every rule of the history has a golden that fails if the rule moves to the release before or after."""
 
 import re
 

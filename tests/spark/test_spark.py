@@ -1,4 +1,4 @@
-"""Tables of a fleet in Spark: the rows are those that are read without it, whatever the pieces, the cores and the cluster."""
+"""Tables of a fleet in Spark: the rows are those that are read without it, whatever the slices, the cores and the cluster."""
 
 import contextlib
 import functools
@@ -20,7 +20,7 @@ import pytest
 from kdump.checks.catalogue import SCAN
 from tests.builders.files import file_name
 from tests.builders.records import batch, record
-from tests.campaigns import pieces
+from tests.campaigns import spark_slices
 from tests.sessions import ROOT, cluster, why_no_spark
 from tests.support import HANG, wait_until, with_interrupts
 
@@ -39,14 +39,14 @@ Rows = Counter[str]
 
 @functools.cache
 def _in_process(table: str, *paths: str, **given: str) -> Rows:
-    """The rows of a table, read in this process and in one piece each."""
+    """The rows of a table, read in this process and in one slice each."""
     from kdump.pipeline import planning, reading
     from kdump.pipeline.options import Options
 
     values = {"table": table, "paths": json.dumps(paths), "split": "false", "isolated": "false", "now": NOW, **given}
     options = Options(values)
-    works = planning.plan(options)
-    return Counter(repr(row) for work in works for read in reading.read(work, options) for row in read.to_pylist())
+    tasks = planning.plan(options)
+    return Counter(repr(row) for task in tasks for read in reading.read(task, options) for row in read.to_pylist())
 
 
 def _rows(frame: "DataFrame") -> Rows:
@@ -106,13 +106,13 @@ def test_rows_in_pieces_of_1_kib_are_those_read_in_process(spark: "SparkSession"
 def test_the_campaign_of_pieces_tells_which_rows_differ(
     spark: "SparkSession", log: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    arguments = ["--table", "records", "--piece", "1", "--master", "local[2]", str(log)]
-    assert pieces.main(arguments) == 0
+    arguments = ["--table", "records", "--size", "1", "--master", "local[2]", str(log)]
+    assert spark_slices.main(arguments) == 0
     assert capsys.readouterr().out.endswith("the same\n")
-    rows = pieces.read_here("records", [str(log)])
+    rows = spark_slices.read_here("records", [str(log)])
     first = min(rows)
-    monkeypatch.setattr(pieces, "read_here", lambda *_: rows - Counter([first]) + Counter(["one more"]))
-    assert pieces.main(arguments) == 1
+    monkeypatch.setattr(spark_slices, "read_here", lambda *_: rows - Counter([first]) + Counter(["one more"]))
+    assert spark_slices.main(arguments) == 1
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].endswith("DIFFERENT")
     assert lines[1:] == ["  1 only by Spark:", f"    {first}", "  1 only here:", "    one more"]
@@ -225,8 +225,8 @@ def test_a_frame_is_planned_as_an_rdd_too(spark: "SparkSession", log: Path) -> N
 def test_filters_leave_files_unread(tmp_path: Path) -> None:
     from pyspark.sql.datasource import EqualTo, GreaterThan, In
 
-    from kdump.pipeline.planning import Piece
-    from kdump.spark.source import KdumpPushdownReader, Task
+    from kdump.pipeline.planning import FileSlice
+    from kdump.spark.source import KdumpPushdownReader, TaskPartition
 
     for topic in ("a", "b"):
         for partition in (2, 3, 4):
@@ -235,9 +235,9 @@ def test_filters_leave_files_unread(tmp_path: Path) -> None:
     reader = KdumpPushdownReader({"path": str(tmp_path), "table": "batches"}, [("topic", True)])
     filters: list[Any] = [EqualTo(("topic",), "a"), In(("partition",), (3, 4)), GreaterThan(("baseOffset",), 1)]
     assert list(reader.pushFilters(filters)) == filters
-    tasks = [task for task in reader.partitions() if isinstance(task, Task)]
-    pieces = [piece for task in tasks for piece in task.work if isinstance(piece, Piece)]
-    assert [(piece.item.topic, piece.item.partition) for piece in pieces] == [("a", 3), ("a", 4)]
+    partitions = [part for part in reader.partitions() if isinstance(part, TaskPartition)]
+    slices = [file_slice for part in partitions for file_slice in part.task if isinstance(file_slice, FileSlice)]
+    assert [(file_slice.item.topic, file_slice.item.partition) for file_slice in slices] == [("a", 3), ("a", 4)]
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,9 @@ from kdump.checks.catalogue import FLEET
 from kdump.cli.commands import main
 from kdump.errors import UsageError
 from tests.builders.fleets import write_fleet
+from tests.checks.faults.case import NOW
+from tests.checks.faults.fleet import CASES
 from tests.cookbook_fleet import write_cookbook_fleet
-from tests.faults.case import NOW
-from tests.faults.fleet import CASES
 from tests.random_fleets import write_random_fleet
 from tests.sessions import why_no_spark
 
@@ -123,7 +123,7 @@ def test_functions_ask_what_their_names_say(frames: dict[str, Any]) -> None:
 def test_a_scan_on_spark_finds_and_sums_up_what_one_without_does(
     spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kdump.spark.writing.FEW_ROWS", 0)  # so that Spark is asked
+    monkeypatch.setattr("kdump.spark.writing.MAX_DRIVER_ROWS", 0)  # so that Spark is asked
     brokers = write_cookbook_fleet(tmp_path / "brokers")
     found: dict[str, list[str]] = {}
     summaries: dict[str, dict[str, Any]] = {}

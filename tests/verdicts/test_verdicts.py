@@ -40,14 +40,14 @@ def test_nothing_at_all_is_not_examined() -> None:
 
 def test_a_file_without_findings_is_clean() -> None:
     verdict = Verdict()
-    verdict.take(_report())
+    verdict.add(_report())
     assert (verdict.text, verdict.exit_code, verdict.reasons) == ("clean", 0, [])
 
 
 def test_words_come_the_worst_first_and_what_was_not_examined_has_its_exit_code() -> None:
     verdict = Verdict()
     for row in (_finding("file-vanished"), _finding(), _finding(), _finding("start-loses", message="All goes.")):
-        verdict.take(row)
+        verdict.add(row)
     assert verdict.words == ["loses at start", "damaged", "not examined"]
     assert verdict.reasons == ["loses at start: /a-0: All goes.", "damaged: 2 x crc-mismatch", "not examined: file-vanished"]
     assert verdict.exit_code == 3
@@ -59,15 +59,15 @@ def test_words_come_the_worst_first_and_what_was_not_examined_has_its_exit_code(
 )
 def test_findings_count_from_the_chosen_severity_on(failing: tuple[str, ...], severity: str, code: int) -> None:
     verdict = Verdict(failing)
-    verdict.take(_finding(severity=severity))
+    verdict.add(_finding(severity=severity))
     assert verdict.exit_code == code
     assert verdict.reasons == (["damaged: crc-mismatch"] if code else [f"not counted: 1 {severity}"])
 
 
 def test_clean_names_what_it_does_not_count() -> None:
     verdict = Verdict()
-    verdict.take(_report(not_examined=5))
-    verdict.take_finding(_finding(), is_known=True)
+    verdict.add(_report(not_examined=5))
+    verdict.add_finding(_finding(), is_known=True)
     verdict.leave_out()
     expected = "clean, but for known findings and findings that were left out and files that are not Kafka's"
     assert (verdict.text, verdict.exit_code) == (expected, 0)
@@ -81,7 +81,7 @@ def test_clean_names_what_it_does_not_count() -> None:
 def test_reasons_have_an_end() -> None:
     verdict = Verdict()
     for code in list(FAULTS)[:40]:
-        verdict.take(_finding(code, "error"))
+        verdict.add(_finding(code, "error"))
     assert len(verdict.reasons) == 21 and verdict.reasons[-1].endswith(" more reasons")
 
 

@@ -69,7 +69,7 @@ static PyMethodDef methods[] = {
     {"numbers_at", numbers_at, METH_VARARGS, numbers_at_doc},
     {"numbers_of", numbers_of, METH_VARARGS, numbers_of_doc},
     {"pack", pack, METH_VARARGS, pack_doc},
-    {"producer_runs", producer_runs, METH_VARARGS, producer_runs_doc},
+    {"producer_streaks", producer_streaks, METH_VARARGS, producer_streaks_doc},
     {"summarize_log", summarize_log, METH_VARARGS, summarize_log_doc},
     {"rows_of", rows_of, METH_VARARGS, rows_of_doc},
     {"walk_log", walk_log, METH_VARARGS, walk_log_doc},
@@ -126,7 +126,8 @@ static int fill_module(PyObject *module)
     choose_checksums();
     choose_text_check();
     int is_filled = add_constants(module) && add_names(module, "COLUMNS", column_names, COLUMN_COUNT) &&
-                    add_names(module, "SUMMARY", summary_names, SUMMARY_SIZE) && add_names(module, "RUN", run_names, RUN_SIZE) &&
+                    add_names(module, "SUMMARY", summary_names, SUMMARY_SIZE) &&
+                    add_names(module, "STREAK", streak_names, STREAK_SIZE) &&
                     add_names(module, "CRC32C", crc32c_names, crc32c_way_count);
     return is_filled ? 0 : -1;
 }

@@ -10,7 +10,7 @@
 #define WITH_CRC __attribute__((target("+crc")))
 #define CRC_8(crc, word) __builtin_aarch64_crc32cx((uint32_t)(crc), word)
 #define CRC_1(crc, byte) __builtin_aarch64_crc32cb((uint32_t)(crc), byte)
-#define WORTH_STRIPS 1536 /* bytes: products are expensive here */
+#define MIN_STRIPS_BYTES 1536 /* bytes: products are expensive here */
 
 static int has_crc_instruction(void)
 {

@@ -48,7 +48,7 @@ WITH_CRC static uint32_t crc32c_by_instruction(uint32_t crc, const uint8_t *p, s
 {
     for (; size > MAX_BYTES + 24; p += MAX_BYTES, size -= MAX_BYTES) /* the rest makes strips of at most MAX_WORDS */
         crc = crc32c_of_strips(crc, p, MAX_WORDS);
-    if (size >= WORTH_STRIPS) {
+    if (size >= MIN_STRIPS_BYTES) {
         /* Bytes that do not fill strips come first. 1 to 8 of them form the end of a word that begins with zeros, which leave a
            register of 0 unchanged. Then come up to 2 words, without branches: those would be mispredicted for small batches. */
         size_t words = (size - 9) / 24, too_much = size - 9 - 24 * words, few = too_much % 8 + 1;

@@ -13,7 +13,7 @@
    and only the last 64 bytes go through the CRC instruction. */
 
 #define WITH_WIDE __attribute__((target("avx512f,avx512vl,vpclmulqdq,sse4.2,pclmul")))
-#define WORTH_WIDE 256
+#define MIN_WIDE_BYTES 256
 
 static int has_wide_products(void)
 {
@@ -34,7 +34,7 @@ WITH_WIDE static inline __m512i moved_onto(__m512i block, __m512i powers, __m512
 
 WITH_WIDE static uint32_t crc32c_by_wide_products(uint32_t crc, const uint8_t *p, size_t size)
 {
-    if (size < WORTH_WIDE)
+    if (size < MIN_WIDE_BYTES)
         return crc32c_by_instruction(crc, p, size);
     const uint8_t *end = p + size;
     __m512i block[4], powers = powers_over(32);

@@ -9,7 +9,7 @@
 #define WITH_CRC __attribute__((target("sse4.2,pclmul")))
 #define CRC_8(crc, word) _mm_crc32_u64(crc, word)
 #define CRC_1(crc, byte) _mm_crc32_u8((uint32_t)(crc), byte)
-#define WORTH_STRIPS 64 /* bytes; fewer take longer in strips */
+#define MIN_STRIPS_BYTES 64 /* bytes; fewer take longer in strips */
 
 static int has_crc_instruction(void)
 {

@@ -1,4 +1,4 @@
-/* Programs: how a line of text is made of a row. Python compiles the wording of a Kafka release to a program (output/kernel_text.py);
+/* Programs: how a line of text is made of a row. Python compiles the wording of a Kafka release to a program (output/kafka/native_lines.py);
    this chapter parses it, with every size checked, and runs single steps. */
 
 #pragma once

@@ -17,7 +17,7 @@
     _(count) _(end) _(last_position) _(highest_size) _(lowest_magic) _(highest_magic)                                            \
     _(any_attributes) _(all_attributes) _(codecs)                                                                             \
     _(first_offset) _(last_offset)                                                                                            \
-    _(gaps) _(missing) _(before_first_gap) _(behind_first_gap) _(before_last_gap) _(behind_last_gap)                          \
+    _(gaps) _(missing) _(before_first_gap) _(after_first_gap) _(before_last_gap) _(after_last_gap)                          \
     _(first_timestamp) _(last_timestamp) _(lowest_timestamp) _(highest_timestamp) _(timestamps_back)                          \
     _(first_leader_epoch) _(last_leader_epoch) _(lowest_leader_epoch) _(highest_leader_epoch) _(leader_epochs_back)           \
     _(lowest_count) _(empty) _(first_empty) _(last_empty) _(hollow) _(bare)                                                   \
@@ -55,10 +55,10 @@ static inline int summarize_any(Summary *summary, int64_t position, int64_t size
     } else if (first_offset != summary->last_offset + 1) {
         if (!summary->gaps++) {
             summary->before_first_gap = summary->last_position;
-            summary->behind_first_gap = position;
+            summary->after_first_gap = position;
         }
         summary->before_last_gap = summary->last_position;
-        summary->behind_last_gap = position;
+        summary->after_last_gap = position;
         summary->missing += first_offset - summary->last_offset - 1;
     }
     summary->timestamps_back += timestamp < summary->last_timestamp;

@@ -1,4 +1,4 @@
-/* Summarizes a log that it reads itself (`summarize_log`): summary, columns and runs of producers in one pass. */
+/* Summarizes a log that it reads itself (`summarize_log`): summary, columns and streaks of producers in one pass. */
 
 #pragma once
 
@@ -14,11 +14,11 @@
 
 #define READ_BYTES (256 << 10) /* at once: they stay in the cache until they are summarized */
 
-/* What is made of a stretch of a log: the summary, columns of up to `most` rows, and runs of producers unless `taken` is 0. */
+/* What is made of a stretch of a log: the summary, columns of up to `most` rows, and streaks of producers unless `taken` is 0. */
 typedef struct {
     Summary summary;
     int64_t most, *rows, *columns[SUMMARY_COLUMNS];
-    Runs runs;
+    Streaks streaks;
     int taken, is_legacy;
 } SummarizedStretch;
 
@@ -43,10 +43,10 @@ static void summarize_stretch(SummarizedStretch *stretch, Window *log, int64_t a
             return;
         fill_row(stretch->columns, summary->count - 1, p, at, stretch->is_legacy);
         if (!stretch->is_legacy && stretch->taken && (batch_producer_id(p) != NO_PRODUCER_ID || batch_attributes(p) & CONTROL_BIT)) {
-            if (!stretch->runs.producers && !begin_runs(&stretch->runs, stretch->most))
+            if (!stretch->streaks.producers && !begin_streaks(&stretch->streaks, stretch->most))
                 stretch->taken = -1;
             else
-                stretch->taken = take_batch(&stretch->runs, p, at, size);
+                stretch->taken = take_batch(&stretch->streaks, p, at, size);
         }
         at += size;
     }
@@ -58,7 +58,7 @@ static PyObject *stretch_as_tuple(const SummarizedStretch *stretch)
         return Py_NewRef(Py_None);
     PyObject *result = PyTuple_New(SUMMARY_COLUMNS + 2);
     PyObject *parts[SUMMARY_COLUMNS + 2] = {tuple_of((const int64_t *)&stretch->summary, SUMMARY_SIZE),
-                                           runs_as_bytes(&stretch->runs, stretch->taken)};
+                                           streaks_as_bytes(&stretch->streaks, stretch->taken)};
     for (int column = 0; column < SUMMARY_COLUMNS; column++)
         parts[column + 2] = PyBytes_FromStringAndSize((const char *)stretch->columns[column], (Py_ssize_t)(stretch->summary.count * 8));
     int failed = !result;
@@ -75,7 +75,7 @@ static PyObject *stretch_as_tuple(const SummarizedStretch *stretch)
 }
 
 PyDoc_STRVAR(summarize_log_doc,
-             "summarize_log(descriptor, position, stop, end, most, max_codec, window) -> (numbers, runs, and four columns) or None\n\n"
+             "summarize_log(descriptor, position, stop, end, most, max_codec, window) -> (numbers, streaks, four columns) or None\n\n"
              "Summarize the batches of magic 2, or the messages, of a log that begin at `position` and start before `stop`: up to the "
              "first that is irregular, not valid or not in order, or larger than `window`, which is memory to read into; and no more "
              "than `most`. None where there is none.");
@@ -111,7 +111,7 @@ static PyObject *summarize_log(PyObject *self, PyObject *arguments)
     summarize_stretch(&stretch, &log, position, stop < end ? stop : end, max_codec);
     Py_END_ALLOW_THREADS;
     result = stretch_as_tuple(&stretch);
-    end_runs(&stretch.runs);
+    end_streaks(&stretch.streaks);
     free(stretch.rows);
 end:
     PyBuffer_Release(&window);

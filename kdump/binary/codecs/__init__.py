@@ -1,7 +1,7 @@
 """The codecs of batches and messages by their ids: each is a module, which is imported when the first payload needs it.
 
-The packages of the codecs decode blocks; the framings around them are read here, because Kafka reads them in ways of its own:
-it ignores some damage that the packages refuse, and refuses some that they ignore.
+The codecs' packages decode blocks. The framing around blocks is read here, because Kafka ignores some damage that the packages
+reject, and rejects some that they ignore.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
         def decompress(self, compressed: bytes | memoryview) -> bytes | memoryview | None: ...
 
     class Codec(Protocol):
-        """What the module of a codec offers."""
+        """The interface of a codec's module."""
 
         MAGIC: bytes
         """How its frames begin."""
 
         def decompressed(self, compressed: bytes, magic: int, limit: int, quirks: CodecQuirks | None, /) -> Iterator[bytes]:
-            """As `kdump.binary.codecs.decompressed`, which looks at the limit, too: here it only bounds a single block."""
+            """As `kdump.binary.codecs.decompressed`, except that the limit applies to each block only."""
 
         def inspect_frames(self, payload: bytes, /) -> Frames:
-            """The frames of a payload, as long as they are whole."""
+            """The frames of a payload, up to the first incomplete one."""
 
         def BatchDecompressor(self, limit: int, /) -> _BatchDecompressor:  # noqa: N802  # a class
-            """Decompresses sound payloads with regular framing; `decompress` gives None for all others."""
+            """Decompresses valid payloads with regular framing; `decompress` returns None for all others."""
 
 
 NONE, GZIP, SNAPPY, LZ4, ZSTD = range(5)
@@ -51,13 +51,13 @@ _MODULES = {
 MAX_PAYLOAD = 256 << 20
 """How many bytes one payload may decompress to, unless the caller says otherwise."""
 
-_OFTEN_WANTED = 1 << 20
+_KEPT_BLOCK_BYTES = 1 << 20
 
 
 class Payload:
     """A decompressed payload: its bytes, and the error that ended it early, if any.
 
-    Of the bytes, a reader that takes blocks, as Kafka does, sees only the first `whole_blocks` before it meets the error.
+    A reader that takes whole blocks, as Kafka does, sees only the first `whole_blocks` bytes before it meets the error.
     """
 
     __slots__ = ("data", "error", "whole_blocks")
@@ -109,7 +109,7 @@ def decompressed(
 
 
 class BatchDecompressor:
-    """Decompresses payloads of batches of magic 2 in a few calls each, where they are sound and regular. One for each thread.
+    """Decompresses valid, regular payloads of magic 2 in a few calls each. Each thread needs its own.
 
     The result equals that of `decompressed`, and is valid until the next call. Damaged payloads and unusual framings are left
     to `decompressed`.
@@ -122,23 +122,23 @@ class BatchDecompressor:
         self._by_codec: dict[int, _BatchDecompressor] = {}
 
     def decompress(self, codec: int, compressed: bytes | memoryview) -> bytes | memoryview | None:
-        """The payload, or None where it is not regular, not sound, or larger than the limit."""
+        """The payload, or None if it is irregular, damaged, or larger than the limit."""
         if codec not in self._by_codec:
             if codec not in _MODULES:
                 return None
             self._by_codec[codec] = _module(codec).BatchDecompressor(self._limit)
             # glibc keeps memory of sizes that were freed once; else it may ask the system again for each batch
-            bytearray(_OFTEN_WANTED)
+            bytearray(_KEPT_BLOCK_BYTES)
         return self._by_codec[codec].decompress(compressed)
 
 
 def inspect_frames(codec: int, payload: bytes) -> Frames:
-    """The frames of a payload, as long as they are whole."""
+    """The frames of a payload, up to the first incomplete one."""
     return _module(codec).inspect_frames(payload)
 
 
 def resembles(payload: bytes) -> str | None:
-    """The name of the codec whose frames begin as these bytes do, if there is one."""
+    """The name of the codec whose frames start with these bytes, or None."""
     for codec in _MODULES:
         if payload.startswith(_module(codec).MAGIC):
             return CODECS[codec]

@@ -68,7 +68,7 @@ def _first_block_end(compressed: bytes, member: int) -> int:
 
 
 def _inflated_before_damage(compressed: bytes, member: int, calls: int) -> bytes:
-    """What a damaged member still gives after so many calls: an erring call gives nothing, so it gets its input by the byte."""
+    """What a damaged member still yields after N calls. A failing call yields nothing, so its input is fed byte by byte."""
     inflater = zlib.decompressobj(-zlib.MAX_WBITS)
     block_end = _first_block_end(compressed, member)
     pending = compressed[member:block_end]
@@ -137,7 +137,7 @@ class BatchDecompressor:
             pass
 
     def decompress(self, compressed: bytes | memoryview) -> bytes | None:
-        """The payload, or None where it is not one sound member, or larger than the limit."""
+        """The payload, or None if it is not one valid member or larger than the limit."""
         if compressed[:4] != _REGULAR_HEADER:
             return None
         inflater = self._inflate.decompressobj(16 + zlib.MAX_WBITS)
@@ -149,7 +149,7 @@ class BatchDecompressor:
 
 
 def inspect_frames(payload: bytes) -> Frames:
-    """The members of a payload, as long as they are whole."""
+    """The members of a payload, up to the first incomplete one."""
     count = position = 0
     while payload.startswith(MAGIC, position):
         inflater = zlib.decompressobj(16 + zlib.MAX_WBITS)

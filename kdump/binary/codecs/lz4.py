@@ -1,4 +1,4 @@
-"""lz4: the first frame, with what Kafka accepts and refuses of the format. Whatever follows it is ignored, as in Kafka."""
+"""lz4: the first frame, read as Kafka reads it; anything after it is ignored."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _FEATURES_OF_LATER_READERS = (
 
 
 def decompressed(compressed: bytes, magic: int, _limit: int, quirks: CodecQuirks | None) -> Iterator[bytes]:
-    """The blocks of the first frame. Its content size and checksum are skipped, and so is all that follows it."""
+    """The blocks of the first frame. Its content size and checksum, and everything after it, are skipped."""
     try:
         import lz4.block
     except ImportError as error:
@@ -76,7 +76,7 @@ def decompressed(compressed: bytes, magic: int, _limit: int, quirks: CodecQuirks
 
 
 def _parsed_header(compressed: bytes, magic: int, quirks: CodecQuirks) -> tuple[int, int, bool, bool]:
-    """Where the blocks begin, how large one may be, whether blocks and content have checksums."""
+    """Where the blocks start, how large one may be, and whether blocks and content have checksums."""
 
     def bad(what: str, cause: str = "lz4", **values: Any) -> CorruptData:
         return CorruptData("frame-bad-header", what, cause=cause, **values)
@@ -133,7 +133,7 @@ class BatchDecompressor:
         self._parsed = (0, 0, False, False)
 
     def decompress(self, compressed: bytes | memoryview) -> bytes | None:
-        """The payload, or None where it is not one regular, sound frame, or larger than the limit."""
+        """The payload, or None if it is not one regular, valid frame or larger than the limit."""
         try:
             import lz4.block
         except ImportError:
@@ -178,7 +178,7 @@ class BatchDecompressor:
 
 
 def inspect_frames(payload: bytes) -> Frames:
-    """The frames of a payload, as long as they are whole."""
+    """The frames of a payload, up to the first incomplete one."""
     count = position = 0
     while payload.startswith(MAGIC, position) and position + _HEADER_SIZE <= len(payload):
         flags = payload[position + 4]
@@ -198,7 +198,7 @@ def inspect_frames(payload: bytes) -> Frames:
 
 
 def has_legacy_header(payload: bytes) -> bool:
-    """Whether the header's checksum covers the frame's magic, too, as that of clients before magic 1 did (KIP-57)."""
+    """Whether the header's checksum also covers the frame's magic, as clients before magic 1 wrote it (KIP-57)."""
     if not payload.startswith(MAGIC) or len(payload) < _HEADER_SIZE:
         return False
     end = _HEADER_SIZE - 1 + (_CONTENT_SIZE_SIZE if payload[4] & _HAS_CONTENT_SIZE else 0)

@@ -4,16 +4,17 @@
 class CodecQuirks:
     """How readers of old releases of Kafka read frames, where later ones read them differently.
 
-    `lz4_is_padded`: what is missing of a number in an lz4 frame is taken for set bits. `lz4_is_plain`: its header may ask for
-    nothing but checksums of blocks, and has the checksum of early writers, which takes the magic bytes in. `xerial`: `one stream`
-    of snappy blocks, whose version is looked at; `any header` that begins with the right byte; or `streams`, as later releases.
+    `lz4_is_padded`: missing bytes of a number in an lz4 frame count as set bits. `lz4_is_plain`: the frame header may only ask
+    for checksums of blocks, and its own checksum also covers the magic bytes, as early clients wrote it. `xerial`: `one stream`
+    of snappy blocks, whose version is checked; `any header` that starts with the right byte; or `streams`, as in later
+    releases.
 
-    `zstd_by_record`: zstd frames are read by a byte or a record at a time; the next four matter then only.
-    `zstd_starts_anew`: after a first frame, each read starts with what the read before it left of the input.
+    `zstd_by_record`: zstd frames are read one byte or one record at a time; the following quirks only apply then.
+    `zstd_starts_anew`: after the first frame, each read starts with the input that the previous read left over.
     `zstd_loses_last_read`: the bytes of a read are lost if it meets the end of the input.
-    `zstd_wants_whole_blocks`: nothing comes out of a plain block that is cut off.
+    `zstd_wants_whole_blocks`: a raw block that is cut off yields nothing.
     `zstd_trusts_block_sizes`: a block may be larger than the window, if the buffer has room.
-    `zstd_wants_whole_magic`: fewer bytes than begin a frame are cut off, even if no frame begins so.
+    `zstd_wants_whole_magic`: fewer bytes than a frame's magic count as a truncated frame, whatever they are.
     """
 
     __slots__ = (

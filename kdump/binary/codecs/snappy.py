@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 MAGIC = b"\x82SNAPPY\0"
 
-_HEADER_SIZE = 16  # magic, version, lowest compatible version; nobody looks at the last
+_HEADER_SIZE = 16  # magic, version, lowest compatible version; the last is ignored
 _JAVA_OUTPUT = 2 << 10  # Kafka takes the output of snappy in blocks of this size
 _MAX_BLOCK_SIZE = 512 << 20
 _MAX_RATIO = 64  # a copy of 3 bytes makes at most 64
@@ -115,7 +115,7 @@ class BatchDecompressor:
         self._room = bytearray(_ROOM)
 
     def decompress(self, compressed: bytes | memoryview) -> memoryview | None:
-        """The payload until the next call, or None where it is not one sound stream, or larger than the limit."""
+        """The payload, valid until the next call, or None if it is not one valid stream or larger than the limit."""
         if compressed[: len(MAGIC)] != MAGIC or len(compressed) < _HEADER_SIZE:
             return None
         try:
@@ -138,13 +138,13 @@ class BatchDecompressor:
                 if given + wanted > len(self._room):
                     self._room = self._room[:given] + bytearray(2 * (given + wanted) - given)
                 given += snappy.decompress_raw_into(block, memoryview(self._room)[given : given + wanted])
-        except Exception:  # the package raises an error of its own, a different class with each of its versions
+        except Exception:  # the class of the package's error differs between its versions
             return None
         return memoryview(self._room)[:given]
 
 
 def inspect_frames(payload: bytes) -> Frames:
-    """The xerial streams of a payload, as long as they are whole; without their magic, one raw block."""
+    """The xerial streams of a payload, up to the first incomplete one; without their magic, one raw block."""
     if len(payload) < _HEADER_SIZE or not payload.startswith(MAGIC):
         return Frames(1, len(payload), is_raw=True)
     count, position = 1, _HEADER_SIZE

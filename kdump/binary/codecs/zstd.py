@@ -80,7 +80,7 @@ class BatchDecompressor:
         self._decompressor: Any = None  # of the package, which is imported with the first payload
 
     def decompress(self, compressed: bytes | memoryview) -> bytes | None:
-        """The payload, or None where it is not one sound frame, or larger than the limit."""
+        """The payload, or None if it is not one valid frame or larger than the limit."""
         try:
             import zstandard
         except ImportError:
@@ -102,7 +102,7 @@ class BatchDecompressor:
 
 
 def inspect_frames(payload: bytes) -> Frames:
-    """The frames of a payload, as long as they are whole."""
+    """The frames of a payload, up to the first incomplete one."""
     count = position = window = 0
     while position < len(payload):
         end, asked_for = _inspected_frame(payload, position)
@@ -115,7 +115,7 @@ def inspect_frames(payload: bytes) -> Frames:
 
 
 def _inspected_frame(payload: bytes, start: int) -> tuple[int, int]:
-    """Where the frame that starts here ends, 0 if it is none or not whole, and the window it asks for."""
+    """Where the frame that starts here ends (0 if there is no complete frame), and the window it needs."""
     if not payload.startswith(MAGIC, start) or start + zstd_frame.MAGIC_AND_DESCRIPTOR_SIZE >= len(payload):
         return 0, 0
     descriptor = payload[start + 4]

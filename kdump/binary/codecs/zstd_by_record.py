@@ -1,4 +1,4 @@
-"""zstd for Kafka before 2.8, whose reader of records takes its bytes from zstd-jni by a byte or a record at a time."""
+"""zstd for Kafka before 2.8, whose record reader asks zstd-jni for one byte or one record at a time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _OVERLENGTH = 16  # what the library's buffer has beyond a window and a block
 
 
 def decompressed(compressed: bytes, limit: int, quirks: CodecQuirks) -> Iterator[bytes]:
-    """What a reader of records gets that asks for a byte of a record's length at a time, and then for the record at once."""
+    """What zstd-jni returns to a reader that asks for each byte of a record's length, then for the whole record."""
     stream = _Stream(compressed, limit, quirks)
     while True:
         length = 0
@@ -38,10 +38,10 @@ def decompressed(compressed: bytes, limit: int, quirks: CodecQuirks) -> Iterator
 
 
 class _Stream:
-    """zstd frames as the Java library up to 1.4.5 reads them, step by step.
+    """zstd frames, read step by step as the Java library up to 1.4.5 does.
 
-    It loads 128 KiB of input at a time. A frame that ends leaves a mark, which only new input takes away; as long as it is
-    there, the end of the input is the end of the stream, wherever it falls.
+    It loads 128 KiB of input at a time. The end of a frame sets a mark that only new input clears. While it is set, the end of
+    the input is the end of the stream, even inside a frame.
     """
 
     def __init__(self, compressed: bytes, limit: int, quirks: CodecQuirks) -> None:
@@ -103,10 +103,10 @@ class _Stream:
 
 
 class _Frame:
-    """Decompresses one frame in zstd's own steps: it matters how far ahead of its output it takes its input.
+    """Decompresses one frame in zstd's steps, because it matters how far its input runs ahead of its output.
 
-    It takes a part of the frame at a time (a header, a block), until there is no room for what the last one gives. The last
-    byte of the frame it takes when all is given.
+    It takes one part of the frame at a time (a header, a block) until its output has no room. It takes the last byte of the
+    frame only after all output was read.
     """
 
     def __init__(self, quirks: CodecQuirks) -> None:
@@ -126,7 +126,7 @@ class _Frame:
         self._window = self._room = self._window_room = 0  # of a frame whose window is smaller than a block may be
 
     def decompress(self, data: memoryview, room: int) -> tuple[int, bytes, bool]:
-        """How many bytes were taken of `data`, what there was room for of what they give, and whether that was all."""
+        """The number of bytes of `data` that were used, the output that had room, and whether that was all of it."""
         taken = 0
         given = bytearray()
         while True:
@@ -185,7 +185,7 @@ class _Frame:
         self._want(zstd_frame.BLOCK_HEADER_SIZE, self._block_header)
 
     def _widen_window(self) -> None:
-        """Let blocks be larger than the window, as far as the library's buffer has room: it has that for a window and a block."""
+        """Allow blocks larger than the window if they fit into the library's buffer, which holds a window and a block."""
         if not zstd_frame.has_window(self._part[4]):
             return
         window = zstd_frame.window_size(self._part[5])

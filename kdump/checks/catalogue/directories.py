@@ -24,7 +24,7 @@ FAULTS: tuple[FaultKind, ...] = (
         INFO,
         IGNORE,
         "a segment begins later than the one before it ends.",
-        cause="compaction, lawfully; otherwise a lost segment, or one that a restart cut because its index was missing",
+        cause="compaction, which is valid; otherwise a lost segment, or one that a restart cut because its index was missing",
         kafka=f"{_TOOL}; a broker starts, and consumers jump over the missing offsets",
         loss="the missing offsets, unless the topic is compacted",
         remedy="say what the topic is with --cleanup-policy; if it is not compacted, compare with another replica",

@@ -117,7 +117,7 @@ FAULTS: tuple[FaultKind, ...] = (
         ERROR,
         IGNORE,
         "a symbolic link that leads out of what is checked, and was not followed.",
-        cause="a directory was moved to another disk, which is lawful; or someone wants a check by root to read other files",
+        cause="a directory was moved to another disk, which is valid; or someone wants a check by root to read other files",
         kafka="its tool and the broker follow it",
         loss="nothing is known of what it leads to",
         remedy="use --follow-links, or name its target",

@@ -81,10 +81,10 @@ FAULTS = (
         ERROR,
         BLIND,
         "an entry's offset does not belong to the batch at its position.",
-        cause="bit rot, or an index that was made for another log. Lawful, and not reported where a whole file is so: "
+        cause="bit rot, or an index that was made for another log. Valid, and not reported if a whole file is so: "
         "brokers up to 1.1 "
         "store the first offset; followers and the cleaner up to 3.9 the last one of all they append at once, at its start",
-        kafka='its tool lists "Mismatches in", the lawful ones too; brokers read on from the entry, and may start too late',
+        kafka='its tool lists "Mismatches in", the valid ones too; brokers read on from the entry, and may start too late',
         loss="nothing in the log; where the offset is too low, readers miss batches",
         remedy=_REBUILD,
         action=REBUILD,
@@ -146,7 +146,7 @@ FAULTS = (
         WARNING,
         IGNORE,
         "the offset index is empty, though the log is not small.",
-        cause="a crash before it was written; or Kafka's tool made it, which creates it where it is missing. Lawful "
+        cause="a crash before it was written; or Kafka's tool made it, which creates it where it is missing. Valid "
         "where all was appended "
         "at once, by a follower or the cleaner, or little between restarts",
         kafka="a broker keeps it as it is: each lookup reads the log from the start of the segment",
@@ -268,7 +268,7 @@ FAULTS = (
         INFO,
         IGNORE,
         "an entry names an offset inside a batch.",
-        cause="lawful: some leaders store the offset of the record, followers and recovery that of the batch's end (KAFKA-16310)",
+        cause="valid: some leaders store the offset of the record, followers and recovery that of the batch's end (KAFKA-16310)",
         kafka="its tool says that the offset is not found; brokers read it right",
         loss="nothing",
         remedy="nothing",
@@ -339,7 +339,7 @@ FAULTS = (
         ERROR,
         BLIND,
         "an entry of a transaction index has no ABORT marker in the log.",
-        cause="bit rot, or an index of another log. Lawful where the cleaner took the marker away",
+        cause="bit rot, or an index of another log. Valid if the cleaner took the marker away",
         kafka="its tool prints it; consumers that read committed data only leave out what they should not",
         loss="committed records may be hidden from consumers",
         remedy=_REBUILD,

@@ -253,7 +253,7 @@ FAULTS = (
         ERROR,
         BLIND,
         "the header of an LZ4 frame has the checksum that old clients computed wrongly.",
-        cause="lawful in magic 0 (KAFKA-3160, KIP-57); a batch converted by something else, otherwise",
+        cause="valid in magic 0 (KAFKA-3160, KIP-57); a batch converted by something else, otherwise",
         kafka="accepted in magic 0, refused from magic 1 on",
         loss="from magic 1 on, the records of this batch",
         remedy=_SEEK,
@@ -276,7 +276,7 @@ FAULTS = (
         ERROR,
         BLIND,
         "a payload decompresses to more than the limit.",
-        cause="a bomb, or a lawful batch that is very large",
+        cause="a bomb, or a valid batch that is very large",
         kafka="readers decompress all of it, if memory is there",
         loss="nothing; the rest of this batch was not looked at",
         remedy="raise the limit, if you trust the batch",
@@ -332,7 +332,7 @@ FAULTS = (
         ERROR,
         BLIND,
         "a wrapper has a smaller offset than a message in it.",
-        cause="old clients, or rot; 0 is lawful from old librdkafka",
+        cause="old clients, or rot; 0 is valid from old librdkafka",
         kafka=(
             "its tool stops at it if asked for records; after an unclean stop a broker does not start if it looks up "
             "an offset here"

@@ -1,12 +1,12 @@
-"""The rules of checks, by what they look at.
+"""The rules of checks: a package for each section of the catalogue, under the same name.
 
-Rules for segments see each batch as it is read. Other files are checked one at a time, after the segments they belong to; then
-the partition as a whole, and the log directory.
+Rules for segments see each batch as it is read. Other files are checked one at a time, after the segments that they belong to;
+then the partition as a whole, and the log directory.
 """
 
 from __future__ import annotations
 
-from kdump.checks.rules import framing, internal_topics, kraft_snapshot, order, records, timestamps, transactions
+from kdump.checks.rules import framing, order, records, snapshots, timestamps, transactions
 from kdump.formats import file_name, text_checkpoint, tree
 
 TYPE_CHECKING = False
@@ -22,33 +22,32 @@ SEGMENT_RULES: tuple[type[SegmentRule], ...] = (
     *timestamps.RULES,
     *transactions.RULES,
     *records.RULES,
-    *kraft_snapshot.RULES,
-    *internal_topics.RULES,
+    *snapshots.RULES,
 )
 """All rules for segments, in the order in which they see each batch."""
 
 _FILE_CHECKS = {
-    file_name.OFFSET_INDEX: "offset_index.check",
-    file_name.TIME_INDEX: "time_index.check",
-    file_name.TRANSACTION_INDEX: "transaction_index.check",
-    file_name.PRODUCER_SNAPSHOT: "producer_snapshot.check",
-    file_name.CHECKPOINT: "kraft_snapshot.check",
-    tree.LEADER_EPOCHS: "leader_epochs.check",
-    tree.PARTITION_METADATA: "partition_metadata.check",
-    tree.QUORUM_STATE: "quorum_state.check",
-    **dict.fromkeys(text_checkpoint.OFFSET_CHECKPOINTS, "offset_checkpoints.check"),
-    tree.META_PROPERTIES: "offset_checkpoints.check_meta_properties",
-    tree.CLEAN_SHUTDOWN: "offset_checkpoints.check_clean_shutdown",
+    file_name.OFFSET_INDEX: "indexes.offset_index.check",
+    file_name.TIME_INDEX: "indexes.time_index.check",
+    file_name.TRANSACTION_INDEX: "indexes.transaction_index.check",
+    file_name.PRODUCER_SNAPSHOT: "snapshots.producer_snapshot.check",
+    file_name.CHECKPOINT: "snapshots.kraft_snapshot.check",
+    tree.LEADER_EPOCHS: "snapshots.leader_epochs.check",
+    tree.PARTITION_METADATA: "snapshots.partition_metadata.check",
+    tree.QUORUM_STATE: "snapshots.quorum_state.check",
+    **dict.fromkeys(text_checkpoint.OFFSET_CHECKPOINTS, "directories.offset_checkpoints.check"),
+    tree.META_PROPERTIES: "directories.offset_checkpoints.check_meta_properties",
+    tree.CLEAN_SHUTDOWN: "directories.offset_checkpoints.check_clean_shutdown",
 }
-"""By suffix or name, the module beside this one and its function for such files; it is loaded when the first of them comes."""
+"""By suffix or name, the module below this package and its function for such files; it is imported when it is first needed."""
 
 
 def file_check(suffix: str, name: str) -> Callable[[FileContext], None] | None:
-    """What checks a file other than a segment, if anything does; a KRaft snapshot is a segment as well."""
+    """The function that checks such files; None for logs and unknown files. A KRaft snapshot is checked as a segment as well."""
     place = _FILE_CHECKS.get(suffix) or _FILE_CHECKS.get(name)
     if place is None:
         return None
-    module, _, function = place.partition(".")
+    module, _, function = place.rpartition(".")
     check: Callable[[FileContext], None]
     check = getattr(__import__(f"{__name__}.{module}", fromlist=[function]), function)  # as importlib, without it
     return check

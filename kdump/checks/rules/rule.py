@@ -1,4 +1,4 @@
-"""What a rule for segments looks like."""
+"""The base class of the rules for segments."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
     from kdump.checks.content import Content
     from kdump.checks.context import FileContext
-    from kdump.checks.facts import SegmentFacts
+    from kdump.checks.segment_facts import SegmentFacts
     from kdump.errors import CorruptData
     from kdump.formats.log import Chunk
     from kdump.formats.record import RecordChunk
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class SegmentRule:
-    """Looks at the batches of one segment, in order, and reports what is wrong.
+    """Checks the batches of one segment, in order, and reports faults.
 
     A rule sees every section of neighbouring batches and every damage; one that `reads_records` also the records of each batch,
     after its section. It must cost little for batches that are ordinary: sections come by the thousand batches, as columns.
@@ -30,30 +30,30 @@ class SegmentRule:
 
     @classmethod
     def is_wanted(cls, context: FileContext) -> bool:
-        """Whether the level of the check asks for this rule."""
+        """Whether the level of the check includes this rule."""
         return context.settings.reads_payloads or not cls.reads_records
 
     def batches(self, section: Section) -> None:
-        """The next batches."""
+        """Check the next batches."""
 
     def records(self, part: RecordChunk, status: str) -> None:
-        """Records of the next batches, which all have this status; those of a large batch come in several parts."""
+        """Check records of the next batches, which all have this status; those of a large batch come in several parts."""
 
     def content(self, content: Content, status: str) -> None:
-        """The same records, if of magic 2, as they are encoded: a batch at a time, in order, before `records` of them.
+        """Check the same records, if of magic 2, as they are encoded: a batch at a time, in order, before `records`.
 
         Batches that cannot be read to their end, or that are too large to be held, are left out.
         """
 
     def unreadable(self, chunk: Chunk, fault: CorruptData, status: str) -> None:
-        """The records of this batch, the only one of the chunk, cannot be read on.
+        """Handle a fault in the records of this batch, the only one of the chunk.
 
         `decoded` among the fault's values counts the records that were read. Where the bad record is known, `data`, `at` and
         `data_end` are the bytes it stands in, where it starts and where the records end.
         """
 
     def damage(self, damage: Damage) -> None:
-        """A range of bytes that holds no batch that could be read."""
+        """Handle a range of bytes in which no batch can be read."""
 
     def end(self) -> None:
-        """The segment is through."""
+        """Report what only the whole segment shows."""

@@ -1,4 +1,4 @@
-"""Counts what is reported once a file, with the first place where it was seen."""
+"""Counts what one finding reports for the whole file, at the first place."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from kdump.checks.wording import counted
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.checks.context import FileContext
+    from kdump.formats.record_batch import RecordBatch
 
 
 class Tally:
-    """How often something was seen, `one` or `many` of what, and where first."""
+    """The number of things of a kind, called `one` or `many`, and the first place."""
 
     __slots__ = ("count", "end", "many", "note", "offsets", "one", "start")
 
@@ -23,13 +24,17 @@ class Tally:
         self.note = ""
 
     def add(self, start: int, end: int, offsets: tuple[int, int] | None, note: str = "", count: int = 1) -> None:
-        """Seen here; only the first place and its note are kept."""
+        """Count one in these bytes; only the first place and its note are kept."""
         if not self.count:
             self.start, self.end, self.offsets, self.note = start, end, offsets, note
         self.count += count
 
+    def add_batch(self, batch: RecordBatch, note: str = "", count: int = 1) -> None:
+        """Count a batch."""
+        self.add(batch.position, batch.position + batch.size, (batch.first_offset, batch.last_offset), note, count)
+
     def report(self, context: FileContext, code: str, message: str, *, severity: str | None = None) -> None:
-        """Say so, if it was seen. In the message, {count} and {note} are filled in, the count with its noun."""
+        """Report them, if there were any. {count} in the message becomes the count with its noun, {note} the note."""
         if self.count:
             text = message.format(count=counted(self.count, self.one, self.many), note=self.note)
             context.report(code, self.start, self.end, text, severity=severity, offsets=self.offsets, found=self.count)

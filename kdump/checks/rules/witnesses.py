@@ -1,4 +1,4 @@
-"""What the files beside a log attest: how far it went, and which segments there were."""
+"""Other files of a partition that attest to lost offsets of a log, or to lost segments."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from struct import Struct
 
 from kdump.binary.source import WINDOW_SIZE, Source
-from kdump.checks.rules.leftovers import DELETED
+from kdump.checks.rules.directories.leftovers import DELETED
 from kdump.errors import CorruptData, Unreadable
 from kdump.formats import transaction_index
 from kdump.formats.file_name import (
@@ -23,7 +23,7 @@ from kdump.formats.file_name import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.checks.context import FileContext
-    from kdump.checks.facts import PartitionFacts
+    from kdump.checks.partition_facts import PartitionFacts
 
 _INDEX_ENTRY = Struct(">ii")  # relative offset, position
 _TIME_INDEX_ENTRY = Struct(">qi")  # timestamp, relative offset
@@ -33,7 +33,7 @@ assert _TRANSACTION_ENTRY.size == transaction_index.ENTRY_SIZE
 
 
 class Witness:
-    """A file by its name, and the last offset of which it knows."""
+    """The name of a file, and the last offset it knows of."""
 
     __slots__ = ("name", "offset")
 
@@ -43,7 +43,7 @@ class Witness:
 
 
 def words(witnesses: list[Witness]) -> str:
-    """Who knows of offsets, with the verb."""
+    """The names of these files with a verb: `x.index knows`."""
     names = " and ".join(witness.name for witness in witnesses)
     return f"{names} know{'s' if len(witnesses) == 1 else ''}"
 
@@ -86,7 +86,7 @@ def after(context: FileContext, last: int) -> list[Witness]:
 
 
 def orphans(partition: PartitionFacts) -> list[int]:
-    """The base offsets of segments of which indexes are there and the log is not, ascending.
+    """The base offsets of segments that have indexes but no log, ascending.
 
     A broker that deletes a segment renames its log first: where that is still there, the deletion was only interrupted.
     """
@@ -100,7 +100,7 @@ def orphans(partition: PartitionFacts) -> list[int]:
 
 
 def of_orphan(partition: PartitionFacts, base_offset: int) -> list[Witness]:
-    """What the indexes of a segment without log know of: its records, or, where they have no entries, that it began."""
+    """What the indexes of a segment without a log attest: its records or, if they have no entries, its base offset."""
     entries = _last_entries(partition, base_offset)
     if entries:
         return [Witness(name, _offset_in(suffix, entry, base_offset)) for suffix, name, entry in entries]
@@ -142,7 +142,7 @@ def _end_of_kraft_snapshot(name: str) -> int:
 
 
 def _last_entry(path: str, layout: Struct) -> tuple[int, ...] | None:
-    """The last entry of an index that is not zero, as it stands; None where there is none, or no file."""
+    """The last entry of an index that is not zero, unpacked; None if there is none, or no file."""
     try:
         with Source(path) as source:
             end = source.size - source.size % layout.size

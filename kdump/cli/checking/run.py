@@ -125,11 +125,11 @@ class _Run:
             elif isinstance(row, FileReport):
                 self._files += 1
                 self._bytes += row.size
-                self._verdict.take_file(row)
+                self._verdict.add_file(row)
                 self._formatter.file(row, group)
             elif isinstance(row, Start):
                 if group in self._failing_groups:
-                    self._verdict.take_start(row)
+                    self._verdict.add_start(row)
                 self._formatter.start(row, group)
 
     def _take_finding(self, finding: Finding, group: str) -> None:
@@ -140,5 +140,5 @@ class _Run:
             self._counts[finding.severity] += 1
             if finding.severity in self._request.failing:
                 self._failing_groups.add(group)
-        self._verdict.take_finding(finding, is_known=is_known)
+        self._verdict.add_finding(finding, is_known=is_known)
         self._formatter.finding(finding, group, is_known=is_known)

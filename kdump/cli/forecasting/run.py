@@ -93,7 +93,7 @@ class _Run:
         if not log_directory.is_one:
             return False
         log_directory.require_readable()
-        self._verdict.take_files(1)  # its own; it may hold no partition yet
+        self._verdict.add_files(1)  # its own; it may hold no partition yet
         for partition in log_directory.partitions:
             self._take_partition(partition, log_directory, is_found=True)
         return True
@@ -119,7 +119,7 @@ class _Run:
         except (Unreadable, MissingPackage) as error:
             self._fail(error, path)
             return
-        self._verdict.take_forecasts(rows)
+        self._verdict.add_forecasts(rows)
         if self._request.output == "text":
             rows = _in_order(rows, log_directory)
         self._formatter.directory(rows, os.path.relpath(os.path.abspath(path), self._above))

@@ -10,7 +10,7 @@ from kdump.cli.shared_options import STDIN
 from kdump.decoders import plain
 from kdump.errors import CorruptData
 from kdump.formats import file_name
-from kdump.output.kafka.record_contents import contents
+from kdump.output.kafka.record_contents import contents_column
 from kdump.output.rows import decoded
 from kdump.output.rows.decoded import Decoded
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from kdump.cli.listing.run import Run
     from kdump.formats.record import RecordChunk
-    from kdump.output.kafka.lines import Contents
+    from kdump.output.kafka.lines import ContentsColumn
 
 
 class Decoding:
@@ -59,20 +59,20 @@ class Decoding:
             what = f"keys and values are decoded as {self._topic}, after the name of the directory"
         self._run.say_once(f"{folder}: {what}")
 
-    def contents(self) -> Contents:
+    def contents(self) -> ContentsColumn:
         """The text after the fields of each record's line."""
         run, request = self._run, self._run.request
         if not request.prints_data:
-            return contents(request.profile, None, skips_metadata=request.skips_metadata)
+            return contents_column(request.profile, None, skips_metadata=request.skips_metadata)
         if self._topic and not self._is_wordless:
             from kdump.output.kafka import topic_records
 
             decoder = topic_records.decoder_of(request.profile, OPTIONS[self._topic])
-            return contents(request.profile, decoder, skips_metadata=request.skips_metadata)
+            return contents_column(request.profile, decoder, skips_metadata=request.skips_metadata)
         if self._topic:
             run.say(f"{self._path}: {no_words(request.profile, self._topic)}; keys and values are shown as they are")
         key_decoder, value_decoder = (run.show if kind == "string" else plain.DECODERS[kind] for kind in request.decoders)
-        return contents(request.profile, (key_decoder, value_decoder), skips_metadata=request.skips_metadata)
+        return contents_column(request.profile, (key_decoder, value_decoder), skips_metadata=request.skips_metadata)
 
     def of(self, part: RecordChunk) -> Sequence[Decoded | None] | None:
         """The decoded keys and values of records; None where nothing is decoded."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from kdump.binary import system
 from kdump.errors import CorruptData, Unreadable
 from kdump.formats import file_name
 from kdump.reading import salvage
@@ -119,8 +120,8 @@ def _next_segment(path: str) -> tuple[str, int] | None:
     if base_offset is None:
         return None
     try:
-        names = os.listdir(os.path.dirname(path) or ".")
-    except OSError:
+        names = system.names(os.path.dirname(path) or ".")
+    except Unreadable:
         return None
     bases = ((base_offset_of(name), name) for name in names if name.endswith(file_name.LOG))
     later = [(base, name) for base, name in bases if base is not None and base > base_offset]

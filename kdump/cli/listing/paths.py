@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 
+from kdump.binary import system
 from kdump.errors import Unreadable, UsageError
 from kdump.formats import file_name, tree
 
@@ -33,10 +34,10 @@ def files(paths: Sequence[str], suffix: str) -> Iterator[str | Unreadable]:
     """
     for path in paths:
         try:
-            if os.path.isdir(path):
+            if system.is_directory(path):
                 partitions = _partitions_in(path, suffix)
                 yield from _of_partitions(path, partitions, suffix) if partitions else _of_directory(path, suffix)
-            elif not os.path.exists(path) and glob.has_magic(path):
+            elif glob.has_magic(path) and not system.exists(path):
                 yield from _of_pattern(path, suffix)
             else:
                 _check_kind(path, suffix)
@@ -77,9 +78,9 @@ def _missing(path: str, suffix: str) -> Unreadable:
 def _names(path: str) -> list[str]:
     """What a directory holds. Raises Unreadable."""
     try:
-        return sorted(os.listdir(path))
-    except OSError as error:
-        raise Unreadable("file-io-error", (error.strerror or str(error)).lower(), path=path) from error
+        return system.names(path)
+    except Unreadable as error:
+        raise Unreadable("file-io-error", error.message.lower(), path=path) from error
 
 
 def _of_directory(path: str, suffix: str) -> list[str]:
@@ -92,7 +93,7 @@ def _of_directory(path: str, suffix: str) -> list[str]:
 def _of_pattern(pattern: str, suffix: str) -> list[str]:
     found: list[str] = []
     for path in sorted(glob.glob(pattern)):
-        if os.path.isdir(path):
+        if system.is_directory(path):
             try:
                 found += _of_directory(path, suffix)
             except Unreadable as error:

@@ -7,6 +7,7 @@ import os
 import re
 from functools import partial
 
+from kdump.binary import system
 from kdump.binary.source import Source
 from kdump.cli.listing.options import EXPORTS
 from kdump.cli.listing.paths import files
@@ -132,12 +133,12 @@ def _numbered(number: int, message: str) -> str:
 
 def _found(path: str) -> list[str]:
     """The text checkpoints that a path names."""
-    if os.path.isdir(path):
+    if system.is_directory(path):
         snapshots = [found for found in files([path], file_name.CHECKPOINT) if isinstance(found, str)]
         inside = [os.path.join(path, name) for name in _NAMES]
-        return [] if snapshots else [file for file in inside if os.path.isfile(file)]
-    if not os.path.exists(path) and glob.has_magic(path):
-        return [found for found in sorted(glob.glob(path)) if not os.path.isdir(found) and _is_text(found)]
+        return [] if snapshots else [file for file in inside if system.is_file(file)]
+    if glob.has_magic(path) and not system.exists(path):
+        return [found for found in sorted(glob.glob(path)) if not system.is_directory(found) and _is_text(found)]
     return [path] if _is_text(path) else []
 
 

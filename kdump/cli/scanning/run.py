@@ -62,9 +62,15 @@ def scan_paths(request: ScanRequest) -> int:
     except UsageError:
         raise
     except Unreadable as error:
-        raise UsageError(str(error)) from error
+        if error.code == "file-missing":
+            raise UsageError(str(error)) from error
+        say(str(error))
+        return NOT_EXAMINED
     except KdumpError as error:
         say(str(error))
+        return NOT_EXAMINED
+    except pyarrow.ArrowInvalid as error:
+        say(f"the tables cannot be read after they were written: {error}")
         return NOT_EXAMINED
     except MemoryError:
         say("out of memory: take fewer processes (--jobs) or smaller tasks (--target-bytes)")
@@ -89,8 +95,10 @@ def _new_folder(out: str | None) -> str:
 def _show(text: str) -> None:
     """Write to stdout; if its reader has gone, the tables and the verdict remain valid."""
     try:
-        sys.stdout.write(text)
-        sys.stdout.flush()
+        rest = memoryview(text.encode())
+        while rest:  # an unbuffered stream may take less than it is given
+            rest = rest[sys.stdout.buffer.write(rest) :]
+        sys.stdout.buffer.flush()
     except BrokenPipeError:
         forget_stdout()
 

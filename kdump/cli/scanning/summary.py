@@ -54,8 +54,8 @@ class ScanSummary:
         self.codes = sorted(found.items(), key=lambda item: (SEVERITIES.index(item[0][1]), -item[1], item[0][0]))
         self._verdict = Verdict(failing)
         for (code, severity), count in sorted(found.items()):
-            self._verdict.take_findings(code, severity, count)
-        self._verdict.take_files(self.files)
+            self._verdict.add_findings(code, severity, count)
+        self._verdict.add_files(self.files)
         self.exit_code = self._verdict.exit_code
 
     def json(self, out: str | None, engine: str, seconds: float) -> dict[str, Any]:

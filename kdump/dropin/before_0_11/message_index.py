@@ -1,9 +1,9 @@
-"""Indexes against a log of messages, as the tool compared them that knew messages only."""
+"""Compares indexes with a log of messages, as the tool before 0.11 did."""
 
 from __future__ import annotations
 
 from kdump.dropin.before_0_11.message_log import MessageLog, messages_in
-from kdump.dropin.time_comparison import MAX_SIZE, Landing
+from kdump.dropin.time_comparison import MAX_SIZE, EntryTarget
 from kdump.errors import CorruptData
 from kdump.formats.record_batch import NO_TIMESTAMP
 
@@ -28,12 +28,12 @@ def first_offset_at(log: Source, position: int, size: int, rules: MessageRules) 
 
 
 def max_timestamp_at(log: Source, position: int, rules: MessageRules) -> int:
-    """The largest timestamp of the message at this position, or of those in it; -1 if there is none."""
+    """The largest timestamp of the message at this position, or of the messages in it; -1 if there is none."""
     _, message = next(open_slice(log, position, MAX_SIZE, rules).messages())
     return max(NO_TIMESTAMP, *(placed.timestamp for placed in messages_in(message, rules)), NO_TIMESTAMP)
 
 
-class Landings:
+class EntryTargets:
     """Finds where the entries of a time index lead: `offsets` are theirs, `starts` the positions to search from."""
 
     def __init__(self, log: Source, offsets: Sequence[int], starts: Sequence[int], rules: MessageRules) -> None:
@@ -42,12 +42,12 @@ class Landings:
         self._starts = starts
         self._rules = rules
 
-    def landing(self, row: int) -> Landing:
-        """The landing of the entry in this row. Raises CorruptData as `open_slice` and `MessageLog.messages`."""
+    def of(self, row: int) -> EntryTarget:
+        """What the entry in this row leads to. Raises CorruptData as `open_slice` and `MessageLog.messages`."""
         for position, message in open_slice(self._log, self._starts[row], MAX_SIZE, self._rules).messages():
             if message.offset >= self._offsets[row]:
-                return Landing(position, message.offset)
-        return Landing(None, 0)
+                return EntryTarget(position, message.offset)
+        return EntryTarget(None, 0)
 
 
 def open_slice(log: Source, position: int, size: int, rules: MessageRules) -> MessageLog:

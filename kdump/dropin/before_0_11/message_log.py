@@ -1,4 +1,4 @@
-"""A log as readers took it that knew messages only (magic 0 and 1): one after the other, wrappers opened on request."""
+"""Reads a log as a sequence of messages (magic 0 and 1), as Kafka did before 0.11; wrappers are opened on request."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _READING_FAILS = (
 
 
 class Placed:
-    """A message with the timestamp that counts for it: its own, or its wrapper's."""
+    """A message with its effective timestamp: its own, or its wrapper's."""
 
     __slots__ = ("message", "timestamp", "timestamp_type")
 
@@ -45,7 +45,7 @@ def _timestamp_type(message: Message) -> str:
 
 
 class MessageLog:
-    """The messages and wrappers of a log from `start` on, or of the slice that has this `size`.
+    """The messages and wrappers of a log from `start` on, or of a slice of this `size`.
 
     `position` is after the last one read.
 
@@ -75,7 +75,7 @@ class MessageLog:
         self._window_size = window_size
 
     def messages(self) -> Iterator[tuple[int, Message]]:
-        """Positions and messages, up to the end or to what cannot be one.
+        """Positions and messages, up to the end or to the first impossible message.
 
         Raises CorruptData with the codes `record-size-too-small`, `message-too-large` or `decompression-limit`.
         """
@@ -134,7 +134,7 @@ class MessageLog:
 
 
 def messages_in(message: Message, rules: MessageRules) -> Iterator[Placed]:
-    """The message itself, or the messages in it if it is a wrapper, as far as they can be had.
+    """The message itself, or the readable messages in it if it is a wrapper.
 
     Raises CorruptData with the codes of `codecs.decompress`, after `wrapper-` for what damages a stream already open,
     and with `codec-unknown`, `inner-message-size-too-small` and the codes `legacy-wrapper-...`.

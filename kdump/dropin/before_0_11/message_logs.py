@@ -1,4 +1,4 @@
-"""Dumps logs (`.log`) as the tool did that knew messages only: one line each, wrappers shallow or deep."""
+"""Dumps logs (`.log`) as the tool before 0.11 did: a line for each message, wrappers shallow or deep."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class _Lines:
         self._contents: list[str] = []
 
     def add(self, position: int, placed: Placed, rules: MessageRules) -> None:
-        """Add the line of a message. Raises CorruptData where a field cannot be read, with what stands before it written."""
+        """Add the line of a message. Raises CorruptData at a field that cannot be read, after writing what precedes it."""
         message = placed.message
         key_size, value_size = message.key_size, message.value_size  # after their faults, that of the codec
         codec_text = self._profile.codec_names[codec_name(rules.codec_of(message))]
@@ -120,7 +120,7 @@ class _Lines:
             self._contents[-1] += f" key: {key_text} payload: {payload}"
 
     def write(self, *, is_cut: bool = False) -> None:
-        """Write the lines that there are; if `is_cut`, the last without its end."""
+        """Write the collected lines; if `is_cut`, the last one without its end."""
         if not self._rows:
             return
         columns: dict[str, list[object]] = dict(zip(_COLUMNS, map(list, zip(*self._rows, strict=True)), strict=True))

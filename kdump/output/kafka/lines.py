@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from kdump.releases.profile import Profile
     from kdump.tables import Row
 
-    Contents = Callable[[RecordChunk], tuple[list[str], Fault | None]]
-    """What stands after the fields of each record's line, up to a record whose contents cannot be had."""
+    ContentsColumn = Callable[[RecordChunk], tuple[list[str], Fault | None]]
+    """The text after the fields of each record's line, up to a record whose contents cannot be read."""
 
 
 class Template:
-    """A piece of a line: literal text with a field between each two literals."""
+    """Text with fields in it: a field between each two literals."""
 
     __slots__ = ("fields", "literals")
 
@@ -47,9 +47,9 @@ class Template:
         return cls(literals, fields)
 
     def lines(self, column: Callable[[str], Sequence[object]], count: int) -> list[str]:
-        """The piece for `count` rows, given the columns of its fields.
+        """The text for each of `count` rows, given the columns of its fields.
 
-        Columns that do not vary, as most do, become part of the text before the rows are gone through.
+        Columns that do not vary, which most do not, become part of the text before the loop over rows.
         """
         text = _escaped(self.literals[0])
         varying = []
@@ -71,13 +71,13 @@ def _escaped(literal: str) -> str:
 
 
 class Line:
-    """A line of Kafka's tool: `pieces` as the tool writes them one by one, and the `whole`."""
+    """A line of Kafka's tool: the `writes` with which the tool prints it, and the `whole` line."""
 
-    __slots__ = ("pieces", "whole")
+    __slots__ = ("whole", "writes")
 
-    def __init__(self, pieces: Sequence[str]) -> None:
-        self.pieces = [Template.parse(piece) for piece in pieces]
-        self.whole = Template.parse("".join(pieces))
+    def __init__(self, writes: Sequence[str]) -> None:
+        self.writes = [Template.parse(text) for text in writes]
+        self.whole = Template.parse("".join(writes))
 
 
 class KafkaText:
@@ -95,21 +95,21 @@ class KafkaText:
     # Batches
 
     def batch_lines(self, batches: Table[RecordBatch]) -> list[str]:
-        """One line a batch; all rows are of one family (magic 2 and higher, or lower)."""
+        """One line for each batch; all rows are of one family (magic 2 and higher, or lower)."""
         line = self._batch if batches["magic"][0] >= 2 else self._message
         return line.whole.lines(self._batch_columns(batches), len(batches))
 
     def partial_batch_line(self, row: Row, through: str) -> str:
-        """The pieces of a batch's line whose fields are sound, up to `through`."""
+        """The writes of a batch's line before the first with an unsound field; `through` is the last sound one."""
         sound = _fields_up_to(row, through)
         line = self._batch if getattr(row, "base_offset", None) is not None else self._message
         known = Table.of(type(row), [[getattr(row, name, None) for name in _names(row)]])
         columns = self._batch_columns(known)
         text = ""
-        for piece in line.pieces:
-            if not sound.issuperset(piece.fields):
+        for write in line.writes:
+            if not sound.issuperset(write.fields):
                 break
-            text += piece.lines(columns, 1)[0]
+            text += write.lines(columns, 1)[0]
         return text
 
     def _batch_columns(self, batches: Table[Row]) -> Callable[[str], Sequence[object]]:
@@ -127,10 +127,10 @@ class KafkaText:
 
     # Records
 
-    def record_lines(self, chunk: RecordChunk, contents: Contents | None, skips_metadata: bool, lines: list[str]) -> None:
-        """Append one line a record to `lines`; `contents` gives what stands after the fields.
+    def record_lines(self, chunk: RecordChunk, contents: ContentsColumn | None, skips_metadata: bool, lines: list[str]) -> None:
+        """Append one line for each record to `lines`; `contents` makes the text after the fields.
 
-        Raises Fault if the contents of a record cannot be had: its line is then there up to the contents, and all lines before.
+        Raises Fault if the contents of a record cannot be read. `lines` then ends with its line up to the contents.
         """
         records = chunk.records
         count = len(records)
@@ -158,10 +158,10 @@ class KafkaText:
             return
         lines += made[:-1]
         before_contents = []
-        for piece in line.pieces:
-            if "contents" in piece.fields:
+        for write in line.writes:
+            if "contents" in write.fields:
                 break
-            before_contents.append(piece.lines(columns, count)[-1])
+            before_contents.append(write.lines(columns, count)[-1])
         lines.append("".join(before_contents))
         raise fault
 
@@ -194,7 +194,7 @@ class KafkaText:
     # The other tables
 
     def rows(self, line: str, table: Table[Row]) -> list[str]:
-        """One line a row of a table whose columns are shown as they stand."""
+        """One line for each row of a table whose columns are printed unchanged."""
         return Template.parse(line).lines(table.__getitem__, len(table)) if len(table) else []
 
     def producer_line(self, producer: ProducerState) -> str:
@@ -212,14 +212,14 @@ class KafkaText:
             f"firstOffset={producer.last_offset - producer.offset_delta}, lastOffset={producer.last_offset}, "
             f"timestamp={producer.timestamp}))"
         )
-        pieces = self._profile.snapshot_line
+        parts = self._profile.snapshot_line
         if producer.last_offset >= 0 or not self._profile.snapshot_omits_unknown_batch:
-            pieces += self._profile.snapshot_batch_part
-        return "".join(pieces).format(**values) + "\n"
+            parts += self._profile.snapshot_batch_part
+        return "".join(parts).format(**values) + "\n"
 
 
 def interleaved(batch_lines: list[str], part: RecordChunk, record_lines: list[str], *, is_whole: bool) -> list[str]:
-    """The lines of batches, each before those of its records; they end with the last of these where not all are there."""
+    """The lines of batches, each followed by the lines of its records. If records are missing, it ends with the last one."""
     lines: list[str] = []
     if is_whole and not part.continues and part.counts.count(1) == len(batch_lines) == len(record_lines):
         lines = [""] * (2 * len(batch_lines))
@@ -237,7 +237,7 @@ def interleaved(batch_lines: list[str], part: RecordChunk, record_lines: list[st
 
 
 def _faults_of_sizes(chunk: RecordChunk) -> Iterator[tuple[int, CorruptData]]:
-    """The rows whose key or value size cannot be read, which their lines begin with."""
+    """The rows whose key or value size, which starts the line, cannot be read."""
     for row, faults in chunk.faults.items():
         for name in ("key_size", "value_size"):
             if name in faults:
@@ -245,7 +245,7 @@ def _faults_of_sizes(chunk: RecordChunk) -> Iterator[tuple[int, CorruptData]]:
 
 
 def _first_rows(chunk: RecordChunk, count: int) -> RecordChunk:
-    """The chunk up to that many records."""
+    """The first `count` records of the chunk."""
     records = chunk.records.slice(0, count)
     faults = {row: faults for row, faults in chunk.faults.items() if row < count}
     counts = []
@@ -256,7 +256,7 @@ def _first_rows(chunk: RecordChunk, count: int) -> RecordChunk:
 
 
 def _mapped(values: Sequence[Any], function: Callable[[Any], str]) -> Sequence[str]:
-    """`function` of each value, once for each that is different: few are, in most columns."""
+    """`function` of each value, called once for each distinct value; most columns have few."""
     if values.count(values[0]) == len(values):
         return [function(values[0])] * len(values)
     texts = {value: function(value) for value in set(values)}

@@ -1,4 +1,4 @@
-"""The lines of indexes, compared with their log by the kernel in C, which leaves what is irregular to the reference."""
+"""Writes the lines of indexes, compared with their log, with the kernel in C; irregular entries are left to the reference."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from kdump.output.kafka.native_lines import Write
 
 _COMPLAINTS = 1024
-_HELD_INDEX = 16 << 20  # an offset index up to this size is held to look entries up
+_MAX_HELD_INDEX_BYTES = 16 << 20  # an offset index up to this size is held to look entries up
 
 
 class OffsetIndexText:
@@ -41,7 +41,7 @@ class OffsetIndexText:
         self._mismatches = int64s(2 * _COMPLAINTS)
 
     def render(self, entries: bytes, start: int, *, is_first: bool) -> int:
-        """Write the lines of entries from byte `start` on. The answer is where the first begins that is left to the reference."""
+        """Write the lines of entries from byte `start` on. Returns where the first one starts that is left to the reference."""
         reason = self._kernel.FULL
         while reason == self._kernel.FULL:
             filled, end, count, reason = self._kernel.dump_index(
@@ -100,7 +100,7 @@ class TimeIndexText:
         self._complaints = int64s(3 * _COMPLAINTS)
 
     def render(self, entries: bytes, start: int) -> int:
-        """Write the lines of entries from byte `start` on. The answer is where the first begins that is left to the reference."""
+        """Write the lines of entries from byte `start` on. Returns where the first one starts that is left to the reference."""
         reason = self._kernel.FULL
         while reason == self._kernel.FULL:
             filled, end, self.previous, self._reached, count, reason = self._kernel.dump_time_index(
@@ -128,8 +128,8 @@ class TimeIndexText:
 
 
 def can_hold(index: Source) -> bool:
-    """Whether an offset index is small enough to be held while it is searched."""
-    return index.size <= _HELD_INDEX
+    """Whether an offset index is small enough to be held in memory while it is searched."""
+    return index.size <= _MAX_HELD_INDEX_BYTES
 
 
 def walks_to_end(log: Source) -> bool:

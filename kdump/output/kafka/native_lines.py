@@ -1,6 +1,6 @@
-"""The lines of logs, written by the kernel in C: the words of a release come to it as programs.
+"""Writes the lines of logs with the kernel in C, which is given the words of a release as programs.
 
-What it does not know, or finds irregular, it leaves to KafkaText, which it equals in every byte.
+It leaves everything irregular or unknown to KafkaText, and otherwise prints the same bytes.
 """
 
 from __future__ import annotations
@@ -20,18 +20,40 @@ if TYPE_CHECKING:
     from kdump.binary.codecs import BatchDecompressor
     from kdump.binary.kernel import Buffer
     from kdump.binary.source import Source
-    from kdump.formats.log import Leap
+    from kdump.formats.log import BulkRenderer
     from kdump.releases.profile import Profile
 
     Write = Callable[[memoryview], None]
     Complain = Callable[[int, int], None]
 
 OUT_SIZE = 512 << 10
-_MAX_PAYLOAD = 4 << 20  # what decompresses to more, the reference reads piece by piece
-_WORDS = 64 << 10  # more than a line takes without keys, values and headers
-_WINDOW_SIZE = 512 << 10  # read at once: with the text that is made of it, it stays in a processor's cache
-_PAUSE = 64 << 20  # after something irregular, this many bytes are read by others
-_GAPS = 1024  # pairs of offsets that can be noted before they are looked at
+_MAX_LINE_WORDS = 64 << 10  # bytes; no line has more without its keys, values and headers
+
+
+class TextTuning:
+    """Sizes at which the kernel in C writes the lines of a log.
+
+    It reads `window_bytes` at once (with their text, these stay in a processor's cache) and makes `out_bytes` of text at once. It
+    notes `gap_count` pairs of offsets before they are reported. A batch that decompresses to more than `max_payload_bytes` is
+    left to the reference, and so are `pause_bytes` after something irregular.
+    """
+
+    __slots__ = ("gap_count", "max_payload_bytes", "out_bytes", "pause_bytes", "window_bytes")
+
+    def __init__(
+        self,
+        *,
+        window_bytes: int = 512 << 10,
+        out_bytes: int = OUT_SIZE,
+        gap_count: int = 1024,
+        max_payload_bytes: int = 4 << 20,
+        pause_bytes: int = 64 << 20,
+    ) -> None:
+        self.window_bytes = window_bytes
+        self.out_bytes = out_bytes
+        self.gap_count = gap_count
+        self.max_payload_bytes = max_payload_bytes
+        self.pause_bytes = pause_bytes
 
 
 def native_kernel() -> ModuleType:
@@ -40,22 +62,22 @@ def native_kernel() -> ModuleType:
     return kernel.native
 
 
-class Contents:
-    """How keys and values stand after the fields of a record, if they are shown at all: the words around their text."""
+class ContentWords:
+    """The words around keys and values after the fields of a record, if keys and values are shown."""
 
-    __slots__ = ("key_prefix", "lone_value_prefix", "needs_value", "value_prefix")
+    __slots__ = ("key_prefix", "keyless_value_prefix", "needs_value", "value_prefix")
 
-    def __init__(self, key_prefix: str, lone_value_prefix: str, value_prefix: str, *, needs_value: bool) -> None:
+    def __init__(self, key_prefix: str, keyless_value_prefix: str, value_prefix: str, *, needs_value: bool) -> None:
         self.key_prefix = key_prefix
-        self.lone_value_prefix = lone_value_prefix
+        self.keyless_value_prefix = keyless_value_prefix
         self.value_prefix = value_prefix
         self.needs_value = needs_value
 
 
-class Words:
-    """What the columns of a release's lines are spelled like, as steps of programs."""
+class LinePrograms:
+    """Compiles the lines of a release into programs: the spelling of each column as a step."""
 
-    def __init__(self, profile: Profile, contents: Contents | None) -> None:
+    def __init__(self, profile: Profile, contents: ContentWords | None) -> None:
         false, true = java_boolean(False), java_boolean(True)
         before, after = java_optional(0).split("0")
         codecs = [codec_name(codec) for codec in range(8)]
@@ -72,12 +94,12 @@ class Words:
         self._contents = contents
         self._true = true
 
-    def program(self, pieces: Sequence[str], names: dict[str, str]) -> bytes:
-        """The program of a line; `names` gives the columns of fields that are called otherwise in the template.
+    def program(self, writes: Sequence[str], names: dict[str, str]) -> bytes:
+        """The program of a line; `names` maps fields of the template to columns of another name.
 
         Raises KeyError where the kernel does not have the column.
         """
-        line = Template.parse("".join(pieces))
+        line = Template.parse("".join(writes))
         steps: list[tuple[str, str]] = []  # a literal, and the column after it
         literal = line.literals[0]
         for field, after in zip(line.fields, line.literals[1:], strict=True):
@@ -90,7 +112,7 @@ class Words:
         return self._joined(steps, literal)
 
     def _joined(self, steps: Sequence[tuple[str, str]], last_literal: str) -> bytes:
-        """The steps of a program; what stands after a choice becomes part of its texts, so that it is put with them."""
+        """The steps of a program. The literal after a choice is appended to the texts of the choice."""
         program = b""
         c = native_kernel()
         literals = [*(literal for literal, _ in steps), last_literal]
@@ -107,7 +129,7 @@ class Words:
         if name == "contents":
             shown = self._contents
             assert shown is not None
-            texts = (shown.key_prefix, shown.lone_value_prefix, shown.value_prefix)
+            texts = (shown.key_prefix, shown.keyless_value_prefix, shown.value_prefix)
             return _encoded(c.CONTENTS, c.NEEDS_VALUE if shown.needs_value else 0, texts, literal)
         return _encoded(operation, 0 if operation == c.HEADERS else _column(name), texts, literal)
 
@@ -123,7 +145,7 @@ def line_program(line: str) -> bytes:
 
 
 def int64s(count: int) -> memoryview:
-    """So many zeros. The module `array` would do as well, but takes 2 ms to import."""
+    """An array of zeros. The module `array` would do as well, but takes 2 ms to import."""
     return memoryview(bytearray(8 * count)).cast("q")
 
 
@@ -145,7 +167,7 @@ _MESSAGE_RECORD = {"record_isvalid": "isvalid", "record_crc": "crc", "first_offs
 
 
 class KernelPlan:
-    """What is shown of a log's regular batches, and of their records if `shows_records`, as a release has it."""
+    """What a release prints of a log's regular batches, and of their records if `shows_records`."""
 
     __slots__ = ("compiled",)
 
@@ -156,20 +178,20 @@ class KernelPlan:
         codec_count: int,
         shows_batches: bool,
         shows_records: bool,
-        contents: Contents | None = None,
+        contents: ContentWords | None = None,
         skips_metadata: bool = False,
     ) -> None:
         c = native_kernel()
-        words = Words(profile, contents)
+        lines = LinePrograms(profile, contents)
         programs = [b""] * c.PROGRAM_COUNT
         if shows_batches:
-            programs[c.BATCH_PROGRAM] = words.program(profile.batch_line, _BATCH)
-            programs[c.MESSAGE_PROGRAM] = words.program(profile.message_line, _BATCH)
+            programs[c.BATCH_PROGRAM] = lines.program(profile.batch_line, _BATCH)
+            programs[c.MESSAGE_PROGRAM] = lines.program(profile.message_line, _BATCH)
         if shows_records:
             bare = ("{contents}\n",)
-            programs[c.BATCH_RECORD_PROGRAM] = words.program(bare if skips_metadata else profile.batch_record_line, _BATCH_RECORD)
+            programs[c.BATCH_RECORD_PROGRAM] = lines.program(bare if skips_metadata else profile.batch_record_line, _BATCH_RECORD)
             message_record_line = bare if skips_metadata else profile.message_record_line
-            programs[c.MESSAGE_RECORD_PROGRAM] = words.program(message_record_line, _MESSAGE_RECORD)
+            programs[c.MESSAGE_RECORD_PROGRAM] = lines.program(message_record_line, _MESSAGE_RECORD)
         numbers = [0] * c.PLAN_NUMBERS
         numbers[c.PLAN_FLAGS] = (
             c.SHOWS_BATCHES * shows_batches
@@ -184,25 +206,26 @@ class KernelPlan:
 class KernelText:
     """Writes the lines of a log.
 
-    `write` gets the text; `complain` gets pairs of neighbouring records whose offsets do not follow one another. Whoever has room
-    for text of its own sets `out`.
+    `write` gets the text; `complain` gets pairs of neighbouring offsets that do not follow one another. A caller
+    with its own room for text sets `out`.
     """
 
-    def __init__(self, plan: KernelPlan, write: Write, complain: Complain) -> None:
+    def __init__(self, plan: KernelPlan, write: Write, complain: Complain, tuning: TextTuning | None = None) -> None:
         self._kernel = native_kernel()
         self._write = write
         self._complain = complain
         self._plan = plan.compiled
+        self._tuning = tuning or TextTuning()
         self._decompressor: BatchDecompressor | None = None
         self.out: bytearray | memoryview = bytearray()
         self._filled = 0
         self._window = bytearray()  # kept: new memory would cost as much as to read into it
-        self._state = int64s(self._kernel.GAPS + 2 * _GAPS)
+        self._state = int64s(self._kernel.GAPS + 2 * self._tuning.gap_count)
         self._state[self._kernel.PREVIOUS_OFFSET] = self._state[self._kernel.RECORD_START] = -1
 
     @property
     def previous_offset(self) -> int:
-        """The offset of the last record, -1 if there was none. Whoever shows records in between sets it."""
+        """The offset of the last record, -1 if there was none. Other writers of records in between set it."""
         offset: int = self._state[self._kernel.PREVIOUS_OFFSET]
         return offset
 
@@ -210,27 +233,27 @@ class KernelText:
     def previous_offset(self, offset: int) -> None:
         self._state[self._kernel.PREVIOUS_OFFSET] = offset
 
-    def leap_through(self, source: Source) -> Leap:
-        """What shows much of a log at once: the kernel, which reads it, up to what is irregular; then not again for a while."""
+    def bulk_renderer(self, source: Source) -> BulkRenderer:
+        """The renderer that reads and writes a log in C up to an irregularity; after that it pauses for a while."""
         next_try = 0
 
-        def leap(position: int, stop: int, end: int) -> int:
+        def render(position: int, stop: int, end: int) -> int:
             nonlocal next_try
             if position < next_try:
                 return position
             reached = self._render_log(source, position, stop, end)
             if reached < stop:
-                next_try = reached + _PAUSE
+                next_try = reached + self._tuning.pause_bytes
             return reached
 
-        return leap
+        return render
 
     def _render_log(self, source: Source, position: int, stop: int, end: int) -> int:
-        """Write the lines of what is regular, begins from `position` on and before `stop`. Returns where in the log that ends."""
+        """Write the lines of the regular batches that start from `position` up to `stop`. Returns where in the log they end."""
         c = self._kernel
-        self.out = self.out or bytearray(OUT_SIZE)
-        if len(self._window) < min(_WINDOW_SIZE, end - position):
-            self._window = bytearray(min(_WINDOW_SIZE, end - position))
+        self.out = self.out or bytearray(self._tuning.out_bytes)
+        if len(self._window) < min(self._tuning.window_bytes, end - position):
+            self._window = bytearray(min(self._tuning.window_bytes, end - position))
         window, start, held, reason = self._window, 0, 0, c.FULL
         while reason in (c.FULL, c.PAUSED):
             self._filled, position, start, held, reason = c.dump_log(
@@ -244,7 +267,7 @@ class KernelText:
         return position
 
     def render(self, window: Buffer, start: int, window_position: int) -> int:
-        """Write the lines of what is regular from `start` on. The answer is where in the window that ends."""
+        """Write the lines of the regular batches from `start` on. Returns where in the window they end."""
         end = self.fill(window, start, window_position)
         self.flush()
         return end
@@ -253,7 +276,7 @@ class KernelText:
         """As `render`, but some of the text may be left to be flushed."""
         c = self._kernel
         payload: bytes | memoryview | None = None
-        self.out = self.out or bytearray(OUT_SIZE)
+        self.out = self.out or bytearray(self._tuning.out_bytes)
         while True:
             end: int
             self._filled, end, reason = c.dump(
@@ -266,7 +289,7 @@ class KernelText:
                 return start
             if reason == c.FULL:
                 if not self._filled and not self._state[c.GAP_COUNT]:  # a line that is longer than the room there is
-                    self.out = bytearray(3 * max(len(window), len(payload or b"")) + _WORDS)
+                    self.out = bytearray(3 * max(len(window), len(payload or b"")) + _MAX_LINE_WORDS)
                 self.flush()
             else:
                 if 2 * self._filled > len(self.out):  # the lines of the next batch may not have room
@@ -276,7 +299,7 @@ class KernelText:
                     return start
 
     def flush(self) -> None:
-        """Write what there is, and complain of what there is to complain of."""
+        """Write the collected text, and report the collected gaps between offsets."""
         if self._state[self._kernel.GAP_COUNT]:
             self._drain_gaps()
         if self._filled:
@@ -292,11 +315,12 @@ class KernelText:
         state[count] = 0
 
     def _payload_at(self, window: Buffer, start: int) -> bytes | memoryview | None:
-        """The records of the compressed batch at `start`, or None where that is not a matter of one call."""
+        """The records of the compressed batch at `start`, or None if one call cannot decompress them."""
         if self._decompressor is None:
             from kdump.binary.codecs import BatchDecompressor
 
-            self._decompressor = BatchDecompressor(_MAX_PAYLOAD)
-            bytearray(2 * OUT_SIZE)  # glibc keeps memory for blocks up to the largest given back; larger ones it maps again
+            self._decompressor = BatchDecompressor(self._tuning.max_payload_bytes)
+            # glibc keeps memory for blocks up to the largest given back; larger ones it maps again
+            bytearray(2 * self._tuning.out_bytes)
         end = start + batch_size(window, start)
         return self._decompressor.decompress(window[start + 22] & 7, memoryview(window)[start + BATCH_HEADER_SIZE : end])

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from kdump.errors import CorruptData
     from kdump.formats.record import RecordChunk
     from kdump.output.kafka import native_lines
-    from kdump.output.kafka.lines import Contents
+    from kdump.output.kafka.lines import ContentsColumn
     from kdump.output.kafka.record_decoder import Content, RecordDecoder
     from kdump.releases.profile import Profile
 
@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 _PAYLOAD_PREFIX = " payload: "
 
 
-def contents(profile: Profile, decoders: tuple[Decoder, Decoder] | RecordDecoder | None, *, skips_metadata: bool) -> Contents:
-    """The column of contents for a chunk of records, given the decoders for keys and for values, or one for whole records.
+def contents_column(
+    profile: Profile, decoders: tuple[Decoder, Decoder] | RecordDecoder | None, *, skips_metadata: bool
+) -> ContentsColumn:
+    """A function that makes the contents of a chunk's records, given the decoders for keys and values, or one for whole records.
 
     Without decoders, only control records have contents.
     """
@@ -82,30 +84,30 @@ def contents(profile: Profile, decoders: tuple[Decoder, Decoder] | RecordDecoder
     return column
 
 
-def kernel_contents(profile: Profile, *, skips_metadata: bool) -> native_lines.Contents:
-    """How keys and values stand there as text."""
+def content_words(profile: Profile, *, skips_metadata: bool) -> native_lines.ContentWords:
+    """The words around keys and values that are printed as text."""
     from kdump.output.kafka import native_lines
 
-    key_prefix, lone_payload_prefix = _prefixes(profile, skips_metadata)
-    return native_lines.Contents(
-        key_prefix, lone_payload_prefix, _PAYLOAD_PREFIX, needs_value=not profile.shows_keys_of_null_values
+    key_prefix, keyless_payload_prefix = _prefixes(profile, skips_metadata)
+    return native_lines.ContentWords(
+        key_prefix, keyless_payload_prefix, _PAYLOAD_PREFIX, needs_value=not profile.shows_keys_of_null_values
     )
 
 
 def _prefixes(profile: Profile, skips_metadata: bool) -> tuple[str, str]:
-    """What stands before a key, and of a payload without a key."""
+    """The words before a key, and before a payload without a key."""
     has_bar = skips_metadata and profile.skipped_metadata_prefixes_payload
     return "| key: " if skips_metadata else " key: ", "| payload: " if has_bar else _PAYLOAD_PREFIX
 
 
 def _record_text(profile: Profile, decoder: RecordDecoder, skips_metadata: bool) -> Callable[[int, bytes | None, Content], str]:
-    key_prefix, lone_payload_prefix = _prefixes(profile, skips_metadata)
+    key_prefix, keyless_payload_prefix = _prefixes(profile, skips_metadata)
 
     def text(offset: int, key: bytes | None, value: Content) -> str:
         key_text, payload = decoder(offset, key, value)
         if payload is None:
             return "" if key_text is None else key_prefix + key_text
-        return lone_payload_prefix + payload if key_text is None else f"{key_prefix}{key_text}{_PAYLOAD_PREFIX}{payload}"
+        return keyless_payload_prefix + payload if key_text is None else f"{key_prefix}{key_text}{_PAYLOAD_PREFIX}{payload}"
 
     return text
 
@@ -114,20 +116,20 @@ def _data_text(
     profile: Profile, key_decoder: Decoder, value_decoder: Decoder, skips_metadata: bool
 ) -> Callable[[bytes | None, bytes | None], str]:
     needs_value = not profile.shows_keys_of_null_values
-    key_prefix, lone_payload_prefix = _prefixes(profile, skips_metadata)
+    key_prefix, keyless_payload_prefix = _prefixes(profile, skips_metadata)
 
     def text(key: bytes | None, value: bytes | None) -> str:
         if value is None:
             return "" if needs_value or key is None else key_prefix + key_decoder(key)
         if key is None:
-            return lone_payload_prefix + value_decoder(value)
+            return keyless_payload_prefix + value_decoder(value)
         return f"{key_prefix}{key_decoder(key)}{_PAYLOAD_PREFIX}{value_decoder(value)}"
 
     return text
 
 
 def _raise_fault_of(faults: dict[str, CorruptData], profile: Profile) -> None:
-    """Raise the fault of a message's fields that a release meets first when it asks for key and value."""
+    """Raise the fault of a message's fields that a release meets first when it reads key and value."""
     value_first = ("value_size",) if not profile.shows_keys_of_null_values else ()
     for name in (*value_first, "key", "value"):
         if name in faults:

@@ -1,4 +1,4 @@
-"""What a decoder of whole records is: the types that those of Kafka's tool share."""
+"""The types of decoders of whole records."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ if TYPE_CHECKING:
 
     from kdump.errors import CorruptData
 
-    Texts = tuple[str | None, str | None]
+    KeyAndPayload = tuple[str | None, str | None]
     Content = bytes | CorruptData | None
     """A value, or the fault that keeps it from being had: it comes up where a decoder asks for the value."""
 
-    RecordDecoder = Callable[[int, bytes | None, Content], Texts]
+    RecordDecoder = Callable[[int, bytes | None, Content], KeyAndPayload]
     """From the offset, key and value of a record to the texts of key and payload, None where there is nothing to show."""

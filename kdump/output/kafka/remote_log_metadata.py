@@ -1,4 +1,4 @@
-"""Metadata of remote log segments as Java's toString has it."""
+"""Prints metadata of remote log segments as Java's toString does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reports at the end of a run: pairs of numbers by file, in the order of the hash map that a release kept them in."""
+"""The reports at the end of a run: pairs of numbers by file, in the order of the hash map that a release uses."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ if TYPE_CHECKING:
 
     from kdump.releases.profile import Profile
 
-    Pairs = list[tuple[int, int]]
 
 _CAPACITY = 16
 
@@ -21,7 +20,7 @@ def text(profile: Profile, complaints: list[tuple[str, str, int, int]]) -> str:
     lines = []
     for kind, line in history.REPORT_LINES.items():
         found = [(path, (first, second)) for of_kind, path, first, second in complaints if of_kind == kind]
-        by_path: dict[str, Pairs] = {}
+        by_path: dict[str, list[tuple[int, int]]] = {}
         for path, pair in found:
             by_path.setdefault(path, []).append(pair)
         for path in ordered(profile.report_order, _without_third_of_a_kind([path for path, _ in found])):
@@ -36,11 +35,11 @@ def ordered(order: str, keys: list[str]) -> list[str]:
 
 
 def _without_third_of_a_kind(paths: list[str]) -> list[str]:
-    """Leave out what no map notices: a path in a row with itself. For a second one Java's may still grow."""
+    """Leave out repetitions that no map notices. A second call for the same path may still make Java's map grow."""
     return [path for place, path in enumerate(paths) if paths[max(place - 2, 0) : place] != [path, path]]
 
 
-def _arranged(profile: Profile, kind: str, pairs: Pairs) -> Pairs:
+def _arranged(profile: Profile, kind: str, pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
     if kind not in (history.MISMATCHES, history.NON_CONSECUTIVE):
         return pairs
     if profile.report_pairs == "reverse":

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from kdump.decoders.coordinator import CoordinatorRecord, Records
     from kdump.messages.schema import Message, Value
-    from kdump.output.kafka.record_decoder import Content, RecordDecoder, Texts
+    from kdump.output.kafka.record_decoder import Content, KeyAndPayload, RecordDecoder
     from kdump.releases.profile import Profile
     from kdump.releases.schemas import KnownSchemas
 
@@ -87,7 +87,7 @@ def _coordinator(
 
     words = profile.decoder_words
 
-    def decode(offset: int, key: bytes | None, value: Content) -> Texts:
+    def decode(offset: int, key: bytes | None, value: Content) -> KeyAndPayload:
         try:
             if key is None:
                 raise CorruptData(null_code, "the record has no key")
@@ -113,7 +113,7 @@ def _cluster_metadata(profile: Profile) -> RecordDecoder:
     if profile.schemas.metadata_is_preview:
         read = metadata.read_preview
 
-    def decode(offset: int, _key: bytes | None, value: Content) -> Texts:
+    def decode(offset: int, _key: bytes | None, value: Content) -> KeyAndPayload:
         if isinstance(value, CorruptData):
             raise value
         try:
@@ -143,7 +143,7 @@ def _remote_log_metadata(profile: Profile) -> RecordDecoder:
 
     known = profile.schemas.metadata(RECORDS)
 
-    def decode(offset: int, _key: bytes | None, value: Content) -> Texts:
+    def decode(offset: int, _key: bytes | None, value: Content) -> KeyAndPayload:
         if isinstance(value, CorruptData):
             raise value
         try:

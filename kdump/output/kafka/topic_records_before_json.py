@@ -1,4 +1,4 @@
-"""What the decoders of offsets and transactions print in releases that do not print JSON."""
+"""The decoders of offsets and transactions in releases that do not print JSON."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kdump.output.kafka import reports, scala_order
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.messages.schema import Value
-    from kdump.output.kafka.record_decoder import Content, RecordDecoder, Texts
+    from kdump.output.kafka.record_decoder import Content, KeyAndPayload, RecordDecoder
     from kdump.releases.decoder_words import DecoderWords
     from kdump.releases.profile import Profile
 
@@ -42,7 +42,7 @@ def offsets(profile: Profile) -> RecordDecoder:
     if not words.allows_null_protocol:
         group_value = schema.without_nulls(group_value, "protocol", "leader")
 
-    def decode(_offset: int, key: bytes | None, value: Content) -> Texts:
+    def decode(_offset: int, key: bytes | None, value: Content) -> KeyAndPayload:
         if value is None and not words.shows_tombstones:
             return None, None
         version, fields = _offsets_key(words, key, bounds_sizes=bounds_sizes)
@@ -69,7 +69,7 @@ def offsets(profile: Profile) -> RecordDecoder:
 
 
 def _offsets_key(words: DecoderWords, key: bytes | None, *, bounds_sizes: bool) -> tuple[int, dict[str, Value] | None]:
-    """The version of a key and its fields, None where the version is not known and the release goes on after such keys."""
+    """The version of a key and its fields, or None if the version is unknown and the release continues after such keys."""
     from kdump.messages.consumer_offsets import RECORDS
 
     if key is None:
@@ -91,7 +91,7 @@ def transactions(profile: Profile) -> RecordDecoder:
     key_message, value_message = RECORDS[0]
     value_message = profile.schemas.as_known(value_message)
 
-    def decode(_offset: int, key: bytes | None, value: Content) -> Texts:
+    def decode(_offset: int, key: bytes | None, value: Content) -> KeyAndPayload:
         if key is None:
             raise CorruptData("transaction-log-key-null", "the record has no key")
         version, reader = before_json.versioned(key, bounds_sizes=bounds_sizes)
@@ -114,16 +114,16 @@ def transactions(profile: Profile) -> RecordDecoder:
 
 
 def _had(value: bytes | CorruptData) -> bytes:
-    """The value. Raises the fault that keeps it from being had."""
+    """The value. Raises the fault if it could not be read."""
     if isinstance(value, CorruptData):
         raise value
     return value
 
 
 def _with_schema_errors(words: DecoderWords, decode: RecordDecoder) -> RecordDecoder:
-    """The decoder; its faults say what SchemaException says: the fields from the outermost on, and what is wrong inside."""
+    """The decoder, with faults worded as SchemaException words them: the fields from the outermost in, then the reason."""
 
-    def decode_or_raise(offset: int, key: bytes | None, value: Content) -> Texts:
+    def decode_or_raise(offset: int, key: bytes | None, value: Content) -> KeyAndPayload:
         try:
             return decode(offset, key, value)
         except CorruptData as fault:
@@ -157,7 +157,7 @@ def _snake(name: str) -> str:
 
 
 def _with_json(words: DecoderWords, fields: dict[str, Value]) -> dict[str, Value]:
-    """The fields, and beside each string its JSON form."""
+    """The fields, with the JSON form of each string added."""
     json: dict[str, Value] = {}
     for name, value in fields.items():
         if value is None or isinstance(value, str):
@@ -192,7 +192,7 @@ def _group_texts(profile: Profile, group: dict[str, Value]) -> dict[str, Value]:
 
 
 def _check_members(words: DecoderWords, group: dict[str, Value]) -> None:
-    """Raise CorruptData for members that a release does not let into one group."""
+    """Raise CorruptData for members that a release does not accept in one group."""
     ids, instances, is_repeated = set(), set(), False
     members = group["members"]
     assert isinstance(members, list)
@@ -230,7 +230,7 @@ def _assignment_text(profile: Profile, data: bytes) -> str:
 
 
 def _hex(words: DecoderWords, data: bytes) -> str:
-    """Bytes as Kafka formats them, as one number: without zeros in front."""
+    """Bytes as Kafka formats them: one hex number without leading zeros."""
     if data and not words.shows_bytes:
         raise CorruptData("bytes-not-shown", "the tool trips over bytes that it is to show")
     return f"{int.from_bytes(data, 'big'):X}" if data else ""

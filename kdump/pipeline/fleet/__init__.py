@@ -1,1 +1,1 @@
-"""What only many brokers show: questions to their tables, written once, asked of Spark or of SQLite."""
+"""Questions about a fleet that need the tables of many brokers: SQL written once, for Spark and for SQLite."""

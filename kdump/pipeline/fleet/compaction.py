@@ -1,4 +1,4 @@
-"""Questions about compaction: what the cleaners of brokers left behind, and how far they came."""
+"""Questions about compaction: what the cleaners of brokers left over, and how far they came."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ _POINTS = f"""
 def duplicates() -> Query:
     """Partitions with keys that have several records before the point up to which they were cleaned.
 
-    After a pass of the cleaner each key stands once there; control records, damaged ones and keys that were cut do not count.
+    After a pass of the cleaner, each key occurs only once there. Control records, damaged records and truncated keys do not
+    count.
     """
     return findings(
         "duplicates",
@@ -57,7 +58,7 @@ FROM keys GROUP BY broker, topic, `partition`
 
 
 def overdue(now: int, overdue_ms: int = OVERDUE_MS) -> Query:
-    """Partitions with batches whose tombstones and markers could have gone before, by what the cleaner noted in them."""
+    """Partitions with batches whose tombstones and markers are overdue, by the delete horizon the cleaner wrote."""
     return findings(
         "overdue",
         {
@@ -91,7 +92,7 @@ FROM late WHERE place = 1
 
 
 def stalled() -> Query:
-    """Partitions of which one broker's cleaner has more than half to do in segments that another broker's is through with."""
+    """Partitions in which one broker's cleaner has more than half left of segments that another broker's has finished."""
     return findings(
         "stalled",
         {

@@ -27,9 +27,9 @@ _CACHE_KIB = 64 << 10
 
 
 def ask(queries: Iterable[Query], tables: Mapping[str, Callable[[list[str]], Rows]]) -> list[pa.Table]:
-    """The answers to some questions. Of each table only what they read is kept, and only on disk; one not given has no rows.
+    """The answers to questions. Only the columns that they read are kept, and only on disk; a missing table has no rows.
 
-    A table is given as what makes its rows, which is given the columns that are read, and may give others, too.
+    A table is given as a function that makes its rows; its argument is the columns to read, and it may return more.
     """
     queries = list(queries)
     wanted: dict[str, dict[str, None]] = {}
@@ -105,7 +105,7 @@ def _try_subtract(left: int | None, right: int | None) -> int | None:
 
 
 def _xxhash64(*values: object) -> int:
-    """Some hash; that it is another one than Spark's makes no difference."""
+    """A hash; it need not be the one Spark uses."""
     return hash(values)
 
 
@@ -141,7 +141,7 @@ class _Xor:
 
 
 class _Set:
-    """The texts of a group, each once, in order; an array of Spark is one text here."""
+    """The distinct texts of a group in order, as one text; Spark has an array here."""
 
     def __init__(self) -> None:
         self._values: set[str] = set()

@@ -1,7 +1,7 @@
 """The notation of questions: SQL that Spark and SQLite both understand.
 
-Names that either takes for a keyword stand in backticks, differences of offsets are made by `try_add` and `try_subtract`
-(damaged offsets are near 2^63), and texts by `printf`. What SQLite lacks of that, `kdump.pipeline.fleet.local` gives it.
+Names that are keywords in either are quoted with backticks. Offsets are added with `try_add` and `try_subtract` (damaged ones
+are near 2^63), and texts made with `printf`. `kdump.pipeline.fleet.local` adds the functions that SQLite lacks.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ PLACE = ("broker", "topic", "partition", "segmentBase", "path")
 
 
 class Query:
-    """A question: which columns of which tables it reads, its text, and the rows that come out.
+    """A question: the columns of the tables it reads, its text, and its result rows.
 
-    In the text, `{batches}` stands for the table of that name. Rows are those of `row_classes` side by side, in that order.
-    `steps` are questions of which the answers are few rows, and are tables for those after them and for the text.
+    In the text, `{batches}` stands for the table of that name. A result row has the columns of `row_classes`, in that order.
+    `steps` are questions with short answers, which are tables for the later steps and for the text.
     """
 
     __slots__ = ("columns", "name", "row_classes", "steps", "text")
@@ -51,8 +51,8 @@ class Query:
 def findings(name: str, columns: Sources, text: str, steps: Mapping[str, str] | None = None) -> Query:
     """A question whose answers are findings.
 
-    `text` has to give the place of each, and of its own: code, severity (null for the catalogue's), fileType, start, end,
-    offsetFirst, offsetLast, expected, found, message. All else is the same for findings of a fleet.
+    `text` must select the place of each finding, and its code, severity (null for the catalogue's), fileType, start, end,
+    offsetFirst, offsetLast, expected, found, message. The other columns are the same for all findings of a fleet.
     """
     own = ", ".join(f"`{column}`" for column in (*PLACE, *_FINDING) if column != "severity")
     codes = sorted(code for code in FAULTS if f"'{code}'" in text)
@@ -79,7 +79,7 @@ def offset_range(first: str, last: str) -> str:
 
 
 def moment(milliseconds: str) -> str:
-    """An expression for a timestamp in UTC, to the second; as a number where no calendar has it."""
+    """An expression for a timestamp in UTC, to the second, or for its number if it is out of the calendar's range."""
     seconds = f"CAST(({milliseconds} % 86400000 - {milliseconds} % 1000) / 1000 AS INT)"
     day = f"date_from_unix_date(CAST(({milliseconds} - {milliseconds} % 86400000) / 86400000 AS INT))"
     hours = f"CAST(({seconds} - {seconds} % 3600) / 3600 AS INT)"

@@ -20,7 +20,8 @@ def of_scan(
 ) -> list[Query]:
     """The questions whose answers are findings of a fleet: codes of `catalogue.FLEET`, none of which `kdump check` reports.
 
-    `now` is in milliseconds. With `reads_records` the table of records is asked too, which is to hold offsets and keys.
+    `now` is in milliseconds. With `reads_records`, questions to the table of records are included, which must have offsets and
+    keys.
     """
     found = [
         replicas.divergence(compacted),
@@ -34,5 +35,5 @@ def of_scan(
 
 
 def answerable(queries: Iterable[Query], tables: Sequence[str]) -> list[Query]:
-    """The questions whose tables are all there."""
+    """The questions whose tables all exist."""
     return [query for query in queries if query.columns.keys() <= set(tables)]

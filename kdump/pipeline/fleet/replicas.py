@@ -1,4 +1,4 @@
-"""Questions about replicas: where brokers do not hold the same of a partition."""
+"""Questions about replicas: where the copies of a partition differ between brokers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ COMPACTED = ("__consumer_offsets", "__transaction_state", "__share_group_state")
 """Topics that brokers compact unless someone changes that."""
 
 LAG_MS = 10 * 60_000
-"""So far may replicas be apart that were not copied at the same moment."""
+"""The lag allowed between replicas that were not copied at the same moment."""
 
 _SPAN_BITS = 17  # offsets are compared in spans of 131,072 first, and batch by batch where spans differ
 
@@ -34,15 +34,14 @@ CHECKPOINT_COLUMNS = ("broker", "topic", "partition", "kind", "offset")
 
 
 def divergence(compacted: Sequence[str] = COMPACTED) -> Query:
-    """Where replicas differ: in what batches hold, in their leader epochs only, or in whether they are there.
+    """Where replicas differ: in the contents of batches, only in leader epochs, or in which batches exist.
 
-    Compared is what several brokers have to hold: between the start and the end of each. The end of a log is that of its last
-    intact batch, or of a damaged one where another broker tells that there is such an offset. What the cleaner of any broker
-    went through is left out, for brokers clean at different times; where no checkpoint tells, but batches look cleaned or the
-    topic is one of `compacted`, what differs is a warning. What most brokers hold is taken for right, but nothing damaged,
-    and of two the one with the later leader epoch.
-
-    Batches are compared by digests of spans of offsets first; only those of spans that differ are looked at one by one.
+    Compares the offsets that several brokers should hold, from the start to the end of each. A log ends with its last intact
+    batch, or with a damaged one if another broker has that offset. Cleaned parts are left out, because brokers clean at
+    different times. If no checkpoint marks them, but batches look cleaned or the topic is in `compacted`, a difference is a
+    warning. The version that most brokers hold is taken for right, never a damaged one; of two versions, the one with the later
+    leader epoch. Spans of offsets are compared by their hashes first; batches are compared one by one only in spans that
+    differ.
     """
     what = (
         "CASE WHEN code = 'replica-missing-batches' THEN 'Broker ' || broker || ' lacks ' || "
@@ -140,7 +139,7 @@ _HELD = """
 
 
 def _replicas(compacted: Sequence[str]) -> str:
-    """Of partitions on several brokers, what each broker is to hold; a row each."""
+    """For each partition on several brokers, one row per broker with the range it should hold."""
     return f"""
 WITH logs AS (
   SELECT broker, topic, `partition`, min(segmentBase) AS startOffset, min(path) AS path,
@@ -190,9 +189,9 @@ HAVING count(*) > 1 AND (count(*) > c.brokers OR c.lowest <> c.highest OR c.fewe
 
 
 def behind(now: int, lag_ms: int = LAG_MS) -> Query:
-    """Replicas whose logs end earlier than those of other brokers, in offsets, and by more than `lag_ms` in time.
+    """Replicas whose logs end at a lower offset than those of other brokers, and more than `lag_ms` earlier.
 
-    Timestamps later than `now` are taken for `now`.
+    Timestamps later than `now` count as `now`.
     """
     return findings(
         "behind",

@@ -15,11 +15,11 @@ TOLERANCE_MS = 3_600_000
 
 
 def blocked(now: int, retention_ms: int | None = None, compacted: Sequence[str] = COMPACTED) -> Query:
-    """Segments that keep later ones from being deleted, for retention goes from the oldest on and passes none over.
+    """Segments that keep later ones from being deleted, because retention starts at the oldest and skips none.
 
-    Where `retention_ms` is not known, only segments of the future count: whatever it is, they stay until then at least. Where
-    it is, a segment counts that is to stay while a later one could go. The newest segment is never deleted, and partitions with
-    a cleaner's checkpoint or of a topic in `compacted` are left out.
+    If `retention_ms` is unknown, only segments with timestamps in the future count, because they stay at least until then. If
+    it is known, a segment counts if it must stay while a later one could be deleted. The newest segment is never deleted.
+    Partitions with a cleaner's checkpoint and topics in `compacted` are left out.
     """
     if retention_ms is None:
         is_blocking = f"maxTimestamp > {now + TOLERANCE_MS}"

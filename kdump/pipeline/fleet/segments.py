@@ -8,7 +8,7 @@ from kdump.pipeline.fleet.query import PLACE, Query, findings, offset_range
 def continuity() -> Query:
     """Offsets that are missing between segments of a log, or that two of them claim.
 
-    `kdump check` tells this better, for it reads every batch; this takes the table of segments only, one row each.
+    `kdump check` is more exact, because it reads every batch; this needs only the table of segments, one row each.
     """
     gap = offset_range("endBefore", "segmentBase - 1")
     shared = offset_range("segmentBase", "endBefore - 1")

@@ -1,4 +1,4 @@
-"""Questions whose answers are no findings: what there is, how large it is, and where it gathers."""
+"""Questions whose answers are not findings: sizes, codecs, skew, throughput, and the largest keys and records."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kdump.pipeline.fleet.query import PLACE, Query
 
 
 def sizes() -> Query:
-    """Topics by size. Of what replicas hold, bytes count on each broker, and records once: on the one that has most."""
+    """Topics by size. Bytes count on each broker; records count once, on the broker that has the most."""
     columns = ("broker", "topic", "partition", "size", "records", "batches", "minTimestamp", "maxTimestamp")
     return Query(
         "sizes",
@@ -36,8 +36,8 @@ FROM partitions GROUP BY topic ORDER BY size DESC, topic
 def codecs() -> Query:
     """What each codec holds of each topic, on all brokers.
 
-    `uncompressed` is what these batches would take without, their headers counted. Where that was measured of some of them,
-    the others are taken for such as these; where of none, it is null.
+    `uncompressed` is the size these batches would have without compression, headers included. If only some were measured, the
+    others are estimated from them; if none were, it is null.
     """
     return Query(
         "codecs",
@@ -82,7 +82,7 @@ FROM compared WHERE topicSize > 0 ORDER BY timesTheMean DESC, topic, `partition`
 
 
 def throughput(span_ms: int) -> Query:
-    """What was written of each topic, by the time of batches in steps of `span_ms`; of replicas, what the fullest one holds."""
+    """What was written to each topic, by time of batches in steps of `span_ms`, on the replica that holds the most."""
     return Query(
         "throughput",
         {"batches": ("broker", "topic", "partition", "timestamp", "size", "count", "status", "isControl")},
@@ -105,7 +105,7 @@ FROM replicas GROUP BY topic, start ORDER BY topic, start
 
 
 def top_keys(limit: int) -> Query:
-    """The keys with most bytes of keys and values; of replicas, what the most complete one holds."""
+    """The keys with the most bytes of keys and values, on the most complete replica."""
     return Query(
         "top_keys",
         {"records": ("broker", "topic", "key", "keySize", "valueSize", "isControl")},

@@ -9,10 +9,10 @@ GRACE_MS = 5 * 60_000
 
 
 def missing_markers(grace_ms: int = GRACE_MS) -> Query:
-    """Transactions that are open in one partition, though a later marker ended them in another one.
+    """Transactions that are open in one partition although a later marker ended them in another.
 
-    That marker is of the same producer and of no earlier epoch, it is younger than all that the producer wrote here, and
-    batches of others that are younger still say that it did not just fall behind.
+    The marker has the same producer and no earlier epoch, and is newer than everything that the producer wrote here. Even newer
+    batches of other producers show that this partition did not just fall behind.
     """
     message = (
         "printf('Producer %,d, epoch %d: its transaction is open since offset %,d, but a marker ended it in %s-%d on broker %s',"
@@ -86,9 +86,9 @@ WHERE o.place = 1
 
 
 def sequence_breaks() -> Query:
-    """Producers whose sequences do not go on from batch to batch of a log, from segment to segment as well.
+    """Producers whose sequences have gaps between the batches of a log, across segments too.
 
-    `kdump check` tells this better, for it knows snapshots and lost bytes; this is for whom has batches only.
+    `kdump check` is more exact, because it knows snapshots and lost bytes; this needs only batches.
     """
     batches = {
         "batches": (

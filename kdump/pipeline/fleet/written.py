@@ -1,4 +1,4 @@
-"""Questions to the tables that a scan wrote, and their answers beside these."""
+"""Asks questions of the tables that a scan wrote, and writes the answers beside them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def ask(folder: str, queries: Sequence[Query]) -> list[pa.Table]:
 
 
 def row_count(folder: str, queries: Sequence[Query]) -> int:
-    """How many rows the tables have that questions read."""
+    """The number of rows in the tables that questions read."""
     tables = {table for query in queries for table in query.columns}
     return sum(pq.read_metadata(path).num_rows for table in tables for path in _files(folder, table))
 
@@ -63,7 +63,7 @@ def _files(folder: str, table: str) -> list[str]:
 
 
 def add_findings(folder: str, answers: Sequence[pa.Table | pa.RecordBatch], name: str = FLEET_FILE) -> None:
-    """Write findings into the table of findings in a folder, as a file of this name; none is written without any."""
+    """Write findings as a file of this name into the table of findings in a folder; without findings, no file."""
     schema = table_schema("findings")
     batches = [batch for answer in answers for batch in _batches(answer, schema) if batch.num_rows]
     if batches:
@@ -84,7 +84,7 @@ def topic_sizes(folder: str) -> list[TopicSize]:
 
 
 def codec_uses(folder: str) -> list[CodecUse]:
-    """What each codec holds of each topic, as `statistics.codecs` tells it, added up by Arrow: batches may be very many."""
+    """What each codec holds of each topic, as in `statistics.codecs`, added up by Arrow because batches may be very many."""
     columns = ("topic", "compresscodec", "size", "count", "magic", "uncompressedSize", "status")
     sums: dict[tuple[str | None, str], list[int]] = {}
     for batch in rows(folder, "batches", columns):
@@ -100,7 +100,7 @@ def codec_uses(folder: str) -> list[CodecUse]:
                 total[place] += row[f"{name}_{how}"] or 0
     return [
         CodecUse(
-            topic, codec, batches, records if told else None, size, measured, uncompressed_of_all(uncompressed, measured, size)
+            topic, codec, batches, records if counted else None, size, measured, uncompressed_of_all(uncompressed, measured, size)
         )
-        for (topic, codec), (batches, told, records, size, measured, uncompressed) in sums.items()
+        for (topic, codec), (batches, counted, records, size, measured, uncompressed) in sums.items()
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kdump.checks.finding import MAP_CELLS, STATUS_BITS, Accounts
+from kdump.checks.finding import MAP_CELLS, STATUS_BITS, ByteCoverage
 from kdump.checks.wording import counted
 from kdump.output.rows.columns import padded, widest
 from kdump.output.text.check.directory import KINDS_WITH_MAP, worst_first
@@ -21,11 +21,11 @@ _MAP_WIDTH = 40
 _MIN_MAP_WIDTH = 12
 _NUMBERS_WIDTH = 14  # what stands around a map: gaps, and the percentage
 _CELLS = {  # by status: its character and its colour; the worst first
-    Accounts.DAMAGED: ("▒", "31"),
-    Accounts.SALVAGED: ("▓", "33"),
-    Accounts.NOT_EXAMINED: ("?", "35"),
-    Accounts.ZERO: ("░", "36"),
-    Accounts.INTACT: ("█", "32"),
+    ByteCoverage.DAMAGED: ("▒", "31"),
+    ByteCoverage.SALVAGED: ("▓", "33"),
+    ByteCoverage.NOT_EXAMINED: ("?", "35"),
+    ByteCoverage.ZERO: ("░", "36"),
+    ByteCoverage.INTACT: ("█", "32"),
 }
 
 

@@ -1,0 +1,90 @@
+"""Facts about a partition, collected while its files are checked one after the other."""
+
+from __future__ import annotations
+
+import os
+
+from kdump.binary.source import Source
+from kdump.checks.carried_state import CarriedState
+from kdump.errors import Unreadable
+from kdump.formats import text_checkpoint, tree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kdump.checks.finding import Emit
+    from kdump.checks.segment_facts import SegmentFacts
+    from kdump.checks.settings import Settings
+    from kdump.formats.tree import PartitionFiles
+
+
+class PartitionFacts:
+    """The files of a partition, and the facts about its segments so far, by base offset, in ascending order.
+
+    `carried` is what rules hand on from segment to segment.
+    """
+
+    def __init__(self, path: str, files: PartitionFiles, settings: Settings, emit: Emit) -> None:
+        self.path = path
+        self.files = files
+        self.settings = settings
+        self.emit = emit
+        self.segments: dict[int, SegmentFacts] = {}
+        self.carried = CarriedState()
+
+    @property
+    def is_being_deleted(self) -> bool:
+        """Whether a broker is deleting the directory, one file after the other."""
+        name = tree.directory_name(self.path)
+        return name is not None and name.state == tree.DELETE
+
+    def checkpointed_offset(self, checkpoint: str) -> tuple[bool, int | None]:
+        """Whether the log directory has a checkpoint of this name, and the offset in it for this partition."""
+        name = tree.directory_name(self.path)
+        if name is None:
+            return False, None
+        try:
+            with Source(os.path.join(tree.parent(self.path), checkpoint)) as source:
+                entry = text_checkpoint.entry_of(source, name.topic, name.partition)
+        except Unreadable:
+            return False, None
+        return True, None if entry is None else int(entry.values[-1])
+
+    @property
+    def log_end(self) -> int | None:
+        """The offset after the last readable one of the newest segment; None if that was not read at all.
+
+        Without any log a broker starts at 0.
+        """
+        newest = max(self.files.logs, default=None)
+        if newest is None:
+            return 0
+        if newest not in self.segments:
+            return None
+        last_offset = self.segments[newest].last_offset
+        return newest if last_offset is None else last_offset + 1
+
+    def has_grown(self) -> bool:
+        """Whether a broker has written to the newest segment since it was read, or started another one."""
+        newest = max(self.files.logs, default=-1)
+        facts = self.segments.get(newest)
+        try:
+            return (
+                facts is not None
+                and os.stat(facts.path).st_size > facts.size
+                or max(tree.PartitionFiles(self.path).logs, default=-1) > newest
+            )
+        except OSError:
+            return False
+
+    @property
+    def is_damaged_at_end(self) -> bool:
+        """Whether the newest segment cannot be read to its last byte."""
+        newest = self.segments.get(max(self.files.logs, default=-1))
+        return newest is not None and newest.end < newest.size
+
+    @property
+    def end_text(self) -> str:
+        """Where the log ends, in words."""
+        if not self.files.logs:
+            return "there is no log"
+        return f"the log {'can be read up to' if self.is_damaged_at_end else 'ends at'} offset {self.log_end or 0:,}"

@@ -1,0 +1,144 @@
+"""Files of a log directory itself: checkpoints of offsets, whose entries are compared with partitions, and `meta.properties`."""
+
+from __future__ import annotations
+
+import os
+
+from kdump.binary.java_strings import escaped
+from kdump.binary.source import Source
+from kdump.checks.catalogue.fault_kind import DIE
+from kdump.checks.context import FileContext
+from kdump.checks.finding import ERROR, ByteCoverage
+from kdump.checks.wording import offset_range
+from kdump.errors import CorruptData, Unreadable
+from kdump.formats import meta_properties, properties, text_checkpoint, tree
+from kdump.formats.text_checkpoint import TextCheckpoint
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kdump.checks.partition_facts import PartitionFacts
+
+_MAX_FILE_BYTES = 8 << 20  # bytes of a checkpoint that are read: a hundred thousand partitions
+_IDS = ("broker.id", "node.id")
+_META_VERSIONS = ("0", "1")
+
+
+def check(context: FileContext) -> None:
+    """Check a checkpoint of offsets; each of its bytes is counted once."""
+    source, coverage = context.source, context.coverage
+    good = 0  # entries since the last bad one
+    checkpoint = TextCheckpoint(source, text_checkpoint.OFFSET_FIELDS, end=_MAX_FILE_BYTES)
+    for line in checkpoint.lines():
+        fault = line.fault
+        if fault is None:
+            good += 1
+            continue
+        if fault.code == "checkpoint-line-malformed":
+            coverage.add(ByteCoverage.INTACT, max(line.start, coverage.position), batches=good)
+            good = 0
+            coverage.add(ByteCoverage.DAMAGED, line.end, batches=int(line.number > 2))
+        if fault.code != "checkpoint-cut":  # a broker reads no entries then, as from an empty file
+            message = f"{fault.message[0].upper()}{fault.message[1:]}."
+            context.report("log-dir-file-bad", line.start, line.end, message)
+    stop = checkpoint.position
+    if stop < source.size:
+        message = f"Only {stop:,} of {source.size:,} bytes were read: no broker writes that many entries, or that many bad lines."
+        context.report("log-dir-file-bad", stop, source.size, message)
+    coverage.add(ByteCoverage.INTACT, max(stop, coverage.position), batches=good)
+
+
+def check_meta_properties(context: FileContext) -> None:
+    """Check `meta.properties`: which broker the log directory belongs to."""
+    data = context.source.read(0, properties.MAX_SIZE)
+    message = _what_is_wrong(properties.read(data))
+    if not message:
+        context.coverage.add(ByteCoverage.INTACT, len(data))
+        return
+    context.coverage.add(ByteCoverage.DAMAGED, len(data))
+    context.report("log-dir-file-bad", 0, len(data), message, severity=ERROR, forecast=DIE)
+
+
+def _what_is_wrong(values: dict[str, str]) -> str:
+    """Why no broker accepts these properties; empty if one does."""
+    version = values.get("version")
+    if version not in _META_VERSIONS:
+        return "There is no version in it." if version is None else "Its version is neither 0 nor 1."
+    if not any(name in values for name in _IDS):
+        return "There is neither a broker.id nor a node.id in it."
+    try:
+        has_reserved_id = meta_properties.of(values).has_reserved_directory_id
+    except CorruptData as fault:
+        return f"{fault.message[0].upper()}{fault.message[1:]}."
+    return "Its directory.id is one of those that Kafka keeps for itself." if has_reserved_id else ""
+
+
+def check_clean_shutdown(context: FileContext) -> None:
+    """Count the bytes of the mark of a clean stop, empty or a line of JSON: only its presence matters."""
+    context.coverage.add(ByteCoverage.INTACT, context.source.size)
+
+
+def check_partition(partition: PartitionFacts) -> None:
+    """Compare the partition's entries in the checkpoints of its log directory with the end of its log."""
+    name, log_end = tree.directory_name(partition.path), partition.log_end
+    if name is None or name.is_going or log_end is None:
+        return
+    for checkpoint, report in _AGAINST_END.items():
+        path = os.path.join(tree.parent(partition.path), checkpoint)
+        try:
+            with Source(path) as source:
+                entry = text_checkpoint.entry_of(source, name.topic, name.partition)
+                if entry is not None and _offset(entry) > log_end and not partition.has_grown():
+                    context = FileContext(source, path, checkpoint, partition.settings, partition.emit, partition=partition)
+                    report(context, entry, partition, log_end)
+        except Unreadable:
+            continue  # there is none, or the check of the log directory says why not
+
+
+def _offset(entry: text_checkpoint.Line) -> int:
+    offset = entry.values[-1]
+    assert isinstance(offset, int)
+    return offset
+
+
+def _log_start(context: FileContext, entry: text_checkpoint.Line, partition: PartitionFacts, log_end: int) -> None:
+    offset = _offset(entry)
+    restart = "A RESTART THAT CUTS IT THERE DELETES" if partition.is_damaged_at_end else "A RESTART DELETES"
+    message = f"{_name(partition)} starts at offset {offset:,} here, but {partition.end_text}. {restart} ALL ITS SEGMENTS."
+    context.report("log-start-beyond-end", entry.start, entry.end, message, expected=f"at most {log_end}", found=offset)
+
+
+def _recovery_point(context: FileContext, entry: text_checkpoint.Line, partition: PartitionFacts, log_end: int) -> None:
+    story = f"was flushed up to offset {_offset(entry):,}"
+    _report_beyond_end("recovery-point-beyond-end", context, entry, partition, log_end, story)
+
+
+def _high_watermark(context: FileContext, entry: text_checkpoint.Line, partition: PartitionFacts, log_end: int) -> None:
+    story = f"had all offsets below {_offset(entry):,} committed"
+    _report_beyond_end("high-watermark-beyond-end", context, entry, partition, log_end, story)
+
+
+def _cleaner(context: FileContext, entry: text_checkpoint.Line, partition: PartitionFacts, log_end: int) -> None:
+    story = f"was cleaned up to offset {_offset(entry):,}"
+    _report_beyond_end("cleaner-offset-beyond-end", context, entry, partition, log_end, story)
+
+
+def _report_beyond_end(
+    code: str, context: FileContext, entry: text_checkpoint.Line, partition: PartitionFacts, log_end: int, story: str
+) -> None:
+    offset = _offset(entry)
+    message = f"{_name(partition)} {story}, but {partition.end_text}. Lost: {offset_range(log_end, offset - 1)}."
+    context.report(
+        code, entry.start, entry.end, message, offsets=(log_end, offset - 1), expected=f"at most {log_end}", found=offset
+    )
+
+
+def _name(partition: PartitionFacts) -> str:
+    return escaped(os.path.basename(os.path.abspath(partition.path)))
+
+
+_AGAINST_END = {
+    text_checkpoint.LOG_START_OFFSETS: _log_start,
+    text_checkpoint.RECOVERY_POINTS: _recovery_point,
+    text_checkpoint.HIGH_WATERMARKS: _high_watermark,
+    text_checkpoint.CLEANER_OFFSETS: _cleaner,
+}

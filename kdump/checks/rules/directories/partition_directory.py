@@ -1,0 +1,51 @@
+"""A partition directory as a whole: neighbouring segments, missing and stray files, names."""
+
+from __future__ import annotations
+
+from kdump.checks.context import context_in
+from kdump.checks.rules.directories import leftovers, names, neighbours, offset_checkpoints
+from kdump.checks.rules.indexes.missing_indexes import missing_indexes
+from kdump.checks.rules.snapshots import kraft_snapshot, leader_epochs, partition_metadata
+from kdump.formats import file_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kdump.checks.partition_facts import PartitionFacts
+
+
+def check(partition: PartitionFacts) -> None:
+    """Check what no file shows alone. All files have been checked by now."""
+    names.check_files(partition)
+    leftovers.check(partition)
+    kraft_snapshot.check_directory(partition)
+    _check_empty_segments(partition)
+    if partition.settings.checks_crcs:
+        neighbours.check(partition)
+        leader_epochs.check_missing(partition)
+        partition_metadata.check_missing(partition)
+        offset_checkpoints.check_partition(partition)
+    missing_indexes(partition)
+
+
+def _log(partition: PartitionFacts, base_offset: int) -> str:
+    return partition.files.segments[base_offset][file_name.LOG]
+
+
+def _check_empty_segments(partition: PartitionFacts) -> None:
+    logs = partition.files.logs
+    for base_offset in logs:
+        facts = partition.segments.get(base_offset)
+        if facts is None or facts.size:
+            continue
+        if base_offset == logs[-1]:
+            message = "The newest segment holds nothing yet."
+            context_in(partition, _log(partition, base_offset)).report("segment-empty-newest", 0, 0, message)
+        else:
+            message = (
+                f"The log is empty, but is not the newest: segments follow, the next from offset {_next(logs, base_offset):,} on."
+            )
+            context_in(partition, _log(partition, base_offset)).report("segment-empty-middle", 0, 0, message)
+
+
+def _next(logs: list[int], base_offset: int) -> int:
+    return logs[logs.index(base_offset) + 1]

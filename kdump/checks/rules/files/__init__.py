@@ -1,0 +1,1 @@
+"""Faults of files as objects, and the limits of a run."""

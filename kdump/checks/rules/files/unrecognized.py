@@ -1,0 +1,64 @@
+"""Files that are not Kafka's by name: they are not examined, and a finding says so."""
+
+from __future__ import annotations
+
+import os
+import re
+from shlex import quote
+
+from kdump.binary.batch_header import BATCH_HEADER_SIZE
+from kdump.checks.finding import INFO
+from kdump.checks.rules.framing.file_kinds import kind_of_file
+from kdump.checks.wording import counted
+from kdump.reading.plausible import is_plausible
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kdump.checks.context import FileContext
+
+_OF_BROKERS = re.compile(r"\.lock|remote_log_snapshot|.*\.(deleted|cleaned|part|tmp)")
+"""Names that brokers give to files in which nothing is to be checked: they are empty, on their way, or about to go."""
+
+_OF_SEGMENTS = re.compile(r"\d{20}\.")
+_UNPACK = {"gzip": "gunzip -c", "zstd": "zstd -dc", "lz4": "lz4 -dc", "bzip2": "bunzip2 -c", "xz": "xz -dc"}
+_MAX_SHOWN_NAMES = 3  # names in a message
+
+
+def is_of_broker(name: str) -> bool:
+    """Whether brokers leave files of this name, which need no check."""
+    return bool(_OF_BROKERS.fullmatch(name))
+
+
+def check(context: FileContext, *, is_named: bool) -> bool:
+    """Report a file that was not examined, if it was named itself or seems to be Kafka's; False if not."""
+    source = context.source
+    name = os.path.basename(context.path)
+    head = source.read(0, 512)
+    kind = kind_of_file(head)
+    is_log = is_plausible(head[:BATCH_HEADER_SIZE], source.size)
+    if not (is_named or is_log or _OF_SEGMENTS.match(name)):
+        return False
+    if kind:
+        unpack = f": `{_UNPACK[kind]} {quote(name)} | kdump check -` examines what is in it" if kind in _UNPACK else ""
+        unpack = f": `tar -xf {quote(name)}`, and check what comes out" if kind == "tar" else unpack
+        advice = f"It begins like a file of {kind}{unpack}."
+    elif is_log:
+        advice = "It begins like a log: name it *.log, or examine it as one: `kdump check --as log`."
+    else:
+        advice = "If it is Kafka's, name it as a broker does (*.log, *.index), or say what it is: `kdump check --as TYPE`."
+    message = f"Not examined: its name is not one of Kafka's. {advice}"
+    context.report("file-not-recognized", 0, source.size, message, found="log" if is_log else kind or None)
+    return True
+
+
+def report_others(context: FileContext, others: Sequence[tuple[str, int]]) -> None:
+    """Report the files of a directory, with their sizes, that do not seem to be Kafka's."""
+    if others:
+        names = ", ".join(name for name, _ in others[:_MAX_SHOWN_NAMES]) + (", ..." if len(others) > _MAX_SHOWN_NAMES else "")
+        size = sum(size for _, size in others)
+        verb, whose = ("is", "was") if len(others) == 1 else ("are", "were")
+        files = f"{counted(len(others), 'file')} ({names}; {size:,} bytes)"
+        message = f"{files} {verb} not Kafka's by name and content, and {whose} not examined."
+        context.report("file-not-recognized", 0, 0, message, severity=INFO)

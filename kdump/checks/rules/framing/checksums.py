@@ -1,0 +1,104 @@
+"""Batches with a wrong checksum, and where in them the damage seems to be."""
+
+from __future__ import annotations
+
+from kdump.binary.batch_header import (
+    ATTRIBUTES,
+    ATTRIBUTES_IN_USE,
+    BATCH_HEADER_SIZE,
+    CRC_AT,
+    CRC_COVERS_FROM,
+    LAST_OFFSET_DELTA,
+    MESSAGE_CRC_COVERS_FROM,
+    RECORD_COUNT,
+)
+from kdump.binary.checksums import crc32, crc32c_for, of_range
+from kdump.checks.rules.batch_findings import report_batch
+from kdump.checks.wording import counted, offset_range
+from kdump.errors import CorruptData
+from kdump.formats import records
+from kdump.reading.items import BY_LENGTH
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kdump.checks.context import FileContext
+    from kdump.formats.log import Chunk
+    from kdump.formats.record_batch import RecordBatch
+
+_MAX_DECODED_BATCHES = 200  # of those with a wrong CRC, whose records are read to locate the damage
+_MAX_DECODED_BYTES = 1 << 20  # of one of them
+_SECTOR_BYTES = 512
+
+
+class Checksums:
+    """Compares batches with their checksums. At most `_MAX_DECODED_BATCHES` are decoded to locate their damage."""
+
+    def __init__(self, context: FileContext) -> None:
+        self._context = context
+        self._source = context.source
+        self._crc32c = crc32c_for(context.source.size)
+        self._decoded_count = 0
+
+    def report_damaged(self, chunk: Chunk, row: int) -> None:
+        """Report a batch whose CRC does not fit, or whose magic does not exist; its length leads to the next batch."""
+        batch = chunk.batches.row(row)
+        if (batch.magic > 2 and batch.isvalid) or (
+            batch.magic < 2 and self.fits_as_magic_2(batch.position, batch.position + batch.size)
+        ):
+            message = f"One batch. Its magic says {batch.magic}; as magic 2 its CRC fits, so only this byte is wrong."
+            report_batch(self._context, "bad-magic", batch, message, expected=2, found=batch.magic, resync=BY_LENGTH)
+            return
+        computed = self._computed(batch)
+        locus, story = self._locus(chunk, row, computed)
+        offsets = offset_range(batch.first_offset, batch.last_offset)
+        message = f"One batch, {offsets}{_records(batch)}. Stored CRC 0x{batch.crc:08x}, computed 0x{computed:08x}. {story}"
+        report_batch(
+            self._context,
+            "crc-mismatch",
+            batch,
+            f"{message} Locus: {locus}.",
+            expected=f"0x{computed:08x}",
+            found=f"0x{batch.crc:08x}",
+            resync=BY_LENGTH,
+        )
+
+    def fits_as_magic_2(self, start: int, end: int) -> bool:
+        """Whether the checksum of these bytes fits, if they are read as a batch of magic 2."""
+        if end - start < BATCH_HEADER_SIZE:
+            return False
+        stored = int.from_bytes(self._source.read(start + CRC_AT, 4), "big")
+        return of_range(self._source, start + CRC_COVERS_FROM, end, self._crc32c) == stored
+
+    def _computed(self, batch: RecordBatch) -> int:
+        checksum, covers_from = (crc32, MESSAGE_CRC_COVERS_FROM) if batch.magic < 2 else (self._crc32c, CRC_COVERS_FROM)
+        return of_range(self._source, batch.position + covers_from, batch.position + batch.size, checksum)
+
+    def _locus(self, chunk: Chunk, row: int, computed: int) -> tuple[str, str]:
+        """Where the damage seems to be (crc-field, header, records, payload, unknown), and a sentence that says so."""
+        batch = chunk.batches.row(row)
+        difference = batch.crc ^ computed
+        if any(difference & ~(0xFF << shift) == 0 for shift in (0, 8, 16, 24)):
+            return "crc-field", "They differ in one byte: the CRC itself seems to be damaged, not what it covers."
+        if batch.magic >= 2:
+            header = chunk.headers[row]
+            attributes, last_offset_delta, count = header[ATTRIBUTES], header[LAST_OFFSET_DELTA], header[RECORD_COUNT]
+            if not 0 <= attributes <= ATTRIBUTES_IN_USE or last_offset_delta < 0 or not 0 <= count <= last_offset_delta + 1:
+                return "header", "Fields of its header contradict each other: the damage is in the header."
+        data = self._source.read(batch.position, min(batch.size, _MAX_DECODED_BYTES))
+        zeros = max(data.find(bytes(_SECTOR_BYTES)), 0)
+        if zeros:
+            return "unknown", f"Zeros from byte {batch.position + zeros:,} on: looks like a lost page."
+        self._decoded_count += 1
+        if batch.compresscodec != "none" or batch.size > _MAX_DECODED_BYTES or self._decoded_count > _MAX_DECODED_BATCHES:
+            return "unknown", "`kdump log --deep` shows what decodes."
+        count = 0
+        try:
+            for part in records.read(self._source, chunk.slice(row, row + 1)):
+                count += len(part.records)
+        except CorruptData as fault:
+            return "records", f"{counted(count, 'record', 'records')} decode, then: {fault.message}."
+        return "payload", "All records decode; the damage is inside a key, a value, a header or a time."
+
+
+def _records(batch: RecordBatch) -> str:
+    return "" if batch.count is None or batch.count < 0 else f" ({counted(batch.count, 'record', 'records')})"

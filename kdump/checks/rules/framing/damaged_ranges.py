@@ -1,0 +1,285 @@
+"""Ranges of bytes in which no batch can be read: what is reported of each depends on its code."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from kdump.binary import kernel
+from kdump.binary.batch_header import (
+    ATTRIBUTES,
+    BASE_OFFSET,
+    BATCH_HEADER,
+    BATCH_HEADER_SIZE,
+    COMPRESSION_MASK,
+    LAST_OFFSET_DELTA,
+    MAGIC_AT,
+    RECORD_COUNT,
+    batch_size,
+)
+from kdump.binary.source import WINDOW_SIZE
+from kdump.checks.finding import ERROR, WARNING
+from kdump.checks.rules.framing.file_kinds import kind_of_file, looks_of
+from kdump.checks.rules.framing.lengths import MAX_SEGMENT_SIZE
+from kdump.checks.wording import counted, offset_range
+from kdump.formats.record_batch import RecordBatch
+from kdump.reading import salvage
+from kdump.reading.items import BY_LENGTH
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import ClassVar
+
+    from kdump.checks.context import FileContext
+    from kdump.checks.rules.framing.checksums import Checksums
+    from kdump.checks.rules.framing.file_end import FileEnd
+    from kdump.checks.segment_facts import SegmentFacts
+    from kdump.reading.items import Damage
+
+_PAGE_BYTES = 4096
+_SAMPLE_BYTES = 64 << 10  # of a damaged range, that are looked at
+_MAX_RECORDS_A_STEP = 4096
+_LOOKS_OF_UNREADABLE = ("zero-hole", "zero-tail", "garbage-region")  # codes that bytes get which the device does not return
+
+
+class _PendingFinding:
+    """A finding about a damaged range, until the next batch shows which offsets are missing.
+
+    `batch_count` is the number of batches before the range.
+    """
+
+    __slots__ = ("batch_count", "damage", "expected", "found", "message")
+
+    def __init__(self, damage: Damage, message: str, expected: object, found: object, batch_count: int) -> None:
+        self.damage = damage
+        self.message = message
+        self.expected = expected
+        self.found = found
+        self.batch_count = batch_count
+
+
+class DamagedRanges:
+    """Reports the damaged ranges of a segment, with the offsets that are missing there."""
+
+    def __init__(self, context: FileContext, facts: SegmentFacts, checksums: Checksums, file_end: FileEnd) -> None:
+        self._context = context
+        self._facts = facts
+        self._checksums = checksums
+        self._file_end = file_end
+        self._holes: list[tuple[Damage, int]] = []  # ranges of zeros, and the number of batches before each
+        self._pending: list[_PendingFinding] = []
+        self._reported_gap = -1  # the number of batches before the last range whose missing offsets were reported
+
+    def add(self, damage: Damage) -> None:
+        """Report a damaged range, now or when it is known which offsets are missing."""
+        self._file_end.is_damaged = damage.end >= self._context.source.size
+        if damage.code in _LOOKS_OF_UNREADABLE and self._context.is_unreadable(damage.start, damage.end):
+            return  # reported as bytes that cannot be read
+        self._HANDLERS.get(damage.code, DamagedRanges._add_other)(self, damage)
+
+    # Each kind of damage
+
+    def _add_hole(self, damage: Damage) -> None:
+        self._holes.append((damage, len(self._facts.positions)))
+
+    def _report_zero_tail(self, damage: Damage) -> None:
+        size = self._context.source.size
+        zeros = damage.end - damage.start
+        message = "The last byte of the file is zero." if zeros == 1 else f"The last {zeros:,} bytes of the file are zero."
+        if size % (1 << 20) == 0:
+            message += f" The file is {size >> 20:,} MiB exactly: it looks preallocated."
+        is_newest = self._context.is_newest
+        if is_newest is None:
+            is_newest = size % _PAGE_BYTES == 0  # preallocated files end so, and hardly any other
+        words, offsets = self._file_end.lost_offsets()
+        self._report(damage, message + words, severity=WARNING if is_newest and not offsets else ERROR, offsets=offsets)
+
+    def _report_torn_header(self, damage: Damage) -> None:
+        size = counted(damage.end - damage.start, "byte", "bytes")
+        words, offsets = self._file_end.lost_offsets()
+        severity = ERROR if offsets else self._file_end.severity
+        message = f"The file ends with {size}, too few for the header of a batch."
+        self._report(damage, message + words, severity=severity, offsets=offsets)
+
+    def _report_torn_tail(self, damage: Damage) -> None:
+        start = damage.start
+        header_bytes = self._context.source.read(start, BATCH_HEADER_SIZE)
+        size = batch_size(header_bytes)
+        there = damage.end - start
+        missing = size - there
+        message = f"The last batch says it is {size:,} bytes long; {missing:,} of them are missing."
+        offsets = None
+        if len(header_bytes) == BATCH_HEADER_SIZE and header_bytes[MAGIC_AT] == 2:
+            header = BATCH_HEADER.unpack(header_bytes)
+            first, last = header[BASE_OFFSET], header[BASE_OFFSET] + max(header[LAST_OFFSET_DELTA], 0)
+            message = (
+                f"The last batch, {offset_range(first, last)}, says it is {size:,} bytes long; {missing:,} of them are missing."
+            )
+            if not header[ATTRIBUTES] & COMPRESSION_MASK:
+                whole = self._whole_records(start + BATCH_HEADER_SIZE, damage.end, header[RECORD_COUNT])
+                message += f" Whole and salvageable: {whole:,} of {counted(header[RECORD_COUNT], 'record', 'records')}."
+            offsets = (first, last)
+        words, gap = self._missing_offsets(len(self._facts.positions))  # up to the next segment, if there is one
+        if gap is None:
+            words, gap = self._file_end.lost_offsets()
+            if gap and offsets:
+                (first, last), (first_missing, last_missing) = offsets, gap
+                if first == first_missing:
+                    gap = first, max(last, last_missing)
+        severity = ERROR if gap else self._file_end.severity
+        self._report(damage, message + words, severity=severity, offsets=gap or offsets, expected=size, found=there)
+
+    def _whole_records(self, start: int, end: int, count: int) -> int:
+        """How many whole records there are before the end of the file."""
+        whole = 0
+        while whole < count and start < end:
+            data = self._context.source.read(start, min(WINDOW_SIZE, end - start))
+            position = before = 0
+            while whole < count:
+                rows: list[object] = []
+                step = min(count - whole, _MAX_RECORDS_A_STEP)
+                position, _, _ = kernel.walk_records(data, position, len(data), step, len(data), False, rows)  # type: ignore[arg-type]
+                whole += len(rows)
+                if len(rows) < step:
+                    break
+            if position == before:
+                break
+            start += position
+        return whole
+
+    def _add_garbage(self, damage: Damage) -> None:
+        start, end = damage.start, damage.end
+        if start == 0 and (self._kind_of_file() or end >= self._context.source.size):
+            self._report_no_segment(damage)
+        else:
+            self._add_pending(damage, f"{end - start:,} bytes that are no batch: {self._looks(start, end)}.")
+
+    def _report_no_segment(self, damage: Damage) -> None:
+        kind = self._kind_of_file()
+        message = f"No batch in the whole file: {self._looks(damage.start, damage.end)}."
+        if kind:
+            message = f"This is no segment: it begins like a file of {kind}."
+        damage.code = "not-a-segment"
+        self._report(damage, message, found=kind or None)
+
+    def _kind_of_file(self) -> str:
+        return kind_of_file(self._context.source.read(0, 512))
+
+    def _looks(self, start: int, end: int) -> str:
+        return looks_of(self._context.source.read(start, min(_SAMPLE_BYTES, end - start)))
+
+    def _add_crc_mismatch(self, damage: Damage) -> None:
+        why = "its length leads to no batch: bytes are missing, or too many, or changed"
+        if damage.resync == BY_LENGTH:
+            why = "the codec it names does not exist"
+        elif damage.message == salvage.LEADS_OVER_BATCHES:
+            why = "its length reaches over batches that continue its offsets: these are listed"
+        self._add_pending(damage, f"The CRC of one batch does not fit, and {why}.")
+
+    def _leave_to_records(self, damage: Damage) -> None:
+        """The rules for records report this."""
+
+    def _add_search_limit(self, damage: Damage) -> None:
+        size = damage.end - damage.start
+        message = f"{size:,} bytes look like headers of batches again and again, but are not; the search was cut short."
+        self._add_pending(damage, message)
+
+    def _add_bad_magic(self, damage: Damage) -> None:
+        message = _capitalized(damage.message)
+        if self._checksums.fits_as_magic_2(damage.start, damage.end):
+            message = f"One batch. {message}; as magic 2 its CRC fits, so only this byte is wrong"
+        magic = int.from_bytes(self._context.source.read(damage.start + MAGIC_AT, 1), "big", signed=True)
+        self._add_pending(damage, f"{message}.", expected=2, found=magic)
+
+    def _add_other(self, damage: Damage) -> None:
+        self._add_pending(damage, _capitalized(damage.message) + ".")
+
+    _HANDLERS: ClassVar[Mapping[str, Callable[[DamagedRanges, Damage], None]]] = {
+        "zero-hole": _add_hole,
+        "zero-tail": _report_zero_tail,
+        "torn-tail": _report_torn_tail,
+        "torn-header": _report_torn_header,
+        "garbage-region": _add_garbage,
+        "crc-mismatch": _add_crc_mismatch,
+        "codec-unknown": _leave_to_records,
+        "resync-budget": _add_search_limit,
+        "bad-magic": _add_bad_magic,
+    }
+
+    # Missing offsets
+
+    def _add_pending(self, damage: Damage, message: str, *, expected: object = None, found: object = None) -> None:
+        """Report a damaged range when it is known which offsets are missing."""
+        self._pending.append(_PendingFinding(damage, message, expected, found, len(self._facts.positions)))
+
+    def report_pending(self, *, is_end: bool = False) -> None:
+        """Report the damaged ranges so far, if a batch follows them or the file ends."""
+        if not self._pending or not is_end and len(self._facts.positions) <= self._pending[0].batch_count:
+            return
+        pending, self._pending = self._pending, []
+        for finding in pending:
+            words, offsets = self._missing_offsets(finding.batch_count)
+            self._report(finding.damage, finding.message + words, offsets=offsets, expected=finding.expected, found=finding.found)
+
+    def report_holes(self) -> None:
+        """Report ranges of zeros between batches, with how much a restart would delete after each."""
+        facts = self._facts
+        for damage, count in self._holes:
+            following = len(facts.positions) - count
+            words, offsets = self._missing_offsets(count)
+            message = f"{damage.end - damage.start:,} bytes are zero.{words}"
+            if following > 0:
+                last = max(islice(facts.last_offsets, count, None))
+                message += (
+                    f" {counted(following, 'batch', 'batches')} after, offsets {facts.first_offsets[count]:,} to {last:,}: "
+                    "a restart that scans this segment deletes them."
+                )
+            self._report(damage, message, offsets=offsets, found=following)
+
+    def _missing_offsets(self, count: int) -> tuple[str, tuple[int, int] | None]:
+        """The offsets missing after the first `count` batches, after a sentence that names them; "" and None if none.
+
+        Of neighbouring ranges, only the first gets them.
+        """
+        facts, base_offset = self._facts, self._context.base_offset
+        first = facts.last_offsets[count - 1] + 1 if count else base_offset
+        following = facts.first_offsets[count] if len(facts.positions) > count else self._context.next_base_offset
+        if first is None or following is None or not first < following <= first + MAX_SEGMENT_SIZE:
+            return "", None
+        if self._reported_gap == count:
+            return "", None
+        self._reported_gap = count
+        return f" Missing here: {offset_range(first, following - 1)}.", (first, following - 1)
+
+    def _report(
+        self,
+        damage: Damage,
+        message: str,
+        *,
+        severity: str | None = None,
+        offsets: tuple[int, int] | None = None,
+        expected: object = None,
+        found: object = None,
+    ) -> None:
+        """Report a damaged range; its offsets are those that its header claims, if no others are known."""
+        row = damage.row
+        if offsets is None and row is not None and damage.through == "isvalid":
+            assert isinstance(row, RecordBatch)
+            offsets = (row.first_offset, row.last_offset)
+        self._context.report(
+            damage.code,
+            damage.start,
+            damage.end,
+            message,
+            severity=severity,
+            offsets=offsets,
+            is_estimated=True,
+            resync=damage.resync,
+            skipped=damage.end - damage.start,
+            expected=expected,
+            found=found,
+        )
+
+
+def _capitalized(text: str) -> str:
+    return text[:1].upper() + text[1:]

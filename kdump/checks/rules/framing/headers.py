@@ -1,0 +1,125 @@
+"""Single batch headers: magics, sizes, record counts and attributes."""
+
+from __future__ import annotations
+
+from operator import itemgetter
+
+from kdump.binary.batch_header import ATTRIBUTES, ATTRIBUTES_IN_USE, BATCH_HEADER_SIZE
+from kdump.checks.rules.batch_findings import report_batch
+from kdump.checks.wording import counted, offset_range
+from kdump.reading import salvage
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kdump.checks.context import FileContext
+    from kdump.formats.log import Chunk
+    from kdump.formats.record_batch import RecordBatch
+    from kdump.formats.summary import BatchSummary
+    from kdump.reading.items import Section
+
+_attributes = itemgetter(ATTRIBUTES)
+
+
+class Headers:
+    """Checks each header on its own, but for the magic, which is compared with that of the batch before."""
+
+    def __init__(self, context: FileContext) -> None:
+        self._context = context
+        self._magic = -1  # of the batch before
+        self._empty: list[tuple[int, int]] = []  # first and last batch without records: position, last offset
+        self._empty_count = 0
+
+    def are_ordinary(self, summary: BatchSummary) -> bool:
+        """Whether there is nothing to report about intact batches, except that some are empty."""
+        if summary.lowest_magic != summary.highest_magic or summary.lowest_magic != self._magic >= 0:
+            return False
+        if summary.highest_size > self._context.settings.max_message_bytes:
+            return False
+        if not summary.is_legacy and (summary.lowest_count < 0 or summary.hollow or summary.any_attributes & ~ATTRIBUTES_IN_USE):
+            return False
+        self._magic = summary.lowest_magic
+        if summary.empty:
+            self._empty_count += summary.empty
+            self._empty += [(position, summary.extent_at(position)[1]) for position in (summary.first_empty, summary.last_empty)]
+            del self._empty[1:-1]
+        return True
+
+    def check(self, section: Section) -> None:
+        """Check the header of each batch of a section that is not damaged."""
+        chunk, statuses = section.chunk, section.statuses
+        self._check_magics(section)
+        if max(chunk.batches["size"]) > self._context.settings.max_message_bytes:
+            self._report_large(chunk)
+        if chunk.is_legacy:
+            return
+        if min(chunk.batches["count"]) <= 0:
+            self._check_counts(section)
+        kinds = set(map(_attributes, chunk.headers))
+        if min(kinds) < 0 or max(kinds) > ATTRIBUTES_IN_USE:
+            for row, header in enumerate(chunk.headers):
+                if not 0 <= header[ATTRIBUTES] <= ATTRIBUTES_IN_USE and statuses[row] != salvage.DAMAGED:
+                    self._report_attributes(chunk.batches.row(row), header[ATTRIBUTES])
+
+    def report_empty_batches(self) -> None:
+        """Report all batches without records in one finding."""
+        if self._empty_count:
+            (first, offset), (last, last_offset) = self._empty[0], self._empty[-1]
+            message = f"{counted(self._empty_count, 'batch', 'batches')} without records, as compaction leaves them."
+            end = last + BATCH_HEADER_SIZE
+            self._context.report("batch-empty", first, end, message, offsets=(offset, last_offset), found=self._empty_count)
+
+    def _check_magics(self, section: Section) -> None:
+        """Report each change of the magic: it may go up within a segment, but not down."""
+        magics = section.chunk.batches["magic"]
+        if magics.count(self._magic) == len(magics):
+            return
+        for row, status in enumerate(section.statuses):
+            magic = magics[row]
+            if status == salvage.DAMAGED or magic == self._magic:
+                continue
+            before, self._magic = self._magic, magic
+            if before < 0:
+                continue
+            batch = section.chunk.batches.row(row)
+            code = "magic-upgrade" if magic > before else "magic-regression"
+            words = "newer" if magic > before else "older"
+            message = f"From {_offsets(batch)} on batches have the {words} magic {magic}; before it was {before}."
+            report_batch(self._context, code, batch, message, expected=before, found=magic)
+
+    def _report_large(self, chunk: Chunk) -> None:
+        limit = self._context.settings.max_message_bytes
+        for row, size in enumerate(chunk.batches["size"]):
+            if size > limit:
+                batch = chunk.batches.row(row)
+                message = f"One batch, {_offsets(batch)}, of {size:,} bytes, more than {limit:,}."
+                report_batch(self._context, "batch-over-limit", batch, message, expected=limit, found=size)
+
+    def _check_counts(self, section: Section) -> None:
+        """Report batches whose record count is zero or negative; count those that are empty."""
+        batches = section.chunk.batches
+        for row, count in enumerate(batches["count"]):
+            if count > 0 or section.statuses[row] == salvage.DAMAGED:
+                continue
+            batch = batches.row(row)
+            left = batch.size - BATCH_HEADER_SIZE
+            if count < 0:
+                message = f"One batch, {_offsets(batch)}. It says it has {count:,} records; a consumer fails on it."
+                report_batch(self._context, "record-count-negative", batch, message, found=count)
+            elif left:
+                message = (
+                    f"One batch, {_offsets(batch)}. It says it has no records, but {left:,} bytes follow: no consumer sees them."
+                )
+                report_batch(self._context, "record-count-zero-nonempty", batch, message, expected=0, found=left)
+            else:
+                self._empty_count += 1
+                self._empty.append((batch.position, batch.last_offset))
+                del self._empty[1:-1]
+
+    def _report_attributes(self, batch: RecordBatch, attributes: int) -> None:
+        bits = attributes & 0xFFFF & ~ATTRIBUTES_IN_USE
+        message = f"One batch, {_offsets(batch)}. Attribute bits 0x{bits:04x} have no meaning yet."
+        report_batch(self._context, "attributes-unknown-bits", batch, message, found=f"0x{attributes & 0xFFFF:04x}")
+
+
+def _offsets(batch: RecordBatch) -> str:
+    return offset_range(batch.first_offset, batch.last_offset)

@@ -1,0 +1,261 @@
+"""Time indexes, alone and compared with their log."""
+
+from __future__ import annotations
+
+from array import array
+from itertools import islice
+from operator import le, lt
+from struct import Struct
+
+from kdump.checks.finding import INFO
+from kdump.checks.index_summary import summarize_time_index
+from kdump.checks.rules.indexes.entry_file import EntryFile
+from kdump.checks.rules.indexes.sibling_log import SiblingLog, rows_of, sibling_log
+from kdump.checks.wording import counted, time
+from kdump.formats.record_batch import NO_TIMESTAMP
+from kdump.formats.time_index import ENTRY_SIZE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kdump.checks.context import FileContext
+
+_ENTRY = Struct(">qi")  # timestamp, relative offset
+_MISMATCH = "timeindex-timestamp-mismatch"
+_BELOW_ALL = -(1 << 63) - 1
+
+
+def check(context: FileContext) -> None:
+    """Check one file; each of its bytes is counted once."""
+    with sibling_log(context) as log:
+        _Check(context, log).run()
+
+
+class _Check:
+    """Reads the entries once, a window at a time, and row by row only where something is wrong."""
+
+    def __init__(self, context: FileContext, log: SiblingLog | None) -> None:
+        self.context = context
+        self.entries = EntryFile(context, ENTRY_SIZE)
+        self.log = log
+        self.targets = None if log is None or context.base_offset is None else _EntryTargets(context, log, context.base_offset)
+        self.previous = (_BELOW_ALL, -1)  # timestamp and offset
+        self.one_before = (_BELOW_ALL, -1)
+        self.previous_row = -1
+        self.latest = NO_TIMESTAMP
+
+    def run(self) -> None:
+        for first_row, data, _ in self.entries.windows():
+            self._check_window(first_row, data)
+        self.entries.finish("timeindex-size-misaligned")
+        if self.targets is not None:
+            self.targets.finish(self.entries)
+        if self.log is not None and self.context.is_newest is False:
+            self._check_last(self.log)
+
+    def _is_ordinary(self, first_row: int, data: bytes) -> bool:
+        """Whether a window is regular; then the entries that name an offset inside a batch are counted."""
+        if self.targets is None:
+            return False
+        summary = summarize_time_index(data, self.targets.base_offset, self.previous, self.targets.facts)
+        if summary is None:
+            return False
+        timestamp, offset, inside_count = summary
+        self.targets.inside_count += inside_count
+        self.one_before = _ENTRY.unpack_from(data, len(data) - 2 * ENTRY_SIZE) if len(data) > ENTRY_SIZE else self.previous
+        self.previous = timestamp, offset
+        self.previous_row = first_row + len(data) // ENTRY_SIZE - 1
+        self.latest = max(self.latest, timestamp)
+        return True
+
+    def _check_window(self, first_row: int, data: bytes) -> None:
+        if self._is_ordinary(first_row, data):
+            self.entries.count_sound(data)
+            return
+        timestamps, offsets = zip(*_ENTRY.iter_unpack(data), strict=True)
+        damaged: set[int] = set()
+        zeros: set[int] = set()
+        last_timestamp, last_offset = self.previous
+        if (
+            last_timestamp < timestamps[0]
+            and last_offset <= offsets[0] >= 0
+            and all(map(lt, timestamps, islice(timestamps, 1, None)))
+            and all(map(le, offsets, islice(offsets, 1, None)))
+        ):
+            self.one_before = (timestamps[-2], offsets[-2]) if len(offsets) > 1 else self.previous
+            self.previous = timestamps[-1], offsets[-1]
+            self.previous_row = first_row + len(offsets) - 1
+        else:
+            self._check_rows(first_row, timestamps, offsets, damaged, zeros)
+        if self.targets is not None:
+            damaged |= self.targets.compare(first_row, timestamps, offsets, zeros)
+        self.latest = max(self.latest, max(timestamps))
+        self.entries.count_window(data, damaged, zeros)
+
+    def _check_rows(
+        self, first_row: int, timestamps: Sequence[int], offsets: Sequence[int], damaged: set[int], zeros: set[int]
+    ) -> None:
+        """Check the order row by row."""
+        for row, (timestamp, offset) in enumerate(zip(timestamps, offsets, strict=True)):
+            if not timestamp and not offset and (first_row or row):
+                zeros.add(row)
+                continue
+            if offset < 0:
+                start = (first_row + row) * ENTRY_SIZE
+                message = (
+                    f"Entry {first_row + row:,} holds offset {offset:,} relative to the base of its segment; none is below it."
+                )
+                self.context.report(
+                    "index-entry-below-base", start, start + ENTRY_SIZE, message, expected="0 or more", found=offset
+                )
+                damaged.add(row)
+                continue
+            last_timestamp, last_offset = self.previous
+            if last_timestamp >= timestamp or last_offset > offset:
+                damaged.add(self._report_disorder(first_row, row, timestamp, offset))
+            else:
+                self.one_before = self.previous
+            self.previous, self.previous_row = (timestamp, offset), first_row + row
+
+    def _report_disorder(self, first_row: int, row: int, timestamp: int, offset: int) -> int:
+        """Report an entry that goes back from the one before; returns the row of the wrong one.
+
+        Where this one goes on from the last but one, the one between is too high.
+        """
+        blamed = row
+        last_timestamp, last_offset = self.previous
+        earlier_timestamp, earlier_offset = self.one_before
+        for code, what, order, number, before, earlier in (
+            ("timeindex-timestamp-order", "timestamp", "rise", timestamp, last_timestamp, earlier_timestamp),
+            ("timeindex-offset-order", "offset", "not fall", offset, last_offset, earlier_offset),
+        ):
+            if before < number or before == number and what == "offset":
+                continue
+            is_too_high = self.previous_row >= first_row and earlier_offset >= 0 and earlier < number < before
+            blamed = self.previous_row - first_row if is_too_high else row
+            start = (first_row + blamed) * ENTRY_SIZE
+            if self.context.is_full(code):
+                self.context.report(code, start, start + ENTRY_SIZE, "")
+                continue
+            this, other = (time(number), time(before)) if what == "timestamp" else (f"offset {number:,}", f"offset {before:,}")
+            message = f"Entry {first_row + row:,} has {this}, the one before {other}; {what}s must {order}."
+            expected, found = f"more than {before}" if what == "timestamp" else f"{before} or more", number
+            if is_too_high:
+                message = f"Entry {self.previous_row:,} has {other}, the next one {this}; {what}s must {order}."
+                expected, found = f"less than {number}", before
+            self.context.report(code, start, start + ENTRY_SIZE, message, expected=expected, found=found)
+        return blamed
+
+    def _check_last(self, log: SiblingLog) -> None:
+        """Report a sealed segment whose latest timestamp has no entry: brokers make one when they seal it."""
+        facts = log.facts
+        latest = facts.max_timestamps.highest(NO_TIMESTAMP)
+        if latest <= max(self.latest, NO_TIMESTAMP):
+            return
+        row = facts.max_timestamps.index(latest)
+        if not self.context.source.size and log.is_legacy(row):
+            return  # sealed before there were time indexes; a later broker made an empty one
+        if self.entries.has_zero_tail and not self.entries.count and latest == 0:
+            return  # its only entry is all zeros
+        last = f"ends with {time(self.latest)}" if self.entries.count else "has no entry"
+        message = (
+            f"The batch that ends with offset {facts.last_offsets[row]:,} has a record of {time(latest)}, "
+            f"but the time index {last}, though the segment is sealed."
+        )
+        size = self.context.source.size
+        start = max(self.entries.count - 1, 0) * ENTRY_SIZE
+        end = min(start + ENTRY_SIZE, size)
+        self.context.report("timeindex-last-not-max", start, end, message, expected=latest, found=self.latest)
+
+
+class _EntryTargets:
+    """Compares entries with the batches that hold their offsets."""
+
+    def __init__(self, context: FileContext, log: SiblingLog, base_offset: int) -> None:
+        self.context = context
+        self.log = log
+        self.facts = log.facts
+        self.base_offset = base_offset
+        self.inside_count = 0
+        self._tail_offset: int | None = None
+
+    def compare(self, first_row: int, timestamps: Sequence[int], offsets: Sequence[int], zeros: set[int]) -> set[int]:
+        """The rows of a window that contradict the log; each is reported."""
+        damaged: set[int] = set()
+        entry_offsets = [self.base_offset + offset for offset in offsets]
+        facts = self.facts
+        batch_rows = rows_of(facts.last_offsets, entry_offsets)
+        last_row = len(facts.positions) - 1
+        rows = array("q", [min(row, last_row) for row in batch_rows])
+        found = [column.at(rows) if facts.positions else rows for column in (facts.first_offsets, facts.max_timestamps)]
+        columns = zip(timestamps, entry_offsets, batch_rows, *found, strict=True)
+        for row, (timestamp, offset, batch_row, first_offset, latest) in enumerate(columns):
+            if row in zeros or offsets[row] < 0:
+                continue  # said to be wrong already
+            is_there = batch_row <= last_row and first_offset <= offset
+            if is_there and latest == timestamp:
+                self.inside_count += offset < facts.last_offsets[batch_row]
+            elif is_there and self.context.is_full(_MISMATCH) and self.log.is_ordered():
+                self._report_mismatch(first_row + row)
+                damaged.add(row)
+            elif not self._is_right(first_row + row, timestamp, offset, batch_row):
+                damaged.add(row)
+        return damaged
+
+    def _is_right(self, row: int, timestamp: int, offset: int, batch_row: int) -> bool:
+        """Whether a batch holds the offset and, as its latest, the timestamp; what is wrong is reported."""
+        facts = self.facts
+        if batch_row == len(facts.positions) or not self.log.may_reach_down_to(batch_row, offset):
+            return self._is_hidden(offset, batch_row) or not self._report_not_found(row, timestamp, offset)
+        if facts.first_offsets[batch_row] > offset and self._is_hidden(offset, batch_row):
+            return True  # inside a wrapper, or the damaged batch before it
+        found = facts.max_timestamps[batch_row]
+        if found == timestamp:
+            self.inside_count += offset < facts.last_offsets[batch_row]
+            return True
+        if not self.log.is_ordered():
+            return True
+        message = (
+            f"Entry {row:,} says that the latest record up to offset {offset:,} is of {time(timestamp)}; "
+            f"that of the batch there is of {time(found)}."
+        )
+        start, offsets = row * ENTRY_SIZE, (offset, facts.last_offsets[batch_row])
+        self.context.report(_MISMATCH, start, start + ENTRY_SIZE, message, offsets=offsets, expected=found, found=timestamp)
+        return False
+
+    def _report_mismatch(self, row: int) -> None:
+        """Count one more, without a message."""
+        self.context.report(_MISMATCH, row * ENTRY_SIZE, (row + 1) * ENTRY_SIZE, "")
+
+    def _is_hidden(self, offset: int, batch_row: int) -> bool:
+        """Whether the offset may be that of a damaged batch before this row, or cannot be looked for."""
+        facts = self.facts
+        if not self.log.is_ordered():
+            return True
+        if batch_row < len(facts.positions):
+            start = facts.positions[batch_row - 1] if batch_row else 0
+            return self.log.may_hold_more(start, facts.positions[batch_row])
+        if self._tail_offset is None:
+            last_offset = self.log.last_offset_of_tail()
+            self._tail_offset = 1 << 63 if last_offset is None else last_offset
+        return offset <= self._tail_offset
+
+    def _report_not_found(self, row: int, timestamp: int, offset: int) -> bool:
+        start = row * ENTRY_SIZE
+        last = self.facts.last_offset
+        where = "the log is empty" if last is None else f"the log ends with {last:,}" if offset > last else "no batch holds it"
+        is_full = self.context.is_full("timeindex-offset-not-found")
+        message = "" if is_full else f"Entry {row:,} names offset {offset:,} for {time(timestamp)}, but {where}."
+        self.context.report(
+            "timeindex-offset-not-found", start, start + ENTRY_SIZE, message, offsets=(offset, offset), found=offset
+        )
+        return True
+
+    def finish(self, entries: EntryFile) -> None:
+        """Report what only all entries together show."""
+        if self.inside_count:
+            count = counted(self.inside_count, "entry names", "entries name")
+            message = f"{count} an offset inside a batch, as some leaders write it. Kafka's tool says that it is not found."
+            end = entries.count * ENTRY_SIZE
+            self.context.report("timeindex-offset-inside-batch", 0, end, message, severity=INFO, found=self.inside_count)

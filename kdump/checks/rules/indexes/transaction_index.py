@@ -1,0 +1,171 @@
+"""Transaction indexes, on their own and compared with the markers of their log."""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from kdump.binary import kernel
+from kdump.binary.batch_header import ATTRIBUTES, BATCH_HEADER, BATCH_HEADER_SIZE, CONTROL_BIT, MAGIC, PRODUCER_ID, RECORD_COUNT
+from kdump.checks.catalogue.fault_kind import BLIND, RESCAN
+from kdump.checks.finding import INFO
+from kdump.checks.rules.indexes.entry_file import EntryFile
+from kdump.checks.rules.indexes.sibling_log import SiblingLog, sibling_log
+from kdump.formats.transaction_index import ENTRY_SIZE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kdump.checks.context import FileContext
+
+_ENTRY = Struct(">hqqqq")  # version, producer id, first, last and last stable offset
+_VERSION = 0
+_ABORT = b"\0\0"
+_MARKER_SIZE = BATCH_HEADER_SIZE + 64  # with all of its only record
+
+
+def check(context: FileContext) -> None:
+    """Check one file; each of its bytes is counted once."""
+    with sibling_log(context) as log:
+        _Check(context, log).run()
+
+
+class _Check:
+    def __init__(self, context: FileContext, log: SiblingLog | None) -> None:
+        self.context = context
+        self.entries = EntryFile(context, ENTRY_SIZE, is_preallocated=False)
+        self.log = log
+        self.last_offset: int | None = None  # of the entry before
+        self.stable_offset = -1  # the highest so far
+        self.tail_offset = None if log is None else log.last_offset_of_tail()
+
+    def run(self) -> None:
+        for first_row, data, _ in self.entries.windows():
+            damaged: set[int] = set()
+            zeros: set[int] = set()
+            for row, entry in enumerate(_ENTRY.iter_unpack(data)):
+                if not any(entry):
+                    zeros.add(row)
+                elif not self._is_sound(first_row + row, *entry):
+                    damaged.add(row)
+            self.entries.count_window(data, damaged, zeros)
+        self.entries.finish("txnindex-size-misaligned")
+
+    def _is_sound(self, row: int, version: int, producer_id: int, first: int, last: int, stable: int) -> bool:
+        if version != _VERSION:
+            message = f"Entry {row:,} has version 0x{version & 0xFFFF:04x}; only 0 is known. Its other fields are not looked at."
+            forecast = None if version & 0xFF00 else BLIND  # a broker looks at the first byte only
+            self._report("txnindex-version-unknown", row, message, expected=_VERSION, found=version, forecast=forecast)
+            return False
+        is_ordered = self._is_in_order(row, first, last)
+        self._check_stable_offset(row, first, last, stable)
+        return self._has_marker(row, producer_id, first, last) and is_ordered
+
+    def _is_in_order(self, row: int, first: int, last: int) -> bool:
+        base_offset, before = self.context.base_offset, self.last_offset
+        self.last_offset = last
+        wrong, forecast = "", None
+        if base_offset is not None and last < base_offset:
+            wrong, forecast = f"the segment starts at {base_offset:,}", RESCAN
+        elif first > last or first < 0:
+            wrong = f"its first offset is {first:,}"
+        elif before is not None and last <= before:
+            wrong = f"the entry before ends at {before:,}"
+        if wrong:
+            message = f"Entry {row:,} says that an aborted transaction ends at offset {last:,}, but {wrong}."
+            self._report("txnindex-order", row, message, offsets=(first, last), found=last, forecast=forecast)
+        return not wrong
+
+    def _check_stable_offset(self, row: int, first: int, last: int, stable: int) -> None:
+        """Report a last stable offset that goes back, or past a transaction that was still open."""
+        wrong = ""
+        if stable > last + 1:
+            wrong = f"its marker is at offset {last:,}"
+        elif first < self.stable_offset:
+            wrong = f"an earlier entry says that all below {self.stable_offset:,} is stable, and this one starts at {first:,}"
+        elif stable < self.stable_offset:
+            wrong = f"an earlier entry has {self.stable_offset:,}, but it never goes back"
+        if wrong:
+            message = f"Entry {row:,} has {stable:,} as last stable offset, but {wrong}."
+            self._report("txnindex-lso-odd", row, message, offsets=(first, last), found=stable)
+        else:
+            self.stable_offset = max(self.stable_offset, stable)
+
+    def _has_marker(self, row: int, producer_id: int, first: int, last: int) -> bool:
+        """Whether the log has, or may have, the ABORT marker of this entry; reported if not."""
+        log = self.log
+        if log is None:
+            return True
+        facts = log.facts
+        batch_row = facts.last_offsets.bisect_left(last)
+        if batch_row == len(facts.positions) or facts.last_offsets[batch_row] != last:
+            if self._may_be_damaged(log, batch_row, last):
+                return True
+            is_inside = batch_row < len(facts.positions) and facts.first_offsets[batch_row] <= last
+            was_cleaned = self.context.settings.may_be_compacted and not is_inside and 0 < batch_row < len(facts.positions)
+            wrong = "offset {last:,} lies inside a batch" if is_inside else "the log has no batch at offset {last:,}"
+        else:
+            found, was_emptied = _marker_at(log, batch_row)
+            if found == producer_id:
+                return True
+            was_cleaned = was_emptied and self.context.settings.may_be_compacted
+            wrong = "the batch at offset {last:,} " + (
+                "is no ABORT marker" if found is None else f"aborts that of producer {found:,}"
+            )
+        message = f"Entry {row:,} is for a transaction of producer {producer_id:,}, but {wrong.format(last=last)}."
+        severity = INFO if was_cleaned else None
+        self._report("txnindex-without-marker", row, message, offsets=(first, last), found=producer_id, severity=severity)
+        return was_cleaned
+
+    def _may_be_damaged(self, log: SiblingLog, batch_row: int, offset: int) -> bool:
+        positions = log.positions
+        if batch_row == len(positions):
+            return self.tail_offset is None or offset <= self.tail_offset
+        return log.may_hold_more(positions[batch_row - 1] if batch_row else 0, positions[batch_row])
+
+    def _report(
+        self,
+        code: str,
+        row: int,
+        message: str,
+        *,
+        severity: str | None = None,
+        offsets: tuple[int, int] | None = None,
+        expected: int | None = None,
+        found: int | None = None,
+        forecast: str | None = None,
+    ) -> None:
+        start = row * ENTRY_SIZE
+        self.context.report(
+            code,
+            start,
+            start + ENTRY_SIZE,
+            message,
+            severity=severity,
+            offsets=offsets,
+            expected=expected,
+            found=found,
+            forecast=forecast,
+        )
+
+
+def _marker_at(log: SiblingLog, batch_row: int) -> tuple[int | None, bool]:
+    """The producer whose transaction the batch in this row aborts, or None; and whether the batch was emptied."""
+    data = log.bytes_of(batch_row, _MARKER_SIZE)
+    if len(data) < BATCH_HEADER_SIZE:
+        return None, False
+    header = BATCH_HEADER.unpack_from(data)
+    magic, attributes, producer_id, count = header[MAGIC], header[ATTRIBUTES], header[PRODUCER_ID], header[RECORD_COUNT]
+    if magic < 2 or not attributes & CONTROL_BIT:
+        return None, count == 0 and magic >= 2
+    if count == 0:
+        return None, True
+    position = BATCH_HEADER_SIZE
+    try:
+        _, position = kernel.read_varint(data, position, len(data))  # length
+        position += 1  # attributes
+        _, position = kernel.read_varint(data, position, len(data), 10)  # timestamp delta
+        _, position = kernel.read_varint(data, position, len(data))  # offset delta
+        _, position = kernel.read_varint(data, position, len(data))  # size of the key
+    except (IndexError, kernel.VarintTooLong):
+        return None, False
+    control_type = data[position + 2 : position + 4]  # after its version
+    return (producer_id if control_type == _ABORT else None), False

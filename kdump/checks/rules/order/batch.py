@@ -1,0 +1,51 @@
+"""A batch as the rules for the order of batches see it, and findings about it."""
+
+from __future__ import annotations
+
+from kdump.checks.finding import NONE
+from kdump.reading import salvage
+from kdump.reading.items import BY_LENGTH
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kdump.checks.context import FileContext
+
+
+class Batch:
+    """Where a batch stands in the file, and its offsets and leader epoch; `last` is computed without wrapping."""
+
+    __slots__ = ("end", "epoch", "first", "last", "position", "status")
+
+    def __init__(self, position: int, end: int, first: int, last: int, epoch: int, status: str) -> None:
+        self.position = position
+        self.end = end
+        self.first = first
+        self.last = last
+        self.epoch = epoch
+        self.status = status
+
+
+def report_batch(
+    context: FileContext,
+    code: str,
+    batch: Batch,
+    message: str,
+    *,
+    severity: str | None = None,
+    expected: object = None,
+    found: object = None,
+) -> None:
+    """Report a fault in the bytes and offsets of a batch."""
+    is_damaged = batch.status == salvage.DAMAGED
+    context.report(
+        code,
+        batch.position,
+        batch.end,
+        message,
+        severity=severity,
+        offsets=(batch.first, batch.last),
+        expected=expected,
+        found=found,
+        resync=BY_LENGTH if is_damaged else NONE,
+        skipped=batch.end - batch.position if is_damaged else 0,
+    )

@@ -1,0 +1,314 @@
+"""The order of offsets and leader epochs, from batch to batch and from segment to segment."""
+
+from __future__ import annotations
+
+from kdump.binary.batch_header import BASE_OFFSET, LAST_OFFSET_DELTA, LEADER_EPOCH
+from kdump.binary.source import WINDOW_SIZE
+from kdump.checks.carried_state import CarriedState
+from kdump.checks.finding import ERROR, INFO
+from kdump.checks.rules.order.batch import Batch, report_batch
+from kdump.checks.rules.order.deltas import Deltas
+from kdump.checks.rules.order.gaps import CompactionGaps
+from kdump.checks.rules.rule import SegmentRule
+from kdump.formats.file_name import LOG
+from kdump.reading import salvage
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kdump.binary.source import Source
+    from kdump.checks.context import FileContext
+    from kdump.checks.segment_facts import SegmentFacts
+    from kdump.formats.summary import BatchSummary
+    from kdump.reading.items import Damage, Section
+
+_MAX_INT = 0x7FFFFFFF
+_MAX_LONG = 0x7FFFFFFFFFFFFFFF
+_NO_EPOCH = -1
+
+
+class BatchOrder(SegmentRule):
+    """Compares each batch with those before it; one that may be out of order waits for the batch after it."""
+
+    def __init__(self, context: FileContext, facts: SegmentFacts) -> None:
+        super().__init__(context, facts)
+        self._last: Batch | None = None  # the last batch in line
+        self._suspect: Batch | None = None  # one after it that may be out of line
+        self._break: tuple[Batch, Batch] | None = None  # the batches on both sides of the last jump
+        self._follows_damage = False
+        self._gaps = CompactionGaps(context)
+        self._deltas = Deltas(context, facts)
+        self._without_epoch: tuple[int, int, int] | None = None
+        self._overflowed = False
+        is_log = context.file_type == "log"
+        self._carried = context.partition.carried if context.partition is not None and is_log else CarriedState()
+        self._epoch = _NO_EPOCH if self._carried.leader_epoch is None else self._carried.leader_epoch
+
+    def batches(self, section: Section) -> None:
+        chunk, summary = section.chunk, section.summary
+        if summary is None or summary.overfull:
+            self._deltas.check(section)
+        else:
+            self._deltas.check_summary(summary)
+        if summary is not None and self._is_in_line(summary):
+            return
+        batches = chunk.batches
+        columns = zip(batches["position"], batches["size"], section.statuses, strict=True)
+        for row, (position, size, status) in enumerate(columns):
+            if status == salvage.DAMAGED:
+                self.damage(None)
+                continue
+            header = chunk.headers[row]
+            first = last = header[BASE_OFFSET]
+            epoch = self._epoch  # where the format has none, it stays
+            if not chunk.is_legacy:
+                last += header[LAST_OFFSET_DELTA]
+                epoch = header[LEADER_EPOCH]
+            if position < section.nested_end:
+                continue  # payload, perhaps
+            self._check_batch(Batch(position, position + size, first, last, epoch, status))
+
+    def _is_in_line(self, summary: BatchSummary) -> bool:
+        """Whether the batches follow those before in order. If so, valid gaps are counted, and the last batch is kept."""
+        last, base_offset = self._last, self._base_offset()
+        if self._suspect is not None or self._follows_damage:
+            return False
+        epoch = self._epoch
+        if not summary.is_legacy:
+            if summary.lowest_leader_epoch < self._epoch:
+                return False
+            epoch = summary.last_leader_epoch  # they do not go back: batches of which some do are not all intact
+        if base_offset is not None and summary.last_offset - base_offset > _MAX_INT:
+            return False
+        if last is None:
+            if base_offset is not None and summary.first_offset < base_offset:
+                return False
+        elif summary.first_offset <= last.last:
+            return False
+        follows_gap = last is not None and summary.first_offset != last.last + 1
+        if (follows_gap or summary.gaps) and not self.context.settings.may_be_compacted:
+            return False
+        if follows_gap and last is not None:
+            self._jump(last, self._batch_at(summary, summary.positions[0]))
+        if summary.gaps:
+            self._count_gaps(summary)
+        self._epoch = epoch
+        self._last = self._batch_at(summary, summary.last_position)
+        return True
+
+    def _batch_at(self, summary: BatchSummary, position: int) -> Batch:
+        """The batch at this position, with the present epoch."""
+        first, last, end = summary.extent_at(position)
+        return Batch(position, end, first, last, self._epoch, salvage.INTACT)
+
+    def _count_gaps(self, summary: BatchSummary) -> None:
+        """Count the gaps between these batches."""
+        for before, after in (
+            (summary.before_first_gap, summary.after_first_gap),
+            (summary.before_last_gap, summary.after_last_gap),
+        ):
+            last, batch = self._batch_at(summary, before), self._batch_at(summary, after)
+            self._gaps.add(last, batch)
+            self._break = (last, batch)
+        self._gaps.count(summary.gaps, summary.missing)
+
+    def damage(self, damage: Damage | None) -> None:
+        self._settle(None)
+        self._follows_damage = True
+
+    # One batch after the other
+
+    def _check_batch(self, batch: Batch) -> None:
+        if batch.first < 0 or batch.last > _MAX_LONG:
+            message = f"One batch has the offsets {batch.first:,} to {batch.last:,}: they cannot be negative, nor pass 2^63 - 1."
+            self._report("offset-negative", batch, message, found=f"0x{batch.first & (1 << 64) - 1:016x}")
+            self._follows_damage = True
+            return
+        if batch.last < batch.first:
+            return  # a negative delta is reported with the deltas
+        if batch.epoch < _NO_EPOCH:
+            self._report("leader-epoch-negative", batch, f"The leader epoch is {batch.epoch:,}; none is -1.", found=batch.epoch)
+            batch.epoch = self._epoch
+        self._settle(batch)
+        if batch.status != salvage.INTACT or not self._is_next(batch):
+            self._suspect = batch
+        else:
+            self._accept(batch)
+
+    def _is_next(self, batch: Batch) -> bool:
+        if self._last is not None and batch.first <= self._last.last:
+            return False
+        return batch.epoch == _NO_EPOCH or batch.epoch >= self._epoch
+
+    def _accept(self, batch: Batch) -> None:
+        """Continue the order with this batch."""
+        last, base_offset = self._last, self._base_offset()
+        if last is None and base_offset is not None and batch.first < base_offset:
+            message = f"The first offset is {batch.first:,}, but the file is named for {base_offset:,}."
+            right = f"{batch.first:020d}{LOG}"
+            self._report("offset-below-base", batch, f"{message} It may be {right}.", expected=base_offset, found=batch.first)
+        if base_offset is not None and batch.last - base_offset > _MAX_INT and not self._overflowed:
+            self._overflowed = True
+            message = (
+                f"Offset {batch.last:,} is {batch.last - base_offset:,} above the base of the segment; {_MAX_INT:,} is the most."
+            )
+            self._report("offset-overflow-int32", batch, message, expected=_MAX_INT, found=batch.last - base_offset)
+        if last is not None and batch.first > last.last + 1 and not self._follows_damage:
+            self._jump(last, batch)
+        self._look_at_epoch(batch)
+        self._follows_damage = False
+        self._last = batch
+
+    def _look_at_epoch(self, batch: Batch) -> None:
+        if batch.epoch == _NO_EPOCH and self._epoch >= 0:
+            first, _, count = self._without_epoch or (batch.position, 0, 0)
+            self._without_epoch = (first, batch.end, count + 1)
+        self._epoch = max(self._epoch, batch.epoch)
+
+    def _jump(self, last: Batch, batch: Batch) -> None:
+        """Report or count the offsets that are missing between two batches."""
+        if self._is_return(last, batch):
+            return
+        self._break = (last, batch)
+        missing = batch.first - last.last - 1
+        self._gaps.count(1, missing)
+        if self.context.settings.may_be_compacted:
+            self._gaps.add(last, batch)
+            return
+        message = (
+            f"Offset {last.last:,} is followed by {batch.first:,}: {missing:,} are missing, in a topic that is not compacted."
+        )
+        offsets = (last.last + 1, batch.first - 1)
+        values = {"severity": ERROR, "offsets": offsets, "expected": last.last + 1, "found": batch.first}
+        self.context.report("offset-gap", last.position, batch.end, message, **values)  # type: ignore[arg-type]
+
+    def _is_return(self, last: Batch, batch: Batch) -> bool:
+        """Whether offsets continue where they were before the last jump: then the batches in between are from elsewhere."""
+        if self._break is None:
+            return False
+        before, first = self._break
+        if batch.first != before.last + 1 or not before.last < batch.first:
+            return False
+        self._break = None
+        message = (
+            f"Offsets {first.first:,} to {last.last:,} are out of line with the batches on both sides, which go on from "
+            f"{before.last:,} to {batch.first:,}: these bytes seem to come from another partition."
+        )
+        offsets = (first.first, last.last)
+        self.context.report("batch-foreign-topic-hint", first.position, last.end, message, offsets=offsets)
+        return True
+
+    def _settle(self, following: Batch | None) -> None:
+        """Report what is wrong with the suspect, now that the batch after it is known."""
+        suspect, self._suspect = self._suspect, None
+        if suspect is None:
+            return
+        last = self._last
+        before = last.last if last is not None else (self._base_offset() or 0) - 1
+        if following is not None and following.first < 0:
+            following = None
+        has_epochs = suspect.epoch >= 0 and following is not None and following.epoch >= 0
+        offsets_fit = suspect.first > before and (following is None or suspect.last < following.first)
+        epochs_fit = suspect.epoch >= self._epoch or suspect.epoch == _NO_EPOCH
+        if offsets_fit and epochs_fit and not (has_epochs and following is not None and following.epoch < suspect.epoch):
+            self._accept(suspect)
+            return
+        if following is not None and following.first > before:
+            room, needed = following.first - before - 1, suspect.last - suspect.first + 1
+            if not offsets_fit and room >= needed:
+                fits = before + 1 if last is not None else following.first - needed
+                self._report_rot(suspect, "base offset", fits, suspect.first, is_exact=room == needed)
+                self._follows_damage = True  # the offsets in between are these
+                return
+            is_epoch_odd = suspect.epoch < self._epoch or following.epoch < suspect.epoch
+            if offsets_fit and has_epochs and is_epoch_odd and following.epoch >= self._epoch:
+                self._report_rot(
+                    suspect, "leader epoch", max(self._epoch, 0), suspect.epoch, is_exact=following.epoch == self._epoch
+                )
+                self._last = suspect
+                return
+            is_between = last is not None and room == 0 and (suspect.first > following.last or suspect.last < last.first)
+            if not offsets_fit and is_between and not self._is_duplicate(suspect):
+                message = f"Offsets {suspect.first:,} to {suspect.last:,} stand between {before:,} and {following.first:,}."
+                self._report("batch-foreign-topic-hint", suspect, f"{message} This batch seems to be of another partition.")
+            if not offsets_fit and is_between:
+                return
+        if suspect.first > before and not offsets_fit:
+            self._accept(suspect)  # it is the one after it that goes back
+            return
+        if last is None and not offsets_fit:
+            self._accept(suspect)
+            return
+        if not offsets_fit and last is not None and suspect.first <= before:
+            if not self._is_duplicate(suspect) and not self._is_return(last, suspect):
+                self._report_regression(last, suspect)
+            if following is None or following.first > before:
+                return
+            self._break = (last, suspect)
+        elif not epochs_fit and last is not None:
+            message = f"Leader epoch {suspect.epoch:,} at offset {suspect.first:,} follows epoch {self._epoch:,}."
+            self._report("leader-epoch-regression", suspect, message, expected=self._epoch, found=suspect.epoch)
+            self._epoch = suspect.epoch
+        elif not epochs_fit:
+            message = f"Leader epoch {suspect.epoch:,} at offset {suspect.first:,}; an earlier segment has epoch {self._epoch:,}."
+            self._report("leader-epoch-regression", suspect, message, expected=self._epoch, found=suspect.epoch)
+            self._epoch = suspect.epoch
+        self._last = suspect
+        self._follows_damage = False
+
+    def _report_rot(self, suspect: Batch, field: str, fits: int, found: int, *, is_exact: bool) -> None:
+        message = (
+            f"One batch says its {field} is {found:,}, which is out of line with the batches around it; {fits:,} would fit"
+            f"{'' if is_exact else ', or more'}. Its CRC is good and does not cover this field: likely it alone is wrong."
+        )
+        self._report("uncovered-header-rot", suspect, message, expected=fits, found=found)
+
+    def _is_duplicate(self, suspect: Batch) -> bool:
+        """Whether the suspect is a copy of an earlier batch; reported if so."""
+        facts, source = self.facts, self.context.source
+        row = facts.first_offsets.bisect_left(suspect.first)
+        for candidate in (row, row + 1):
+            if candidate >= len(facts.positions) or facts.positions[candidate] >= suspect.position:
+                continue
+            position, size = facts.positions[candidate], suspect.end - suspect.position
+            if facts.first_offsets[candidate] == suspect.first and _are_equal(source, position, suspect.position, size):
+                message = (
+                    f"The batch of byte {position:,}, offsets {suspect.first:,} to {suspect.last:,}, is here again, byte by byte."
+                )
+                self._report("batch-duplicate-bytes", suspect, message, found=position)
+                return True
+        return False
+
+    def _report_regression(self, last: Batch, suspect: Batch) -> None:
+        """Report offsets that go back: they overlap those of the last batch, or jump."""
+        if suspect.last >= last.first:
+            first, shared = max(suspect.first, last.first), min(suspect.last, last.last)
+            message = f"Offsets {first:,} to {shared:,} are in this batch and in the one before, at byte {last.position:,}."
+            self._report("offset-duplicate", suspect, message, expected=last.last + 1, found=suspect.first)
+            return
+        message = f"Offsets go back from {last.last:,} to {suspect.first:,} at byte {suspect.position:,}."
+        self._report("offset-regression", suspect, message, expected=last.last + 1, found=suspect.first)
+
+    def _report(self, code: str, batch: Batch, message: str, *, expected: object = None, found: object = None) -> None:
+        report_batch(self.context, code, batch, message, expected=expected, found=found)
+
+    def _base_offset(self) -> int | None:
+        return self.context.base_offset if self.context.file_type == "log" else None
+
+    def end(self) -> None:
+        self._settle(None)
+        context = self.context
+        self._gaps.report()
+        self._deltas.report_sparse()
+        if self._without_epoch is not None:
+            start, end, count = self._without_epoch
+            message = f"{count:,} batch{'' if count == 1 else 'es'} without leader epoch among others that have one."
+            context.report("leader-epoch-negative", start, end, message, severity=INFO, found=count)
+        self._carried.leader_epoch = self._epoch
+
+
+def _are_equal(source: Source, first: int, second: int, size: int) -> bool:
+    for at in range(0, size, WINDOW_SIZE):
+        step = min(WINDOW_SIZE, size - at)
+        if source.read(first + at, step) != source.read(second + at, step):
+            return False
+    return True

@@ -1,0 +1,202 @@
+"""Lost segments: what is left of them, and why compaction does not explain a gap."""
+
+from __future__ import annotations
+
+from kdump.checks.context import context_in
+from kdump.checks.finding import ERROR, WARNING
+from kdump.checks.rules import witnesses
+from kdump.checks.rules.directories.leftovers import CLEANED, DELETED, SWAP, is_leftover
+from kdump.checks.settings import UNKNOWN
+from kdump.checks.wording import counted, offset_range
+from kdump.formats import file_name, text_checkpoint, tree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kdump.checks.context import FileContext
+    from kdump.checks.partition_facts import PartitionFacts
+    from kdump.checks.segment_facts import SegmentFacts
+
+_COLUMN_SLICE_ROWS = 4096  # rows of a column that are unpacked at once
+_MIN_OFFSETS_WITHOUT_TRACE = 8  # offsets without a trace of the cleaner, from which on it seems that it never ran
+_COMPACTED = ("__consumer_offsets", "__transaction_state", "__share_group_state")
+_CHANGELOG = "-changelog"  # of Kafka Streams
+
+
+class Gap:
+    """Offsets from `first` to before `end` that no segment has, between the logs `before` and `end`, by base offset.
+
+    It is certain where the log before can be read to its last byte, so that no damage there explains the gap.
+    """
+
+    __slots__ = ("before", "end", "first", "is_certain", "span")
+
+    def __init__(self, first: int, end: int, before: int, span: int, *, is_certain: bool) -> None:
+        self.first = first
+        self.end = end
+        self.before = before
+        self.span = span  # offsets of the smaller of the two segments
+        self.is_certain = is_certain
+
+
+def report_orphans(partition: PartitionFacts, gaps: list[Gap]) -> None:
+    """Report segments of which only indexes are left; those after the newest log are reported with that log."""
+    logs = partition.files.logs
+    orphans = witnesses.orphans(partition)
+    for gap in gaps:
+        inside = [base for base in orphans if gap.first <= base < gap.end]
+        if inside:
+            found = [witness for base in inside for witness in witnesses.of_orphan(partition, base)]
+            first = gap.first if gap.is_certain and not _is_compacted(partition) else inside[0]
+            where = f"between {_log(partition, gap.before)} and {_log(partition, gap.end)}"
+            _report_missing(partition, _log(partition, gap.end), first, gap.end - 1, where, found)
+    at_start = [base for base in orphans if logs and base < logs[0] or not logs]
+    with_entries = [base for base in at_start if witnesses.has_entries(partition, base)]
+    if with_entries:
+        found = [witness for base in with_entries for witness in witnesses.of_orphan(partition, base)]
+        last = logs[0] - 1 if logs else max(witness.offset for witness in found)
+        where = f"before {_log(partition, logs[0])}, the first log" if logs else "and no log is there"
+        _report_missing(partition, found[0].name, with_entries[0], last, where, found)
+
+
+def _report_missing(
+    partition: PartitionFacts, name: str, first: int, last: int, where: str, found: list[witnesses.Witness]
+) -> None:
+    others = f" and {counted(len(found) - 1, 'more index', 'more indexes')}" if len(found) > 1 else ""
+    message = (
+        f"Lost {where}: {offset_range(first, last)}. {found[0].name}{others} {'are' if others else 'is'} still there "
+        "without a log; a broker that deletes a segment takes its indexes along."
+    )
+    context = context_in(partition, name)
+    context.report("segment-missing", 0, 0, message, offsets=(first, last), is_estimated=True, expected=first, found=last + 1)
+
+
+def report_before_first_log(
+    context: FileContext, partition: PartitionFacts, first_log: int, start_offset: int, start: int, end: int
+) -> None:
+    """Report offsets below the first log, to which bytes `start` to `end` of leader-epoch-checkpoint attest."""
+    message = (
+        f"Lost before {_log(partition, first_log)}, the first log: {offset_range(start_offset, first_log - 1)}, "
+        f"unless remote storage has them. The file says that the log starts at offset {start_offset:,}; a broker that deletes "
+        "segments raises that."
+    )
+    context.report(
+        "segment-missing",
+        start,
+        end,
+        message,
+        offsets=(start_offset, first_log - 1),
+        is_estimated=True,
+        expected=first_log,
+        found=start_offset,
+    )
+
+
+def report_no_log(context: FileContext, start: int) -> None:
+    """Report a partition without any log; leader-epoch-checkpoint, from byte `start` on, has epochs."""
+    message = "There is no log here, though leaders have been elected: all segments are lost. A broker starts again at offset 0."
+    context.report("segment-missing", start, context.source.size, message)
+
+
+class CleanerEvidence:
+    """Traces of the cleaner in a partition: offsets that it removed, and its checkpoint."""
+
+    def __init__(self, partition: PartitionFacts) -> None:
+        self.partition = partition
+        self.has_checkpoint, cleaned_to = partition.checkpointed_offset(text_checkpoint.CLEANER_OFFSETS)
+        self.cleaned_to = max(cleaned_to or 0, 0)
+        self.last_trace = max(_traces(partition), default=-1)
+        self.seen = sum(
+            max(0, (facts.last_offset or 0) + 1 - max(facts.first_offset or 0, self.cleaned_to))
+            for facts in partition.segments.values()
+            if facts.last_offset is not None
+        )
+
+    def speaks_against_cleaner(self, gap: Gap) -> bool:
+        """Whether the cleaner is unlikely to have made this gap; reported with the reasons if so."""
+        if gap.first < self.cleaned_to or self.last_trace >= self.cleaned_to:
+            return False
+        if _is_compacted(self.partition) and not self.has_checkpoint:
+            return False
+        snapshots = self._snapshots(gap)
+        is_whole_segment = 2 * (gap.end - gap.first) >= gap.span
+        if self.has_checkpoint or snapshots or (is_whole_segment and self.seen >= _MIN_OFFSETS_WITHOUT_TRACE):
+            severity = ERROR
+        elif self.seen >= _MIN_OFFSETS_WITHOUT_TRACE:
+            severity = WARNING
+        else:
+            return False
+        reasons = [f"no other offset is missing {f'from {self.cleaned_to:,} on' if self.cleaned_to else 'anywhere'}"]
+        if self.cleaned_to:
+            reasons.append(f"{text_checkpoint.CLEANER_OFFSETS} says that the cleaner reached offset {self.cleaned_to:,}")
+        elif self.has_checkpoint:
+            reasons.append(f"{text_checkpoint.CLEANER_OFFSETS} does not list the partition")
+        reasons += [f"{name} says that a segment started at offset {offset:,}" for offset, name in snapshots]
+        before, log = _log(self.partition, gap.before), _log(self.partition, gap.end)
+        message = (
+            f"Lost between {before} and {log}: {offset_range(gap.first, gap.end - 1)}. Compaction does not explain it: "
+            f"{', '.join(reasons)}."
+        )
+        context_in(self.partition, log).report(
+            "segment-missing",
+            0,
+            0,
+            message,
+            severity=severity,
+            offsets=(gap.first, gap.end - 1),
+            expected=gap.first,
+            found=gap.end,
+        )
+        return True
+
+    def _snapshots(self, gap: Gap) -> list[tuple[int, str]]:
+        return [
+            (base, names[file_name.PRODUCER_SNAPSHOT])
+            for base, names in sorted(self.partition.files.segments.items())
+            if gap.first <= base < gap.end and file_name.PRODUCER_SNAPSHOT in names
+        ]
+
+
+def _log(partition: PartitionFacts, base_offset: int) -> str:
+    return partition.files.segments[base_offset][file_name.LOG]
+
+
+def _is_compacted(partition: PartitionFacts) -> bool:
+    """Whether the topic is compacted, according to the caller or to its name."""
+    name = tree.directory_name(partition.path)
+    topic = "" if name is None else name.topic
+    return partition.settings.cleanup_policy != UNKNOWN or topic in _COMPACTED or topic.endswith(_CHANGELOG)
+
+
+def _traces(partition: PartitionFacts) -> Iterator[int]:
+    """Offsets at which the cleaner removed something; gaps that damage explains do not count."""
+    oldest = min(partition.files.logs, default=0)
+    for name in partition.files.others:
+        base = tree.base_offset_of(name)
+        is_of_cleaner = is_leftover(name, CLEANED) or is_leftover(name, SWAP)
+        if base is not None and (is_of_cleaner or base > oldest and is_leftover(name, DELETED)):
+            yield base
+    newest = max(partition.files.logs, default=-1)
+    for base_offset, facts in partition.segments.items():
+        if facts.last_thinned is not None:
+            yield facts.last_thinned
+        if not facts.size and base_offset != newest:
+            yield base_offset
+        yield from _skipped(facts)
+
+
+def _skipped(facts: SegmentFacts) -> Iterator[int]:
+    """The offsets after gaps in a segment, without gaps that damage explains."""
+    next_offset, position = facts.base_offset or 0, 0
+    damages = iter(zip(facts.damage_starts, facts.damage_ends, strict=True))
+    damage = next(damages, None)
+    for start in range(0, len(facts.positions), _COLUMN_SLICE_ROWS):
+        rows = slice(start, start + _COLUMN_SLICE_ROWS)
+        for own, first, last in zip(facts.positions[rows], facts.first_offsets[rows], facts.last_offsets[rows], strict=True):
+            while damage is not None and damage[1] <= position:
+                damage = next(damages, None)
+            is_behind_damage = damage is not None and damage[0] < own
+            if first > next_offset and not is_behind_damage:
+                yield first
+            next_offset, position = last + 1, own

@@ -1,0 +1,96 @@
+"""Fields of records that are irregular, and that readers accept."""
+
+from __future__ import annotations
+
+from kdump.binary import kernel
+from kdump.binary.batch_header import BASE_OFFSET, BATCH_HEADER_SIZE
+from kdump.binary.kernel import OFFSET_DELTA
+from kdump.checks import record_bytes
+from kdump.checks.finding import INFO, WARNING
+from kdump.checks.rules.rule import SegmentRule
+from kdump.checks.rules.tally import Tally
+from kdump.checks.wording import counted
+from kdump.reading import salvage
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
+    from kdump.checks.content import Content
+    from kdump.checks.context import FileContext
+    from kdump.checks.segment_facts import SegmentFacts
+
+_MAX_TEXT_KEYS = 1000  # remembered: records mostly have the same few headers
+
+
+class RecordFields(SegmentRule):
+    """Reports attributes, lengths, varints and header keys that readers accept, but no client of Kafka writes."""
+
+    reads_records: ClassVar[bool] = True
+
+    def __init__(self, context: FileContext, facts: SegmentFacts) -> None:
+        super().__init__(context, facts)
+        self._attributes = Tally("record", "records")
+        self._long_varints = Tally("number", "numbers")
+        self._no_text = Tally("key", "keys")
+        self._text_keys: set[bytes] = set()
+
+    def content(self, content: Content, status: str) -> None:
+        if status == salvage.DAMAGED:
+            return
+        for number, position, attributes in record_bytes.irregular_records(content.data, content.start, content.rows):
+            start, end = self._range(content, position)
+            offset = content.header[BASE_OFFSET] + content.rows[number][OFFSET_DELTA]
+            if attributes:
+                self._attributes.add(start, end, (offset, offset), f"0x{attributes:02x}")
+            for field in record_bytes.fields(content.data, position, content.end):
+                self._check_field(field, start, end, offset)
+        for _, offset_delta, _, _, headers, _, _ in content.rows:
+            if headers:
+                for key, _ in headers:
+                    if key not in self._text_keys and not self._is_text(key):
+                        offset = content.header[BASE_OFFSET] + offset_delta
+                        self._no_text.add(content.position, content.position + content.size, (offset, offset), ascii(key)[2:-1])
+
+    def end(self) -> None:
+        message = "{count} with attributes, for which no release of Kafka has a use; the first, here, has {note}."
+        self._attributes.report(self.context, "record-attributes-set", message)
+        message = "{count} in more bytes than needed; the first, here, is the {note}."
+        self._long_varints.report(self.context, "varint-noncanonical", message)
+        message = (
+            "{count} of headers that cannot be read as UTF-8; the first is '{note}'. Readers replace what they cannot decode."
+        )
+        self._no_text.report(self.context, "header-bytes-odd", message, severity=INFO)
+
+    @staticmethod
+    def _range(content: Content, position: int) -> tuple[int, int]:
+        """The bytes of a record in the file; of a compressed batch, all its bytes."""
+        if content.is_compressed:
+            return content.position, content.position + content.size
+        length, body = kernel.read_varint(content.data, position, content.end)
+        start = content.position + BATCH_HEADER_SIZE + position - content.start
+        return start, start + (body - position) + length
+
+    def _check_field(self, field: record_bytes.Field, start: int, end: int, offset: int) -> None:
+        if not field.is_canonical:
+            self._long_varints.add(
+                start, end, (offset, offset), f"{field.name}, {field.value:,} in {counted(field.size, 'byte')}"
+            )
+        if field.value < -1 and field.name in ("key length", "value length"):
+            message = f"The {field.name} of the record with offset {offset:,} is {field.value:,}; readers take it for null."
+            self._warn("key-length-bad", start, end, message, offset, field.value)
+        elif field.value < -1 and field.name.startswith("value length of header"):
+            message = f"The {field.name} in the record with offset {offset:,} is {field.value:,}; readers take it for null."
+            self._warn("header-bytes-odd", start, end, message, offset, field.value)
+
+    def _warn(self, code: str, start: int, end: int, message: str, offset: int, found: int) -> None:
+        self.context.report(code, start, end, message, severity=WARNING, offsets=(offset, offset), expected=-1, found=found)
+
+    def _is_text(self, key: bytes) -> bool:
+        try:
+            key.decode()
+        except UnicodeDecodeError:
+            return False
+        if len(self._text_keys) < _MAX_TEXT_KEYS:
+            self._text_keys.add(key)
+        return True

@@ -1,0 +1,82 @@
+"""Frames of compressed payloads."""
+
+from __future__ import annotations
+
+from kdump.binary import codecs
+from kdump.binary.batch_header import ATTRIBUTES, COMPRESSION_MASK
+from kdump.binary.codecs import CODECS, GZIP, LZ4, NONE, SNAPPY, lz4
+from kdump.checks.finding import INFO
+from kdump.checks.rules.records.wrappers import payload_of_wrapper
+from kdump.checks.rules.rule import SegmentRule
+from kdump.checks.rules.tally import Tally
+from kdump.checks.wording import counted
+from kdump.reading import salvage
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
+    from kdump.checks.content import Content
+    from kdump.checks.context import FileContext
+    from kdump.checks.segment_facts import SegmentFacts
+    from kdump.reading.items import Section
+
+_CODEC_NAMES = frozenset(CODECS)
+_MAX_BYTES_IGNORED_BY_SNAPPY = 3  # after the last block
+
+
+class Frames(SegmentRule):
+    """Reports compressed payloads that readers accept, although Kafka's own clients do not write them so."""
+
+    reads_records: ClassVar[bool] = True
+
+    def __init__(self, context: FileContext, facts: SegmentFacts) -> None:
+        super().__init__(context, facts)
+        self._raw = Tally()
+        self._several = Tally()
+        self._legacy_headers = Tally("LZ4 header")
+
+    def content(self, content: Content, status: str) -> None:
+        codec = content.header[ATTRIBUTES] & COMPRESSION_MASK
+        if content.payload is None or status == salvage.DAMAGED or content.is_regular and codec != SNAPPY:
+            return
+        self._inspect(codec, content.payload, content.position, content.position + content.size, content.offsets)
+
+    def batches(self, section: Section) -> None:
+        """Check wrappers, whose payload is the value of a message."""
+        chunk, batches = section.chunk, section.chunk.batches
+        if not chunk.is_legacy or not chunk.window:
+            return
+        for row, name in enumerate(batches["compresscodec"]):
+            if name == CODECS[NONE] or name not in _CODEC_NAMES or section.statuses[row] == salvage.DAMAGED:
+                continue
+            payload = payload_of_wrapper(chunk, row)
+            if not payload:
+                continue
+            start, offset = batches["position"][row], batches["last_offset"][row]
+            end = start + batches["size"][row]
+            if name == CODECS[LZ4] and not batches["magic"][row] and lz4.has_legacy_header(payload):
+                self._legacy_headers.add(start, end, (offset, offset))
+            self._inspect(CODECS.index(name), payload, start, end, (offset, offset))
+
+    def _inspect(self, codec: int, payload: bytes, start: int, end: int, offsets: tuple[int, int]) -> None:
+        found = codecs.inspect_frames(codec, payload)
+        trailing = len(payload) - found.end
+        if found.is_raw:
+            self._raw.add(start, end, offsets)
+        elif found.count > 1:
+            note = f"{found.count:,} {CODECS[codec]} frames"
+            if codec == LZ4:
+                note += ", of which readers see the first only"
+            self._several.add(start, end, offsets, note)
+        if found.count and trailing and (codec in (GZIP, LZ4) or codec == SNAPPY and trailing <= _MAX_BYTES_IGNORED_BY_SNAPPY):
+            message = f"{counted(trailing, 'byte')} after the end of the {CODECS[codec]} stream, which readers ignore."
+            self.context.report("frame-trailing-bytes", end - trailing, end, message, offsets=offsets, expected=0, found=trailing)
+
+    def end(self) -> None:
+        self._raw.report(
+            self.context, "snappy-raw", "Snappy without the framing of Java's clients in {count}; the first is here."
+        )
+        self._several.report(self.context, "frame-multi-member", "More than one frame in {count}; the first, here, holds {note}.")
+        message = "{count} with the checksum of clients before magic 1, which is valid in magic 0; the first is here."
+        self._legacy_headers.report(self.context, "lz4-legacy-header", message, severity=INFO)

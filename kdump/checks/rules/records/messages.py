@@ -1,0 +1,101 @@
+"""Messages of magic 0 and 1, and those inside wrappers."""
+
+from __future__ import annotations
+
+from kdump.binary.codecs import CODECS, NONE
+from kdump.checks.finding import ERROR, INFO, WARNING
+from kdump.checks.rules.records.fault_words import words_of
+from kdump.checks.rules.rule import SegmentRule
+from kdump.checks.rules.tally import Tally
+from kdump.checks.wording import counted
+from kdump.reading import salvage
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
+    from kdump.checks.context import FileContext
+    from kdump.checks.segment_facts import SegmentFacts
+    from kdump.errors import CorruptData
+    from kdump.formats.record import RecordChunk
+
+
+class Messages(SegmentRule):
+    """Messages of magic 0 and 1, and those inside wrappers."""
+
+    reads_records: ClassVar[bool] = True
+
+    def __init__(self, context: FileContext, facts: SegmentFacts) -> None:
+        super().__init__(context, facts)
+        self._absolute = Tally("wrapper", "wrappers")
+
+    def records(self, part: RecordChunk, status: str) -> None:
+        batches = part.batches
+        if batches["base_offset"][0] is not None or status == salvage.DAMAGED:
+            return
+        records = part.records
+        for number, faults in part.faults.items():
+            self._report_field(part, number, next(iter(faults.values())))
+        for name in ("key_size", "value_size"):
+            for number, size in enumerate(records[name]):
+                if size is not None and size < -1:
+                    what = f"The {name.removesuffix('_size')} length of the message with offset {{offset}}"
+                    message = f"{what} is {size:,}; readers take it for null."
+                    self._report("key-length-bad", part, number, message, expected=-1, found=size, severity=WARNING)
+        if part.counts.count(1) == len(part.counts) and batches["compresscodec"].count(CODECS[NONE]) == len(part.counts):
+            return
+        self._check_wrapper(part)
+
+    def end(self) -> None:
+        message = "{count} with offset 0 and absolute offsets inside, as old librdkafka wrote them; the first is here."
+        self._absolute.report(self.context, "legacy-wrapper-offset", message, severity=INFO)
+
+    def _check_wrapper(self, part: RecordChunk) -> None:
+        """Check a wrapper, the only batch of the part."""
+        batches, records = part.batches, part.records
+        magic = batches["magic"][0]
+        for number, is_valid in enumerate(records["isvalid"]):
+            if not is_valid:
+                what = f"Message {number + 1:,} in the wrapper, offset {{offset}}"
+                message = f"{what}: its own CRC does not fit, though that of the wrapper does."
+                self._report("legacy-inner-crc", part, number, message, found=f"0x{records['crc'][number]:08x}")
+        others = [number for number, inner in enumerate(part.magics) if inner != magic]
+        if others:
+            inner = part.magics[others[0]]
+            message = (
+                f"A wrapper of magic {magic} holds {counted(len(others), 'message')} of magic {inner}, from offset {{offset}} on."
+            )
+            self._report("legacy-inner-magic", part, others[0], message, expected=magic, found=inner, severity=None)
+        if magic == 1 and not batches["last_offset"][0] and records["offset"] and max(records["offset"]) > 0:
+            start = batches["position"][0]
+            self._absolute.add(start, start + batches["size"][0], (min(records["offset"]), max(records["offset"])))
+
+    def _report_field(self, part: RecordChunk, number: int, fault: CorruptData) -> None:
+        self._report("key-length-bad", part, number, f"Offset {{offset}}: {words_of(fault)}.")
+
+    def _report(
+        self,
+        code: str,
+        part: RecordChunk,
+        number: int,
+        message: str,
+        *,
+        expected: object = None,
+        found: object = None,
+        severity: str | None = ERROR,
+    ) -> None:
+        row = first = 0
+        while first + part.counts[row] <= number:
+            first += part.counts[row]
+            row += 1
+        start, offset = part.batches["position"][row], part.records["offset"][number]
+        self.context.report(
+            code,
+            start,
+            start + part.batches["size"][row],
+            message.format(offset=f"{offset:,}"),
+            offsets=(offset, offset),
+            expected=expected,
+            found=found,
+            severity=severity,
+        )

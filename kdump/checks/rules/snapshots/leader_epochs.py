@@ -1,0 +1,142 @@
+"""The file `leader-epoch-checkpoint`: on its own, and compared with the leader epochs of the batches."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+from kdump.checks.context import context_in
+from kdump.checks.finding import INFO
+from kdump.checks.rules.order import missing_segments
+from kdump.checks.rules.snapshots.leader_epoch_entries import EpochEntries, read
+from kdump.checks.rules.snapshots.leader_epochs_of_batches import epochs_of_batches, runs, shown
+from kdump.formats import text_checkpoint, tree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kdump.checks.context import FileContext
+    from kdump.checks.partition_facts import PartitionFacts
+
+
+def check(context: FileContext) -> None:
+    """Check one file; each of its bytes is counted once."""
+    if not context.source.size:
+        _check_empty(context)
+        return
+    epochs = read(context)
+    if context.partition is not None and context.settings.checks_crcs:
+        _check_against_start(context, context.partition, epochs)
+        _check_against_end(context, context.partition, epochs)
+        if epochs.is_damaged:
+            return
+        if epochs.epochs:
+            _check_against_batches(context, context.partition, epochs)
+        else:
+            _check_empty(context)
+
+
+def check_missing(partition: PartitionFacts) -> None:
+    """Report a partition without the file, although its batches have leader epochs."""
+    if text_checkpoint.LEADER_EPOCHS in partition.files.others or not any(facts.epochs for facts in partition.segments.values()):
+        return
+    message = f"There is no {text_checkpoint.LEADER_EPOCHS}, but the batches carry leader epochs."
+    is_whole = tree.PARTITION_METADATA in partition.files.others or tree.is_log_directory(tree.parent(partition.path))
+    if not is_whole:
+        message += " This seems to be a copy of the segments only."
+    context = context_in(partition, text_checkpoint.LEADER_EPOCHS)
+    context.report("epochs-missing", 0, 0, message, severity=None if is_whole else INFO, expected=epochs_of_batches(partition))
+
+
+def _check_empty(context: FileContext) -> None:
+    """Report a file without entries, if the batches have epochs."""
+    partition = context.partition
+    if partition is None or not any(facts.epochs for facts in partition.segments.values()):
+        return
+    message = "Holds no epochs, but the batches carry leader epochs."
+    context.report("epochs-missing", 0, context.source.size, message, expected=epochs_of_batches(partition))
+
+
+def _check_against_start(context: FileContext, partition: PartitionFacts, epochs: EpochEntries) -> None:
+    """Report epochs that start below the first log: a broker that deletes segments removes them from this file as well.
+
+    With tiered storage it leaves in what remote segments have; log-start-offset-checkpoint says where they begin.
+    """
+    first_log = min(partition.files.logs, default=None)
+    if not epochs.starts or partition.is_being_deleted:
+        return
+    if first_log is None:
+        missing_segments.report_no_log(context, epochs.lines[0])
+        return
+    start = epochs.starts[0]
+    if start >= first_log:
+        return
+    _, log_start = partition.checkpointed_offset(text_checkpoint.LOG_START_OFFSETS)
+    if log_start is None or log_start >= first_log:
+        line_end = epochs.line_end(0, context.source.size)
+        missing_segments.report_before_first_log(context, partition, first_log, start, epochs.lines[0], line_end)
+
+
+def _check_against_end(context: FileContext, partition: PartitionFacts, epochs: EpochEntries) -> None:
+    log_end = partition.log_end
+    if log_end is None or partition.is_being_deleted:
+        return
+    beyond = range(bisect_right(epochs.starts, log_end), len(epochs.starts))
+    if beyond and partition.has_grown():
+        return
+    for row in beyond:
+        start, line_start = epochs.starts[row], epochs.lines[row]
+        line_end = epochs.line_end(row, context.source.size)
+        message = f"Epoch {epochs.epochs[row]:,} starts at offset {start:,}, but {partition.end_text}."
+        context.report(
+            "epochs-beyond-log",
+            line_start,
+            line_end,
+            message,
+            offsets=(log_end, start - 1),
+            is_estimated=True,
+            expected=f"at most {log_end}",
+            found=start,
+        )
+
+
+def _check_against_batches(context: FileContext, partition: PartitionFacts, epochs: EpochEntries) -> None:
+    """Report once, with the epochs of the batches, if batches carry another epoch than the file has for their offsets.
+
+    Below the first start offset nothing is known to be wrong within the first segment: the log may start in its middle.
+    """
+    first_segment = partition.segments[min(partition.segments)] if partition.segments else None
+    first_end = None if first_segment is None else first_segment.last_offset
+    differing = 0
+    worst: tuple[int, int, int, int] | None = None
+    for epoch, first, last in runs(partition):
+        first_row, last_row = epochs.row_of(first), epochs.row_of(last)
+        if first_row < 0 and first_end is not None and epochs.starts[0] <= first_end + 1:
+            if last_row < 0:
+                continue
+            first_row, first = 0, epochs.starts[0]
+        if first_row == last_row >= 0 and epochs.epochs[first_row] == epoch:
+            continue
+        differing += 1
+        if worst is None:
+            bad_row = first_row if first_row < 0 or epochs.epochs[first_row] != epoch else last_row
+            if bad_row != first_row:
+                first = epochs.starts[bad_row]
+            if bad_row + 1 < len(epochs.starts):
+                last = min(last, epochs.starts[bad_row + 1] - 1)
+            worst = epoch, first, last, bad_row
+    if worst is None:
+        return
+    epoch, first, last, row = worst
+    there = f"epoch {epochs.epochs[row]:,}" if row >= 0 else "no epoch"
+    message = f"Batches at offsets {first:,} to {last:,} carry leader epoch {epoch:,}; the file has {there} there."
+    if differing > 1:
+        message += " One more epoch differs." if differing == 2 else f" {differing - 1:,} more epochs differ."
+    start, end = (epochs.lines[row], epochs.line_end(row, context.source.size)) if row >= 0 else (0, context.source.size)
+    context.report(
+        "epochs-disagree",
+        start,
+        end,
+        message,
+        offsets=(first, last),
+        expected=epochs_of_batches(partition),
+        found=shown(zip(epochs.epochs, epochs.starts, strict=True)),
+    )

@@ -1,0 +1,65 @@
+"""The file `partition.metadata`."""
+
+from __future__ import annotations
+
+import os
+
+from kdump.binary.source import Source
+from kdump.checks.catalogue.fault_kind import DIE, IGNORE, OFFLINE, STRAY
+from kdump.checks.context import context_in
+from kdump.checks.finding import ERROR, INFO, ByteCoverage
+from kdump.errors import CorruptData, Unreadable
+from kdump.formats import partition_metadata, tree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kdump.checks.context import FileContext
+    from kdump.checks.partition_facts import PartitionFacts
+
+_FORECASTS = {
+    "metadata-empty": DIE,
+    "metadata-line-malformed": OFFLINE,
+    "metadata-version-unknown": OFFLINE,
+    "metadata-id-malformed": DIE,
+    "metadata-id-zero": OFFLINE,
+}
+
+
+def check(context: FileContext) -> None:
+    """Check one file; each of its bytes is counted once."""
+    source = context.source
+    data = source.read(0, partition_metadata.MAX_SIZE)
+    try:
+        version, _ = partition_metadata.read(data)
+    except CorruptData as fault:
+        context.coverage.add(ByteCoverage.DAMAGED, len(data), batches=1)
+        forecast = _FORECASTS[fault.code]
+        broker = "does not start with it" if forecast == DIE else "takes the log directory offline"
+        message = f"{fault.message[0].upper()}{fault.message[1:]}. A broker {broker}."
+        context.report("partition-metadata-bad", 0, len(data), message, severity=ERROR, forecast=forecast)
+        return
+    context.coverage.add(ByteCoverage.INTACT, len(data), batches=1)
+    if version:
+        message = f"The version is {version}. Brokers of 3.9 and later read it as version 0, 2.8 does not start."
+        context.report("partition-metadata-bad", 0, len(data), message, severity=INFO, forecast=IGNORE, expected=0, found=version)
+
+
+def check_missing(partition: PartitionFacts) -> None:
+    """Report a partition without the file if its broker must have written one, as KRaft brokers do."""
+    name = tree.directory_name(partition.path)
+    if partition_metadata.NAME in partition.files.others or not partition.files.logs or name is None or name.is_going:
+        return
+    if tree.is_of_kraft(tree.parent(partition.path)):
+        message = f"There is no {partition_metadata.NAME}. A KRaft broker renames this directory to -stray."
+        context_in(partition, partition_metadata.NAME).report(
+            "partition-metadata-bad", 0, 0, message, severity=ERROR, forecast=STRAY
+        )
+
+
+def topic_id_of(path: str) -> bytes | None:
+    """The topic id of a partition directory; None if it cannot be read."""
+    try:
+        with Source(os.path.join(path, partition_metadata.NAME)) as source:
+            return partition_metadata.read(source.read(0, partition_metadata.MAX_SIZE))[1]
+    except (CorruptData, Unreadable):
+        return None

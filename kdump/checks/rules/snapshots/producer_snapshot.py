@@ -1,0 +1,225 @@
+"""Producer snapshots, on their own and compared with the log up to their offset."""
+
+from __future__ import annotations
+
+from itertools import chain
+
+from kdump.binary.checksums import crc32c_for
+from kdump.binary.source import WINDOW_SIZE
+from kdump.checks.catalogue.fault_kind import IGNORE
+from kdump.checks.finding import ByteCoverage
+from kdump.formats import file_name, producer_snapshot
+from kdump.formats.producer_snapshot import CRC_COVERS_FROM, ENTRY, HEADER, VERSION
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kdump.checks.context import FileContext
+    from kdump.checks.producers import Producers, View
+    from kdump.formats.producer_snapshot import ProducerState
+
+_NONE = -1
+_MAX_IDS = 1 << 18
+"""Of so many producers it is noticed that one comes twice; a broker knows far fewer."""
+
+
+def check(context: FileContext) -> None:
+    """Check one file; each of its bytes is counted once."""
+    if context.partition is not None:
+        _check_name(context)
+    count = _checked_count(context)
+    if count is None:
+        return
+    entries_end = HEADER.size + count * ENTRY.size
+    is_sound = _has_good_crc(context, entries_end)
+    context.coverage.add(ByteCoverage.INTACT if is_sound else ByteCoverage.SALVAGED, entries_end, batches=count)
+    context.coverage.add(ByteCoverage.DAMAGED, context.source.size)
+    _check_duplicates(context, count)
+    if is_sound and context.partition is not None and context.settings.checks_crcs:
+        _Comparison(context, count).run()
+
+
+def _checked_count(context: FileContext) -> int | None:
+    """The number of entries; None if some are missing, and then all bytes are counted."""
+    size = context.source.size
+    header = context.source.read(0, HEADER.size)
+    if len(header) < HEADER.size:
+        message = "The file is empty." if not size else f"The file ends inside its header, {size} of {HEADER.size} bytes."
+        context.report("snapshot-truncated", 0, size, message, expected=HEADER.size, found=size)
+        context.coverage.add(ByteCoverage.DAMAGED, size)
+        return None
+    version, _, count = HEADER.unpack(header)
+    if version != VERSION:
+        _check_unknown_version(context, version, count)
+        return None
+    room = size - HEADER.size
+    if 0 <= count <= room // ENTRY.size:
+        return int(count)
+    whole = room // ENTRY.size
+    if not 0 <= count <= room:
+        message = f"The file says that it has {count:,} entries; there is room for {whole:,}."
+        context.report("snapshot-count-absurd", CRC_COVERS_FROM, HEADER.size, message, expected=whole, found=count)
+    else:
+        message = f"The file ends after {whole:,} of {count:,} entries."
+        start = HEADER.size + whole * ENTRY.size
+        context.report("snapshot-truncated", start, size, message, expected=HEADER.size + count * ENTRY.size, found=size)
+    context.coverage.add(ByteCoverage.SALVAGED, HEADER.size + whole * ENTRY.size, batches=whole)
+    context.coverage.add(ByteCoverage.DAMAGED, size)
+    return None
+
+
+def _check_unknown_version(context: FileContext, version: int, count: int) -> None:
+    """Report the version; the entries are salvaged where the checksum says that the file is like one of the known version."""
+    source = context.source
+    is_like_known = HEADER.size + count * ENTRY.size == source.size and _crc(context, source.size) == _stored_crc(context)
+    rest = "read as that, all of it is sound" if is_like_known else "its entries are not looked at"
+    message = f"The file has version {version}; only {VERSION} is known; {rest}."
+    context.report("snapshot-version-unknown", 0, 2, message, expected=VERSION, found=version)
+    if is_like_known:
+        context.coverage.add(ByteCoverage.SALVAGED, source.size, batches=count)
+    context.coverage.add(ByteCoverage.DAMAGED, source.size)
+
+
+def _has_good_crc(context: FileContext, entries_end: int) -> bool:
+    """Whether the checksum fits the entries; reported if not, and so are bytes after the last of them."""
+    source = context.source
+    stored = _stored_crc(context)
+    of_entries = _crc(context, entries_end) if context.settings.checks_crcs else stored
+    computed = of_entries
+    if entries_end < source.size:
+        if context.settings.checks_crcs:
+            computed = _crc(context, source.size)
+        is_covered = stored == computed != of_entries
+        message = f"{source.size - entries_end:,} bytes stand after the last entry"
+        if is_covered:
+            message += "; the checksum covers them, so that a broker takes the file."
+        elif stored == of_entries:
+            message += "; without them the checksum fits, with them, as a broker computes it, it does not."
+        else:
+            message += "."
+        forecast = IGNORE if is_covered else None
+        context.report("snapshot-trailing-bytes", entries_end, source.size, message, forecast=forecast)
+    if stored in (computed, of_entries):
+        return True
+    message = f"Stored CRC 0x{stored:08x}, computed 0x{computed:08x}. The entries are shown as they are."
+    context.report("snapshot-crc-mismatch", 0, source.size, message, expected=f"0x{computed:08x}", found=f"0x{stored:08x}")
+    return False
+
+
+def _stored_crc(context: FileContext) -> int:
+    return int.from_bytes(context.source.read(2, 4), "big")
+
+
+def _crc(context: FileContext, end: int) -> int:
+    crc32c, crc = crc32c_for(end), 0
+    for position in range(CRC_COVERS_FROM, end, WINDOW_SIZE):
+        crc = crc32c(context.source.read(position, min(WINDOW_SIZE, end - position)), crc)
+    return crc
+
+
+def _check_duplicates(context: FileContext, count: int) -> None:
+    seen: dict[int, int] = {}
+    for row, state in enumerate(_states(context, min(count, _MAX_IDS))):
+        producer_id = state.producer_id
+        if producer_id in seen:
+            message = (
+                f"Producer {producer_id:,} stands in entry {seen[producer_id]:,} and again in entry {row:,}; the last one counts."
+            )
+            start = HEADER.size + row * ENTRY.size
+            context.report("snapshot-duplicate-producer", start, start + ENTRY.size, message, found=producer_id)
+        seen[producer_id] = row
+
+
+def _states(context: FileContext, count: int) -> Iterator[ProducerState]:
+    return chain.from_iterable(producer_snapshot.entries(context.source, count))
+
+
+def _check_name(context: FileContext) -> None:
+    """Report a snapshot of an offset at which no segment begins, unless it can be that of the last clean stop."""
+    partition, offset = context.partition, context.base_offset
+    if partition is None or offset is None or offset < 0:  # of a negative one, the name is reported
+        return
+    logs = partition.files.logs
+    if not logs or offset in logs:
+        return
+    newest = max(base for base, names in partition.files.segments.items() if file_name.PRODUCER_SNAPSHOT in names)
+    if offset > logs[-1] and offset == newest:
+        return
+    why = f"of an earlier clean stop than that of offset {newest:,}" if offset > logs[-1] else "left over"
+    message = f"No segment begins at offset {offset:,}: the snapshot is {why}, and of no use any more."
+    context.report("snapshot-stray", 0, context.source.size, message, offsets=(offset, offset))
+
+
+class _Comparison:
+    """Compares a snapshot with the state of producers in the log up to its offset.
+
+    Only where that log has no gap up to there: state may stem from batches that are not there any more.
+    """
+
+    def __init__(self, context: FileContext, count: int) -> None:
+        self.context = context
+        self.count = count
+        self.offset = context.base_offset or 0
+
+    def run(self) -> None:
+        partition = self.context.partition
+        known = None if partition is None else partition.carried.producers
+        if known is None:
+            return
+        views = known.view_at(self.offset)
+        later_id, later_view = known.later_views.pop(self.offset, (None, None))
+        start = _start_of_log(known, self.offset)
+        if start is None:
+            return
+        is_whole = start == 0 and known.is_complete
+        in_transaction = {producer_id for producer_id, (_, _, first_offset) in views.items() if first_offset is not None}
+        for row, state in enumerate(_states(self.context, min(self.count, _MAX_IDS))):
+            in_transaction.discard(state.producer_id)
+            differences = self._differences(state, views.get(state.producer_id), start, is_whole)
+            if differences and state.producer_id == later_id and not self._differences(state, later_view, start, is_whole):
+                continue
+            if differences:
+                position = HEADER.size + row * ENTRY.size
+                self._report(state.producer_id, position, position + ENTRY.size, differences)
+        if self.count <= _MAX_IDS:
+            for producer_id in sorted(in_transaction):
+                _, _, first_offset = views[producer_id]
+                difference = (f"a transaction open since offset {first_offset:,}", "no such producer")
+                self._report(producer_id, 0, self.context.source.size, [difference])
+
+    def _differences(self, state: ProducerState, view: View | None, start: int, is_whole: bool) -> list[tuple[str, str]]:
+        """The differences: what the log shows, and what the snapshot has instead."""
+        if view is None:
+            return [("no such producer", f"epoch {state.producer_epoch}")] if is_whole else []
+        epoch, last_batch, first_offset = view
+        if state.producer_epoch != epoch:
+            return [(f"epoch {epoch}", f"epoch {state.producer_epoch}")]
+        found = []
+        if last_batch is not None and state.last_offset != _NONE:
+            last_epoch, last_sequence, _, _ = last_batch
+            if last_epoch == epoch and state.last_sequence != last_sequence:
+                found.append((f"last sequence {last_sequence:,}", f"last sequence {state.last_sequence:,}"))
+        opened = state.current_txn_first_offset
+        if first_offset is None and opened != _NONE and opened >= start:
+            found.append(("no open transaction", f"one open since offset {opened:,}"))
+        elif first_offset is not None and opened == _NONE:
+            found.append((f"a transaction open since offset {first_offset:,}", "none"))
+        elif first_offset is not None and opened != first_offset and opened >= start:
+            found.append((f"a transaction open since offset {first_offset:,}", f"since offset {opened:,}"))
+        return found
+
+    def _report(self, producer_id: int, start: int, end: int, differences: list[tuple[str, str]]) -> None:
+        expected = ", ".join(difference[0] for difference in differences)
+        found = ", ".join(difference[1] for difference in differences)
+        message = f"Producer {producer_id:,}: the log up to offset {self.offset:,} gives {expected}; the snapshot has {found}."
+        self.context.report("snapshot-disagrees", start, end, message, expected=expected, found=found)
+
+
+def _start_of_log(known: Producers, offset: int) -> int | None:
+    """The first offset of the log that was read, None where offsets are missing between it and the one given, or damaged."""
+    segments = [facts for facts in known.continuity.segments if facts.last_offset is not None]
+    if known.damages or not segments or (segments[-1].last_offset or 0) + 1 < offset:
+        return None
+    start = segments[0].first_offset
+    return start if known.continuity.run_start(offset - 1) == start else None

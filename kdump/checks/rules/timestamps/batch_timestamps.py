@@ -1,0 +1,100 @@
+"""Timestamps of batches, each on its own."""
+
+from __future__ import annotations
+
+from kdump.checks.rules.batch_findings import report_batch
+from kdump.checks.rules.rule import SegmentRule
+from kdump.checks.rules.tally import Tally
+from kdump.checks.rules.timestamps.sound_batches import sound_batches
+from kdump.checks.wording import moment
+from kdump.formats.record_batch import NO_TIMESTAMP
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kdump.checks.context import FileContext
+    from kdump.checks.segment_facts import SegmentFacts
+    from kdump.formats.record_batch import RecordBatch
+    from kdump.reading.items import Section
+
+_DAY_MS = 24 * 3600 * 1000
+_END_OF_JANUARY_1970_MS = 31 * _DAY_MS  # what is earlier may be seconds
+_YEAR_5000_MS = 95_617_584_000_000  # what is later may be microseconds or nanoseconds
+_PLAUSIBLE_SECONDS = 946_684_800, 4_102_444_800  # from 1970 to the years 2000 and 2100: what a unit is guessed from
+_UNITS = (("seconds", 1), ("microseconds", 10**6), ("nanoseconds", 10**9))
+
+
+class BatchTimestamps(SegmentRule):
+    """Checks the maxTimestamp of each batch: negative, in the future, or in another unit."""
+
+    def __init__(self, context: FileContext, facts: SegmentFacts) -> None:
+        super().__init__(context, facts)
+        written = context.source.status().st_mtime_ns // 1_000_000
+        self._latest = max(written, context.settings.now) + _DAY_MS
+        self._future = Tally()
+        self._latest_seen = self._latest
+        self._units: dict[str, Tally] = {}
+
+    @classmethod
+    def is_wanted(cls, context: FileContext) -> bool:
+        return context.settings.checks_crcs
+
+    def batches(self, section: Section) -> None:
+        summary = section.summary
+        if summary is not None:
+            lowest, highest = summary.lowest_timestamp, summary.highest_timestamp
+        else:
+            timestamps: Sequence[int] = section.chunk.batches["timestamp"]
+            lowest, highest = min(timestamps), max(timestamps)
+        if lowest >= _END_OF_JANUARY_1970_MS and highest <= min(self._latest, _YEAR_5000_MS) or lowest == highest == NO_TIMESTAMP:
+            return
+        batches = sound_batches(section)
+        for row, timestamp in enumerate(batches["timestamp"]):
+            if timestamp == NO_TIMESTAMP or _END_OF_JANUARY_1970_MS <= timestamp <= min(self._latest, _YEAR_5000_MS):
+                continue
+            batch = batches.row(row)
+            if timestamp < NO_TIMESTAMP:
+                self._report_negative(batch)
+                continue
+            if timestamp > self._latest:
+                self._count_future(batch)
+            if not _END_OF_JANUARY_1970_MS <= timestamp <= _YEAR_5000_MS and batch.count != 0:
+                self._count_unit(batch)
+
+    def end(self) -> None:
+        message = (
+            "maxTimestamp lies in the future in {count}; the latest, here, is {note}. "
+            "Until then, retention by time does not delete this segment."
+        )
+        self._future.report(self.context, "timestamp-future", message)
+        for suspicion, tally in self._units.items():
+            message = f"maxTimestamp of {{count}} {suspicion}; the first is {{note}}."
+            tally.report(self.context, "timestamp-unit-suspect", message)
+
+    def _report_negative(self, batch: RecordBatch) -> None:
+        message = f"maxTimestamp is {batch.timestamp}; the only negative one is -1, for none."
+        report_batch(self.context, "timestamp-negative", batch, message, expected=-1, found=batch.timestamp)
+
+    def _count_future(self, batch: RecordBatch) -> None:
+        count = self._future.count
+        if not count or batch.timestamp > self._latest_seen:
+            self._latest_seen = batch.timestamp
+            self._future = Tally()
+            self._future.add_batch(batch, moment(batch.timestamp), count=count + 1)
+        else:
+            self._future.count += 1
+
+    def _count_unit(self, batch: RecordBatch) -> None:
+        timestamp = batch.timestamp
+        low, high = _PLAUSIBLE_SECONDS
+        unit = next((unit for unit, second in _UNITS if low * second <= timestamp <= high * second), None)
+        suspicion = f"looks like {unit} instead of milliseconds" if unit else "is hardly that of an event"
+        if timestamp == 0:
+            suspicion = "looks like one that was never set"
+        elif timestamp < _END_OF_JANUARY_1970_MS:
+            suspicion += ": retention by time deletes such a segment at once"
+        elif unit is None:
+            return  # counted as one in the future
+        tally = self._units.setdefault(suspicion, Tally())
+        tally.add_batch(batch, moment(timestamp))

@@ -1,0 +1,212 @@
+"""Control batches: markers that end transactions, and control records of KRaft."""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from kdump.binary.batch_header import (
+    ATTRIBUTES,
+    BATCH_HEADER_SIZE,
+    COMPRESSION_MASK,
+    CONTROL_BIT,
+    LENGTH,
+    MIN_BATCH_LENGTH,
+    PRODUCER_ID,
+    RECORD_COUNT,
+    TRANSACTIONAL_BIT,
+)
+from kdump.checks.catalogue.fault_kind import BLIND, DIE, IGNORE
+from kdump.checks.finding import ERROR, INFO, WARNING
+from kdump.errors import CorruptData
+from kdump.formats import record
+from kdump.formats.record_batch import NO_PRODUCER_ID, codec_name
+from kdump.messages import schema
+from kdump.messages.control_records import ABORT, COMMIT, KRAFT_VOTERS, MESSAGES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kdump.checks.context import FileContext
+    from kdump.formats.log import Chunk
+
+_KEY = Struct(">hh")  # version, type
+_MARKER = Struct(">hi")  # version, epoch of the coordinator
+_MARKER_SIZE = 17
+_MARKER_LENGTH = MIN_BATCH_LENGTH + _MARKER_SIZE
+_MARKER_START = b"\x20\0\0\0\x08\0\0\0"  # length, attributes, deltas, key size, first three bytes of the key
+_MARKER_MIDDLE = b"\x0c\0\0"  # value size, version
+_MARKER_BITS = TRANSACTIONAL_BIT | CONTROL_BIT  # and not compressed
+_MARKER_MASK = _MARKER_BITS | COMPRESSION_MASK
+_MAX_BATCH_BYTES = 1 << 20
+"""Control batches are small; a larger one is read where every record is."""
+
+
+class Control:
+    """What a control batch says: `kind` is its type, None where that could not be read; markers have a `coordinator_epoch`."""
+
+    __slots__ = ("coordinator_epoch", "kind")
+
+    def __init__(self, kind: int | None, coordinator_epoch: int | None) -> None:
+        self.kind = kind
+        self.coordinator_epoch = coordinator_epoch
+
+
+def read(context: FileContext, chunk: Chunk, row: int) -> Control | None:
+    """The content of the control batch in this row, None if it is empty. What is irregular is reported."""
+    header = chunk.headers[row]
+    if header[LENGTH] == _MARKER_LENGTH and header[RECORD_COUNT] == 1 and header[PRODUCER_ID] >= 0 and chunk.window:
+        start = chunk.starts[row] + BATCH_HEADER_SIZE
+        marker = chunk.window[start : start + _MARKER_SIZE]
+        is_usual = header[ATTRIBUTES] & _MARKER_MASK == _MARKER_BITS
+        if is_usual and marker[:8] == _MARKER_START and marker[8] <= COMMIT and marker[9:12] == _MARKER_MIDDLE:
+            return Control(marker[8], int.from_bytes(marker[12:16], "big", signed=True))
+    return _Reading(context, chunk, row).control()
+
+
+class _Reading:
+    """Reads a control batch that is no regular marker."""
+
+    def __init__(self, context: FileContext, chunk: Chunk, row: int) -> None:
+        self.context = context
+        self.chunk = chunk
+        self.row = row
+        header = chunk.headers[row]
+        self.attributes: int = header[ATTRIBUTES]
+        self.producer_id: int = header[PRODUCER_ID]
+        self.count: int = header[RECORD_COUNT]
+        self.offset: int = chunk.batches["base_offset"][row]  # magic 2 only has control batches
+        self.last_offset: int = chunk.batches["last_offset"][row]
+        self.position: int = chunk.batches["position"][row]
+        self.end: int = self.position + chunk.batches["size"][row]
+
+    def control(self) -> Control | None:
+        """The content of the batch; what is irregular is reported."""
+        if self.count == 0:
+            message = (
+                f"The control batch at offset {self.offset:,} is empty: the cleaner removed its marker and kept the batch "
+                "for the epoch of its producer."
+            )
+            self._report("control-batch-shape", message, severity=INFO)
+            return None
+        records = self._records()
+        controls = [self._of_record(*one) for one in records]
+        control = (controls[0] if controls else None) or Control(None, None)
+        self._check_shape(control.kind)
+        return control
+
+    def _records(self) -> list[tuple[int, bytes | None, bytes | None]]:
+        """Offsets, keys and values; none at levels that do not read them."""
+        is_compressed = bool(self.attributes & COMPRESSION_MASK)
+        settings = self.context.settings
+        if (
+            not settings.checks_crcs
+            or (is_compressed or self.end - self.position > _MAX_BATCH_BYTES)
+            and not settings.reads_payloads
+        ):
+            return []
+        try:
+            for part in record.read(self.context.source, self.chunk.slice(self.row, self.row + 1)):
+                offsets, keys, values = part.records["offset"], part.records["key"], part.records["value"]
+                return list(zip(offsets, keys, values, strict=True))[: 1 if self.producer_id >= 0 else None]
+        except CorruptData:
+            pass  # records that cannot be read are a matter of other rules
+        return []
+
+    def _of_record(self, offset: int, key: bytes | None, value: bytes | None) -> Control | None:
+        """The content of one record; None, and a finding, if it makes no sense."""
+        name = f"The control record at offset {offset:,}"
+        if key is None:
+            self._report_record("control-key-null", f"{name} has no key.", offset, key)
+            return None
+        if len(key) < _KEY.size:
+            message = f"{name} has a key of {len(key)} bytes, too short for a version and a type."
+            self._report_record("control-key-short", message, offset, key)
+            return None
+        version, kind = _KEY.unpack_from(key)
+        if version < 0:
+            self._report_record("control-version-negative", f"{name} has the version {version}.", offset, key)
+            return None
+        if not ABORT <= kind <= KRAFT_VOTERS or kind > COMMIT and self.producer_id >= 0:
+            self._report_type(offset, kind)
+            return Control(kind, None)
+        if value is None:
+            self._report_record("control-value-short", f"{name} has no value.", offset, value)
+            return None
+        return self._marker(offset, kind, value) if kind <= COMMIT else self._kraft_message(offset, kind, value)
+
+    def _marker(self, offset: int, kind: int, value: bytes) -> Control | None:
+        name = f"The transaction marker at offset {offset:,}"
+        if len(value) < _MARKER.size:
+            message = f"{name} has a value of {len(value)} bytes, which ends too early."
+            self._report_record("control-value-short", message, offset, value)
+            return None
+        version, coordinator_epoch = _MARKER.unpack_from(value)
+        if version < 0:
+            self._report_record("control-version-negative", f"{name} has the version {version}.", offset, value)
+            return None
+        return Control(kind, coordinator_epoch)
+
+    def _kraft_message(self, offset: int, kind: int, value: bytes) -> Control | None:
+        try:
+            schema.read(MESSAGES[kind], schema.Reader(value), 0)  # Kafka reads every version as 0
+        except CorruptData:
+            is_newer = int.from_bytes(value[:2], "big", signed=True) > 0
+            if not is_newer:
+                message = f"The KRaft control record at offset {offset:,} has a value of {len(value)} bytes that ends too early."
+                self._report_record("control-value-short", message, offset, value)
+            return None
+        return Control(kind, None)
+
+    def _report_type(self, offset: int, kind: int) -> None:
+        if self.producer_id < 0:
+            why = "no release has" if kind < 0 else "is not known: a newer broker may have written it"
+            message = f"The control record at offset {offset:,} has type {kind}, which {why}."
+            self._report("control-type-unknown", message, offset=offset, found=kind, severity=WARNING, forecast=IGNORE)
+            return
+        message = (
+            f"The control record at offset {offset:,} has type {kind} and producer {self.producer_id:,}. "
+            "A broker takes it for the end of a transaction, and only 0 (abort) and 1 (commit) end one."
+        )
+        self._report("control-type-unknown", message, offset=offset, expected="0 or 1", found=kind, severity=ERROR, forecast=DIE)
+
+    def _check_shape(self, kind: int | None) -> None:
+        is_marker = kind in (ABORT, COMMIT) or self.producer_id >= 0
+        odd = []
+        if self.attributes & COMPRESSION_MASK:
+            odd.append(f"is compressed ({codec_name(self.attributes)})")
+        if is_marker and self.count != 1:
+            odd.append(f"holds {self.count:,} records, of which a broker looks at the first")
+        if is_marker and self.producer_id == NO_PRODUCER_ID:
+            odd.append("has no producer id, so that it ends no transaction")
+        elif is_marker and not self.attributes & TRANSACTIONAL_BIT:
+            odd.append("is not flagged as transactional")
+        if odd:
+            self._report("control-batch-shape", f"The control batch at offset {self.offset:,} {' and '.join(odd)}.")
+
+    def _report_record(self, code: str, message: str, offset: int, data: bytes | None) -> None:
+        found = "null" if data is None else data[:32].hex()
+        forecast = DIE if self.producer_id >= 0 else BLIND
+        self._report(code, message, offset=offset, found=found, forecast=forecast, start=self.position + BATCH_HEADER_SIZE)
+
+    def _report(
+        self,
+        code: str,
+        message: str,
+        *,
+        offset: int | None = None,
+        severity: str | None = None,
+        expected: object = None,
+        found: object = None,
+        forecast: str | None = None,
+        start: int | None = None,
+    ) -> None:
+        self.context.report(
+            code,
+            self.position if start is None else start,
+            self.end,
+            message,
+            severity=severity,
+            offsets=(self.offset, self.last_offset) if offset is None else (offset, offset),
+            expected=expected,
+            found=found,
+            forecast=forecast,
+        )

@@ -1,0 +1,180 @@
+"""Sequences and epochs of producers."""
+
+from __future__ import annotations
+
+from kdump.checks.finding import INFO
+from kdump.checks.producers import ANYTHING, NO_PRODUCER_EPOCH, UNKNOWN_EPOCH, WRAPPED
+from kdump.checks.rules.batch_findings import report_row
+from kdump.checks.rules.transactions.producer_tally import ProducerTally
+from kdump.checks.settings import DELETE
+from kdump.checks.wording import counted, number_range, offset_range
+from kdump.formats.record_batch import NO_PRODUCER_ID, NO_SEQUENCE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kdump.checks.context import FileContext
+    from kdump.checks.producers import Producers, Rows
+    from kdump.formats.record_batch import RecordBatch
+    from kdump.tables import Table
+
+_MAX_SEQUENCE = 0x7FFFFFFF
+
+
+class Sequences:
+    """Checks the sequences and epochs of producers.
+
+    With `any_sequence`, any sequence may follow any other: a coordinator starts again with each of its batches.
+    """
+
+    def __init__(self, context: FileContext, producers: Producers, *, any_sequence: bool) -> None:
+        self._context = context
+        self._producers = producers
+        self._any_sequence = any_sequence
+        self._explained_gaps = ProducerTally()
+
+    def check_unexpected(self, batches: Table[RecordBatch], rows: Rows, row: int) -> None:
+        """Check a data batch that does not continue as expected, which may be valid, and continue from it."""
+        producer_ids, _, epochs, bases, lasts, _, _ = rows.columns
+        producer_id, epoch, base, following = producer_ids[row], epochs[row], bases[row], lasts[row] + 1
+        known = self._producers
+        expected = known.expected.get(producer_id)
+        if base <= NO_SEQUENCE:
+            self._report_irregular_fields(batches, row, "a producer id, and no sequence")
+            following = ANYTHING
+        if expected is None:
+            known.make_room()
+        elif epoch < known.epochs[producer_id]:
+            if epoch >= NO_PRODUCER_EPOCH:
+                self.report_epoch_regression(batches, rows, row, known.epochs[producer_id])
+            return
+        elif epoch == known.epochs[producer_id] and not self._may_follow(batches, rows, row, expected):
+            return
+        known.epochs[producer_id] = epoch
+        known.expected[producer_id] = following
+
+    def _may_follow(self, batches: Table[RecordBatch], rows: Rows, row: int, expected: int) -> bool:
+        """Whether to continue from a batch with an unexpected sequence; not if the log has it already."""
+        base = rows.column("base_sequence")[row]
+        if expected == ANYTHING or base <= NO_SEQUENCE or self._any_sequence:
+            return True
+        if expected == WRAPPED:
+            expected = 0
+            if base == 0:
+                self.report_wrap(batches, row)
+                return True
+        if expected - base & _MAX_SEQUENCE <= _MAX_SEQUENCE >> 1:
+            earlier = self._earlier_offsets(rows, row)
+            if earlier is not None:
+                self._report_duplicate(batches, row, expected, earlier)
+                return False
+        self._check_gap(batches, rows, row, expected)
+        return True
+
+    def _earlier_offsets(self, rows: Rows, row: int) -> tuple[int, int] | None:
+        """The offsets of an earlier batch with the same sequences, among the last few of its producer; None if there is none."""
+        producer_ids, _, epochs, bases, lasts, _, _ = rows.columns
+        producer_id, sought = producer_ids[row], (epochs[row], bases[row], lasts[row])
+        for before, end in ((rows, row), *((recent, len(recent)) for recent in self._producers.recent)):
+            _, _, epochs, bases, lasts, base_offsets, last_offsets = before.columns
+            for number in before.before(producer_id, end):
+                if (epochs[number], bases[number], lasts[number]) == sought and (
+                    # what starts at 0 with other contents is a producer that started again, or a coordinator
+                    bases[number] or before.crcs[number] == rows.crcs[row]
+                ):
+                    return base_offsets[number], last_offsets[number]
+        return None
+
+    def _report_duplicate(self, batches: Table[RecordBatch], row: int, expected: int, earlier: tuple[int, int]) -> None:
+        batch = batches.row(row)
+        sequences = number_range("sequence", batch.base_sequence or 0, batch.last_sequence or 0)
+        message = (
+            f"Producer {batch.producer_id:,}, epoch {batch.producer_epoch}: {sequences}, which the log has at "
+            f"{offset_range(*earlier)} already, came again at offset {batch.base_offset:,}."
+        )
+        report_row(self._context, "sequence-duplicate", batches, row, message, expected=expected, found=batch.base_sequence)
+
+    def _check_gap(self, batches: Table[RecordBatch], rows: Rows, row: int, expected: int) -> None:
+        """Report a gap in the sequences, or count it where offsets are missing, too: then batches were cleaned away."""
+        producer_id, _, epoch, base, _, base_offset, _ = (column[row] for column in rows.columns)
+        run_start = self._producers.continuity.run_start(base_offset)
+        may_be_cleaned = self._context.settings.cleanup_policy != DELETE
+        if base == 0 or may_be_cleaned and run_start == base_offset:
+            self._explained_gaps.add_row(batches, row)
+            return
+        before = rows.before(producer_id, row)
+        if before:
+            last_offset = rows.column("last_offset")[before[-1]]
+        elif producer_id in self._producers.last_batches:
+            _, _, _, last_offset = self._producers.last_batches[producer_id]
+        else:
+            return
+        if may_be_cleaned and run_start > last_offset:
+            self._explained_gaps.add_row(batches, row)
+            return
+        missing = base - expected & _MAX_SEQUENCE
+        count = f": {counted(missing, 'number')} left out" if base > expected else ""
+        report_row(
+            self._context,
+            "sequence-gap",
+            batches,
+            row,
+            f"Producer {producer_id:,}, epoch {epoch}: sequence {expected:,} was to follow its batch that ends at offset "
+            f"{last_offset:,}, and {base:,} does, at offset {base_offset:,}{count}.",
+            expected=expected,
+            found=base,
+        )
+
+    def report_wrap(self, batches: Table[RecordBatch], row: int) -> None:
+        producer_id = batches["producer_id"][row]
+        message = (
+            f"Producer {producer_id:,} came to the last sequence, 2,147,483,647, and went on with 0 at offset "
+            f"{batches['base_offset'][row]:,}, as it should."
+        )
+        report_row(self._context, "sequence-wrap", batches, row, message)
+
+    def report_epoch_regression(self, batches: Table[RecordBatch], rows: Rows, row: int, known_epoch: int) -> None:
+        producer_id, epoch, offset = (batches[name][row] for name in ("producer_id", "producer_epoch", "base_offset"))
+        what = "marker" if batches["is_control"][row] else "batch"
+        before = rows.before(producer_id, row)
+        if before:
+            last_epoch, last_offset = (rows.column(name)[before[-1]] for name in ("producer_epoch", "last_offset"))
+        else:
+            last_epoch, _, _, last_offset = self._producers.last_batches.get(producer_id, (UNKNOWN_EPOCH, 0, 0, 0))
+        last_known = f", its last batch of which ends at offset {last_offset:,}" if last_epoch == known_epoch else ""
+        known = f"Producer {producer_id:,} had epoch {known_epoch} before{last_known}"
+        message = f"{known}; the {what} at offset {offset:,} has epoch {epoch}."
+        report_row(self._context, "producer-epoch-regression", batches, row, message, expected=known_epoch, found=epoch)
+
+    def check_producers(self, batches: Table[RecordBatch]) -> None:
+        """Report batches whose producer id or epoch is impossible, or that contradict each other."""
+        names = ("producer_id", "producer_epoch", "is_transactional", "is_control")
+        for row, values in enumerate(zip(*(batches[name] for name in names), strict=True)):
+            producer_id, epoch, is_transactional, is_control = values
+            if producer_id < NO_PRODUCER_ID:
+                self._report_irregular_fields(batches, row, "a producer id below -1")
+            elif epoch < NO_PRODUCER_EPOCH:
+                self._report_irregular_fields(batches, row, "an epoch below -1")
+            elif producer_id == NO_PRODUCER_ID and is_transactional and not is_control:
+                self._report_irregular_fields(batches, row, "no producer id, and is transactional")
+
+    def _report_irregular_fields(self, batches: Table[RecordBatch], row: int, wrong: str) -> None:
+        batch = batches.row(row)
+        message = (
+            f"The batch at offset {batch.base_offset:,} has {wrong}: producer id {batch.producer_id:,}, "
+            f"epoch {batch.producer_epoch:,}, sequence {batch.base_sequence:,}."
+        )
+        report_row(self._context, "producer-fields-odd", batches, row, message)
+
+    def report_explained_gaps(self) -> None:
+        """Report all gaps that missing offsets explain in one finding."""
+        gaps = self._explained_gaps
+        if gaps.count:
+            self._context.report(
+                "sequence-gap",
+                gaps.start,
+                gaps.end,
+                f"{counted(gaps.count, 'batch', 'batches')} of {gaps.producers()} did not go on with the next sequence, first at "
+                f"offset {gaps.first_offset:,}: the batches in between are not in the log any more, or it started again with 0.",
+                severity=INFO,
+                offsets=(gaps.first_offset, gaps.last_offset),
+            )

@@ -1,0 +1,240 @@
+"""Follows producers through a log: their epochs, their sequences, and their transactions."""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_left
+from itertools import groupby
+
+from kdump.binary.batch_header import CONTROL_BIT, TRANSACTIONAL_BIT
+from kdump.checks import producers
+from kdump.checks.producers import NO_PRODUCER_EPOCH, OpenTransaction, Producers, Rows
+from kdump.checks.rules.rule import SegmentRule
+from kdump.checks.rules.transactions import control_batches
+from kdump.checks.rules.transactions.aborted import report_not_indexed
+from kdump.checks.rules.transactions.markers import Markers
+from kdump.checks.rules.transactions.open_transactions import OpenTransactions
+from kdump.checks.rules.transactions.producer_streaks import FollowedRuns
+from kdump.checks.rules.transactions.sequences import Sequences
+from kdump.formats import file_name
+from kdump.formats.record_batch import NO_PRODUCER_ID
+from kdump.reading import salvage
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from kdump.checks.context import FileContext
+    from kdump.checks.segment_facts import SegmentFacts
+    from kdump.formats.log import Chunk
+    from kdump.formats.record_batch import RecordBatch
+    from kdump.formats.summary import BatchSummary
+    from kdump.reading.items import Damage, Section
+    from kdump.tables import Table
+
+_MIN_SEQUENCE_NEAR_WRAP = 0x7F000000
+_COORDINATOR_TOPICS = ("__consumer_offsets-", "__transaction_state-", "__share_group_state-")
+
+
+class Transactions(SegmentRule):
+    """Follows each producer: its epochs, its sequences, its transactions and the markers that end them.
+
+    Sections without producers cost a look at two columns; the sequences of a producer that continues as expected, one look-up.
+    """
+
+    def __init__(self, context: FileContext, facts: SegmentFacts) -> None:
+        super().__init__(context, facts)
+        self.producers = _producers_before(context)
+        self.producers.enter_segment(facts)
+        folder = os.path.basename(os.path.dirname(os.path.abspath(context.path)))
+        self._any_sequence = folder.startswith(_COORDINATOR_TOPICS)
+        self._sequences = Sequences(context, self.producers, any_sequence=self._any_sequence)
+        self._markers = Markers(context, self.producers, self._sequences)
+
+    def damage(self, damage: Damage) -> None:
+        self.producers.damages += 1
+
+    def batches(self, section: Section) -> None:
+        chunk, row = section.chunk, 0
+        if chunk.is_legacy or section.summary is not None and _has_no_producers(section.summary):
+            return
+        if section.is_intact:
+            if section.summary is None or not self._follow_runs(section.summary, chunk):
+                self._check(chunk)
+            return
+        for status, run in groupby(section.statuses):
+            start, row = row, row + len(list(run))
+            if status == salvage.INTACT:
+                self._check(chunk.slice(start, row))
+                continue
+            self.producers.damages += 1
+            if status == salvage.SALVAGED:
+                # perhaps payload that looks like batches: of these producers nothing is certain any more
+                for producer_id in set(chunk.batches["producer_id"][start:row]):
+                    self.producers.forget(producer_id)
+
+    def _follow_runs(self, summary: BatchSummary, chunk: Chunk) -> bool:
+        """Follow each producer, a run of its batches at a time. False, and nothing is changed, if something is unusual."""
+        known, snapshots = self.producers, self.producers.snapshots
+        if summary.orphans or summary.lowest_producer_id < NO_PRODUCER_ID or summary.lowest_producer_epoch < NO_PRODUCER_EPOCH:
+            return False
+        if summary.highest_base_sequence >= _MIN_SEQUENCE_NEAR_WRAP or snapshots and snapshots[0] <= summary.last_offset:
+            return False
+        runs = summary.producer_streaks()
+        if runs is None or len(known.expected) + summary.count >= producers.MAX_PRODUCERS:
+            return False
+        following = FollowedRuns(known, self.context.path, any_sequence=self._any_sequence)
+        if not following.follow(runs):
+            return False
+        following.enter()
+        for producer_id, first_offset, (start, end, offset) in following.aborted:
+            self._markers.aborted.add(producer_id, first_offset, offset, start, end - start)
+        for producer_id, (start, end, offset) in following.markers_without_data:
+            self._markers.without_data.add(producer_id, start, end, offset, offset)
+        if following.states:
+            known.record(Rows(chunk))
+        return True
+
+    def _check(self, chunk: Chunk) -> None:
+        """Check sound batches, and keep what snapshots between them should say."""
+        batches = chunk.batches
+        producer_ids, epochs = batches["producer_id"], batches["producer_epoch"]
+        has_transactional = True in batches["is_transactional"]
+        has_producers = producer_ids.count(NO_PRODUCER_ID) != len(producer_ids)
+        if has_producers or has_transactional or epochs.count(NO_PRODUCER_EPOCH) != len(epochs):
+            has_irregular_producers = has_transactional and NO_PRODUCER_ID in producer_ids or min(producer_ids) < NO_PRODUCER_ID
+            if has_irregular_producers or min(epochs) < NO_PRODUCER_EPOCH:
+                self._sequences.check_producers(batches)
+        if not has_producers and True not in batches["is_control"]:
+            return
+        snapshots = self.producers.snapshots
+        while snapshots and snapshots[0] <= batches["last_offset"][-1]:
+            row = bisect_left(chunk.batches["last_offset"], snapshots[0])
+            if row:
+                self._follow(chunk.slice(0, row))
+                chunk = chunk.slice(row, len(chunk.batches))
+            snapshot = self.producers.keep_view()
+            self._follow(chunk.slice(0, 1))
+            self.producers.keep_later_view(snapshot, chunk.batches["producer_id"][0])
+            chunk = chunk.slice(1, len(chunk.batches))
+            if not len(chunk.batches):
+                return
+        self._follow(chunk)
+
+    def _follow(self, chunk: Chunk) -> None:
+        """Follow each producer, batch by batch."""
+        batches = chunk.batches
+        rows = Rows(chunk)
+        producer_ids, is_control, epochs, bases, lasts, base_offsets, last_offsets = rows.columns
+        transactions = self.producers.open
+        is_regular = True not in is_control and True not in batches["is_transactional"]
+        if not is_regular or transactions and not transactions.keys().isdisjoint(producer_ids):
+            self._follow_transactions(chunk, rows)
+        else:
+            self._follow_sequences(batches, rows)
+        if max(bases) >= _MIN_SEQUENCE_NEAR_WRAP:
+            for row, (base, last) in enumerate(zip(bases, lasts, strict=True)):
+                if last < base:
+                    self._sequences.report_wrap(batches, row)
+        expected, last_batches = self.producers.expected, self.producers.last_batches
+        for producer_id, row in _last_rows(producer_ids, is_control):
+            if producer_id in expected:
+                last_batches[producer_id] = (epochs[row], lasts[row], base_offsets[row], last_offsets[row])
+        self.producers.record(rows)
+
+    def _follow_sequences(self, batches: Table[RecordBatch], rows: Rows) -> None:
+        """Compare each sequence with the expected one, where there are no transactions: most batches are checked here."""
+        producer_ids, _, epochs, bases, lasts, _, _ = rows.columns
+        expected, known_epochs = self.producers.expected, self.producers.epochs
+        get, epoch = expected.get, epochs[0]
+        row = 0
+        if epochs.count(epoch) == len(epochs) and all(known_epochs.get(known, epoch) == epoch for known in set(producer_ids)):
+            for producer_id, base, last in zip(producer_ids, bases, lasts, strict=True):
+                if get(producer_id) == base:
+                    expected[producer_id] = last + 1
+                elif producer_id >= 0:
+                    self._sequences.check_unexpected(batches, rows, row)
+                row += 1
+            return
+        for producer_id, epoch, base, last in zip(producer_ids, epochs, bases, lasts, strict=True):
+            if get(producer_id) == base and known_epochs[producer_id] == epoch:
+                expected[producer_id] = last + 1
+            elif producer_id >= 0:
+                self._sequences.check_unexpected(batches, rows, row)
+            row += 1
+
+    def _follow_transactions(self, chunk: Chunk, rows: Rows) -> None:
+        """The same, where there are control batches, transactional ones, or producers in a transaction."""
+        batches, known = chunk.batches, self.producers
+        expected, known_epochs, transactions = known.expected, known.epochs, known.open
+        columns = zip(*rows.columns[:5], batches["is_transactional"], strict=True)
+        for row, (producer_id, is_control, epoch, base, last, is_transactional) in enumerate(columns):
+            if is_control:
+                control = control_batches.read(self.context, chunk, row)
+                if control is not None and producer_id >= 0:
+                    self._markers.end_transaction(batches, rows, row, control)
+                continue
+            if producer_id < 0:
+                continue
+            if expected.get(producer_id) == base and known_epochs[producer_id] == epoch:
+                expected[producer_id] = last + 1
+            else:
+                self._sequences.check_unexpected(batches, rows, row)
+            if producer_id in transactions:
+                if not is_transactional:
+                    self._markers.report_plain_write(batches, row, transactions[producer_id])
+            elif is_transactional and batches["count"][row]:
+                # an empty batch that the cleaner kept for its sequence opens no transaction
+                position = batches["position"][row]
+                transactions[producer_id] = OpenTransaction(
+                    producer_id,
+                    epoch,
+                    batches["base_offset"][row],
+                    self.context.path,
+                    position,
+                    position + batches["size"][row],
+                    known.damages,
+                )
+
+    def end(self) -> None:
+        if self.context.next_base_offset is not None:
+            self.producers.leave_segment()
+        self._sequences.report_explained_gaps()
+        self._markers.report_without_data()
+        open_transactions = OpenTransactions(self.context, self.producers)
+        if not self.context.is_part_of_log:
+            open_transactions.report(is_log_end=False)
+        else:
+            report_not_indexed(self.context, self._markers.aborted)
+            if self.context.is_newest:
+                open_transactions.report(is_log_end=True)
+
+
+def _producers_before(context: FileContext) -> Producers:
+    """The producers as the segments before this one left them; new ones for the first segment, and for a log on its own."""
+    partition = context.partition
+    if partition is None or not context.is_part_of_log:
+        return Producers([])
+    if partition.carried.producers is None:
+        segments = partition.files.segments
+        snapshots = sorted(base for base, names in segments.items() if file_name.PRODUCER_SNAPSHOT in names)
+        partition.carried.producers = Producers(snapshots)
+    return partition.carried.producers
+
+
+def _has_no_producers(summary: BatchSummary) -> bool:
+    """Whether these are plain batches of producers without id."""
+    return (
+        summary.lowest_producer_id == summary.highest_producer_id == NO_PRODUCER_ID
+        and summary.lowest_producer_epoch >= NO_PRODUCER_EPOCH
+        and not summary.any_attributes & (TRANSACTIONAL_BIT | CONTROL_BIT)
+    )
+
+
+def _last_rows(producer_ids: Sequence[int], is_control: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """The row of the last data batch of each producer."""
+    if True not in is_control:
+        yield from dict(zip(producer_ids, range(len(producer_ids)), strict=True)).items()
+        return
+    rows = {producer_id: row for row, producer_id in enumerate(producer_ids) if not is_control[row]}
+    yield from rows.items()

@@ -1,0 +1,53 @@
+"""Facts about a log, which other files are compared with."""
+
+from __future__ import annotations
+
+from array import array
+
+from kdump.checks.packed_ints import PackedInts
+
+_MAX_DAMAGED_RANGES = 1 << 16  # that are kept apart
+
+
+class SegmentFacts:
+    """Facts about all batches of a log that are not damaged, which other files and segments are compared with.
+
+    `positions`, `first_offsets` and `last_offsets` have one row a batch (a message of magic 0 and 1 has one offset);
+    `max_timestamps` are those of their headers. `end` is the position after the last of them. `epochs` are leader epochs with
+    the first offset of each, in order. `last_thinned` is about where the cleaner changed a batch last, None if nowhere.
+    `damage_starts` and `damage_ends` bound what is damaged; of very many ranges the last reaches over all that follow.
+    """
+
+    def __init__(self, path: str, base_offset: int | None, size: int) -> None:
+        self.path = path
+        self.base_offset = base_offset
+        self.size = size
+        self.end = 0
+        self.positions = PackedInts()
+        self.first_offsets = PackedInts()
+        self.last_offsets = PackedInts()
+        self.max_timestamps = PackedInts()
+        self.epochs: list[tuple[int, int]] = []
+        self.last_thinned: int | None = None
+        self.is_damaged = False
+        self.damage_starts = array("q")
+        self.damage_ends = array("q")
+
+    def record_damage(self, start: int, end: int) -> None:
+        """Record a range of bytes that nothing can be compared with."""
+        self.is_damaged = True
+        if self.damage_ends and (start <= self.damage_ends[-1] or len(self.damage_ends) >= _MAX_DAMAGED_RANGES):
+            self.damage_ends[-1] = end
+        else:
+            self.damage_starts.append(start)
+            self.damage_ends.append(end)
+
+    @property
+    def first_offset(self) -> int | None:
+        """The first offset in the segment, None where it holds no batch."""
+        return self.first_offsets[0] if self.first_offsets else None
+
+    @property
+    def last_offset(self) -> int | None:
+        """The last offset in the segment, None where it holds no batch."""
+        return self.last_offsets[-1] if self.last_offsets else None

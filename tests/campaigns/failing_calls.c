@@ -1,0 +1,266 @@
+/*
+ * Makes the n-th call of one function of the C library fail, or give less than was asked for.
+ *
+ * A library to preload; tests.campaigns.failing_calls builds it and says which call by the environment:
+ *
+ *   FAILING_CALL   open read pread stat fstat opendir readdir fork mmap malloc write rename fsync
+ *   FAILING_AT     the number of the call, from 1; 0 only counts
+ *   FAILING_HOW    an errno, "short" for half of what was asked for, or "end" for the end of the file
+ *   FAILING_LEAST  only allocations of as many bytes (4,096 if not set)
+ *   FAILING_ALL    if set: all calls from that one on
+ *   FAILING_UNDER  only calls for files below this directory; those without a file count once one of them was touched
+ *   FAILING_COUNT  a file that all processes share: how many calls there were, and how many failed, as two uint64
+ *
+ * A write counts if it is to standard output or to a file below the directory. Writes to pipes between processes are left alone.
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+enum { AS_ASKED, FAILS, SHORT, END };
+
+struct counters {
+    _Atomic uint64_t calls, failed, touched;
+};
+
+static struct counters own, *counters = &own;
+static char call[32], under[512];
+static size_t under_size;
+static uint64_t wanted;
+static int all, how = FAILS, error = EIO, least = 4096;
+
+#define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
+
+__attribute__((constructor)) static void configure(void) {
+    const char *value;
+    if ((value = getenv("FAILING_UNDER")))
+        under_size = strlen(strncpy(under, value, sizeof under - 1));
+    if ((value = getenv("FAILING_AT")))
+        wanted = strtoull(value, NULL, 10);
+    all = getenv("FAILING_ALL") != NULL;
+    if ((value = getenv("FAILING_HOW"))) {
+        how = !strcmp(value, "short") ? SHORT : !strcmp(value, "end") ? END : FAILS;
+        error = atoi(value);
+    }
+    if ((value = getenv("FAILING_LEAST")))
+        least = atoi(value);
+    if ((value = getenv("FAILING_COUNT"))) {
+        int file = REAL(open)(value, O_RDWR | O_CLOEXEC);
+        void *shared = REAL(mmap)(NULL, sizeof own, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+        if (file < 0 || shared == MAP_FAILED)
+            abort();
+        counters = shared;
+        close(file);
+    }
+    if ((value = getenv("FAILING_CALL"))) /* last: from here on calls count */
+        strncpy(call, value, sizeof call - 1);
+}
+
+/* What becomes of this call. */
+static int outcome(const char *name) {
+    if (strcmp(name, call))
+        return AS_ASKED;
+    uint64_t number = atomic_fetch_add(&counters->calls, 1) + 1;
+    if (!wanted || (all ? number < wanted : number != wanted))
+        return AS_ASKED;
+    atomic_fetch_add(&counters->failed, 1);
+    if (how == FAILS)
+        errno = error;
+    return how;
+}
+
+static int is_below(const char *path) {
+    if (!under_size || !path || strncmp(path, under, under_size))
+        return 0;
+    atomic_store(&counters->touched, 1);
+    return 1;
+}
+
+static int is_file_below(int descriptor) {
+    char name[64], path[512];
+    snprintf(name, sizeof name, "/proc/self/fd/%d", descriptor);
+    ssize_t size = readlink(name, path, sizeof path - 1);
+    if (size < 0)
+        return 0;
+    path[size] = 0;
+    return is_below(path);
+}
+
+/* Only a pipe is closed by its reader: EPIPE is for standard output alone. */
+static int is_output(int descriptor) {
+    return descriptor == 1 || (descriptor != 2 && error != EPIPE && is_file_below(descriptor));
+}
+
+static int of_path(const char *name, const char *path) { return is_below(path) ? outcome(name) : AS_ASKED; }
+
+static int of_file(const char *name, int descriptor) {
+    return !strcmp(name, call) && is_file_below(descriptor) ? outcome(name) : AS_ASKED;
+}
+
+/* A call without a file. */
+static int of_process(const char *name) { return atomic_load(&counters->touched) ? outcome(name) : AS_ASKED; }
+
+#define OPEN(name)                                                                                                             \
+    int name(const char *path, int flags, ...) {                                                                               \
+        __builtin_va_list rest;                                                                                                \
+        __builtin_va_start(rest, flags);                                                                                       \
+        mode_t mode = flags & (O_CREAT | O_TMPFILE) ? __builtin_va_arg(rest, mode_t) : 0;                                      \
+        __builtin_va_end(rest);                                                                                                \
+        return of_path("open", path) ? -1 : REAL(name)(path, flags, mode);                                                     \
+    }
+OPEN(open)
+OPEN(open64)
+
+#define OPENAT(name)                                                                                                           \
+    int name(int directory, const char *path, int flags, ...) {                                                                \
+        __builtin_va_list rest;                                                                                                \
+        __builtin_va_start(rest, flags);                                                                                       \
+        mode_t mode = flags & (O_CREAT | O_TMPFILE) ? __builtin_va_arg(rest, mode_t) : 0;                                      \
+        __builtin_va_end(rest);                                                                                                \
+        return of_path("open", path) ? -1 : REAL(name)(directory, path, flags, mode);                                          \
+    }
+OPENAT(openat)
+OPENAT(openat64)
+
+#define READ(name)                                                                                                             \
+    switch (of_file(name, descriptor)) {                                                                                       \
+    case FAILS:                                                                                                                \
+        return -1;                                                                                                             \
+    case END:                                                                                                                  \
+        return 0;                                                                                                              \
+    case SHORT:                                                                                                                \
+        count = count > 1 ? count / 2 : count;                                                                                 \
+    }
+
+ssize_t read(int descriptor, void *bytes, size_t count) {
+    READ("read")
+    return REAL(read)(descriptor, bytes, count);
+}
+
+ssize_t pread(int descriptor, void *bytes, size_t count, off_t place) {
+    READ("pread")
+    return REAL(pread)(descriptor, bytes, count, place);
+}
+
+ssize_t pread64(int descriptor, void *bytes, size_t count, off64_t place) {
+    READ("pread")
+    return REAL(pread64)(descriptor, bytes, count, place);
+}
+
+/* The first buffer of many, for half of what was asked for. */
+static int first_half(const struct iovec *buffers, int many, struct iovec *half) {
+    for (int at = 0; at < many; at++)
+        if (buffers[at].iov_len > 1) {
+            *half = (struct iovec){buffers[at].iov_base, buffers[at].iov_len / 2};
+            return 1;
+        }
+    return 0;
+}
+
+#define PREADV(name, type)                                                                                                     \
+    ssize_t name(int descriptor, const struct iovec *buffers, int many, type place) {                                          \
+        struct iovec half;                                                                                                     \
+        switch (of_file("pread", descriptor)) {                                                                                \
+        case FAILS:                                                                                                            \
+            return -1;                                                                                                         \
+        case END:                                                                                                              \
+            return 0;                                                                                                          \
+        case SHORT:                                                                                                            \
+            if (first_half(buffers, many, &half))                                                                              \
+                return REAL(name)(descriptor, &half, 1, place);                                                                \
+        }                                                                                                                      \
+        return REAL(name)(descriptor, buffers, many, place);                                                                   \
+    }
+PREADV(preadv, off_t)
+PREADV(preadv64, off64_t)
+
+#define PREADV2(name, old, type)                                                                                               \
+    ssize_t name(int descriptor, const struct iovec *buffers, int many, type place, int flags) {                               \
+        return flags ? REAL(name)(descriptor, buffers, many, place, flags) : old(descriptor, buffers, many, place);            \
+    }
+PREADV2(preadv2, preadv, off_t)
+PREADV2(preadv64v2, preadv64, off64_t)
+
+#define STAT(name, type)                                                                                                       \
+    int name(const char *path, struct type *status) { return of_path("stat", path) ? -1 : REAL(name)(path, status); }
+STAT(stat, stat)
+STAT(stat64, stat64)
+STAT(lstat, stat)
+STAT(lstat64, stat64)
+
+#define STATAT(name, type)                                                                                                     \
+    int name(int directory, const char *path, struct type *status, int flags) {                                                \
+        return of_path("stat", path) ? -1 : REAL(name)(directory, path, status, flags);                                        \
+    }
+STATAT(fstatat, stat)
+STATAT(fstatat64, stat64)
+
+#define FSTAT(name, type)                                                                                                      \
+    int name(int descriptor, struct type *status) { return of_file("fstat", descriptor) ? -1 : REAL(name)(descriptor, status); }
+FSTAT(fstat, stat)
+FSTAT(fstat64, stat64)
+
+DIR *opendir(const char *path) { return of_path("opendir", path) ? NULL : REAL(opendir)(path); }
+
+#define READDIR(name, type)                                                                                                    \
+    struct type *name(DIR *directory) {                                                                                        \
+        return of_file("readdir", dirfd(directory)) ? NULL : REAL(name)(directory);                                            \
+    }
+READDIR(readdir, dirent)
+READDIR(readdir64, dirent64)
+
+pid_t fork(void) { return of_process("fork") ? -1 : REAL(fork)(); }
+
+#define MMAP(name, type)                                                                                                       \
+    void *name(void *address, size_t size, int protection, int flags, int descriptor, type place) {                            \
+        return of_process("mmap") ? MAP_FAILED : REAL(name)(address, size, protection, flags, descriptor, place);              \
+    }
+MMAP(mmap, off_t)
+MMAP(mmap64, off64_t)
+
+extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t);
+
+static int lacks_memory(size_t size) { return size >= (size_t)least && of_process("malloc"); }
+
+void *malloc(size_t size) { return lacks_memory(size) ? NULL : __libc_malloc(size); }
+void *calloc(size_t many, size_t size) { return lacks_memory(many * size) ? NULL : __libc_calloc(many, size); }
+void *realloc(void *block, size_t size) { return lacks_memory(size) ? NULL : __libc_realloc(block, size); }
+
+ssize_t write(int descriptor, const void *bytes, size_t count) {
+    if (!strcmp("write", call) && is_output(descriptor))
+        switch (outcome("write")) {
+        case FAILS:
+            return -1;
+        case SHORT:
+            count = count > 1 ? count / 2 : count;
+        }
+    return REAL(write)(descriptor, bytes, count);
+}
+
+ssize_t writev(int descriptor, const struct iovec *buffers, int many) {
+    struct iovec half;
+    if (!strcmp("write", call) && is_output(descriptor))
+        switch (outcome("write")) {
+        case FAILS:
+            return -1;
+        case SHORT:
+            if (first_half(buffers, many, &half))
+                return REAL(writev)(descriptor, &half, 1);
+        }
+    return REAL(writev)(descriptor, buffers, many);
+}
+
+int rename(const char *from, const char *to) { return of_path("rename", to) ? -1 : REAL(rename)(from, to); }
+int link(const char *from, const char *to) { return of_path("rename", to) ? -1 : REAL(link)(from, to); }
+int fsync(int descriptor) { return of_file("fsync", descriptor) ? -1 : REAL(fsync)(descriptor); }

@@ -1,0 +1,337 @@
+"""Fails the n-th call of the system in each command: the answer stays the same, or says clearly that it is not whole.
+
+    python -m tests.campaigns.failing_calls --limit 40 --seed 1
+
+A library that is preloaded (`failing_calls.c`) counts the calls that a command makes for the files of a partition, and fails one
+of them, or all from one on. A run is good if it ends as without a fault, or says what failed and ends with exit 3 or 4; also with
+1 if the drop-in form throws or the partition is damaged. It is bad if it ends well with another answer, blames the data for the
+machine, shows a traceback or an internal error, hangs, leaves a worker process, or leaves an output that looks whole and is not.
+"""
+
+import argparse
+import errno
+import os
+import random
+import re
+import signal
+import struct
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.builders.files import producer_entry, write_partition
+from tests.builders.records import Record, batch
+
+_BYTE_CODE = Path(tempfile.gettempdir()) / "kdump-campaign-byte-code"
+
+SECONDS = 60
+"""After which a run hangs; none takes more than a few."""
+
+
+_SECONDS = re.compile(rb'"seconds": ?[0-9.]+|in [0-9.]+ s\b|"(start|end)TimeUtc":"[^"]*"')
+
+
+class Failure(NamedTuple):
+    """How a call fails: its name in `failing_calls.c`, an errno or a word, and whether all calls fail from then on."""
+
+    call: str
+    how: str
+    all_from_there: bool = False
+
+    def __str__(self) -> str:
+        how = errno.errorcode[int(self.how)] if self.how.isdigit() else self.how
+        return f"{self.call} {how}{' from there on' if self.all_from_there else ''}"
+
+
+def _of(call: str, *numbers: int) -> list[Failure]:
+    return [Failure(call, str(number), always) for number in numbers for always in (False, True)]
+
+
+FAILURES = (
+    *_of("open", errno.EIO, errno.EACCES, errno.EMFILE),
+    *_of("pread", errno.EIO, errno.ENOMEM),
+    *_of("read", errno.EIO),
+    Failure("pread", "short"),
+    Failure("pread", "short", all_from_there=True),
+    Failure("pread", "end"),
+    Failure("pread", "end", all_from_there=True),
+    Failure("read", "short", all_from_there=True),
+    *_of("stat", errno.EIO, errno.EACCES),
+    *_of("fstat", errno.EIO),
+    *_of("opendir", errno.EIO, errno.EMFILE),
+    *_of("readdir", errno.EIO),
+    *_of("fork", errno.EAGAIN),
+    *_of("mmap", errno.ENOMEM),
+    *_of("malloc", errno.ENOMEM),
+    *_of("write", errno.EIO, errno.ENOSPC, errno.EPIPE),
+    Failure("write", "short", all_from_there=True),
+    *_of("rename", errno.EIO),
+    *_of("fsync", errno.EIO),
+)
+
+COMMANDS = {
+    "check": ("check", "PARTITION"),
+    "check deep": ("check", "--level", "deep", "PARTITION"),
+    "check full": ("check", "--level", "full", "PARTITION"),
+    "check jobs": ("check", "--jobs", "2", "PARTITION"),
+    "check ndjson": ("check", "--output", "ndjson", "PARTITION"),
+    "check to file": ("check", "--output", "json", "-o", "OUT/report.json", "PARTITION"),
+    "forecast": ("forecast", "PARTITION"),
+    "forecast ndjson": ("forecast", "--output", "ndjson", "PARTITION"),
+    "log": ("log", "PARTITION"),
+    "log deep": ("log", "--deep", "PARTITION"),
+    "log table": ("log", "--output", "table", "PARTITION"),
+    "log csv": ("log", "--deep", "--output", "csv", "PARTITION"),
+    "log to file": ("log", "--deep", "--output", "ndjson", "-o", "OUT/records.ndjson", "PARTITION"),
+    "log parquet": ("log", "--deep", "--output", "parquet", "-o", "OUT/records.parquet", "PARTITION"),
+    "index": ("index", "PARTITION"),
+    "timeindex": ("timeindex", "PARTITION"),
+    "snapshot": ("snapshot", "PARTITION"),
+    "scan": ("scan", "--engine", "local", "--jobs", "2", "PARTITION"),
+    "scan tables": ("scan", "--engine", "local", "--jobs", "2", "--records", "--out", "OUT/tables", "PARTITION"),
+    "drop-in": ("--files", "LOGS"),
+    "drop-in deep": ("--files", "LOGS", "--print-data-log"),
+    "drop-in jobs": ("--files", "LOGS", "--jobs", "2"),
+    "drop-in index": ("--files", "INDEXES", "--index-sanity-check"),
+    "drop-in indexes": ("--files", "INDEXES"),
+}
+
+
+class Case(NamedTuple):
+    """A command over a partition."""
+
+    name: str
+    command: tuple[str, ...]
+    partition: Path
+
+
+class Outcome(NamedTuple):
+    """How a run ended: its exit code (None if it hung), what it printed and left, how many calls there were and failed."""
+
+    exit: int | None
+    stdout: bytes
+    stderr: bytes
+    files: dict[str, bytes]
+    leftover: tuple[int, ...]
+    calls: int = 0
+    failed: int = 0
+
+
+def build(folder: Path) -> Path:
+    """The library to preload."""
+    library = folder / "failing_calls.so"
+    compiler = (sysconfig.get_config_var("CC") or "cc").split()[0]
+    source = Path(__file__).with_suffix(".c")
+    subprocess.run([compiler, "-O1", "-Wall", "-Werror", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
+    return library
+
+
+def partitions(folder: Path) -> dict[str, Path]:
+    """Three segments, sound; the same with a flipped byte in the second."""
+    sound = _partition(folder / "sound")
+    damaged = _partition(folder / "damaged")
+    log = damaged / f"{400:020d}.log"
+    data = bytearray(log.read_bytes())
+    data[len(data) // 2] ^= 0x10
+    log.write_bytes(data)
+    return {"sound": sound, "damaged": damaged}
+
+
+def _partition(folder: Path) -> Path:
+    def made(base_offset: int) -> bytes:
+        records = [Record(key=b"key %d" % row, value=bytes(200)) for row in range(10)]
+        return batch(records=records, base_offset=base_offset, producer_id=7, producer_epoch=0, base_sequence=base_offset)
+
+    segments = {first: [made(offset) for offset in range(first, first + 400, 10)] for first in (0, 400, 800)}
+    entry = {
+        end: [producer_entry(producer_id=7, last_sequence=end - 1, last_offset=end - 1, offset_delta=9)]
+        for end in (400, 800, 1200)
+    }
+    return write_partition(folder, segments=segments, producer_snapshots=entry)
+
+
+def cases(folder: Path, *, names: Sequence[str] = ()) -> Iterator[Case]:
+    """Each command over each partition."""
+    for kind, partition in partitions(folder).items():
+        for name, command in COMMANDS.items():
+            if not names or name in names:
+                yield Case(f"{name}, {kind}", command, partition)
+
+
+def run(case: Case, library: Path, failure: Failure | None = None, number: int = 0) -> Outcome:
+    """Run a command in which this call fails; with number 0 none does, and they are counted."""
+    with tempfile.TemporaryDirectory(dir=case.partition.parent.parent) as name:
+        folder = Path(name)
+        (folder / "out").mkdir()
+        counters = folder / "counters"
+        counters.write_bytes(bytes(24))
+        values = {
+            "PARTITION": str(case.partition),
+            "OUT": str(folder / "out"),
+            "LOGS": ",".join(map(str, sorted(case.partition.glob("*.log")))),
+            "INDEXES": ",".join(map(str, sorted(case.partition.glob("*index")))),
+        }
+        arguments = [_filled(argument, values) for argument in case.command]
+        environment = {**os.environ, "LD_PRELOAD": str(library), "FAILING_COUNT": str(counters), "COLUMNS": "100"}
+        environment |= {"PYTHONPYCACHEPREFIX": str(_BYTE_CODE), "PYTHONDONTWRITEBYTECODE": ""}
+        environment["FAILING_UNDER"] = str(case.partition.parent.parent)
+        if failure is not None:
+            environment |= {"FAILING_CALL": failure.call, "FAILING_HOW": failure.how, "FAILING_AT": str(number)}
+            if failure.all_from_there:
+                environment["FAILING_ALL"] = "1"
+        with (folder / "stdout").open("wb") as stdout, (folder / "stderr").open("wb") as stderr:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "kdump", *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=stdout,
+                stderr=stderr,
+                env=environment,
+                start_new_session=True,
+            )
+            try:
+                status: int | None = process.wait(SECONDS)
+            except subprocess.TimeoutExpired:
+                status = None
+        leftover = _ended_of_session(process.pid)
+        process.wait()
+        calls, failed, _ = struct.unpack("=QQQ", counters.read_bytes())
+        left, name_of_run = folder / "out", str(folder).encode()
+
+        def of_any_run(data: bytes) -> bytes:
+            return _SECONDS.sub(b"SECONDS", data.replace(name_of_run, b"RUN"))
+
+        return Outcome(
+            status,
+            of_any_run((folder / "stdout").read_bytes()),
+            of_any_run((folder / "stderr").read_bytes()),
+            {str(path.relative_to(left)): of_any_run(path.read_bytes()) for path in _files(left)},
+            leftover,
+            calls,
+            failed,
+        )
+
+
+def _filled(argument: str, values: dict[str, str]) -> str:
+    first, slash, rest = argument.partition("/")
+    return values.get(first, first) + slash + rest
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def _ended_of_session(session: int) -> tuple[int, ...]:
+    """The processes that a command left in its session; they are killed."""
+    left = []
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                fields = Path("/proc", entry, "stat").read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            if int(fields[3]) == session and fields[0] != "Z":
+                left.append(int(entry))
+    for process in left:
+        os.kill(process, signal.SIGKILL)
+    return tuple(left)
+
+
+_OF_ARROW = (b"std::bad_alloc", b"<jemalloc>")
+"""Said by libraries of C++ that end the process when memory is short: nobody can catch that."""
+
+
+def fault(case: Case, reference: Outcome, outcome: Outcome, failure: Failure) -> str | None:
+    """What is wrong with the outcome of a run in which a call failed; None if nothing is."""
+    said = outcome.stdout + outcome.stderr
+    if outcome.exit is None:
+        return "hangs"
+    if outcome.leftover:
+        return "leaves a process"
+    if outcome.exit < 0:
+        is_of_arrow = failure.call in ("malloc", "mmap") and any(word in outcome.stderr for word in _OF_ARROW)
+        return None if is_of_arrow and not outcome.files else f"killed by signal {-outcome.exit}"
+    for words in (b"Traceback", b"internal error", b"Exception ignored", b"Fatal Python error"):
+        if words in said:
+            return f"shows {words.decode()!r}"
+    is_same = outcome.stdout == reference.stdout and _tables(outcome) == _tables(reference)
+    if outcome.exit == reference.exit and is_same:
+        return None
+    if outcome.exit == 0 and failure.call == "write" and failure.how == str(errno.EPIPE):
+        return None if reference.exit == 0 else "the verdict is lost with the pipe"
+    if outcome.exit == 0:
+        return "another answer with exit 0"
+    if outcome.exit == 1 and reference.exit == 0 and "--files" not in case.command:
+        return "blames the data"
+    if outcome.exit not in (1, 3, 4):
+        return f"exit {outcome.exit}"
+    if not outcome.stderr.strip() and is_same:
+        return "says nothing"
+    looks_whole = [name for name, data in outcome.files.items() if not _is_partial(name) and reference.files.get(name) != data]
+    if outcome.exit == 4 and looks_whole:
+        return f"leaves {', '.join(looks_whole)}, which is not whole"
+    return None
+
+
+def _is_partial(name: str) -> bool:
+    return any("incomplete" in part or part.startswith((".", "_")) for part in Path(name).parts)
+
+
+def _tables(outcome: Outcome) -> object:
+    return {name: len(data) if name.endswith(".parquet") else data for name, data in outcome.files.items()}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--limit", type=int, default=40, help="calls of a kind that fail in turn; if there are more, random ones")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--commands", default="", help="names of commands, with commas; all if not given")
+    parser.add_argument("--calls", default="", help="names of calls, with commas; all if not given")
+    parser.add_argument("--verbose", action="store_true", help="show what the first bad run of a kind printed")
+    options = parser.parse_args()
+    chance = random.Random(options.seed)
+    names = [name for name in options.commands.split(",") if name]
+    calls = [name for name in options.calls.split(",") if name]
+    runs, bad = 0, Counter[str]()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        library = build(folder)
+        for case in cases(folder, names=names):
+            reference = run(case, library)
+            counted: dict[str, int] = {}
+            for failure in FAILURES:
+                if calls and failure.call not in calls:
+                    continue
+                if failure.call not in counted:
+                    counted[failure.call] = run(case, library, failure).calls
+                count = counted[failure.call]
+                numbers = list(range(1, count + 1))
+                if count > options.limit:
+                    numbers = sorted(chance.sample(numbers, options.limit))
+                for number in numbers:
+                    outcome = run(case, library, failure, number)
+                    runs += 1
+                    wrong = fault(case, reference, outcome, failure) if outcome.failed else None
+                    if wrong is not None:
+                        kind = f"{case.name}: {failure}: {wrong}"
+                        if not bad[kind]:
+                            print(f"{case.name}: call {number} of {count}, {failure}: {wrong}", flush=True)
+                            if options.verbose:
+                                _show(outcome)
+                        bad[kind] += 1
+    print(f"{runs} runs, {sum(bad.values())} bad, of {len(bad)} kinds")
+    return 1 if bad else 0
+
+
+def _show(outcome: Outcome) -> None:
+    print(f"    exit {outcome.exit}")
+    for stream in (outcome.stdout[-600:], outcome.stderr[-900:]):
+        print("".join(f"    | {line}\n" for line in stream.decode(errors="replace").splitlines()[-8:]), end="")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,436 @@
+"""Faults of leader epochs, partition metadata, and KRaft's snapshots and records."""
+
+from tests.builders.cluster_metadata import replicas, topic
+from tests.builders.files import checkpoint, file_name, partition_metadata
+from tests.builders.messages import int16, int32, string
+from tests.builders.records import batch, record, snapshot_footer_record, snapshot_header_record
+from tests.checks.faults.case import (
+    LOG_DIRECTORY,
+    NO_BYTES,
+    PARTITION_DIRECTORY,
+    WHOLE_FILE,
+    FaultCase,
+    Files,
+    error,
+    info,
+    partition_files,
+    place,
+    warning,
+)
+
+
+def _epoch_batch(offset: int, epoch: int) -> bytes:
+    return batch(base_offset=offset, records=[record(value=b"value")] * 2, partition_leader_epoch=epoch)
+
+
+_LOG = file_name(0, ".log")
+_EPOCHS = "leader-epoch-checkpoint"
+_METADATA = "partition.metadata"
+_SEGMENTS = {0: [_epoch_batch(0, 0), _epoch_batch(2, 3)], 4: [_epoch_batch(4, 3), _epoch_batch(6, 4)]}
+_EPOCHS_OF_BATCHES = "0 from 0 on, 3 from 2 on, 4 from 6 on"
+_SOUND = dict(partition_files(_SEGMENTS))
+_ORDERS, _OTHER = "AAAAAAAAAAAAAAAAAAAAAQ", "xuNFeVKBTimjCGKSv9Pz9Q"  # the first is that of all partitions built here
+
+
+def _with(name: str, data: bytes) -> dict[str, bytes]:
+    return {**_SOUND, name: data}
+
+
+def _with_epochs(*entries: tuple[int, int]) -> dict[str, bytes]:
+    return _with(_EPOCHS, checkpoint(entries=entries))
+
+
+_SNAPSHOT_NAME = "00000000000000000010-0000000003.checkpoint"
+_NO_OP = b"\x01\x14\x00\x00"  # frame version, type, version, no tagged fields
+_HEADER = batch(records=[snapshot_header_record()], is_control=True)
+_DATA = batch(base_offset=1, records=[record(value=_NO_OP)] * 2)
+_FOOTER = batch(base_offset=3, records=[snapshot_footer_record()], is_control=True)
+_EMPTY_FOOTER = batch(base_offset=1, records=[snapshot_footer_record()], is_control=True)
+_SNAPSHOT = _HEADER + _DATA + _FOOTER
+
+
+def _metadata_log(log: dict[int, bytes], **snapshots: bytes) -> dict[str, bytes]:
+    """The directory of the metadata topic in a log directory; names of snapshots by their end offsets, as `_7`."""
+    files = partition_files({base_offset: [data] for base_offset, data in log.items()})
+    files = {**files, **{f"{int(end[1:]):020d}-0000000000.checkpoint": data for end, data in snapshots.items()}}
+    return {f"__cluster_metadata-0/{name}": data for name, data in files.items()}
+
+
+def _metadata_batch(offset: int, value: bytes = _NO_OP) -> bytes:
+    return batch(base_offset=offset, records=[record(value=value)])
+
+
+def _topics_log(*values: bytes) -> dict[str, bytes]:
+    """The metadata topic with these records."""
+    records = [batch(base_offset=offset, records=[record(value=value)]) for offset, value in enumerate(values)]
+    return _metadata_log({0: b"".join(records)})
+
+
+def _offsets_log(key: bytes, value: bytes | None) -> dict[str, bytes]:
+    files = partition_files({0: [batch(records=[record(key=key, value=value)])]})
+    return {f"__consumer_offsets-7/{name}": data for name, data in files.items()}
+
+
+_OFFSET_KEY = int16(1) + string("group") + string("topic") + int32(0)
+_QUORUM = "__cluster_metadata-0/quorum-state"
+_QUORUM_STATE = b'{"leaderId":1,"leaderEpoch":41,"votedId":-1,"votedDirectoryId":"AAAAAAAAAAAAAAAAAAAAAA","data_version":1}'
+_OLD_QUORUM_STATE = (
+    b'{"clusterId":"","leaderId":1,"leaderEpoch":2,"votedId":-1,"appliedOffset":0,'
+    b'"currentVoters":[{"voterId":1}],"data_version":0}'
+)
+_KRAFT_META = {"meta.properties": b"node.id=1\ncluster.id=AAAAAAAAAAAAAAAAAAAAAg\nversion=1\n"}
+
+
+def _in_log_dir(files: Files, partition: str = "orders-3") -> dict[str, bytes]:
+    return {f"{partition}/{name}": data for name, data in files.items()}
+
+
+CASES: tuple[FaultCase, ...] = (
+    FaultCase(
+        "epochs-malformed",
+        shown=_with(_EPOCHS, b"0\n3\n0 0\n3 2 2\n4 6\n"),
+        at=error((8, 14), file=_EPOCHS),
+        near_miss=_with(_EPOCHS, b"0\r\n3\r\n0\t0\r\n3  2\r\n+4 6"),
+        scope=PARTITION_DIRECTORY,
+    ),
+    FaultCase(
+        "epochs-malformed",
+        shown={_EPOCHS: bytes(14)},
+        at=error(WHOLE_FILE),
+        near_miss={_EPOCHS: b""},
+        name="zeros",
+    ),
+    FaultCase(
+        "epochs-malformed",
+        shown={_EPOCHS: b"0\n2\nzero nought\n\xff\xfe 1\n"},
+        at=(error((4, 16)), error((16, 21))),
+        near_miss={_EPOCHS: b"0\n0\n"},
+        name="words",
+    ),
+    FaultCase(
+        "epochs-malformed",
+        shown={_EPOCHS: b"0\n"},
+        at=warning(WHOLE_FILE),
+        near_miss={_EPOCHS: b"0\n0"},
+        name="cut",
+    ),
+    FaultCase(
+        "epochs-count-mismatch",
+        shown=_with(_EPOCHS, checkpoint(entries=[(0, 0), (3, 2), (4, 6)], entry_count=4)),
+        at=error(WHOLE_FILE, file=_EPOCHS, expected="4", found="3"),
+        near_miss=_SOUND,
+        scope=PARTITION_DIRECTORY,
+    ),
+    FaultCase(
+        "epochs-version-unknown",
+        shown={_EPOCHS: checkpoint(entries=[(0, 0)], version=1)},
+        at=error((0, 2), found="1"),
+        near_miss={_EPOCHS: checkpoint(entries=[(0, 0)])},
+    ),
+    FaultCase(
+        "epochs-not-monotonic",
+        shown=_with_epochs((0, 0), (4, 6), (3, 2)),
+        at=error((12, 16), file=_EPOCHS),
+        near_miss=_SOUND,
+        scope=PARTITION_DIRECTORY,
+    ),
+    FaultCase(
+        "epochs-not-monotonic",
+        shown={_EPOCHS: checkpoint(entries=[(-1, -1), (2, 5), (3, 5)])},
+        at=(error((4, 10), found="-1 -1"), info((14, 18))),
+        near_miss={_EPOCHS: checkpoint(entries=[(0, 0), (2, 5), (3, 6)])},
+        name="negative",
+    ),
+    FaultCase(
+        "epochs-not-monotonic",
+        shown=_with_epochs((0, 0), (2, 2), (3, 2), (4, 6)),
+        at=info((12, 16), file=_EPOCHS),
+        near_miss=_SOUND,
+        scope=PARTITION_DIRECTORY,
+        name="without-records",
+    ),
+    FaultCase(
+        "epochs-beyond-log",
+        shown=_with_epochs((0, 0), (3, 2), (4, 6), (7, 9)),
+        at=error((16, 20), file=_EPOCHS, offsets=(8, 8), is_estimated=True, expected="at most 8", found="9"),
+        near_miss=_with_epochs((0, 0), (3, 2), (4, 6), (7, 8)),
+        scope=PARTITION_DIRECTORY,
+    ),
+    FaultCase(
+        "epochs-disagree",
+        shown=_with_epochs((0, 0), (4, 6)),
+        at=warning(
+            (4, 8),
+            file=_EPOCHS,
+            offsets=(2, 5),
+            expected=_EPOCHS_OF_BATCHES,
+            found="0 from 0 on, 4 from 6 on",
+        ),
+        near_miss=_with_epochs((0, 0), (3, 2), (4, 6), (5, 8)),
+        scope=PARTITION_DIRECTORY,
+    ),
+    FaultCase(
+        "epochs-disagree",
+        shown=_with_epochs((4, 6)),
+        at=warning(WHOLE_FILE, file=_EPOCHS, offsets=(0, 1), expected=_EPOCHS_OF_BATCHES, found="4 from 6 on"),
+        near_miss=_with_epochs((3, 3), (4, 6)),  # records up to offset 2 were deleted: the log starts inside the first segment
+        scope=PARTITION_DIRECTORY,
+        name="late",
+    ),
+    FaultCase(
+        "epochs-disagree",
+        shown=_with_epochs((2, 3), (3, 5), (4, 6)),
+        at=warning(
+            (4, 8), file=_EPOCHS, offsets=(3, 4), expected=_EPOCHS_OF_BATCHES, found="2 from 3 on, 3 from 5 on, 4 from 6 on"
+        ),
+        near_miss=_with_epochs((3, 3), (4, 6)),
+        scope=PARTITION_DIRECTORY,
+        name="late-and-wrong",
+    ),
+    FaultCase(
+        "epochs-missing",
+        shown=partition_files(_SEGMENTS, {_EPOCHS: None}),
+        at=warning(NO_BYTES, file=_EPOCHS),
+        near_miss=partition_files({0: [_epoch_batch(0, -1)]}, {_EPOCHS: None}),
+        scope=PARTITION_DIRECTORY,
+    ),
+    FaultCase(
+        "epochs-missing",
+        shown=_with(_EPOCHS, b""),
+        at=warning(NO_BYTES, file=_EPOCHS),
+        near_miss=partition_files({0: []}, {_EPOCHS: b""}),
+        scope=PARTITION_DIRECTORY,
+        name="empty",
+    ),
+    FaultCase(
+        "epochs-missing",
+        shown=partition_files(_SEGMENTS, {_EPOCHS: None, _METADATA: None}),  # segments and indexes only: a copy
+        at=info(NO_BYTES, file=_EPOCHS, expected=_EPOCHS_OF_BATCHES),
+        also={"file-empty": (info(NO_BYTES, file=file_name(0, ".index")), info(NO_BYTES, file=file_name(4, ".index")))},
+        near_miss=_SOUND,
+        near_also={"file-empty"},
+        scope=PARTITION_DIRECTORY,
+        settings={"is_pedantic": True},
+        name="of-a-copy",
+    ),
+    FaultCase(
+        "checkpoint-name-bad",
+        shown={"0000000000000000001x-0000000003.checkpoint": _SNAPSHOT},
+        at=error(NO_BYTES),
+        near_miss={"bootstrap.checkpoint": _SNAPSHOT},
+    ),
+    FaultCase(
+        "checkpoint-no-header",
+        shown={_SNAPSHOT_NAME: _DATA + _FOOTER},
+        at=error(place([_DATA, _FOOTER], 0)),
+        near_miss={_SNAPSHOT_NAME: _SNAPSHOT},
+    ),
+    FaultCase(
+        "checkpoint-no-header",
+        shown={_SNAPSHOT_NAME: b""},
+        at=error(NO_BYTES),
+        near_miss={_SNAPSHOT_NAME: _HEADER + _EMPTY_FOOTER},
+        name="empty",
+    ),
+    FaultCase(
+        "checkpoint-no-footer",
+        shown={_SNAPSHOT_NAME: _HEADER + _DATA},
+        at=error(place([_HEADER, _DATA], 1)),
+        near_miss={_SNAPSHOT_NAME: _SNAPSHOT},
+    ),
+    FaultCase(
+        "checkpoint-bad-batch",
+        shown={_SNAPSHOT_NAME: _HEADER + batch(base_offset=1, records=[record(key=b"key", value=_NO_OP)] * 2) + _FOOTER},
+        at=error((len(_HEADER), -len(_FOOTER)), offsets=(1, 2)),
+        near_miss={_SNAPSHOT_NAME: _SNAPSHOT},
+    ),
+    FaultCase(
+        "checkpoint-bad-batch",
+        shown={_SNAPSHOT_NAME: _HEADER + batch(base_offset=1, records=[record(value=_NO_OP)] * 2, codec="gzip") + _FOOTER},
+        at=error((len(_HEADER), -len(_FOOTER)), offsets=(1, 2)),
+        near_miss={_SNAPSHOT_NAME: _SNAPSHOT},
+        name="compressed",
+    ),
+    FaultCase(
+        "checkpoint-bad-batch",
+        shown={_SNAPSHOT_NAME: _HEADER + _DATA[:-1] + b"X" + _FOOTER},
+        at=error((len(_HEADER), -len(_FOOTER))),
+        near_miss={_SNAPSHOT_NAME: _SNAPSHOT},
+        also={"crc-mismatch": error((len(_HEADER), -len(_FOOTER)), offsets=(1, 2))},
+        name="damaged",
+    ),
+    FaultCase(
+        "metadata-record-undecodable",
+        shown=_metadata_log({0: _metadata_batch(0) + _metadata_batch(1, b"\x01\x7f\x00\x00") + _metadata_batch(2, b"\x01\x14")}),
+        at=(
+            warning((72, 144), file=f"__cluster_metadata-0/{_LOG}", offsets=(1, 1)),
+            warning((144, 144 + 70), file=f"__cluster_metadata-0/{_LOG}", offsets=(2, 2)),
+        ),
+        near_miss=_metadata_log({0: _metadata_batch(0)}),
+        scope=LOG_DIRECTORY,
+        settings={"level": "deep"},
+    ),
+    FaultCase(
+        "metadata-record-undecodable",
+        shown=_offsets_log(_OFFSET_KEY, int16(99)),
+        at=warning(WHOLE_FILE, file=f"__consumer_offsets-7/{_LOG}", offsets=(0, 0)),
+        near_miss=_offsets_log(_OFFSET_KEY, None),
+        scope=LOG_DIRECTORY,
+        settings={"level": "deep"},
+        name="coordinator",
+    ),
+    FaultCase(
+        "metadata-record-undecodable",
+        shown=_in_log_dir(partition_files({0: [_metadata_batch(0)]}), "__share_group_state-0"),
+        at=warning(WHOLE_FILE, file=f"__share_group_state-0/{_LOG}", offsets=(0, 0)),
+        near_miss=_in_log_dir(partition_files({0: [_metadata_batch(0)]}), "share_group_state-0"),
+        scope=LOG_DIRECTORY,
+        settings={"level": "deep"},
+        name="without-key",
+    ),
+    FaultCase(
+        "checkpoint-leftover",
+        shown=_with(_SNAPSHOT_NAME + ".part", _HEADER),
+        at=info(NO_BYTES, file=_SNAPSHOT_NAME + ".part"),
+        near_miss=_with("quorum-state", _QUORUM_STATE),
+        scope=PARTITION_DIRECTORY,
+    ),
+    FaultCase(
+        "snapshot-gap-metadata",
+        shown=_metadata_log({7: _metadata_batch(7)}, _5=_SNAPSHOT),
+        at=error(NO_BYTES, file=f"__cluster_metadata-0/{file_name(7, '.log')}", offsets=(5, 6)),
+        near_miss=_metadata_log({7: _metadata_batch(7)}, _5=_SNAPSHOT, _7=_SNAPSHOT),
+        scope=LOG_DIRECTORY,
+    ),
+    FaultCase(
+        "partition-metadata-bad",
+        shown=_with(_METADATA, b""),
+        at=error(NO_BYTES, file=_METADATA),
+        near_miss=_SOUND,
+        scope=PARTITION_DIRECTORY,
+    ),
+    FaultCase(
+        "partition-metadata-bad",
+        shown={_METADATA: partition_metadata(topic_id="AAAAAAAAAAAAAAAAAAAAAA")},
+        at=error(WHOLE_FILE),
+        near_miss={_METADATA: partition_metadata(topic_id="AAAAAAAAAAAAAAAAAAAAAQ==") + b"\n"},
+        name="zero-id",
+    ),
+    FaultCase(
+        "partition-metadata-bad",
+        shown={_METADATA: bytes(43)},
+        at=error(WHOLE_FILE),
+        near_miss={_METADATA: partition_metadata()},
+        name="zeros",
+    ),
+    FaultCase(
+        "partition-metadata-bad",
+        shown={_METADATA: partition_metadata(version=1)},
+        at=info(WHOLE_FILE, expected="0", found="1"),
+        near_miss={_METADATA: partition_metadata()},
+        name="version",
+    ),
+    FaultCase(
+        "partition-metadata-bad",
+        shown={_METADATA: partition_metadata(version=2)},
+        at=info(WHOLE_FILE, expected="0", found="2"),
+        near_miss={_METADATA: partition_metadata()},
+        name="version-later",
+    ),
+    FaultCase(
+        "partition-metadata-bad",
+        shown={_METADATA: partition_metadata(version=-1)},
+        at=error(WHOLE_FILE),
+        near_miss={_METADATA: partition_metadata()},
+        name="version-negative",
+    ),
+    FaultCase(
+        "partition-metadata-bad",
+        shown={_METADATA: partition_metadata(topic_id="not-a-uuid-by-far-too-long")},
+        at=error(WHOLE_FILE),
+        near_miss={_METADATA: partition_metadata()},
+        name="id",
+    ),
+    FaultCase(
+        "partition-metadata-bad",
+        shown={_METADATA: partition_metadata(topic_id="AAAAAAAAAAAAAAAAAAAAAQ=")},
+        at=error(WHOLE_FILE),
+        near_miss={_METADATA: partition_metadata(topic_id="AAAAAAAAAAAAAAAAAAAAAQ==")},
+        name="id-half-padded",
+    ),
+    FaultCase(
+        "partition-metadata-bad",
+        shown=_KRAFT_META | _in_log_dir(partition_files(_SEGMENTS, {_METADATA: None})),
+        at=error(NO_BYTES, file=f"orders-3/{_METADATA}"),
+        near_miss={"meta.properties": b"broker.id=1\nversion=0\n"} | _in_log_dir(partition_files(_SEGMENTS, {_METADATA: None})),
+        scope=LOG_DIRECTORY,
+        name="missing",
+    ),
+    FaultCase(
+        "partition-metadata-bad",
+        shown=_in_log_dir(_SOUND)
+        | _in_log_dir(_with(_METADATA, partition_metadata(topic_id="AAAAAAAAAAAAAAAAAAAAAg")), "orders-4"),
+        at=warning(NO_BYTES, file=f"orders-4/{_METADATA}"),
+        near_miss=_in_log_dir(_SOUND) | _in_log_dir(_SOUND, "orders-4"),
+        scope=LOG_DIRECTORY,
+        name="of-another-topic",
+    ),
+    *(
+        FaultCase(
+            "partition-metadata-bad",
+            shown=_KRAFT_META | _topics_log(*values) | _in_log_dir(_SOUND),
+            at=severity(NO_BYTES, file=f"orders-3/{_METADATA}"),
+            near_miss=_KRAFT_META | _topics_log(topic("orders", _ORDERS), replicas(_ORDERS, 3, 1)) | _in_log_dir(_SOUND),
+            scope=LOG_DIRECTORY,
+            name=name,
+        )
+        for name, severity, values in (
+            (
+                "id-not-of-the-topic",
+                error,
+                [topic("orders", _OTHER), replicas(_OTHER, 3, 1)],
+            ),
+            ("id-of-another", error, [topic("sales", _ORDERS), replicas(_ORDERS, 3, 1)]),
+            (
+                "no-such-partition",
+                info,
+                [topic("orders", _ORDERS), replicas(_ORDERS, 2, 1)],
+            ),
+            ("no-such-topic", info, [topic("sales", _OTHER), replicas(_OTHER, 3, 1)]),
+        )
+    ),
+    *(
+        FaultCase(
+            "quorum-state-bad",
+            shown=_metadata_log({0: _metadata_batch(0)}) | {_QUORUM: data},
+            at=error(WHOLE_FILE, file=_QUORUM),
+            near_miss=_metadata_log({0: _metadata_batch(0)}) | {_QUORUM: near},
+            scope=LOG_DIRECTORY,
+            name=name,
+        )
+        for name, data, near in (
+            ("", b"", _QUORUM_STATE),
+            ("zeros", bytes(150), _QUORUM_STATE + b"xyz"),
+            ("not-json", b"leaderId: 1", _QUORUM_STATE + b"\nleaderId: 1"),
+            ("list", b"[1,2]", b" \t" + _QUORUM_STATE),
+            ("without-version", _QUORUM_STATE.replace(b"data_version", b"version"), _QUORUM_STATE.replace(b"}", b',"more":[1]}')),
+            ("version", _QUORUM_STATE.replace(b":1}", b":2}"), _OLD_QUORUM_STATE.replace(b":0}", b':"0"}')),
+            ("field", _QUORUM_STATE.replace(b"votedId", b"voted"), _QUORUM_STATE.replace(b"-1", b"77")),
+            ("text-for-number", _QUORUM_STATE.replace(b"41", b'"41"'), _QUORUM_STATE.replace(b"41", b"-5")),
+            ("large-number", _QUORUM_STATE.replace(b"41", b"8589934592"), _QUORUM_STATE.replace(b"41", b"2147483647")),
+            ("fraction", _QUORUM_STATE.replace(b"41", b"2.5"), _QUORUM_STATE.replace(b"41", b"2")),
+            (
+                "id",
+                _QUORUM_STATE.replace(b"AAAAAAAAAAAAAAAAAAAAAA", b"zz"),
+                _QUORUM_STATE.replace(b"AAAAAAAAAAAAAAAAAAAAAA", b"xuNFeVKBTimjCGKSv9Pz9Q"),
+            ),
+            (
+                "voters",
+                _OLD_QUORUM_STATE.replace(b'[{"voterId":1}]', b"null"),
+                _OLD_QUORUM_STATE.replace(b'[{"voterId":1}]', b"[]"),
+            ),
+            ("voter", _OLD_QUORUM_STATE.replace(b'{"voterId":1}', b"{}"), _OLD_QUORUM_STATE),
+            ("not-utf-8", _OLD_QUORUM_STATE.replace(b'""', b'"\xff"'), _OLD_QUORUM_STATE.replace(b'""', b'"\xc3\xa9"')),
+        )
+    ),
+)

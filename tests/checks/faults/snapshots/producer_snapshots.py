@@ -1,0 +1,162 @@
+"""Faults of snapshots."""
+
+from collections.abc import Mapping, Sequence
+
+from tests.builders.checksums import crc32c
+from tests.builders.files import file_name, producer_entry, producer_snapshot
+from tests.builders.records import batch, record
+from tests.checks.faults.case import (
+    NO_BYTES,
+    PARTITION_DIRECTORY,
+    WHOLE_FILE,
+    FaultCase,
+    Files,
+    error,
+    info,
+    partition_files,
+    warning,
+)
+
+# --- producer snapshots ------------------------------------------------------------------------------------------
+
+_SNAPSHOT = file_name(5, ".snapshot")
+_ENTRIES = [producer_entry(producer_id=7), producer_entry(producer_id=8)]
+_SOUND = producer_snapshot(entries=_ENTRIES)
+_CHANGED = _SOUND[:-1] + b"\1"
+
+
+def _entry_at(row: int) -> tuple[int, int]:
+    """Where an entry of 46 bytes stands: version, checksum and count take 10."""
+    return 10 + row * 46, 10 + (row + 1) * 46
+
+
+def _file(data: bytes) -> Files:
+    return {_SNAPSHOT: data}
+
+
+def _written(base_offset: int, sequence: int, *, in_txn: bool = False) -> bytes:
+    return batch(
+        records=[record(value=b"value")],
+        base_offset=base_offset,
+        producer_id=7,
+        producer_epoch=0,
+        base_sequence=sequence,
+        is_transactional=in_txn,
+    )
+
+
+def _partition(snapshots: Mapping[int, Sequence[bytes]], *, in_txn: bool = False) -> Files:
+    """Two segments of one producer, with sequences 0 and 1, then 2."""
+    written = [_written(offset, offset, in_txn=in_txn) for offset in range(3)]
+    return partition_files({0: written[:2], 2: written[2:]}, producer_snapshots=snapshots)
+
+
+def _entry(last_sequence: int, *, first_offset: int = -1, epoch: int = 0) -> bytes:
+    """What a snapshot says of that producer."""
+    return producer_entry(
+        producer_id=7,
+        producer_epoch=epoch,
+        last_sequence=last_sequence,
+        last_offset=last_sequence,
+        current_txn_first_offset=first_offset,
+    )
+
+
+_PRODUCER_SNAPSHOT_CASES = (
+    FaultCase(
+        "snapshot-crc-mismatch",
+        shown=_file(_CHANGED),
+        at=error(WHOLE_FILE, expected=f"0x{crc32c(_CHANGED[6:]):08x}", found=f"0x{crc32c(_SOUND[6:]):08x}"),
+        near_miss=_file(_SOUND),
+    ),
+    FaultCase(
+        "snapshot-truncated",
+        shown=_file(_SOUND[:-10]),
+        at=error((10 + 46, 92), expected="102", found="92"),
+        near_miss=_file(producer_snapshot(entries=_ENTRIES[:1])),
+    ),
+    FaultCase(
+        "snapshot-truncated",
+        shown=_file(b""),
+        at=error(NO_BYTES, expected="10", found="0"),
+        near_miss=_file(producer_snapshot()),
+        name="empty",
+    ),
+    FaultCase(
+        "snapshot-version-unknown",
+        shown=_file(producer_snapshot(entries=_ENTRIES, version=2)),
+        at=error((0, 2), expected="1", found="2"),
+        near_miss=_file(_SOUND),
+    ),
+    FaultCase(
+        "snapshot-count-absurd",
+        shown=_file(producer_snapshot(entries=_ENTRIES, entry_count=1 << 30)),
+        at=error((6, 10), expected="2", found=str(1 << 30)),
+        near_miss=_file(_SOUND),
+    ),
+    FaultCase(
+        "snapshot-count-absurd",
+        shown=_file(producer_snapshot(entries=_ENTRIES, entry_count=-1)),
+        at=error((6, 10), expected="2", found="-1"),
+        near_miss=_file(producer_snapshot(entry_count=0)),
+        name="negative",
+    ),
+    FaultCase("snapshot-trailing-bytes", shown=_file(_SOUND + b"left"), at=error((102, 106)), near_miss=_file(_SOUND)),
+    FaultCase(
+        "snapshot-trailing-bytes",
+        shown=_file(producer_snapshot(entries=_ENTRIES, trailing=b"left")),
+        at=error((102, 106)),
+        near_miss=_file(_SOUND),
+        name="under-the-checksum",
+    ),
+    FaultCase(
+        "snapshot-duplicate-producer",
+        shown=_file(producer_snapshot(entries=[*_ENTRIES, producer_entry(producer_id=7, last_sequence=4)])),
+        at=warning(_entry_at(2), found="7"),
+        near_miss=_file(producer_snapshot(entries=[*_ENTRIES, producer_entry(producer_id=9)])),
+    ),
+    FaultCase(
+        "snapshot-disagrees",
+        shown=_partition({2: [_entry(0)], 3: [_entry(2, epoch=1)]}),
+        at=(
+            warning(_entry_at(0), file=file_name(2, ".snapshot"), expected="last sequence 1", found="last sequence 0"),
+            warning(_entry_at(0), file=file_name(3, ".snapshot"), expected="epoch 0", found="epoch 1"),
+        ),
+        near_miss=_partition({2: [_entry(1)], 3: [_entry(2)]}),
+        scope=PARTITION_DIRECTORY,
+    ),
+    FaultCase(
+        "snapshot-disagrees",
+        shown=_partition({2: [], 3: [_entry(2)]}, in_txn=True),
+        at=(
+            warning((0, 10), file=file_name(2, ".snapshot"), found="no such producer"),
+            warning(_entry_at(0), file=file_name(3, ".snapshot")),
+        ),
+        near_miss=_partition({2: [_entry(1, first_offset=0)], 3: [_entry(2, first_offset=0)]}, in_txn=True),
+        scope=PARTITION_DIRECTORY,
+        also={"txn-open": info((0, 73), file=file_name(0, ".log"), offsets=(0, 2))},
+        near_also={"txn-open"},
+        name="transaction",
+    ),
+    FaultCase(
+        "snapshot-disagrees",
+        shown=_partition({3: [_entry(2), producer_entry(producer_id=9)]}),
+        # 1.0 took a snapshot when it knew of the next batch already
+        at=warning(_entry_at(1), file=file_name(3, ".snapshot"), expected="no such producer"),
+        near_miss=_partition({2: [_entry(2)], 3: [_entry(2)]}),
+        scope=PARTITION_DIRECTORY,
+        name="unknown-producer",
+    ),
+    FaultCase(
+        "snapshot-stray",
+        shown=_partition({1: [_entry(0)], 3: [_entry(2)]}),
+        at=info(WHOLE_FILE, file=file_name(1, ".snapshot"), offsets=(1, 1)),
+        near_miss=_partition({2: [_entry(1)], 3: [_entry(2)]}),
+        settings={"is_pedantic": True},
+        also={"file-empty": (info(NO_BYTES, file=file_name(0, ".index")), info(NO_BYTES, file=file_name(2, ".index")))},
+        near_also={"file-empty"},
+        scope=PARTITION_DIRECTORY,
+    ),
+)
+
+CASES: tuple[FaultCase, ...] = (*_PRODUCER_SNAPSHOT_CASES,)

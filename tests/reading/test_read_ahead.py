@@ -1,0 +1,153 @@
+"""Stretches of a log, summarized ahead of the walk: where they end, what they hold, and what becomes of wrong guesses."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kdump.binary.source import Source
+from kdump.checks import check_processes
+from kdump.checks.check import Job, jobs, run
+from kdump.checks.finding import FileReport, Finding
+from kdump.checks.rules import timestamps
+from kdump.checks.settings import Settings
+from kdump.errors import Unreadable
+from kdump.formats.log import SummarizedChunk
+from kdump.reading.items import Section
+from kdump.reading.read_ahead import ReadAhead
+from kdump.reading.tuning import ReadTuning
+from kdump.tables import Row
+from tests import kernels
+from tests.builders.records import TIMESTAMP, batch, message, message_set, record
+from tests.support import opened
+
+pytestmark = pytest.mark.skipif(kernels.why_no_c() is not None, reason=str(kernels.why_no_c()))
+
+LOG_NAME = "00000000000000000000.log"
+ONE = [record(value=b"one")]
+SIZE = 61 + 10  # of a batch of ONE
+
+
+@pytest.fixture(autouse=True)
+def _c_kernel() -> Iterator[None]:
+    with kernels.using("c"):
+        yield
+
+
+def _batches(count: int) -> bytes:
+    return b"".join(batch(records=ONE, base_offset=offset) for offset in range(count))
+
+
+def _extents(source: Source, tuning: ReadTuning, threads: int = 0) -> list[tuple[int, int, int]]:
+    """The first and the last offset of each stretch, and where it ends, up to where there is none."""
+    found = []
+    position = 0
+    with ReadAhead(source, 0, threads, tuning) as read_ahead:
+        while position < source.size:
+            chunk = read_ahead.at(position)
+            if chunk is None:
+                break
+            summary = chunk.summary
+            found.append((summary.first_offset, summary.last_offset, summary.end))
+            position = summary.end
+    return found
+
+
+def test_a_stretch_ends_after_the_last_batch_that_starts_in_its_unit() -> None:
+    tuning = ReadTuning(stretch_bytes=2 * SIZE + 1)
+    with opened(_batches(7)) as source:
+        assert _extents(source, tuning) == [(0, 2, 3 * SIZE), (3, 4, 5 * SIZE), (5, 6, 7 * SIZE)]
+
+
+def test_a_stretch_has_no_more_batches_than_their_columns_have_room() -> None:
+    tuning = ReadTuning(max_stretch_batches=4)
+    with opened(_batches(7)) as source:
+        assert _extents(source, tuning) == [(0, 3, 4 * SIZE), (4, 6, 7 * SIZE)]
+
+
+@pytest.mark.parametrize("damage", [b"", b"\xff"], ids=["torn", "torn and odd"])
+def test_there_is_no_stretch_of_batches_that_are_not_all_sound(damage: bytes) -> None:
+    tuning = ReadTuning(stretch_bytes=3 * SIZE)
+    with opened(_batches(6)[: 5 * SIZE + 20] + damage) as source:
+        assert _extents(source, tuning) == [(0, 2, 3 * SIZE)]
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_threads_make_the_same_stretches(threads: int) -> None:
+    tuning = ReadTuning(min_threads_bytes=0, stretch_bytes=500, max_stretch_batches=3)
+    old = [message_set(messages=[message(value=b"old", magic=1, timestamp=1, offset=offset)]) for offset in range(90)]
+    for data in (_batches(100), b"".join(old), b"".join(old) + _batches(100)[90 * SIZE :]):
+        with opened(data) as source:
+            alone = _extents(source, tuning)
+            assert len(alone) > 10
+            assert _extents(source, tuning, threads) == alone
+
+
+def test_batches_in_a_payload_mislead_no_thread() -> None:
+    tuning = ReadTuning(min_threads_bytes=0, stretch_bytes=200)
+    inner = b"".join(batch(records=ONE, base_offset=900 + offset) for offset in range(20))
+    log = batch(records=[record(value=inner)]) + batch(records=ONE, base_offset=1) + batch(records=ONE, base_offset=2)
+    with opened(log) as source:
+        assert _extents(source, tuning, 2) == [(0, 0, len(log) - 2 * SIZE), (1, 2, len(log))]
+
+
+def test_columns_of_a_stretch_are_read_when_they_are_wanted() -> None:
+    with opened(_batches(3)) as source, ReadAhead(source, 0) as read_ahead:
+        chunk = read_ahead.at(SIZE)
+        assert isinstance(chunk, SummarizedChunk)
+        assert list(chunk.batches["position"]) == [SIZE, 2 * SIZE]
+        assert (list(chunk.starts), chunk.window) == ([0, SIZE], _batches(3)[SIZE:])
+        os.pwrite(os.open(source.path, os.O_WRONLY), b"\xff" * SIZE, SIZE)
+        changed = SummarizedChunk.read_again(chunk.summary, source, SIZE)
+        with pytest.raises(Unreadable):
+            _ = changed.batches
+
+
+def test_a_log_that_is_rewritten_while_it_is_checked_is_a_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / LOG_NAME
+    path.write_bytes(_batches(3))
+
+    def write_and_look(_rule: object, section: Section) -> None:
+        path.write_bytes(_batches(1) + b"".join(batch(records=2 * ONE, base_offset=offset) for offset in (1, 3)))
+        os.truncate(path, 3 * SIZE)
+        _ = section.chunk.batches
+
+    monkeypatch.setattr(timestamps.RULES[0], "batches", write_and_look)
+    rows: list[Row] = []
+    for job in jobs(str(path)):
+        run(job, Settings(now=TIMESTAMP), rows.append)
+    assert [(row.code, row.start) for row in rows if isinstance(row, Finding)] == [("file-shrank", 0)]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "processes", "threads"),
+    [
+        ([1], 1, [0]),
+        ([1], 2, [1]),
+        ([1], 8, [7]),
+        ([1, 1], 2, [0, 0]),
+        ([1, 1], 3, [0, 1]),
+        ([1, 1], 4, [1, 1]),
+    ],
+)
+def test_processes_and_threads_together_are_no_more_than_is_asked_for(
+    sizes: list[int], processes: int, threads: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(check_processes, "_CHUNK_JOBS", 1)
+    paths = []
+    for number in range(len(sizes)):
+        paths.append(tmp_path / f"{number:020}.log")
+        paths[-1].write_bytes(_batches(1))
+    had: list[int] = []
+    start = check_processes._Worker.__init__
+
+    def note(worker: check_processes._Worker, *arguments: object) -> None:
+        start(worker, *arguments)  # type: ignore[arg-type]  # as it was called
+        had.append(worker.threads)
+
+    monkeypatch.setattr(check_processes._Worker, "__init__", note)
+    work = [Job(Job.FILE, str(path)) for path in paths]
+    rows = [row for _, found in check_processes.Isolation(work, Settings(now=0), processes=processes).results() for row in found]
+    assert sum(isinstance(row, FileReport) for row in rows) == len(sizes)
+    assert had == threads
