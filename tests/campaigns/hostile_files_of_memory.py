@@ -49,9 +49,7 @@ def _batch(
     epoch: int = 0,
     timestamp: int = TIMESTAMP,
 ) -> bytes:
-    covered = (
-        _FROM_ATTRIBUTES.pack(attributes | codec, max(count - 1, 0), timestamp, timestamp, *producer, count) + payload
-    )
+    covered = _FROM_ATTRIBUTES.pack(attributes | codec, max(count - 1, 0), timestamp, timestamp, *producer, count) + payload
     return _UP_TO_CRC.pack(base_offset, len(covered) + 9, epoch, 2, crc32c(covered)) + covered
 
 
@@ -158,7 +156,9 @@ def _wrapper(folder: Path, magic: int, codec: str, count: int, value: int = 0) -
 def _leader_change(folder: Path, voters: int) -> Path:
     """A control batch of a leader change with so many voters."""
     count = unsigned_varint(voters + 1)
-    value = struct.pack(">hi", 0, 1) + count + struct.pack(">ib", 1, 0) * voters + count + struct.pack(">ib", 1, 0) * voters + b"\0"
+    value = (
+        struct.pack(">hi", 0, 1) + count + struct.pack(">ib", 1, 0) * voters + count + struct.pack(">ib", 1, 0) * voters + b"\0"
+    )
     return _one_batch(folder, encode_record(Record(key=struct.pack(">hh", 0, 2), value=value)), is_control=True)
 
 
@@ -166,7 +166,9 @@ def _group(folder: Path, members: int) -> Path:
     """A record of __consumer_offsets: a group with so many members."""
     topic = folder.parent / "__consumer_offsets-0"
     key = struct.pack(">hh", 2, 1) + b"g"
-    member = struct.pack(">h", 1) + b"m" + struct.pack(">h", 1) + b"c" + struct.pack(">h", 1) + b"h" + struct.pack(">iiii", 1, 1, 0, 0)
+    member = (
+        struct.pack(">h", 1) + b"m" + struct.pack(">h", 1) + b"c" + struct.pack(">h", 1) + b"h" + struct.pack(">iiii", 1, 1, 0, 0)
+    )
     value = struct.pack(">hh", 1, 1) + b"c" + struct.pack(">ihhi", 1, -1, -1, members) + member * members
     record = encode_record(Record(key=key, value=value))
     return _one_batch(topic, record)
@@ -183,9 +185,7 @@ def _batches(folder: Path, count: int, one: Callable[[int], bytes]) -> Path:
 
 def _producers(folder: Path, count: int, *, attributes: int = 0) -> Path:
     """Each batch is of another producer; transactional ones are never ended."""
-    return _batches(
-        folder, count, lambda at: _batch(at, _RECORD, producer=(at * 7919, 0, 0), attributes=attributes)
-    )
+    return _batches(folder, count, lambda at: _batch(at, _RECORD, producer=(at * 7919, 0, 0), attributes=attributes))
 
 
 def _aborted(folder: Path, count: int) -> Path:
@@ -265,21 +265,24 @@ def _dense_index(folder: Path, count: int) -> Path:
 
 
 def _beside(folder: Path, name: str, parts: Iterator[bytes] | list[bytes]) -> Path:
-    """A file beside a log of two batches."""
+    """A file beside a log of two batches, whose indexes are empty."""
+    folder.mkdir(parents=True)
+    for suffix in (".index", ".timeindex"):
+        _write(folder / LOG.replace(".log", suffix), [])
     _log(folder, [_batch(at, _RECORD, timestamp=TIMESTAMP + at) for at in range(2)])
     _write(folder / name, parts)
     return folder
 
 
 def _entries(kind: str, count: int) -> Iterator[bytes]:
-    """Random or descending entries of both indexes, a million at a time."""
+    """Entries of an index, a million at a time: descending, of the first batch with random offsets, or with random times."""
     chance = random.Random(1)
     for start in range(0, count, MIB):
         rows = range(start, min(count, start + MIB))
         if kind == "descending":
             yield b"".join([struct.pack(">ii", count - at, count - at) for at in rows])
         elif kind == "offsets":
-            yield chance.randbytes(8 * len(rows))
+            yield b"".join([struct.pack(">iI", chance.randrange(1 << 31), 0) for _ in rows])
         else:  # times that are not below 0, and offsets
             numbers = array("Q", chance.randbytes(8 * len(rows)))
             yield b"".join([struct.pack(">qI", number >> 23, number & 0xFFFFFFFF) for number in numbers])
@@ -291,9 +294,7 @@ def _aborted_transactions(count: int) -> Iterator[bytes]:
 
 def _snapshot(count: int, *, one_producer: bool = False) -> Iterator[bytes]:
     """A producer snapshot; its checksum is right."""
-    entries = (
-        struct.pack(">qhiqiqiq", 1 if one_producer else at * 7919, 0, 0, at, 0, TIMESTAMP, -1, at) for at in range(count)
-    )
+    entries = (struct.pack(">qhiqiqiq", 1 if one_producer else at * 7919, 0, 0, at, 0, TIMESTAMP, -1, at) for at in range(count))
     data = struct.pack(">i", count) + b"".join(entries)
     yield struct.pack(">hI", 1, crc32c(data))
     yield data
@@ -367,8 +368,8 @@ def _files(scale: float) -> dict[str, Callable[[Path], Path]]:
         "3 million random messages": lambda at: _messages(at, many(3e6), 1),
         "a million index entries": lambda at: _dense_index(at, many(1e6)),
         "index of 10 million descending entries": lambda at: _beside(at, index, _entries("descending", many(1e7))),
-        "index of 10 million random entries": lambda at: _beside(at, index, _entries("offsets", many(1e7))),
-        "timeindex of 10 million random entries": lambda at: _beside(at, time_index, _entries("times", many(1e7))),
+        "index of 10 million mismatches": lambda at: _beside(at, index, _entries("offsets", many(1e7))),
+        "timeindex of 10 million mismatches": lambda at: _beside(at, time_index, _entries("times", many(1e7))),
         "txnindex of 3 million transactions": lambda at: _beside(at, txn_index, _aborted_transactions(many(3e6))),
         "snapshot of 2 million producers": lambda at: _beside(at, snapshot, _snapshot(many(2e6))),
         "snapshot of a producer 2 million times": lambda at: _beside(at, snapshot, _snapshot(many(2e6), one_producer=True)),

@@ -88,8 +88,21 @@ def runs(name: str, directory: Path, command: str = "*", seconds: float = 120) -
 
 def measured(arguments: Sequence[str], seconds: float) -> dict[str, float]:
     """Run kdump as a process of its own: its greatest memory, its CPU seconds, and its exit code."""
-    command = [sys.executable, "-I", "-S", str(STOPWATCH), str(seconds), "1", "/dev/null", sys.executable, "-m", "kdump", *arguments]
-    return json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+    command = [
+        sys.executable,
+        "-I",
+        "-S",
+        str(STOPWATCH),
+        str(seconds),
+        "1",
+        "/dev/null",
+        sys.executable,
+        "-m",
+        "kdump",
+        *arguments,
+    ]
+    took: dict[str, float] = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+    return took
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
