@@ -13,7 +13,7 @@ import zstandard
 from crc32c import crc32c
 
 from tests.builders.compression import CODEC_IDS, XERIAL_MAGIC, lz4_frame
-from tests.builders.records import Record, batch, commit_record, encode_record, unsigned_varint, varint
+from tests.builders.records import Record, batch, encode_record, unsigned_varint, varint
 
 MIB = 1 << 20
 TIMESTAMP = 1_700_000_000_000
