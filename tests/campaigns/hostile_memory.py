@@ -83,7 +83,7 @@ def runs(name: str, directory: Path, command: str = "*", seconds: float = 120) -
     for words, bound, path in asked:
         if fnmatch(words, command):
             took = measured([*words.split(), str(path)], seconds)
-            yield Run(name, words, bound, took["memory"], took["cpu"], took["exit_code"], bool(took["is_late"]))
+            yield Run(name, words, bound, int(took["memory"]), took["cpu"], int(took["exit_code"]), bool(took["is_late"]))
 
 
 def measured(arguments: Sequence[str], seconds: float) -> dict[str, float]:
