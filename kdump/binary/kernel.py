@@ -11,6 +11,8 @@ import os
 
 from kdump.binary import reference
 from kdump.binary.reference import (
+    HEADERS_NOT_HELD,
+    MAX_HEADERS,
     OFFSET_DELTA,
     TIMESTAMP_DELTA,
     VarintTooLong,
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from kdump.binary.reference import Buffer, Headers, RecordTuple
 
 __all__ = [
+    "HEADERS_NOT_HELD",
+    "MAX_HEADERS",
     "OFFSET_DELTA",
     "TIMESTAMP_DELTA",
     "Buffer",
@@ -91,15 +95,21 @@ def _walk_records(
     rows: list[RecordTuple],
     with_data: bool = True,
     known_headers: dict[bytes, Headers] | None = None,
+    max_headers: int = MAX_HEADERS,
 ) -> tuple[int, str, dict[str, int]]:
     """As the reference: C walks the regular records, the reference takes over at the first irregular one."""
     assert native is not None
     walked = 0
     if position <= end <= len(data):
-        position, walked = native.walk_records(data, position, end, count, pause, rows)
+        position, walked = native.walk_records(data, position, end, count, pause, rows, with_data, max_headers)
     if walked == count or walked and position >= pause:
         return position, "", {}
-    return reference.walk_records(data, position, end, count - walked, pause, limits_records, rows, with_data, known_headers)
+    left = max_headers
+    if walked and max_headers >= 0:
+        left -= sum([len(headers) for _, _, _, _, headers, _, _ in rows[-walked:]])
+    return reference.walk_records(
+        data, position, end, count - walked, pause, limits_records, rows, with_data, known_headers, left
+    )
 
 
 use(os.environ.get(VARIABLE, ""))

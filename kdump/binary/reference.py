@@ -56,6 +56,14 @@ _unpack_extent = _EXTENT.unpack_from
 _unpack_timestamp = _TIMESTAMP.unpack_from
 
 _NO_HEADERS: Headers = ()
+
+MAX_HEADERS = 0x7FFFFFFF
+"""So many headers may a record say it has."""
+
+HEADERS_NOT_HELD = "headers-not-held"
+"""The code of a record with more headers than are held at once."""
+
+_SKIPPED_HEADERS = 1 << 10  # at once
 _NO_VALUES: dict[str, int] = {}
 
 _NUMBERS = tuple([(byte & 0x7F) >> 1 ^ -(byte & 1) for byte in range(0x100)])
@@ -182,6 +190,7 @@ def walk_records(
     rows: list[RecordTuple],
     with_data: bool = True,
     known_headers: dict[bytes, Headers] | None = None,
+    max_headers: int = MAX_HEADERS,
 ) -> tuple[int, str, dict[str, int]]:
     """Walk `count` records of magic 2, or fewer once one ends at or after `pause`.
 
@@ -189,7 +198,8 @@ def walk_records(
     Each appends to `rows`: timestamp delta, offset delta, key and value size as stored, headers, key, value.
     `limits_records`: a record's fields end with the record, as in a compressed batch, not with the batch.
     Without `with_data`, keys and values are skipped and None. With `known_headers`, the values of headers are None; headers are
-    then looked up by the bytes of their keys, and cached.
+    then looked up by the bytes of their keys, and cached. No more than `max_headers` are held: the record that would exceed it is
+    bad, with the code `headers-not-held`. If it is negative, headers are skipped, and empty.
     Returns the position after the last valid record and, if the next one is bad, the code and values of its fault.
     """
     append = rows.append
@@ -283,12 +293,18 @@ def walk_records(
                     if header_count > limit - position:
                         values = {"count": header_count, "position": position, "limit": limit}
                         return start, "header-count-too-high", values
-                    if known_headers is None:
+                    if max_headers < 0:
+                        position, code, values = _skip_headers(data, position, limit, header_count)
+                        headers = _NO_HEADERS
+                    elif header_count > max_headers:
+                        return start, HEADERS_NOT_HELD, {"count": header_count}
+                    elif known_headers is None:
                         headers, position, code, values = read_headers(data, position, limit, header_count)
                     else:
                         headers, position, code, values = _pass_headers(data, position, limit, header_count, known_headers)
                     if code:
                         return start, code, values
+                    max_headers -= header_count if max_headers >= 0 else 0
             except (IndexError, VarintTooLong):
                 return start, "record-structure-invalid", {}
             if position != record_end:
@@ -334,6 +350,17 @@ def read_headers(data: Buffer, position: int, limit: int, count: int) -> tuple[H
             position += size
         headers.append((key, value))
     return tuple(headers), position, "", {}
+
+
+def _skip_headers(data: Buffer, position: int, limit: int, count: int) -> tuple[int, str, dict[str, int]]:
+    """As `read_headers`, but nothing is kept of them."""
+    while count:
+        some = min(count, _SKIPPED_HEADERS)
+        _, position, code, values = read_headers(data, position, limit, some)
+        if code:
+            return position, code, values
+        count -= some
+    return position, "", {}
 
 
 def _pass_headers(

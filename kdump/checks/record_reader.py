@@ -13,7 +13,7 @@ from kdump.binary.batch_header import (
     MIN_BATCH_LENGTH,
     RECORD_COUNT,
 )
-from kdump.binary.codecs import CODECS, NONE
+from kdump.binary.codecs import CODECS, NONE, SNAPPY, snappy
 from kdump.checks.content import Content
 from kdump.checks.wording import counted
 from kdump.errors import CorruptData, MissingPackage
@@ -29,7 +29,10 @@ if TYPE_CHECKING:
     from kdump.reading.items import Section
 
 _MAX_HELD_RECORDS = 1 << 16  # records of a batch that are held at once
+_MAX_HELD_HEADERS = 1 << 17  # of a batch whose records are held at once
+_MAX_HELD_CONTENTS = 1 << 20  # bytes of batches whose records are passed to the rules together
 _MAX_HELD_BYTES = 32 << 20  # bytes of a batch or of its payload that are held at once
+_MAX_RAW_BLOCK = 40 << 20  # bytes of one without framing, which cannot be decompressed a piece at a time
 _MAX_RECORDS = 1 << 22  # that are read of one compressed batch
 _MAX_MESSAGES = 1 << 19  # that are read of one wrapper
 
@@ -71,6 +74,7 @@ class RecordReader:
         self._source = context.source
         self._budget = _Budget(context.settings.max_payload)
         self._rules = rules
+        self._wants_data = any(rule.reads_contents for rule in rules)
         self._tick = context.tick
         self._decompressor = codecs.BatchDecompressor(min(_MAX_HELD_BYTES, context.settings.max_payload))
 
@@ -139,7 +143,7 @@ class RecordReader:
         """Pass neighbouring batches that fit into memory to the rules together, each other one on its own."""
         rows: list[RecordTuple] = []
         counts: list[int] = []
-        first = 0
+        first = held = 0
         for row, header in enumerate(chunk.headers):
             count = header[RECORD_COUNT]
             try:
@@ -149,7 +153,16 @@ class RecordReader:
             bad: tuple[Content, int] | None = None
             if content is not None:
                 position, code, _ = kernel.walk_records(
-                    content.data, content.start, content.end, count, content.end, content.is_compressed, content.rows
+                    content.data,
+                    content.start,
+                    content.end,
+                    count,
+                    content.end,
+                    content.is_compressed,
+                    content.rows,
+                    self._wants_data,
+                    None,
+                    _MAX_HELD_HEADERS,
                 )
                 if code or position != content.end or len(content.rows) != count or not content.is_sound:
                     bad, content = (content, position), None
@@ -158,9 +171,10 @@ class RecordReader:
                 for rule in self._rules:
                     rule.content(content, status)
                 rows += content.rows
+                held += content.end - content.start
             if content is not None or is_empty:
                 counts.append(count)
-                if len(rows) < record.MAX_ROWS:
+                if len(rows) < record.MAX_ROWS and held < _MAX_HELD_CONTENTS:
                     continue
             if counts:
                 last = first + len(counts)
@@ -169,7 +183,7 @@ class RecordReader:
             if content is None and not is_empty:
                 self._show_irregular(chunk.slice(row, row + 1), status, bad)
                 self._tick(chunk.batches["position"][row])  # it may have taken long
-            rows, counts, first = [], [], row + 1
+            rows, counts, first, held = [], [], row + 1, 0
         if counts:
             table = record.table_of_records(chunk.headers[first:], counts, rows)
             self._show(record.RecordChunk(chunk.batches.slice(first, len(chunk.headers)), counts, table, False), status)
@@ -193,7 +207,12 @@ class RecordReader:
         if held is not None:
             data = bytes(held)  # what is held is another's soon
             return Content(header, position, data, 0, len(data), payload=payload)
-        whole = codecs.decompress(codec, payload, header[MAGIC], limit=min(_MAX_HELD_BYTES, self._budget.limit(size)))
+        limit = min(_MAX_HELD_BYTES, self._budget.limit(size))
+        whole = codecs.opened(codec, payload, header[MAGIC], limit=limit)
+        if isinstance(whole, codecs.LongPayload):
+            if whole.error is not None and whole.error.code == "decompression-limit":
+                return None
+            whole = codecs.decompress(codec, payload, header[MAGIC], limit=limit)
         is_sound = whole.error is None
         return Content(header, position, whole.data, 0, len(whole.data), payload=payload, is_regular=False, is_sound=is_sound)
 
@@ -211,7 +230,10 @@ class RecordReader:
         walk: record.BatchRecords | None = None
         try:
             batch = record.bytes_of(self._source, chunk, 0)
-            walk = record.BatchRecords(header, batch, max_payload=self._budget.limit(size))
+            limit = self._budget.limit(size)
+            if header[ATTRIBUTES] & COMPRESSION_MASK == SNAPPY and not batch.startswith(snappy.MAGIC, BATCH_HEADER_SIZE):
+                limit = min(limit, _MAX_RAW_BLOCK)
+            walk = record.BatchRecords(header, batch, max_payload=limit, with_data=self._wants_data, with_headers=False)
             for rows in walk.parts():
                 show(rows)
                 continues = True

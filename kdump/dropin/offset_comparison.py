@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
+from itertools import islice
 from operator import lt
 
 from kdump.binary import kernel
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from kdump.binary.source import Source
 
 _HEADER_READ_BYTES = 4 << 10  # bytes that mostly hold the header of a batch
-_MAX_HELD_INDEX_BYTES = 16 << 20  # an index of up to this size is held in memory while entries are looked up
+_MAX_HELD_INDEX_BYTES = 12 << 20  # an index of up to this size is held in memory while entries are looked up
 _WARM_ENTRIES = 1024
 _NEAR_READ_BYTES = 64 << 10
 _NEAR_BYTES = 2 << 10  # entries that point no further apart than this are looked up in one window of the log
@@ -138,7 +139,7 @@ class Lookup:
                 positions.extend(table["position"])
             self._offsets, self._positions = offsets, positions
             self._count = min(self._count, len(offsets))  # the file may have been cut off meanwhile
-            self._in_order = offsets if all(map(lt, offsets, offsets[1:])) else None
+            self._in_order = offsets if all(map(lt, offsets, islice(offsets, 1, None))) else None
 
     def position_of(self, offset: int) -> int:
         """The position of the largest entry that is not above `offset`, or 0."""

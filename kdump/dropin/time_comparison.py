@@ -31,7 +31,7 @@ from kdump.formats.record_batch import NO_TIMESTAMP, as_int64
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from typing import Any
 
     from kdump.binary.kernel import RecordTuple
@@ -56,8 +56,27 @@ class EntryTarget:
         self.last_offset = last_offset
 
 
+class Sweeps:
+    """What passes over a log have found, so that the next one ends where it would only see the same batches again."""
+
+    __slots__ = ("_starts", "fault")
+
+    def __init__(self) -> None:
+        self._starts: set[int] = set()
+        self.fault: CorruptData | None = None
+
+    def note(self, starts: Iterable[int], fault: CorruptData | None) -> None:
+        """Batches that start here are followed by nothing bad but this."""
+        self._starts.update(starts)
+        self.fault = fault
+
+    def know(self, batches: Sequence[int], window_position: int) -> bool:
+        """Whether all after one of these batches of a window has been seen."""
+        return not self._starts.isdisjoint(map(window_position.__add__, batches))
+
+
 class EntryTargets:
-    """Finds the batches that all entries lead to, in one pass over the log.
+    """Finds the batches that entries lead to, in one pass over the log.
 
     `offsets` are the entries', `starts` the positions to search from. If `reads_to_end`, an entry fails when any batch after
     its start is bad, otherwise only when one before its batch is. If `may_start_past_end`, a start past the log finds
@@ -74,8 +93,10 @@ class EntryTargets:
         reads_to_end: bool,
         may_start_past_end: bool,
         max_window_size: int = WINDOW_SIZE,
+        sweeps: Sweeps | None = None,
     ) -> None:
         self._log = log
+        self._sweeps = sweeps or Sweeps()
         self._max_window_size = max_window_size
         self._may_start_past_end = may_start_past_end
         self._rules = rules
@@ -114,12 +135,20 @@ class EntryTargets:
             next_entry += 1
         next_start = starts[order[next_entry]] if next_entry < len(order) else _NOWHERE
         fault: CorruptData | None = None
+        seen: list[int] = []  # the first batch of each window
         try:
             for batches, window, window_position in (
                 Log(self._log, next_start, rules=self._rules, max_window_size=self._max_window_size).starts()
                 if next_start < _NOWHERE
                 else ()
             ):
+                if not waiting and next_entry == len(order):
+                    if not self._reads_to_end:
+                        break
+                    if self._sweeps.know(batches, window_position):
+                        fault = self._sweeps.fault
+                        break
+                seen.append(window_position + batches[0])
                 at = -1
                 while (at := at + 1) < len(batches):
                     if not waiting:  # nothing happens before the next start
@@ -144,6 +173,8 @@ class EntryTargets:
                         self._last_offsets[row] = last_offset
         except CorruptData as error:
             fault = error
+        if self._reads_to_end:
+            self._sweeps.note(seen, fault)
         for row in order[next_entry:]:
             self._state[row] = _ELSEWHERE
         if fault is not None:
@@ -204,17 +235,14 @@ def max_timestamp_at(log: Source, position: int, rules: LogRules = STRICT_RULES)
     return latest
 
 
-def entries(index: Source, base_offset: int, *, with_zero_tail: bool = False) -> tuple[array[int], array[int]]:
-    """Timestamps and offsets of all entries up to the zero tail, or with it."""
-    timestamps, offsets = array("q"), array("q")
-    for table in time_index.read(index, base_offset):
-        end = len(table)
-        if not with_zero_tail and base_offset in table["offset"]:
-            end = next((row for row, offset in enumerate(table["offset"]) if offset == base_offset and (row or offsets)), end)
-        timestamps.extend(table["timestamp"][:end])
-        offsets.extend(table["offset"][:end])
-        if end < len(table):
-            break
+def entries(index: Source, base_offset: int, rows: range, *, with_zero_tail: bool = False) -> tuple[array[int], array[int]]:
+    """Timestamps and offsets of the entries in these rows up to the zero tail, or with it."""
+    data = index.read_exactly(rows.start * time_index.ENTRY_SIZE, len(rows) * time_index.ENTRY_SIZE)
+    table = time_index.table_of(data, base_offset)
+    timestamps, offsets = array("q", table["timestamp"]), array("q", table["offset"])
+    if not with_zero_tail and base_offset in offsets:
+        end = next((at for at, offset in enumerate(offsets) if offset == base_offset and rows.start + at), len(offsets))
+        del timestamps[end:], offsets[end:]
     return timestamps, offsets
 
 

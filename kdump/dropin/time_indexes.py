@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from array import array
+
 from kdump.binary import kernel
 from kdump.binary.source import Source
 from kdump.dropin import time_comparison as check
@@ -9,7 +11,7 @@ from kdump.dropin.before_0_11 import message_index
 from kdump.dropin.offset_comparison import Lookup
 from kdump.dropin.tool import absolute, sibling
 from kdump.errors import CorruptData
-from kdump.formats import file_name
+from kdump.formats import file_name, time_index
 from kdump.formats.record_batch import NO_TIMESTAMP
 from kdump.formats.time_index import ENTRY_SIZE
 from kdump.output.kafka.lines import Template
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from kdump.dropin.time_comparison import EntryTarget
     from kdump.dropin.tool import DumpTool
     from kdump.output.kafka.native_indexes import TimeIndexText
+
+_WINDOW_ENTRIES = 1 << 16
 
 
 def dump(tool: DumpTool, path: str, name: str, arguments: Arguments) -> None:
@@ -45,65 +49,98 @@ def dump(tool: DumpTool, path: str, name: str, arguments: Arguments) -> None:
 
 def _dump_entries(tool: DumpTool, log: Source, index: Source, offset_index: Source, base_offset: int, *, is_quiet: bool) -> None:
     kernel_text = _kernel_text(tool, log, index, offset_index, base_offset, is_quiet=is_quiet)
-    entries: _Entries | None = None
-    data = b""
+    entries = _Entries(tool, log, index, offset_index, base_offset)
     row, run, previous = 0, 1, NO_TIMESTAMP
-    while True:
-        end: int | None = None
+    while row < entries.count:
+        end = min(row + _WINDOW_ENTRIES, entries.count)
         if kernel_text is not None:
-            data = data or index.read(0, index.size - index.size % ENTRY_SIZE)
+            first = max(0, row - 1)  # the entry before shows the kernel that the next one is not the first
+            data = index.read_exactly(first * ENTRY_SIZE, (end - first) * ENTRY_SIZE)
             kernel_text.previous = previous
-            by_kernel = kernel_text.render(data, row * ENTRY_SIZE) // ENTRY_SIZE
+            by_kernel = first + kernel_text.render(data, (row - first) * ENTRY_SIZE) // ENTRY_SIZE
             run = 1 if by_kernel > row else 2 * run
             row, previous = by_kernel, kernel_text.previous
-            if row * ENTRY_SIZE == len(data):
-                return
-            end = row + run
-        if entries is None:
-            entries = _Entries(tool, log, index, offset_index, base_offset)
+            if row == end:
+                continue
+            end = min(row + run, end)
         previous = entries.dump(row, end, previous, is_quiet=is_quiet)
-        if end is None or end >= len(entries.offsets) or entries.are_over:
+        if entries.are_over:
             return
         row = end
 
 
 class _Entries:
-    """All entries of a time index, as the reference dumps them."""
+    """The entries of a time index as the reference dumps them, a window at a time."""
 
     def __init__(self, tool: DumpTool, log: Source, index: Source, offset_index: Source, base_offset: int) -> None:
         self._tool = tool
         self._log = log
+        self._index = index
         self._path = index.path
+        self._offset_index = offset_index
         self._base_offset = base_offset
-        with_zero_tail = tool.profile.time_index_checks_zero_entry
-        self._timestamps, self.offsets = check.entries(index, base_offset, with_zero_tail=with_zero_tail)
-        lookup = Lookup(offset_index, base_offset, tries_end_first=tool.profile.index_lookup_tries_end_first)
-        self._targets = _resolve_entries(tool, log, self.offsets, [lookup.position_of(offset) for offset in self.offsets])
+        self._with_zero_tail = tool.profile.time_index_checks_zero_entry
+        self._lookup: Lookup | None = None
+        self._sweeps = check.Sweeps()
+        self._window = range(0)  # the rows of the columns
+        self._timestamps = self._offsets = array("q")
+        self._targets: check.EntryTargets | message_index.EntryTargets | None = None
+        self.count = time_index.entry_count(index)
         self.are_over = False
 
-    def dump(self, start: int, end: int | None, previous: int, *, is_quiet: bool) -> int:
-        """Dump the entries from row `start` up to `end`; `previous` is the timestamp before them. Returns the last timestamp."""
-        tool, row = self._tool, start
+    def dump(self, start: int, end: int, previous: int, *, is_quiet: bool) -> int:
+        """Dump the entries from row `start` up to `end`, unless the zero tail comes before; `previous` is the timestamp before.
+
+        Returns the last timestamp.
+        """
+        while start < end and not self.are_over:
+            if start not in self._window:
+                self._take_window(start)
+            stop = min(end, self._window.stop)
+            previous = self._dump_rows(start, stop, previous, is_quiet=is_quiet)
+            self.are_over |= stop - self._window.start > len(self._offsets)  # the zero tail begins
+            start = stop
+        return previous
+
+    def _take_window(self, start: int) -> None:
+        """Find where the entries from this row on lead, up to the zero tail or to the end of a window."""
+        tool, base_offset = self._tool, self._base_offset
+        if self._lookup is None:
+            self._lookup = Lookup(self._offset_index, base_offset, tries_end_first=tool.profile.index_lookup_tries_end_first)
+        self._window = range(start, min(start + _WINDOW_ENTRIES, self.count))
+        self._timestamps, self._offsets = check.entries(
+            self._index, base_offset, self._window, with_zero_tail=self._with_zero_tail
+        )
+        starts = array("q", map(self._lookup.position_of, self._offsets))
+        self._targets = _resolve_entries(tool, self._log, self._offsets, starts, self._sweeps)
+
+    def _dump_rows(self, start: int, end: int, previous: int, *, is_quiet: bool) -> int:
+        """Dump entries of the window."""
+        tool, first = self._tool, self._window.start
+        assert self._targets is not None
+        rows = slice(start - first, end - first)
+        timestamps, offsets = self._timestamps[rows], self._offsets[rows]
+        shown = 0
         try:
-            for timestamp, offset in zip(self._timestamps[start:end], self.offsets[start:end], strict=True):
-                target = self._targets.of(row)
+            for timestamp, offset in zip(timestamps, offsets, strict=True):
+                target = self._targets.of(start - first + shown)
                 is_found = target.position is not None and target.last_offset == offset
                 if is_found:
                     _compare_timestamps(tool, self._log, self._path, target, timestamp, previous)
                 else:
                     found = -1 if target.position is None else target.last_offset
                     tool.complain(history.NOT_FOUND, self._path, offset, found)
-                if is_found and offset == self._base_offset and row > 0:
+                if is_found and offset == self._base_offset and start + shown > 0:
                     self.are_over = True
                     break
                 previous = timestamp
-                row += 1
+                shown += 1
         except CorruptData as fault:
             raise tool.with_records(fault, self._log, is_slice=True)
         finally:
-            if not is_quiet and row > start:
-                columns = {"timestamp": list(self._timestamps[start:row]), "offset": list(self.offsets[start:row])}
-                tool.out.write("".join(Template.parse(tool.profile.time_index_line).lines(columns.__getitem__, row - start)))
+            if not is_quiet and shown:
+                columns = {"timestamp": list(timestamps[:shown]), "offset": list(offsets[:shown])}
+                tool.out.write("".join(Template.parse(tool.profile.time_index_line).lines(columns.__getitem__, shown)))
         return previous
 
 
@@ -115,7 +152,7 @@ def _kernel_text(
         return None
     from kdump.output.kafka import native_indexes
 
-    if not native_indexes.can_hold(offset_index) or not native_indexes.can_hold(index):
+    if not native_indexes.can_hold(offset_index):
         return None
     if tool.profile.time_index_reads_to_end and not native_indexes.walks_to_end(log):
         return None
@@ -133,7 +170,7 @@ def _kernel_text(
 
 
 def _resolve_entries(
-    tool: DumpTool, log: Source, offsets: Sequence[int], starts: Sequence[int]
+    tool: DumpTool, log: Source, offsets: Sequence[int], starts: Sequence[int], sweeps: check.Sweeps
 ) -> check.EntryTargets | message_index.EntryTargets:
     if tool.message_rules is not None:
         return message_index.EntryTargets(log, offsets, starts, tool.message_rules)
@@ -145,6 +182,7 @@ def _resolve_entries(
         reads_to_end=tool.profile.time_index_reads_to_end,
         may_start_past_end=tool.profile.slice_may_start_past_end,
         max_window_size=tool.tuning.window_bytes,
+        sweeps=sweeps,
     )
 
 

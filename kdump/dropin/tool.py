@@ -12,6 +12,7 @@ from kdump.errors import CorruptData, Fault, KdumpError, Unreadable
 from kdump.exit_codes import FAILURE, SUCCESS, USAGE
 from kdump.formats import file_name
 from kdump.formats.log import LogRules
+from kdump.output.kafka.complaints import Complaints
 from kdump.output.kafka.lines import KafkaText
 from kdump.releases import history
 
@@ -65,7 +66,7 @@ class DumpTool:
         )
         self.message_rules = profile.message_rules()
         self._is_strict = is_strict
-        self._complaints: list[tuple[str, str, int, int]] = []
+        self._complaints = Complaints()
         self._path = ""
 
     def run(self, words: list[str]) -> int:
@@ -76,17 +77,26 @@ class DumpTool:
             if status is not None:
                 return status
             self._dump(arguments)
+            self._report()
         except Fault as fault:
             self._throw(fault)
             return FAILURE
         except KdumpError as error:
             self.say(f"kdump: {error}\n")
             return USAGE
+        finally:
+            self._complaints.close()
+        return SUCCESS
+
+    def _report(self) -> None:
+        """Write the reports of all mismatches to stderr."""
         if self._complaints:
             from kdump.output.kafka import reports
 
-            self.say(reports.text(self.profile, self._complaints))
-        return SUCCESS
+            self.out.flush()
+            for line in reports.lines(self.profile, self._complaints):
+                self.err.write(line)
+            self.err.flush()
 
     def say(self, text: str) -> None:
         """Write to stderr, after what was written to stdout before."""
@@ -98,7 +108,7 @@ class DumpTool:
         """Record a mismatch of two numbers for the report of this kind at the end of the run."""
         if self.profile.reports_bare_names:
             path = path.rpartition("/")[2]
-        self._complaints.append((kind, path, first, second))
+        self._complaints.add(kind, path, first, second)
 
     def _screen(self, arguments: Arguments, words: list[str]) -> int | None:
         """Show a help or version screen if it is asked for or needed. Returns the exit code then, otherwise None."""

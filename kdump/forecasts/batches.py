@@ -102,7 +102,7 @@ class Batch:
             reason = f"codec {message.codec} of the message at byte {self.position:,} does not exist"
             raise BrokerException(reason, ILLEGAL_ARGUMENT)
         try:
-            return next(message_set.unwrap(message)).offset
+            return message_set.unwrap(message).first_offset()
         except CorruptData as fault:
             if fault.code == "decompression-limit":
                 return self.offset  # the broker has no such limit

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kdump.binary import codecs
+from kdump.binary import codecs, kernel
 from kdump.binary.batch_header import (
     COMPRESSION_MASK,
     LOG_OVERHEAD,
@@ -22,11 +22,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from kdump.binary.codecs import LongPayload, Payload
     from kdump.binary.source import Source
     from kdump.formats.log import Chunk
     from kdump.formats.record import RecordChunk
 
-_MAX_HELD_MESSAGE_BYTES = 4 << 20  # up to here all messages of a wrapper are held at once
+_INNER_HEADER_SIZE = LOG_OVERHEAD + 6  # offset, size, checksum, magic, attributes
+_MAX_RUN = 1 << 12
 
 
 class Message:
@@ -183,7 +185,7 @@ def messages_of(source: Source, chunk: Chunk, row: int, limits: Limits = _AS_KAF
     else:
         data = source.read_exactly(chunk.batches["position"][row] + LOG_OVERHEAD, length)
     message = Message(offset, data)
-    return unwrap(message, limits) if message.codec else iter((message,))
+    return iter(unwrap(message, limits)) if message.codec else iter((message,))
 
 
 def timestamp_of(message: Message, chunk: Chunk, row: int) -> int:
@@ -194,7 +196,7 @@ def timestamp_of(message: Message, chunk: Chunk, row: int) -> int:
     return message.timestamp
 
 
-def unwrap(wrapper: Message, limits: Limits = _AS_KAFKA) -> Iterator[Message]:
+def unwrap(wrapper: Message, limits: Limits = _AS_KAFKA) -> Unwrapped:
     """The messages inside a wrapper, with absolute offsets.
 
     The wrapper's magic decides whether the offsets inside are relative. The whole payload is decompressed before the first
@@ -207,26 +209,34 @@ def unwrap(wrapper: Message, limits: Limits = _AS_KAFKA) -> Iterator[Message]:
     value = wrapper.value
     if value is None:
         raise CorruptData("legacy-wrapper-null", "a compressed message has no value", magic=wrapper.magic)
-    payload = codecs.decompress(wrapper.codec, value, wrapper.magic, limit=limits.max_payload)
-    inner: list[Message] = []
-    last: Message | None = None
-    holds_all = len(payload.data) <= _MAX_HELD_MESSAGE_BYTES
-    for number, message in enumerate(_walk(payload)):
-        last = message
-        if number == limits.max_messages:
-            raise CorruptData("decompression-limit", f"a wrapper holds more than {number} messages", limit=number)
-        if holds_all:
-            inner.append(message)
-    if last is None:
+    payload = codecs.opened(wrapper.codec, value, wrapper.magic, limit=limits.max_payload)
+    first, last_offset = _survey(payload, limits.max_messages)
+    if first is None:
         raise CorruptData("legacy-wrapper-empty", "a compressed message holds no messages")
     base = 0
     # Old versions of librdkafka wrote 0 as the wrapper's offset; the offsets inside are then absolute.
     if wrapper.magic == 1 and wrapper.offset != 0:
-        if wrapper.offset < last.offset:
-            problem = f"a wrapper with offset {wrapper.offset} holds a message with offset {last.offset}"
-            raise CorruptData("legacy-wrapper-offset", problem, wrapper_offset=wrapper.offset, inner_offset=last.offset)
-        base = wrapper.offset - last.offset
-    return _placed(inner if holds_all else _walk(payload), base)
+        if wrapper.offset < last_offset:
+            problem = f"a wrapper with offset {wrapper.offset} holds a message with offset {last_offset}"
+            raise CorruptData("legacy-wrapper-offset", problem, wrapper_offset=wrapper.offset, inner_offset=last_offset)
+        base = wrapper.offset - last_offset
+    return Unwrapped(payload, first, base)
+
+
+class Unwrapped:
+    """The messages inside a wrapper, with absolute offsets."""
+
+    def __init__(self, payload: Payload | LongPayload, first: Message, base: int) -> None:
+        self._payload = payload
+        self._first = first
+        self._base = base
+
+    def first_offset(self) -> int:
+        """The offset of the first message. Raises CorruptData where it is a wrapper itself."""
+        return next(_placed([self._first], self._base)).offset
+
+    def __iter__(self) -> Iterator[Message]:
+        return _placed(_messages_in(self._payload.pieces(self._payload.whole_blocks)), self._base)
 
 
 def _placed(inner: Iterable[Message], base: int) -> Iterator[Message]:
@@ -243,23 +253,83 @@ def _placed(inner: Iterable[Message], base: int) -> Iterator[Message]:
         yield message
 
 
-def _walk(payload: codecs.Payload) -> Iterator[Message]:
-    """The messages in a decompressed wrapper. As in Kafka, one that is cut off at the end is not seen."""
-    data = memoryview(payload.data)
-    yield from _messages_in(data[: payload.whole_blocks])
+def _survey(payload: Payload | LongPayload, max_messages: int | None) -> tuple[Message | None, int]:
+    """The first message in a payload, of which only the header counts, and the offset of the last.
+
+    One that is cut off at the end is not seen, as in Kafka. Raises CorruptData where the payload or a message in it is bad, or
+    where there are more than `max_messages`.
+    """
+    survey = _Survey(max_messages)
+    survey.walk(payload.pieces(payload.whole_blocks))
     if payload.error is not None:
         error = payload.error
         code = error.code if error.code == "frame-bad-header" else "wrapper-" + error.code
         fault = CorruptData(code, error.message, **error.values)
         try:
-            for _ in _messages_in(data):
-                pass
+            _Survey(None).walk(payload.pieces(payload.size))
         except CorruptData as later:
             fault.variants[record.UNBUFFERED] = later
         raise fault
+    return survey.first, survey.last_offset
 
 
-def inner_size(data: memoryview, position: int) -> int:
+class _Survey:
+    """Walks the messages of a payload from header to header, and holds none of them."""
+
+    def __init__(self, max_messages: int | None) -> None:
+        self._max_messages = max_messages
+        self._count = 0
+        self.first: Message | None = None
+        self.last_offset = 0
+
+    def walk(self, pieces: Iterable[bytes | memoryview]) -> None:
+        """Look at all messages. Raises CorruptData."""
+        rest: bytes | memoryview = b""  # less than the header of a message
+        cut, missing = b"", 0  # the header of a message that goes on, and how many bytes of it are still to come
+        for piece in pieces:
+            if missing:
+                if len(piece) < missing:
+                    missing -= len(piece)
+                    continue
+                self._see(cut, 1, 0)
+                piece, missing = piece[missing:], 0
+            data = b"".join((rest, piece)) if rest else piece
+            rest, position = b"", 0
+            run = 1  # messages that the kernel leaves to us, which often are neighbours
+            while len(data) - position >= _INNER_HEADER_SIZE:
+                positions, _, end = kernel.walk_extents(data, position, 0)  # type: ignore[arg-type]  # of any buffer
+                if positions:
+                    self._see(data[positions[0] :], len(positions), positions[-1] - positions[0])
+                    position, run = end, 1
+                    continue
+                first, last, count = position, position, 0
+                while count < run and len(data) - position >= _INNER_HEADER_SIZE:
+                    end = position + LOG_OVERHEAD + inner_size(data, position)
+                    if end > len(data):
+                        break
+                    position, last, count = end, position, count + 1
+                run = min(2 * run, _MAX_RUN)
+                if count:
+                    self._see(data[first:], count, last - first)
+                if end > len(data):
+                    cut, missing = bytes(data[position : position + _INNER_HEADER_SIZE]), end - len(data)
+                    position = len(data)
+            rest = data[position:]
+        if len(rest) >= LOG_OVERHEAD:
+            inner_size(rest, 0)
+
+    def _see(self, data: bytes | memoryview, count: int, last: int) -> None:
+        """Note messages: the first stands at the start of `data`, the last at `last`."""
+        if self.first is None:
+            self.first = Message(batch_offset(data, 0), bytes(data[LOG_OVERHEAD:_INNER_HEADER_SIZE]))
+        self._count += count
+        if self._max_messages is not None and self._count > self._max_messages:
+            message = f"a wrapper holds more than {self._max_messages} messages"
+            raise CorruptData("decompression-limit", message, limit=self._max_messages)
+        self.last_offset = batch_offset(data, last)
+
+
+def inner_size(data: bytes | memoryview, position: int) -> int:
     """The size that a message inside a wrapper states. Raises CorruptData (`inner-record-size-too-small`)."""
     size = batch_length(data, position)
     if size < MIN_RECORD_OVERHEAD:
@@ -268,12 +338,19 @@ def inner_size(data: memoryview, position: int) -> int:
     return size
 
 
-def _messages_in(data: memoryview) -> Iterator[Message]:
-    position = 0
-    while position + LOG_OVERHEAD <= len(data):
-        offset = batch_offset(data, position)
-        size = inner_size(data, position)
-        if position + LOG_OVERHEAD + size > len(data):
-            return
-        yield Message(offset, data[position + LOG_OVERHEAD : position + LOG_OVERHEAD + size])
-        position += LOG_OVERHEAD + size
+def _messages_in(pieces: Iterable[bytes | memoryview]) -> Iterator[Message]:
+    held, wanted = bytearray(), LOG_OVERHEAD
+    for piece in pieces:
+        held += piece
+        if len(held) < wanted:
+            continue  # a long message goes on
+        data, position, wanted = memoryview(held), 0, LOG_OVERHEAD
+        while position + LOG_OVERHEAD <= len(data):
+            offset = batch_offset(data, position)
+            size = inner_size(data, position)
+            if position + LOG_OVERHEAD + size > len(data):
+                wanted = LOG_OVERHEAD + size
+                break
+            yield Message(offset, data[position + LOG_OVERHEAD : position + LOG_OVERHEAD + size])
+            position += LOG_OVERHEAD + size
+        held = bytearray(data[position:])

@@ -51,6 +51,9 @@ UNCHECKED_HEADER_COUNT = "unchecked-header-count"
 UNBUFFERED = "unbuffered"
 """The variant of a fault for readers that decompress no further than to the record they read."""
 
+MAX_RECORD_HEADERS = 1 << 20
+"""A record with more headers than this is not read: Kafka's tool ends for want of memory before."""
+
 MAX_RECORD_SIZE = 128 << 20
 """A record that says it is larger than this is not waited for."""
 
@@ -59,6 +62,7 @@ _MAX_HEADERS = (250 << 20) // _REFERENCE_SIZE  # of the 256 MiB that Kafka's lau
 _MAX_HELD_RECORD_BYTES = 1 << 20  # up to here all records of a batch are held at once, and those of its neighbours
 _MAX_PAYLOAD_AT_ONCE = 8 << 20  # of a sound payload that is decompressed in one call
 _MIN_BLOCK_BYTES = 256 << 10  # of a decompressed payload, at least
+_MAX_HELD_HEADERS = 1 << 17  # of a batch whose records are held at once
 _WANTS_MORE = ("record-length-past-end", "record-count-too-high")
 
 
@@ -177,7 +181,9 @@ def _walk_plain(
         data = bytes(payload)  # what the decompressor holds is another's soon
         position, end, size = 0, len(data), len(data)
     before = len(rows)
-    position, code, _ = kernel.walk_records(data, position, end, count, end, bool(codec), rows, wants_data, known_headers)
+    position, code, _ = kernel.walk_records(
+        data, position, end, count, end, bool(codec), rows, wants_data, known_headers, _MAX_HELD_HEADERS
+    )
     if position == end and not code and len(rows) == before + count:
         return size
     del rows[before:]
@@ -217,7 +223,8 @@ def _read_batch(
 class BatchRecords:
     """Walks the records of one batch of magic 2, given its header and all its bytes.
 
-    `quirks` is how an old reader decompresses; `with_data` and `with_header_values` are as records.read says.
+    `quirks` is how an old reader decompresses; `with_data` and `with_header_values` are as records.read says. Without
+    `with_headers`, no record has any.
     Raises CorruptData where nothing can be read at all: a batch shorter than its header, or a negative count.
     """
 
@@ -230,6 +237,7 @@ class BatchRecords:
         max_payload: int = codecs.MAX_PAYLOAD,
         with_data: bool = True,
         with_header_values: bool = True,
+        with_headers: bool = True,
     ) -> None:
         self.header = header
         self._max_payload = max_payload
@@ -240,6 +248,7 @@ class BatchRecords:
         self._quirks = quirks
         self._with_data = with_data or bool(header[ATTRIBUTES] & CONTROL_BIT)
         self._with_header_values = with_header_values
+        self._with_headers = with_headers
         self._data: bytes | bytearray = batch
         self._stream_error: CorruptData | None = None
         self._whole_blocks = len(batch)  # up to where the stream gave whole blocks
@@ -289,10 +298,13 @@ class BatchRecords:
                 rows,
                 self._with_data,
                 None if self._with_header_values else {},
+                MAX_RECORD_HEADERS if self._with_headers else -1,
             )
             left -= len(rows)
             try:
-                if code in _WANTS_MORE and self._has_more(blocks, position, values):
+                if code == kernel.HEADERS_NOT_HELD and rows:
+                    pass  # those of the records before are held; the next call has room for it
+                elif code in _WANTS_MORE and self._has_more(blocks, position, values):
                     position = 0
                 elif code:
                     raise self._fault(code, values, position, is_last=left == 1)
@@ -320,12 +332,16 @@ class BatchRecords:
         if not self.is_compressed or self._stream_error is not None or values.get("size", 0) > MAX_RECORD_SIZE:
             return False
         assert isinstance(self._data, bytearray)
-        wanted = max(_MIN_BLOCK_BYTES, len(self._data) - position)  # so that a long record is not copied over and over
-        more = bytearray()
+        held = len(self._data) - position
+        wanted = 2 * max(held, _MIN_BLOCK_BYTES)  # so that a long record is not walked over and over
+        more = 0
         try:
             for block in blocks:
-                more += block
-                if len(more) >= wanted:
+                del self._data[:position]
+                position = 0
+                self._data += block
+                more += len(block)
+                if len(self._data) >= wanted:
                     break
         except CorruptData as error:
             if error.code == "frame-bad-header":
@@ -338,8 +354,7 @@ class BatchRecords:
         if not more and not salvaged and self._stream_error is None:
             return False
         del self._data[:position]
-        self._data += more
-        self.payload_size += len(more)
+        self.payload_size += more
         self._whole_blocks = max(0, len(self._data) - lost)
         self._data += salvaged
         return True
@@ -375,6 +390,9 @@ class BatchRecords:
         return fault
 
     def _record_fault(self, code: str, values: dict[str, Any], is_last: bool) -> CorruptData:
+        if code == kernel.HEADERS_NOT_HELD:
+            message = f"a record has {values['count']} headers, more than the {MAX_RECORD_HEADERS} that are held"
+            return CorruptData("decompression-limit", message, size=_REFERENCE_SIZE * values["count"])
         if code == "record-length-past-end" and not self.is_compressed and is_last and values["remaining"]:
             code = "last-record-length-past-end"
         if self.is_compressed and code == "record-length-past-end" and values["size"] > MAX_RECORD_SIZE:

@@ -30,9 +30,14 @@ class TimeIndexEntry(Row):
 
 def read(source: Source, base_offset: int) -> Iterator[Table[TimeIndexEntry]]:
     """All whole entries, zero tail included; the offset of a zero entry is the base offset."""
-    for rows in entries.read(source, _ENTRY):
-        timestamps, relative_offsets = zip(*rows, strict=True)
-        yield Table(TimeIndexEntry, {"timestamp": timestamps, "offset": entries.absolute(base_offset, relative_offsets)})
+    for window in entries.windows(source, ENTRY_SIZE):
+        yield table_of(window, base_offset)
+
+
+def table_of(data: bytes, base_offset: int) -> Table[TimeIndexEntry]:
+    """Entries as a table, given the bytes of at least one."""
+    timestamps, relative_offsets = zip(*_ENTRY.iter_unpack(data), strict=True)
+    return Table(TimeIndexEntry, {"timestamp": timestamps, "offset": entries.absolute(base_offset, relative_offsets)})
 
 
 def entry_at(source: Source, base_offset: int, row: int) -> tuple[int, int]:

@@ -1,16 +1,21 @@
 """Messages of magic 0 and 1, and the wrappers that hold them compressed."""
 
 import struct
+import tracemalloc
+from functools import partial
 from typing import Literal
+from unittest import mock
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kdump.binary import codecs
+from kdump.formats import message_set as reader
 from kdump.formats.record import MAX_ROWS
-from tests.builders.compression import Codec, gzip_members, lz4_frame
+from tests.builders.compression import Codec, compress, gzip_members, lz4_frame
 from tests.builders.records import Message, batch, encode_message, message, message_set, record, wrapper
-from tests.support import LEGACY_CODECS, OPTIONAL_BYTES, TIMESTAMPS, fault_of, read_records
+from tests.support import LEGACY_CODECS, OPTIONAL_BYTES, TIMESTAMPS, WRAPPERS, damaged, fault_of, read_records
 
 pytestmark = pytest.mark.both_kernels
 
@@ -301,3 +306,32 @@ def test_messages_are_read_as_they_were_built(
         (base_offset + place, built.key, built.value, built.timestamp if built.magic else -1, True)
         for place, built in enumerate(messages)
     ]
+
+
+# --- wrappers that are too long to be held
+
+
+@given(damaged(WRAPPERS), st.sampled_from([1, 7, 60]))
+def test_a_wrapper_that_is_not_held_is_read_as_one_that_is(data: bytes, piece: int) -> None:
+    held = read_records(data)
+    with mock.patch.multiple(codecs, opened=partial(codecs.opened, max_held=0), _PIECE=piece):
+        unheld = read_records(data)
+    assert (unheld.batches, unheld.code) == (held.batches, held.code)
+    faults = [fault and (fault.message, fault.values, list(fault.variants)) for fault in (unheld.fault, held.fault)]
+    assert faults[0] == faults[1]
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_a_wrapper_of_50_000_messages_takes_no_memory_for_each(magic: int) -> None:
+    inner = message_set(messages=[message(magic=magic)])
+    payload = compress(inner * 50_000, codec="gzip")
+    data = memoryview(wrapper(magic=magic, offset=5, payload=payload))[12:]
+    tracemalloc.start()
+    try:
+        with mock.patch.multiple(codecs, opened=partial(codecs.opened, max_held=1 << 16), _PIECE=1 << 16):
+            messages = reader.unwrap(reader.Message(5, data))
+        assert (messages.first_offset(), sum(1 for _ in messages)) == (0 if magic == 0 else 5, 50_000)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 1 << 20  # what is decompressed is 1.3 MiB, and each message was an object

@@ -1,20 +1,38 @@
 """The reports at the end of a run: their words, and the order of files in the hash maps of Java and Scala."""
 
+import random
+import tempfile
+import tracemalloc
+from collections.abc import Iterable
+from contextlib import closing
+from unittest import mock
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kdump.binary.java_strings import hash_code
+from kdump.errors import KdumpError
+from kdump.output.kafka import complaints as store
 from kdump.output.kafka import reports
+from kdump.output.kafka.complaints import Complaints
 from kdump.releases import history
-from kdump.releases.profile import profile_of
+from kdump.releases.profile import Profile, profile_of
 
 A, B = "/p-0/00000000000000000000.log", "/p-1/00000000000000000000.log"
+Complaint = tuple[str, str, int, int]
 LATEST, OLD = profile_of("4.3.1"), profile_of("1.0.1")
 
 
+def _text(profile: Profile, found: Iterable[Complaint]) -> str:
+    with closing(Complaints()) as complaints:
+        for complaint in found:
+            complaints.add(*complaint)
+        return "".join(reports.lines(profile, complaints))
+
+
 def test_without_complaints_there_is_no_report() -> None:
-    assert reports.text(LATEST, []) == ""
+    assert _text(LATEST, []) == ""
 
 
 def test_every_kind_has_its_title_and_its_line_and_they_come_in_one_order() -> None:
@@ -25,7 +43,7 @@ def test_every_kind_has_its_title_and_its_line_and_they_come_in_one_order() -> N
         ("timestamp_mismatches", "/i.timeindex", 1, 2),
         ("mismatches", "/i.index", 109, 111),
     ]
-    assert reports.text(LATEST, complaints) == (
+    assert _text(LATEST, complaints) == (
         "Mismatches in :/i.index\n"
         "  Index offset: 109, log offset: 111\n"
         "Found timestamp mismatch in :/i.timeindex\n"
@@ -37,7 +55,7 @@ def test_every_kind_has_its_title_and_its_line_and_they_come_in_one_order() -> N
         f"Non-consecutive offsets in {A}\n"
         "  -1 is followed by 5\n"
     )
-    assert reports.text(OLD, complaints[:2]) == (
+    assert _text(OLD, complaints[:2]) == (
         "The following indexed offsets are not found in the log.\n"
         "Indexed offset: 7, found log offset: -1\n"
         f"Non-consecutive offsets in :{A}\n"
@@ -46,7 +64,7 @@ def test_every_kind_has_its_title_and_its_line_and_they_come_in_one_order() -> N
 
 
 def _pairs(release: str, kind: str, pairs: list[tuple[int, int]]) -> list[str]:
-    text = reports.text(profile_of(release), [(kind, A, *pair) for pair in pairs])
+    text = _text(profile_of(release), [(kind, A, *pair) for pair in pairs])
     return [line.removeprefix("  ") for line in text.splitlines()[1:]]
 
 
@@ -78,7 +96,59 @@ def test_old_releases_give_pairs_in_reverse_order_of_discovery() -> None:
 
 def test_a_file_given_twice_has_one_report() -> None:
     complaints = [("non_consecutive", A, 1, 3), ("non_consecutive", B, 1, 3), ("non_consecutive", A, 5, 7)]
-    assert reports.text(LATEST, complaints).count(A) == 1
+    assert _text(LATEST, complaints).count(A) == 1
+
+
+# --- many pairs
+
+INT64 = st.integers(-(1 << 63), (1 << 63) - 1)
+
+
+@given(st.lists(st.tuples(st.integers(-5, 5) | INT64, INT64), max_size=40), st.sampled_from([1, 2, 7]))
+def test_pairs_that_are_held_in_blocks_are_reported_as_if_they_were_held_at_once(pairs: list[tuple[int, int]], size: int) -> None:
+    with mock.patch.multiple(store, _BLOCK_PAIRS=size, _SAMPLE_STEP=2, _PART_SAMPLES=2, _MAX_HELD=64):
+        found = {
+            (release, kind): _pairs(release, kind, pairs)
+            for release in ("1.0.1", "4.3.1")
+            for kind in ("mismatches", "out_of_order", "non_consecutive")
+        }
+    by_first = sorted(dict(pairs).items())
+    index, gap = "Index offset: {}, log offset: {}", "{} is followed by {}"
+    in_order = [f"Index timestamp: {first}, Previously indexed timestamp: {second}" for first, second in pairs]
+    assert found == {
+        ("1.0.1", "mismatches"): [index.format(*pair) for pair in reversed(pairs)],
+        ("1.0.1", "out_of_order"): in_order,
+        ("1.0.1", "non_consecutive"): [gap.format(*pair) for pair in reversed(pairs)],
+        ("4.3.1", "mismatches"): [index.format(*pair) for pair in reversed(by_first)],
+        ("4.3.1", "out_of_order"): in_order,
+        ("4.3.1", "non_consecutive"): [gap.format(*pair) for pair in by_first],
+    }
+
+
+@pytest.mark.parametrize("kind", ["mismatches", "timestamp_mismatches"])
+def test_a_hundred_thousand_pairs_take_no_more_memory_than_some_blocks_of_them(kind: str) -> None:
+    chance = random.Random(1)
+    tracemalloc.start()
+    try:
+        smaller = mock.patch.multiple(store, _BLOCK_PAIRS=1 << 11, _SAMPLE_STEP=1 << 7, _PART_SAMPLES=1 << 6, _MAX_HELD=1 << 18)
+        with smaller, closing(Complaints()) as complaints:
+            for _ in range(100_000):
+                complaints.add(kind, A, chance.randrange(1 << 40), chance.randrange(1 << 40))
+            assert sum(1 for _ in reports.lines(LATEST, complaints)) == 100_001
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 4 << 20  # as tuples in a list they would take 14 MiB
+
+
+def test_a_full_disk_ends_a_run_that_cannot_hold_its_report() -> None:
+    with (
+        closing(Complaints()) as complaints,
+        mock.patch.object(tempfile.SpooledTemporaryFile, "write", side_effect=OSError(28, "No space left on device")),
+        pytest.raises(KdumpError, match="temporary file: No space left on device; TMPDIR names another place"),
+    ):
+        for number in range(1 << 15):
+            complaints.add("mismatches", A, number, number)
 
 
 # --- the order of files

@@ -148,16 +148,17 @@ static PyObject *headers_of(const Record *record)
     return headers;
 }
 
-static PyObject *row_of(const Record *record, PyObject *no_headers)
+static PyObject *row_of(const Record *record, PyObject *no_headers, int with_data, int with_headers)
 {
+    int32_t key_size = with_data ? record->key_size : -1, value_size = with_data ? record->value_size : -1;
     PyObject *items[] = {
         PyLong_FromLongLong(record->timestamp_delta),
         PyLong_FromLong(record->offset_delta),
         PyLong_FromLong(record->key_size),
         PyLong_FromLong(record->value_size),
-        record->header_count ? headers_of(record) : Py_NewRef(no_headers),
-        bytes_or_none(record->key, record->key_size),
-        bytes_or_none(record->value, record->value_size),
+        record->header_count && with_headers ? headers_of(record) : Py_NewRef(no_headers),
+        bytes_or_none(record->key, key_size),
+        bytes_or_none(record->value, value_size),
     };
     Py_ssize_t count = sizeof items / sizeof *items;
     PyObject *row = PyTuple_New(count);
@@ -174,8 +175,9 @@ static PyObject *row_of(const Record *record, PyObject *no_headers)
     return row;
 }
 
-PyDoc_STRVAR(walk_records_doc, "walk_records(data, position, end, count, pause, rows) -> (position, how many it walked)\n\n"
-                               "As the reference, up to the first record that is irregular.");
+PyDoc_STRVAR(walk_records_doc, "walk_records(data, position, end, count, pause, rows, with_data=True, max_headers=2147483647)\n"
+                               "-> (position, how many it walked)\n\n"
+                               "As the reference, up to the first record that is irregular, or has more headers than may be held.");
 
 static PyObject *walk_records(PyObject *self, PyObject *arguments)
 {
@@ -183,8 +185,10 @@ static PyObject *walk_records(PyObject *self, PyObject *arguments)
     Py_buffer data;
     Py_ssize_t position, end, count, pause, walked = 0;
     PyObject *rows, *no_headers = NULL;
-    int failed = 0;
-    if (!PyArg_ParseTuple(arguments, "y*nnnnO:walk_records", &data, &position, &end, &count, &pause, &rows))
+    int failed = 0, with_data = 1;
+    long long max_headers = INT32_MAX;
+    if (!PyArg_ParseTuple(arguments, "y*nnnnO|pL:walk_records", &data, &position, &end, &count, &pause, &rows, &with_data,
+                          &max_headers))
         return NULL;
     if (position < 0 || end > data.len || position > end) {
         PyErr_SetString(PyExc_ValueError, "position or end is out of bounds");
@@ -195,9 +199,10 @@ static PyObject *walk_records(PyObject *self, PyObject *arguments)
     while (!failed && walked < count) {
         Record record;
         const uint8_t *next = read_record(bytes + position, bytes + end, &record);
-        if (!next)
+        if (!next || (max_headers >= 0 && record.header_count > max_headers))
             break;
-        failed = !append(rows, row_of(&record, no_headers));
+        failed = !append(rows, row_of(&record, no_headers, with_data, max_headers >= 0));
+        max_headers -= max_headers >= 0 ? record.header_count : 0;
         position = next - bytes;
         walked++;
         if (position >= pause)

@@ -12,7 +12,7 @@ from kdump.errors import CorruptData
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import Any, Protocol
 
     from kdump.binary.codecs.frames import Frames
@@ -51,6 +51,9 @@ _MODULES = {
 MAX_PAYLOAD = 256 << 20
 """How many bytes one payload may decompress to, unless the caller says otherwise."""
 
+_MAX_HELD = 4 << 20  # of a payload that is opened
+_PIECE = 256 << 10  # of one that is not held
+
 _KEPT_BLOCK_BYTES = 1 << 20
 
 
@@ -70,6 +73,14 @@ class Payload:
             self.whole_blocks -= error.values.pop("lost", 0)
             self.data += error.values.pop("salvaged", b"")
 
+    @property
+    def size(self) -> int:
+        return len(self.data)
+
+    def pieces(self, end: int) -> Iterator[bytes | memoryview]:
+        """The bytes up to `end`."""
+        yield memoryview(self.data)[:end]
+
 
 def decompress(
     codec: int, compressed: bytes, magic: int, *, limit: int = MAX_PAYLOAD, quirks: CodecQuirks | None = None
@@ -88,6 +99,67 @@ def decompress(
     except CorruptData as error:
         return Payload(data, error)
     return Payload(data)
+
+
+class LongPayload:
+    """A payload that is too long to be held: it is decompressed for each reading. Its error is that of `Payload`."""
+
+    __slots__ = ("_again", "_salvaged", "error", "size", "whole_blocks")
+
+    def __init__(self, again: Callable[[], Iterator[bytes]], size: int, error: CorruptData | None) -> None:
+        self._again = again
+        self._salvaged: bytes = b""
+        self.error = error
+        self.whole_blocks = size
+        if error is not None:
+            self.whole_blocks -= error.values.pop("lost", 0)
+            self._salvaged = error.values.pop("salvaged", b"")
+        self.size = size + len(self._salvaged)
+
+    def pieces(self, end: int) -> Iterator[bytes | memoryview]:
+        """The bytes up to `end`, a piece at a time."""
+        held = bytearray()
+        try:
+            for block in self._again():
+                held += block
+                if len(held) >= _PIECE:
+                    yield memoryview(held)[:end]
+                    end -= len(held)
+                    held = bytearray()
+                    if end <= 0:
+                        return
+        except CorruptData:
+            held += self._salvaged
+        if held and end > 0:
+            yield memoryview(held)[:end]
+
+
+def opened(
+    codec: int,
+    compressed: bytes,
+    magic: int,
+    *,
+    limit: int = MAX_PAYLOAD,
+    quirks: CodecQuirks | None = None,
+    max_held: int = _MAX_HELD,
+) -> Payload | LongPayload:
+    """As `decompress`, but a payload of more than `max_held` bytes is not held."""
+
+    def again() -> Iterator[bytes]:
+        return decompressed(codec, compressed, magic, limit=limit, quirks=quirks)
+
+    data, size = bytearray(), 0
+    fault: CorruptData | None = None
+    try:
+        for block in again():
+            size += len(block)
+            if size <= max_held:
+                data += block
+            else:
+                data = bytearray()
+    except CorruptData as error:
+        fault = error
+    return Payload(data, fault) if size <= max_held else LongPayload(again, size, fault)
 
 
 def decompressed(

@@ -100,9 +100,10 @@ def _block(block: bytes, limit: int) -> bytes:
     if size > limit:
         raise too_large(limit)
     try:
-        return bytes(snappy.uncompress(block))
+        data: bytes = snappy.uncompress(block)
     except Exception as error:  # the package raises what its engine raises, a different class with each
         raise CorruptData("frame-damaged", f"a snappy block is damaged: {error}", cause="snappy") from error
+    return data if isinstance(data, bytes) else bytes(data)
 
 
 class BatchDecompressor:
@@ -134,9 +135,12 @@ class BatchDecompressor:
                     return None
                 wanted = snappy.decompress_raw_len(block)
                 if wanted > min(_MAX_RATIO * size, self._limit - given):
+                    self._room = bytearray(_ROOM)
                     return None
                 if given + wanted > len(self._room):
-                    self._room = self._room[:given] + bytearray(2 * (given + wanted) - given)
+                    room = bytearray(min(2 * (given + wanted), self._limit))
+                    room[:given] = memoryview(self._room)[:given]
+                    self._room = room
                 given += snappy.decompress_raw_into(block, memoryview(self._room)[given : given + wanted])
         except Exception:  # the class of the package's error differs between its versions
             return None

@@ -23,6 +23,8 @@ class SegmentRule:
     """
 
     reads_records: ClassVar[bool] = False
+    reads_contents: ClassVar[bool] = False
+    """Whether `records` needs keys and values; without such a rule, those of data are None."""
 
     def __init__(self, context: FileContext, facts: SegmentFacts) -> None:
         self.context = context

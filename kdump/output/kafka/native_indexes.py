@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from kdump.output.kafka.native_lines import Write
 
 _COMPLAINTS = 1024
-_MAX_HELD_INDEX_BYTES = 16 << 20  # an offset index up to this size is held to look entries up
+_MAX_HELD_INDEX_BYTES = 12 << 20  # an offset index up to this size is held to look entries up
 
 
 class OffsetIndexText:

@@ -7,26 +7,22 @@ from kdump.releases import history
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
+    from kdump.output.kafka.complaints import Complaints, Pairs
     from kdump.releases.profile import Profile
 
 
 _CAPACITY = 16
 
 
-def text(profile: Profile, complaints: list[tuple[str, str, int, int]]) -> str:
-    """The reports on these complaints: their kind, the file, and the two numbers, in order of discovery."""
-    lines = []
+def lines(profile: Profile, complaints: Complaints) -> Iterator[str]:
+    """The lines of the reports on all mismatches of a run."""
     for kind, line in history.REPORT_LINES.items():
-        found = [(path, (first, second)) for of_kind, path, first, second in complaints if of_kind == kind]
-        by_path: dict[str, list[tuple[int, int]]] = {}
-        for path, pair in found:
-            by_path.setdefault(path, []).append(pair)
-        for path in ordered(profile.report_order, _without_third_of_a_kind([path for path, _ in found])):
-            lines.append(profile.report_titles[kind].format(path=path))
-            lines += [line.format(*pair) for pair in _arranged(profile, kind, by_path[path])]
-    return "".join(line + "\n" for line in lines)
+        for path in ordered(profile.report_order, complaints.paths(kind)):
+            yield profile.report_titles[kind].format(path=path) + "\n"
+            for pair in _arranged(profile, kind, complaints.pairs(kind, path)):
+                yield line.format(*pair) + "\n"
 
 
 def ordered(order: str, keys: list[str]) -> list[str]:
@@ -34,17 +30,12 @@ def ordered(order: str, keys: list[str]) -> list[str]:
     return _ORDERS[order](keys)
 
 
-def _without_third_of_a_kind(paths: list[str]) -> list[str]:
-    """Leave out repetitions that no map notices. A second call for the same path may still make Java's map grow."""
-    return [path for place, path in enumerate(paths) if paths[max(place - 2, 0) : place] != [path, path]]
-
-
-def _arranged(profile: Profile, kind: str, pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
+def _arranged(profile: Profile, kind: str, pairs: Pairs) -> Iterator[tuple[int, int]]:
     if kind not in (history.MISMATCHES, history.NON_CONSECUTIVE):
-        return pairs
+        return iter(pairs)
     if profile.report_pairs == "reverse":
-        return pairs[::-1]
-    return sorted(dict(pairs).items(), reverse=kind == history.MISMATCHES)
+        return reversed(pairs)
+    return pairs.by_first(descending=kind == history.MISMATCHES)
 
 
 def _java(paths: list[str]) -> list[str]:

@@ -35,6 +35,7 @@ class InternalTopic(SegmentRule):
     """Reports records that the newest release known here cannot decode."""
 
     reads_records = True
+    reads_contents = True
 
     def __init__(self, context: FileContext, facts: SegmentFacts) -> None:
         super().__init__(context, facts)
