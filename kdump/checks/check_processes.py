@@ -247,7 +247,7 @@ class _Worker:
         if (files, path) != self._last_sign[1][2:]:
             self._last_sign = now, (0, 0, files, path)
         elif now - self._last_sign[0] > seconds:
-            self.reason = f"it had no end after {seconds:g} s, and was killed"
+            self.reason = f"it did not finish within {seconds:g} s, and was killed"
             kill(self._process)
 
     def end(self) -> None:
@@ -357,7 +357,7 @@ def _crash_rows(path: str, position: int, reason: str, settings: Settings) -> li
     file_type = file_name.suffix(os.path.basename(path)).removeprefix(".") or os.path.basename(path)
     context = FileContext(source, path, file_type if is_file else "directory", settings, rows.append)
     where = f" at byte {position:,}" if position else ""
-    message = f"The process that checked it ended{where}: {reason}. All other files were checked."
+    message = f"The process that checked it died{where}: {reason}. All other files were checked."
     context.report("check-crashed", min(position, size), size, message, found=reason)
     if is_file:
         coverage = ByteCoverage(size)

@@ -21,7 +21,7 @@ _BLOCK_ROWS = 256
 """Of a block. Larger ones have numbers that are further apart, and take more bytes each."""
 
 _WIDTHS = ((1 << 8, "B"), (1 << 16, "H"), (1 << 32, "I"), (1 << 64, "Q"))
-"""Up to which distance from the lowest number of a block each takes so many bytes."""
+"""Limits of the distance from the lowest number of a block, and the type that each number then takes."""
 
 _MANY_ROWS = 4096  # rows
 

@@ -217,7 +217,7 @@ class RecordReader:
                 continues = True
                 decoded += len(rows)
                 if walk.is_compressed and decoded >= _MAX_RECORDS:
-                    message = f"no more than {_MAX_RECORDS} records are read of a compressed batch"
+                    message = f"no more than {_MAX_RECORDS} records of a compressed batch are read"
                     raise CorruptData("decompression-limit", message, limit=_MAX_RECORDS)
         except MissingPackage as missing:
             self._miss(chunk, missing)

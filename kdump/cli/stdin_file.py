@@ -44,7 +44,7 @@ def _copy(path: str, limit: int) -> None:
         while piece := os.read(0, WINDOW_SIZE):
             size += len(piece)
             if size > limit:
-                where = f"half of what is free in {tempfile.gettempdir()}; TMPDIR names another place"
+                where = f"half of the free space in {tempfile.gettempdir()}; TMPDIR selects another directory"
                 raise Unreadable("file-io-error", f"stdin holds more than {limit:,} bytes, {where}")
             rest = memoryview(piece)
             while rest:

@@ -30,7 +30,7 @@ def out_of_memory(error: MemoryError) -> str:
         for value in trace.tb_frame.f_locals.values():
             path = value.path if isinstance(value, Source) else path
         trace = trace.tb_next
-    return "out of memory" if path is None else f"out of memory while {path} was read"
+    return "out of memory" if path is None else f"out of memory while reading {path}"
 
 
 def forget_stdout() -> None:

@@ -245,7 +245,7 @@ class BatchRecords:
         self._whole_blocks = len(batch)  # up to where the stream gave whole blocks
         count = header[RECORD_COUNT]
         if len(batch) < BATCH_HEADER_SIZE:
-            raise CorruptData("batch-shorter-than-header", f"a record batch of {len(batch)} bytes has no room for its header")
+            raise CorruptData("batch-shorter-than-header", f"a record batch of {len(batch)} bytes is too small for its header")
         if count < 0:
             if self.is_compressed:
                 self._open_payload()  # Kafka opens the payload before it looks at the count
@@ -418,7 +418,7 @@ _MESSAGES = {
     "header-count-negative": "a record says it has {count} headers",
     "header-count-too-high": "a record says it has {count} headers, which is more than the bytes that are left",
     "header-key-past-end": "a header says its key is {size} bytes long, which is past the end",
-    "decompression-limit": "a record says it is {size} bytes long, more than are waited for",
+    "decompression-limit": "a record says it is {size} bytes long, more than the limit",
     "header-key-null": "a header says its key is {size} bytes long",
 }
 

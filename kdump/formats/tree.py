@@ -123,7 +123,7 @@ def matching(paths: Sequence[str]) -> list[str]:
 
         fitting = sorted(glob(path))
         if not fitting:
-            raise UsageError(f"no file fits {path}")
+            raise UsageError(f"no file matches {path}")
         found += fitting
     return list(dict.fromkeys(found))
 

@@ -118,7 +118,7 @@ class _Pool:
         except (_Died, KdumpError, MemoryError) as error:
             (file_slice,) = task.slices
             report = SliceReport.of(file_slice)
-            message = error.message if isinstance(error, KdumpError) else str(error) or "memory was short"
+            message = error.message if isinstance(error, KdumpError) else str(error) or "it ran out of memory"
             report.skipped.append(Skipped("task-failed", message, None, None, is_damage=False))
             return TaskReport("", 0, [report])
 

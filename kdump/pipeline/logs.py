@@ -158,7 +158,7 @@ def records_said(chunk: Chunk) -> int | None:
 def _notice_damaged(item: Batches, path: str, notice: Notice) -> None:
     for status, position in zip(item.statuses, item.chunk.batches["position"], strict=True):
         if status == salvage.DAMAGED:
-            notice(CorruptData("crc-mismatch", "the CRC of a record batch does not fit", path=path, position=position))
+            notice(CorruptData("crc-mismatch", "the CRC of a record batch does not match", path=path, position=position))
 
 
 def _in_range(item: Batches, options: Options) -> Iterator[Batches]:
@@ -276,7 +276,7 @@ def record_rows(
                 yield record_columns(part, statuses, options.max_value_bytes), len(part.records)
         said = records_said(item.chunk)
         if said is not None and missing is not None and rows + missing != said:
-            message = f"{rows} records were read of batches that hold {said}, and {missing} were left out"
+            message = f"{rows} records were read from batches that contain {said}, and {missing} were left out"
             raise KdumpError(message, path=source.path, position=positions[0], remedy="please report it")
 
 

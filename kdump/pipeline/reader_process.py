@@ -77,7 +77,8 @@ def read_in_process(
             return
         if process.signal not in _CRASHES:
             raise ReaderKilled(
-                f"the process that read files {process.how_it_ended}, as by a machine that is short of memory", path=left[at].path
+                f"the process that read files {process.how_it_ended}, perhaps because the machine ran out of memory",
+                path=left[at].path,
             )
         if process.rows and at:
             raise ReaderKilled(f"the process that read files {process.how_it_ended} while it sent rows", path=left[at].path)
@@ -93,9 +94,9 @@ def _crashed(
     from kdump.pipeline.logs import unread_row
     from kdump.pipeline.place import place_of
 
-    message = f"the process that read it {process.how_it_ended}; the rows after those it had sent are missing"
+    message = f"the process that read it {process.how_it_ended}; the rows that it had not yet sent are missing"
     if options.fails_fast or options.unreadable == options.FAIL:
-        raise KdumpError(message, path=file_slice.path, remedy='unreadable="row" or "skip" goes on without it')
+        raise KdumpError(message, path=file_slice.path, remedy='unreadable="row" or "skip" continues without it')
     report = SliceReport.of(file_slice)
     report.rows = process.rows
     skipped = Skipped(CRASHED, message, None, None, is_damage=False)

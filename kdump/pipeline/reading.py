@@ -47,7 +47,7 @@ NATIVE_TABLES = ("records",)
 """Tables for which packages in C read what files hold: a crash of one ends its process."""
 
 
-_ANOTHER_WAY = 'mend that, or take unreadable="row", which gives a row with the column error in place of what the file holds'
+_ANOTHER_WAY = 'fix that, or use unreadable="row", which returns a row with the column error in place of the rows of the file'
 
 
 def read(task: Task, options: Options, on_report: OnReport = ignore) -> Iterator[pa.RecordBatch]:

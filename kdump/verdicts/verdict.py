@@ -126,7 +126,7 @@ class Verdict:
             "files that are not Kafka's": self._files_left,
         }
         but = " and ".join(what for what, count in left.items() if count)
-        return f"{text}, but for {but}" if text == CLEAN and but else text
+        return f"{text}, except for {but}" if text == CLEAN and but else text
 
     @property
     def reasons(self) -> list[str]:
@@ -136,7 +136,7 @@ class Verdict:
         if len(found) > _MAX_REASONS:
             reasons.append(f"{len(found) - _MAX_REASONS:,} more reasons")
         if self._files_left:
-            reasons.append(f"not looked at: {counted(self._bytes_left, 'byte')} in {counted(self._files_left, 'file')}")
+            reasons.append(f"not examined: {counted(self._bytes_left, 'byte')} in {counted(self._files_left, 'file')}")
         others = ", ".join(counted(count, severity) for severity, count in self._others.items() if count)
         if others:
             reasons.append(f"not counted: {others}")
@@ -145,7 +145,7 @@ class Verdict:
         if self._left_out:
             reasons.append(f"left out by --select or --ignore: {counted(self._left_out, 'finding')}")
         if not self._is_anything:
-            reasons.append(f"{NOT_EXAMINED}: there is no file of Kafka's")
+            reasons.append(f"{NOT_EXAMINED}: there is no Kafka file")
         return reasons
 
     @property

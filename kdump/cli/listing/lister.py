@@ -61,14 +61,14 @@ def _stdin(run: Run) -> Iterator[None]:
         yield
         return
     if request.suffix in (file_name.OFFSET_INDEX, file_name.TIME_INDEX):
-        raise UsageError("an index from stdin has no name with a base offset, and no log beside it", remedy="name the file")
+        raise UsageError("an index from stdin has neither a base offset in its name nor a log next to it", remedy="name the file")
     from kdump.cli.stdin_file import kind_of, spooled
 
     with spooled("stdin" + request.suffix) as path:
         run.names[path] = STDIN
         kind = kind_of(path)
         if kind:
-            run.say(f"stdin begins like a file of {kind}; unpack it first")
+            run.say(f"stdin starts like a file of type {kind}; unpack it first")
         request.paths = [path if given == STDIN else given for given in request.paths]
         yield
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     RowType = TypeVar("RowType", bound=Row)
 
 
-_WRONG_CRC = "the CRC of a record batch does not fit (crc-mismatch)"
+_WRONG_CRC = "the CRC of a record batch does not match (crc-mismatch)"
 
 
 def list_log(run: Run, path: str) -> None:
@@ -213,7 +213,7 @@ class LogLister:
         """Report that a batch is listed with the length that it should have, not the one in the file."""
         position, size = chunk.batches["position"][0], chunk.batches["size"][0]
         if any(True for _ in self._runs_in_range(chunk)):
-            message = f"a record batch says it is {claimed_length} bytes long; its CRC fits with {size - 12}"
+            message = f"a record batch says it is {claimed_length} bytes long; its CRC matches with {size - 12}"
             self._run.find(
                 self._source.path, f"bytes {position} to {position + size - 1}: {message} (batch-length-mismatch, {size} bytes)"
             )
@@ -342,7 +342,7 @@ class LogLister:
             if row not in part.faults and is_valid[row] is not False or statuses[owners[row]] == salvage.DAMAGED:
                 continue
             fault = next(iter(part.faults.get(row, {}).values()), None)
-            wrong = "its CRC does not fit (crc-mismatch)" if fault is None else f"{fault.message} ({fault.code})"
+            wrong = "its CRC does not match (crc-mismatch)" if fault is None else f"{fault.message} ({fault.code})"
             where = f"{self._source.path}, byte {part.batches['position'][owners[row]]}"
             self._run.find(where, f"message with offset {part.records['offset'][row]}: {wrong}")
             found = True

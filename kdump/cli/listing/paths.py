@@ -102,5 +102,5 @@ def _of_pattern(pattern: str, suffix: str) -> list[str]:
         elif path.endswith(suffix):
             found.append(path)
     if not found:
-        raise Unreadable("file-missing", f"no file that ends in {suffix} fits this pattern", path=pattern)
+        raise Unreadable("file-missing", f"no file that ends in {suffix} matches this pattern", path=pattern)
     return found

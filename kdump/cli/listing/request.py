@@ -51,7 +51,7 @@ class Request:
         """Make `offset` a range. Raises UsageError if `offset` or `tail` is given beside a range."""
         for name, value in (("--tail", self.tail), ("--offset", self.offset)):
             if value is not None and (self.has_range or self.from_position is not None or name == "--tail" and limit is not None):
-                raise UsageError(f"{name} says what is listed", remedy="leave out --from-..., --to-... and --limit")
+                raise UsageError(f"{name} already selects the rows", remedy="leave out --from-..., --to-... and --limit")
         if self.tail is not None and self.offset is not None:
             raise UsageError("--tail and --offset do not go together")
         if self.offset is not None:
@@ -114,7 +114,7 @@ def _milliseconds(text: str, *, is_end: bool) -> int:
         try:
             moment = datetime.fromisoformat(text)
         except ValueError:
-            raise UsageError(f"'{text}' is no time; write 2026-11-20, 2026-11-20T13:45:00 or milliseconds since 1970")
+            raise UsageError(f"'{text}' is not a time; write 2026-11-20, 2026-11-20T13:45:00 or milliseconds since 1970")
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     return (moment - _EPOCH) // timedelta(milliseconds=1) + length

@@ -21,7 +21,7 @@ from kdump.exit_codes import NOT_EXAMINED
 try:
     import pyarrow
 except ImportError as missing:
-    raise UsageError('tables of Parquet need the package "pyarrow"', remedy="pip install 'kdump[arrow]'") from missing
+    raise UsageError('Parquet tables need the package "pyarrow"', remedy="pip install 'kdump[arrow]'") from missing
 
 from kdump.cli.scanning.summary import ScanSummary
 from kdump.formats import tree
@@ -70,10 +70,10 @@ def scan_paths(request: ScanRequest) -> int:
         say(str(error))
         return NOT_EXAMINED
     except pyarrow.ArrowInvalid as error:
-        say(f"the tables cannot be read after they were written: {error}")
+        say(f"the tables cannot be read back: {error}")
         return NOT_EXAMINED
     except MemoryError:
-        say("out of memory: take fewer processes (--jobs) or smaller tasks (--target-bytes)")
+        say("out of memory: use fewer processes (--jobs) or smaller tasks (--target-bytes)")
         return NOT_EXAMINED
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -161,7 +161,7 @@ def _write_with_spark(
                     raise
                 raise KdumpError(f"Spark failed: {last_line(error)}; KDUMP_DEBUG=1 shows all") from error
     except MissingPackage as error:
-        raise UsageError(str(error) + ", or take --engine local") from error
+        raise UsageError(str(error) + ", or use --engine local") from error
     except SessionFailed as error:
         if "KDUMP_DEBUG" in os.environ:
             sys.stderr.write(error.log)

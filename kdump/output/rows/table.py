@@ -124,7 +124,7 @@ class TableFormatter:
         if left_out != self._left_out:
             self._left_out = left_out
             what = ", ".join(left_out)
-            text = f"Not shown, for the terminal is too narrow: {what}." if left_out else "All columns are shown."
+            text = f"Not shown, because the terminal is too narrow: {what}." if left_out else "All columns are shown."
             for line in wrap(text, self._width or _MIN_WIDTH, break_long_words=False, break_on_hyphens=False):
                 self._write(line + "\n")
 

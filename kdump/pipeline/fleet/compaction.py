@@ -84,7 +84,7 @@ WITH late AS (
 SELECT broker, topic, `partition`, segmentBase, path, 'tombstone-overdue' AS code, NULL AS severity, 'log' AS fileType,
   position AS `start`, try_add(position, size) AS `end`, earliest AS offsetFirst, furthest AS offsetLast,
   NULL AS expected, printf('%d', deleteHorizonMs) AS found,
-  {counted("batches", "batch keeps", "batches keep")} || ' tombstones or markers that could have gone, the oldest since '
+  {counted("batches", "batch keeps", "batches keep")} || ' tombstones or markers that are due for removal, the oldest since '
     || {moment("deleteHorizonMs")} || '.' AS message
 FROM late WHERE place = 1
 """,

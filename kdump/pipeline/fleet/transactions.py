@@ -17,7 +17,7 @@ def missing_markers(grace_ms: int = GRACE_MS) -> Query:
     message = (
         "printf('Producer %,d, epoch %d: its transaction is open since offset %,d, but a marker ended it in %s-%d on broker %s',"
         " o.producerId, o.epoch, o.firstOffset, e.topic, e.`partition`, e.broker)"
-        f" || printf(' %,d s after its last data here. The log went on to offset %,d: the last stable offset stays at %,d.',"
+        f" || printf(' %,d s after its last record here. The log continues to offset %,d: the last stable offset stays at %,d.',"
         f" {seconds('e.markedAt - o.writtenAt')}, o.logEnd, o.firstOffset)"
     )
     return findings(
