@@ -16,7 +16,7 @@ SEVERITIES = (ERROR, WARNING, INFO)
 """The worst first."""
 
 NONE = "none"
-"""How a check went on after what is wrong where there was nothing to step over; all else is how a walk went on (`salvage`)."""
+"""How a check continued if there was nothing to skip; the other values say how a walk continued (`salvage`)."""
 
 EXACT, ESTIMATED = "exact", "estimated"
 
@@ -35,8 +35,8 @@ class Finding(Row, kind="finding"):
     `code` is a fault of the catalogue and never changes its meaning. `start` and `end` are a range of bytes of the file, `end`
     exclusive; `offset_first` and `offset_last` the offsets it touches, exact or estimated (`offset_certainty`). `evidence` is
     the first of these bytes in hex, `alignment` the largest of 1, 512 and 4096 that both ends are multiples of. `skipped`
-    counts bytes that were stepped over to go on, `resync` says how. `broker_forecast` is what a broker does at its next start,
-    in a word of catalogue.FORECASTS, with what that loses where it is known.
+    counts the bytes that were skipped to continue, `resync` says how. `broker_forecast` is what a broker does at its next start,
+    as a key of catalogue.FORECASTS, with the loss if it is known.
     """
 
     code: Text
@@ -77,7 +77,7 @@ class FileReport(Row, kind="file"):
     bytes_zero: Int64
     bytes_not_examined: Int64
 
-    # Not columns, for they have no annotation: what only the text for people shows.
+    # Not columns, because they have no annotation: only the text report shows these.
     cells = b""
     first_offset = NO_OFFSET
     last_offset = NO_OFFSET
@@ -105,7 +105,7 @@ class Start(Row, kind="start"):
 class Summary(Row, kind="summary"):
     """The summary of a run. Known findings, which are in the baseline, are counted separately.
 
-    `verdict` is what it comes to, in the words of verdicts.WORDS, the worst first; `reasons` say why.
+    `verdict` is the overall result, one of verdicts.WORDS, the worst first; `reasons` say why.
     """
 
     files: Int64
@@ -146,7 +146,7 @@ class ByteCoverage:
                 self.cells[cell] |= bit
         self.bytes[status] += end - self.position
         self.position = end
-        if batches:  # those of a range that is not examined, or zero, are lost
+        if batches:  # those of a range that was not examined, or is zero, are lost
             self.batches[status if status in self.batches else self.DAMAGED] += batches
 
     def report(self, path: str, file_type: str, size: int) -> FileReport:
@@ -172,7 +172,7 @@ STATUS_BITS = {
     ByteCoverage.SALVAGED: 8,
     ByteCoverage.DAMAGED: 16,
 }
-"""The statuses of bytes as they stand in a map: a larger number is what a reader should rather see."""
+"""The statuses of bytes in a map: a larger number takes precedence."""
 
 DESCRIPTIONS: dict[type[Row], dict[str, str]] = {
     Finding: {

@@ -9,7 +9,7 @@ from kdump.binary.source import Source
 from kdump.binary.system import status
 from kdump.errors import Unreadable
 
-_BLOCK_BYTES = 4096  # what is read at once where the device has errors
+_BLOCK_BYTES = 4096  # bytes read at once if the device has errors
 _RECENT_SECONDS = 5.0  # a broker that writes to a file wrote to it just now
 _WAIT_SECONDS = 0.1  # a broker in the middle of a batch continues sooner
 
@@ -36,7 +36,7 @@ class Watch:
 class LiveSource(Source):
     """A file that may change, fail or take too long while it is read.
 
-    Bytes that cannot be read are zeros, and stand in `bad_ranges`. Reading raises CheckAborted, once, if the file has become
+    Bytes that cannot be read are zeros, and are listed in `bad_ranges`. Reading raises CheckAborted, once, if the file has become
     shorter (`shrunk_to`) or the time for it is over (`is_late`).
     """
 
@@ -59,14 +59,14 @@ class LiveSource(Source):
         except Unreadable:
             data = self._read_around_errors(position, count)
         if len(data) < count and self.shrunk_to is None:
-            if self.status().st_size >= self.size:  # the file goes on here: the system says no more
+            if self.status().st_size >= self.size:  # the file continues here: the system reveals no more
                 return data + self._read_around_errors(position + len(data), count - len(data))
             self.shrunk_to = position + len(data)
             raise CheckAborted
         return data
 
     def tick(self, position: int) -> None:
-        """The check has come so far. Raises CheckAborted when its time is over."""
+        """Note the progress of the check. Raises CheckAborted when its time is over."""
         self._watch.at(position)
         if self._deadline is not None and not self.is_late and time.monotonic() >= self._deadline:
             self.is_late = True

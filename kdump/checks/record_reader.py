@@ -67,7 +67,7 @@ class RecordReader:
 
     def __init__(self, context: FileContext, rules: list[SegmentRule]) -> None:
         self._context = context
-        self._missed: dict[str, list[int]] = {}  # by what is not installed: start, end and number of batches
+        self._missed: dict[str, list[int]] = {}  # by missing package: start, end and number of batches
         self._source = context.source
         self._budget = _Budget(context.settings.max_payload)
         self._rules = rules
@@ -191,7 +191,7 @@ class RecordReader:
         payload = batch[BATCH_HEADER_SIZE:]
         held = self._decompressor.decompress(codec, payload)
         if held is not None:
-            data = bytes(held)  # what is held is another's soon
+            data = bytes(held)  # the buffer is about to be reused
             return Content(header, position, data, 0, len(data), payload=payload)
         whole = codecs.decompress(codec, payload, header[MAGIC], limit=min(_MAX_HELD_BYTES, self._budget.limit(size)))
         is_sound = whole.error is None

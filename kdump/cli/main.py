@@ -88,7 +88,7 @@ def main() -> int:
 
 
 def _binary(descriptor: int, *, or_nowhere: bool = False) -> BinaryIO:
-    """A standard stream of this process as bytes; if it is closed, an error, or a stream to nowhere."""
+    """A standard stream of this process as bytes; if it is closed, an error, or a stream that discards everything."""
     try:
         os.fstat(descriptor)
     except OSError:

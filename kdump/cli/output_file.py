@@ -20,7 +20,7 @@ _STDOUT = "-"
 def written_to(path: str | None) -> Iterator[None]:
     """Write what goes to stdout within the block to this file instead; None and `-` change nothing.
 
-    The file takes its place at the end of the block, if all went well. Raises UsageError where something stands there already:
+    The file is moved into place at the end of the block, if all went well. Raises UsageError if the path already exists:
     no file is overwritten. Raises OSError where it cannot be made or written. A device or a named pipe is written to as it is.
     """
     if path is None or path == _STDOUT:

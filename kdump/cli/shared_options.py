@@ -37,7 +37,7 @@ def output_option(forms: Sequence[str], help: str) -> Any:
 
 
 def throttle_reading(rate: str, *, is_nice: bool) -> None:
-    """Throttle this process if `--rate` or `--nice` asks for it. Raises UsageError for a rate that is none."""
+    """Throttle this process if `--rate` or `--nice` asks for it. Raises UsageError for an invalid rate."""
     if is_nice or rate:
         from kdump.binary.throttle import throttle
 

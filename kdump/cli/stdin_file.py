@@ -22,7 +22,7 @@ _HEAD = 512  # bytes that show what a file is
 def spooled(name: str) -> Iterator[str]:
     """A temporary file of this name with all of stdin; it is removed after the block.
 
-    It may take half of what is free where temporary files go. Raises Unreadable where that is too little, or stdin cannot be
+    It may take half of the free space for temporary files. Raises Unreadable if that is too little, or stdin cannot be
     read, and UsageError where stdin is a terminal.
     """
     if sys.stdin is None:

@@ -311,7 +311,7 @@ class Log:
         return Chunk(table, headers, starts, window, magic < 2), end
 
     def _summarized_chunk(self, window: bytes, start: int, window_position: int, magic: int) -> tuple[Chunk | None, int]:
-        from kdump.formats import summary  # a dump has no use for it
+        from kdump.formats import summary  # a dump does not need it
 
         max_codec = self._rules.codec_count - 1
         found = summary.of_window(window, start, window_position, max_codec, self._crc32c, is_legacy=magic < 2)

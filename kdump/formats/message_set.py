@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kdump.formats.log import Chunk
     from kdump.formats.record import RecordChunk
 
-_MAX_HELD_MESSAGE_BYTES = 4 << 20  # up to here all messages of a wrapper are held at once
+_MAX_HELD_MESSAGE_BYTES = 4 << 20  # up to this size, all messages of a wrapper are held at once
 
 
 class Message:

@@ -56,7 +56,7 @@ MAX_RECORD_SIZE = 128 << 20
 
 _REFERENCE_SIZE = 4
 _MAX_HEADERS = (250 << 20) // _REFERENCE_SIZE  # of the 256 MiB that Kafka's launcher gives the tool
-_MAX_HELD_RECORD_BYTES = 1 << 20  # up to here all records of a batch are held at once, and those of its neighbours
+_MAX_HELD_RECORD_BYTES = 1 << 20  # up to this size, all records of a batch are held at once, with those of its neighbors
 _MAX_PAYLOAD_AT_ONCE = 8 << 20  # of a sound payload that is decompressed in one call
 _MIN_BLOCK_BYTES = 256 << 10  # of a decompressed payload, at least
 _WANTS_MORE = ("record-length-past-end", "record-count-too-high")
@@ -165,7 +165,7 @@ def _walk_plain(
     if not 0 <= count <= MAX_ROWS or not data or header[LENGTH] < MIN_BATCH_LENGTH:
         return None
     if not count:
-        return 0  # Kafka looks at nothing after the header
+        return 0  # Kafka reads nothing after the header
     start = chunk.starts[row]
     position, end = start + BATCH_HEADER_SIZE, start + LOG_OVERHEAD + header[LENGTH]
     size = 0
@@ -174,7 +174,7 @@ def _walk_plain(
         payload = None if decompressor is None else decompressor.decompress(codec, memoryview(data)[position:end])
         if payload is None:
             return None
-        data = bytes(payload)  # what the decompressor holds is another's soon
+        data = bytes(payload)  # the decompressor's buffer is about to be reused
         position, end, size = 0, len(data), len(data)
     before = len(rows)
     position, code, _ = kernel.walk_records(data, position, end, count, end, bool(codec), rows, wants_data, known_headers)
@@ -218,7 +218,7 @@ class BatchRecords:
     """Walks the records of one batch of magic 2, given its header and all its bytes.
 
     `quirks` is how an old reader decompresses; `with_data` and `with_header_values` are as records.read says.
-    Raises CorruptData where nothing can be read at all: a batch shorter than its header, or a negative count.
+    Raises CorruptData if nothing can be read at all: a batch shorter than its header, or a negative count.
     """
 
     def __init__(

@@ -48,7 +48,7 @@ class Line:
 
     `values` are those of an entry, or empty; then `fault` says what is wrong with the line, or with all lines:
     `checkpoint-version-unknown`, `checkpoint-line-malformed`, `checkpoint-count-mismatch` or `checkpoint-cut` (after the
-    version). `is_number_wanted` where the line has as many fields as an entry, but no number where one has to be.
+    version). `is_number_wanted` is true if the line has as many fields as an entry, but a number is missing.
     """
 
     __slots__ = ("end", "fault", "is_number_wanted", "number", "start", "values")

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     Columns = dict[str, Any]  # sequences, constants and the like, by the names of columns
 
 _HEADERS_AT_ONCE = 8192
-_HEADER_WINDOW = 32 << 10  # bytes; several small batches stand in it, and of large ones little is read for nothing
+_HEADER_WINDOW = 32 << 10  # bytes; room for several small batches, and little is wasted on large ones
 
 _MAX_PAYLOAD_AT_ONCE = 32 << 20  # bytes of a payload that are decompressed at once
 _SAMPLE_FROM = 64 << 10  # what is before this position in a log is part of any sample
@@ -253,7 +253,7 @@ def record_rows(
 ) -> Iterator[tuple[Columns, int]]:
     """The columns of records, and their number. A record that does not decode is left out, with the rest of its batch.
 
-    Raises KdumpError where a batch gives other than as many records as its header says, and nothing was wrong with it.
+    Raises KdumpError if a sound batch yields a different number of records than its header says.
     """
     for item in sections(source, file_slice, options, report, notice):
         positions = item.chunk.batches["position"]

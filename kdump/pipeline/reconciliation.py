@@ -164,7 +164,7 @@ class Reconciliation:
             self.disagreements.append(Disagreement(account.path, (table,), "it was replaced, or truncated"))
 
     def finish(self) -> None:
-        """All tasks are done: compare what the tables say of each log."""
+        """All tasks are done: compare what the tables say about each log."""
         for path, tables in self._logs.items():
             whole: dict[str, _LogAccount] = {}
             for table in LOG_TABLES:
@@ -202,14 +202,14 @@ class Reconciliation:
             message = f"{first:,} {what} by the table {tables[0]}, {second:,} by the table {tables[1]}"
             self.disagreements.append(Disagreement(path, tables, message))
 
-    # What comes of it
+    # Results
 
     def incomplete_tables(self) -> list[str]:
-        """The tables that are incomplete, so that no question can be asked of them."""
+        """The incomplete tables, which cannot be queried."""
         return sorted({table for disagreement in self.disagreements for table in disagreement.tables})
 
     def findings(self) -> Iterator[pa.RecordBatch]:
-        """What is missing and what does not add up, as rows of the table of findings."""
+        """Missing and contradictory rows, as rows of the table of findings."""
         items = {item.path: item for item, _, _ in self.skipped}
         items |= {path: item for path, _, _ in self.disagreements if path not in items and (item := _item_at(path))}
         for finding in [*self._missing_rows(), *self._unread_records(), *self._disagreeing()]:

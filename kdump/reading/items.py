@@ -14,7 +14,7 @@ ZERO = "zero"
 NOT_EXAMINED = "not_examined"
 
 BY_LENGTH, BY_REPAIRED_LENGTH, BY_SCAN, END = "by-length", "by-repaired-length", "by-scan", "end"
-"""How the walk went on after damage; `end` is to the end of the file."""
+"""How the walk continued after damage; `end` means to the end of the file."""
 
 
 class Section:

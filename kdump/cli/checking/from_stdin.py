@@ -1,4 +1,4 @@
-"""Checks what stdin gives, beside any other paths."""
+"""Checks data from stdin, besides any other paths."""
 
 from __future__ import annotations
 

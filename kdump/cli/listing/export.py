@@ -105,7 +105,7 @@ class _Rows:
 
 
 class _Exporter(LogLister):
-    """Lists one log into a file of tables. Damaged ranges, and batches whose records cannot be read, have no rows there."""
+    """Lists one log into a Parquet or Arrow file. Damaged ranges, and batches with unreadable records, have no rows."""
 
     def __init__(self, run: Run, source: Source, place: dict[str, Any], options: Options, rows: _Rows) -> None:
         super().__init__(run, source, run.begins.get(source.path))

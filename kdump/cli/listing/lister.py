@@ -35,7 +35,7 @@ _LISTERS: dict[str, tuple[Callable[[Run, str], None], type[Row]]] = {
 def list_files(request: Request) -> int:
     """List all files of a request on stdout. Returns the exit code: clean, findings, or files that could not be examined.
 
-    Where the reader of a pipe has seen enough, the listing ends, with the exit code of what was seen so far.
+    If the reader of a pipe closes it, the listing ends, with the exit code for what was seen so far.
     """
     with open(1, "wb", buffering=0, closefd=False) as stdout, stderr_bytes() as stderr:
         out, err = Blocks(stdout), Blocks(stderr, needs_reader=False)
@@ -107,7 +107,7 @@ def list_each(run: Run, list_file: Callable[[Run, str], None], found: Sequence[s
 
 
 def _chosen(run: Run) -> Iterable[str | KdumpError]:
-    """The files of a request that may hold what it asks for."""
+    """The files of a request that may contain requested rows."""
     request = run.request
     found = files(request.paths, request.suffix)
     if request.tail is not None:

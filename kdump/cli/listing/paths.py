@@ -30,7 +30,7 @@ def files(paths: Sequence[str], suffix: str) -> Iterator[str | Unreadable]:
 
     A log directory stands for its partition directories.
 
-    Where there are none, the error that says so stands in their place.
+    If there are none, the error about this takes their place.
     """
     for path in paths:
         try:

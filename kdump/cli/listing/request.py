@@ -82,13 +82,13 @@ class Request:
         return any(bound is not None for bound in (self.from_offset, self.to_offset, self.from_time, self.to_time))
 
     def holds_offsets(self, first: int | None, last: int) -> bool:
-        """Whether something with these offsets may hold what is asked for; a `first` of None is unknown."""
+        """Whether something with these offsets may contain requested rows; a `first` of None is unknown."""
         return (self.from_offset is None or last >= self.from_offset) and (
             self.to_offset is None or first is None or first <= self.to_offset
         )
 
     def holds_times(self, first: int | None, last: int) -> bool:
-        """Whether something with these timestamps may hold what is asked for; a `first` of None is unknown.
+        """Whether something with these timestamps may contain requested rows; a `first` of None is unknown.
 
         What has no timestamp is of no time.
         """

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Enough(Exception):
-    """Ends the listing: the limit is reached, or damage was found and the listing is to stop there."""
+    """Ends the listing: the limit is reached, or damage was found and the listing must stop there."""
 
 
 class Run:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class Begin(NamedTuple):
     """Where the listing of a segment starts: at the batch at `position`, without its first `skipped` records.
 
-    `start` is where a walk has to start so that it comes to this batch as one through all of the log does.
+    `start` is where a walk must start so that it reaches this batch as a walk through the whole log would.
     """
 
     start: int = 0
@@ -33,7 +33,7 @@ class Begin(NamedTuple):
 def begins(paths: Sequence[str | Unreadable], count: int, *, is_deep: bool) -> dict[str, Begin]:
     """Where to start in each segment that has some of the last `count` batches, or records, of its directory.
 
-    A segment that cannot be read begins at 0: whoever lists it learns why.
+    A segment that cannot be read starts at 0: listing it reports why.
     """
     found: dict[str, Begin] = {}
     by_directory: dict[str, list[str]] = {}

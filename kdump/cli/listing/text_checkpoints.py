@@ -54,7 +54,7 @@ _EPOCHS = _Kind(text_checkpoint.EPOCH_FIELDS, listing.ListedLeaderEpoch, "epoch:
 def text_files(paths: Sequence[str]) -> list[str]:
     """The text checkpoints that paths name; none if they are KRaft snapshots.
 
-    A directory stands for its checkpoints of that kind if it holds no snapshots. Raises UsageError where both are named.
+    A directory means its checkpoints of that kind if it contains no snapshots. Raises UsageError if both are named.
     """
     found = [_found(path) for path in paths]
     if any(found) and not all(found):

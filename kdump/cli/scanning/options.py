@@ -9,7 +9,7 @@ from kdump.cli.scanning.engine import ENGINES
 from kdump.cli.shared_options import FILE, PATHS, jobs_option, output_option
 
 SAVINGS = {"sample": "sample", "all": "true", "none": "false"}
-"""Of which compressed batches a scan measures what they hold uncompressed, as the option of the pipeline."""
+"""Which compressed batches a scan decompresses to measure their size, as the pipeline's option."""
 
 
 class ScanOptions(CommandOptions):

@@ -36,13 +36,13 @@ if TYPE_CHECKING:
     from kdump.cli.scanning.request import ScanRequest
 
 INCOMPLETE = ".incomplete"
-"""What is added to the name of a table that does not add up: nobody is to take it for whole."""
+"""The suffix of a table that does not add up, so that no one mistakes it for a complete one."""
 
 _MANIFEST = "kdump.json"
 
 
 def scan_paths(request: ScanRequest) -> int:
-    """Write the tables of a request, and report on stdout what they hold. Returns the exit code."""
+    """Write the tables of a request, and summarize them on stdout. Returns the exit code."""
     started = time.monotonic()
     is_json = request.output == "json"
     if not is_json:
@@ -110,7 +110,7 @@ def _write(request: ScanRequest, folder: str) -> list[str]:
     """
     paths = tree.matching(request.paths)
     if request.is_on_cluster:
-        paths = [os.path.abspath(path) for path in paths]  # its processes work in directories of their own
+        paths = [os.path.abspath(path) for path in paths]  # its processes work in separate directories
     file_list = os.path.join(folder, "_files.jsonl")
     common = {**request.given, "paths": json.dumps(paths), "unreadable": Options.SKIP}
     discovery.write_list(discovery.files_of(Options({**common, "table": "files"})), file_list)

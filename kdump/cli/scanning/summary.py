@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from kdump.tables import Row
 
-_WORST = 1000  # findings of a severity that are looked at for people
+_WORST = 1000  # findings of a severity that are read for the text summary
 
 
 class ScanSummary:

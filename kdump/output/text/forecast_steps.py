@@ -71,7 +71,7 @@ def _remedy_steps(remedy: Remedy, path: str) -> Iterator[str]:
 
 
 def _step_for_circumstance(row: Forecast) -> str | None:
-    """What to look at if something other than the data keeps a log from being served."""
+    """What to check if something other than the data keeps a log from being served."""
     quoted, log_directory = shlex.quote(row.path), os.path.dirname(os.path.abspath(row.path))
     if row.is_not_loaded:
         return f"{_shown_file(os.path.join(log_directory, 'meta.properties'))}   # {row.reason}"

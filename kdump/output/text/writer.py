@@ -44,7 +44,7 @@ class ReportWriter:
         return f"\x1b[{color}m{text}\x1b[0m" if self._has_colors else text
 
     def shown(self, text: str) -> str:
-        """The text without anything that a terminal would obey."""
+        """The text without control characters that a terminal would interpret."""
         return escaped(text) if self._is_terminal else text
 
 

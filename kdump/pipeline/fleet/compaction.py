@@ -1,4 +1,4 @@
-"""Questions about compaction: what the cleaners of brokers left over, and how far they came."""
+"""Questions about compaction: what the cleaners of brokers left over, and how far they got."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from kdump.pipeline.fleet.query import PLACE, Query, counted, findings, moment
 from kdump.pipeline.fleet.replicas import CHECKPOINT_COLUMNS
 
 OVERDUE_MS = 7 * 86_400_000
-"""So long may tombstones stay past their time: the cleaner comes only where there is enough to clean."""
+"""How long tombstones may stay past their time: the cleaner only runs if there is enough to clean."""
 
 _POINTS = f"""
   SELECT broker, topic, `partition`, max(`offset`) AS point FROM {{checkpoints}} WHERE kind = '{CLEANER_OFFSETS}'

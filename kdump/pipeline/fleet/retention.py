@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 TOLERANCE_MS = 3_600_000
-"""So far in the future a timestamp may be: what brokers take by default, since 3.6."""
+"""How far in the future a timestamp may be: the default limit of brokers since 3.6."""
 
 
 def blocked(now: int, retention_ms: int | None = None, compacted: Sequence[str] = COMPACTED) -> Query:

@@ -44,7 +44,7 @@ def check_files(partition: PartitionFacts) -> None:
 
 
 def _check_number(partition: PartitionFacts, name: str) -> None:
-    """Report a name with the suffix of a segment that is no segment's."""
+    """Report a name that has the suffix of a segment file, but is not one."""
     base_offset, context = tree.base_offset_of(name), context_in(partition, name)
     if base_offset is None:
         message = f"The part before the first dot of {escaped(name)} is not a number that Kafka can parse."
@@ -92,7 +92,7 @@ def check_directories(path: str, settings: Settings, emit: Emit) -> None:
 
 
 def _check_text(context: FileContext, name: str) -> None:
-    """Report bytes that are no text, control characters, and commas, at which Kafka's tool splits names."""
+    """Report bytes that are not text, control characters, and commas, at which Kafka's tool splits names."""
     if "," in name:
         context.report("name-not-utf8", 0, 0, f"{escaped(name)} contains a comma, at which Kafka's tool splits file names.")
     elif any("\udc80" <= character <= "\udcff" for character in name):

@@ -88,14 +88,14 @@ def check_directory(path: str, settings: Settings, emit: Callable[[Row], None], 
 
 
 def report_failure(context: FileContext, error: Unreadable) -> None:
-    """Report what a call of the system kept from being examined, while a file or directory was compared with others."""
+    """Report what a failed system call kept from being examined, while a file or directory was compared with others."""
     other = "" if error.path in (None, context.path) else f"{error.path} "
     size = context.source.size
     context.report(_FAULT_OF[error.code], 0, size, f"Was not examined completely: {other}{error.message}.")
 
 
 def check_before_reading(context: FileContext, source: LiveSource) -> None:
-    """Report what the size of the file and its room on the disk show."""
+    """Report what the file's size and its disk usage show."""
     size = source.size
     is_preallocated = context.file_type in _PREALLOCATED and not context.settings.is_pedantic
     if not size and "." + context.file_type in SEGMENT_SUFFIXES:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kdump.checks.context import FileContext
 
 _OF_BROKERS = re.compile(r"\.lock|remote_log_snapshot|.*\.(deleted|cleaned|part|tmp)")
-"""Names that brokers give to files in which nothing is to be checked: they are empty, on their way, or about to go."""
+"""Names of broker files that need no check: they are empty, temporary, or about to be deleted."""
 
 _OF_SEGMENTS = re.compile(r"\d{20}\.")
 _UNPACK = {"gzip": "gunzip -c", "zstd": "zstd -dc", "lz4": "lz4 -dc", "bzip2": "bunzip2 -c", "xz": "xz -dc"}

@@ -63,7 +63,7 @@ class Checksums:
         )
 
     def fits_as_magic_2(self, start: int, end: int) -> bool:
-        """Whether the checksum of these bytes fits, if they are read as a batch of magic 2."""
+        """Whether the checksum of these bytes matches, if they are read as a batch of magic 2."""
         if end - start < BATCH_HEADER_SIZE:
             return False
         stored = int.from_bytes(self._source.read(start + CRC_AT, 4), "big")

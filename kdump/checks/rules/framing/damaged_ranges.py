@@ -1,4 +1,4 @@
-"""Ranges of bytes in which no batch can be read: what is reported of each depends on its code."""
+"""Ranges of bytes without readable batches: what is reported about each depends on its code."""
 
 from __future__ import annotations
 

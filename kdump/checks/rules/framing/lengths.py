@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from kdump.formats.record_batch import RecordBatch
 
 MAX_SEGMENT_SIZE = 0x7FFFFFFF
-"""Bytes: the broker opens no larger file. No segment reaches over more offsets either."""
+"""Bytes: the broker cannot open a larger file. A segment cannot cover more offsets either."""
 
 
 def report_length(context: FileContext, batch: RecordBatch, claimed_length: int) -> None:

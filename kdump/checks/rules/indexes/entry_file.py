@@ -45,7 +45,7 @@ class EntryFile:
     def windows(self) -> Iterator[tuple[int, bytes, bytes]]:
         """Windows of entries: the row of the first, their bytes, and those of the entry after them, if there is one.
 
-        Each window is to be handed to `count_window` or `count_sound` before the next one is asked for.
+        Pass each window to `count_window` or `count_sound` before you request the next one.
         """
         source, entry_size = self.context.source, self.entry_size
         end = self.count * entry_size

@@ -136,7 +136,7 @@ class EntryTargets:
         if first > last:
             return True  # the batch is wrong, and said to be
         if first <= offset < last and (offset == facts.first_offsets[batch_row] or first < facts.first_offsets[batch_row]):
-            self.first_kind += 1  # of a wrapper any offset will do: where it begins shows only inside
+            self.first_kind += 1  # any offset of a wrapper will do: its first offset is only known inside
             return True
         if offset >= first:
             ending = max(batch_row, min(ending, stop))

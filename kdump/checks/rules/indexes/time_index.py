@@ -119,7 +119,7 @@ class _Check:
     def _report_disorder(self, first_row: int, row: int, timestamp: int, offset: int) -> int:
         """Report an entry that goes back from the one before; returns the row of the wrong one.
 
-        Where this one goes on from the last but one, the one between is too high.
+        If this one follows the last but one, the one between is too high.
         """
         blamed = row
         last_timestamp, last_offset = self.previous

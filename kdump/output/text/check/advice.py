@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _MAX_COMMANDS = 5  # of a kind
 _LOG = "log"
 _WITNESSES = ("index-position-past-log", "timeindex-offset-not-found", "index-orphan", "offset-gap")
-"""Findings that suggest that the log lacks batches: its indexes are evidence of these, and have to stay."""
+"""Findings that suggest that the log lacks batches: its indexes are evidence of these, and must stay."""
 
 
 class Advice:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class CheckReport:
-    """Collects what a check finds and writes it at the end, when it is known what is worst."""
+    """Collects what a check finds and writes it at the end, the worst first."""
 
     def __init__(self, write: Callable[[str], None], style: ReportStyle) -> None:
         self._out = ReportWriter(write, style)
