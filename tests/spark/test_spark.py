@@ -264,7 +264,7 @@ def test_damage_ends_a_query_only_where_it_is_to(spark: "SparkSession", log: Pat
     assert [row.status for row in read(spark, str(log)).select("status").collect()] == ["intact", "intact", "damaged"]
     with pytest.raises(Exception, match="CRC of a record batch does not match") as caught:
         read(spark, str(log), mode="FAILFAST").collect()
-    assert "does not fit" in last_line(caught.value)
+    assert "does not match" in last_line(caught.value)
 
 
 # --- What goes wrong
