@@ -46,7 +46,7 @@ ENOUGH_MEMORY = 4 << 30
 """How many bytes have to be free there."""
 
 TEMPORARY_ROOT = "PYTEST_DEBUG_TEMPROOT"
-"""The variable by which pytest is told where `tmp_path` is."""
+"""The variable that tells pytest where `tmp_path` is."""
 
 
 # --- Which tests

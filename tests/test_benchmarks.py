@@ -66,7 +66,7 @@ def test_the_real_tool_reads_them_without_complaint(tmp_path: Path) -> None:
         assert b"isvalid: false" not in answer.stdout
 
 
-def test_a_repeated_batch_has_offsets_and_times_of_its_own(tmp_path: Path) -> None:
+def test_a_repeated_batch_has_its_own_offsets_and_times(tmp_path: Path) -> None:
     log = segments.made(Segment(3 * segments.MIB, 1, batch_count=5000), tmp_path)  # there are 4096 different ones
     lines, _ = dump("--files", log)
     batches = lines[2:]
@@ -192,7 +192,7 @@ def test_the_plot_has_a_row_a_workload_and_a_dot_a_contender() -> None:
     assert len(dots) == 5 + 2 + 3  # those of the legend first
 
 
-def test_workloads_have_names_of_their_own() -> None:
+def test_workloads_have_unique_names() -> None:
     assert len({workload.name for workload in WORKLOADS}) == len(WORKLOADS)
 
 

@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 _CHUNK_BYTES = 64 << 20  # bytes of files
 _CHUNK_JOBS = 64
 _MAX_WAITING_ROWS = 20_000  # rows that may wait for their turn; processes that have more to say wait, too
-_MAX_CRASHES = 16  # of one job, which is given up then
+_MAX_CRASHES = 16  # of one job, after which it is given up
 _READ_BYTES = 1 << 18
-_POLL_SECONDS = 0.1  # seconds between two looks at how far all have come
+_POLL_SECONDS = 0.1  # seconds between two checks of everyone's progress
 _GRACE_SECONDS = 5.0  # seconds beyond the time limit, before a process that does not answer is ended
 
 _FRAME = struct.Struct(">I")
@@ -69,7 +69,7 @@ class Progress:
 class Isolation:
     """Runs `jobs` in up to `processes` worker processes at a time; in this process where none can be started.
 
-    `do` does one of them, as `kdump.checks.check.run`. `on_wait` is called every now and then, while there is nothing to do.
+    `do` does one of them, as `kdump.checks.check.run`. `on_wait` is called periodically while there is nothing to do.
     """
 
     def __init__(
@@ -90,9 +90,9 @@ class Isolation:
         self.progress = Progress(sum(sizes))
         self._waiting = _chunks(sizes)
         self._workers: list[_Worker] = []
-        self._rows: dict[int, list[Row]] = {}  # what has come, and was not given on, by the job's number
+        self._rows: dict[int, list[Row]] = {}  # results received but not yet passed on, by job number
         self._row_count = 0
-        self._reported: dict[int, set[str]] = {}  # files whose rows have come, by the number of a job that is not done
+        self._reported: dict[int, set[str]] = {}  # files whose rows were received, by the number of an unfinished job
         self._skipped: dict[int, set[str]] = {}
         self._tried_again: set[tuple[int, str]] = set()  # jobs and files at which a process was killed from outside
         self._done: set[int] = set()
@@ -188,7 +188,7 @@ class Isolation:
     def _handle_crash(self, worker: _Worker, position: int, path: str) -> None:
         """A worker died at the first of its remaining jobs: repeat that job without the file it was reading, then do the rest.
 
-        SIGKILL comes from outside, as where memory is short: the file is tried once more before it is left out.
+        SIGKILL comes from outside, for example when memory runs out: the file is tried once more before it is left out.
         """
         number = worker.left[0]
         if worker.is_killed and (number, path) not in self._tried_again:
@@ -269,7 +269,7 @@ class _Worker:
         if (files, path) != self._last_sign[1][2:]:
             self._last_sign = now, (0, 0, files, path)
         elif now - self._last_sign[0] > seconds:
-            self.reason = f"it had no end after {seconds:g} s, and was killed"
+            self.reason = f"it did not finish within {seconds:g} s, and was killed"
             kill(self._process)
 
     def end(self) -> None:
@@ -290,7 +290,7 @@ class _Worker:
 class _Reporter(Watch):
     """Sends the parent process the position of this one, and its findings after each file.
 
-    Files that are `reported` were through before a crash; they are checked again for what others are compared with.
+    Files that are `reported` were finished before a crash; they are checked again because others are compared with them.
     """
 
     def __init__(self, last_position: LastPosition, skipped: set[str], reported: set[str], descriptor: int) -> None:
@@ -379,7 +379,7 @@ def _crash_rows(path: str, position: int, reason: str, settings: Settings) -> li
     file_type = file_name.suffix(os.path.basename(path)).removeprefix(".") or os.path.basename(path)
     context = FileContext(source, path, file_type if is_file else "directory", settings, rows.append)
     where = f" at byte {position:,}" if position else ""
-    message = f"The process that checked it ended{where}: {reason}. All other files were checked."
+    message = f"The process that checked it died{where}: {reason}. All other files were checked."
     context.report("check-crashed", min(position, size), size, message, found=reason)
     if is_file:
         coverage = ByteCoverage(size)

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 class Content:
     """The records of a batch of magic 2 as they are encoded: `rows` as the kernel gives them, read from `data[start:end]`.
 
-    `position` and `size` are those of the batch in the file, `header` is its header. `payload` is what was decompressed, None
-    where nothing was; `is_regular` says that it is one frame of the usual kind and nothing else, `is_sound` that decompression
+    `position` and `size` are those of the batch in the file, `header` is its header. `payload` is the decompressed data, None
+    if there is none; `is_regular` says that it is exactly one frame of the usual kind, `is_sound` that decompression
     came to its end.
     """
 

@@ -93,7 +93,7 @@ class FileContext:
     ) -> None:
         """Report the fault `code` in these bytes. Severity and forecast are those of the catalogue unless given.
 
-        Nothing is said of what only --pedantic shows, nor of more than `max_findings` of one code: `finish` counts the rest.
+        Pedantic findings, and those beyond `max_findings` of one code, are not reported: `finish` counts the latter.
         """
         fault = catalogue.FAULTS[code]
         if severity is None and code in self._suppressed and self._worst.get(code, INFO) == fault.severity:

@@ -16,7 +16,7 @@ SEVERITIES = (ERROR, WARNING, INFO)
 """The worst first."""
 
 NONE = "none"
-"""How a check went on after what is wrong where there was nothing to step over; all else is how a walk went on (`salvage`)."""
+"""How a check continued if there was nothing to skip; the other values say how a walk continued (`salvage`)."""
 
 EXACT, ESTIMATED = "exact", "estimated"
 
@@ -35,8 +35,8 @@ class Finding(Row, kind="finding"):
     `code` is a fault of the catalogue and never changes its meaning. `start` and `end` are a range of bytes of the file, `end`
     exclusive; `offset_first` and `offset_last` the offsets it touches, exact or estimated (`offset_certainty`). `evidence` is
     the first of these bytes in hex, `alignment` the largest of 1, 512 and 4096 that both ends are multiples of. `skipped`
-    counts bytes that were stepped over to go on, `resync` says how. `broker_forecast` is what a broker does at its next start,
-    in a word of catalogue.FORECASTS, with what that loses where it is known.
+    counts the bytes that were skipped to continue, `resync` says how. `broker_forecast` is what a broker does at its next start,
+    as a key of catalogue.FORECASTS, with the loss if it is known.
     """
 
     code: Text
@@ -77,7 +77,7 @@ class FileReport(Row, kind="file"):
     bytes_zero: Int64
     bytes_not_examined: Int64
 
-    # Not columns, for they have no annotation: what only the text for people shows.
+    # Not columns, because they have no annotation: only the text report shows these.
     cells = b""
     first_offset = NO_OFFSET
     last_offset = NO_OFFSET
@@ -105,7 +105,7 @@ class Start(Row, kind="start"):
 class Summary(Row, kind="summary"):
     """The summary of a run. Known findings, which are in the baseline, are counted separately.
 
-    `verdict` is what it comes to, in the words of verdicts.WORDS, the worst first; `reasons` say why.
+    `verdict` is the overall result, one of verdicts.WORDS, the worst first; `reasons` say why.
     """
 
     files: Int64
@@ -146,7 +146,7 @@ class ByteCoverage:
                 self.cells[cell] |= bit
         self.bytes[status] += end - self.position
         self.position = end
-        if batches:  # those of a range that is not examined, or zero, are lost
+        if batches:  # those of a range that was not examined, or is zero, are lost
             self.batches[status if status in self.batches else self.DAMAGED] += batches
 
     def report(self, path: str, file_type: str, size: int) -> FileReport:
@@ -172,65 +172,65 @@ STATUS_BITS = {
     ByteCoverage.SALVAGED: 8,
     ByteCoverage.DAMAGED: 16,
 }
-"""The statuses of bytes as they stand in a map: a larger number is what a reader should rather see."""
+"""The statuses of bytes in a map: a larger number takes precedence."""
 
 DESCRIPTIONS: dict[type[Row], dict[str, str]] = {
     Finding: {
-        "code": "What is wrong: a fault of the catalogue. `kdump explain CODE` tells more.",
+        "code": "What is wrong: a fault of the catalogue. `kdump explain CODE` says more.",
         "severity": "How bad it is: error, warning or info.",
-        "path": "The file or directory, as it was found under the path that was named.",
-        "file_type": "The suffix of the file's name without its dot, or all of the name where it has none.",
+        "path": "The file or directory, as found under the given path.",
+        "file_type": "The suffix of the file name without its dot, or the whole name if it has none.",
         "start": "The first byte of the range that the finding is about.",
         "end": "The byte after that range.",
-        "offset_first": "The first offset that is touched; null where none is known.",
-        "offset_last": "The last offset that is touched; null where none is known.",
-        "offset_certainty": "Whether these offsets were read (exact) or follow from the neighbours (estimated).",
-        "expected": "What should stand there.",
-        "found": "What stands there.",
+        "offset_first": "The first offset affected; null if unknown.",
+        "offset_last": "The last offset affected; null if unknown.",
+        "offset_certainty": "Whether these offsets were read (exact) or inferred from the neighbors (estimated).",
+        "expected": "The expected value.",
+        "found": "The value found.",
         "evidence": "The first bytes of the range in hex, at most 64 bytes.",
-        "alignment": "The largest of 1, 512 and 4096 that both ends of the range are multiples of.",
-        "resync": "How the check went on: none (nothing to step over), by-length, by-repaired-length, by-scan, end.",
-        "skipped": "How many bytes were stepped over to go on.",
-        "broker_forecast": "What a broker does at its next start, in a word.",
-        "message": "The finding in plain words; it never holds keys or values.",
+        "alignment": "The largest of 1, 512 and 4096 that divides both ends of the range.",
+        "resync": "How the check continued: none (nothing to skip), by-length, by-repaired-length, by-scan, end.",
+        "skipped": "How many bytes were skipped to continue.",
+        "broker_forecast": "What a broker does at its next start, in one word.",
+        "message": "The finding in plain words; it never contains keys or values.",
     },
     FileReport: {
-        "path": "The file, as it was found under the path that was named.",
-        "file_type": "The suffix of the file's name without its dot, or all of the name where it has none.",
+        "path": "The file, as found under the given path.",
+        "file_type": "The suffix of the file name without its dot, or the whole name if it has none.",
         "size": "Its size in bytes when it was opened: the sum of all bytes below.",
-        "batches_intact": "Batches (entries in files of entries) that are whole, beyond doubt.",
-        "batches_salvaged": "Batches that are whole, but were found after damage and are not beyond doubt.",
+        "batches_intact": "Batches (entries in index files) that are certainly whole.",
+        "batches_salvaged": "Batches that are whole, but were found after damage and are not certain.",
         "batches_lost": "Batches that are damaged.",
         "bytes_intact": "Bytes of intact batches.",
         "bytes_salvaged": "Bytes of salvaged batches.",
-        "bytes_damaged": "Bytes of damaged batches, and of ranges that hold none.",
+        "bytes_damaged": "Bytes of damaged batches, and of ranges without batches.",
         "bytes_zero": "Bytes of runs of zeros.",
-        "bytes_not_examined": "Bytes that were not looked at.",
+        "bytes_not_examined": "Bytes that were not examined.",
     },
     Start: {
         "path": "The partition directory.",
         "release": "The release of the broker.",
         "after": "The stop before the start: clean or unclean.",
-        "recovery_point": "The offset up to which segments count as flushed.",
-        "recovery_point_is_assumed": "Whether the recovery point is noted nowhere.",
-        "verdict": "The start in a word: fails, loss, trap, damage, trims, safe.",
-        "lost_records": "The records of intact batches that no log holds any more.",
-        "bytes_lost": "The bytes of all logs before, less those after.",
-        "consumers_stop_at": "The first offset that cannot be read because of damage that stays; null where none does.",
+        "recovery_point": "The offset up to which segments are assumed to be flushed.",
+        "recovery_point_is_assumed": "Whether the recovery point is assumed, because no checkpoint has it.",
+        "verdict": "The start in one word: fails, loss, trap, damage, trims, safe.",
+        "lost_records": "The number of records in intact batches that are in no log afterwards.",
+        "bytes_lost": "The size of all logs before, minus their size after.",
+        "consumers_stop_at": "The first offset that cannot be read because of damage that stays; null if there is none.",
         "message": "What happens, in plain words.",
     },
     Summary: {
         "files": "How many files were found.",
         "bytes": "The sum of their sizes.",
-        "errors": "Findings that are errors, without known ones.",
-        "warnings": "Findings that are warnings, without known ones.",
-        "infos": "Findings that are infos, without known ones.",
-        "known": "Findings that stand in the baseline.",
-        "is_complete": "False where something could not be examined.",
+        "errors": "Findings that are errors, not counting known ones.",
+        "warnings": "Findings that are warnings, not counting known ones.",
+        "infos": "Findings that are infos, not counting known ones.",
+        "known": "Findings that are in the baseline.",
+        "is_complete": "False if something could not be examined.",
         "seconds": "How long the run took.",
         "exit_code": "The exit code of the command.",
-        "verdict": "What all this comes to: loses at start, damaged, not examined, the worst first; or clean.",
-        "reasons": "Why: a word of the verdict, and the fault, the file or the start that it is about.",
+        "verdict": "The verdict: loses at start, damaged, not examined, the worst first; or clean.",
+        "reasons": "The reasons: a word of the verdict, and the fault, file or start that it is about.",
     },
 }
 """What each column says, for schemas."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kdump.checks.segment_facts import SegmentFacts
 
 _TIME_ENTRY = Struct(">qi")  # timestamp, relative offset
-_BASE_OFFSET_LIMIT = 1 << 62  # for a base offset: what is added to it shall not overflow
+_BASE_OFFSET_LIMIT = 1 << 62  # for a base offset: additions to it must not overflow
 _MIN_INT64 = -(1 << 63)
 
 

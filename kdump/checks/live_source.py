@@ -34,7 +34,7 @@ class Watch:
 class LiveSource(TolerantSource):
     """A file that may change, fail or take too long while it is read.
 
-    Bytes that cannot be read are zeros, and stand in `bad_ranges`. Reading raises CheckAborted, once, if the file has become
+    Bytes that cannot be read are zeros, and are listed in `bad_ranges`. Reading raises CheckAborted, once, if the file has become
     shorter (`shrunk_to`) or the time for it is over (`is_late`).
     """
 
@@ -62,7 +62,7 @@ class LiveSource(TolerantSource):
         raise CheckAborted
 
     def tick(self, position: int) -> None:
-        """The check has come so far. Raises CheckAborted when its time is over."""
+        """Note the progress of the check. Raises CheckAborted when its time is over."""
         self._watch.at(position)
         if self._deadline is not None and not self.is_late and time.monotonic() >= self._deadline:
             self.is_late = True

@@ -21,7 +21,7 @@ _BLOCK_ROWS = 256
 """Of a block. Larger ones have numbers that are further apart, and take more bytes each."""
 
 _WIDTHS = ((1 << 8, "B"), (1 << 16, "H"), (1 << 32, "I"), (1 << 64, "Q"))
-"""Up to which distance from the lowest number of a block each takes so many bytes."""
+"""Limits of the distance from the lowest number of a block, and the type that each number then takes."""
 
 _MANY_ROWS = 4096  # rows
 
@@ -33,9 +33,9 @@ class PackedInts:
     """A growing sequence of 64-bit numbers.
 
     Numbers are kept in blocks: an even block, as consecutive offsets make it, as a range, any other as distances from its lowest
-    number, in as few bytes as these need. What is searched by `bisect_left` and `bisect_right` has to ascend.
+    number, in as few bytes as these need. Data for `bisect_left` and `bisect_right` must be in ascending order.
 
-    The directory has five numbers for each block: its first number, what is to be added to its data, the step of an even one
+    The directory has five numbers for each block: its first number, the number to add to its data, the step of an even block
     (else 0), where its data start and how many bytes each takes (0 if even). The kernel in C reads columns, too.
     """
 

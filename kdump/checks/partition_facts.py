@@ -1,4 +1,4 @@
-"""Facts about a partition, collected while its files are checked one after the other."""
+"""Facts about a partition, collected while its files are checked one by one."""
 
 from __future__ import annotations
 

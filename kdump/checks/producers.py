@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     View = tuple[int, LastBatch | None, int | None]
 
 MAX_PRODUCERS = 1 << 15
-"""So many producers are known at once; then the half of them that was seen first is forgotten."""
+"""The number of producers remembered at once; beyond it, the older half is forgotten."""
 
 WRAPPED = 1 << 31
 """Expected after sequence 2147483647, where 0 is to follow."""
@@ -35,7 +35,7 @@ MAX_IN_FLIGHT = 5
 
 
 _COLUMNS = ("producer_id", "is_control", "producer_epoch", "base_sequence", "last_sequence", "base_offset", "last_offset")
-_MAX_STEP_ROWS = 4096  # rows of a column that are unpacked at once, at most
+_MAX_STEP_ROWS = 4096  # most rows of a column that are unpacked at once
 
 
 class Rows:
@@ -110,10 +110,10 @@ class OpenTransaction:
 class Producers:
     """The producers of a log, up to the batch that was read last.
 
-    `epochs` are those of each, and `expected` the sequence that is to follow, which may be WRAPPED or ANYTHING.
+    `epochs` are those of each, and `expected` is the next sequence, which may be WRAPPED or ANYTHING.
     `last_batches` holds of their data the epoch, last sequence, base and last offset, `markers` the highest coordinator epoch
     with its offset. `is_complete` is false once producers were forgotten, `damages` counts ranges that could not be read.
-    `snapshots` are the offsets of snapshots that lie ahead; what they are to say is kept in `views`. Old brokers (1.0) took a
+    `snapshots` are the offsets of upcoming snapshots; their expected contents are kept in `views`. Old brokers (1.0) took a
     snapshot when they knew of the next batch already: `later_views` are of its producer. `recent` holds the batches
     of the last two sections, the later first.
     """

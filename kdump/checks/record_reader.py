@@ -70,7 +70,7 @@ class RecordReader:
 
     def __init__(self, context: FileContext, rules: list[SegmentRule]) -> None:
         self._context = context
-        self._missed: dict[str, list[int]] = {}  # by what is not installed: start, end and number of batches
+        self._missed: dict[str, list[int]] = {}  # by missing package: start, end and number of batches
         self._source = context.source
         self._budget = _Budget(context.settings.max_payload)
         self._rules = rules
@@ -205,7 +205,7 @@ class RecordReader:
         payload = batch[BATCH_HEADER_SIZE:]
         held = self._decompressor.decompress(codec, payload)
         if held is not None:
-            data = bytes(held)  # what is held is another's soon
+            data = bytes(held)  # the buffer is about to be reused
             return Content(header, position, data, 0, len(data), payload=payload)
         limit = min(_MAX_HELD_BYTES, self._budget.limit(size))
         whole = codecs.opened(codec, payload, header[MAGIC], limit=limit)
@@ -239,7 +239,7 @@ class RecordReader:
                 continues = True
                 decoded += len(rows)
                 if walk.is_compressed and decoded >= _MAX_RECORDS:
-                    message = f"no more than {_MAX_RECORDS} records are read of a compressed batch"
+                    message = f"no more than {_MAX_RECORDS} records of a compressed batch are read"
                     raise CorruptData("decompression-limit", message, limit=_MAX_RECORDS)
         except MissingPackage as missing:
             self._miss(chunk, missing)

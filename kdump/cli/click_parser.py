@@ -105,7 +105,7 @@ def _spelled(option: Option) -> Callable[[click.Context, click.Parameter, str | 
     def choose(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
         chosen = None if value is None else spelling(value)
         if chosen is not None and chosen not in option.choices:
-            raise click.BadParameter(f"'{value}' is none of {', '.join(option.choices)}.")
+            raise click.BadParameter(f"'{value}' is not one of {', '.join(option.choices)}.")
         return chosen
 
     return choose
@@ -122,5 +122,5 @@ def _file(context: click.Context, _parameter: click.Parameter, values: tuple[str
                 f"-o is a file now; the format is --output {value} (for a file of this name: -o ./{value})", context
             )
     if len(values) > 1:
-        raise click.UsageError(f"there is one file for the output, not {len(values)}: {', '.join(values)}", context)
+        raise click.UsageError(f"there can be one output file, not {len(values)}: {', '.join(values)}", context)
     return values[0] if values else None

@@ -22,7 +22,7 @@ COMMANDS = (
 def is_dropin(arguments: list[str]) -> bool:
     """Whether these are options of Kafka's tool; otherwise they start with a command, or ask for a screen of kdump.
 
-    Kafka's tool passes over words before its options, so what is nearly a command's name counts as one only without --files.
+    Kafka's tool ignores words before its options, so a misspelled command only counts as one without --files.
     """
     if not arguments or arguments[0] in ("--help", "-h", "--version", "help"):
         return False

@@ -54,7 +54,7 @@ Examples
 """
 
 
-# Most imports stand in the functions: each command loads only what it needs.
+# Most imports are inside functions: each command loads only what it needs.
 
 
 class ProgramOptions(CommandOptions):

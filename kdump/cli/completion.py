@@ -77,7 +77,7 @@ _VALUES: Mapping[str, Callable[[str], Items]] = {
 
 
 def completer_of(option: Option) -> Completer | None:
-    """What completes the values of an option in Click, None if nothing does."""
+    """The function that completes the values of an option in Click; None if there is none."""
     return (lambda _context, _parameter, incomplete: _values(option, incomplete)) if option.completes else None
 
 
@@ -95,7 +95,7 @@ def _beginning(incomplete: str, values: Iterable[tuple[str, str]]) -> Items:
 
 
 class _WithKafkasTool(ShellComplete):
-    """Also completes the drop-in form, which Click does not know, and file names where a command could stand."""
+    """Also completes the drop-in form, which Click does not know, and file names in place of a command."""
 
     def get_completions(self, args: list[str], incomplete: str) -> Items:
         args = [word for word in args if word != "="]  # bash takes --name=value for three words
@@ -141,7 +141,7 @@ def register() -> None:
 
 
 def script(commands: click.Command, shell: str) -> str:
-    """The script that a shell has to read."""
+    """The script that a shell must read."""
     return SHELLS[shell](commands, {}, "kdump", VARIABLE).source()
 
 

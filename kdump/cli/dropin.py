@@ -36,7 +36,7 @@ _VALUES = {
     "jobs": "a number of processes",
     "rate": "a rate, such as 50MB/s",
 }
-"""What is said to be missing where an option has no value."""
+"""The description of a missing value, by option."""
 
 
 def main(

@@ -103,7 +103,7 @@ def _interrupted(interrupt: KeyboardInterrupt) -> int:
 
 
 def _binary(descriptor: int, *, or_nowhere: bool = False) -> BinaryIO:
-    """A standard stream of this process as bytes; if it is closed, an error, or a stream to nowhere."""
+    """A standard stream of this process as bytes; if it is closed, an error, or a stream that discards everything."""
     try:
         os.fstat(descriptor)
     except OSError:

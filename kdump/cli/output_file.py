@@ -20,7 +20,7 @@ _STDOUT = "-"
 def written_to(path: str | None) -> Iterator[None]:
     """Write what goes to stdout within the block to this file instead; None and `-` change nothing.
 
-    The file takes its place at the end of the block, if all went well. Raises UsageError where something stands there already:
+    The file is moved into place at the end of the block, if all went well. Raises UsageError if the path already exists:
     no file is overwritten. Raises OSError where it cannot be made or written. A device or a named pipe is written to as it is.
     """
     if path is None or path == _STDOUT:
@@ -31,7 +31,7 @@ def written_to(path: str | None) -> Iterator[None]:
     there = _status(path)
     is_special = there is not None and not stat.S_ISREG(there.st_mode) and not stat.S_ISDIR(there.st_mode)
     if _has_name(path) and not is_special:
-        raise UsageError(f"{path} exists, and is not overwritten", remedy="name another file with -o, or remove this one")
+        raise UsageError(f"{path} exists; kdump does not overwrite files", remedy="name another file with -o, or remove this one")
     opened = path if is_special else f"{path}.incomplete-{os.getpid()}"
     try:
         descriptor = os.open(opened, os.O_WRONLY if is_special else os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
@@ -74,7 +74,7 @@ def _place(temporary: str, path: str) -> None:
         if not _has_name(path):
             os.rename(temporary, path)
             return
-    raise UsageError(f"{path} exists by now, and is not overwritten")
+    raise UsageError(f"{path} exists by now; kdump does not overwrite files")
 
 
 def _status(path: str) -> os.stat_result | None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def read_plain(options: Mapping[str, Option], arguments: Sequence[str]) -> dict[str, Any] | None:
     """The values that a command line gives to these options, and its `paths`.
 
-    None for one that is not plain, or is wrong: Click knows what it means, or what is to be said of it.
+    None if it is not plain, or wrong: Click then parses it, or reports the error.
     """
     by_name = {name: option for option in options.values() if option is not FILE for name in option.names}
     values: dict[str, Any] = {}  # of the types that the options have
@@ -37,7 +37,7 @@ def read_plain(options: Mapping[str, Option], arguments: Sequence[str]) -> dict[
 
 
 def _value_of(option: Option, text: str) -> object | None:
-    """The value that stands after an option, None if it is not valid."""
+    """The value after an option; None if it is not valid."""
     if text.startswith("-"):
         return None
     if option.kind == CHOICE:

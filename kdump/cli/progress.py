@@ -16,7 +16,7 @@ _INTERVAL = 0.2
 class PatientBar:
     """A progress bar that appears on a terminal when a run takes long, and disappears at the end.
 
-    Nothing slow to load is imported before that. There is no thread, for processes are forked meanwhile.
+    Nothing slow to load is imported before that. There is no thread, because processes are forked meanwhile.
     """
 
     def __init__(self, *, shows: bool) -> None:

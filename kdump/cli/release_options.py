@@ -7,7 +7,7 @@ from kdump.releases import history
 
 RELEASE = text(
     "--release",
-    f"Print Kafka's lines in the words of this release, from {history.RELEASES[0]} to {history.RELEASES[-1]}.",
+    f"Print Kafka's lines as this release does, from {history.RELEASES[0]} to {history.RELEASES[-1]}.",
     default=history.RELEASES[-1],
     metavar="RELEASE",
     shows_default=True,

@@ -1,4 +1,4 @@
-"""Chooses the style of reports for what stdout is."""
+"""Chooses the style of reports by the kind of stdout."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 
 from kdump.output.text.style import ReportStyle
 
-_WIDTH = 100  # where there is no terminal
+_WIDTH = 100  # if there is no terminal
 
 
 def report_style_of(

@@ -26,18 +26,18 @@ CSV_FORMULAS = choice(
     default=KEEP,
 )
 
-STRICT_STDERR = flag("--strict-stderr", "Print only Kafka's own words on stderr.")
+STRICT_STDERR = flag("--strict-stderr", "Print only Kafka's own messages on stderr.")
 
 NICE = flag(
     "--nice", "Run at the lowest CPU and I/O priority and leave the page cache as it was, for use beside a running broker."
 )
 
-RATE = text("--rate", "Read no faster than this, for example 50MB/s, with one process.", default="", metavar="RATE")
+RATE = text("--rate", "Read no faster than this, for example 50MB/s; uses one process.", default="", metavar="RATE")
 
 
 def jobs_option(what: str) -> Any:
     """The option for the number of processes; `what` says what they are for."""
-    return integer("--jobs", f"{what}; 0, the default, means as many as suit the machine.", minimum=0, default=0)
+    return integer("--jobs", f"{what}; 0, the default, chooses a number that suits the machine.", minimum=0, default=0)
 
 
 def output_option(forms: Sequence[str], help: str) -> Any:
@@ -46,7 +46,7 @@ def output_option(forms: Sequence[str], help: str) -> Any:
 
 
 def throttle_reading(rate: str, *, is_nice: bool) -> None:
-    """Throttle this process if `--rate` or `--nice` asks for it. Raises UsageError for a rate that is none."""
+    """Throttle this process if `--rate` or `--nice` asks for it. Raises UsageError for an invalid rate."""
     if is_nice or rate:
         from kdump.binary.throttle import throttle
 

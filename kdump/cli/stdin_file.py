@@ -23,7 +23,7 @@ _HEAD = 512  # bytes that show what a file is
 def spooled(name: str) -> Iterator[str]:
     """A temporary file of this name with all of stdin; it is removed after the block.
 
-    It may take half of what is free where temporary files go. Raises Unreadable where that is too little, or stdin cannot be
+    It may take half of the free space for temporary files. Raises Unreadable if that is too little, or stdin cannot be
     read, and UsageError where stdin is a terminal.
     """
     if sys.stdin is None:
@@ -56,7 +56,7 @@ def _copy(path: str, limit: int) -> None:
         while piece := os.read(0, WINDOW_SIZE):
             size += len(piece)
             if size > limit:
-                where = f"half of what is free in {tempfile.gettempdir()}; TMPDIR names another place"
+                where = f"half of the free space in {tempfile.gettempdir()}; TMPDIR selects another directory"
                 raise Unreadable("file-io-error", f"stdin holds more than {limit:,} bytes, {where}")
             rest = memoryview(piece)
             while rest:

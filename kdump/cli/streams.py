@@ -25,13 +25,13 @@ def say(message: str) -> None:
 
 
 def out_of_memory(error: MemoryError) -> str:
-    """What to say where memory is short: what was being read, if a file was."""
+    """The message for running out of memory: it names the file being read, if any."""
     path, trace = None, error.__traceback__
     while trace is not None:
         for value in trace.tb_frame.f_locals.values():
             path = value.path if isinstance(value, Source) else path
         trace = trace.tb_next
-    return "out of memory" if path is None else f"out of memory while {path} was read"
+    return "out of memory" if path is None else f"out of memory while reading {path}"
 
 
 def forget_stdout() -> None:
@@ -47,7 +47,7 @@ def _forget(descriptor: int) -> None:
 
 
 def stderr_bytes() -> BinaryIO:
-    """Stderr as bytes; nowhere if it is closed, because then another file may have got its number."""
+    """Stderr as bytes; a sink if it is closed, because another file may then have its descriptor."""
     if sys.stderr is None:
         return open(os.devnull, "wb", buffering=0)
     return open(2, "wb", buffering=0, closefd=False)

@@ -1,4 +1,4 @@
-"""Answers a first word that is no command."""
+"""Answers a first word that is not a command."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from kdump.formats import file_name
 
 
 def unknown_command(word: str) -> str:
-    """The message for a word that is no command: what may have been meant, or what to type for a path."""
+    """The message for a word that is not a command: what may have been meant, or what to type for a path."""
     quoted = shlex.quote(word)
     if os.path.isdir(word):
-        return f"{word} is a directory; what is wrong with it: `kdump check {quoted}`, what is in its logs: `kdump log {quoted}`"
+        return f"{word} is a directory; to check it: `kdump check {quoted}`; to list its logs: `kdump log {quoted}`"
     if os.path.exists(word):
         command = COMMANDS.get(file_name.suffix(os.path.basename(word)), "log")
         return f"{word} is a file; try `kdump {command} {quoted}`, `kdump check {quoted}` or `kdump --files {quoted}`"

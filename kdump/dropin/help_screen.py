@@ -41,7 +41,7 @@ def _wrapped(text: str, width: int) -> list[str]:
     lines = [""]
     for piece in pieces:
         room = width - (_INDENT if len(lines) > 1 else 0)
-        if lines[-1] and len(lines[-1] + piece) > room:  # a blank at the end takes room, too
+        if lines[-1] and len(lines[-1] + piece) > room:  # a trailing blank counts, too
             lines.append("")
         lines[-1] += piece
     return [line.rstrip() for line in lines]

@@ -35,7 +35,7 @@ class Arguments:
     def number(self, name: str) -> int:
         """The value of an option as a number. Raises Fault as `text`, and with `option-number-malformed`."""
         for text in self._given.get(name, []):
-            _number(name, text)  # all are looked at before there may be one only
+            _number(name, text)  # all are checked before the limit of one
         return _number(name, self.text(name))
 
     def _parse(self) -> None:

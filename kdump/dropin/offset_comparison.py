@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kdump.binary.source import Source
 
 _HEADER_READ_BYTES = 4 << 10  # bytes that mostly hold the header of a batch
-_MAX_HELD_INDEX_BYTES = 12 << 20  # an index of up to this size is held in memory while entries are looked up
+_MAX_HELD_INDEX_BYTES = 12 << 20  # an index of up to this size is kept in memory while entries are looked up
 _WARM_ENTRIES = 1024
 _NEAR_READ_BYTES = 64 << 10
 _NEAR_BYTES = 2 << 10  # entries that point no further apart than this are looked up in one window of the log

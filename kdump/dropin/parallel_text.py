@@ -1,11 +1,11 @@
 """Dumps one log with several processes: each takes a stretch of it at a time, and one of them writes all lines in order.
 
 Where a stretch starts is a guess: at the first batch after some position whose checksum fits. The guess is proved when the walk
-through the stretch before ends exactly there. If it does not, or a stretch holds something that has to be reported, or a process
-dies, all workers are ended, and the caller goes on from the last proved position.
+through the stretch before ends exactly there. If it does not, or a stretch contains something to report, or a process
+dies, all workers are ended, and the caller continues from the last proved position.
 
 The writing process takes stretches as the workers do. Each worker shares a few slots of memory with it: it puts text there, says
-so through a pipe, and gets the slots back through another pipe once they are written. Numbers of units come out of a third pipe.
+so through a pipe, and gets the slots back through another pipe once they are written. Numbers of units come from a third pipe.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ class ParallelText:
 
 
 class _Stretch:
-    """What is known of a stretch: its units, where it starts, text that waits for its turn, and where it ended.
+    """The state of a stretch: its units, where it starts, text that waits for its turn, and where it ended.
 
     Each of `parts` is a text, a function to call once it is written (if any), and the slot to pass to it. `reached` is where the
     walk through the stretch ended, and `gaps` are pairs of offsets in it that do not follow one another.
@@ -226,7 +226,7 @@ class _SharedDump:
         self._taken = 0  # an estimate of the units taken by all processes
 
     def to_end(self) -> None:
-        """Dump the log until it ends or the processes have to stop."""
+        """Dump the log until it ends or the processes must stop."""
         try:
             if self._fork():
                 self._work()
@@ -279,7 +279,7 @@ class _SharedDump:
         units = max(min(units, (self._unit_count - self._taken) * 2 // (3 * self._jobs)), self._tuning.min_units)
         tickets = os.read(self._tickets, units * _TICKET_SIZE)
         first, units = int.from_bytes(tickets[:_TICKET_SIZE], "big"), len(tickets) // _TICKET_SIZE
-        self._taken = first + self._jobs * units  # until this process comes again, each of the others takes as much
+        self._taken = first + self._jobs * units  # until it is this process's turn again, each of the others takes as much
         return first, units
 
     def start_of(self, unit: int) -> int:
@@ -292,19 +292,19 @@ class _SharedDump:
             return start
         try:
             return first_batch(self.source, start, end, self._is_legacy, self._tuning.search_bytes)
-        except KdumpError:  # the process before will meet it again, in order
+        except KdumpError:  # the process before will find it again, in order
             return NOWHERE
 
     # Results
 
     def stretch(self, first_unit: int, units: int, start: int) -> _Stretch:
-        """What is known of a stretch."""
+        """The state of a stretch."""
         if first_unit not in self._stretches:
             self._stretches[first_unit] = _Stretch(units, start)
         return self._stretches[first_unit]
 
     def collect(self, *, waits: bool) -> None:
-        """Receive what the workers say, and write what is due. With `waits`, blocks until one of them says something."""
+        """Receive messages from the workers, and write what is due. With `waits`, blocks until there is a message."""
         children = {child.descriptor: child for child in self._children if not child.is_over}
         if not children:
             self._is_over = self._is_over or waits  # no worker is left
@@ -352,7 +352,7 @@ class _SharedDump:
         self.position, self._written = stretch.reached, 0
 
     def check(self) -> None:
-        """Raises _Over if the dump has to stop."""
+        """Raises _Over if the dump must stop."""
         if self._is_over:
             raise _Over
 
@@ -422,7 +422,7 @@ class Worker:
                 size = LOG_OVERHEAD + int.from_bytes(header_bytes[LENGTH_AT:], "big")
                 log.go_to(log.position, min(log.position + size, self._dump.end))
                 self._go_through()
-        except KdumpError:  # the process that goes on from here will meet it again
+        except KdumpError:  # the process that continues from here will find it again
             self._outlet.drop()
         return log.position
 
@@ -588,7 +588,7 @@ class _OwnOutlet(Outlet):
 
 
 def _private_memory(size: int) -> mmap.mmap:
-    """Private memory: pages that are not used cost nothing, the others are large pages where the system has them."""
+    """Private memory: unused pages cost nothing, the others are huge pages if the system has them."""
     memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     try:
         memory.madvise(mmap.MADV_HUGEPAGE)
@@ -598,7 +598,7 @@ def _private_memory(size: int) -> mmap.mmap:
 
 
 class _SharedOutlet(Outlet):
-    """The outlet of a worker: messages go into one pipe, free slots come out of another."""
+    """The outlet of a worker: messages go into one pipe, free slots come from another."""
 
     def __init__(self, slots: SharedSlots, talking: int) -> None:
         super().__init__(slots.memory, slots.size)
@@ -669,7 +669,7 @@ class _Child:
             raise
         finally:
             if os.getpid() != writer:
-                os._exit(1)  # whatever happened: a worker must never go on as the writing process
+                os._exit(1)  # whatever happened: a worker must never continue as the writing process
         os.close(talking)
         self._slots.take_end_of_reader()
 

@@ -30,7 +30,7 @@ _DUMPS = {
     file_name.TRANSACTION_INDEX: "transaction_indexes",
     file_name.PRODUCER_SNAPSHOT: "producer_snapshots",
 }
-"""By suffix, the module beside this one whose `dump` dumps such files; it is loaded when the first of them comes."""
+"""By suffix, the module next to this one whose `dump` dumps such files; it is loaded for the first of them."""
 
 
 _COMMANDS = {file_name.OFFSET_INDEX: "index", file_name.TIME_INDEX: "timeindex", file_name.TRANSACTION_INDEX: "txnindex"}

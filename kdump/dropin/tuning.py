@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 class Tuning:
     """The sizes of a dump: `window_bytes` of a file are read at once, a smaller log than `min_jobs_bytes` gets one process.
 
-    `text` and `parallel` stand beside the code that uses them; None is for their defaults, and loads nothing.
+    `text` and `parallel` are defined next to the code that uses them; None means their defaults, and loads nothing.
     """
 
     __slots__ = ("min_jobs_bytes", "parallel", "text", "window_bytes")

@@ -60,13 +60,13 @@ def _depend(row: Forecast, condition: str, *, is_likely: bool) -> None:
 def _note_missing_checkpoints(row: Forecast, log_directory: LogDirectory) -> None:
     """The directory as the broker left it, with its assumptions about missing files; a copy may lack files of the original."""
     for name in log_directory.missing_checkpoints if log_directory.has_properties else ():
-        row.conditions.append(f"there is no {name} in the log directory: a start takes {_INSTEAD[name]}")
+        row.conditions.append(f"there is no {name} in the log directory: a start uses {_INSTEAD[name]}")
 
 
 def _note_dead_links(row: Forecast) -> None:
     """To a broker, a segment with a dangling link does not exist, and neither do its records."""
     for name in row.dead_logs if row.outcome not in (DIE, OFFLINE) else ():
-        condition = f"{name} is a link that leads nowhere: a start goes on without this segment, and nobody can read it"
+        condition = f"{name} is a dangling link: a start continues without this segment, and no one can read it"
         _depend(row, condition, is_likely=True)
 
 
@@ -91,7 +91,7 @@ def _judge_topic_id(row: Forecast, log_directory: LogDirectory, neighbours: Neig
         if why:
             _set_aside(row, why)
         elif topics.names[row.topic_id] != name.topic:
-            condition = f"its topic id is that of topic {topics.names[row.topic_id]}: a start serves none of it"
+            condition = f"its topic id is that of topic {topics.names[row.topic_id]}: the broker does not serve it"
             _depend(row, condition, is_likely=True)
         return
     other = neighbours.other_topic_id(log_directory.path, name.topic, row.topic_id)
@@ -99,7 +99,7 @@ def _judge_topic_id(row: Forecast, log_directory: LogDirectory, neighbours: Neig
         text = (
             f"another partition of {name.topic} in this broker has the topic id {text_of(other)}, and not {text_of(row.topic_id)}"
         )
-        _depend(row, f"{text}: the broker marks those -stray whose id is not the topic's", is_likely=True)
+        _depend(row, f"{text}: the broker marks those whose id is not the topic's as -stray", is_likely=True)
     else:
         row.conditions.append(
             f"if the id of topic {name.topic} is not {text_of(row.topic_id)}, or this is not its broker, the directory is marked "
@@ -114,7 +114,9 @@ def _look_for_original(row: Forecast, name: tree.DirectoryName, log_directory: L
     if topics is None or topic_id is None or neighbours.holds(partition := f"{name.topic}-{name.partition}"):
         return
     if neighbours.node_id_of(log_directory.path) in topics.replicas.get((topic_id, name.partition), ()):
-        condition = f"{partition} is one of this broker's, and in no log directory here but under this name: it begins empty"
+        condition = (
+            f"{partition} belongs to this broker, but exists in no log directory here except under this name: it starts out empty"
+        )
         _depend(row, condition, is_likely=True)
 
 

@@ -123,7 +123,7 @@ class Directory:
     def create(self, name: str) -> File:
         """The file with this name, created empty if missing. Raises UnreadableFile if a link has its name."""
         if name in self.dead_links and name not in self.files:
-            raise UnreadableFile(f"{name} is a link that leads nowhere")
+            raise UnreadableFile(f"{name} is a dangling link")
         return self.files.setdefault(name, File())
 
     def rename(self, old: str, new: str) -> None:
@@ -152,7 +152,7 @@ def offset_of(name: str) -> int:
     try:
         return file_name.base_offset(name)
     except CorruptData as fault:
-        raise BrokerException(f"{name} is no name of a segment's file: {fault.message}", NUMBER_FORMAT) from None
+        raise BrokerException(f"{name} is not the name of a segment file: {fault.message}", NUMBER_FORMAT) from None
 
 
 def has_offset(name: str) -> bool:

@@ -25,28 +25,28 @@ if TYPE_CHECKING:
 
 
 DESCRIPTIONS = {
-    "path": "The partition directory, as it was found under the path that was named.",
-    "release": "The release of the broker: the nearest to the one asked for of those that are known.",
+    "path": "The partition directory, as found under the given path.",
+    "release": "The release of the broker: of the known ones, the nearest to the one asked for.",
     "after": "The stop before the start.",
-    "recovery_point": "The offset up to which segments count as flushed: an unclean start scans those after it.",
-    "recovery_point_is_assumed": "Whether the recovery point is noted nowhere: one row has zero, another the end of the log.",
-    "outcome": "What happens, in a word: the first that holds.",
-    "also": "The further words that hold.",
-    "log_start": "The log start offset of the loaded log; null where it is not loaded.",
-    "log_end": "The log end offset of the loaded log; null where it is not loaded.",
-    "data_end": "The offset after the last intact batch of the newest segment, after the start; its base where it has none.",
-    "end_differs": "Whether the log end is not the data end: offsets are given a second time, or a hole is left.",
-    "bytes_lost": "The bytes of all logs before, less those after; negative where files come in under another name.",
-    "lost_offsets": "Ranges of offsets of lost intact batches that no other batch covers.",
-    "lost_records": "The records of intact batches that no log holds any more.",
-    "damaged_batches": "The damaged batches that stay in the logs after the start, which does not read them.",
-    "consumers_stop_at": "The first offset that cannot be read because of damage that stays; null where none does.",
-    "segments": "Base offset and size of each segment afterwards; null where the log is not loaded.",
-    "segments_gone": "The names of logs that are not there any more.",
-    "files": "Logs and leftovers that change in name or size, and indexes that go: name, change, new name, sizes.",
-    "exception": "The class of what is thrown where loading fails.",
-    "reason": "Why, in plain words; null where nothing happens.",
-    "conditions": "What the forecast depends on, and could not be found out.",
+    "recovery_point": "The offset up to which segments are assumed to be flushed: an unclean start scans those after it.",
+    "recovery_point_is_assumed": "Whether no checkpoint has the recovery point: one row has zero, another the end of the log.",
+    "outcome": "The outcome in one word: the first that applies.",
+    "also": "The other words that apply.",
+    "log_start": "The log start offset of the loaded log; null if it is not loaded.",
+    "log_end": "The log end offset of the loaded log; null if it is not loaded.",
+    "data_end": "The offset after the last intact batch of the newest segment, after the start; its base if it has none.",
+    "end_differs": "Whether the log end is not the data end: offsets are assigned a second time, or a gap is left.",
+    "bytes_lost": "The size of all logs before, minus their size after; negative if files come in under another name.",
+    "lost_offsets": "Offset ranges of lost intact batches that no other batch covers.",
+    "lost_records": "The number of records in intact batches that are in no log afterwards.",
+    "damaged_batches": "The number of damaged batches that stay in the logs, because the start does not read them.",
+    "consumers_stop_at": "The first offset that cannot be read because of damage that stays; null if there is none.",
+    "segments": "Base offset and size of each segment afterwards; null if the log is not loaded.",
+    "segments_gone": "The names of logs that no longer exist.",
+    "files": "Logs and leftovers that change in name or size, and indexes that are deleted: name, change, new name, sizes.",
+    "exception": "The class of the exception if loading fails.",
+    "reason": "Why, in plain words; null if nothing happens.",
+    "conditions": "What the forecast depends on that could not be determined.",
 }
 """The description of each column, for schemas."""
 
@@ -78,7 +78,7 @@ class Request:
                 remedy = f"it is {', '.join(RECOVERY_POINTS)} or an offset"
                 raise UsageError(f"there is no recovery point {recovery_point!r}", remedy=remedy) from None
         if isinstance(recovery_point, int) and not 0 <= recovery_point < 1 << 63:
-            raise UsageError(f"the recovery point {recovery_point} is no offset")
+            raise UsageError(f"the recovery point {recovery_point} is not an offset")
         self.release = nearest(release)
         self.rules = StartRules(self.release)
         self.after = tuple(after)
@@ -139,9 +139,9 @@ def nothing_in(path: str) -> Unreadable:
     """The exception for a path without any files of a broker."""
     return Unreadable(
         "file-missing",
-        "no partition directory and no log directory is here",
+        "there is no partition directory or log directory here",
         path=path,
-        remedy="name the directory that log.dirs names, or a partition directory in it",
+        remedy="name a directory from log.dirs, or a partition directory in it",
     )
 
 
@@ -366,9 +366,9 @@ def uneventful(path: str, request: Request, stop: str) -> Forecast:
 
 def _misnamed(path: str, request: Request, stop: str) -> Forecast:
     kind = places.kind_of(path)
-    reason = "no broker starts with a directory of this name in its log directory: it has to be topic-partition"
+    reason = "no broker starts with a directory of this name in its log directory: it must be TOPIC-PARTITION"
     if kind == places.LOG_DIRECTORY:
-        reason = "this is a log directory itself, and no broker starts with one inside of another"
+        reason = "this is itself a log directory, and no broker starts with one inside another"
     row = uneventful(path, request, stop)
     row.outcome, row.exception, row.reason = outcome.DIE, KAFKA, reason
     row.kind = kind

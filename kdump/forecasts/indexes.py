@@ -259,5 +259,5 @@ def _check_size(file: File) -> None:
 def _check_room(count: int, entry_size: int, max_size: int, is_file: bool) -> None:
     room = max_size // entry_size * entry_size
     if is_file and count * entry_size > room:
-        reason = f"an index of {count * entry_size:,} bytes has to fit into {room:,}, which is segment.index.bytes"
+        reason = f"an index of {count * entry_size:,} bytes must fit into segment.index.bytes, {room:,}"
         raise BrokerException(reason, ILLEGAL_ARGUMENT)

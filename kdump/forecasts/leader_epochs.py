@@ -37,7 +37,7 @@ class LeaderEpochs:
     def assign(self, epoch: int, start_offset: int) -> None:
         """Add an epoch, and remove the epochs that contradict it."""
         if epoch < 0 or start_offset < 0:
-            raise BrokerException(f"leader epoch {epoch} that starts at offset {start_offset:,} cannot be", ILLEGAL_ARGUMENT)
+            raise BrokerException(f"leader epoch {epoch} that starts at offset {start_offset:,} is impossible", ILLEGAL_ARGUMENT)
         if self._entries:
             last_epoch, last_start = self._entries[-1]
             if epoch == last_epoch and start_offset >= last_start:
@@ -58,10 +58,10 @@ def _entries(data: bytes, rules: StartRules) -> list[tuple[int, int]]:
         return []
     count = _header(lines[1])
     if count < 0 and not rules.bad_numbers_of_epochs_are_lines:
-        raise BrokerException(f"{text_checkpoint.LEADER_EPOCHS} says that it holds {count} epochs", ILLEGAL_ARGUMENT)
+        raise BrokerException(f"{text_checkpoint.LEADER_EPOCHS} says that it has {count} epochs", ILLEGAL_ARGUMENT)
     entries = [_entry(line, number, rules) for number, line in enumerate(lines[2:], start=3)]
     if len(entries) != count:
-        raise StorageFailure(f"{text_checkpoint.LEADER_EPOCHS} says that it holds {count:,} epochs, and holds {len(entries):,}")
+        raise StorageFailure(f"{text_checkpoint.LEADER_EPOCHS} says that it has {count:,} epochs, but has {len(entries):,}")
     return entries
 
 
@@ -70,7 +70,7 @@ def _lines(data: bytes) -> list[str]:
     try:
         text = data.decode()
     except UnicodeDecodeError:
-        raise StorageFailure(f"{text_checkpoint.LEADER_EPOCHS} holds bytes that are no text") from None
+        raise StorageFailure(f"{text_checkpoint.LEADER_EPOCHS} contains bytes that are not text") from None
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     return lines[:-1] if not lines[-1] else lines
 
@@ -79,7 +79,7 @@ def _header(line: str) -> int:
     try:
         return file_name.parse_number(line, 32)
     except CorruptData:
-        raise StorageFailure(f"a line of {text_checkpoint.LEADER_EPOCHS} is no number") from None
+        raise StorageFailure(f"a line of {text_checkpoint.LEADER_EPOCHS} is not a number") from None
 
 
 def _entry(line: str, number: int, rules: StartRules) -> tuple[int, int]:
@@ -89,7 +89,7 @@ def _entry(line: str, number: int, rules: StartRules) -> tuple[int, int]:
     try:
         return file_name.parse_number(words[0], 32), file_name.parse_number(words[1], 64)
     except CorruptData:
-        reason = f"line {number} of {text_checkpoint.LEADER_EPOCHS} holds no two numbers"
+        reason = f"line {number} of {text_checkpoint.LEADER_EPOCHS} does not contain two numbers"
         if rules.bad_numbers_of_epochs_are_lines:
             raise StorageFailure(reason) from None
         raise BrokerException(reason, NUMBER_FORMAT) from None

@@ -72,7 +72,7 @@ class Start:
         rules = self.settings.rules
         is_stray = self._is_stray()
         if is_stray and not rules.knows_strays:
-            raise BrokerException("to this release, a directory marked -stray is not in the form of topic-partition", KAFKA)
+            raise BrokerException("for this release, a directory marked -stray is not in the form of topic-partition", KAFKA)
         self._epochs = LeaderEpochs(self.directory, rules)
         self._producers = ProducerStates(self.directory, rules)
         self._load()
@@ -114,7 +114,7 @@ class Start:
         links = [name for name in self.directory.dead_links if name.endswith(file_name.PRODUCER_SNAPSHOT) and has_offset(name)]
         newest = max([*links, *self.directory.with_suffix(file_name.PRODUCER_SNAPSHOT)], default="")
         if newest in links:
-            raise UnreadableFile(f"{newest} is a link that leads nowhere")
+            raise UnreadableFile(f"{newest} is a dangling link")
 
     def _splitting_overflows(self, step: Callable[[], Result]) -> Result:
         """Repeat a step each time that a segment has to be split for it."""
@@ -126,7 +126,7 @@ class Start:
                 assert self._overflowing is not None
                 for base_offset in splitting.split(self.directory, self.segments, self._overflowing, self.settings):
                     self._producers.mark_deleted(base_offset)
-        raise StorageFailure("segments are split over and over")
+        raise StorageFailure("segments are split again and again")
 
     def _load_segments(self) -> None:
         """Load logs and indexes in the order of their names; recover segments without an offset index."""

@@ -107,7 +107,7 @@ def unreadable(error: Unreadable) -> Unreadable:
     """Why something cannot be listed, in words that fit a directory."""
     path = error.path
     if error.code == "file-missing" and path is not None and system.exists(path):
-        message = "is no directory; a forecast is for a partition directory or a log directory"
+        message = "is not a directory; a forecast is for a partition directory or a log directory"
         return Unreadable("file-not-regular", message, path=path)
     if error.code == "file-missing":
         return Unreadable("file-missing", "no such directory", path=path)

@@ -176,11 +176,11 @@ class Neighbours:
             self._note_fault(member, member.fault)
         elif member.properties is not None and self._rules.bad_properties_are_offline:
             if member.properties.node_id is None and self._is_of_kraft:
-                self._fail(member, f"{_NAME} does not say which broker it is of")
+                self._fail(member, f"{_NAME} does not say which broker it belongs to")
             elif member.properties.has_reserved_directory_id:
-                self._fail(member, f"the directory.id in {_NAME} is one of those that Kafka keeps for itself")
+                self._fail(member, f"the directory.id in {_NAME} is one that Kafka reserves")
         elif self._needs_properties(member):
-            self._note(member, f"there is no {_NAME}: a KRaft broker starts only where that is in each of its log directories")
+            self._note(member, f"there is no {_NAME}: a KRaft broker only starts if each of its log directories has one")
 
     def _note_fault(self, member: Member, fault: CorruptData) -> None:
         """A broker ignores a log directory with unreadable properties, unless it contains the metadata; 2.8 ends."""

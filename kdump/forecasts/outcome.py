@@ -100,9 +100,9 @@ def reason(events: Events) -> str | None:
         for text in reasons.values():
             return text
     if events.deleted_all:
-        return "the log ends before the log start offset that is noted for it"
+        return "the log ends before its checkpointed log start offset"
     if events.split:
-        return "an offset is too far from the base of its segment"
+        return "an offset is too far above the base of its segment"
     if events.swapped_in:
         return "a swap was not finished"
     return None

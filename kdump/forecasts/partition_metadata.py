@@ -28,14 +28,14 @@ def topic_id(directory: Directory, rules: StartRules) -> bytes | None:
     try:
         lines = directory.read(file, 0, _MAX_SIZE).decode().replace("\r\n", "\n").replace("\r", "\n").split("\n")
     except UnicodeDecodeError:
-        raise StorageFailure(f"{_NAME} holds bytes that are no text") from None
+        raise StorageFailure(f"{_NAME} contains bytes that are not text") from None
     if not lines[-1]:
         lines.pop()
     version = _value(lines, 0)
     try:
         number = file_name.parse_number(version, 32)
     except CorruptData:
-        raise StorageFailure(f"the version in {_NAME} is no number") from None
+        raise StorageFailure(f"the version in {_NAME} is not a number") from None
     if number < 0 or number and not rules.takes_newer_metadata:
         raise StorageFailure(f"{_NAME} has version {number}")
     found = _uuid(_value(lines, 1))
@@ -52,7 +52,7 @@ def _value(lines: list[str], row: int) -> str:
     while len(words) > 1 and not words[-1]:
         words.pop()
     if len(words) != 2:
-        raise StorageFailure(f"line {row + 1} of {_NAME} is no name with a value")
+        raise StorageFailure(f"line {row + 1} of {_NAME} is not a name with a value")
     return words[1]
 
 
@@ -62,4 +62,4 @@ def _uuid(text: str) -> bytes:
     digits = data.rstrip(b"=")
     if len(digits) == _ID_LENGTHS[0] and len(data) in _ID_LENGTHS and _ALPHABET.issuperset(digits):
         return base64.urlsafe_b64decode(digits + b"==")
-    raise BrokerException(f"the topic id in {_NAME} is no UUID in base64", ILLEGAL_ARGUMENT)
+    raise BrokerException(f"the topic id in {_NAME} is not a base64 UUID", ILLEGAL_ARGUMENT)

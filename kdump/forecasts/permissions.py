@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-YOU_MAY_NOT = "you may not read it; run kdump as the broker's user, or on a copy. Whether the broker may is not known"
+YOU_MAY_NOT = "you may not read it; run kdump as the broker's user, or on a copy. Whether the broker may read it is unknown"
 
 _READ, _WRITE, _ENTER = 4, 2, 1
 _ALL = _READ | _WRITE | _ENTER

@@ -75,7 +75,7 @@ class AppendInfo:
             return self._end_transaction(log, position, header, rules)
         is_transactional = bool(attributes & TRANSACTIONAL_BIT)
         if self.open_from is not None and not is_transactional:
-            reason = f"producer {self.producer_id} writes offset {base_offset:,} without the transaction that it has open"
+            reason = f"producer {self.producer_id} writes offset {base_offset:,} outside the transaction that it has open"
             raise BrokerException(reason, INVALID_TXN_STATE)
         if self.open_from is None and is_transactional:
             self.open_from = base_offset
@@ -199,7 +199,7 @@ class ProducerStates:
         if isinstance(file, _Snapshot):
             self._open_from.update(file.open_from)
         elif file is None:
-            raise CorruptData("snapshot-truncated", "the snapshot is gone")
+            raise CorruptData("snapshot-truncated", "the snapshot no longer exists")
         else:
             with Source(file.path) as source:
                 for table in producer_snapshot.read(source):
@@ -249,7 +249,7 @@ def _marker(log: LogReader, position: int, header: Header, rules: StartRules) ->
     try:
         control_type = control_record.type_of(key)
         if control_type not in (ABORT, COMMIT):
-            reason = f"the control batch at offset {offset:,} of a producer has type {control_type}, and is no marker"
+            reason = f"the control batch at offset {offset:,} of a producer has type {control_type}, and is not a marker"
             raise BrokerException(reason, ILLEGAL_ARGUMENT)
         control_record.coordinator_epoch_of(value, checks_size_first=rules.checks_marker_size)
     except CorruptData as fault:

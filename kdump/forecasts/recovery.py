@@ -74,7 +74,7 @@ def recover(segment: Segment, producers: ProducerStates, epochs: LeaderEpochs | 
                 producers.end_offset = as_int64(last_offset + 1)
     except InvalidBatch as error:
         reason = error.reason
-    cut = Cut(valid_bytes, segment.truncate(valid_bytes), reason or "what follows is no whole batch")
+    cut = Cut(valid_bytes, segment.truncate(valid_bytes), reason or "what follows is not a whole batch")
     time_index.append(largest_timestamp, offset_of_largest, is_last=True)
     segment.trim_indexes()
     return cut
@@ -104,4 +104,4 @@ def _update_producer(
 def _what_is_wrong(position: int, header: tuple[int, ...], size: int, is_legacy: bool) -> str:
     if not is_legacy and size < BATCH_HEADER_SIZE:
         return f"the batch at byte {position:,} has {size} bytes, which is less than its header"
-    return f"the checksum of the batch at byte {position:,}, offset {header[BASE_OFFSET]:,}, does not fit"
+    return f"the checksum of the batch at byte {position:,}, offset {header[BASE_OFFSET]:,}, does not match"

@@ -207,6 +207,6 @@ class Segments:
         if start == end:
             return []
         if start > end:
-            raise BrokerException(f"segments are asked for from offset {start:,} up to {end:,}", ILLEGAL_ARGUMENT)
+            raise BrokerException(f"segments are requested from offset {start:,} up to {end:,}", ILLEGAL_ARGUMENT)
         at = max(bisect_right(self._offsets, start) - 1, 0)
         return [self._by_offset[offset] for offset in self._offsets[at : bisect_left(self._offsets, end)]]

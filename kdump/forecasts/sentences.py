@@ -53,7 +53,7 @@ def sentences(row: Forecast) -> Iterator[str]:
     elif row.outcome == STRAY:
         yield _set_aside(row)
     if row.outcome in (DIE, OFFLINE) and (row.segments_gone or row.bytes_lost > 0):
-        yield "What happens to files before that stays done:"
+        yield "What happens to files before that is not undone:"
     yield from _segments(row, words)
     yield from _files(row)
     yield from _lost(row)
@@ -105,19 +105,19 @@ def _segments(row: Forecast, words: set[str]) -> Iterator[str]:
     """The changes to segments."""
     events = row.events
     for base in events.swapped_in:
-        yield f"{_log(base)} is put into place, from a swap that was not finished."
+        yield f"{_log(base)} is put into place, from an unfinished swap."
     for base, cut in events.rescan_cuts.items():
         why = events.rescanned.get(base)
         first = f"{_log(base)} is scanned{f' because {why}' if why else ''}, and cut at byte {cut.position:,}"
-        yield f"{first} ({_bytes_that_go(cut.size)}): {cut.reason}. Later segments stay; a hole in the offsets may remain."
+        yield f"{first} ({_bytes_that_go(cut.size)}): {cut.reason}. Later segments stay; a gap in the offsets may remain."
     sound = [base for base in events.rescanned if base not in events.rescan_cuts]
     if sound and RESCAN in words:
         shown = ", ".join(_log(base) for base in sound[:3]) + (", ..." if len(sound) > 3 else "")
         verb = "is scanned" if len(sound) == 1 else "are scanned"
-        yield f"{shown} {verb} because {events.rescanned[sound[0]]}; the index is made again."
+        yield f"{shown} {verb} because {events.rescanned[sound[0]]}; the index is rebuilt."
     for base in dict.fromkeys(events.split):
         if SPLIT in words and row.outcome != DIE:
-            yield f"{_log(base)} is split in place, for its offsets outgrow it."
+            yield f"{_log(base)} is split in place, because its offsets overflow."
     for base, cut in events.cut.items():
         if base in events.wiped:
             yield f"{_log(base)} is emptied, down to byte {cut.position:,}: {events.wiped[base]}."
@@ -149,7 +149,7 @@ def _lost(row: Forecast) -> Iterator[str]:
         ranges = [number_range("offset", first, last) for first, last in row.lost_offsets[:_MOST_RANGES]]
         if len(row.lost_offsets) > _MOST_RANGES:
             ranges.append(f"{len(row.lost_offsets) - _MOST_RANGES:,} more ranges")
-        offsets = f", {', '.join(ranges)}" if ranges else ", whose offsets other batches have too"
+        offsets = f", {', '.join(ranges)}" if ranges else ", whose offsets other batches also have"
         yield f"Lost for good: {counted(row.lost_records, 'intact record')}{offsets}, {counted(max(row.bytes_lost, 0), 'byte')}."
     elif row.bytes_lost > 0:
         yield f"{_bytes_that_go(row.bytes_lost)}; no intact record is among them."
@@ -163,13 +163,13 @@ def _wrong_end(log_end: int, data_end: int) -> str:
     if log_end < data_end:
         taken = offset_range(log_end, data_end - 1)
         trap = f"The log ends at offset {log_end:,}, though there is data up to {data_end - 1:,}"
-        return f"{trap}: new records get {taken} a second time, and what stands there can no longer be fetched as it should."
+        return f"{trap}: new records get {taken} a second time, and the old records there can no longer be fetched reliably."
     return f"The log ends at offset {log_end:,}, after its data, which ends at {data_end:,}."
 
 
 def _set_aside(row: Forecast) -> str:
     """The action of a KRaft broker on a partition that is not one of its replicas."""
-    what = "The broker renames the directory to -stray and serves nothing of it; if the partition is its own, that begins empty"
+    what = "The broker renames the directory to -stray and does not serve it; if the partition is its own, it starts out empty"
     return f"{what}: {row.reason}."
 
 
@@ -180,7 +180,7 @@ def as_sentence(condition: str) -> str:
 
 def _nothing_lost(row: Forecast) -> str:
     if row.log_end is None and row.path.endswith(_STRAY_MARK):
-        return "Nothing is lost; the directory was set aside by a broker, and no log is served of it."
+        return "Nothing is lost; a broker set the directory aside, and does not serve its log."
     if row.log_end is None:
         return "Nothing is lost; the directory is waiting to be deleted."
     scanned = row.events.scanned
@@ -194,7 +194,7 @@ def _nothing_lost(row: Forecast) -> str:
 def _damage_left(row: Forecast, offset: int) -> str:
     """The parts that a start does not change."""
     what = counted(row.damaged_batches, "damaged batch stays", "damaged batches stay")
-    return f"{what if row.damaged_batches else 'Bytes that are no batch stay'}: consumers stop at offset {offset:,}."
+    return f"{what if row.damaged_batches else 'Bytes that are not a batch stay'}: consumers stop at offset {offset:,}."
 
 
 def stop(rows: list[Forecast]) -> str:

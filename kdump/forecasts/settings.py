@@ -62,5 +62,5 @@ def config_of(values: Mapping[str, str | int]) -> dict[str, int]:
         except ValueError:
             config[known] = -1
         if not 0 <= config[known] <= 0x7FFFFFFF:
-            raise UsageError(f"{name}={value}: the value has to be a number of bytes")
+            raise UsageError(f"{name}={value}: the value must be a number of bytes")
     return config

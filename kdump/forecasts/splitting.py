@@ -30,7 +30,7 @@ def split(directory: Directory, segments: Segments, segment: Segment, settings: 
     Raises BrokerException if there is nothing to split, or if a batch cannot be read.
     """
     if not segment.overflows():
-        reason = f"the segment that starts at {segment.base_offset:,} should be split, but does not end too far from its base"
+        reason = f"the segment that starts at {segment.base_offset:,} should be split, but does not end too far above its base"
         raise BrokerException(reason, ILLEGAL_ARGUMENT)
     new_segments: list[_NewSegment] = []
     position = 0

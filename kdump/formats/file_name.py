@@ -55,7 +55,7 @@ def snapshot_id(name: str) -> tuple[int, int]:
     for start, width, bits in ((0, _OFFSET_WIDTH, 64), (_OFFSET_WIDTH + 1, _EPOCH_WIDTH, 32)):
         end = start + width
         if len(name) < end:
-            message = "the name of a snapshot holds an offset of 20 digits and an epoch of 10"
+            message = "the name of a snapshot must have an offset of 20 digits and an epoch of 10"
             raise CorruptData("snapshot-name-short", message, start=start, end=end, length=len(name))
         numbers.append(parse_number(name[start:end], bits))
     return numbers[0], numbers[1]

@@ -124,7 +124,7 @@ class SummarizedChunk(Chunk):
             window = source.read_exactly(start, summary.end - start)
             chunk, end = log._regular_chunk(window, 0, start, 0 if summary.is_legacy else 2)
             if chunk is None or len(chunk) != summary.count or start + end != summary.end:
-                raise Unreadable("file-io-error", "was changed while it was read", path=source.path, position=start)
+                raise Unreadable("file-io-error", "was changed while it was being read", path=source.path, position=start)
             return chunk
 
         return cls(summary, read)
@@ -284,7 +284,7 @@ class Log:
                 yield irregular(magic, size)
                 self.position += size
                 if self.position > MAX_INT and self._rules.fails_on_overflow:
-                    raise self._fault("position-overflow", "a length leads past any log", size)
+                    raise self._fault("position-overflow", "a length leads past the end of any log", size)
 
     def _read_again(self, position: int, size: int) -> memoryview:
         """As `source.read`, into the memory of the previous window: allocating new memory takes as long as reading."""
@@ -311,7 +311,7 @@ class Log:
         return Chunk(table, headers, starts, window, magic < 2), end
 
     def _summarized_chunk(self, window: bytes, start: int, window_position: int, magic: int) -> tuple[Chunk | None, int]:
-        from kdump.formats import summary  # a dump has no use for it
+        from kdump.formats import summary  # a dump does not need it
 
         max_codec = self._rules.codec_count - 1
         found = summary.of_window(window, start, window_position, max_codec, self._crc32c, is_legacy=magic < 2)
@@ -390,7 +390,9 @@ class Log:
             raise self._fault("magic-negative", f"magic {magic} does not exist", size, row, "last_offset", magic=magic)
         if len(header_bytes) < header_size:
             if self._rules.reads_records_only:
-                raise self._fault("batch-shorter-than-header", f"a record batch of {size} bytes has no room for its header", size)
+                raise self._fault(
+                    "batch-shorter-than-header", f"a record batch of {size} bytes is too small for its header", size
+                )
             raise self._header_cut(size, header_size, len(header_bytes))
         if size > MAX_INT:
             raise self._overflow(magic, size, header_bytes)

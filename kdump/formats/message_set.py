@@ -205,19 +205,19 @@ def unwrap(wrapper: Message, limits: Limits = _AS_KAFKA) -> Unwrapped:
     if wrapper.magic not in (0, 1):
         raise CorruptData("legacy-wrapper-magic", f"a wrapper has magic {wrapper.magic}", magic=wrapper.magic)
     if wrapper.codec == codecs.ZSTD:
-        raise CorruptData("codec-not-allowed", f"zstd is no codec of magic {wrapper.magic}", magic=wrapper.magic)
+        raise CorruptData("codec-not-allowed", f"zstd does not exist in magic {wrapper.magic}", magic=wrapper.magic)
     value = wrapper.value
     if value is None:
         raise CorruptData("legacy-wrapper-null", "a compressed message has no value", magic=wrapper.magic)
     payload = codecs.opened(wrapper.codec, value, wrapper.magic, limit=limits.max_payload)
     first, last_offset = _survey(payload, limits.max_messages)
     if first is None:
-        raise CorruptData("legacy-wrapper-empty", "a compressed message holds no messages")
+        raise CorruptData("legacy-wrapper-empty", "a compressed message contains no messages")
     base = 0
     # Old versions of librdkafka wrote 0 as the wrapper's offset; the offsets inside are then absolute.
     if wrapper.magic == 1 and wrapper.offset != 0:
         if wrapper.offset < last_offset:
-            problem = f"a wrapper with offset {wrapper.offset} holds a message with offset {last_offset}"
+            problem = f"a wrapper with offset {wrapper.offset} contains a message with offset {last_offset}"
             raise CorruptData("legacy-wrapper-offset", problem, wrapper_offset=wrapper.offset, inner_offset=last_offset)
         base = wrapper.offset - last_offset
     return Unwrapped(payload, first, base)
@@ -246,7 +246,7 @@ def _placed(inner: Iterable[Message], base: int) -> Iterator[Message]:
             codec = message.codec
             if codec >= len(codecs.CODECS):
                 raise CorruptData("codec-unknown", f"codec {codec} does not exist", codec=codec)
-            nested = CorruptData("legacy-nested-compression", "a message inside a wrapper is compressed itself")
+            nested = CorruptData("legacy-nested-compression", "a message inside a wrapper is itself compressed")
             if codec == codecs.ZSTD:
                 nested.variants["without-zstd"] = CorruptData("codec-unknown", f"codec {codec} does not exist", codec=codec)
             raise nested

@@ -32,7 +32,7 @@ class MetaProperties:
 
     @property
     def has_reserved_directory_id(self) -> bool:
-        """Whether the directory id is one of those that Kafka keeps for itself."""
+        """Whether the directory id is one that Kafka reserves."""
         return self.directory_id is not None and int.from_bytes(self.directory_id, "big") < _RESERVED_IDS
 
 
@@ -53,10 +53,10 @@ def of(values: dict[str, str]) -> MetaProperties:
     try:
         number = None if node_id is None else file_name.parse_number(node_id, 32)
     except CorruptData:
-        raise CorruptData("meta-node-id-malformed", f"its {name} is no number") from None
+        raise CorruptData("meta-node-id-malformed", f"its {name} is not a number") from None
     directory_id = values.get("directory.id")
     try:
         uuid = None if directory_id is None else partition_metadata.uuid_of(directory_id.encode())
     except CorruptData:
-        raise CorruptData("meta-directory-id-malformed", "its directory.id is no UUID in base64") from None
+        raise CorruptData("meta-directory-id-malformed", "its directory.id is not a base64 UUID") from None
     return MetaProperties(int(version), cluster_id, number, uuid)

@@ -40,13 +40,13 @@ def read(data: bytes) -> tuple[int, bytes]:
         fields[name] = value.strip()
     version = fields.get(b"version", b"")
     if not version.isdigit() or len(version) > _MAX_DIGITS:  # a broker since 3.9 reads any that is not negative
-        raise CorruptData("metadata-version-unknown", "the version is no number; 0 is known")
+        raise CorruptData("metadata-version-unknown", "the version is not a number; only 0 is known")
     topic_id = fields.get(b"topic_id")
     if topic_id is None:
         raise CorruptData("metadata-line-malformed", "there is no topic id")
     uuid = uuid_of(topic_id)
     if uuid == _ZERO_ID:
-        raise CorruptData("metadata-id-zero", "the topic id is all zeros, which stands for none")
+        raise CorruptData("metadata-id-zero", "the topic id is all zeros, which means none")
     return int(version), uuid
 
 
@@ -57,7 +57,7 @@ def uuid_of(text: bytes) -> bytes:
     """
     digits = text.rstrip(b"=")
     if len(text) > _ID_LENGTHS[1] or not _ALPHABET.issuperset(digits):
-        raise CorruptData("metadata-id-malformed", f"the topic id has {len(text)} characters and is no UUID in base64")
+        raise CorruptData("metadata-id-malformed", f"the topic id has {len(text)} characters and is not a base64 UUID")
     if len(digits) != _ID_LENGTHS[0] or len(text) not in _ID_LENGTHS:
         raise CorruptData("metadata-id-malformed", f"the topic id has {len(text)} characters, not the 22 of a UUID in base64")
     return binascii.a2b_base64(digits.translate(_USUAL) + b"==")

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 
 MAX_SIZE = 1 << 16
-"""Such files have some hundred bytes."""
+"""Such files have a few hundred bytes."""
 
 META_PROPERTIES = "meta.properties"
 
 
 def read(data: bytes) -> dict[str, str]:
-    """Values by name. Comments are left out; lines that go on in the next one are not expected."""
+    """Values by name. Comments are ignored; continuation lines are not supported."""
     properties = {}
     for line in data[:MAX_SIZE].decode("iso-8859-1").splitlines():
         text = line.strip(" \t\f")

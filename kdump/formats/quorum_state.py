@@ -43,9 +43,9 @@ def read(data: bytes) -> dict[str, object]:
     try:
         state, _ = json.JSONDecoder().raw_decode(line.decode().lstrip(" \t"))
     except (ValueError, RecursionError):
-        raise CorruptData("quorum-not-json", "its first line is no JSON") from None
+        raise CorruptData("quorum-not-json", "its first line is not JSON") from None
     if not isinstance(state, dict):
-        raise CorruptData("quorum-not-json", "its first line is no JSON object")
+        raise CorruptData("quorum-not-json", "its first line is not a JSON object")
     if "data_version" not in state:
         raise CorruptData("quorum-version-unknown", "it has no data_version")
     version = state["data_version"] if isinstance(state["data_version"], int) else 0
@@ -53,9 +53,9 @@ def read(data: bytes) -> dict[str, object]:
         raise CorruptData("quorum-version-unknown", f"its data_version is {str(version)[:20]}; 0 and 1 are known")
     for name, kind in _FIELDS[version].items():
         if name not in state:
-            raise CorruptData("quorum-field-bad", f"it has no {name}, which version {version} must have")
+            raise CorruptData("quorum-field-bad", f"it has no {name}, which version {version} requires")
         if not _is_sound(state[name], kind, _RANGES.get(name, 32)):
-            raise CorruptData("quorum-field-bad", f"its {name} is not what it has to be")
+            raise CorruptData("quorum-field-bad", f"its {name} is invalid")
     return state
 
 

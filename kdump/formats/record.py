@@ -59,7 +59,7 @@ MAX_RECORD_SIZE = 128 << 20
 
 _REFERENCE_SIZE = 4
 _MAX_HEADERS = (250 << 20) // _REFERENCE_SIZE  # of the 256 MiB that Kafka's launcher gives the tool
-_MAX_HELD_RECORD_BYTES = 1 << 20  # up to here all records of a batch are held at once, and those of its neighbours
+_MAX_HELD_RECORD_BYTES = 1 << 20  # up to this size, all records of a batch are held at once, with those of its neighbors
 _MAX_PAYLOAD_AT_ONCE = 8 << 20  # of a sound payload that is decompressed in one call
 _MIN_BLOCK_BYTES = 256 << 10  # of a decompressed payload, at least
 _MAX_HELD_HEADERS = 1 << 17  # of a batch whose records are held at once
@@ -169,7 +169,7 @@ def _walk_plain(
     if not 0 <= count <= MAX_ROWS or not data or header[LENGTH] < MIN_BATCH_LENGTH:
         return None
     if not count:
-        return 0  # Kafka looks at nothing after the header
+        return 0  # Kafka reads nothing after the header
     start = chunk.starts[row]
     position, end = start + BATCH_HEADER_SIZE, start + LOG_OVERHEAD + header[LENGTH]
     size = 0
@@ -178,7 +178,7 @@ def _walk_plain(
         payload = None if decompressor is None else decompressor.decompress(codec, memoryview(data)[position:end])
         if payload is None:
             return None
-        data = bytes(payload)  # what the decompressor holds is another's soon
+        data = bytes(payload)  # the decompressor's buffer is about to be reused
         position, end, size = 0, len(data), len(data)
     before = len(rows)
     position, code, _ = kernel.walk_records(
@@ -225,7 +225,7 @@ class BatchRecords:
 
     `quirks` is how an old reader decompresses; `with_data` and `with_header_values` are as records.read says. Without
     `with_headers`, no record has any.
-    Raises CorruptData where nothing can be read at all: a batch shorter than its header, or a negative count.
+    Raises CorruptData if nothing can be read at all: a batch shorter than its header, or a negative count.
     """
 
     def __init__(
@@ -254,7 +254,7 @@ class BatchRecords:
         self._whole_blocks = len(batch)  # up to where the stream gave whole blocks
         count = header[RECORD_COUNT]
         if len(batch) < BATCH_HEADER_SIZE:
-            raise CorruptData("batch-shorter-than-header", f"a record batch of {len(batch)} bytes has no room for its header")
+            raise CorruptData("batch-shorter-than-header", f"a record batch of {len(batch)} bytes is too small for its header")
         if count < 0:
             if self.is_compressed:
                 self._open_payload()  # Kafka opens the payload before it looks at the count
@@ -436,7 +436,7 @@ _MESSAGES = {
     "header-count-negative": "a record says it has {count} headers",
     "header-count-too-high": "a record says it has {count} headers, which is more than the bytes that are left",
     "header-key-past-end": "a header says its key is {size} bytes long, which is past the end",
-    "decompression-limit": "a record says it is {size} bytes long, more than are waited for",
+    "decompression-limit": "a record says it is {size} bytes long, more than the limit",
     "header-key-null": "a header says its key is {size} bytes long",
 }
 

@@ -48,7 +48,7 @@ class Line:
 
     `values` are those of an entry, or empty; then `fault` says what is wrong with the line, or with all lines:
     `checkpoint-version-unknown`, `checkpoint-line-malformed`, `checkpoint-count-mismatch` or `checkpoint-cut` (after the
-    version). `is_number_wanted` where the line has as many fields as an entry, but no number where one has to be.
+    version). `is_number_wanted` is true if the line has as many fields as an entry, but a number is missing.
     """
 
     __slots__ = ("end", "fault", "is_number_wanted", "number", "start", "values")
@@ -89,14 +89,14 @@ class TextCheckpoint:
             if number == 1:
                 version = _number(data)
                 if version is None:
-                    yield _malformed(number, start, stop, "line 1 has to be the version, and is no number")
+                    yield _malformed(number, start, stop, "line 1 should be the version, but is not a number")
                 elif version != VERSION:
-                    message = f"version {version}, where {VERSION} is known"
+                    message = f"version {version}; only {VERSION} is known"
                     yield Line(number, start, stop, fault=CorruptData("checkpoint-version-unknown", message, version=version))
             elif number == 2:
                 expected = _number(data)
                 if expected is None:
-                    yield _malformed(number, start, stop, "line 2 has to be the count of entries, and is no number")
+                    yield _malformed(number, start, stop, "line 2 should be the number of entries, but is not a number")
             else:
                 found += 1
                 line = _entry(number, start, stop, data, self._fields)
@@ -107,7 +107,7 @@ class TextCheckpoint:
         if number == 1 and version is not None:
             yield Line(1, start, stop, fault=CorruptData("checkpoint-cut", "the file ends after the version, without a count"))
         if expected is not None and found != expected and self._end == self._source.size:
-            message = f"line 2 says that {expected:,} entries follow, and {found:,} do"
+            message = f"line 2 says that {expected:,} entries follow, but {found:,} do"
             yield Line(2, 0, stop, fault=CorruptData("checkpoint-count-mismatch", message, expected=expected, found=found))
 
 
@@ -157,7 +157,7 @@ def _entry(number: int, start: int, end: int, data: bytes, fields: Fields) -> Li
         try:
             values.append(_parsed(word, bits) if bits else word)
         except CorruptData:
-            message = f"the {name} in line {number} is no number of {bits} bits"
+            message = f"the {name} in line {number} is not a number of {bits} bits"
             return _malformed(number, start, end, message, is_number_wanted=True)
     return Line(number, start, end, tuple(values))
 
@@ -170,11 +170,11 @@ def _parsed(word: str, bits: int) -> int:
 
 def _text(data: bytes) -> str:
     if b"\0" in data:
-        raise CorruptData("checkpoint-line-malformed", "zero bytes stand where text should be")
+        raise CorruptData("checkpoint-line-malformed", "there are zero bytes in place of text")
     try:
         return data.decode()
     except UnicodeDecodeError:
-        raise CorruptData("checkpoint-line-malformed", "bytes that are no text stand in a line") from None
+        raise CorruptData("checkpoint-line-malformed", "there are bytes that are not text") from None
 
 
 def words(text: str) -> list[str]:

@@ -83,7 +83,7 @@ class DirectoryName:
 
 
 def directory_name(path: str) -> DirectoryName | None:
-    """What a broker reads in a directory's name, or None if it would not start. Kafka: UnifiedLog.parseTopicPartitionName."""
+    """How a broker parses a directory's name, or None if it would not start. Kafka: UnifiedLog.parseTopicPartitionName."""
     name = os.path.basename(os.path.abspath(path))
     state = next((state for state in (DELETE, FUTURE, STRAY) if name.endswith(f"-{state}")), "")
     if state:
@@ -123,7 +123,7 @@ def matching(paths: Sequence[str]) -> list[str]:
 
         fitting = sorted(glob(path))
         if not fitting:
-            raise UsageError(f"no file fits {path}")
+            raise UsageError(f"no file matches {path}")
         found += fitting
     return list(dict.fromkeys(found))
 

@@ -67,7 +67,7 @@ class IndexFile(EntryFile[RowType]):
             left -= len(table)
         end = self.size - self.size % self._entry_size
         if end < self.size:
-            message = f"{self.size:,} bytes are no multiple of {self._entry_size}: the last entry is cut off"
+            message = f"{self.size:,} bytes are not a multiple of {self._entry_size}: the last entry is cut off"
             yield self._damage(end, self.size, self._misaligned, message)
 
 
@@ -176,7 +176,7 @@ class TextFile(EntryFile[RowType]):
         if rows:
             yield Table.of(self._row_class, rows)
         if checkpoint.position < self.size:
-            message = f"only {checkpoint.position:,} of {self.size:,} bytes were read, for hardly a line is an entry"
+            message = f"only {checkpoint.position:,} of {self.size:,} bytes were read, because hardly any line is an entry"
             yield self._damage(checkpoint.position, self.size, "file-not-recognized", message, _NOT_EXAMINED)
 
 

@@ -192,7 +192,7 @@ def _apart(section: Section, path: str) -> Iterator[Section | Damage]:
 
 
 def _damaged_batch(batch: RecordBatch, path: str) -> Damage:
-    code, message = "crc-mismatch", "the CRC of a record batch does not fit"
+    code, message = "crc-mismatch", "the CRC of a record batch does not match"
     if batch.isvalid:
         code, message = "bad-magic", f"a record batch of unknown magic {batch.magic}"
     return Damage(path, batch.position, batch.position + batch.size, code, message, DAMAGED, batch)
@@ -201,7 +201,7 @@ def _damaged_batch(batch: RecordBatch, path: str) -> Damage:
 def _wrong_length(section: Section, path: str) -> CorruptData:
     """The fault of a batch in which only the length is wrong."""
     batch = section.chunk.batches.row(0)
-    message = f"a record batch says it is {section.claimed_length} bytes long; its CRC fits with {batch.size - LOG_OVERHEAD}"
+    message = f"a record batch says it is {section.claimed_length} bytes long; its CRC matches with {batch.size - LOG_OVERHEAD}"
     return CorruptData("batch-length-mismatch", message, path=path, position=batch.position)
 
 
@@ -262,7 +262,7 @@ def _message_faults(part: RecordChunk, path: str) -> dict[int, Damage]:
         if fault is not None:
             code, wrong = fault.code, fault.message
         elif is_valid is False:
-            code, wrong = "crc-mismatch", "its CRC does not fit"
+            code, wrong = "crc-mismatch", "its CRC does not match"
         else:
             continue
         found[row] = _damage_inside(part.batches.row(owners[row]), code, f"message with offset {offset}: {wrong}", path)

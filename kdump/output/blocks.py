@@ -13,7 +13,7 @@ class Blocks:
     """Collects text and writes it to a stream in blocks of at least BLOCK_SIZE characters.
 
     If the reader of a pipe has gone, BrokenPipeError is raised. If `needs_reader` is false, text is dropped instead: the command
-    goes on to its verdict, whether or not anybody reads on.
+    continues to its verdict, whether or not anyone still reads.
     """
 
     __slots__ = ("_has_reader", "_left_out", "_needs_reader", "_size", "_stream", "_texts")
@@ -43,7 +43,7 @@ class Blocks:
         self._left_out = size
 
     def flush(self) -> None:
-        """Write what is held, whatever its size."""
+        """Write the buffered lines, however few."""
         self._drain()
         self._stream.flush()
 

@@ -1,4 +1,4 @@
-"""Finds the files of brokers: one walk through directories, without opening what is in them."""
+"""Finds the files of brokers: one walk through directories, which opens no files."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class ListedSource(TolerantSource):
         if self.size < size:
             found = self.size
             self.close()
-            raise Unreadable("file-shrank", f"it has {found:,} bytes, and had {size:,} when it was listed", path=path)
+            raise Unreadable("file-shrank", f"it has {found:,} bytes, but had {size:,} when it was listed", path=path)
         self.size = size
 
 
@@ -38,7 +38,7 @@ def opened(item: FileItem) -> Source:
     Raises Unreadable as Source does, and for a link that is not to be followed (`link-outside`).
     """
     if item.state == LINK_OUTSIDE:
-        message = "it is a symbolic link that leads out of what is read; name its target as well, or follow links"
+        message = "it is a symbolic link that leads out of the given paths; name its target as well, or follow links"
         raise Unreadable("link-outside", message, path=item.path)
     if item.kind in _LOGS and item.modified_ms is not None:
         return ListedSource(item.path, item.size)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _TICK = 0.5  # seconds between two looks whether all processes live
 _FORK = get_context("fork")
 _HOPELESS = (MissingPackage, UsageError, OSError)
-"""What a second attempt meets as well: a package that is not there, a disk that is full."""
+"""Errors that a second attempt would also hit: a missing package, a full disk."""
 
 
 def write_tables(
@@ -105,9 +105,9 @@ class _Pool:
         return self._workers[-1]
 
     def _alone(self, task: ScanTask) -> TaskReport:
-        """Read one slice in a process that does nothing else; what it cannot read is reported."""
+        """Read one slice in a separate process; what it cannot read is reported."""
         while self._workers:
-            self._workers.pop().kill()  # they may be what memory is short of
+            self._workers.pop().kill()  # they may be what uses up the memory
         with Uninterrupted():
             worker = _Worker(())
             self._workers.append(worker)
@@ -121,7 +121,7 @@ class _Pool:
         except (_Died, KdumpError, MemoryError) as error:
             (file_slice,) = task.slices
             report = SliceReport.of(file_slice)
-            message = error.message if isinstance(error, KdumpError) else str(error) or "memory was short"
+            message = error.message if isinstance(error, KdumpError) else str(error) or "it ran out of memory"
             report.skipped.append(Skipped("task-failed", message, None, None, is_damage=False))
             return TaskReport("", 0, [report])
 
@@ -164,7 +164,7 @@ class _Worker:
         try:
             self.connection.send(task)
         except OSError:
-            pass  # it died while it had nothing to do, which shows when its result is asked for
+            pass  # it died while idle, which shows when its result is requested
 
     def result(self) -> TaskReport:
         """The report of its task. Raises what the task raised, and _Died."""
@@ -209,5 +209,5 @@ def _serve(channel: Connection, inherited: list[Connection], parent: int) -> Non
         try:
             channel.send(answer)
         except MemoryError:
-            break  # whoever waits for it hears that this process died
+            break  # whoever waits for it learns that this process died
     os._exit(0)

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     Columns = dict[str, Any]  # sequences, constants and the like, by the names of columns
 
 _HEADERS_AT_ONCE = 8192
-_HEADER_WINDOW = 32 << 10  # bytes; several small batches stand in it, and of large ones little is read for nothing
+_HEADER_WINDOW = 32 << 10  # bytes; room for several small batches, and little is wasted on large ones
 
 _MAX_PAYLOAD_AT_ONCE = 32 << 20  # bytes of a payload that are decompressed at once
 _SAMPLE_FROM = 64 << 10  # what is before this position in a log is part of any sample
@@ -158,7 +158,7 @@ def records_said(chunk: Chunk) -> int | None:
 def _notice_damaged(item: Batches, path: str, notice: Notice) -> None:
     for status, position in zip(item.statuses, item.chunk.batches["position"], strict=True):
         if status == salvage.DAMAGED:
-            notice(CorruptData("crc-mismatch", "the CRC of a record batch does not fit", path=path, position=position))
+            notice(CorruptData("crc-mismatch", "the CRC of a record batch does not match", path=path, position=position))
 
 
 def _in_range(item: Batches, options: Options) -> Iterator[Batches]:
@@ -253,7 +253,7 @@ def record_rows(
 ) -> Iterator[tuple[Columns, int]]:
     """The columns of records, and their number. A record that does not decode is left out, with the rest of its batch.
 
-    Raises KdumpError where a batch gives other than as many records as its header says, and nothing was wrong with it.
+    Raises KdumpError if a sound batch yields a different number of records than its header says.
     """
     for item in sections(source, file_slice, options, report, notice):
         positions = item.chunk.batches["position"]
@@ -276,7 +276,7 @@ def record_rows(
                 yield record_columns(part, statuses, options.max_value_bytes), len(part.records)
         said = records_said(item.chunk)
         if said is not None and missing is not None and rows + missing != said:
-            message = f"{rows} records were read of batches that hold {said}, and {missing} were left out"
+            message = f"{rows} records were read from batches that contain {said}, and {missing} were left out"
             raise KdumpError(message, path=source.path, position=positions[0], remedy="please report it")
 
 

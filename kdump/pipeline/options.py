@@ -60,7 +60,7 @@ NAMES = (
 class Options:
     """The parsed options. Raises UsageError, which names the option, for an invalid value.
 
-    `unreadable` says what happens to a file that cannot be read to its end: it fails the task, becomes a row with the column
+    `unreadable` says what happens to a file that cannot be read completely: it fails the task, becomes a row with the column
     `error`, or is left out and reported to the caller of the pipeline. `kdump scan` makes findings of these reports.
     """
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 OPEN_COST = 64 << 10
 """What it costs to open a file, in bytes that could be read instead."""
 
-_MIN_TASK_BYTES = 4 << 20  # bytes; what is smaller takes longer to hand out than to read
+_MIN_TASK_BYTES = 4 << 20  # bytes; smaller tasks take longer to hand out than to read
 _TASKS_PER_CORE = 4
 _SPLIT_FROM = 1.5  # times the target
 _LOOK_BACK = 8  # batches before a cut that are to be in order

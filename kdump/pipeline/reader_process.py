@@ -1,4 +1,4 @@
-"""Reads files in a separate process: a crash of a native codec costs the rest of one file, and nothing else.
+"""Reads files in a separate process: a crash of a native codec only costs the rest of one file.
 
 The process sends rows, and the report of each slice after its last row. So every row is known to be valid or not,
 whenever the process dies. A crash of a codec is blamed on the file; if the process ends otherwise, the task has failed.
@@ -41,10 +41,10 @@ _PATIENCE = 0.1  # seconds to wait for a slot, the first time: the consumer may 
 _LAST_POSITION_SIZE = 64 << 10  # of the number of the slice that is read, and an error
 _FAILED = 70
 _MAX_WAITING_SLICES = 64  # slices of few rows that wait to be sent
-_SCHEMA_SIZE = 256 << 10  # what stands around a batch is less
-_MAX_CRASHES = 1000  # of one task, which is given up then
+_SCHEMA_SIZE = 256 << 10  # what surrounds a batch is smaller
+_MAX_CRASHES = 1000  # of one task, after which it is given up
 _CRASHES = frozenset((signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGILL, signal.SIGFPE))
-"""The signals that the bytes of a file may be to blame for. All others come from outside: SIGKILL where memory is short."""
+"""Signals that the bytes of a file may cause. All others come from outside: SIGKILL when memory runs out."""
 
 
 class ReaderKilled(KdumpError):
@@ -77,7 +77,8 @@ def read_in_process(
             return
         if process.signal not in _CRASHES:
             raise ReaderKilled(
-                f"the process that read files {process.how_it_ended}, as by a machine that is short of memory", path=left[at].path
+                f"the process that read files {process.how_it_ended}, perhaps because the machine ran out of memory",
+                path=left[at].path,
             )
         if process.rows and at:
             raise ReaderKilled(f"the process that read files {process.how_it_ended} while it sent rows", path=left[at].path)
@@ -93,9 +94,9 @@ def _crashed(
     from kdump.pipeline.logs import unread_row
     from kdump.pipeline.place import place_of
 
-    message = f"the process that read it {process.how_it_ended}; the rows after those it had sent are missing"
+    message = f"the process that read it {process.how_it_ended}; the rows that it had not yet sent are missing"
     if options.fails_fast or options.unreadable == options.FAIL:
-        raise KdumpError(message, path=file_slice.path, remedy='unreadable="row" or "skip" goes on without it')
+        raise KdumpError(message, path=file_slice.path, remedy='unreadable="row" or "skip" continues without it')
     report = SliceReport.of(file_slice)
     report.rows = process.rows
     skipped = Skipped(CRASHED, message, None, None, is_damage=False)
@@ -222,7 +223,7 @@ class _Outlet:
         self._patience = _PATIENCE
 
     def send(self, batch: pa.RecordBatch) -> None:
-        """Send a batch; with a free slot it is copied only once."""
+        """Send a batch; if a slot is free, it is copied only once."""
         fits = pa.ipc.get_record_batch_size(batch) + _SCHEMA_SIZE <= self._shared.size
         slot = self._free.pop() if fits and self._has_slot() else _INLINE
         sink = pa.BufferOutputStream() if slot == _INLINE else pa.FixedSizeBufferWriter(self._slots[slot])

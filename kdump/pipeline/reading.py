@@ -45,10 +45,10 @@ if TYPE_CHECKING:
     Reader = Callable[[Source, FileSlice, Options, SliceReport], Rows]
 
 NATIVE_TABLES = ("records",)
-"""Tables for which packages in C read what files hold: a crash of one ends its process."""
+"""Tables whose contents are read by C packages: a crash in one of them ends its process."""
 
 
-_ANOTHER_WAY = 'mend that, or take unreadable="row", which gives a row with the column error in place of what the file holds'
+_ANOTHER_WAY = 'fix that, or use unreadable="row", which returns a row with the column error in place of the rows of the file'
 
 
 def read(task: Task, options: Options, on_report: OnReport = ignore) -> Iterator[pa.RecordBatch]:
@@ -79,7 +79,7 @@ def _reported(file_slice: FileSlice, options: Options, on_report: OnReport) -> R
 
 
 def _without_collector(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The same batches with the garbage collector off: there are no cycles among millions of values."""
+    """The same batches with the garbage collector off: millions of values, and no cycles among them."""
     if not gc.isenabled():
         yield from batches
         return

@@ -140,12 +140,12 @@ class Reconciliation:
         attempted = os.path.join(self._folder, ATTEMPTS, report.file)
         if not os.path.exists(attempted):
             message = f"a task wrote {report.file}, which is not there"
-            raise KdumpError(message, path=self._folder, remedy="--out has to lie on a disk that all workers share")
+            raise KdumpError(message, path=self._folder, remedy="--out must be on a file system that all workers share")
         rows = pq.read_metadata(attempted).num_rows
         reported = sum(account.rows for account in report.slices)
         os.rename(attempted, path)
         if rows != reported or report.rows != reported:
-            message = f"the file of Parquet has {rows:,} rows, {reported:,} were read and {report.rows:,} written"
+            message = f"the Parquet file has {rows:,} rows, {reported:,} were read and {report.rows:,} written"
             self.disagreements.append(Disagreement(os.path.basename(path), (task.table,), message))
 
     def _compare_with_plan(self, task: ScanTask, slices: list[SliceReport]) -> None:
@@ -155,16 +155,16 @@ class Reconciliation:
             return
         for path in sorted({key[0] for key in {*planned} ^ {*reported}} or {key[0] for key in planned}):
             counts = [sum(key[0] == path for key in keys) for keys in (planned, reported)]
-            message = f"{counts[0]} slices were planned, and {counts[1]} read"
+            message = f"{counts[0]} slices were planned, but {counts[1]} read"
             self.disagreements.append(Disagreement(path, (task.table,), message))
 
     def _add(self, table: str, account: SliceReport) -> None:
         of_log = self._logs.setdefault(account.path, {}).setdefault(table, _LogAccount())
         if not of_log.add(account):
-            self.disagreements.append(Disagreement(account.path, (table,), "another file took its place, or it was cut off"))
+            self.disagreements.append(Disagreement(account.path, (table,), "it was replaced, or truncated"))
 
     def finish(self) -> None:
-        """All tasks are done: compare what the tables say of each log."""
+        """All tasks are done: compare what the tables say about each log."""
         for path, tables in self._logs.items():
             whole: dict[str, _LogAccount] = {}
             for table in LOG_TABLES:
@@ -182,10 +182,10 @@ class Reconciliation:
     def _compare_tables(self, path: str, whole: dict[str, _LogAccount]) -> None:
         batches, records, segments = (whole.get(table) for table in LOG_TABLES)
         if len({(account.size, account.inode) for account in whole.values()}) > 1:
-            self.disagreements.append(Disagreement(path, tuple(whole), "another file took its place, or it was cut off"))
+            self.disagreements.append(Disagreement(path, tuple(whole), "it was replaced, or truncated"))
             return
         if batches is not None and batches.rows != batches.batches:
-            message = f"{batches.rows:,} batches are in the table, and {batches.batches:,} were met"
+            message = f"{batches.rows:,} batches are in the table, but {batches.batches:,} were found"
             self.disagreements.append(Disagreement(path, (BATCHES,), message))
         if batches is not None and segments is not None:
             self._compare(path, (BATCHES, SEGMENTS), "batches", batches.batches, segments.batches)
@@ -202,14 +202,14 @@ class Reconciliation:
             message = f"{first:,} {what} by the table {tables[0]}, {second:,} by the table {tables[1]}"
             self.disagreements.append(Disagreement(path, tables, message))
 
-    # What comes of it
+    # Results
 
     def incomplete_tables(self) -> list[str]:
-        """The tables that are incomplete, so that no question can be asked of them."""
+        """The incomplete tables, which cannot be queried."""
         return sorted({table for disagreement in self.disagreements for table in disagreement.tables})
 
     def findings(self) -> Iterator[pa.RecordBatch]:
-        """What is missing and what does not add up, as rows of the table of findings."""
+        """Missing and contradictory rows, as rows of the table of findings."""
         items = {item.path: item for item, _, _ in self.skipped}
         items |= {path: item for path, _, _ in self.disagreements if path not in items and (item := _item_at(path))}
         for finding in [*self._missing_rows(), *self._unread_records(), *self._disagreeing()]:

@@ -65,7 +65,7 @@ def tasks_of_all(all_options: Sequence[Options], folder: str) -> Iterator[ScanTa
 
 
 def attempt(task: ScanTask) -> TaskReport:
-    """Do a task once. If this raises, no file is left; if the process dies, a file marked incomplete is left."""
+    """Do a task once. If this raises, no file remains; if the process dies, a file marked incomplete remains."""
     slices: list[SliceReport] = []
     name = f"{task.table}-{task.number:05d}-{uuid.uuid4().hex}.parquet"
     with TableFile(os.path.join(task.folder, name), schema_of(task.options.columns)) as file:

@@ -7,7 +7,7 @@ trusted. Nothing here judges: that is for `checks` and `forecasts`.
 - `items`: `Section` and `Damage`, their statuses, and how a walk went on.
 - `trust`: which complete batches are beyond doubt, by the offsets and leader epochs around them.
 - `spans`: the span of a damaged batch: its real end if only its length is wrong, and batches inside.
-- `search`: the one search of the next intact batch, byte by byte. What it takes for a candidate, and its budget, are arguments.
+- `search`: the one search of the next intact batch, byte by byte. What counts as a candidate, and its budget, are arguments.
 - `headers`: the headers of consecutive batches, with little of the bytes between them.
 - `plausible`: whether bytes may be the header of a batch.
 - `records`: the records of batches, continuing after those that cannot be read.

@@ -14,14 +14,14 @@ ZERO = "zero"
 NOT_EXAMINED = "not_examined"
 
 BY_LENGTH, BY_REPAIRED_LENGTH, BY_SCAN, END = "by-length", "by-repaired-length", "by-scan", "end"
-"""How the walk went on after damage; `end` is to the end of the file."""
+"""How the walk continued after damage; `end` means to the end of the file."""
 
 
 class Section:
     """Neighbouring batches with the status of each.
 
     A batch is intact, salvaged (complete, but doubtful: found after damage and not yet confirmed by the next offsets, or out of
-    line with the batches around it), or damaged (its CRC does not fit, or its magic does not exist).
+    line with the batches around it), or damaged (its CRC does not match, or its magic does not exist).
 
     Batches that start before `nested_end` lie inside the span that a damaged batch claims, and may be its payload.
     `claimed_length` is the wrong length in the header of a single batch, which is otherwise shown corrected. `summary`

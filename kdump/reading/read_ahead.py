@@ -25,9 +25,9 @@ _MAX_PAUSE_BYTES = 64 << 20
 
 
 class ReadAhead:
-    """Summaries of a log's stretches, for a walk that goes on from the end of one stretch to the next.
+    """Summaries of a log's stretches, for a walk that continues from the end of one stretch to the next.
 
-    What a stretch is depends on the bytes and on where it starts, and on nothing else. With `threads`, stretches are summarized
+    A stretch depends only on the bytes and on where it starts. With `threads`, stretches are summarized
     ahead: the start of the first one in a unit is a guess, which is proved when the walk arrives there. Bytes that cannot be
     read, or are not valid batches in order, are left to the walk. Needs the kernel in C, whose loops run without the GIL.
     """
@@ -94,7 +94,7 @@ class _Ahead:
     def __init__(self, source: Source, threads: int, tuning: ReadTuning) -> None:
         import threading
 
-        self.is_legacy = False  # what the walk met last
+        self.is_legacy = False  # what the walk found last
         self._source = source
         self._unit_size = tuning.stretch_bytes
         self._max_batches = tuning.max_stretch_batches

@@ -270,7 +270,7 @@ class _Walk:
             message = f"{_claim(header_bytes)}, of which {rest - LOG_OVERHEAD:,} are there: the file may be cut off"
             code = "torn-tail" if length <= LONGEST_BATCH else "batch-length-absurd"
             return Damage(start, start, code, message), claimed_end
-        message = "the CRC of a record batch does not fit, and its length leads to no batch"
+        message = "the CRC of a record batch does not match, and its length leads to no batch"
         if fault is not None and fault.row is not None:
             return Damage(start, start, "crc-mismatch", message, fault.row, fault.through), claimed_end
         return Damage(start, start, "crc-mismatch", message), claimed_end
@@ -330,7 +330,7 @@ class _Walk:
 
 
 _GARBAGE = "bytes that are no batch"
-LEADS_OVER_BATCHES = "the CRC of a record batch does not fit, and its length leads over batches that go on with its offsets"
+LEADS_OVER_BATCHES = "the CRC of a record batch does not match, and its length leads over batches that go on with its offsets"
 
 
 def _derailed(chunk: Chunk, row: int) -> CorruptData:

@@ -39,7 +39,7 @@ _WINDOW_CRC_BYTES = 8 << 20  # fed to checksums for one window
 
 _SMALL_BATCH_SIZE = 16 << 10
 _CRC_BYTES_PER_BYTE = 4  # fed to checksums for each byte searched
-_BYTES_PER_TRY = 8  # searched for each header looked at
+_BYTES_PER_TRY = 8  # searched for each header examined
 
 
 class Candidates:
@@ -77,7 +77,7 @@ _MESSAGES = Candidates(rb"(?s)[\x00\x01](?<=.{17})(?=[\x00-\x0f])", holds_header
 
 
 class Budget:
-    """Limits the bytes a search feeds to checksums and the headers it looks at, in proportion to the bytes searched.
+    """Limits the bytes a search feeds to checksums and the headers it examines, in proportion to the bytes searched.
 
     Hostile bytes full of headers exhaust it, wherever they lead. `kept_crc_bytes` are reserved for small batches, so that large
     ones cannot use up everything. `gave_up` says that something was skipped because the budget was exhausted.
@@ -102,7 +102,7 @@ class Budget:
         self._tries += searched // _BYTES_PER_TRY
 
     def take_try(self) -> bool:
-        """Whether another header may be looked at."""
+        """Whether another header may be examined."""
         if self._tries <= 0:
             self.gave_up = True
             return False
@@ -179,7 +179,7 @@ class Search:
                 if zeros_end == source.size:
                     return
                 continue
-            # headers are to be whole in their window
+            # headers must be whole in their window
             step = len(window) if position + len(window) >= source.size else len(window) - BATCH_HEADER_SIZE + 1
             if step <= 0:
                 return  # the file was cut off meanwhile

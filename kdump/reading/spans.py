@@ -17,7 +17,7 @@ _MAX_SPAN_BYTES = 16 << 20  # bytes
 
 
 def fitting_end(search: Search, position: int, header_bytes: bytes, claimed_end: int | None) -> int:
-    """Where this batch ends so that its CRC fits: at one of the next headers or at the end of the file; 0 for nowhere.
+    """Where this batch ends so that its CRC matches: at one of the next headers or at the end of the file; 0 for nowhere.
 
     With a `claimed_end`, only ends before that are tried.
     """
@@ -30,7 +30,7 @@ def fitting_end(search: Search, position: int, header_bytes: bytes, claimed_end:
     checksum, covers_from = search.crc_of(header_bytes)
     stored, at = stored_crc(header_bytes), position + covers_from
     gave_up, crc, found = budget.gave_up, 0, 0
-    # after a batch stands another; in payloads much looks like an old message, which has a short header
+    # a batch is followed by another; in payloads, much looks like an old message, which has a short header
     ends = (end for end, other in search.candidates(position + min_size, limit) if is_legacy or other[MAGIC_AT] >= 2)
     for tried, end in enumerate(ends):
         if tried == _MAX_ENDS_TRIED or not budget.spend(end - at):

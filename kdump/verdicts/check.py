@@ -39,7 +39,7 @@ def check(
 
     `level` is `quick` (headers, lengths, bounds), `full` (also CRCs, indexes against logs, neighbours) or `deep` (also every
     record). `cleanup_policy` is that of the topic, `delete` or `compact` or `compact,delete`, if it is known: a compacted topic
-    may lack offsets. `max_findings` are given of one code in one file, the rest is counted in a finding of its own.
+    may lack offsets. At most `max_findings` per code and file are returned; a separate finding counts the rest.
     `time_limit` is in seconds for each file. `file_type`, such as `log`, is what a file is that is named itself, whatever it is
     called. A Finding has one attribute for each of its columns; see Finding.
 

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from kdump.tables import Row
 
 _ACTIVE = ("active-tail", "torn-tail", "torn-header", "zero-tail")
-"""What is found, as info, of a log that a broker appends to now: what a start would meet is not there yet."""
+"""Info findings of a log that a broker is appending to: what a start would find is not there yet."""
 
 _SCANNING = ("index-missing", "timeindex-missing")
-"""What makes a start read a whole segment, and meet what nobody has read since: it throws where records do not decompress."""
+"""Faults that make a start read a whole segment, and so reach old damage: it throws if records do not decompress."""
 
 _HARMLESS = (IGNORE, BLIND)
 
@@ -127,7 +127,7 @@ def report(job: Job, settings: Settings, emit: Emit, *, fails: bool) -> None:
 def forecasts_of(path: str, *, is_found: bool = False) -> list[Forecast]:
     """The possible next starts of a partition; none if it cannot be forecast.
 
-    What stands around it in the log directory of a broker is left to Surroundings, which sees all of that together.
+    Its neighbors in the log directory of a broker are left to Surroundings, which sees them all together.
     """
     from kdump.forecasts.forecast import Request, log_directory_of, of_partition  # slow to load
     from kdump.forecasts.log_directory import LogDirectory

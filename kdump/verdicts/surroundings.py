@@ -47,7 +47,7 @@ class Surroundings:
     def report(self, job: Job, settings: Settings, emit: Emit) -> None:
         """Report why a start fails, or does not serve everything, for reasons outside the files of one partition.
 
-        A log directory stands for its partitions, too.
+        A log directory includes its partitions.
         """
         if not is_place(job):
             return

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 LOSES_AT_START, DAMAGED, NOT_EXAMINED, CLEAN = "loses at start", "damaged", "not examined", "clean"
 WORDS = (LOSES_AT_START, DAMAGED, NOT_EXAMINED, CLEAN)
-"""The worst first. Several may hold at once; `clean` only alone, and only of what was looked at."""
+"""The worst first. Several may apply at once; `clean` only alone, and only to what was examined."""
 
 START_LOSES, START_LEAVES_DAMAGE = "start-loses", "start-leaves-damage"
-"""The faults that stand for a start that is not safe where nothing else that was found fails."""
+"""The faults reported for an unsafe start if no other finding fails."""
 
 LOSING = ("fails", "loss", "trap", "unsure")
 """The verdicts on a start that lose records, or have them overwritten, or serve none; or may, where it depends."""
@@ -30,7 +30,7 @@ _MAX_REASONS = 20
 class Verdict:
     """Collects findings, reports and starts, and sums them up.
 
-    `failing` are the severities that count: what is no better than the last of them makes the verdict `damaged`.
+    `failing` are the severities that count: any finding of these makes the verdict `damaged`.
     """
 
     def __init__(self, failing: Sequence[str] = (ERROR,)) -> None:
@@ -39,7 +39,7 @@ class Verdict:
         self._others = dict.fromkeys(SEVERITIES, 0)  # findings that do not count
         self._known = self._left_out = 0
         self._is_anything = False
-        self._files_left = self._bytes_left = 0  # that are not Kafka's, and were not looked at
+        self._files_left = self._bytes_left = 0  # that are not Kafka's, and were not examined
 
     def add(self, row: Row) -> None:
         """Add a row of a check: a finding, the report of a file, or a start."""
@@ -51,7 +51,7 @@ class Verdict:
             self.add_start(row)
 
     def add_finding(self, finding: Finding, *, is_known: bool = False) -> None:
-        """Add a finding. One that `is_known` from the baseline is counted, but is no reason."""
+        """Add a finding. One that `is_known` from the baseline is counted, but is not a reason."""
         self._is_anything = True
         if is_known:
             self._known += 1
@@ -126,7 +126,7 @@ class Verdict:
             "files that are not Kafka's": self._files_left,
         }
         but = " and ".join(what for what, count in left.items() if count)
-        return f"{text}, but for {but}" if text == CLEAN and but else text
+        return f"{text}, except for {but}" if text == CLEAN and but else text
 
     @property
     def reasons(self) -> list[str]:
@@ -136,7 +136,7 @@ class Verdict:
         if len(found) > _MAX_REASONS:
             reasons.append(f"{len(found) - _MAX_REASONS:,} more reasons")
         if self._files_left:
-            reasons.append(f"not looked at: {counted(self._bytes_left, 'byte')} in {counted(self._files_left, 'file')}")
+            reasons.append(f"not examined: {counted(self._bytes_left, 'byte')} in {counted(self._files_left, 'file')}")
         others = ", ".join(counted(count, severity) for severity, count in self._others.items() if count)
         if others:
             reasons.append(f"not counted: {others}")
@@ -145,7 +145,7 @@ class Verdict:
         if self._left_out:
             reasons.append(f"left out by --select or --ignore: {counted(self._left_out, 'finding')}")
         if not self._is_anything:
-            reasons.append(f"{NOT_EXAMINED}: there is no file of Kafka's")
+            reasons.append(f"{NOT_EXAMINED}: there is no Kafka file")
         return reasons
 
     @property
@@ -155,7 +155,7 @@ class Verdict:
 
     @property
     def exit_code(self) -> int:
-        """The exit code of a command. What was not examined comes first: nobody knows how bad it is."""
+        """The exit code of a command. What was not examined comes first: it may be arbitrarily bad."""
         if not self.is_complete:
             return exit_codes.NOT_EXAMINED
         return exit_codes.CLEAN if self.words == [CLEAN] else exit_codes.FINDINGS

@@ -19,7 +19,7 @@ class LastPosition:
         self._numbers.pack_into(self._page, 0, *numbers, self._length)
 
     def put_text(self, text: bytes) -> None:
-        """Write a text, cut off if there is no room. It becomes valid with the next numbers."""
+        """Write a text, truncated if it does not fit. It becomes valid with the next numbers."""
         start = self._numbers.size
         text = text[: len(self._page) - start]
         self._page[start : start + len(text)] = text

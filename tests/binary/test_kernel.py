@@ -237,7 +237,7 @@ CASE_PATHS = sorted(path for path in CASES.iterdir() if path.is_dir())
 
 
 def _found(path: Path, window_size: int, tuning: ReadTuning | None = None, **settings_of: Any) -> list[dict[str, Any]]:
-    """What a check reports of a path, read so many bytes at once."""
+    """What a check reports of a path, read in windows of this size."""
     rows: list[Row] = []
     with kernels.reading_with(tuning or kernels.in_windows(window_size)):
         for job in jobs(str(path)):

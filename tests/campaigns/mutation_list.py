@@ -59,7 +59,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         file="kdump/checks/rules/framing/damaged_ranges.py",
         old="looks_of(self._context.source.read(start, min",
         new="looks_of(self._context.source.read(start + 1, min",
-        tests=("tests/checks/test_check_framing.py::test_a_file_of_no_kind_is_told_by_what_its_bytes_look_like",),
+        tests=("tests/checks/test_check_framing.py::test_a_file_of_no_kind_is_described_by_what_its_bytes_look_like",),
     ),
     Mutation(
         id="severity-of-tail",
@@ -97,7 +97,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         old="if first_row < 0 and first_end is not None",
         new="if first_row <= 0 and first_end is not None",
         tests=(
-            "tests/checks/test_check_files.py::test_batches_of_another_epoch_than_the_file_has_are_told_with_their_own_offsets",
+            "tests/checks/test_check_files.py::test_batches_of_another_epoch_than_the_file_has_are_reported_with_their_own_offsets",
         ),
     ),
     Mutation(
@@ -112,7 +112,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         file="kdump/checks/rules/transactions/markers.py",
         old="elif epoch < known_epoch:",
         new="elif epoch < known_epoch < 0:",
-        tests=("tests/checks/test_check_transactions.py::test_a_marker_of_a_lower_epoch_is_told",),
+        tests=("tests/checks/test_check_transactions.py::test_a_marker_of_a_lower_epoch_is_reported",),
     ),
     Mutation(
         id="buffered-verdict",
@@ -140,14 +140,14 @@ MUTATIONS: tuple[Mutation, ...] = (
         file="kdump/cli/listing/logs.py",
         old="if is_before_range or is_after_range:",
         new="if is_before_range:",
-        tests=("tests/cli/test_listing.py::test_damage_behind_a_range_is_not_asked_for",),
+        tests=("tests/cli/test_listing.py::test_damage_after_a_range_is_not_asked_for",),
     ),
     Mutation(
         id="n17",
         file="kdump/cli/listing/logs.py",
         old="first <= self._request.from_offset:",
         new="first < self._request.from_offset:",
-        tests=("tests/cli/test_listing.py::test_damage_in_front_of_a_range_is_not_asked_for",),
+        tests=("tests/cli/test_listing.py::test_damage_before_a_range_is_not_asked_for",),
     ),
     Mutation(
         id="n18",
@@ -282,8 +282,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         id="malformed-line",
         file="kdump/forecasts/partition_metadata.py",
-        old="line {row + 1} of {_NAME} is no name",
-        new="line {row + 2} of {_NAME} is no name",
+        old="line {row + 1} of {_NAME} is not a name",
+        new="line {row + 2} of {_NAME} is not a name",
         tests=("tests/forecasts/test_forecast.py::test_the_line_of_partition_metadata_that_ends_a_start_is_named",),
     ),
     Mutation(

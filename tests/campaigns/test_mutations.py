@@ -22,7 +22,7 @@ def test_every_error_of_the_list_can_be_put_into_the_code() -> None:
     assert {one.id: why for one in MUTATIONS if (why := why_broken(one))} == {}
 
 
-def test_errors_of_the_list_have_ids_of_their_own_and_the_order_of_their_files() -> None:
+def test_errors_of_the_list_have_unique_ids_and_the_order_of_their_files() -> None:
     assert len({one.id for one in MUTATIONS}) == len(MUTATIONS)
     files = [one.file for one in MUTATIONS]
     assert files == sorted(files)
@@ -81,7 +81,7 @@ def test_an_error_is_caught_only_where_a_test_or_the_code_failed(code: int, text
         ),
     ],
 )
-def test_an_error_that_does_not_fit_the_code_is_told(changes: dict[str, Any], why: str) -> None:
+def test_an_error_that_does_not_fit_the_code_is_reported(changes: dict[str, Any], why: str) -> None:
     assert why_broken(ERROR._replace(**changes)) == why
 
 

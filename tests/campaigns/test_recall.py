@@ -8,7 +8,7 @@ COUNT = 700
 
 
 @pytest.mark.slow
-def test_what_is_whole_in_damaged_segments_is_listed_and_what_is_not_is_told() -> None:
+def test_what_is_whole_in_damaged_segments_is_listed_and_what_is_not_is_reported() -> None:
     counts, failures = recall.measure(range(COUNT), seed=3)
     assert counts["mutants"] == COUNT
     assert (counts["crashed"], counts["intact but changed"]) == (0, 0), failures

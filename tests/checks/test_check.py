@@ -155,7 +155,7 @@ def test_findings_can_be_selected_and_ignored(broken: Path) -> None:
     assert _findings(_run("check", broken, "--output", "ndjson", "--select", "crc-mismatch")[1]) == [("crc-mismatch", LOG)] * 2
     code, out, _ = _run("check", broken, "--ignore", "crc-*", "--ignore", "torn-tail")
     assert code == CLEAN
-    assert out.endswith("Verdict: clean, but for findings that were left out. Exit status 0.\n")
+    assert out.endswith("Verdict: clean, except for findings that were left out. Exit status 0.\n")
 
 
 @pytest.mark.parametrize("option", ["--ignore", "--select"])
@@ -170,17 +170,17 @@ def test_a_code_that_does_not_exist_is_a_usage_error_with_what_is_near(clean: Pa
 def test_a_file_that_is_not_there_is_not_examined(tmp_path: Path) -> None:
     code, out, _ = _run("check", tmp_path / LOG)
     assert code == NOT_EXAMINED
-    assert "There is no such file." in out
+    assert "No such file." in out
     assert "Not everything could be examined.\nVerdict: not examined. Exit status 3." in out
 
 
 def test_a_directory_with_nothing_of_kafkas_is_not_clean(tmp_path: Path) -> None:
     code, out, err = _run("check", tmp_path)
     assert (code, err) == (NOT_EXAMINED, "")
-    assert out.startswith("There is nothing to check: no file of Kafka's is here.\n")
+    assert out.startswith("There is nothing to check: there are no Kafka files here.\n")
 
 
-def test_directories_of_one_name_are_told_by_their_brokers(tmp_path: Path) -> None:
+def test_directories_of_one_name_are_distinguished_by_their_brokers(tmp_path: Path) -> None:
     for broker in ("b1", "b2"):
         folder = write_partition(tmp_path / broker / "data", topic="orders", partition=0, segments={0: _batches(0, 2)})
         _change(folder / LOG, 100)
@@ -193,7 +193,7 @@ def test_directories_of_one_name_are_told_by_their_brokers(tmp_path: Path) -> No
 def test_patterns_stand_for_files(broken: Path) -> None:
     assert _findings(_run("check", f"{broken}/*3.log", "--output", "ndjson")[1]) == [("torn-tail", NEXT_LOG)]
     code, _, err = _run("check", f"{broken}/*.nothing")
-    assert (code, err) == (USAGE, f"kdump: no file fits {broken}/*.nothing\n")
+    assert (code, err) == (USAGE, f"kdump: no file matches {broken}/*.nothing\n")
 
 
 def test_a_log_directory_is_all_its_partitions(broken: Path) -> None:
@@ -263,7 +263,7 @@ def test_what_a_baseline_knows_does_not_fail(broken: Path, tmp_path: Path) -> No
     code, out, _ = _run("check", broken, "--baseline", baseline)
     assert code == CLEAN
     assert "clean\n" in out and "3 findings known from the baseline.\n" in out
-    assert out.endswith("Verdict: clean, but for known findings. Exit status 0.\n")
+    assert out.endswith("Verdict: clean, except for known findings. Exit status 0.\n")
 
 
 def test_a_baseline_holds_for_a_copy_elsewhere_and_for_a_file_alone(broken: Path, tmp_path: Path) -> None:
@@ -438,7 +438,7 @@ def test_a_run_that_finds_nothing_is_valid_in_every_form(clean: Path) -> None:
 # --- text for people
 
 
-def test_text_tells_the_worst_first_what_a_restart_does_and_what_to_type(broken: Path) -> None:
+def test_text_shows_the_worst_first_what_a_restart_does_and_what_to_type(broken: Path) -> None:
     out = _run("check", broken)[1]
     assert out.splitlines()[0].startswith("orders-3   2 segments, ")
     assert out.splitlines()[0].endswith("   2 errors, 1 warning")
@@ -448,18 +448,18 @@ def test_text_tells_the_worst_first_what_a_restart_does_and_what_to_type(broken:
     assert f"If this broker restarts\n  from 0   scanned from 0 on: {LOG} is cut at byte 0; 1 segment deleted;" in out
     assert "\n  clean    nothing is scanned: nothing is lost; damage stays: consumers stop at offset 0\n" in out
     assert (
-        "\nWhat is lost, and what to do\n  crc-mismatch\n  lost     the records of this batch, perhaps only one of them;" in out
+        "\nWhat is lost, and what to do\n  crc-mismatch\n  lost     the records of this batch, possibly only one of them;" in out
     )
-    assert "\n  to do    compare with another replica; keep a copy; let a healthy replica serve," in out
+    assert "\n  to do    compare with another replica; keep a copy; let a healthy replica lead," in out
     assert f"  cp -a {broken} ELSEWHERE   # before any restart\n  kdump forecast {broken}   # what a start does" in out
     assert f"  kdump log --output table --from-position 0 {broken}/{LOG}\n" in out
     assert "  kdump explain crc-mismatch\n" in out
     assert re.search(r"\nExamined .* in 8 files in \d+\.\d s\.\nVerdict: loses at start, damaged\. Exit status 1\.\n$", out)
 
 
-def test_where_no_start_can_be_foretold_findings_say_what_is_likely(broken: Path) -> None:
+def test_where_no_start_can_be_forecast_findings_say_what_is_likely(broken: Path) -> None:
     out = _run("check", broken / LOG)[1]
-    assert "If this broker restarts\n  cut      when the segment is scanned:" in out
+    assert "If this broker restarts\n  cut      if the segment is scanned," in out
     assert f" here: {LOG} at byte 0, offset 0; 3 offsets from there on " in " ".join(out.split())
 
 
@@ -469,7 +469,7 @@ def test_all_folds_nothing(broken: Path) -> None:
     assert "findings like this" not in out
 
 
-def test_findings_in_many_files_are_counted_behind_the_fifth(tmp_path: Path) -> None:
+def test_findings_in_many_files_are_counted_after_the_fifth(tmp_path: Path) -> None:
     for number in range(30):
         _change(write_partition(tmp_path, topic=f"t{number:02}", partition=0, segments={0: _batches(0, 2)}) / LOG, 100)
     out = _run("check", tmp_path)[1]
@@ -531,10 +531,10 @@ def test_a_terminal_obeys_no_name_of_a_file(broken: Path) -> None:
 # --- explain
 
 
-def test_explain_tells_cause_consequence_and_remedy() -> None:
+def test_explain_shows_cause_consequence_and_remedy() -> None:
     code, out, _ = _run("explain", "torn-header", environment={"COLUMNS": "100"})
     assert code == CLEAN
-    assert out.splitlines()[0] == "torn-header (error): the file ends in fewer bytes than a batch header."
+    assert out.splitlines()[0] == "torn-header (error): the file ends in the middle of a batch header."
     labels = [line[:21].strip() for line in out.splitlines()[2:] if line[0] != " "]
     assert labels == ["How it comes about", "What Kafka does", "At a restart", "What is lost", "What to do", "See also"]
     assert max(map(len, out.splitlines())) <= 100
@@ -600,7 +600,7 @@ def test_a_check_of_little_shows_no_progress(clean: Path) -> None:
     os.close(controller)
 
 
-def test_a_torn_tail_in_front_of_another_segment_tells_what_is_missing_up_to_there(tmp_path: Path) -> None:
+def test_a_torn_tail_before_another_segment_shows_what_is_missing_up_to_there(tmp_path: Path) -> None:
     folder = write_partition(tmp_path, topic="orders", partition=0, segments={0: _batches(0, 2), 9: _batches(9, 10)})
     os.truncate(folder / LOG, (folder / LOG).stat().st_size - 5)
     out = " ".join(_run("check", folder)[1].split())
@@ -621,7 +621,7 @@ def test_a_segment_of_negative_offsets_is_checked_to_its_end(tmp_path: Path) -> 
     assert "offset-negative" in {found.code for found in kdump.check(partition)}
 
 
-def test_a_snapshot_of_a_negative_offset_is_told_by_its_name(tmp_path: Path) -> None:
+def test_a_snapshot_of_a_negative_offset_is_recognized_by_its_name(tmp_path: Path) -> None:
     partition = write_partition(tmp_path, segments={0: [batch(records=[record()])]})
     (partition / "-0000000000000000092.snapshot").write_bytes(b"")
     assert "name-not-numeric" in {found.code for found in kdump.check(partition)}

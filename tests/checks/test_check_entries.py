@@ -137,7 +137,7 @@ def test_an_entry_leads_to_where_a_batch_starts(tmp_path: Path, rows_at_once: in
     assert found[0].broker_forecast == "blind"
 
 
-def test_behind_the_last_batch_only_that_is_near(tmp_path: Path) -> None:
+def test_after_the_last_batch_only_that_is_near(tmp_path: Path) -> None:
     (found,) = _of_index(tmp_path, index_of(entries=[*ENTRIES[:3], (9, 4 * SIZE + 1)]))
     assert (found.code, found.expected) == ("index-position-not-boundary", str(4 * SIZE))
 
@@ -164,7 +164,7 @@ def test_a_last_entry_of_the_newest_segment_that_leads_nowhere_ends_a_broker(tmp
         (1, True, " Readers of offsets 1 to 1 start too late and may miss them."),
         (2, False, ""),  # the first offset of the batch, as brokers up to 1.1 wrote it
         (3, False, ""),
-        (4, True, " Readers start early, and miss nothing."),
+        (4, True, " Readers start early and miss nothing."),
     ],
 )
 def test_an_entry_names_the_first_or_last_offset_of_its_batch(
@@ -175,13 +175,13 @@ def test_an_entry_names_the_first_or_last_offset_of_its_batch(
     if told:
         assert (found[0].offset_first, found[0].offset_last) == (min(offset, 2), max(offset, 3))
         assert found[0].message == (
-            f"Entry 0 has offset {offset} for byte {SIZE} of the log; the batch there holds offsets 2 to 3."
+            f"Entry 0 has offset {offset} for byte {SIZE} of the log; the batch there contains offsets 2 to 3."
             + words.replace("offsets 1 to 1", "offset 1")
         )
 
 
 @pytest.mark.parametrize(("first_kind", "count"), [(1, "1 entry gives"), (3, "3 entries give"), (4, "")])
-def test_an_index_of_old_and_new_brokers_is_told_once(tmp_path: Path, rows_at_once: int, first_kind: int, count: str) -> None:
+def test_an_index_of_old_and_new_brokers_is_reported_once(tmp_path: Path, rows_at_once: int, first_kind: int, count: str) -> None:
     entries = [(offset - (row < first_kind), position) for row, (offset, position) in enumerate(ENTRIES)]
     found = _of_index(tmp_path, index_of(entries=entries), is_pedantic=True)
     assert _told(found) == [("index-offset-mismatch", "info", 0, 32, None, str(first_kind))] * bool(count)
@@ -277,7 +277,7 @@ def test_two_wrong_entries_make_no_index_stale(tmp_path: Path) -> None:
         assert ("index-stale" in _codes(found)) == is_stale
 
 
-def test_many_wrong_entries_are_counted_behind_the_first_ones(tmp_path: Path, rows_at_once: int) -> None:
+def test_many_wrong_entries_are_counted_after_the_first_ones(tmp_path: Path, rows_at_once: int) -> None:
     log = [_batch(first) for first in range(0, 40, 2)]
     right = [(2 * row + 1, row * SIZE) for row in range(1, 20)]
     for wrong, code in (
@@ -291,7 +291,7 @@ def test_many_wrong_entries_are_counted_behind_the_first_ones(tmp_path: Path, ro
         assert (flood.start, flood.end) == (16, 8 * len(wrong))
 
 
-def test_disorder_is_counted_behind_the_first_findings(tmp_path: Path, rows_at_once: int) -> None:
+def test_disorder_is_counted_after_the_first_findings(tmp_path: Path, rows_at_once: int) -> None:
     found = _of_index(tmp_path, index_of(entries=[(9, 900), *((1, 100 + row) for row in range(5))]), log=None, max_findings=2)
     assert [one.start for one in found if one.code == "index-entry-order"] == [8, 16]
     (flood,) = (one for one in found if one.code == "finding-flood")
@@ -301,7 +301,7 @@ def test_disorder_is_counted_behind_the_first_findings(tmp_path: Path, rows_at_o
 # --- zeros
 
 
-def test_zero_entries_between_others_are_told_in_runs(tmp_path: Path, rows_at_once: int) -> None:
+def test_zero_entries_between_others_are_reported_in_runs(tmp_path: Path, rows_at_once: int) -> None:
     data = index_of(entries=[(3, 100), (0, 0), (4, 200), (0, 0), (0, 0), (0, 0), (5, 300)])
     found = _of_index(tmp_path, data, log=None)
     assert _told(found) == [
@@ -313,16 +313,16 @@ def test_zero_entries_between_others_are_told_in_runs(tmp_path: Path, rows_at_on
 
 
 @pytest.mark.parametrize("zeros", [0, 1, 1000])
-def test_zeros_behind_the_last_entry_are_told_where_nobody_writes(tmp_path: Path, zeros: int) -> None:
+def test_zeros_after_the_last_entry_are_reported_where_nobody_writes(tmp_path: Path, zeros: int) -> None:
     found = _of_index(tmp_path, index_of(entries=ENTRIES, zero_entry_count=zeros))
     assert _told(found) == [("index-zero-tail", "info", 32, 32 + 8 * zeros, None, str(zeros))] * bool(zeros)
     if zeros:
-        assert found[0].message == f"4 entries, then {zeros:,} of zeros to the end: allocated in advance, and not trimmed."
+        assert found[0].message == f"4 entries, then {zeros:,} of zeros to the end: preallocated, and not trimmed."
     assert _report(tmp_path, INDEX) == (4, 0, 32, 0, 8 * zeros)
 
 
 @pytest.mark.parametrize("rest", [0, 1, 7])
-def test_bytes_behind_the_last_whole_entry_are_told(tmp_path: Path, rest: int) -> None:
+def test_bytes_after_the_last_whole_entry_are_reported(tmp_path: Path, rest: int) -> None:
     for name, size, code in ((INDEX, 8, "index-size-misaligned"), (TIME_INDEX, 12, "timeindex-size-misaligned")):
         data = (
             index_of(entries=ENTRIES, trailing=b"\1" * rest)
@@ -334,7 +334,7 @@ def test_bytes_behind_the_last_whole_entry_are_told(tmp_path: Path, rest: int) -
         assert _told(found) == [(code, "error", whole, whole + rest, str(whole), str(whole + rest))] * bool(rest)
         if rest:
             follows = "1 byte follows" if rest == 1 else f"{rest} bytes follow"
-            assert found[0].message == f"{whole + rest} bytes are no multiple of {size}: {follows} 4 whole entries."
+            assert found[0].message == f"{whole + rest} bytes are not a multiple of {size}: {follows} 4 whole entries."
         assert _report(tmp_path, name) == (4, 0, whole, rest, 0)
 
 
@@ -489,7 +489,7 @@ def test_the_time_that_is_too_high_is_to_blame(tmp_path: Path, first: int) -> No
     ]
 
 
-def test_disorder_of_times_is_counted_behind_the_first_findings(tmp_path: Path, rows_at_once: int) -> None:
+def test_disorder_of_times_is_counted_after_the_first_findings(tmp_path: Path, rows_at_once: int) -> None:
     data = time_index_of(entries=[(TIMESTAMP, 3), *((TIMESTAMP - 9, 3) for _ in range(5))])
     found = _of_index(tmp_path, data, log=None, name=TIME_INDEX, max_findings=2)
     assert [(one.code, one.start) for one in found][:2] == [("timeindex-timestamp-order", 12), ("timeindex-timestamp-order", 24)]
@@ -532,9 +532,9 @@ def test_offsets_inside_batches_are_counted_over_all_entries(tmp_path: Path, row
 
 @pytest.mark.parametrize(
     ("log", "offset", "words"),
-    [(DATA, 10, "the log ends with 9"), (BATCHES[0] + DATA[2 * SIZE :], 3, "no batch holds it"), (b"", 3, "the log is empty")],
+    [(DATA, 10, "the log ends with 9"), (BATCHES[0] + DATA[2 * SIZE :], 3, "no batch contains it"), (b"", 3, "the log is empty")],
 )
-def test_a_time_of_an_offset_that_is_not_there_is_told(tmp_path: Path, log: bytes, offset: int, words: str) -> None:
+def test_a_time_of_an_offset_that_is_not_there_is_reported(tmp_path: Path, log: bytes, offset: int, words: str) -> None:
     data = time_index_of(entries=[(TIMESTAMP + 40, offset)])
     found = _of_index(tmp_path, data, log=log, name=TIME_INDEX)
     assert _told(found) == [("timeindex-offset-not-found", "error", 0, 12, None, str(offset))]
@@ -641,8 +641,8 @@ def _transaction(offset: int, *, producer_id: int = 7, is_commit: bool = False) 
     [
         (_transaction(0), (7, 1), ""),
         (_transaction(0), (8, 1), "the batch at offset 1 aborts that of producer 7"),
-        (_transaction(0, is_commit=True), (7, 1), "the batch at offset 1 is no ABORT marker"),
-        (_transaction(0), (7, 0), "the batch at offset 0 is no ABORT marker"),
+        (_transaction(0, is_commit=True), (7, 1), "the batch at offset 1 is not an ABORT marker"),
+        (_transaction(0), (7, 0), "the batch at offset 0 is not an ABORT marker"),
         (_transaction(0), (7, 2), "the log has no batch at offset 2"),
         (_transaction(0) + _batch(2, 3), (7, 3), "offset 3 lies inside a batch"),
     ],
@@ -682,7 +682,7 @@ def test_zeros_in_a_transaction_index_are_a_warning(tmp_path: Path) -> None:
     path.write_bytes(_aborted(0, 4, 3) + bytes(68))
     (found,) = _findings(path)
     assert _told([found]) == [("index-zero-tail", "warning", 34, 102, None, "2")]
-    assert found.message == "1 entry, then 2 of zeros to the end; a file of this kind is never allocated in advance."
+    assert found.message == "1 entry, then 2 of zeros to the end; a file of this type is never preallocated."
     path.write_bytes(_aborted(0, 4, 3) + bytes(34) + _aborted(5, 6, 7))
     assert _told(_findings(path)) == [("index-zero-entry-middle", "error", 34, 68, None, "1")]
 
@@ -690,7 +690,7 @@ def test_zeros_in_a_transaction_index_are_a_warning(tmp_path: Path) -> None:
 # --- indexes that are missing
 
 
-def test_an_index_without_its_log_is_told_and_a_log_without_its_index(tmp_path: Path) -> None:
+def test_an_index_without_its_log_is_reported_and_a_log_without_its_index(tmp_path: Path) -> None:
     directory = write_partition(
         tmp_path, segments={0: BATCHES, 10: [_batch(10)]}, index_interval_bytes=0, aborted_transactions={0: []}
     )
@@ -711,8 +711,8 @@ def test_a_small_log_that_is_written_to_needs_no_index(tmp_path: Path, size: int
     (directory / INDEX).unlink()
     (found,) = (one for one in _findings(directory, is_pedantic=True) if one.code == "index-missing")
     assert found.severity == severity
-    what = "scans the segment, and cuts it at its first bad batch." if is_damaged else "scans the segment and makes it again."
-    assert found.message == f"{LOG} has no .index. A restart {what}"
+    what = "the segment, and truncates it at its first bad batch." if is_damaged else "the segment and rebuilds it."
+    assert found.message == f"{LOG} has no .index. A restart scans {what}"
 
 
 def test_a_sealed_log_needs_its_index(tmp_path: Path) -> None:

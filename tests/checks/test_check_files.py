@@ -99,7 +99,7 @@ def test_each_gap_is_an_error_where_nothing_may_be_missing(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("base", [1 << 31, 1 << 40])
-def test_gaps_are_told_however_high_offsets_are(tmp_path: Path, base: int) -> None:
+def test_gaps_are_reported_however_high_offsets_are(tmp_path: Path, base: int) -> None:
     found = _of(_partition(tmp_path, {base: [_batch(base)], base + 5: [_batch(base + 5)]}), "segments-gap")
     assert [(one.offset_first, one.offset_last) for one in found] == [(base + 2, base + 4)]
 
@@ -108,7 +108,7 @@ def test_gaps_are_told_however_high_offsets_are(tmp_path: Path, base: int) -> No
     ("entries", "offsets"),
     [([(5, 0)], (3, 5)), ([(5, 1)], (3, 5)), ([(5, 0), (6, 4)], (3, 3)), ([(5, 0), (6, 2)], (2, 2))],
 )
-def test_batches_of_another_epoch_than_the_file_has_are_told_with_their_own_offsets(
+def test_batches_of_another_epoch_than_the_file_has_are_reported_with_their_own_offsets(
     tmp_path: Path, entries: list[tuple[int, int]], offsets: tuple[int, int]
 ) -> None:
     batches = [_batch(0, 3, epoch=5), _batch(3, 3, epoch=6)]
@@ -215,7 +215,7 @@ def test_the_first_epoch_that_differs_is_named_and_the_others_counted(tmp_path: 
     first = 5 - count
     assert (found.offset_first, found.offset_last) == (2 * first, 2 * first + 1)
     assert found.message == (
-        f"Batches at offsets {2 * first} to {2 * first + 1} carry leader epoch {first}; "
+        f"Batches at offsets {2 * first} to {2 * first + 1} have leader epoch {first}; "
         f"the file has epoch {first + 10} there{words}"
     )
 
@@ -253,7 +253,7 @@ def test_epochs_and_their_offsets_rise(tmp_path: Path, entries: list[tuple[int, 
         (b"0\n1\n0 0 0\n", [("epochs-malformed", "error", 4, 10, "offline")]),
     ],
 )
-def test_a_file_of_epochs_is_told_by_its_lines(tmp_path: Path, data: bytes, told: list[tuple[object, ...]]) -> None:
+def test_a_file_of_epochs_is_checked_line_by_line(tmp_path: Path, data: bytes, told: list[tuple[object, ...]]) -> None:
     (tmp_path / EPOCHS).write_bytes(data)
     found = _findings(tmp_path / EPOCHS)
     assert [(one.code, one.severity, one.start, one.end, one.broker_forecast.partition(" ")[0]) for one in found] == told
@@ -266,7 +266,7 @@ def test_a_file_of_epochs_is_missed_where_batches_have_any(tmp_path: Path) -> No
     (directory / "partition.metadata").unlink()
     (found,) = _of(directory, "epochs-missing", is_pedantic=True)
     assert found.severity == "info"
-    assert found.message.endswith(" This seems to be a copy of the segments only.")
+    assert found.message.endswith(" This seems to be a copy of only the segments.")
     (directory / EPOCHS).write_bytes(b"0\n0\n")
     assert [(one.severity, one.end) for one in _of(directory, "epochs-missing")] == [("warning", 4)]
     (tmp_path / "2").mkdir()
@@ -350,7 +350,7 @@ def test_a_log_directory_says_whose_it_is(tmp_path: Path, data: bytes, is_bad: b
         (b"0\n", [], (0, 0, 2, 0)),
     ],
 )
-def test_each_bad_line_of_a_checkpoint_is_told(
+def test_each_bad_line_of_a_checkpoint_is_reported(
     tmp_path: Path, data: bytes, told: list[tuple[int, int]], counted: tuple[int, ...]
 ) -> None:
     path = tmp_path / "replication-offset-checkpoint"
@@ -405,7 +405,7 @@ def test_names_are_those_that_a_broker_reads(tmp_path: Path, name: str, told: li
     found = [one for one in _findings(directory, is_pedantic=True) if one.code.startswith("name-")]
     assert [one.code for one in found] == [code for code, _ in told]
     if "\udc80" in name or "\udcff" in name:
-        assert found[0].message.endswith(" holds bytes that are no UTF-8.")
+        assert found[0].message.endswith(" contains bytes that are not UTF-8.")
     if told and told[0][0] != "name-not-utf8":
         assert [one.severity for one in found] == [severity for _, severity in told] or name.startswith("-")
 
@@ -415,7 +415,7 @@ def _leftovers(tmp_path: Path, *names: str, logs: Mapping[str, bytes] | None = N
     return [(one.code, one.message) for one in _findings(directory) if one.code.startswith("leftover-")]
 
 
-def test_a_leftover_is_told_with_what_a_restart_makes_of_it(tmp_path: Path) -> None:
+def test_a_leftover_is_reported_with_what_a_restart_makes_of_it(tmp_path: Path) -> None:
     deleted, swap, cleaned = (file_name(4, f".log.{suffix}") for suffix in ("deleted", "swap", "cleaned"))
     folders = iter(range(100))
 
@@ -437,17 +437,19 @@ def test_a_leftover_is_told_with_what_a_restart_makes_of_it(tmp_path: Path) -> N
     ((code, words),) = told(swap=_batch(4, epoch=3) + _batch(6, epoch=4))
     assert code == "leftover-swap"
     assert words == (
-        f"{swap} is about to take the place of others. A restart puts them in place unread, for offsets 4 to 7, and deletes "
+        f"{swap} is about to replace others. A restart puts them in place without reading them, for offsets 4 to 7, and deletes "
         f"{file_name(4, '.log')}."
     )
     ((_, words),) = told(swap=_batch(4, epoch=3) + _flipped(_batch(6, epoch=4)))
     assert words.endswith(" The new log is damaged: keep a copy of the old segments.")
     found = dict(told(cleaned, swap=_batch(4)))
-    assert found["leftover-swap"].endswith(" A restart deletes those from base offset 4 on, as .cleaned files stand beside them.")
+    assert found["leftover-swap"].endswith(
+        " A restart deletes those from base offset 4 on, because there are .cleaned files beside them."
+    )
     below = file_name(0, ".log.cleaned")
     assert "from base offset 0 on" in dict(told(below, swap=_batch(4)))["leftover-swap"]
     above = file_name(5, ".log.cleaned")
-    assert "puts them in place unread, for offsets 4 to 5" in dict(told(above, swap=_batch(4)))["leftover-swap"]
+    assert "puts them in place without reading them, for offsets 4 to 5" in dict(told(above, swap=_batch(4)))["leftover-swap"]
 
 
 # --- KRaft's snapshots
@@ -599,7 +601,7 @@ def test_snappy_without_framing_is_counted_over_the_file(tmp_path: Path) -> None
         ("snappy", snappy_xerial(PLAIN), b"xyz"),
     ],
 )
-def test_bytes_behind_a_stream_are_told(tmp_path: Path, codec: Codec, payload: bytes, trailing: bytes) -> None:
+def test_bytes_after_a_stream_are_reported(tmp_path: Path, codec: Codec, payload: bytes, trailing: bytes) -> None:
     data = _packed(codec, payload + trailing)
     (found,) = (one for one in _deep(tmp_path, data) if one.code == "frame-trailing-bytes")
     assert (found.start, found.end, found.expected, found.found) == (
@@ -612,7 +614,7 @@ def test_bytes_behind_a_stream_are_told(tmp_path: Path, codec: Codec, payload: b
 
 
 @pytest.mark.parametrize("codec", CODECS)
-def test_a_compressed_batch_without_payload_is_told(tmp_path: Path, codec: Codec) -> None:
+def test_a_compressed_batch_without_payload_is_reported(tmp_path: Path, codec: Codec) -> None:
     empty = batch(records=RECORDS, codec=codec, payload=b"")
     for level in ("full", "deep"):
         found = _of_log(tmp_path, empty + batch(records=RECORDS, base_offset=3), level=level)
@@ -624,7 +626,7 @@ def test_a_compressed_batch_without_payload_is_told(tmp_path: Path, codec: Codec
 
 
 @pytest.mark.parametrize(("codec_id", "code"), [(4, None), (5, "codec-unknown"), (7, "codec-unknown")])
-def test_a_codec_that_does_not_exist_is_told(tmp_path: Path, codec_id: int, code: str | None) -> None:
+def test_a_codec_that_does_not_exist_is_reported(tmp_path: Path, codec_id: int, code: str | None) -> None:
     odd = batch(records=RECORDS, attributes=codec_id, payload=compress(PLAIN, codec="zstd", magic=2))
     found = _of_log(tmp_path, odd + batch(records=RECORDS, base_offset=3))
     assert [(one.code, one.severity, one.start, one.end, one.expected) for one in found] == (
@@ -674,7 +676,7 @@ def test_records_without_key_are_counted_in_compacted_topics(tmp_path: Path, pol
     ("odd", "code", "note"),
     [
         (record(key=b"k", value=b"v", attributes=5), "record-attributes-set", "2 records with attributes,"),
-        (record(headers=[(b"\xff", b"v")]), "header-bytes-odd", "2 keys of headers that cannot be read as UTF-8;"),
+        (record(headers=[(b"\xff", b"v")]), "header-bytes-odd", "2 keys of headers with invalid UTF-8;"),
     ],
 )
 def test_irregular_records_are_counted_over_the_file(tmp_path: Path, odd: object, code: str, note: str) -> None:
@@ -710,7 +712,7 @@ def test_the_frames_of_wrappers_are_looked_at_too(tmp_path: Path) -> None:
 # --- messages in wrappers
 
 
-def test_a_message_inside_a_wrapper_is_told_by_its_own_checksum_and_magic(tmp_path: Path) -> None:
+def test_a_message_inside_a_wrapper_is_judged_by_its_own_checksum_and_magic(tmp_path: Path) -> None:
     data = wrapper(messages=[message(value=b"a"), message(value=b"b", crc=1), message(value=b"c", magic=0)])
     found = _deep(tmp_path, data)
     assert [(one.code, one.severity, one.offset_first, one.start, one.end) for one in found] == [

@@ -130,7 +130,7 @@ def test_of_a_torn_compressed_batch_no_record_is_whole(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("count", "code"), [(8, "torn-header"), (17, "torn-header"), (18, "torn-tail"), (60, "torn-tail")])
-def test_an_end_is_torn_in_the_header_or_behind_it(tmp_path: Path, count: int, code: str) -> None:
+def test_an_end_is_torn_in_the_header_or_after_it(tmp_path: Path, count: int, code: str) -> None:
     _write(tmp_path / LOG, _batch(0) + _batch(1)[:count])
     (found,) = _findings(tmp_path / LOG)
     assert (found.code, found.start, found.end, found.skipped) == (code, SIZE, SIZE + count, count)
@@ -140,7 +140,7 @@ def test_an_end_is_torn_in_the_header_or_behind_it(tmp_path: Path, count: int, c
 
 
 @pytest.mark.parametrize(("size", "severity"), [(4096, "warning"), (4095, "error"), (8192, "warning"), (SIZE + 1, "error")])
-def test_zeros_at_the_end_of_a_log_alone_are_lawful_where_it_ends_with_a_page(tmp_path: Path, size: int, severity: str) -> None:
+def test_zeros_at_the_end_of_a_log_alone_are_valid_where_it_ends_with_a_page(tmp_path: Path, size: int, severity: str) -> None:
     _write(tmp_path / LOG, _batch(0).ljust(size, b"\0"))
     (found,) = _findings(tmp_path / LOG)
     assert _told([found]) == [("zero-tail", severity, SIZE, size, (None, None))]
@@ -265,7 +265,7 @@ def test_a_wrong_length_is_named_by_what_it_says(tmp_path: Path, length: int, co
     assert _told([found]) == [(code, "error", SIZE, 2 * SIZE, (1, 1))]
     assert (found.expected, found.found, found.resync, found.skipped) == ("64", str(length), "by-repaired-length", SIZE)
     assert found.message == (
-        f"One batch, offset 1. Its length says {length} and should be 64: with that its CRC fits, and its contents are intact."
+        f"One batch, offset 1. Its length says {length} and should be 64: with that its CRC matches, and its contents are intact."
     )
 
 
@@ -294,7 +294,7 @@ def test_a_wrong_length_of_a_message_is_named_by_its_magic(tmp_path: Path, magic
         (3 * SIZE - 12 + 1, "batch-length-absurd"),
     ],
 )
-def test_a_wrong_length_of_a_damaged_batch_is_told_with_what_is_missing(tmp_path: Path, length: int, code: str) -> None:
+def test_a_wrong_length_of_a_damaged_batch_is_reported_with_what_is_missing(tmp_path: Path, length: int, code: str) -> None:
     damaged = _flipped(_with(_batch(1), 8, struct.pack(">i", length)))
     found = [one for one in _of_log(tmp_path, _batch(0) + damaged + _log(2, 3)) if one.code != "resync-nested-candidate"]
     assert _told(found) == [(code, "error", SIZE, 2 * SIZE, (1, 1))]
@@ -309,9 +309,7 @@ def test_a_wrong_length_of_a_damaged_batch_is_told_with_what_is_missing(tmp_path
 def test_a_checksum_that_differs_in_one_byte_is_itself_damaged(tmp_path: Path, shift: int) -> None:
     (found,) = _of_log(tmp_path, _batch(0) + _flipped(_batch(1), 17 + shift) + _batch(2))
     assert _told([found]) == [("crc-mismatch", "error", SIZE, 2 * SIZE, (1, 1))]
-    assert found.message.endswith(
-        "They differ in one byte: the CRC itself seems to be damaged, not what it covers. Locus: crc-field."
-    )
+    assert found.message.endswith("They differ in one byte: probably the CRC itself is damaged, not the data. Locus: crc-field.")
     good = _batch(1)[17:21].hex()
     assert (found.expected, found.found) == (f"0x{good}", f"0x{_flipped(_batch(1), 17 + shift)[17:21].hex()}")
     assert (found.resync, found.skipped) == ("by-length", SIZE)
@@ -356,7 +354,7 @@ def test_a_lost_page_and_a_compressed_payload_say_so_themselves(tmp_path: Path) 
     assert found.message.endswith("`kdump log --deep` shows what decodes. Locus: unknown.")
 
 
-def test_a_message_with_a_wrong_checksum_is_told_with_both(tmp_path: Path) -> None:
+def test_a_message_with_a_wrong_checksum_is_reported_with_both(tmp_path: Path) -> None:
     messages = [message_set(messages=[message(value=b"value")], base_offset=offset) for offset in range(3)]
     data = messages[0] + _flipped(messages[1], 20) + messages[2]
     (found,) = _of_log(tmp_path, data)
@@ -366,18 +364,18 @@ def test_a_message_with_a_wrong_checksum_is_told_with_both(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(("magic", "found_magic"), [(b"\x03", "3"), (b"\x00", "0"), (b"\x01", "1")])
-def test_a_magic_that_alone_is_wrong_is_told_as_that(tmp_path: Path, magic: bytes, found_magic: str) -> None:
+def test_a_magic_that_alone_is_wrong_is_reported_as_that(tmp_path: Path, magic: bytes, found_magic: str) -> None:
     found = _of_log(tmp_path, _with(_log(0, 1, 2), SIZE + 16, magic))
     (one,) = (one for one in found if one.code == "bad-magic")
     assert (one.severity, one.start, one.end, one.expected, one.found) == ("error", SIZE, 2 * SIZE, "2", found_magic)
-    assert one.message == f"One batch. Its magic says {found_magic}; as magic 2 its CRC fits, so only this byte is wrong."
+    assert one.message == f"One batch. Its magic says {found_magic}; as magic 2 its CRC matches, so only this byte is wrong."
 
 
 # --- what single headers say
 
 
 @pytest.mark.parametrize(("limit", "told"), [(SIZE, []), (SIZE - 1, [(0, SIZE), (SIZE, 2 * SIZE)])])
-def test_a_batch_above_the_limit_is_told(tmp_path: Path, limit: int, told: list[tuple[int, int]]) -> None:
+def test_a_batch_above_the_limit_is_reported(tmp_path: Path, limit: int, told: list[tuple[int, int]]) -> None:
     found = _of_log(tmp_path, _log(0, 1), max_message_bytes=limit)
     assert [(one.code, one.start, one.end, one.expected, one.found) for one in found] == [
         ("batch-over-limit", start, end, str(limit), str(SIZE)) for start, end in told
@@ -388,7 +386,7 @@ def test_a_batch_above_the_limit_is_told(tmp_path: Path, limit: int, told: list[
     ("attributes", "found_attributes"),
     [(0x10, None), (0x80, "0x0080"), (0x100, "0x0100"), (0x8000, "0x8000"), (0x8001, "0x8001")],
 )
-def test_attribute_bits_without_meaning_are_told(tmp_path: Path, attributes: int, found_attributes: str | None) -> None:
+def test_attribute_bits_without_meaning_are_reported(tmp_path: Path, attributes: int, found_attributes: str | None) -> None:
     producer = {"producer_id": 1, "producer_epoch": 0, "base_sequence": 0} if attributes == 0x10 else {}
     odd = batch(records=[record()], base_offset=1, attributes=attributes, **producer)  # type: ignore[arg-type]
     found = [one for one in _of_log(tmp_path, _batch(0) + odd + _batch(2)) if one.code == "attributes-unknown-bits"]
@@ -404,7 +402,7 @@ def test_batches_that_compaction_emptied_are_one_finding(tmp_path: Path) -> None
     data = _batch(0) + empty[0] + empty[1] + _log(5, 6) + empty[2] + _batch(9)
     (found,) = _of_log(tmp_path, data, is_pedantic=True)
     assert _told([found]) == [("batch-empty", "info", SIZE, 3 * SIZE + 3 * 61, (2, 8))]
-    assert (found.found, found.message) == ("3", "3 batches without records, as compaction leaves them.")
+    assert (found.found, found.message) == ("3", "3 batches without records, as left by compaction.")
     assert _of_log(tmp_path, data) == []
 
 
@@ -419,7 +417,7 @@ def test_a_count_that_hides_records_is_an_error(tmp_path: Path, count: int, code
     assert (found[0].expected, found[0].found) == (expected, value)
 
 
-def test_each_change_of_the_magic_is_told_by_its_direction(tmp_path: Path) -> None:
+def test_each_change_of_the_magic_is_reported_with_its_direction(tmp_path: Path) -> None:
     def old(offset: int, magic: int) -> bytes:
         return message_set(messages=[message(value=b"v", magic=magic)], base_offset=offset)
 
@@ -446,7 +444,7 @@ def test_each_change_of_the_magic_is_told_by_its_direction(tmp_path: Path) -> No
         (bytes(range(256)) * 4, "compressed or encrypted (38 % printable, 8.0 bits a byte)"),
     ],
 )
-def test_a_file_of_no_kind_is_told_by_what_its_bytes_look_like(tmp_path: Path, data: bytes, looks: str) -> None:
+def test_a_file_of_no_kind_is_described_by_what_its_bytes_look_like(tmp_path: Path, data: bytes, looks: str) -> None:
     (found,) = _of_log(tmp_path, data)
     assert (found.code, found.found, found.message) == ("not-a-segment", None, f"No batch in the whole file: {looks}.")
 
@@ -465,11 +463,11 @@ def test_a_file_of_no_kind_is_told_by_what_its_bytes_look_like(tmp_path: Path, d
         (b"x" * 257 + b"ustar", "tar"),
     ],
 )
-def test_a_file_of_another_kind_is_told_by_its_first_bytes(tmp_path: Path, head: bytes, kind: str) -> None:
+def test_a_file_of_another_kind_is_recognized_by_its_first_bytes(tmp_path: Path, head: bytes, kind: str) -> None:
     data = head + b"x" * 400
     (found,) = _of_log(tmp_path, data)
     assert _told([found]) == [("not-a-segment", "error", 0, len(data), (None, None))]
-    assert (found.found, found.message) == (kind, f"This is no segment: it begins like a file of {kind}.")
+    assert (found.found, found.message) == (kind, f"This is not a segment: it starts like a file of type {kind}.")
 
 
 @pytest.mark.parametrize(
@@ -487,11 +485,11 @@ def test_what_is_no_batch_is_described(tmp_path: Path, sample: bytes, words: str
     assert len(sample) < 500
     (found,) = _of_log(tmp_path, _batch(0) + sample + _batch(1))
     assert _told([found]) == [("garbage-region", "error", SIZE, SIZE + len(sample), (None, None))]
-    assert found.message == f"{len(sample)} bytes that are no batch: {words}."
+    assert found.message == f"{len(sample)} bytes that are not a batch: {words}."
     assert (found.resync, found.skipped) == ("by-scan", len(sample))
 
 
-def test_garbage_in_place_of_batches_is_told_with_the_offsets_that_are_missing(tmp_path: Path) -> None:
+def test_garbage_in_place_of_batches_is_reported_with_the_offsets_that_are_missing(tmp_path: Path) -> None:
     found = _of_log(tmp_path, _log(0, 1) + b"no batch " * 20 + _log(5, 6))
     assert _told(found) == [("garbage-region", "error", 2 * SIZE, 2 * SIZE + 180, (2, 4))]
     assert found[0].message.endswith(" Missing here: offsets 2 to 4.")
@@ -500,7 +498,7 @@ def test_garbage_in_place_of_batches_is_told_with_the_offsets_that_are_missing(t
 
 
 @pytest.mark.parametrize("window", ["all at once", "batch by batch"], indirect=True)
-def test_what_is_missing_is_told_once_of_ranges_side_by_side(tmp_path: Path) -> None:
+def test_what_is_missing_is_reported_once_of_ranges_side_by_side(tmp_path: Path) -> None:
     found = _of_log(tmp_path, _log(0, 1) + b"no batch " * 20 + bytes(600) + b"no batch " * 20 + _log(5, 6))
     assert [(one.code, one.start, one.end, one.offset_first, one.offset_last) for one in found] == [
         ("garbage-region", 152, 332, 2, 4),
@@ -509,7 +507,7 @@ def test_what_is_missing_is_told_once_of_ranges_side_by_side(tmp_path: Path) -> 
     ]
 
 
-def test_a_hole_is_told_with_the_batches_behind_it(tmp_path: Path) -> None:
+def test_a_hole_is_reported_with_the_batches_after_it(tmp_path: Path) -> None:
     (found,) = _of_log(tmp_path, _with(_log(0, 1, 2, 3, 4), SIZE, bytes(2 * SIZE)))
     assert _told([found]) == [("zero-hole", "error", SIZE, 3 * SIZE, (1, 2))]
     assert found.found == "2"

@@ -90,7 +90,7 @@ def test_a_check_that_is_killed_once_is_done_again(tmp_path: Path) -> None:
     assert len(paths) == len(set(paths)) == len(list(directory.iterdir()))
 
 
-def test_each_crash_is_told_and_nothing_twice(tmp_path: Path) -> None:
+def test_each_crash_is_reported_and_nothing_twice(tmp_path: Path) -> None:
     directory = write_partition(tmp_path, segments={number: _batches(number, 1) for number in range(6)})
 
     def crash(context: FileContext) -> None:
@@ -113,7 +113,7 @@ def test_a_job_in_which_everything_crashes_is_given_up(tmp_path: Path) -> None:
     assert _crashes(rows)[-1] == (directory.name, "SIGKILL")
 
 
-def test_a_fault_of_our_own_is_told_like_a_crash(tmp_path: Path) -> None:
+def test_a_bug_in_kdump_is_reported_like_a_crash(tmp_path: Path) -> None:
     directory = write_partition(tmp_path, segments={0: _batches(0, 1), 1: _batches(1, 1)})
 
     def fail(context: FileContext) -> None:
@@ -181,7 +181,7 @@ def test_rows_that_wait_for_their_turn_are_bounded(tmp_path: Path) -> None:
     assert most < 300 + 3 * 210
 
 
-def test_what_was_found_before_a_crash_is_kept_and_told_once(tmp_path: Path) -> None:
+def test_what_was_found_before_a_crash_is_kept_and_reported_once(tmp_path: Path) -> None:
     broken = batch(records=[record(value=b"value")])[:-1] + b"X"
     directory = write_partition(tmp_path, segments={0: [broken], 1: [broken], 2: [broken]})
 

@@ -149,11 +149,11 @@ def test_timestamps_of_headers_are_looked_at_unless_quick(level: str, tmp_path: 
     assert _codes(_findings(tmp_path, log, level=level)) == ([] if level == "quick" else ["timestamp-negative"])
 
 
-def test_a_record_that_is_negative_is_told_though_its_header_is_not(tmp_path: Path) -> None:
+def test_a_record_that_is_negative_is_reported_though_its_header_is_not(tmp_path: Path) -> None:
     log = batch(records=[record(timestamp=TIMESTAMP), record(timestamp=-5)])
     (finding,) = _findings(tmp_path, log)
     assert finding.code == "timestamp-negative"
-    assert finding.message == "The timestamp of 1 record, from offset 1 on, is -5; the only negative one is -1, for none."
+    assert finding.message == "The timestamp of 1 record, from offset 1 on, is -5; only -1 (none) may be negative."
 
 
 def test_the_highest_timestamp_counts_over_all_parts_of_a_batch(tmp_path: Path) -> None:
@@ -240,7 +240,7 @@ def test_bits_of_a_varint_that_nobody_reads_are_odd() -> None:
 # --- limits ------------------------------------------------------------------------------------------------------
 
 
-def test_a_payload_may_be_as_large_as_the_check_is_told(tmp_path: Path) -> None:
+def test_a_payload_may_be_as_large_as_the_check_allows(tmp_path: Path) -> None:
     log = batch(records=[record(value=bytes(100_000))], codec="zstd") + _AFTER
     assert _codes(_findings(tmp_path, log, max_payload=200_000)) == []
     (finding,) = _findings(tmp_path, log, max_payload=50_000)
@@ -254,7 +254,7 @@ def test_a_wrapper_may_hold_no_more_messages_than_are_read(tmp_path: Path, monke
     monkeypatch.setattr(record_reader, "_MAX_MESSAGES", 5)
     (finding,) = _findings(tmp_path, log)
     assert finding.code == "decompression-limit"
-    assert finding.message == "A wrapper holds more than 5 messages. None of its messages can be read."
+    assert finding.message == "A wrapper contains more than 5 messages. None of its messages can be read."
 
 
 def test_a_compressed_batch_may_hold_no_more_records_than_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -263,7 +263,7 @@ def test_a_compressed_batch_may_hold_no_more_records_than_are_read(tmp_path: Pat
     log = batch(payload=payload, codec="zstd", records_count=100_000, last_offset_delta=99_999) + _AFTER
     (finding,) = _findings(tmp_path, log)
     assert finding.code == "decompression-limit"
-    assert finding.message.startswith("No more than 80,000 records are read of a compressed batch. ")
+    assert finding.message.startswith("No more than 80,000 records of a compressed batch are read. ")
 
 
 def test_a_file_full_of_bombs_is_read_less_and_less_far(tmp_path: Path) -> None:

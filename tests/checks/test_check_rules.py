@@ -90,7 +90,7 @@ SIZE = len(_batch(0))
         (9999 * DAY, "9,999 days"),
     ],
 )
-def test_a_span_of_time_is_told_in_the_largest_unit_of_which_there_are_two(milliseconds: int, text: str) -> None:
+def test_a_span_of_time_is_written_in_the_largest_unit_of_which_there_are_two(milliseconds: int, text: str) -> None:
     assert wording.duration(milliseconds) == text
 
 
@@ -106,7 +106,7 @@ def test_a_span_of_time_is_told_in_the_largest_unit_of_which_there_are_two(milli
         ((1 << 63) - 1, "9223372036854775807"),
     ],
 )
-def test_a_time_is_told_as_a_date_where_a_calendar_has_one(milliseconds: int, text: str) -> None:
+def test_a_time_is_written_as_a_date_where_a_calendar_has_one(milliseconds: int, text: str) -> None:
     assert wording.moment(milliseconds) == text
 
 
@@ -139,8 +139,8 @@ def test_the_latest_of_the_future_is_named_and_all_are_counted(tmp_path: Path) -
     (found,) = _findings(_aged(tmp_path, b"".join(_batch(offset, at=at) for offset, at in enumerate(times))))
     assert _told([found]) == [("timestamp-future", "warning", SIZE, 2 * SIZE, (1, 1))]
     assert found.message == (
-        "maxTimestamp lies in the future in 3 batches; the latest, here, is 2023-11-23 22:21:40 UTC (1700778100000). "
-        "Until then, retention by time does not delete this segment."
+        "maxTimestamp is in the future in 3 batches; the latest, here, is 2023-11-23 22:21:40 UTC (1700778100000). "
+        "Until then, time-based retention does not delete this segment."
     )
 
 
@@ -154,7 +154,7 @@ def test_the_latest_of_the_future_is_named_and_all_are_counted(tmp_path: Path) -
         (31 * DAY, []),
     ],
 )
-def test_what_is_no_time_of_a_record_is_told(tmp_path: Path, at: int, told: list[tuple[str, str]]) -> None:
+def test_what_is_no_time_of_a_record_is_reported(tmp_path: Path, at: int, told: list[tuple[str, str]]) -> None:
     found = _findings(_aged(tmp_path, _batch(0) + batch(records=[record(value=b"v")], base_offset=1, max_timestamp=at)))
     assert [(one.code, one.severity) for one in found] == told
     assert [(one.start, one.end) for one in found] == [(SIZE, SIZE + 69)][: len(told)]
@@ -195,12 +195,12 @@ def test_steps_back_in_time_are_counted_and_the_largest_is_named(tmp_path: Path)
 @pytest.mark.parametrize(
     ("horizon", "what"),
     [
-        (NOW + 3653 * DAY + 1, "lies more than ten years ahead"),
+        (NOW + 3653 * DAY + 1, "is more than ten years ahead"),
         (NOW + 3653 * DAY, ""),
         (TIMESTAMP, ""),
-        (TIMESTAMP - 1, "lies before the batch was written"),
-        (0, "lies before the batch was written"),
-        (-1, "lies before the batch was written"),
+        (TIMESTAMP - 1, "is before the batch was written"),
+        (0, "is before the batch was written"),
+        (-1, "is before the batch was written"),
     ],
 )
 def test_a_delete_horizon_lies_between_the_batch_and_ten_years_from_now(tmp_path: Path, horizon: int, what: str) -> None:
@@ -273,7 +273,7 @@ def test_each_gap_is_an_error_where_nothing_may_be_missing(tmp_path: Path) -> No
         ("offset-gap", "error", 3 * SIZE, 5 * SIZE, (7, 7)),
     ]
     assert [(one.expected, one.found) for one in found] == [("2", "5"), ("7", "8")]
-    assert found[0].message == "Offset 1 is followed by 5: 3 are missing, in a topic that is not compacted."
+    assert found[0].message == "Offset 1 is followed by 5: 3 are missing, though the topic is not compacted."
 
 
 def test_batches_that_compaction_thinned_out_are_one_finding(tmp_path: Path) -> None:
@@ -282,7 +282,7 @@ def test_batches_that_compaction_thinned_out_are_one_finding(tmp_path: Path) -> 
         (found,) = _of_log(tmp_path, data, cleanup_policy=policy)
         start, end = len(_wide(0, 1)), len(data) - len(_wide(21, 1))
         assert _told([found]) == [("last-offset-delta-mismatch", severity, start, end, (1, 20))]
-        assert (found.found, found.message) == ("3", "3 batches with fewer records than offsets, as compaction leaves them.")
+        assert (found.found, found.message) == ("3", "3 batches with fewer records than offsets, as left by compaction.")
 
 
 def test_a_batch_with_more_records_than_offsets_is_an_error(tmp_path: Path) -> None:
@@ -293,7 +293,7 @@ def test_a_batch_with_more_records_than_offsets_is_an_error(tmp_path: Path) -> N
     assert (found.expected, found.found) == ("2", "1")
 
 
-def test_a_last_offset_below_the_first_is_told(tmp_path: Path) -> None:
+def test_a_last_offset_below_the_first_is_reported(tmp_path: Path) -> None:
     data = _batch(0) + _wide(1, 1, last=0) + _batch(1)
     found = _of_log(tmp_path, data)
     assert _told(found) == [("last-offset-delta-negative", "error", SIZE, len(data) - SIZE, (1, 0))]
@@ -340,7 +340,7 @@ def test_offsets_are_neither_negative_nor_beyond_63_bits(tmp_path: Path) -> None
         ((4, 5, 900, 6, 7), 4, ("batch-foreign-topic-hint", 2, None, None, "Offsets 900 to 900 stand between 5 and 6. ")),
     ],
 )
-def test_one_offset_out_of_line_is_told_by_the_room_around_it(
+def test_one_offset_out_of_line_is_recognized_by_the_room_around_it(
     tmp_path: Path, offsets: tuple[int, ...], base: int, told: tuple[str, int, str | None, str | None, str]
 ) -> None:
     code, row, expected, value, words = told
@@ -360,10 +360,10 @@ def test_one_offset_out_of_line_is_told_by_the_room_around_it(
         ((3, 3, 19, 18, 18), ("uncovered-header-rot", 2, "3", "19", "; 3 would fit, or more. ")),
         ((5, 5, 3, 3), ("leader-epoch-regression", 2, "5", "3", "Leader epoch 3 at offset 2 follows epoch 5.")),
         ((5, 5, 4), ("leader-epoch-regression", 2, "5", "4", "Leader epoch 4 at offset 2 follows epoch 5.")),
-        ((0, 0, -2, 0), ("leader-epoch-negative", 2, None, "-2", "The leader epoch is -2; none is -1.")),
+        ((0, 0, -2, 0), ("leader-epoch-negative", 2, None, "-2", "The leader epoch is -2; only -1 (none) may be negative.")),
     ],
 )
-def test_one_leader_epoch_out_of_line_is_told_by_those_around_it(
+def test_one_leader_epoch_out_of_line_is_recognized_by_those_around_it(
     tmp_path: Path, epochs: tuple[int, ...], told: tuple[str, int, str | None, str, str]
 ) -> None:
     code, row, expected, value, words = told
@@ -381,10 +381,10 @@ def test_leader_epochs_that_rise_or_stay_are_in_order(tmp_path: Path, epochs: tu
 def test_batches_without_epoch_among_others_are_one_finding(tmp_path: Path) -> None:
     (found,) = _of_log(tmp_path, _epochs(-1, 2, 2, -1, 2, -1, -1, 2))
     assert _told([found]) == [("leader-epoch-negative", "info", 3 * SIZE, 7 * SIZE, (None, None))]
-    assert (found.found, found.message) == ("3", "3 batches without leader epoch among others that have one.")
+    assert (found.found, found.message) == ("3", "3 batches without a leader epoch among others that have one.")
 
 
-def test_offsets_that_come_again_are_told_with_what_is_shared(tmp_path: Path) -> None:
+def test_offsets_that_come_again_are_reported_with_what_is_shared(tmp_path: Path) -> None:
     first, second, third = _wide(0, 3), _wide(2, 3), _wide(5, 1)
     (found,) = (one for one in _of_log(tmp_path, first + second + third) if one.severity == "error")
     assert _told([found]) == [("offset-duplicate", "error", len(first), len(first + second), (2, 4))]
@@ -392,7 +392,7 @@ def test_offsets_that_come_again_are_told_with_what_is_shared(tmp_path: Path) ->
     assert found.message == "Offsets 2 to 2 are in this batch and in the one before, at byte 0."
 
 
-def test_a_batch_that_stands_there_twice_is_told_byte_by_byte(tmp_path: Path) -> None:
+def test_a_batch_that_stands_there_twice_is_reported_byte_by_byte(tmp_path: Path) -> None:
     (found,) = _of_log(tmp_path, _log(0, 1, 2, 1, 3))
     assert _told([found]) == [("batch-duplicate-bytes", "error", 3 * SIZE, 4 * SIZE, (1, 1))]
     assert found.found == str(SIZE)
@@ -400,14 +400,14 @@ def test_a_batch_that_stands_there_twice_is_told_byte_by_byte(tmp_path: Path) ->
     assert "batch-duplicate-bytes" not in _codes(_of_log(tmp_path, _log(0, 1, 2) + other + _log(3)))
 
 
-def test_a_run_of_offsets_from_elsewhere_is_told_where_the_old_one_goes_on(tmp_path: Path) -> None:
+def test_a_run_of_offsets_from_elsewhere_is_reported_where_the_old_one_goes_on(tmp_path: Path) -> None:
     found = _of_log(tmp_path, _log(0, 1, 2, 70, 71, 72, 3, 4))
     assert ("batch-foreign-topic-hint", "error", 3 * SIZE, 6 * SIZE, (70, 72)) in _told(found)
     found = _of_log(tmp_path, _log(0, 1, 2, 70, 71, 72, 4, 5))
     assert "batch-foreign-topic-hint" not in _codes(found) and "offset-regression" in _codes(found)
 
 
-def test_a_run_that_goes_back_is_told_at_its_first_batch(tmp_path: Path) -> None:
+def test_a_run_that_goes_back_is_reported_at_its_first_batch(tmp_path: Path) -> None:
     data = _log(0, 1, 2, 3, 4, 5) + b"".join(_batch(row, value=b"other") for row in (2, 3, 4, 5, 6))
     (found,) = _of_log(tmp_path, data)
     assert _told([found]) == [("offset-regression", "error", 6 * SIZE, 7 * SIZE, (2, 2))]

@@ -88,7 +88,7 @@ def _of(tmp_path: Path, pieces: Sequence[bytes], *codes: str, **settings: Any) -
 # --- epochs and sequences
 
 
-def test_a_batch_of_a_lower_epoch_is_told(tmp_path: Path) -> None:
+def test_a_batch_of_a_lower_epoch_is_reported(tmp_path: Path) -> None:
     pieces = [_data(0, 0, epoch=2, count=2), _data(2, 2, epoch=1), _data(3, 2, epoch=2)]
     assert _told(_of(tmp_path, pieces)) == [("producer-epoch-regression", "warning", *_at(pieces, 1), 2, 2, "2", "1")]
     (found,) = _of(tmp_path, pieces)
@@ -97,7 +97,7 @@ def test_a_batch_of_a_lower_epoch_is_told(tmp_path: Path) -> None:
     )
 
 
-def test_a_marker_of_a_lower_epoch_is_told(tmp_path: Path) -> None:
+def test_a_marker_of_a_lower_epoch_is_reported(tmp_path: Path) -> None:
     pieces = [_data(0, 0, epoch=5, in_txn=True), _marker(1, epoch=3)]
     found = _of(tmp_path, pieces)
     assert _told(found) == [("producer-epoch-regression", "warning", *_at(pieces, 1), 1, 1, "5", "3")]
@@ -111,7 +111,7 @@ def test_a_marker_of_a_lower_epoch_is_told(tmp_path: Path) -> None:
 def test_a_marker_is_no_last_batch_of_its_producer(tmp_path: Path) -> None:
     pieces = [_data(0, 0, in_txn=True), _marker(1), _data(2, 5)]
     (found,) = _of(tmp_path, pieces, "sequence-gap")
-    assert found.message.startswith("Producer 7, epoch 0: sequence 1 was to follow its batch that ends at offset 0, and 5 does")
+    assert found.message.startswith("Producer 7, epoch 0: sequence 1 should follow its batch that ends at offset 0, but 5 does")
 
 
 def test_the_epoch_that_a_marker_brought_is_the_one_that_counts(tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_the_next_sequence_follows(tmp_path: Path, sequence: int, code: str | No
     assert _told(found) == ([] if code is None else [(code, "warning", *_at(pieces, 1), 2, 2, "3", str(sequence))])
     if sequence == 9:
         assert found[0].message == (
-            "Producer 7, epoch 0: sequence 3 was to follow its batch that ends at offset 1, and 9 does, at offset 2: "
+            "Producer 7, epoch 0: sequence 3 should follow its batch that ends at offset 1, but 9 does, at offset 2: "
             "6 numbers left out."
         )
 
@@ -164,21 +164,21 @@ def test_a_batch_is_seen_to_come_again_among_the_last_five(tmp_path: Path, back:
     assert _told(found) == [(code, expected, *_at([*sent, again], 7), 7, 7, "17", str(17 - back))]
     if back == 5:
         assert found[0].message == (
-            "Producer 7, epoch 0: sequence 12, which the log has at offset 2 already, came again at offset 7."
+            "Producer 7, epoch 0: sequence 12, which the log already has at offset 2, came again at offset 7."
         )
 
 
-def test_what_started_anew_with_0_is_counted_and_named(tmp_path: Path) -> None:
+def test_what_restarted_with_0_is_counted_and_named(tmp_path: Path) -> None:
     pieces = [_data(0, 0, count=2), _data(2, 0, value=b"w"), _data(3, 4, producer=9), _data(4, 0, producer=9, value=b"w")]
     (found,) = _of(tmp_path, pieces)
     start, end = _at(pieces, 1)[0], _at(pieces, 3)[1]
     assert _told([found]) == [("sequence-gap", "info", start, end, 2, 4, None, None)]
     assert found.message == (
-        "2 batches of several producers did not go on with the next sequence, first at offset 2: "
-        "the batches in between are not in the log any more, or it started again with 0."
+        "2 batches of several producers skipped to another sequence, first at offset 2: "
+        "the batches in between are no longer in the log, or it restarted with 0."
     )
     (found,) = _of(tmp_path, pieces[:2])
-    assert found.message.startswith("1 batch of producer 7 did not go on with the next sequence, first at offset 2: ")
+    assert found.message.startswith("1 batch of producer 7 skipped to another sequence, first at offset 2: ")
 
 
 def test_the_same_batch_of_sequence_0_twice_is_a_duplicate(tmp_path: Path) -> None:
@@ -202,13 +202,13 @@ def test_0_follows_the_last_sequence(tmp_path: Path, sequence: int, codes: list[
             {"producer_id": -1, "producer_epoch": -1, "base_sequence": -1, "is_transactional": True},
             "no producer id, and is transactional",
         ),
-        ({"producer_id": 3, "producer_epoch": 0, "base_sequence": -1}, "a producer id, and no sequence"),
+        ({"producer_id": 3, "producer_epoch": 0, "base_sequence": -1}, "a producer id, but no sequence"),
         ({"producer_id": 3, "producer_epoch": 0, "base_sequence": 0}, ""),
         ({"producer_id": -1, "producer_epoch": -1, "base_sequence": 5}, ""),
         ({"producer_id": -1, "producer_epoch": 0, "base_sequence": -1}, ""),
     ],
 )
-def test_fields_of_producers_that_do_not_go_together_are_told(tmp_path: Path, fields: dict[str, int], wrong: str) -> None:
+def test_fields_of_producers_that_do_not_go_together_are_reported(tmp_path: Path, fields: dict[str, int], wrong: str) -> None:
     pieces = [_plain(0), batch(records=[record()], base_offset=1, **fields), _plain(2)]  # type: ignore[arg-type]
     found = _of(tmp_path, pieces, "producer-fields-odd")
     assert [(one.severity, one.start, one.end, one.offset_first) for one in found] == [("warning", *_at(pieces, 1), 1)] * bool(
@@ -225,12 +225,12 @@ def test_a_marker_without_data_is_counted_with_its_producers(tmp_path: Path) -> 
     pieces = [_marker(0), _data(1, 0, in_txn=True), _marker(2), _marker(3), _marker(4, producer=9, is_commit=False)]
     (found,) = _of(tmp_path, pieces)
     assert _told([found]) == [("marker-without-txn", "info", 0, _at(pieces, 4)[1], 0, 4, None, None)]
-    assert found.message.startswith("3 markers of several producers without data in view, first at offset 0: ")
+    assert found.message.startswith("3 markers of several producers without visible data, the first at offset 0: ")
     (found,) = _of(tmp_path, pieces[:3])
-    assert found.message.startswith("1 marker of producer 7 without data in view, first at offset 0: ")
+    assert found.message.startswith("1 marker of producer 7 without visible data, the first at offset 0: ")
 
 
-def test_a_write_outside_of_the_open_transaction_is_told_each_time(tmp_path: Path) -> None:
+def test_a_write_outside_of_the_open_transaction_is_reported_each_time(tmp_path: Path) -> None:
     pieces = [_plain(0), _data(1, 0, in_txn=True), _data(2, 1), _data(3, 2, in_txn=True), _data(4, 3), _marker(5), _data(6, 4)]
     found = _of(tmp_path, pieces)
     assert _told(found) == [
@@ -238,7 +238,7 @@ def test_a_write_outside_of_the_open_transaction_is_told_each_time(tmp_path: Pat
         ("txn-nontransactional-write", "error", *_at(pieces, 4), 4, 4, None, None),
     ]
     assert found[0].message.startswith(
-        "Producer 7 has a transaction open since offset 1, and its batch at offset 2 is not part of it."
+        "Producer 7 has had a transaction open since offset 1, and its batch at offset 2 is not part of it."
     )
 
 
@@ -252,7 +252,7 @@ def test_a_coordinator_epoch_does_not_go_back(tmp_path: Path) -> None:
     assert found_again.expected == "5"
 
 
-def test_an_open_transaction_of_a_log_alone_is_told_where_it_began(tmp_path: Path) -> None:
+def test_an_open_transaction_of_a_log_alone_is_reported_where_it_began(tmp_path: Path) -> None:
     pieces = [_plain(0), _data(1, 0, in_txn=True, count=2), _data(3, 2, in_txn=True), _plain(4, minutes=90)]
     (found,) = _of(tmp_path, pieces)
     assert _told([found]) == [("txn-open", "info", *_at(pieces, 1), 1, 3, None, None)]
@@ -277,8 +277,8 @@ def test_a_transaction_hangs_after_twenty_minutes(tmp_path: Path, minutes: float
     ]
     if minutes == 90:
         assert found[0].message.startswith(
-            "Producer 7, epoch 0: its transaction is open since offset 0, and the log went on for 1 h 30 min and 2 offsets "
-            "after its last data. The last stable offset stays at 0, 5 below the log end: "
+            "Producer 7, epoch 0: its transaction is open since offset 0, and the log continues for 1 h 30 min and 2 offsets "
+            "after its last record. The last stable offset stays at 0, 5 below the log end: "
         )
 
 
@@ -295,7 +295,7 @@ def test_where_something_is_missing_a_transaction_does_not_hang_for_certain(tmp_
         (directory / LOG).write_bytes(b"".join([first, *middle, last]))
         (found,) = (one for one in _findings(directory, is_pedantic=True) if one.code.startswith("txn-"))
         assert found.code == ("txn-hanging" if is_certain else "txn-open")
-        assert ("may have stood where bytes or offsets are missing" in found.message) == (not is_certain)
+        assert ("may have been where bytes or offsets are missing" in found.message) == (not is_certain)
 
 
 def test_an_empty_segment_before_an_open_transaction_is_passed_over(tmp_path: Path) -> None:
@@ -319,7 +319,7 @@ def test_aborted_transactions_without_index_are_counted(tmp_path: Path) -> None:
     directory = write_partition(tmp_path, segments={0: pieces})
     (found,) = _findings(directory)
     assert _told([found]) == [("txn-aborted-not-indexed", "error", _at(pieces, 1)[0], _at(pieces, 3)[1], 0, 3, None, None)]
-    assert found.message.startswith("2 transactions with data in view were aborted here, and there is no transaction index: ")
+    assert found.message.startswith("2 transactions with visible data were aborted here, and there is no transaction index: ")
     (directory / file_name(0, ".index")).unlink()
     assert "txn-aborted-not-indexed" not in _codes(_findings(directory))
 
@@ -356,7 +356,7 @@ def test_each_aborted_transaction_has_its_entry(
     if missing:
         first, last = missing[0]
         assert found[0].message.startswith(
-            f"Producer 7 aborted offsets {first} to {last}, and the transaction index does not have it: "
+            f"Producer 7 aborted offsets {first} to {last}, but the transaction index lacks this: "
         )
     assert [one for one in _findings(directory, level="quick") if one.code == "txn-aborted-not-indexed"] == []
 
@@ -442,11 +442,11 @@ def test_a_note_of_a_quorum_says_what_it_can_say(
         (_control(0, commit_record(), in_txn=False), "The control batch at offset 0 is not flagged as transactional."),
         (
             _control(0, commit_record(), producer=-1, in_txn=False),
-            "The control batch at offset 0 has no producer id, so that it ends no transaction.",
+            "The control batch at offset 0 has no producer id, so it ends no transaction.",
         ),
         (
             _control(0, commit_record(), abort_record()),
-            "The control batch at offset 0 holds 2 records, of which a broker looks at the first.",
+            "The control batch at offset 0 holds 2 records, of which a broker only reads the first.",
         ),
         (_control(0, commit_record(), codec="gzip"), "The control batch at offset 0 is compressed (gzip)."),
         (_control(0, control_record(control_type=3, value=bytes(11)), producer=-1, in_txn=False), None),
@@ -456,8 +456,7 @@ def test_a_note_of_a_quorum_says_what_it_can_say(
         ),
         (
             _control(0),
-            "The control batch at offset 0 is empty: the cleaner removed its marker and kept the batch "
-            "for the epoch of its producer.",
+            "The control batch at offset 0 is empty: the cleaner removed its marker and kept the batch for its producer epoch.",
         ),
     ],
 )
@@ -522,10 +521,10 @@ def test_a_snapshot_says_what_the_log_up_to_it_says(
         [] if expected is None else [("snapshot-disagrees", "warning", 10, 56, expected, found)]
     )
     if told and len(told[0].expected or "") < 20:
-        assert told[0].message.endswith(f": the log up to offset 2 gives {expected}; the snapshot has {found}.")
+        assert told[0].message.endswith(f": the log up to offset 2 shows {expected}; the snapshot has {found}.")
 
 
-def test_an_open_transaction_that_a_snapshot_does_not_have_is_told(tmp_path: Path) -> None:
+def test_an_open_transaction_that_a_snapshot_does_not_have_is_reported(tmp_path: Path) -> None:
     (found,) = _snapshot_of(tmp_path, [], in_txn=True)
     assert (found.code, found.start, found.end) == ("snapshot-disagrees", 0, 10)
     assert (found.expected, found.found) == ("a transaction open since offset 0", "no such producer")
@@ -568,7 +567,7 @@ def test_a_snapshot_is_of_the_start_of_a_segment_or_of_the_last_stop(
     directory = write_partition(tmp_path, segments=segments, producer_snapshots={offset: [] for offset in snapshots})
     found = [one for one in _findings(directory, is_pedantic=True) if one.code == "snapshot-stray"]
     assert [(one.severity, one.start, one.end, one.offset_first, one.message) for one in found] == [
-        ("info", 0, 10, offset, f"No segment begins at offset {offset}: the snapshot is {why}, and of no use any more.")
+        ("info", 0, 10, offset, f"No segment starts at offset {offset}: the snapshot is {why}, and no longer of any use.")
         for offset, why in stray
     ]
 
@@ -642,7 +641,7 @@ assert len(_SOUND) == 10 + 2 * 46
         ),
     ],
 )
-def test_a_snapshot_is_told_by_its_size_checksum_and_count(
+def test_a_snapshot_is_checked_by_its_size_checksum_and_count(
     tmp_path: Path, data: bytes, told: list[Told], counted: tuple[int, ...]
 ) -> None:
     path = tmp_path / SNAPSHOT
@@ -658,22 +657,22 @@ def test_a_snapshot_is_told_by_its_size_checksum_and_count(
 @pytest.mark.parametrize(
     ("data", "forecast", "words"),
     [
-        (_SOUND + b"xyz", "delete", "; without them the checksum fits, with them, as a broker computes it, it does not."),
+        (_SOUND + b"xyz", "delete", "; the checksum matches without them, but not with them, as a broker computes it."),
         (
             producer_snapshot(entries=_TWO, trailing=b"xyz"),
             "ignore",
-            "; the checksum covers them, so that a broker takes the file.",
+            "; the checksum covers them, so a broker accepts the file.",
         ),
         (producer_snapshot(entries=_TWO, trailing=b"xyz", crc=1), "delete", "."),
     ],
 )
-def test_bytes_behind_the_last_entry_weigh_by_what_the_checksum_covers(
+def test_bytes_after_the_last_entry_weigh_by_what_the_checksum_covers(
     tmp_path: Path, data: bytes, forecast: str, words: str
 ) -> None:
     path = tmp_path / SNAPSHOT
     path.write_bytes(data)
     (found,) = (one for one in _findings(path) if one.code == "snapshot-trailing-bytes")
-    assert found.message == f"3 bytes stand after the last entry{words}"
+    assert found.message == f"3 bytes follow the last entry{words}"
     assert found.broker_forecast.partition(" ")[0] == forecast
     assert ("snapshot-crc-mismatch" in _codes(_findings(path))) == (words == ".")
     assert "snapshot-crc-mismatch" not in _codes(_findings(path, level="quick"))

@@ -63,7 +63,7 @@ def test_a_segment_that_was_removed_with_all_its_files_leaves_a_gap_that_compact
     (found,) = (one for one in _findings(directory) if one.code == "segment-missing")
     assert found.message == (
         f"Lost between {file_name(0, '.log')} and {file_name(20, '.log')}: offsets 10 to 19. "
-        "Compaction does not explain it: no other offset is missing anywhere."
+        "Compaction does not explain this: no other offset is missing anywhere."
     )
 
 
@@ -192,7 +192,7 @@ def test_files_of_a_topic_that_is_deleted_go_one_by_one(tmp_path: Path) -> None:
     assert [one for one in _findings(gone) if one.severity == "error"] == []
 
 
-def test_the_last_segments_are_told_with_the_log_before_them(tmp_path: Path) -> None:
+def test_the_last_segments_are_reported_with_the_log_before_them(tmp_path: Path) -> None:
     directory = _partition(tmp_path, {0: _ten(0), 10: _ten(10), 20: _ten(20)}, index_interval_bytes=0)
     _remove(directory, 10, ".log")
     _remove(directory, 20, ".log")
@@ -223,7 +223,7 @@ def test_an_index_without_entries_of_a_newest_segment_attests_that_its_log_was_t
     (directory / file_name(10, ".timeindex")).write_bytes(bytes(120))
     found = [one for one in _findings(directory) if one.code == "index-orphan"]
     assert {one.severity for one in found} == {"error"}
-    assert all(one.message.endswith("That log was the newest: what it held is lost.") for one in found)
+    assert all(one.message.endswith("That log was the newest: its contents are lost.") for one in found)
 
 
 def test_a_directory_without_any_log_lost_all_that_its_indexes_know_of(tmp_path: Path) -> None:

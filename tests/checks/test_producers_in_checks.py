@@ -83,7 +83,7 @@ def test_five_batches_sent_again_are_five_findings(tmp_path: Path) -> None:
     assert [code for code, _, _ in _said(folder, "sequence-duplicate", "sequence-gap")] == ["sequence-duplicate"] * 5
 
 
-def test_a_producer_that_starts_anew_in_its_epoch_does_not_repeat_itself(tmp_path: Path) -> None:
+def test_a_producer_that_restarts_in_its_epoch_does_not_repeat_itself(tmp_path: Path) -> None:
     folder = _write(tmp_path, {0: [_data(0, 0, value="one"), _data(1, 0, value="two")]})
     assert _said(folder, "sequence-duplicate", "sequence-gap") == [("sequence-gap", "info", 71)]
 
@@ -95,7 +95,7 @@ def test_offsets_committed_by_a_coordinator_all_have_sequence_0(tmp_path: Path) 
     assert _said(folder, "sequence-duplicate", "sequence-gap", "txn-open") == []
 
 
-def test_sequences_behind_a_damaged_batch_are_not_missed(tmp_path: Path) -> None:
+def test_sequences_after_a_damaged_batch_are_not_missed(tmp_path: Path) -> None:
     damaged = _data(1, 1)[:-1] + b"X"
     folder = _write(tmp_path, {0: [_data(0, 0), damaged, _data(2, 2)]})
     assert _said(folder, "sequence-gap") == [("sequence-gap", "info", 136)]
@@ -109,7 +109,7 @@ def test_a_transaction_hangs_when_the_log_went_on_for_longer_than_one_may_last(
     assert _said(folder, "txn-open", "txn-hanging") == [(code, severity, 0)]
 
 
-def test_a_transaction_hangs_only_if_all_of_the_log_behind_it_was_read(tmp_path: Path) -> None:
+def test_a_transaction_hangs_only_if_all_of_the_log_after_it_was_read(tmp_path: Path) -> None:
     behind_gap = _write(tmp_path, {0: [_data(0, 0, in_txn=True)], 2: [_later(2, minutes=30)]})
     assert _said(behind_gap, "txn-open", "txn-hanging") == [("txn-open", "info", 0)]
     damaged = _later(1, minutes=0)[:-1] + b"X"
@@ -168,5 +168,5 @@ def test_a_snapshot_of_an_unknown_version_is_salvaged_if_all_else_fits(tmp_path:
         run(job, Settings(now=TIMESTAMP), rows.append)
     finding, report = rows
     assert isinstance(finding, Finding)
-    assert finding.message == "The file has version 3; only 1 is known; read as that, all of it is sound."
+    assert finding.message == "The file has version 3; only 1 is known; read as version 1, all of it is sound."
     assert (report.batches_salvaged, report.bytes_salvaged, report.bytes_damaged) == (1, 56, 0)  # type: ignore[attr-defined]

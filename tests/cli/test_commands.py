@@ -176,7 +176,7 @@ def test_a_damaged_snapshot_is_a_finding(tmp_path: Path) -> None:
 def test_a_range_outside_of_a_log_is_answered_with_what_there_is(
     partition: Path, tmp_path: Path, output: str, options: list[str]
 ) -> None:
-    held = f"kdump: {partition}: nothing is in this range; the logs hold offsets 0 to 99\n".encode()
+    held = f"kdump: {partition}: this range is empty; the logs have offsets 0 to 99\n".encode()
     arguments = ["log", "--output", output, *options]
     assert _run(*arguments, "--from-offset", "5000", partition)[::2] == (CLEAN, held)
     assert _run(*arguments, "--to-offset", "-1", partition)[::2] == (CLEAN, held)
@@ -195,7 +195,7 @@ def test_a_misspelled_command_is_answered_with_what_may_be_meant(arguments: list
     assert err == f"kdump: there is no command {arguments[0]}; did you mean check?\n".encode()
 
 
-def test_words_in_front_of_the_options_of_kafkas_tool_are_passed_over_as_there(partition: Path) -> None:
+def test_words_before_the_options_of_kafkas_tool_are_passed_over_as_there(partition: Path) -> None:
     status, out, _ = _run("chekc", "--files", partition / LOG_NAME)
     assert status == CLEAN
     assert out.startswith(f"Dumping {partition / LOG_NAME}\n".encode())
@@ -209,8 +209,8 @@ def test_help_shows_the_screens_of_help_options() -> None:
 
 
 def test_a_path_in_place_of_a_command_is_answered_with_what_to_type(partition: Path, tmp_path: Path) -> None:
-    wrong, held = f"what is wrong with it: `kdump check {partition}`", f"what is in its logs: `kdump log {partition}`"
-    assert _run(partition) == (USAGE, b"", f"kdump: {partition} is a directory; {wrong}, {held}\n".encode())
+    check, log = f"to check it: `kdump check {partition}`", f"to list its logs: `kdump log {partition}`"
+    assert _run(partition) == (USAGE, b"", f"kdump: {partition} is a directory; {check}; {log}\n".encode())
     index = partition / "00000000000000000000.index"
     told = f"kdump: {index} is a file; try `kdump index {index}`, `kdump check {index}` or `kdump --files {index}`\n"
     assert _run(index) == (USAGE, b"", told.encode())
@@ -485,7 +485,7 @@ def test_a_file_whose_name_is_no_utf8_is_listed(tmp_path: Path) -> None:
     assert os.fsencode(json.loads(out)["file"]) == path
 
 
-def test_a_file_that_vanishes_is_told(
+def test_a_file_that_vanishes_is_reported(
     partition: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     whole_listdir = os.listdir
@@ -552,7 +552,7 @@ def test_no_keep_going_ends_all_at_the_first_damage(tmp_path: Path, output: str,
 # --- damaged indexes
 
 
-def test_damaged_index_entries_are_told_and_the_next_one_is_read(partition: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_damaged_index_entries_are_reported_and_the_next_one_is_read(partition: Path, capfd: pytest.CaptureFixture[str]) -> None:
     path = partition / "00000000000000000000.index"
     entries = [(5, 5 * SIZE), (6, 5 * SIZE), (8, 7 * SIZE), (9, 9 * SIZE + 1), (10, 1 << 30), (11, -5), (12, 12 * SIZE)]
     path.write_bytes(files.offset_index(entries=entries, zero_entry_count=5, trailing=b"x"))
@@ -563,7 +563,9 @@ def test_damaged_index_entries_are_told_and_the_next_one_is_read(partition: Path
     assert [row["logOffset"] for row in rows] == [5, 5, 7, None, None, None, 12]
 
 
-def test_damaged_time_index_entries_are_told_and_the_next_one_is_read(partition: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_damaged_time_index_entries_are_reported_and_the_next_one_is_read(
+    partition: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     log = bytearray((partition / LOG_NAME).read_bytes())
     log[2 * SIZE + 8] ^= 0x40
     (partition / LOG_NAME).write_bytes(log)
@@ -756,7 +758,7 @@ def test_no_damage_keeps_a_log_from_being_listed(
     out, err = capfd.readouterr()
     assert status in (CLEAN, FINDINGS)
     if status == CLEAN:
-        assert err == "" or "--to-offset" in others and ": nothing is in this range; the logs hold offsets " in err
+        assert err == "" or "--to-offset" in others and ": this range is empty; the logs have offsets " in err
     if not depth and not others and output in ("ndjson", "csv"):
         count, is_all = _sound_at_start(data)
         assert len(out.splitlines()) - (output == "csv") >= count

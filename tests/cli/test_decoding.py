@@ -333,7 +333,7 @@ def test_a_decoder_that_a_release_does_not_have_is_refused_for_its_lines_only(li
     options = ("--decode", "share-group-state", "--release", "1.0.1")
     status, out, err = listed("x", COMMITS, *options)
     assert (status, out) == (USAGE, "")
-    message = "in the words of Kafka 1.0.1 there is no decoder for share-group-state"
+    message = "Kafka 1.0.1 has no decoder for share-group-state"
     assert err == f"kdump: {message}; --output ndjson decodes for any release\n"
     status, out, _ = listed("x", COMMITS, *options, "--output", "ndjson")
     assert len(_decoded(out)) == 2
@@ -343,18 +343,18 @@ def test_a_directory_whose_topic_a_release_cannot_decode_is_listed_as_it_is(list
     status, out, err = listed("__share_group_state-0", COMMITS, "--decode", "auto", "--release", "1.0.1")
     assert status == CLEAN and f" key: {OFFSET_KEY.decode()}" in out
     assert err == (
-        f"kdump: __share_group_state-0/{LOG_NAME}: in the words of Kafka 1.0.1 there is no decoder for share-group-state; "
+        f"kdump: __share_group_state-0/{LOG_NAME}: Kafka 1.0.1 has no decoder for share-group-state; "
         "keys and values are shown as they are\n"
     )
 
 
-def test_a_release_that_throws_at_a_record_goes_on_behind_it(listed: Lister) -> None:
+def test_a_release_that_throws_at_a_record_goes_on_after_it(listed: Lister) -> None:
     data = batch(records=[record(key=UNKNOWN_KEY, value=b"v"), record(key=OFFSET_KEY, value=OFFSET_VALUE)])
     status, out, err = listed("__consumer_offsets-0", data, "--decode", "auto", "--release", "1.0.1")
     assert status == FINDINGS and "offset::g:t:3" in out
     assert (
         err.splitlines()[0]
-        == "kdump: __consumer_offsets-0: keys and values are decoded as consumer-offsets, after the name of the directory"
+        == "kdump: __consumer_offsets-0: keys and values are decoded as consumer-offsets, by the name of the directory"
     )
     assert err.count("\n") == 2
 
@@ -363,12 +363,12 @@ def test_a_release_that_throws_at_a_record_goes_on_behind_it(listed: Lister) -> 
 @pytest.mark.parametrize(
     ("directory", "words"),
     [
-        ("__consumer_offsets-7", "decoded as consumer-offsets, after the name of the directory"),
-        ("__transaction_state-0", "decoded as transaction-state, after the name of the directory"),
-        ("__share_group_state-0", "decoded as share-group-state, after the name of the directory"),
-        ("__cluster_metadata-0", "decoded as cluster-metadata, after the name of the directory"),
-        ("__remote_log_metadata-3", "decoded as remote-log-metadata, after the name of the directory"),
-        ("orders-0", "shown as text: by its name it is not the directory of an internal topic"),
+        ("__consumer_offsets-7", "decoded as consumer-offsets, by the name of the directory"),
+        ("__transaction_state-0", "decoded as transaction-state, by the name of the directory"),
+        ("__share_group_state-0", "decoded as share-group-state, by the name of the directory"),
+        ("__cluster_metadata-0", "decoded as cluster-metadata, by the name of the directory"),
+        ("__remote_log_metadata-3", "decoded as remote-log-metadata, by the name of the directory"),
+        ("orders-0", "shown as text: by its name, this is not the directory of an internal topic"),
     ],
 )
 def test_the_decoder_that_was_chosen_is_said_once(listed: Lister, directory: str, words: str, output: str) -> None:

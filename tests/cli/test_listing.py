@@ -60,7 +60,7 @@ def _log(tmp_path: Path, *pieces: bytes) -> Path:
 
 
 def _torn(offset: int) -> bytes:
-    """A batch of which nothing can be read: its length leads nowhere, and its CRC does not fit."""
+    """A batch of which nothing can be read: its length leads nowhere, and its CRC does not match."""
     whole = bytearray(_batch(offset))
     whole[8:12] = struct.pack(">i", 1 << 30)
     whole[-1] ^= 1
@@ -88,7 +88,7 @@ def _spoiled(offset: int) -> bytes:
     ("to_offset", "count", "status"), [("1", 2, CLEAN), ("2", 3, CLEAN), ("3", 4, FINDINGS), ("9", 4, FINDINGS)]
 )
 @pytest.mark.parametrize("damaged", [_torn, _flipped])
-def test_damage_behind_a_range_is_not_asked_for(
+def test_damage_after_a_range_is_not_asked_for(
     tmp_path: Path, listed: Listed, damaged: Any, to_offset: str, count: int, status: int
 ) -> None:
     path = _log(tmp_path, _batch(0), _batch(1), _batch(2), damaged(3))
@@ -103,7 +103,7 @@ def test_damage_behind_a_range_is_not_asked_for(
 @pytest.mark.parametrize(
     ("from_offset", "first", "status"), [("3", 3, CLEAN), ("2", 2, CLEAN), ("1", None, FINDINGS), ("0", 0, FINDINGS)]
 )
-def test_damage_in_front_of_a_range_is_not_asked_for(
+def test_damage_before_a_range_is_not_asked_for(
     tmp_path: Path, listed: Listed, from_offset: str, first: int | None, status: int
 ) -> None:
     path = _log(tmp_path, _batch(0), _torn(1), *(_batch(offset) for offset in range(2, 6)))
@@ -120,7 +120,7 @@ def test_damage_that_ends_where_a_range_begins_is_not_asked_for(tmp_path: Path, 
         assert (found, len(rows)) == (status, count)
 
 
-def test_damage_with_nothing_behind_it_may_be_asked_for(tmp_path: Path, listed: Listed) -> None:
+def test_damage_with_nothing_after_it_may_be_asked_for(tmp_path: Path, listed: Listed) -> None:
     path = _log(tmp_path, _batch(0), _torn(1))
     found, rows = listed("log", "--from-offset", "7", path)
     assert (found, [row["status"] for row in rows]) == (FINDINGS, ["damaged"])
@@ -148,7 +148,7 @@ def test_the_first_damage_ends_a_listing_that_is_not_to_go_on(tmp_path: Path, li
         assert (found, [row["status"] for row in rows].count("damaged")) == (FINDINGS, 2)
 
 
-def test_a_damaged_range_is_told_with_its_bytes(tmp_path: Path, listed: Listed) -> None:
+def test_a_damaged_range_is_reported_with_its_bytes(tmp_path: Path, listed: Listed) -> None:
     path = _log(tmp_path, _batch(0), b"no batch " * 20, _batch(1))
     found, rows = listed("log", path)
     assert found == FINDINGS
@@ -163,8 +163,8 @@ def test_a_wrong_length_is_a_finding_only_where_it_is_asked_for(tmp_path: Path, 
     path = _log(tmp_path, _batch(0), bytes(wrong), _batch(2))
     assert listed("log", path)[0] == FINDINGS
     assert listed.err == (
-        f"kdump: {path}: bytes {SIZE} to {2 * SIZE - 1}: a record batch says it is -5 bytes long; its CRC fits with {SIZE - 12} "
-        f"(batch-length-mismatch, {SIZE} bytes)\n"
+        f"kdump: {path}: bytes {SIZE} to {2 * SIZE - 1}: a record batch says it is -5 bytes long; its CRC matches with "
+        f"{SIZE - 12} (batch-length-mismatch, {SIZE} bytes)\n"
     )
     found, rows = listed("log", "--from-offset", "2", path)
     assert (found, len(rows)) == (CLEAN, 1)
@@ -325,7 +325,7 @@ def test_ranges_and_limits_show_a_message_past_its_end_as_all_of_the_log_does(
     assert [line.split(": ")[2] for line in listed.err.splitlines()] == [f"message with offset {n}" for n in (1, 3, 6)]
 
 
-def test_the_records_behind_one_that_cannot_be_read_are_one_damaged_row(tmp_path: Path, listed: Listed) -> None:
+def test_the_records_after_one_that_cannot_be_read_are_one_damaged_row(tmp_path: Path, listed: Listed) -> None:
     bad = batch(records=[record(value=b"a"), record(value=b"b", length=-1)], base_offset=1)
     found, rows = listed("log", "--deep", _log(tmp_path, _batch(0), bad, _batch(3)))
     assert found == FINDINGS
@@ -369,7 +369,7 @@ def test_control_records_are_decoded_unless_nothing_is(tmp_path: Path, listed: L
     assert (status, rows[0]["decodedValue"] is not None or rows[0]["decodedKey"] is not None) == (CLEAN, decoded)
 
 
-def test_integers_that_are_none_are_told(tmp_path: Path, listed: Listed) -> None:
+def test_integers_that_are_none_are_reported(tmp_path: Path, listed: Listed) -> None:
     path = _log(tmp_path, batch(records=[record(key=b"\0\0\0\7", value=b"\0\0\0\7"), record(value=b"abc")]))
     status, rows = listed("log", "--decode", "integer", path)
     assert (status, [row["decodedValue"] for row in rows]) == (FINDINGS, [7, None])
@@ -518,7 +518,7 @@ def test_an_entry_that_is_cut_off_is_a_finding(
     path.write_bytes(data + b"\1")
     status, rows = listed(command, path)
     assert (status, len(rows)) == (FINDINGS, 1)
-    assert listed.err == f"kdump: {path}: {size + 1} bytes are no multiple of {size}: the last entry is cut off\n"
+    assert listed.err == f"kdump: {path}: {size + 1} bytes are not a multiple of {size}: the last entry is cut off\n"
 
 
 # --- time indexes
@@ -659,7 +659,7 @@ def test_directories_without_such_files_do_not_spoil_a_pattern(tmp_path: Path, l
 # --- edges of ranges and limits
 
 
-def test_damage_is_not_asked_for_where_the_batch_behind_it_begins_the_range(tmp_path: Path, listed: Listed) -> None:
+def test_damage_is_not_asked_for_where_the_batch_after_it_begins_the_range(tmp_path: Path, listed: Listed) -> None:
     wide = batch(records=[record(value=b"v")] * 3, base_offset=2)
     path = _log(tmp_path, _batch(0), _torn(1), wide, _batch(5))
     for from_offset, status, count in (("3", CLEAN, 2), ("2", CLEAN, 2), ("1", FINDINGS, 3)):
@@ -694,7 +694,7 @@ def test_the_time_of_an_append_is_that_of_all_its_records(tmp_path: Path, listed
         ),
     ],
 )
-def test_a_bad_entry_behind_the_limit_is_no_finding(tmp_path: Path, listed: Listed, command: str, name: str, data: bytes) -> None:
+def test_a_bad_entry_after_the_limit_is_no_finding(tmp_path: Path, listed: Listed, command: str, name: str, data: bytes) -> None:
     path = _beside(tmp_path, name, data, _batch(0), _batch(1), _batch(2))
     for limit, status, count in (("1", CLEAN, 1), ("2", FINDINGS, 2), ("3", FINDINGS, 2)):
         found, rows = listed(command, "--limit", limit, path)

@@ -58,7 +58,10 @@ def test_no_file_is_overwritten(partition: Path, capfd: pytest.CaptureFixture[st
     before = log.read_bytes()
     assert main(["check", str(partition), "-o", str(log)]) == USAGE
     out, err = capfd.readouterr()
-    assert (out, err) == ("", f"kdump: {log} exists, and is not overwritten; name another file with -o, or remove this one\n")
+    assert (out, err) == (
+        "",
+        f"kdump: {log} exists; kdump does not overwrite files; name another file with -o, or remove this one\n",
+    )
     assert log.read_bytes() == before
 
 

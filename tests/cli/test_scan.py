@@ -80,7 +80,7 @@ def test_a_scan_leaves_a_folder_of_parquet_for_each_table(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("savings", "measured"), [("sample", True), ("all", True), ("none", False)])
-def test_a_scan_tells_what_codecs_save(tmp_path: Path, capsys: pytest.CaptureFixture[str], savings: str, measured: bool) -> None:
+def test_a_scan_shows_what_codecs_save(tmp_path: Path, capsys: pytest.CaptureFixture[str], savings: str, measured: bool) -> None:
     packed = batch(records=[record(value=bytes(1000))], codec="lz4")
     write_partition(tmp_path / "data", topic="a", partition=0, segments={0: [packed, batch(records=[record()], base_offset=1)]})
     _scan(tmp_path / "data", tmp_path / "out", "--output", "json", "--savings", savings)
@@ -127,7 +127,7 @@ def test_a_clean_broker_ends_with_0_and_says_so(brokers: Path, tmp_path: Path, c
     out = capsys.readouterr().out
     assert out.splitlines()[1].startswith("11 files, ")
     assert "10 batches, 30 records in " in out
-    assert out.endswith(f'Ask on: spark.read.parquet("{tmp_path / "out"}/findings")\nVerdict: clean. Exit status 0.\n')
+    assert out.endswith(f'To query them: spark.read.parquet("{tmp_path / "out"}/findings")\nVerdict: clean. Exit status 0.\n')
 
 
 def test_where_there_is_nothing_a_scan_does_not_call_it_clean(tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ def test_nothing_is_overwritten_and_what_fails_leaves_nothing(
 ) -> None:
     (tmp_path / "out").mkdir()
     assert _scan(brokers, tmp_path / "out") == 2
-    assert "exists, and is not overwritten" in capsys.readouterr().err
+    assert "exists; kdump does not overwrite files" in capsys.readouterr().err
     assert _scan(tmp_path / "nothing", tmp_path / "new") == 2
     assert "no such file" in capsys.readouterr().err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "out"]
@@ -181,7 +181,7 @@ def test_a_scan_that_fails_on_its_way_is_not_examined_and_leaves_nothing(
 ) -> None:
     for error, words in (
         (KdumpError("no room", path="x"), "kdump: x: no room\n"),
-        (MemoryError(), "kdump: out of memory: take fewer processes (--jobs) or smaller tasks (--target-bytes)\n"),
+        (MemoryError(), "kdump: out of memory: use fewer processes (--jobs) or smaller tasks (--target-bytes)\n"),
     ):
         with mock.patch("kdump.cli.scanning.run._write", side_effect=error):
             assert _scan(brokers, tmp_path / "out") == 3
@@ -225,7 +225,7 @@ def test_a_log_becomes_a_file(partition: Path, tmp_path: Path, capfd: pytest.Cap
     assert main(["log", str(partition), "--output", form, "-o", str(path)]) == 1
     out, err = capfd.readouterr()
     assert out == ""
-    assert "the CRC of a record batch does not fit (crc-mismatch)" in err
+    assert "the CRC of a record batch does not match (crc-mismatch)" in err
     rows = _read(path)
     assert [(row["topic"], row["partition"], row["baseOffset"], row["status"]) for row in rows] == [
         ("a", 1, 0, "intact"),
@@ -262,7 +262,7 @@ def test_a_file_is_not_overwritten(partition: Path, tmp_path: Path, capsys: pyte
     path = tmp_path / "x.parquet"
     path.write_text("mine")
     assert main(["log", str(partition), "--output", "parquet", "-o", str(path)]) == 2
-    assert "exists, and is not overwritten" in capsys.readouterr().err
+    assert "exists; kdump does not overwrite files" in capsys.readouterr().err
     assert path.read_text() == "mine"
     assert main(["log", str(partition), "--output", "parquet"]) == 2
     assert "parquet needs a file: --output parquet -o FILE" in capsys.readouterr().err
@@ -273,10 +273,10 @@ def test_what_a_file_cannot_hold_is_refused(
     partition: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str]
 ) -> None:
     assert main(["log", str(partition), "--output", "arrow", "-o", str(tmp_path / "x"), *options]) == 2
-    assert f"{options[0]} has no part in arrow" in capsys.readouterr().err
+    assert f"{options[0]} does not apply to arrow" in capsys.readouterr().err
 
 
-def test_an_export_ends_at_damage_where_it_is_told_to(partition: Path, tmp_path: Path) -> None:
+def test_an_export_ends_at_damage_where_it_should(partition: Path, tmp_path: Path) -> None:
     path = tmp_path / "x.parquet"
     assert main(["log", str(partition), "--output", "parquet", "-o", str(path), "--no-keep-going", "--strict-stderr"]) == 1
     assert [(row["baseOffset"], row["status"]) for row in _read(path)] == [
@@ -321,16 +321,16 @@ def _records_cut(data: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("middle", "options", "words"),
     [
-        (_lengthened(_one(1)), [], "bytes 69 to 137: a record batch says it is 64 bytes long; its CRC fits with 57"),
+        (_lengthened(_one(1)), [], "bytes 69 to 137: a record batch says it is 64 bytes long; its CRC matches with 57"),
         (_lengthened(_one(1)), ["--deep"], "(batch-length-mismatch, 69 bytes)"),
-        (_one(1)[:-1] + b"x", [], "byte 69: the CRC of a record batch does not fit (crc-mismatch)"),
+        (_one(1)[:-1] + b"x", [], "byte 69: the CRC of a record batch does not match (crc-mismatch)"),
         (_records_cut(_one(1)), ["--deep"], "byte 69: "),
         (batch(records=[record(value=b"v")], base_offset=1, magic=3), [], "byte 69: record batch of unknown magic 3 (bad-magic)"),
         (b"\0" * 69, [], "(zero-hole, 69 bytes)"),
         (
             wrapper(base_offset=1, codec="gzip", messages=[message(), message(value=b"b", crc=1)]),
             ["--deep"],
-            "byte 69: message with offset 2: its CRC does not fit (crc-mismatch)",
+            "byte 69: message with offset 2: its CRC does not match (crc-mismatch)",
         ),
     ],
     ids=["length", "length-deep", "crc", "records", "magic", "zeros", "message"],
@@ -386,14 +386,14 @@ def test_exit_code_and_messages_do_not_depend_on_the_form(tmp_path: Path, capfd:
         is_empty = all("nothing is in this range" in err for _, err in said.values())
         assert is_empty or all((code == 0) == (err == "") for code, err in said.values()), (log.what, options, said)
         if "--deep" in options:
-            del said["kafka"]  # control records are told in Kafka's own words there
+            del said["kafka"]  # there, control records are in Kafka's own words
         assert len({err for _, err in said.values()}) == 1, (log.what, options, said)
 
 
 # --- which engine, and no tables
 
 
-BY_SPARK = "Scanning with Spark on 2 cores of this machine; --engine local does without Spark."
+BY_SPARK = "Scanning with Spark on 2 cores of this machine; --engine local does not use Spark."
 
 
 def _no_java() -> str | None:
@@ -424,7 +424,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
             "Scanning with 2 processes of this machine, though Spark is installed: Spark needs Java 17 or newer, and there is"
             " none; `pip install 'kdump[java]'` brings one.",
         ),
-        (True, True, {"asked_for": "local"}, "local", "Scanning with 2 processes of this machine; --engine spark takes Spark."),
+        (True, True, {"asked_for": "local"}, "local", "Scanning with 2 processes of this machine; --engine spark uses Spark."),
         (True, False, {"asked_for": "spark"}, "spark", BY_SPARK),
         (False, False, {"conf": ["a=b"]}, "spark", BY_SPARK),
         (
@@ -432,7 +432,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
             False,
             {"master": "spark://h:1"},
             "spark",
-            "Scanning with Spark at spark://h:1; --engine local does without Spark.",
+            "Scanning with Spark at spark://h:1; --engine local does not use Spark.",
         ),
     ],
 )
@@ -468,7 +468,7 @@ def test_a_scan_without_out_shows_the_same_summary_and_leaves_nothing(
     assert summaries[0] == summaries[1] and summaries[0]["errors"] == 2
     assert main(command) == 1
     first, *_, last = capsys.readouterr().out.splitlines()
-    assert first == "Scanning with 1 process of this machine; --engine spark takes Spark."
+    assert first == "Scanning with 1 process of this machine; --engine spark uses Spark."
     assert last == "Verdict: damaged. Exit status 1."
     assert list(folder.iterdir()) == []
 
@@ -478,7 +478,7 @@ def test_a_scan_without_out_shows_the_same_summary_and_leaves_nothing(
     [
         (["--records", "--engine", "local"], "--tables and --records say which tables are kept; --out DIR says where"),
         (["--tables", "batches", "--engine", "local"], "--tables and --records say which tables are kept; --out DIR says where"),
-        (["--master", "spark://h:7077"], "a scan by a cluster needs a directory that its processes find; --out DIR names it"),
+        (["--master", "spark://h:7077"], "a scan on a cluster needs a directory that its processes can read; --out DIR names it"),
     ],
 )
 def test_what_needs_a_place_for_tables_asks_for_one(
@@ -494,14 +494,14 @@ def test_what_needs_a_place_for_tables_asks_for_one(
         (
             "00000000000000000007.log.gz",
             gzip.compress,
-            "It begins like a file of gzip: `gunzip -c 00000000000000000007.log.gz | kdump check -`",
+            "It starts like a file of type gzip: `gunzip -c 00000000000000000007.log.gz | kdump check -`",
         ),
         (
             "00000000000000000007.log.zst",
             zstandard.compress,
-            "It begins like a file of zstd: `zstd -dc 00000000000000000007.log.zst | kdump check -`",
+            "It starts like a file of type zstd: `zstd -dc 00000000000000000007.log.zst | kdump check -`",
         ),
-        ("segment.bak", bytes, "It begins like a log: name it *.log, or examine it as one: `kdump check --as log`."),
+        ("segment.bak", bytes, "It starts like a log: name it *.log, or check it as one: `kdump check --as log`."),
     ],
 )
 def test_a_scan_offers_of_a_file_that_it_does_not_know_what_a_check_does(

@@ -68,13 +68,13 @@ def test_other_files_come_from_stdin_too(tmp_path: Path, command: str, data: byt
 def test_an_index_needs_its_name_and_its_log(tmp_path: Path, command: str) -> None:
     status, out, err = _run(tmp_path, bytes(24), command, "-")
     assert (status, out) == (USAGE, "")
-    assert err == "kdump: an index from stdin has no name with a base offset, and no log beside it; name the file\n"
+    assert err == "kdump: an index from stdin has neither a base offset in its name nor a log next to it; name the file\n"
 
 
 def test_what_is_packed_is_said_to_be(tmp_path: Path) -> None:
     status, _, err = _run(tmp_path, gzip.compress(LOG), "log", "-")
     assert status == FINDINGS
-    assert err.startswith("kdump: stdin begins like a file of gzip; unpack it first\n")
+    assert err.startswith("kdump: stdin starts like a file of type gzip; unpack it first\n")
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_a_check_of_stdin_takes_it_for_a_log_only_where_it_begins_like_one(
 def test_a_check_of_packed_bytes_from_stdin_says_that_they_were_not_examined(tmp_path: Path) -> None:
     status, out, err = _run(tmp_path, gzip.compress(LOG), "check", "-")
     assert (status, out) == (NOT_EXAMINED, "")
-    assert err == "kdump: stdin begins like a file of gzip, and was not examined; unpack it first\n"
+    assert err == "kdump: stdin starts like a file of type gzip, and was not examined; unpack it first\n"
 
 
 @pytest.mark.skipif(shutil.which("gunzip") is None, reason="needs gunzip")
@@ -133,6 +133,6 @@ def test_stdin_takes_no_more_than_half_of_what_is_free(monkeypatch: pytest.Monke
     pieces = [b"x" * 100, b"x", b""]
     monkeypatch.setattr(os, "isatty", lambda _descriptor: False)
     monkeypatch.setattr(os, "read", lambda _descriptor, _size: pieces.pop(0))
-    with pytest.raises(Unreadable, match="stdin holds more than 100 bytes, half of what is free"), stdin_file.spooled("x"):
+    with pytest.raises(Unreadable, match="stdin holds more than 100 bytes, half of the free space"), stdin_file.spooled("x"):
         pass
     assert not list(tmp_path.iterdir())

@@ -103,7 +103,7 @@ def test_a_tail_has_every_form(partition: Path, capfd: pytest.CaptureFixture[str
     assert "| offset: 96 " not in out
 
 
-def test_each_partition_has_a_tail_of_its_own(tmp_path: Path, listed: Lister) -> None:
+def test_each_partition_has_its_own_tail(tmp_path: Path, listed: Lister) -> None:
     for number in (0, 1):
         files.write_partition(tmp_path, topic="a", partition=number, segments={0: [_batch(n) for n in range(number, 5 + number)]})
     assert listed("--tail", 2, tmp_path) == CLEAN
@@ -239,24 +239,24 @@ def test_an_offset_is_shown_by_its_batch_or_record(partition: Path, listed: List
 
 
 NEXT = file_name(20, ".log")
-GAP = "a cleaner leaves such gaps in a compacted topic; in any other one records are missing"
+GAP = "the cleaner leaves such gaps in a compacted topic; in any other topic, records are missing"
 
 
 @pytest.mark.parametrize(
     ("offset", "file", "words"),
     [
-        (2, 5, "the log begins at offset 5; what was before is deleted, or never was there"),
+        (2, 5, "the log starts at offset 5; earlier records were deleted, or never existed"),
         (
             8,
             5,
-            f"that at byte {SIZE} ends at offset 6, and the next one, at byte {2 * SIZE}, begins at 9; {GAP}",
+            f"the one at byte {SIZE} ends at offset 6, and the next one, at byte {2 * SIZE}, starts at 9; {GAP}",
         ),
         (
             15,
             5,
-            f"in this segment the last batch, at byte {2 * SIZE}, ends at 9, and the next one, {NEXT}, begins at 20; {GAP}",
+            f"in this segment the last batch, at byte {2 * SIZE}, ends at 9, and the next one, {NEXT}, starts at 20; {GAP}",
         ),
-        (20, 20, f"the segment's name says 20, and its first batch, at byte 0, begins at offset 22; {GAP}"),
+        (20, 20, f"the segment's name says 20, and its first batch, at byte 0, starts at offset 22; {GAP}"),
         (30, 20, "the last batch, at byte 0, ends at 22, and there is no later segment"),
     ],
 )
@@ -283,7 +283,7 @@ def test_an_offset_in_a_damaged_range_may_have_been_there(tmp_path: Path, listed
     assert listed("--offset", 3, path) == FINDINGS
     assert listed.offsets == [None]
     assert "garbage-region, 100 bytes" in listed.err
-    assert listed.err.endswith(": offset 3 is in no batch that can be read; it may have been in what is damaged\n")
+    assert listed.err.endswith(": offset 3 is in no readable batch; it may be in a damaged one\n")
     assert listed("--offset", 5, path) == CLEAN
     assert listed.offsets == [5]
 
@@ -302,8 +302,8 @@ def test_a_damaged_batch_beside_a_gap_may_have_held_what_is_missing(tmp_path: Pa
     assert listed("--offset", offset, path) == FINDINGS
     assert listed.rows == []
     assert listed.err.splitlines() == [
-        f"kdump: {path}, byte {SIZE}: the CRC of a record batch does not fit (crc-mismatch)",
-        f"kdump: {path}: offset {offset} is in no batch that can be read; it may have been in what is damaged",
+        f"kdump: {path}, byte {SIZE}: the CRC of a record batch does not match (crc-mismatch)",
+        f"kdump: {path}: offset {offset} is in no readable batch; it may be in a damaged one",
     ]
 
 
@@ -311,7 +311,7 @@ def test_a_damaged_batch_before_those_around_a_gap_is_not_asked_for(tmp_path: Pa
     path = tmp_path / LOG
     path.write_bytes(_flipped(_batch(0)) + _batch(1) + _batch(5))
     assert listed("--offset", 3, path) == CLEAN
-    assert "a cleaner leaves such gaps" in listed.err
+    assert "the cleaner leaves such gaps" in listed.err
 
 
 def test_a_batch_after_damage_that_is_out_of_line_does_not_end_the_search(tmp_path: Path, listed: Lister) -> None:

@@ -66,7 +66,7 @@ def test_rows_carry_the_line_and_its_status_in_every_form(tmp_path: Path, run: R
         {"topic": "orders", "partition": 0, "offset": 1200, "line": 3, "status": "intact", "file": str(path)},
         {"topic": None, "partition": None, "offset": None, "line": 4, "status": "damaged", "file": str(path)},
     ]
-    assert err == f"kdump: {path}: the partition in line 4 is no number of 32 bits\n"
+    assert err == f"kdump: {path}: the partition in line 4 is not a number of 32 bits\n"
     assert list(csv.reader(io.StringIO(run("--output", "csv", path)[1]))) == [
         ["topic", "partition", "offset", "line", "status", "file"],
         ["orders", "0", "1200", "3", "intact", str(path)],
@@ -81,17 +81,17 @@ def test_rows_carry_the_line_and_its_status_in_every_form(tmp_path: Path, run: R
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("1\n0\n", "line 1: version 1, where 0 is known"),
-        ("x\n0\n", "line 1 has to be the version, and is no number"),
-        ("0\nx\n", "line 2 has to be the count of entries, and is no number"),
-        ("0\n5\norders 0 1\n", "line 2 says that 5 entries follow, and 1 do"),
+        ("1\n0\n", "line 1: version 1; only 0 is known"),
+        ("x\n0\n", "line 1 should be the version, but is not a number"),
+        ("0\nx\n", "line 2 should be the number of entries, but is not a number"),
+        ("0\n5\norders 0 1\n", "line 2 says that 5 entries follow, but 1 do"),
         ("0\n", "line 1: the file ends after the version, without a count"),
         ("0\n1\norders 0\n", "line 3 has 2 words, not 3"),
-        ("0\n1\norders 0 9223372036854775808\n", "the offset in line 3 is no number of 64 bits"),
-        ("0\n1\norders 0 \0\n", "line 3: zero bytes stand where text should be"),
+        ("0\n1\norders 0 9223372036854775808\n", "the offset in line 3 is not a number of 64 bits"),
+        ("0\n1\norders 0 \0\n", "line 3: there are zero bytes in place of text"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, run: Run, text: str, said: str) -> None:
+def test_what_is_wrong_is_reported_with_its_line(tmp_path: Path, run: Run, text: str, said: str) -> None:
     path = _file(tmp_path, text)
     status, _, err = run(path)
     assert (status, err) == (FINDINGS, f"kdump: {path}: {said}\n")
@@ -105,7 +105,7 @@ def test_a_bad_header_is_no_row(tmp_path: Path, run: Run) -> None:
 def test_a_file_of_hardly_any_entries_was_not_examined(tmp_path: Path, run: Run) -> None:
     status, _, err = run(_file(tmp_path, "no entry\n" * 5000))
     assert status == NOT_EXAMINED
-    assert "bytes were read, for hardly a line is an entry" in err.splitlines()[-1]
+    assert "bytes were read, because hardly any line is an entry" in err.splitlines()[-1]
 
 
 def test_an_empty_file_and_one_without_entries_are_clean(tmp_path: Path, run: Run) -> None:
@@ -144,7 +144,7 @@ def test_offsets_narrow_and_a_limit_ends_the_listing(tmp_path: Path, run: Run) -
 )
 def test_what_only_batches_have_is_refused(tmp_path: Path, run: Run, options: list[str]) -> None:
     status, out, err = run(*options, _file(tmp_path, OFFSETS))
-    assert (status, out) == (USAGE, "") and "a checkpoint in lines of text has none" in err
+    assert (status, out) == (USAGE, "") and "a text checkpoint has none" in err
 
 
 def test_files_of_different_rows_are_not_put_into_one_table(tmp_path: Path, run: Run) -> None:

@@ -143,7 +143,7 @@ def test_a_version_that_a_release_does_not_know_is_read_up_to_its_first_struct()
         ),
     ],
 )
-def test_the_preview_of_2_8_has_records_of_its_own(value: bytes, payload: str) -> None:
+def test_the_preview_of_2_8_has_its_own_records(value: bytes, payload: str) -> None:
     assert _metadata(value, "2.8.1") == payload
 
 
@@ -188,7 +188,7 @@ def test_room_was_made_for_arrays_of_any_size_before_2_8_2(size: int, message: s
     assert _metadata(value, "2.8.2") == f"Error at 5, skipping. {message}"
 
 
-def test_an_array_that_is_too_large_is_an_error_of_its_own_before_3_0_2() -> None:
+def test_an_array_that_is_too_large_is_a_separate_error_before_3_0_2() -> None:
     value = b"\1\3\0" + int32(0) + UUID + b"\xff\xff\xff\xff\7"
     assert _metadata(value, "3.0.1") == "Error at 5, skipping. Requested array size exceeds VM limit"
     assert _metadata(value, "3.0.2") == "Error at 5, skipping. Failed to deserialize record with type 3"

@@ -382,7 +382,7 @@ def _members(*members: tuple[str, str | None, bytes], protocol_type: str = "conn
     return head + int32(len(members)) + texts
 
 
-def test_a_group_that_goes_on_behind_a_repeated_member_ends_the_run() -> None:
+def test_a_group_that_goes_on_after_a_repeated_member_ends_the_run() -> None:
     repeated = _members(("A", None, b""), ("A", None, b""), ("B", None, b""))
     assert _thrown(GROUP_KEY, repeated, "3.7.2") == ("java.lang.AssertionError", "assertion failed")
     last = _members(("A", None, b""), ("B", None, b""), ("A", None, b""))

@@ -42,7 +42,7 @@ def _code(record: Record, release: str = "4.3.1") -> str:
 # --- keys
 
 
-def test_the_type_stands_behind_the_version_of_the_key() -> None:
+def test_the_type_stands_after_the_version_of_the_key() -> None:
     assert control_record.type_of(b"\0\0\0\1") == 1
     assert control_record.type_of(b"\0\0\xff\xff") == -1
 

@@ -61,7 +61,7 @@ def test_what_1_0_1_cannot_read_ends_its_run(key: bytes | None, value: bytes | N
     assert caught.value.code == code
 
 
-def test_transactions_are_fenced_in_a_state_of_their_own_from_0_11_0_2_on() -> None:
+def test_transactions_are_fenced_in_a_separate_state_from_0_11_0_2_on() -> None:
     assert "state=PrepareEpochFence," in str(_decoded(KEY, _value(7), "0.11.0.2")[1])
     for release in ("0.11.0.0", "0.11.0.1"):
         with pytest.raises(CorruptData) as caught:

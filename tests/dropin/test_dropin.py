@@ -699,7 +699,7 @@ def test_a_reader_that_has_seen_enough_is_no_error(tmp_path: Path) -> None:
     assert (done.stdout, done.stderr) == (f"Dumping {LOG}\n".encode(), b"exit code 0\n")
 
 
-def test_a_disk_that_fills_up_in_the_middle_of_a_block_is_told(tmp_path: Path) -> None:
+def test_a_disk_that_fills_up_in_the_middle_of_a_block_is_reported(tmp_path: Path) -> None:
     _with_log(tmp_path)
     output = tmp_path / "output"
     with output.open("wb") as stream:

@@ -1,4 +1,4 @@
-"""How two releases differ is told in kinds of changes."""
+"""How two releases differ is reported as kinds of changes."""
 
 from golden_outputs import differences
 from golden_outputs.stored import Golden
@@ -21,7 +21,7 @@ def test_a_new_field_is_one_kind_of_change_in_all_runs_that_show_it() -> None:
     assert _kinds(before, after) == {("stdout", "[+ isControl: BOOLEAN+] after `isTransactional: BOOLEAN`"): 2}
 
 
-def test_lines_that_come_and_go_are_kinds_of_their_own() -> None:
+def test_lines_that_come_and_go_are_separate_kinds() -> None:
     before = [_golden("a", "Dumping 0.log\noffset: 1\n")]
     after = [_golden("a", "Dumping 0.log\nLog starting offset: 0\noffset: 1\n")]
     assert _kinds(before, after) == {("stdout", "+ Log starting offset: N"): 1}

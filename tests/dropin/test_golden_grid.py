@@ -15,7 +15,7 @@ def test_no_option_is_missing_in_the_runs(release: str) -> None:
     assert grid.missing_options(release) == []
 
 
-def test_batches_are_told_from_each_other() -> None:
+def test_batches_are_distinguished() -> None:
     shown = grid.batches()
     assert shown[Batch(2, "none", "CreateTime", "plain", "sound")] > 100
     assert shown[Batch(2, "lz4", "LogAppendTime", "delete horizon", "sound")] == 1

@@ -56,7 +56,7 @@ def starts() -> Starts:
 
 
 @pytest.mark.parametrize("release", ["2.8.2", "3.9.1", "4.3.1"])
-def test_every_recorded_start_is_foretold(directories: Path, starts: Starts, release: str) -> None:
+def test_every_recorded_start_is_forecast(directories: Path, starts: Starts, release: str) -> None:
     """Everything that a forecast says: what a broker did, and its messages as the reason."""
     lines = {key: line for key, line in starts.items() if key[0] == release}
     wrong = [
@@ -240,7 +240,7 @@ def test_a_directory_that_is_to_be_deleted_gets_a_log_only_where_it_has_none(
         ([7, 6, 7], [[6, 7]]),
     ],
 )
-def test_offsets_that_are_lost_are_told_as_ranges_in_their_order(
+def test_offsets_that_are_lost_are_reported_as_ranges_in_their_order(
     tmp_path: Path, lost: list[int], offsets: list[list[int]]
 ) -> None:
     path = _partition(tmp_path, (5, [_damaged(_batch(5)), *(_batch(offset) for offset in lost)]))
@@ -317,8 +317,8 @@ def test_a_topic_id_has_no_padding_or_all_of_it(tmp_path: Path, topic_id: str, o
     ("text", "reason"),
     [
         ("version: 0\n", "partition.metadata ends before line 2"),
-        ("version 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n", "line 1 of partition.metadata is no name with a value"),
-        ("version: 0\ntopic_id AAAAAAAAAAAAAAAAAAAAAQ\n", "line 2 of partition.metadata is no name with a value"),
+        ("version 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n", "line 1 of partition.metadata is not a name with a value"),
+        ("version: 0\ntopic_id AAAAAAAAAAAAAAAAAAAAAQ\n", "line 2 of partition.metadata is not a name with a value"),
     ],
 )
 def test_the_line_of_partition_metadata_that_ends_a_start_is_named(tmp_path: Path, text: str, reason: str) -> None:
@@ -355,7 +355,7 @@ def test_the_checkpoints_of_the_log_directory_are_in_force(tmp_path: Path) -> No
     assert row.segments_gone == ["00000000000000000000.log"]
 
 
-def test_a_log_directory_is_told_partition_by_partition_and_its_strangers_too(tmp_path: Path) -> None:
+def test_a_log_directory_is_forecast_partition_by_partition_and_its_strangers_too(tmp_path: Path) -> None:
     _partition(tmp_path, (0, [_batch(0)]), name="b-1")
     _partition(tmp_path, (0, [_batch(0)]), name="a-0")
     (tmp_path / "lost+found").mkdir()
@@ -364,7 +364,7 @@ def test_a_log_directory_is_told_partition_by_partition_and_its_strangers_too(tm
     assert [(Path(row.path).name, row.outcome) for row in rows] == [("a-0", "keep"), ("b-1", "keep"), ("lost+found", "die")]
 
 
-def test_other_releases_are_told_as_the_nearest_that_is_known(tmp_path: Path) -> None:
+def test_other_releases_are_forecast_as_the_nearest_that_is_known(tmp_path: Path) -> None:
     path = _partition(tmp_path, (0, [_batch(0)]))
     releases = {release: _only(path, after="clean", release=release).release for release in ("1.0.1", "3.0.0", "4.1.0")}
     assert releases == {"1.0.1": "2.8.2", "3.0.0": "3.9.1", "4.1.0": "4.3.1"}
@@ -435,7 +435,7 @@ def test_the_text_says_what_is_lost_and_what_to_do(tmp_path: Path) -> None:
     )
 
 
-def test_a_remedy_is_told_only_where_it_helps(tmp_path: Path) -> None:
+def test_a_remedy_is_suggested_only_where_it_helps(tmp_path: Path) -> None:
     path = _partition(tmp_path, (0, [_batch(0)]))
     (path / "notes.log").write_bytes(b"")
     run = _run("--after", "clean", str(path))
@@ -444,13 +444,13 @@ def test_a_remedy_is_told_only_where_it_helps(tmp_path: Path) -> None:
     assert f"mv {path}/notes.log ELSEWHERE   # then a start after a clean stop loses nothing" in run.stdout
 
 
-def test_what_a_crash_leaves_behind_the_last_batch_is_trimmed(tmp_path: Path) -> None:
+def test_what_a_crash_leaves_after_the_last_batch_is_trimmed(tmp_path: Path) -> None:
     path = _partition(tmp_path, (0, [_batch(0), _batch(1)[:40]]))
     run = _run("--after", "unclean", str(path))
     assert run.returncode == 1
     assert run.stdout.splitlines()[1:3] == [
         "trims  after an unclean stop, recovery point 0 or 1 (assumed)",
-        "       00000000000000000000.log is cut at byte 69 (40 bytes go): what follows is no whole batch.",
+        "       00000000000000000000.log is cut at byte 69 (40 bytes go): what follows is not a whole batch.",
     ]
 
 
@@ -557,7 +557,7 @@ def _log_directory(folder: Path, name: str, *partitions: str) -> Path:
     return path
 
 
-def test_a_folder_of_log_directories_is_told_log_directory_by_log_directory(tmp_path: Path) -> None:
+def test_a_folder_of_log_directories_is_forecast_log_directory_by_log_directory(tmp_path: Path) -> None:
     _log_directory(tmp_path, "disk1", "orders-0")
     _log_directory(tmp_path, "disk2", "orders-1", "payments-0")
     run = _run("--after", "clean", str(tmp_path))
@@ -575,7 +575,7 @@ def test_a_folder_of_log_directories_is_told_log_directory_by_log_directory(tmp_
     ]
 
 
-def test_log_directories_are_found_by_their_partitions_behind_links_and_at_four_levels(tmp_path: Path) -> None:
+def test_log_directories_are_found_by_their_partitions_through_links_and_at_four_levels(tmp_path: Path) -> None:
     for partition in ("disk-1/orders-0", "a/b/c/orders-1"):
         _partition(tmp_path / "folder" / Path(partition).parent, (0, [_batch(0)]), name=Path(partition).name)
     _log_directory(tmp_path, "elsewhere", "orders-2")
@@ -617,7 +617,7 @@ def test_no_advice_moves_what_is_no_partition(tmp_path: Path, has_properties: bo
     assert not [line for line in advice if "mv " in line or "move " in line or "cp -a" in line]
 
 
-def test_a_log_directory_in_another_is_named_as_such_and_told_itself(tmp_path: Path) -> None:
+def test_a_log_directory_in_another_is_named_as_such_and_forecast_itself(tmp_path: Path) -> None:
     log_directory = _log_directory(tmp_path, "data", "orders-0")
     _log_directory(log_directory, "inner", "orders-1")
     rows = list(kdump.forecast(log_directory, after="clean"))
@@ -626,7 +626,7 @@ def test_a_log_directory_in_another_is_named_as_such_and_told_itself(tmp_path: P
         ("orders-0", "keep"),
         ("inner/orders-1", "keep"),
     ]
-    assert rows[0].reason == "this is a log directory itself, and no broker starts with one inside of another"
+    assert rows[0].reason == "this is itself a log directory, and no broker starts with one inside another"
     run = _run("--after", "clean", str(log_directory))
     assert f"  in log.dirs, name {log_directory}/inner itself: it is a log directory" in run.stdout
 
@@ -645,7 +645,7 @@ def test_a_path_with_nothing_of_a_broker_is_not_safe(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "a", tmp_path / "a/b"):
         run = _run(str(path))
         assert run.returncode == 3
-        assert run.stderr.startswith(f"kdump: {path}: no partition directory and no log directory is here")
+        assert run.stderr.startswith(f"kdump: {path}: there is no partition directory or log directory here")
         with pytest.raises(Unreadable):
             list(kdump.forecast(path))
     assert _run(str(_log_directory(tmp_path, "new"))).returncode == 0
@@ -776,7 +776,7 @@ def test_logs_are_read_for_damage_once(tmp_path: Path, monkeypatch: pytest.Monke
     assert sorted(Path(name).name for name in walked) == [f"{base:020}.log" for base in range(3)]
 
 
-def test_a_copy_that_is_named_itself_is_told_as_the_partition_it_was(tmp_path: Path) -> None:
+def test_a_copy_that_is_named_itself_is_forecast_as_the_partition_it_was(tmp_path: Path) -> None:
     path = _partition(tmp_path, (0, [_batch(0), _damaged(_batch(1)), _batch(2)]), name="copy")
     run = _run("--recovery-point", "zero", str(path))
     assert "mv" not in run.stdout.replace("mv " + str(path / "00000000000000000000.index"), "")
@@ -818,7 +818,7 @@ def test_of_a_malformed_checkpoint_the_file_is_to_be_moved_and_no_partition(tmp_
     run = _run("--after", "unclean", str(log_directory))
     assert run.returncode == 1
     text = " ".join(run.stdout.split())
-    assert "recovery-point-offset-checkpoint is malformed: line 2 says that 2 entries follow, and 1 do." in text
+    assert "recovery-point-offset-checkpoint is malformed: line 2 says that 2 entries follow, but 1 do." in text
     advice = run.stdout.partition("Next\n")[2].splitlines()
     assert [line.partition("   #")[0] for line in advice if line.startswith("  ")] == [f"  mv {file} ELSEWHERE"]
     file.unlink()

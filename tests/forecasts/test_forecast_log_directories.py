@@ -137,7 +137,7 @@ def test_a_log_directory_that_lost_its_properties_alone_is_said_to_need_them(tmp
     (_log_directory(tmp_path / "d1", "orders-0") / "meta.properties").unlink()
     row = _only(tmp_path / "d1", recovery_point="zero")
     (condition,) = row.conditions
-    assert condition.startswith("there is no meta.properties: a KRaft broker starts only where ")
+    assert condition.startswith("there is no meta.properties: a KRaft broker only starts if ")
     assert row.is_safe  # a copy may lack what the original has
     old = _only(tmp_path / "d1", recovery_point="zero", release="2.8.2")
     assert (old.conditions, old.is_safe) == ([], True)
@@ -266,7 +266,7 @@ def test_a_stray_directory_is_loaded_and_not_served(tmp_path: Path, identity: st
         stray, served = kdump.forecast(tmp_path / "d1", after="clean", release=release)
         assert (stray.outcome, stray.log_start, stray.log_end, stray.segments) == ("keep", None, None, None)
         assert (stray.data_end, stray.is_safe, served.log_end) == (1, True, 1)
-    assert "no log is served of it" in _run(tmp_path / "d1").stdout
+    assert "does not serve its log" in _run(tmp_path / "d1").stdout
 
 
 def test_a_partition_that_is_there_under_the_name_of_a_stray_only_begins_empty(tmp_path: Path) -> None:
@@ -275,7 +275,9 @@ def test_a_partition_that_is_there_under_the_name_of_a_stray_only_begins_empty(t
     rows = {Path(row.path).name: row for row in kdump.forecast(tmp_path / "d1", after="clean")}
     assert [name for name, row in rows.items() if not row.is_safe] == [f"orders-0.{IDENTITY}-stray"]
     assert (
-        rows[f"orders-0.{IDENTITY}-stray"].conditions[0].startswith("orders-0 is one of this broker's, and in no log directory")
+        rows[f"orders-0.{IDENTITY}-stray"]
+        .conditions[0]
+        .startswith("orders-0 belongs to this broker, but exists in no log directory")
     )
 
 
@@ -286,7 +288,7 @@ def test_a_broker_of_2_8_does_not_start_with_a_stray_directory(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("name", ["orders-0-stray", "orders.a-stray", "orders 0-1.a b-stray", "orders-0.-stray"])
-def test_a_mark_without_an_id_behind_a_dot_is_no_name_of_a_partition(tmp_path: Path, name: str) -> None:
+def test_a_mark_without_an_id_after_a_dot_is_no_name_of_a_partition(tmp_path: Path, name: str) -> None:
     _log_directory(tmp_path / "d1", "orders-1", name)
     assert sorted(row.outcome for row in kdump.forecast(tmp_path / "d1", after="clean")) == ["die", "keep"]
 
@@ -403,7 +405,7 @@ def test_a_log_directory_without_its_recovery_points_starts_from_zero(tmp_path: 
     (tmp_path / "d1/recovery-point-offset-checkpoint").unlink()
     row = _only(tmp_path / "d1", after="unclean")
     assert (row.recovery_point, row.outcome, row.lost_records, row.is_safe) == (0, "cut", 1, False)
-    said = "there is no recovery-point-offset-checkpoint in the log directory: a start takes 0 for all recovery points"
+    said = "there is no recovery-point-offset-checkpoint in the log directory: a start uses 0 for all recovery points"
     assert said in row.conditions
 
 
@@ -411,7 +413,7 @@ def test_a_log_directory_without_its_log_start_offsets_starts_logs_at_their_firs
     log_directory = _log_directory(tmp_path / "d1", "orders-0", version="0", node_id=None, broker_id="1")
     (log_directory / "log-start-offset-checkpoint").unlink()
     row = _only(log_directory, release="3.9.1")
-    said = "there is no log-start-offset-checkpoint in the log directory: a start takes the first segment of a log for its start"
+    said = "there is no log-start-offset-checkpoint in the log directory: a start uses the first segment of a log for its start"
     assert (row.log_start, row.conditions, row.is_safe) == (0, [said], True)
 
 
@@ -540,7 +542,7 @@ def test_a_link_that_leads_nowhere_in_place_of_a_file_that_a_start_makes_takes_i
     path.symlink_to("/nowhere/at/all")
     for release in RELEASES:
         row = _only(log_directory, release=release)
-        assert (row.outcome, row.reason) == ("offline", f"00000000000000000000.{suffix} is a link that leads nowhere")
+        assert (row.outcome, row.reason) == ("offline", f"00000000000000000000.{suffix} is a dangling link")
 
 
 @pytest.mark.parametrize("name", ["leader-epoch-checkpoint", "00000000000000000001.snapshot"])
@@ -549,13 +551,13 @@ def test_a_start_that_opens_a_link_that_leads_nowhere_takes_the_log_directory_of
     path.unlink(missing_ok=True)
     path.symlink_to("/nowhere/at/all")
     row = _only(tmp_path / "d1")
-    assert (row.outcome, row.reason) == ("offline", f"{name} is a link that leads nowhere")
+    assert (row.outcome, row.reason) == ("offline", f"{name} is a dangling link")
 
 
-def test_a_segment_behind_a_link_that_leads_nowhere_is_missing_and_not_safe(tmp_path: Path) -> None:
+def test_a_segment_under_a_link_that_leads_nowhere_is_missing_and_not_safe(tmp_path: Path) -> None:
     path = _log_directory(tmp_path / "d1", "orders-0") / "orders-0/00000000000000009999.log"
     path.symlink_to("/nowhere/at/all")
     row = _only(tmp_path / "d1")
     assert (row.outcome, row.log_end, row.is_safe) == ("keep", 1, False)
-    assert row.conditions[0].startswith("00000000000000009999.log is a link that leads nowhere")
+    assert row.conditions[0].startswith("00000000000000009999.log is a dangling link")
     assert _run(tmp_path / "d1").returncode == 1

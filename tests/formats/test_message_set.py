@@ -184,7 +184,7 @@ def test_the_timestamp_type_inside_is_not_looked_at() -> None:
     assert [row["timestamp"] for row in read_records(wrapper(messages=inside, base_offset=1)).rows] == [T + 1, T + 2]
 
 
-def test_every_message_inside_has_a_checksum_of_its_own() -> None:
+def test_every_message_inside_has_its_own_checksum() -> None:
     data = wrapper(messages=[message(value=b"a"), message(value=b"b", crc=7)], base_offset=1, crc=9)
     assert [row["isvalid"] for row in read_records(data).rows] == [True, False]
 

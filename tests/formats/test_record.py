@@ -304,7 +304,7 @@ def test_a_bad_record_keeps_all_records_of_a_compressed_batch_back(bad: Bad, cod
     assert bad.values.items() <= found.fault.values.items()
 
 
-def test_a_last_record_that_reaches_past_the_end_has_a_code_of_its_own() -> None:
+def test_a_last_record_that_reaches_past_the_end_has_a_separate_code() -> None:
     found = read_records(batch(records=[record(value=b"first"), varint(9) + b"12345"]))
     assert ([row["value"] for row in found.rows], found.code) == ([b"first"], "last-record-length-past-end")
     assert found.fault is not None

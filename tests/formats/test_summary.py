@@ -32,7 +32,7 @@ def test_a_summary_has_what_it_says_it_has() -> None:
     assert tuple(BatchSummary.__annotations__) == summary_reference.SUMMARY
 
 
-def test_a_summary_tells_of_places_offsets_and_timestamps() -> None:
+def test_a_summary_has_places_offsets_and_timestamps() -> None:
     log = batch(records=ONE, base_offset=5) + batch(records=TWO, base_offset=6, max_timestamp=TIMESTAMP - 1)
     summary = _sure(bytes(100) + log, 100)
     assert (summary.count, summary.last_position, summary.end) == (2, 100 + SIZE, 100 + SIZE + SIZE_OF_TWO)
@@ -80,7 +80,7 @@ def test_attributes_codecs_and_leader_epochs_are_gathered() -> None:
     assert (summary.lowest_producer_epoch, summary.highest_producer_epoch, summary.highest_base_sequence) == (-1, 1, 8)
 
 
-def test_producers_are_told_by_runs() -> None:
+def test_producers_are_summarized_by_runs() -> None:
     def data(offset: int, producer_id: int, sequence: int, *, is_transactional: bool = False) -> bytes:
         return batch(
             records=ONE,

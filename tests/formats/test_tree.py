@@ -108,11 +108,11 @@ def test_a_file_with_a_strange_name_outside_of_a_partition_has_a_warning_about_n
     assert [(row.severity, row.start, row.end) for row in found] == [("warning", 0, 0)]
 
 
-def test_names_that_are_no_text_are_told_escaped(tmp_path: Path) -> None:
+def test_names_that_are_not_text_are_shown_escaped(tmp_path: Path) -> None:
     partition = _partition(tmp_path)
     (partition / os.fsdecode(b"\xff.log.bak")).touch()
     messages = [finding.message for finding in _findings(partition)]
-    assert messages == ["\\udcff.log.bak holds bytes that are no UTF-8."]
+    assert messages == ["\\udcff.log.bak contains bytes that are not UTF-8."]
 
 
 def test_properties_are_read_as_java_writes_them() -> None:

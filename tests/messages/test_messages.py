@@ -92,7 +92,7 @@ def test_compact_lengths_are_stored_one_higher(type_of_field: str, encoded: str,
 
 
 @pytest.mark.parametrize(("type_of_field", "null"), [("string", "ffff"), ("bytes", "ffffffff"), ("[]int8", "ffffffff")])
-def test_null_is_told_from_empty_where_it_is_allowed(type_of_field: str, null: str) -> None:
+def test_null_is_distinguished_from_empty_where_it_is_allowed(type_of_field: str, null: str) -> None:
     data = bytes.fromhex(null)
     assert _read(_one(type_of_field, nullable_since=0), data) == {"x": None}
     assert _read(_flexible(type_of_field, nullable_since=0), b"\0\0") == {"x": None}
@@ -112,13 +112,13 @@ def test_elements_are_never_null() -> None:
     assert _code(_one("[]string", nullable_since=0), bytes.fromhex("00000001ffff")) == "message-null"
 
 
-def test_structs_hold_fields_of_their_own() -> None:
+def test_structs_have_their_own_fields() -> None:
     pair = (Field("a", "int8"), Field("b", "string"))
     assert _read(_one("struct", *pair), b"\1\0\1z") == {"x": {"a": 1, "b": "z"}}
     assert _read(_one("[]struct", *pair), b"\0\0\0\2\1\0\1y\2\0\1z") == {"x": [{"a": 1, "b": "y"}, {"a": 2, "b": "z"}]}
 
 
-def test_every_struct_of_a_flexible_message_has_tagged_fields_of_its_own() -> None:
+def test_every_struct_of_a_flexible_message_has_its_own_tagged_fields() -> None:
     message = _flexible("[]struct", Field("a", "int8"))
     assert _read(message, b"\3\1\0\2\1\x07\2zz\0") == {"x": [{"a": 1}, {"a": 2}]}
 
@@ -136,7 +136,7 @@ def test_elements_with_equal_keys_are_all_kept() -> None:
     }
 
 
-def test_bytes_behind_a_message_are_not_looked_at() -> None:
+def test_bytes_after_a_message_are_not_looked_at() -> None:
     reader = Reader(b"\7garbage")
     assert schema.read(_one("int8"), reader, 0) == {"x": 7}
     assert (reader.position, reader.remaining) == (1, 7)

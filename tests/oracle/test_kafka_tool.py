@@ -37,7 +37,7 @@ def test_many_runs_in_one_jvm_print_what_single_runs_print() -> None:
     assert together == [answer._replace(stderr=settled(answer.stderr)) for answer in alone]
 
 
-def test_a_run_leaves_nothing_behind_for_the_next(tmp_path: Path) -> None:
+def test_a_run_leaves_nothing_over_for_the_next(tmp_path: Path) -> None:
     (tmp_path / "00000000000000000000.log").touch()
     run = Run(tmp_path, ["--files", "00000000000000000000.index"])  # which the tool creates if it is missing
     first, second = kafka_tool.run_many(RELEASE, [run, run])

@@ -9,13 +9,13 @@ from tests.oracle.restart_records import Facts
 LOG, INDEX = "00000000000000000000.log", "00000000000000000000.index"
 
 
-def test_batches_behind_damage_are_found() -> None:
+def test_batches_after_damage_are_found() -> None:
     one, other = _batch(0), _batch(1)
     found = list(batches.intact(one[:-1] + b"?" + bytes(5) + other + other[:-3]))
     assert [(batch.first_offset, batch.record_count) for batch in found] == [(1, 1)]
 
 
-def test_a_cut_segment_loses_what_stood_behind() -> None:
+def test_a_cut_segment_loses_what_came_after() -> None:
     before, after = {LOG: _batch(0) + _batch(1)}, {LOG: _batch(0)}
     row = _record(
         before, after, lines=[["WARN", "kafka.log.LogLoader", "Corruption found in segment 0, truncating to offset 1", None]]
@@ -31,7 +31,7 @@ def test_a_segment_is_rescanned_when_its_index_is_made() -> None:
     assert _record({}, {LOG: log, INDEX: b""})["outcome"] == "keep"
 
 
-def test_files_are_deleted_renamed_trimmed_and_written_anew() -> None:
+def test_files_are_deleted_renamed_trimmed_and_rewritten() -> None:
     before = {LOG: b"abc", INDEX: bytes([1]) + bytes(15), "a.swap": b"s", "00000000000000000003.snapshot": b"1", "e": b"1"}
     after = {LOG + ".deleted": b"abc", INDEX: bytes([1]) + bytes(7), "a": b"s", "e": b"2", "f": b""}
     row = _record(before, after, places={LOG: LOG + ".deleted", INDEX: INDEX, "a.swap": "a"})
@@ -46,7 +46,7 @@ def test_files_are_deleted_renamed_trimmed_and_written_anew() -> None:
     assert (row["outcome"], row["segments_gone"]) == ("delete", [LOG])
 
 
-def test_a_file_that_has_the_name_of_another_is_told_from_it() -> None:
+def test_a_file_that_has_the_name_of_another_is_distinguished_from_it() -> None:
     """A segment is split: the old log is marked, and its first part stands in its place. Another takes the place of a log."""
     before, after = {LOG: b"abc"}, {LOG: b"ab", LOG + ".deleted": b"abc"}
     assert _record(before, after, places={LOG: LOG + ".deleted"})["files"] == [

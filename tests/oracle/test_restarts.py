@@ -15,7 +15,7 @@ FIRST, SECOND = "00000000000000000000", "00000000000000000002"
 
 @pytest.mark.oracle
 @pytest.mark.parametrize("release", ["4.3.1", "3.9.1", "2.8.2"])
-def test_the_log_manager_tells_what_it_keeps_cuts_and_overlooks(release: str, tmp_path: Path) -> None:
+def test_the_log_manager_reports_what_it_keeps_cuts_and_overlooks(release: str, tmp_path: Path) -> None:
     if missing := restarts.why_not_available(release):
         pytest.skip(missing)
     whole, damaged, misled = (_partition(tmp_path / name / "orders-0") for name in ("whole", "damaged", "misled"))

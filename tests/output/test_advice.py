@@ -45,7 +45,7 @@ def _commands(text: str) -> list[str]:
 def test_the_command_that_deletes_an_index_works_as_printed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     directory = _with_bad_index(tmp_path / "it's a $disk", topic="orders")
     (command,) = (line for line in _commands(_said(capfd, directory)) if line.startswith("rm "))
-    assert command.endswith("   # with the broker stopped; the log is sound, the next start makes its indexes again")
+    assert command.endswith("   # with the broker stopped; the log is sound, the next start rebuilds its indexes")
     subprocess.run(["sh", "-c", command], check=True)
     assert not (directory / INDEX).exists() and (directory / LOG).exists()
     assert [row.is_safe for row in kdump.forecast(str(directory))] == [True] * 3
@@ -55,7 +55,7 @@ def test_the_index_of_a_log_that_is_not_sound_is_to_be_left(tmp_path: Path, capf
     out = _said(capfd, _with_bad_index(tmp_path, damaged=4))
     assert "index-position-not-boundary" in out and "crc-mismatch" in out
     assert not any(line.startswith("rm ") for line in _commands(out))
-    assert "leave the .index for now: the log of the segment is not sound" in " ".join(out.split())
+    assert "leave the .index for now: the segment's log is not sound" in " ".join(out.split())
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_commands_for_many_segments_are_few_and_the_rest_is_counted(tmp_path: Pa
         _with_bad_index(tmp_path, topic=f"t{number}")
     commands = _commands(_said(capfd, tmp_path))
     assert sum(line.startswith("rm ") for line in commands) == 5
-    assert "# and 3 more indexes likewise; --all names each" in commands
+    assert "# and 3 more indexes like this; --all lists each" in commands
 
 
 def test_no_advice_is_to_run_the_check_that_has_just_been_run() -> None:

@@ -135,7 +135,7 @@ def test_what_is_longer_than_the_limit_is_cut(limit: int, cut: bool) -> None:
     assert second["isValueTruncated"] == (limit == 0)
 
 
-def test_a_control_record_is_told_by_its_type() -> None:
+def test_a_control_record_is_recognized_by_its_type() -> None:
     controls = [
         abort_record(),
         commit_record(),
@@ -245,7 +245,7 @@ def _parts(*sizes: int) -> list[pa.RecordBatch]:
         ((), 10, []),
     ],
 )
-def test_batches_are_cut_and_joined_to_so_many_rows(sizes: tuple[int, ...], rows: int, expected: list[int]) -> None:
+def test_batches_are_cut_and_joined_to_a_number_of_rows(sizes: tuple[int, ...], rows: int, expected: list[int]) -> None:
     made = list(builder.bounded(_parts(*sizes), rows=rows, size=1 << 20))
     assert [one.num_rows for one in made] == expected
     assert [value for one in made for value in one.column(0).to_pylist()] == list(range(sum(sizes)))
@@ -262,7 +262,7 @@ def test_batches_are_cut_and_joined_to_so_many_rows(sizes: tuple[int, ...], rows
         ((1,) * 10, 64, [8, 2]),
     ],
 )
-def test_batches_are_cut_and_joined_to_so_many_bytes(sizes: tuple[int, ...], size: int, expected: list[int]) -> None:
+def test_batches_are_cut_and_joined_to_a_number_of_bytes(sizes: tuple[int, ...], size: int, expected: list[int]) -> None:
     made = list(builder.bounded(_parts(*sizes), rows=1000, size=size))
     assert [one.num_rows for one in made] == expected
     assert [value for one in made for value in one.column(0).to_pylist()] == list(range(sum(sizes)))

@@ -370,30 +370,31 @@ b-0
 {LOG}  ██████████████     100 %  1.95 KiB
 
 If this broker restarts
-  cut      when the segment is scanned: cut at the first bad
-           batch, and all later segments deleted
+  cut      if the segment is scanned, it is truncated at the
+           first bad batch, and all later segments are
+           deleted
            here: a-0/{LOG} at byte 0,
            offset 0; 13 offsets from there on; 1 later
            segment
 
 What is lost, and what to do
   crc-mismatch
-  lost     the records of this batch, perhaps only one of
+  lost     the records of this batch, possibly only one of
            them; `kdump log --deep` shows what decodes
   running  consumers that reach this batch fail ('Record
            batch ... is invalid') until they seek past it;
            followers log 'Found invalid messages during
-           fetch', try again without end and fall behind;
-           the cleaner marks the partition uncleanable
+           fetch', retry forever and fall behind; the
+           cleaner marks the partition uncleanable
   to do    compare with another replica; keep a copy; let a
-           healthy replica serve, delete and re-replicate
-           this one
+           healthy replica lead, then delete and
+           re-replicate this one
   zero-tail
-  lost     nothing by itself; in a sealed segment perhaps
-           batches that were never written to disk
-  to do    in the newest segment none: an unclean start cuts
-           the zeros off; in an older one compare with
-           another replica
+  lost     nothing by itself; in a sealed segment, possibly
+           batches that never reached the disk
+  to do    in the newest segment, nothing: recovery cuts the
+           zeros off; in an older one, compare with another
+           replica
 
 Next
   cp -a /data/a-0 ELSEWHERE   # before any restart
@@ -438,11 +439,11 @@ def _lines(*findings: tuple[Finding, str] | tuple[Finding, str, bool], **more: A
 
 
 def test_what_a_baseline_knows_is_counted_and_not_shown() -> None:
-    summary = Summary(1, 10, 0, 0, 0, 2, True, 0.0, 0, "clean, but for known findings", [])
+    summary = Summary(1, 10, 0, 0, 0, 2, True, 0.0, 0, "clean, except for known findings", [])
     assert _lines((_finding(), A, True), reports=[(_report(f"{A}/{LOG}", ("intact", 10, 1)), A)], summary=summary) == [
         "a-0   1 segment, 10 bytes   clean",
         "Examined 10 bytes in 1 file in 0.0 s. 2 findings known from the baseline.",
-        "Verdict: clean, but for known findings. Exit status 0.",
+        "Verdict: clean, except for known findings. Exit status 0.",
     ]
     summary = Summary(1, 10, 0, 0, 0, 1, False, 0.0, 3, "not examined", [])
     assert _lines(reports=[(_report(f"{A}/{LOG}", ("intact", 10, 1)), A)], summary=summary)[1:] == [
@@ -574,7 +575,7 @@ def _restarts(*findings: Finding, reports: Sequence[FileReport] = ()) -> list[st
 
 
 def test_restarts_that_do_something_are_shown_worst_first() -> None:
-    cut = "cut      when the segment is scanned: cut at the first bad batch, and all later segments deleted"
+    cut = "cut      if the segment is scanned, it is truncated at the first bad batch, and all later segments are deleted"
     for nothing in (_finding(forecast="ignore"), _finding(forecast="cut", severity="info")):
         assert "If this broker restarts" not in _lines((nothing, A))
     assert _restarts(_finding(forecast="cut", start=7, offsets=(None, None))) == [cut, f"here: {LOG} at byte 7"]

@@ -105,8 +105,8 @@ def test_an_exception_leads_to_its_faults_the_likeliest_first(capfd: pytest.Capt
     status, out, _ = _run(capfd, name)
     assert status == FOUND
     assert out.splitlines()[:2] == [
-        "CorruptRecordException: comes from one of these faults, the likeliest first.",
-        "  error    crc-mismatch            the checksum of a batch does not fit its bytes.",
+        "CorruptRecordException: is caused by one of these faults, the likeliest first.",
+        "  error    crc-mismatch            the checksum of a batch does not match its bytes.",
     ]
 
 

@@ -120,7 +120,7 @@ def test_a_forecast_has_the_word_of_its_worst(changes: Values, word: str) -> Non
             {"outcome": "die", "exception": "E", "reason": "why", "bytes_lost": 1},
             [
                 "The broker does not start (E): why.",
-                "What happens to files before that stays done:",
+                "What happens to files before that is not undone:",
                 "1 byte goes; no intact record is among them.",
             ],
         ),
@@ -129,7 +129,7 @@ def test_a_forecast_has_the_word_of_its_worst(changes: Values, word: str) -> Non
             {"outcome": "offline", "reason": "why", "segments_gone": [_name(0)]},
             [
                 "The log directory goes offline, and with it the broker if it has no other: why.",
-                "What happens to files before that stays done:",
+                "What happens to files before that is not undone:",
             ],
         ),
         (
@@ -160,14 +160,14 @@ def test_a_forecast_has_the_word_of_its_worst(changes: Values, word: str) -> Non
             {"outcome": "delete", "reason": "why", "segments_gone": [_name(0), _name(5)], "lost_records": 1},
             [
                 "All 2 segments are deleted: why.",
-                "Lost for good: 1 intact record, whose offsets other batches have too, 0 bytes.",
+                "Lost for good: 1 intact record, whose offsets other batches also have, 0 bytes.",
             ],
         ),
         (
             {"swapped_in": [4]},
             {"bytes_lost": -9},
             [
-                f"{_name(4)} is put into place, from a swap that was not finished.",
+                f"{_name(4)} is put into place, from an unfinished swap.",
                 "Nothing is scanned, nothing is lost; the log goes from offset 0 to 10.",
             ],
         ),
@@ -176,7 +176,7 @@ def test_a_forecast_has_the_word_of_its_worst(changes: Values, word: str) -> Non
             {"outcome": "rescan", "bytes_lost": 7},
             [
                 f"{_name(0)} is scanned because its index is bad, and cut at byte 69 (7 bytes go): a CRC does not fit. "
-                "Later segments stay; a hole in the offsets may remain.",
+                "Later segments stay; a gap in the offsets may remain.",
                 "7 bytes go; no intact record is among them.",
             ],
         ),
@@ -185,7 +185,7 @@ def test_a_forecast_has_the_word_of_its_worst(changes: Values, word: str) -> Non
             {"outcome": "rescan", "bytes_lost": 1},
             [
                 f"{_name(0)} is scanned, and cut at byte 69 (1 byte goes): why. "
-                "Later segments stay; a hole in the offsets may remain.",
+                "Later segments stay; a gap in the offsets may remain.",
                 "1 byte goes; no intact record is among them.",
             ],
         ),
@@ -193,26 +193,26 @@ def test_a_forecast_has_the_word_of_its_worst(changes: Values, word: str) -> Non
             {"rescanned": {0: "its index is bad"}, "scanned": [0]},
             {"outcome": "rescan"},
             [
-                f"{_name(0)} is scanned because its index is bad; the index is made again.",
+                f"{_name(0)} is scanned because its index is bad; the index is rebuilt.",
                 "1 segment is scanned, from offset 0 on, nothing is lost; the log goes from offset 0 to 10.",
             ],
         ),
         (
             {"rescanned": dict.fromkeys([0, 1, 2], "its index is bad")},
             {"outcome": "delete", "also": ["rescan"], "end_differs": True, "log_end": None},
-            [f"{_name(0)}, {_name(1)}, {_name(2)} are scanned because its index is bad; the index is made again."],
+            [f"{_name(0)}, {_name(1)}, {_name(2)} are scanned because its index is bad; the index is rebuilt."],
         ),
         (
             {"rescanned": dict.fromkeys([0, 1, 2, 3], "its index is bad")},
             {"outcome": "rescan", "end_differs": True, "log_end": None},
-            [f"{_name(0)}, {_name(1)}, {_name(2)}, ... are scanned because its index is bad; the index is made again."],
+            [f"{_name(0)}, {_name(1)}, {_name(2)}, ... are scanned because its index is bad; the index is rebuilt."],
         ),
         ({"rescanned": {0: "why"}}, {"end_differs": True, "data_end": None}, []),  # nobody would notice: the word is not there
         (
             {"split": [0, 0]},
             {"outcome": "split"},
             [
-                f"{_name(0)} is split in place, for its offsets outgrow it.",
+                f"{_name(0)} is split in place, because its offsets overflow.",
                 "Nothing is scanned, nothing is lost; the log goes from offset 0 to 10.",
             ],
         ),
@@ -226,7 +226,7 @@ def test_a_forecast_has_the_word_of_its_worst(changes: Values, word: str) -> Non
             {"end_differs": True, "log_end": 4, "data_end": 7},
             [
                 "The log ends at offset 4, though there is data up to 6: new records get offsets 4 to 6 a second time, "
-                "and what stands there can no longer be fetched as it should."
+                "and the old records there can no longer be fetched reliably."
             ],
         ),
         (
@@ -234,7 +234,7 @@ def test_a_forecast_has_the_word_of_its_worst(changes: Values, word: str) -> Non
             {"end_differs": True, "log_end": 6, "data_end": 7},
             [
                 "The log ends at offset 6, though there is data up to 6: new records get offset 6 a second time, "
-                "and what stands there can no longer be fetched as it should."
+                "and the old records there can no longer be fetched reliably."
             ],
         ),
         (
@@ -258,7 +258,7 @@ def test_a_forecast_has_the_word_of_its_worst(changes: Values, word: str) -> Non
         (
             {},
             {"consumers_stop_at": 4, "bytes_lost": 1},
-            ["1 byte goes; no intact record is among them.", "Bytes that are no batch stay: consumers stop at offset 4."],
+            ["1 byte goes; no intact record is among them.", "Bytes that are not a batch stay: consumers stop at offset 4."],
         ),
         (
             {},
@@ -344,7 +344,7 @@ def _report(
 
 
 SAFE_LINES = ["       Nothing is scanned, nothing is lost; the log goes from offset 0 to 10."]
-NOTHING_READ = "The CRCs of all batches fit; kdump check reads all the rest, too."
+NOTHING_READ = "The CRCs of all batches match; kdump check examines everything else, too."
 LOST: Values = {"lost_records": 1, "lost_offsets": [[3, 3]], "bytes_lost": 69}
 
 
@@ -391,14 +391,14 @@ def test_a_directory_that_loses_records_is_shown_with_what_to_do() -> None:
         "",
         "Next",
         "  cp -a /data/orders-0 ELSEWHERE   # before any restart, with the broker stopped",
-        "  stop the broker cleanly, and let it end by itself: a clean start loses nothing",
+        "  stop the broker cleanly, and wait until it exits: a start after a clean stop loses nothing",
         "  kdump check /data/orders-0   # what is damaged, and where",
         "Starts of a broker 4.3.1. 1.2 s.",
     ]
 
 
 def test_a_replica_is_advised_only_where_no_stop_and_no_remedy_helps() -> None:
-    advice = "  with a healthy replica: move /data/orders-0 away while the broker is stopped, and let it be fetched again"
+    advice = "  with a healthy replica: move /data/orders-0 away while the broker is stopped, so that it is replicated again"
     assert advice in _report([_row(after="clean", **LOST), _row(**LOST)])
     assert advice not in _report([_row(after="clean"), _row(**LOST)])
     remedy = Remedy(Change(taken=["a.index"]), _row(after="clean"))
@@ -429,7 +429,7 @@ def test_a_remedy_is_a_command_and_what_comes_of_it(then: Values, told: str) -> 
 def test_a_log_start_offset_is_taken_out_of_its_checkpoint() -> None:
     remedy = Remedy(Change(is_without_log_start=True), _row())
     assert (
-        "  take the line of orders-0 out of log-start-offset-checkpoint, and count one less in its second line"
+        "  remove the line of orders-0 from log-start-offset-checkpoint, and lower the count in its second line"
         "   # then a start after an unclean stop loses nothing"
     ) in _report([_row(remedy=remedy, **LOST)])
 
@@ -444,7 +444,7 @@ def test_damage_that_stays_is_looked_at() -> None:
     assert lines[4:] == [
         "",
         "Next",
-        "  kdump check /data/orders-0   # what is damaged, and where; a start leaves it as it is",
+        "  kdump check /data/orders-0   # what is damaged, and where; a start does not change it",
         "Starts of a broker 4.3.1. 1.2 s.",
     ]
 
@@ -464,7 +464,7 @@ def test_a_bad_checkpoint_goes_first(is_safe_but_for_checkpoint: list[bool], ste
     following = lines[lines.index("Next") + 1 : -1]
     assert following[0] == (
         "  mv '/data/recovery point' ELSEWHERE   # with the broker stopped; "
-        "a start then takes zero for all that it noted, as it does with a bad one"
+        "a start then uses zero for all its offsets, as with an unreadable one"
     )
     assert len(following) == steps
 
@@ -481,19 +481,18 @@ def test_of_two_directories_of_one_partition_one_goes() -> None:
     [
         (
             places.LOG_DIRECTORY,
-            "a log directory itself",
-            "in log.dirs, name /data/orders-0 itself: it is a log directory, and the one around it none for this broker",
+            "itself a log directory",
+            "in log.dirs, name /data/orders-0 itself: it is a log directory, and the one around it is not",
         ),
         (
             places.PARTITION,
             "1 segment, 700 bytes",
-            "mv /data/orders-0 ELSEWHERE   # out of the log directory, with the broker stopped: the name is no partition's",
+            "mv /data/orders-0 ELSEWHERE   # out of the log directory, with the broker stopped: no partition has this name",
         ),
         (
             "other",
-            "no partition directory",
-            "ls -la /data/orders-0   # no partition directory: "
-            "the broker starts only where log.dirs names a directory without it",
+            "not a partition directory",
+            "ls -la /data/orders-0   # not a partition directory: the broker only starts if no directory of log.dirs contains it",
         ),
     ],
 )
@@ -506,7 +505,7 @@ def test_what_is_no_partition_is_moved_only_where_it_holds_one(kind: str, about:
         "fails  after an unclean stop, recovery point 0",
         "       The broker does not start (E): why.",
         "",
-        "One directory that fails keeps the broker from starting, and takes all others with it.",
+        "One directory that fails keeps the broker from starting, and so takes all others offline.",
         "Next",
         f"  {step}",
         "Starts of a broker 4.3.1. 1.2 s.",
@@ -530,20 +529,23 @@ def test_twenty_directories_that_are_not_safe_are_shown_and_the_others_counted()
     assert not any("not safe" in line for line in _report(*[bad] * 20))
     lines = _report(*[bad] * 21)
     assert len([line for line in lines if line.startswith("orders")]) == 20
-    assert "1 more directory is not safe or damaged; --output ndjson tells of each." in lines
+    assert "1 more directory is not safe or damaged; --output ndjson lists each." in lines
     assert lines.count("") == 21  # between them, before what was not told, before what comes next
-    assert "2 more directories are not safe or damaged; --output ndjson tells of each." in _report(*[bad] * 22)
+    assert "2 more directories are not safe or damaged; --output ndjson lists each." in _report(*[bad] * 22)
 
 
 @pytest.mark.parametrize(
     ("run", "told"),
     [
-        ({"asked": "3.9.0", "release": "3.9.1"}, "Starts of a broker 3.9.1, the nearest to 3.9.0 of those that are known. "),
+        ({"asked": "3.9.0", "release": "3.9.1"}, "Starts of a broker 3.9.1, the known release nearest to 3.9.0. "),
         ({"stops": {True}}, "Starts of a broker 4.3.1. It was stopped cleanly: .kafka_cleanshutdown is there. "),
-        ({"stops": {False}}, "Starts of a broker 4.3.1. There is no .kafka_cleanshutdown: it runs, or its stop was unclean. "),
+        (
+            {"stops": {False}},
+            "Starts of a broker 4.3.1. There is no .kafka_cleanshutdown: it is running, or its stop was unclean. ",
+        ),
         (
             {"stops": {True, False}},
-            "Starts of a broker 4.3.1. Some of the log directories hold .kafka_cleanshutdown and others do not: "
+            "Starts of a broker 4.3.1. Some of the log directories have .kafka_cleanshutdown and others do not: "
             "each starts as after its own stop. ",
         ),
         ({"failed": 2}, "Starts of a broker 4.3.1. 2 directories could not be examined. 1.2 s."),

@@ -49,7 +49,7 @@ def test_codecs_are_shown_by_size_with_what_they_save() -> None:
         "zstd      1,234   4.00 MiB      16.0 MiB    75 %",
         "snappy        1   2.00 KiB             -       -",
         "lz4           1  100 bytes      50 bytes  -100 %",
-        "What compressed batches would take was measured of 1.00 MiB of them.",
+        "The size of compressed batches was measured for 1.00 MiB of them.",
     ]
     assert text_of_codecs(codec_lines(uses[2:4])) == [
         "codec  batches       size  uncompressed   saved",

@@ -26,7 +26,7 @@ LEAST_TELLING = {"crc", "timeType", "codec", "flags", "producer", "size"} | {
     "valueSize",
     "position",
 }
-NOT_SHOWN = "Not shown, for the terminal is too narrow: "
+NOT_SHOWN = "Not shown, because the terminal is too narrow: "
 
 
 def _cells(text: str) -> int:
@@ -218,7 +218,7 @@ def test_the_longest_text_is_shortened_first_and_a_short_one_stays_whole() -> No
 def test_what_is_left_out_on_a_narrow_terminal_is_named() -> None:
     assert _shown([_batch(100, 4711, 1000)], 80) == [
         "x.log",
-        "Not shown, for the terminal is too narrow: timeType, codec, flags, crc.",
+        "Not shown, because the terminal is too narrow: timeType, codec, flags, crc.",
         "position  offsets    count  time                     size  producer  status",
         "───────────────────────────────────────────────────────────────────────────",
         "   4,711  100 - 109     10  2023-11-14 22:13:20.123   116  1000/3    intact",

@@ -116,7 +116,7 @@ def test_segments_may_be_cut_in_other_places_on_each_broker(tmp_path: Path) -> N
     assert _ask(replicas.divergence(), tables_of(write_fleet(tmp_path / "fleet", brokers))) == []
 
 
-def test_a_replica_that_is_far_behind_does_not_hide_what_the_others_hold(tmp_path: Path) -> None:
+def test_a_replica_that_lags_far_does_not_hide_what_the_others_hold(tmp_path: Path) -> None:
     log = [data(offset, 5, value=b"%d" % offset) for offset in range(0, 30, 5)]
     other = [*log[:4], flipped(log[4]), log[5]]
     brokers = {"1": {"orders-0": {0: log}}, "2": {"orders-0": {0: other}}, "3": {"orders-0": {0: log[:1]}}}
@@ -215,7 +215,7 @@ def test_the_newest_segment_blocks_nothing(tmp_path: Path) -> None:
     size = 2 * len(data(0))
     assert (found["segmentBase"], found["found"]) == (0, str(NOW + 2 * HOUR))
     assert found["message"] == (
-        "The segment at 0 holds a record from the future, of 2023-11-15 00:21:40 UTC. "
+        "The segment at 0 holds a record with a timestamp in the future, of 2023-11-15 00:21:40 UTC. "
         "Retention by time deletes nothing from there "
         f"on before 2023-11-15 00:21:40 UTC: 2 segments of {size} bytes."
     )

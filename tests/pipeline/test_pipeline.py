@@ -129,7 +129,7 @@ def test_control_records_say_what_they_are(tmp_path: Path) -> None:
     assert _picked(_rows("records", tmp_path), "isControl", "controlType") == [(True, "COMMIT")]
 
 
-def test_messages_of_a_wrapper_are_rows_of_their_own(tmp_path: Path) -> None:
+def test_messages_of_a_wrapper_are_separate_rows(tmp_path: Path) -> None:
     inner = [message(value=b"a", magic=1), message(value=b"b", magic=1)]
     _log(tmp_path / "a-0" / file_name(0, ".log"), wrapper(messages=inner, magic=1, offset=1, codec="gzip"))
     assert _picked(_rows("records", tmp_path), "offset", "value", "magic", "isvalid") == [(0, b"a", 1, True), (1, b"b", 1, True)]
@@ -208,7 +208,7 @@ def test_a_batch_whose_crc_does_not_fit_is_a_damaged_row_and_garbage_is_none(tmp
     (segment,) = _rows("segments", tmp_path)
     assert (segment["batches"], segment["crcFailures"], segment["damagedRanges"]) == (3, 1, 1)
     assert segment["validBytes"] == len(sound[0])
-    with pytest.raises(CorruptData, match="CRC of a record batch does not fit"):
+    with pytest.raises(CorruptData, match="CRC of a record batch does not match"):
         _rows("batches", tmp_path, mode="FAILFAST")
     with pytest.raises(KdumpError):
         _rows("records", tmp_path, mode="failfast")
@@ -460,7 +460,7 @@ def brokers(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_brokers_are_told_by_the_path_the_id_or_the_directory(brokers: Path) -> None:
+def test_brokers_are_identified_by_the_path_the_id_or_the_directory(brokers: Path) -> None:
     assert {row[0] for row in _found(brokers)} == {"one", "two"}
     (brokers / "two" / "meta.properties").write_text("version=1\nnode.id=7\n")
     assert {row[0] for row in _found(brokers)} == {"one", "7"}
@@ -502,7 +502,7 @@ def test_what_is_no_file_or_leads_elsewhere_is_named_and_not_read(tmp_path: Path
     assert [row[3::2] for row in _found(directory.parent)] == [(0, "not-regular"), (1, "link-outside"), (2, None)]
     assert _rows("batches", directory.parent, unreadable="skip") == []
     assert [row["error"] for row in _rows("batches", directory.parent, unreadable="row")] == [
-        "link-outside: it is a symbolic link that leads out of what is read; name its target as well, or follow links",
+        "link-outside: it is a symbolic link that leads out of the given paths; name its target as well, or follow links",
         "file-missing: no such file",
     ]
     codes = {row["code"] for row in _rows("findings", directory.parent)}
@@ -522,7 +522,7 @@ def test_a_list_of_files_stands_for_a_walk(brokers: Path, tmp_path: Path) -> Non
 def test_a_path_that_leads_nowhere_is_said(tmp_path: Path) -> None:
     with pytest.raises(KdumpError, match="no such file"):
         _rows("batches", tmp_path / "nothing")
-    with pytest.raises(UsageError, match="no file fits"):
+    with pytest.raises(UsageError, match="no file matches"):
         _rows("batches", tmp_path / "*.log")
 
 
@@ -732,11 +732,11 @@ def test_a_file_that_cannot_be_read_any_more_is_never_left_out_in_silence(tmp_pa
     reason = "no such file"
     if what == "shorter":
         paths[1].write_bytes(b"")
-        reason = f"it has 0 bytes, and had {size} when it was listed"
+        reason = f"it has 0 bytes, but had {size} when it was listed"
     if what == "no file":
         paths[1].mkdir()
         reason = "is a directory"
-    with pytest.raises(KdumpError, match=f'a-1/{file_name(0, ".log")}: {reason}; mend that, or take unreadable="row"'):
+    with pytest.raises(KdumpError, match=f'a-1/{file_name(0, ".log")}: {reason}; fix that, or use unreadable="row"'):
         read("fail")
     rows, reports = read("skip")
     assert [row["partition"] for row in rows] == [0, 2]

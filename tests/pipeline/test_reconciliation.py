@@ -132,7 +132,7 @@ def test_what_cannot_be_read_in_a_second_attempt_is_named_and_the_scan_is_not_cl
             "scan-rows-missing",
             2,
             "Rows of this file are missing in the table records:"
-            " the process that read files was killed by SIGKILL, as by a machine that is short of memory.",
+            " the process that read files was killed by SIGKILL, perhaps because the machine ran out of memory.",
         )
     }
     assert {row["path"] for row in _rows(data, "findings") if row["code"] in SCAN} == {str(_log(data, 2))}
@@ -206,7 +206,7 @@ def test_a_file_that_becomes_shorter_is_named(data: Path, meanwhile: Any) -> Non
     assert _offsets(data) == EXACT[: 3 * OFFSETS]
     ((code, _, message),) = _found(data)
     assert code == "scan-rows-missing"
-    assert message.endswith(f": it has 100 bytes, and had {size:,} when it was listed.")
+    assert message.endswith(f": it has 100 bytes, but had {size:,} when it was listed.")
 
 
 def test_a_log_that_grows_is_read_as_it_was_listed(data: Path, meanwhile: Any) -> None:
@@ -274,7 +274,7 @@ def test_a_slice_that_is_left_out_is_found(data: Path) -> None:
     with mock.patch.object(reading, "read", forgetful):
         assert _scan(data, size="64m") == 3
     messages = [message for _, _, message in _found(data)]
-    assert any("1 slices were planned, and 0 read" in message for message in messages)
+    assert any("1 slices were planned, but 0 read" in message for message in messages)
     assert (data.parent / "out" / "records.incomplete").exists()
 
 
@@ -305,7 +305,7 @@ def test_a_walk_that_goes_back_or_leaves_something_out_fails() -> None:
 def test_a_file_of_rows_that_nobody_can_find_is_an_error(tmp_path: Path) -> None:
     (tmp_path / ATTEMPTS).mkdir()
     task = ScanTask(0, 1, (), Options({"path": str(tmp_path)}), str(tmp_path / ATTEMPTS))
-    with pytest.raises(KdumpError, match="--out has to lie on a disk that all workers share"):
+    with pytest.raises(KdumpError, match="--out must be on a file system that all workers share"):
         Reconciliation(str(tmp_path)).take(task, [TaskReport("batches-00000-x.parquet", 0, [])])
 
 

@@ -226,7 +226,7 @@ def test_every_fault_has_its_words(code: str) -> None:
 @pytest.mark.parametrize(
     "code", sorted(code for code in _raised_codes() if code.startswith("frame-") and code != "frame-bad-header")
 )
-def test_a_damaged_stream_has_words_behind_the_records_and_in_wrappers_too(code: str) -> None:
+def test_a_damaged_stream_has_words_after_the_records_and_in_wrappers_too(code: str) -> None:
     code = code.removesuffix("-behind-records")
     assert f"{code}-behind-records" in exception_texts.WORDS
     assert f"wrapper-{code}" in exception_texts.WORDS

@@ -18,7 +18,7 @@ METADATA = r"partition\.metadata"
 
 EVIDENCE: tuple[tuple[str, str], ...] = (
     # A recovery ends, with the position in the log.
-    (rf"the checksum of the batch at byte {NUMBER}, offset {NUMBER}, does not fit", INVALID + r"Record is corrupt \("),
+    (rf"the checksum of the batch at byte {NUMBER}, offset {NUMBER}, does not match", INVALID + r"Record is corrupt \("),
     (
         rf"the batch at byte {NUMBER} has {NUMBER} bytes, which is less than its header",
         INVALID + r"Record batch is corrupt \(the size {1} is smaller than the minimum allowed overhead",
@@ -27,7 +27,7 @@ EVIDENCE: tuple[tuple[str, str], ...] = (
         rf"at byte {NUMBER} a batch says it is {NUMBER} bytes long, less than 14",
         rf"({INVALID}|{THROWN}.*)Found record size {{1}} smaller than minimum record overhead \(14\)",
     ),
-    (r"what follows is no whole batch", r"Corruption found in segment|Could not find offset index file|^truncated \d+\.log"),
+    (r"what follows is not a whole batch", r"Corruption found in segment|Could not find offset index file|^truncated \d+\.log"),
     (
         rf"offset {NUMBER} at byte {NUMBER} is not above {NUMBER}, the last in the index",
         r"Found invalid offset during recovery\. Deleting the corrupt segment"
@@ -48,59 +48,62 @@ EVIDENCE: tuple[tuple[str, str], ...] = (
     ),
     (rf"the time index is full with {NUMBER} entries", r"Attempt to append to a full time index \(size = {0}\)"),
     (
-        rf"an index of {NUMBER} bytes has to fit into {NUMBER}, which is segment\.index\.bytes",
+        rf"an index of {NUMBER} bytes must fit into segment\.index\.bytes, {NUMBER}",
         r"newPosition > limit: \({0} > {1}\)",
     ),
     # Segments.
-    (r"an offset is too far from the base of its segment", r"Caught segment overflow error: Detected offset overflow"),
+    (r"an offset is too far above the base of its segment", r"Caught segment overflow error: Detected offset overflow"),
     (
         rf"offset {NUMBER} does not fit into the segment that starts at {NUMBER}",
         r"Detected offset overflow at offset {0} in segment LogSegment\(baseOffset={1},",
     ),
     (
-        rf"the segment that starts at {NUMBER} should be split, but does not end too far from its base",
+        rf"the segment that starts at {NUMBER} should be split, but does not end too far above its base",
         r"Caught segment overflow error: Detected offset overflow at offset -?\d+ in segment LogSegment\(baseOffset={0},",
     ),
     (r"a swap was not finished", r"from interrupted swap operation|by renaming from \.swap files"),
     (
-        r"the log ends before the log start offset that is noted for it",
+        r"the log ends before its checkpointed log start offset",
         r"Deleting all segments because logEndOffset \(-?\d+\) is smaller than logStartOffset",
     ),
     (
-        r"to this release, a directory marked -stray is not in the form of topic-partition",
+        r"for this release, a directory marked -stray is not in the form of topic-partition",
         r"is not in the form of topic-partition or",
     ),
-    (r"\S+ is no name of a segment's file: \"(\S*)\" is not a number of 64 bits", r"For input string: \"{0}\""),
+    (r"\S+ is not the name of a segment file: \"(\S*)\" is not a number of 64 bits", r"For input string: \"{0}\""),
     # Leader epochs.
     (
         rf"{EPOCHS} has version {NUMBER}",  # 2.8.2 names the version that it expected
         rf"Unrecognised version:{{0}}, expected version: 0 in checkpoint file at: {EPOCHS}"
         rf"|Unrecognized version of the checkpoint file \({EPOCHS}\): 0",
     ),
-    (rf"{EPOCHS} holds bytes that are no text", rf"{EPOCHS} \| java\.nio\.charset\.MalformedInputException"),
-    (rf"a line of {EPOCHS} is no number", rf"Malformed line in checkpoint file [\[(]{EPOCHS}"),
+    (rf"{EPOCHS} contains bytes that are not text", rf"{EPOCHS} \| java\.nio\.charset\.MalformedInputException"),
+    (rf"a line of {EPOCHS} is not a number", rf"Malformed line in checkpoint file [\[(]{EPOCHS}"),
     (
-        rf"{EPOCHS} says that it holds {NUMBER} epochs, and holds {NUMBER}",
+        rf"{EPOCHS} says that it has {NUMBER} epochs, but has {NUMBER}",
         rf"Expected \[?{{0}}\]? entries in checkpoint file [\[(]{EPOCHS}[\])], but found only \[?{{1}}\]?",
     ),
     (rf"line \d+ of {EPOCHS} has \d+ words, not two", rf"Malformed line in checkpoint file [\[(]{EPOCHS}"),
-    (rf"line \d+ of {EPOCHS} holds no two numbers", rf"For input string: |Malformed line in checkpoint file [\[(]{EPOCHS}"),
     (
-        rf"leader epoch {NUMBER} that starts at offset {NUMBER} cannot be",
+        rf"line \d+ of {EPOCHS} does not contain two numbers",
+        rf"For input string: |Malformed line in checkpoint file [\[(]{EPOCHS}",
+    ),
+    (
+        rf"leader epoch {NUMBER} that starts at offset {NUMBER} is impossible",
         r"Received invalid partition leader epoch entry EpochEntry[\[(]epoch={0}, startOffset={1}[\])]",
     ),
     # The topic id.
     (rf"{METADATA} has version {NUMBER}", rf"Unrecogni[sz]ed version of.*{METADATA}.*{{0}}"),
     (
-        rf"line \d+ of {METADATA} is no name with a value",
+        rf"line \d+ of {METADATA} is not a name with a value",
         rf"Malformed line in (checkpoint|partition metadata) file [\[(]{METADATA}",
     ),
     (rf"{METADATA} ends before line \d+", r"NullPointerException"),
     (rf"the topic id in {METADATA} is all zeros", rf"Invalid topic ID in partition metadata file \({METADATA}\)"),
-    (rf"the topic id in {METADATA} is no UUID in base64", r"Input string .*UUID"),
+    (rf"the topic id in {METADATA} is not a base64 UUID", r"Input string .*UUID"),
     # Producers.
     (
-        rf"producer {NUMBER} writes offset {NUMBER} without the transaction that it has open",
+        rf"producer {NUMBER} writes offset {NUMBER} outside the transaction that it has open",
         r"Expected transactional write from producer {0} at offset \(?offset={1}\b",
     ),
     (
@@ -112,11 +115,11 @@ EVIDENCE: tuple[tuple[str, str], ...] = (
         r"Unknown compression type id: {0}",
     ),
     (
-        r"the control batch at offset \S+ of a producer has type 2, and is no marker",
+        r"the control batch at offset \S+ of a producer has type 2, and is not a marker",
         r"Invalid control record type for end transaction marker ?(LEADER_CHANGE|QUORUM_REASSIGNMENT)",
     ),
     (
-        r"the control batch at offset \S+ of a producer has type (?!2,)\S+, and is no marker",
+        r"the control batch at offset \S+ of a producer has type (?!2,)\S+, and is not a marker",
         r"Invalid control record type for end transaction marker ?UNKNOWN",
     ),
     (
@@ -142,11 +145,11 @@ EVIDENCE: tuple[tuple[str, str], ...] = (
     # Wrappers of old messages, opened for their first offset.
     (OPENED + r"(Corrupt GZIP trailer|Stream frame descriptor corrupted)", r"Exception: {1}"),
     (OPENED + r"a compressed message has no value", r"Found invalid compressed record set with null value"),
-    (OPENED + r"a message inside a wrapper is compressed itself", r"Inner messages must not be compressed"),
+    (OPENED + r"a message inside a wrapper is itself compressed", r"Inner messages must not be compressed"),
     (OPENED + r"a message inside a wrapper says it is .* bytes long.*", r"Record size is less than the minimum record overhead"),
     (OPENED + r"a message of \d+ bytes is too short for its fields", r"java\.lang\.IndexOutOfBoundsException"),
     (
-        OPENED + rf"zstd is no codec of magic {NUMBER}.*",
+        OPENED + rf"zstd does not exist in magic {NUMBER}.*",
         r"Invalid wrapper compressionType found in legacy deep record iterator {1}",
     ),
 )

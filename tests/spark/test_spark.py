@@ -103,7 +103,7 @@ def test_rows_in_pieces_of_1_kib_are_those_read_in_process(spark: "SparkSession"
     assert _rows(frame) == _in_process(table, *paths)
 
 
-def test_the_campaign_of_pieces_tells_which_rows_differ(
+def test_the_campaign_of_pieces_shows_which_rows_differ(
     spark: "SparkSession", log: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     arguments = ["--table", "records", "--size", "1", "--master", "local[2]", str(log)]
@@ -262,9 +262,9 @@ def test_damage_ends_a_query_only_where_it_is_to(spark: "SparkSession", log: Pat
     path = log / "a-0" / file_name(0, ".log")
     path.write_bytes(path.read_bytes()[:-2] + b"xx")
     assert [row.status for row in read(spark, str(log)).select("status").collect()] == ["intact", "intact", "damaged"]
-    with pytest.raises(Exception, match="CRC of a record batch does not fit") as caught:
+    with pytest.raises(Exception, match="CRC of a record batch does not match") as caught:
         read(spark, str(log), mode="FAILFAST").collect()
-    assert "does not fit" in last_line(caught.value)
+    assert "does not match" in last_line(caught.value)
 
 
 # --- What goes wrong

@@ -35,7 +35,7 @@ def _report(not_examined: int = 0) -> FileReport:
 def test_nothing_at_all_is_not_examined() -> None:
     verdict = Verdict()
     assert (verdict.words, verdict.exit_code) == (["not examined"], 3)
-    assert verdict.reasons == ["not examined: there is no file of Kafka's"]
+    assert verdict.reasons == ["not examined: there is no Kafka file"]
 
 
 def test_a_file_without_findings_is_clean() -> None:
@@ -69,10 +69,10 @@ def test_clean_names_what_it_does_not_count() -> None:
     verdict.add(_report(not_examined=5))
     verdict.add_finding(_finding(), is_known=True)
     verdict.leave_out()
-    expected = "clean, but for known findings and findings that were left out and files that are not Kafka's"
+    expected = "clean, except for known findings and findings that were left out and files that are not Kafka's"
     assert (verdict.text, verdict.exit_code) == (expected, 0)
     assert verdict.reasons == [
-        "not looked at: 5 bytes in 1 file",
+        "not examined: 5 bytes in 1 file",
         "known from the baseline: 1 finding",
         "left out by --select or --ignore: 1 finding",
     ]
@@ -136,7 +136,7 @@ def test_a_torn_end_that_a_broker_will_cut_is_damage_too(partition: Path) -> Non
     assert found.message.startswith(f"After an unclean stop, recovery point 4: {NEWEST} is cut at byte ")
 
 
-def test_an_end_in_front_of_the_data_is_a_loss(partition: Path) -> None:
+def test_an_end_before_the_data_is_a_loss(partition: Path) -> None:
     """A clean start reads where the log ends from the last index entry on, and stops at what is torn."""
     data = b"".join(_batches(4, 5, 6))
     (partition / NEWEST).write_bytes(data + b"\0" * 12)
@@ -171,7 +171,7 @@ def test_a_start_of_what_was_ignored_does_not_fail(partition: Path, capfd: pytes
     data[-1] ^= 1
     (partition / LOG).write_bytes(data)
     assert main(["check", "--ignore", "crc-mismatch", str(partition)]) == 0
-    assert capfd.readouterr().out.endswith("Verdict: clean, but for findings that were left out. Exit status 0.\n")
+    assert capfd.readouterr().out.endswith("Verdict: clean, except for findings that were left out. Exit status 0.\n")
 
 
 def test_starts_of_large_partitions_that_fail_are_left_to_forecasts(partition: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,7 @@
-"""All faults that a check can name: how bad each is, how it comes about, what Kafka does with it, what can be done.
+"""All faults that a check can report: severity, cause, what Kafka does about it, and what to do.
 
-A code is a promise: it never changes its meaning. Rules say when a fault is there, and where; what is said of it in general
-stands here, a module for each part of a log directory.
+A code is a promise: it never changes its meaning. Rules find faults; the general text about each of them
+is here, in a module for each part of a log directory.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ SECTIONS: dict[str, tuple[FaultKind, ...]] = {
     "Several brokers": fleet.FAULTS,
     "Tables of a scan": scans.FAULTS,
 }
-"""All faults, by the part of a log directory that they are faults of."""
+"""All faults, by the part of a log directory that they affect."""
 
 FLEET = frozenset(fault.code for fault in fleet.FAULTS)
-"""What `kdump scan` adds to the findings of `kdump check`: a finding is of a fleet where its code is one of these."""
+"""Codes that only `kdump scan` reports, about a fleet."""
 
 SCAN = frozenset(fault.code for fault in scans.FAULTS)
-"""What `kdump scan` reports of the tables that it wrote, not of Kafka's files."""
+"""Codes that `kdump scan` reports about the tables that it wrote, not about Kafka's files."""
 
 STARTS = frozenset(fault.code for fault in starts.FAULTS)
-"""What `kdump.verdicts` adds to the findings about files: what the next start does, where nothing else fails."""
+"""Codes that `kdump.verdicts` adds: harm by the next start that no other error reports."""
 
 FAULTS: dict[str, FaultKind] = {fault.code: fault for section in SECTIONS.values() for fault in section}

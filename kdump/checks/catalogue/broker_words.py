@@ -1,6 +1,6 @@
-"""What brokers and clients say when they meet a fault: phrases of their logs, classes of exceptions, and the faults behind them.
+"""What brokers and clients say about a fault: phrases from their logs, exception classes, and the faults that cause them.
 
-The phrases are those of 2.8 to 4.3, in as few words as tell them apart.
+The phrases are those of 2.8 to 4.3, in as few words as distinguish them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Phrase:
-    """Words of a log line, as a regular expression; what they mean, going on after them; and the faults that lead to them."""
+    """A phrase in a log line, as a regular expression; what it means; and the faults that cause it."""
 
     __slots__ = ("codes", "meaning", "pattern")
 
@@ -30,21 +30,21 @@ PHRASES = (
     # directories
     Phrase(
         r"loaded stray log|is stray|stray partition|stray replica",
-        "the directory is no replica of this broker",
+        "the directory is not a replica of this broker",
         "dir-odd",
         "start-loses",
     ),
     # batches
-    Phrase(r"record (batch )?is corrupt \(stored crc", "the checksum of a batch does not fit its bytes", "crc-mismatch"),
+    Phrase(r"record (batch )?is corrupt \(stored crc", "the checksum of a batch does not match its bytes", "crc-mismatch"),
     Phrase(
         r"record batch is corrupt \(the size|crc could not be retrieved",
-        "a batch says that it is smaller than its header",
+        "the length of a batch is smaller than its header",
         "batch-length-too-small",
         "batch-length-mismatch",
     ),
     Phrase(
         r"record size .{0,40}(smaller|less) than (the )?minimum record overhead",
-        "where a batch should begin stands a length that none can have",
+        "where a batch should start, there is an impossible length",
         "zero-tail",
         "zero-hole",
         "batch-length-negative",
@@ -54,7 +54,7 @@ PHRASES = (
     Phrase(r"invalid magic (found in record|value|used)", "a batch has a magic that does not exist", "bad-magic"),
     Phrase(
         r"found invalid messages in log segment",
-        "a start scanned this segment and met a batch that it does not accept; it cuts the segment there, and after an unclean "
+        "a start scanned this segment and found an invalid batch; it truncates the segment there, and after an unclean "
         "stop deletes all later ones",
         "crc-mismatch",
         "torn-tail",
@@ -64,7 +64,7 @@ PHRASES = (
     ),
     Phrase(
         r"corruption found in segment",
-        "a start cut this segment at its first bad batch, and deletes all later segments",
+        "a start truncated this segment at its first bad batch, and deletes all later segments",
         "crc-mismatch",
         "torn-tail",
         "zero-tail",
@@ -73,20 +73,20 @@ PHRASES = (
     ),
     Phrase(
         r"truncated \d+ invalid bytes|found \d+ invalid bytes",
-        "bytes at the end of a segment were no whole batch",
+        "bytes at the end of a segment were not a whole batch",
         "torn-tail",
         "torn-header",
         "zero-tail",
     ),
     Phrase(
         r"found invalid messages during fetch",
-        "a follower was sent a batch that it does not accept; the damage is on the leader, or on the way",
+        "a follower received an invalid batch; the damage is on the leader or in transit",
         "crc-mismatch",
         "bad-magic",
     ),
     Phrase(
         r"encountered corrupt message|is invalid, cause",
-        "a consumer was sent a batch that it does not accept",
+        "a consumer received an invalid batch",
         "crc-mismatch",
         "batch-length-negative",
         "zero-hole",
@@ -94,12 +94,12 @@ PHRASES = (
     ),
     Phrase(
         r"larger than the maximum allowed segment size",
-        "a segment is larger than 2 GiB, and cannot be opened",
+        "a segment is larger than 2 GiB and cannot be opened",
         "segment-over-2gib",
     ),
     Phrase(
         r"deleting segments as part of log recovery",
-        "a start cut an earlier segment, and deletes all that come after it",
+        "a start truncated an earlier segment, and deletes all segments after it",
         "crc-mismatch",
         "torn-tail",
         "zero-hole",
@@ -109,7 +109,7 @@ PHRASES = (
     # offsets
     Phrase(
         r"found invalid offset during recovery",
-        "a start met an offset that does not go on from the one before; it emptied this segment and deletes all later ones",
+        "a start found an offset that does not follow the one before; it emptied this segment and deletes all later ones",
         "offset-regression",
         "offset-duplicate",
         "uncovered-header-rot",
@@ -117,39 +117,39 @@ PHRASES = (
     ),
     Phrase(
         r"split operation is only permitted for segments with overflow",
-        "a start met an offset below the base of its segment, and does not go on",
+        "a start found an offset below the base of its segment, and fails",
         "offset-below-base",
         "offset-negative",
         "last-offset-delta-negative",
     ),
     Phrase(
         r"segment overflow error|detected offset overflow|overflowed segment",
-        "offsets are too far from the base of their segment; a start splits it",
+        "offsets are too far above the base of their segment; a start splits it",
         "offset-overflow-int32",
     ),
     Phrase(
         r"attempt to append an offset",
-        "an index was to take an offset that is not above the last one",
+        "an offset to be added to an index is not above the last one",
         "offset-regression",
         "offset-duplicate",
         "uncovered-header-rot",
     ),
     Phrase(
         r"out of order offsets found in append|unexpected offset in append",
-        "a follower was sent offsets that do not go on from what it has",
+        "a follower received offsets that do not continue its log",
         "offset-regression",
         "offset-duplicate",
     ),
     Phrase(
         r"trying to roll a new log segment .{0,200}already exists",
-        "the broker takes the base of the newest segment for the end of the log, and cannot go on",
+        "the broker takes the base of the newest segment for the log end, and cannot continue",
         "index-position-past-log",
         "truncated-at-boundary",
         "torn-tail",
     ),
     Phrase(
         r"logendoffset .{0,40}smaller than logstartoffset",
-        "all segments of this partition were deleted, for its log start was noted above its end",
+        "all segments of this partition were deleted, because the checkpoint of its log start offset was above its end",
         "log-start-beyond-end",
     ),
     Phrase(
@@ -169,7 +169,7 @@ PHRASES = (
     ),
     Phrase(
         r"we only have log segments in the range",
-        "an offset was asked for that the log does not hold",
+        "a request asked for an offset that is not in the log",
         "log-start-beyond-end",
         "offset-negative",
         "segments-gap",
@@ -177,19 +177,19 @@ PHRASES = (
     # records and compression
     Phrase(
         r"exception when fetching the next record",
-        "a consumer cannot decode a record of a batch whose checksum fits",
+        "a consumer cannot decode a record in a batch whose checksum matches",
         *_BAD_RECORDS,
         *_BAD_FRAMES,
     ),
     Phrase(
         r"invalid record (size|structure)|found invalid record count|incorrect declared batch size|records still remaining",
-        "the records of a batch do not fill its bytes",
+        "the records of a batch do not match its size",
         *_BAD_RECORDS,
     ),
-    Phrase(r"number of record headers", "a record has an impossible count of headers", "header-count-bad"),
+    Phrase(r"number of record headers", "a record has an impossible header count", "header-count-bad"),
     Phrase(r"null header key|negative header key size", "a record has a header without a key", "header-key-null"),
     Phrase(r"unknown compression type id", "a batch names a codec that does not exist", "codec-unknown"),
-    Phrase(r"invalid wrapper compressiontype", "a wrapper names a codec that its format has not", "codec-not-allowed"),
+    Phrase(r"invalid wrapper compressiontype", "a wrapper names a codec that its format does not support", "codec-not-allowed"),
     Phrase(
         r"stream frame descriptor corrupted|stream unsupported|stream ended prematurely|block checksum mismatch"
         r"|corrupt gzip trailer|not in gzip format",
@@ -197,18 +197,18 @@ PHRASES = (
         *_BAD_FRAMES,
         "lz4-legacy-header",
     ),
-    Phrase(r"inner messages must not be compressed", "a wrapper holds another one", "legacy-nested-compression"),
+    Phrase(r"inner messages must not be compressed", "a wrapper contains another one", "legacy-nested-compression"),
     Phrase(r"compressed record set with null value", "a wrapper of messages is empty", "legacy-wrapper-empty"),
     # indexes
     Phrase(
         r"could not find offset index file",
-        "a segment has no .index; a start scans the segment, makes it, and cuts at the first bad batch",
+        "a segment has no .index; a start scans the segment, rebuilds the index, and truncates at the first bad batch",
         "index-missing",
     ),
     Phrase(r"orphaned index file", "an index has no log; a start deletes it", "index-orphan"),
     Phrase(
         r"corrupted? index (file )?found|found a corrupted index file",
-        "an index is refused; the segment is scanned and its indexes are made again",
+        "an index is rejected; the segment is scanned and its indexes are rebuilt",
         "index-entry-below-base",
         "index-size-misaligned",
         "timeindex-size-misaligned",
@@ -216,7 +216,7 @@ PHRASES = (
     ),
     Phrase(
         r"corrupt time index found|time index file .{0,300} is corrupt",
-        "a time index is refused",
+        "a time index is rejected",
         "timeindex-offset-order",
         "timeindex-timestamp-order",
         "timeindex-size-misaligned",
@@ -224,13 +224,13 @@ PHRASES = (
     Phrase(r"full (time )?index \(size|newPosition > limit", "an index has no room for its entries", "index-oversize"),
     Phrase(
         r"unexpected aborted transaction version",
-        "a transaction index holds a version that is not known; the broker does not start",
+        "a transaction index entry has an unknown version; the broker does not start",
         "txnindex-version-unknown",
     ),
     # transactions and producers
     Phrase(
         r"invalid control record type for end transaction marker",
-        "a control batch with a producer is no marker; the broker does not start",
+        "a control batch with a producer id is not a marker; the broker does not start",
         "control-type-unknown",
     ),
     Phrase(
@@ -244,23 +244,28 @@ PHRASES = (
     Phrase(r"invalid value size found for end transaction marker", "the value of a marker is too short", "control-value-short"),
     Phrase(
         r"expected transactional write from producer",
-        "a producer wrote outside of its open transaction; a start that scans this does not go on",
+        "a producer wrote non-transactionally during its transaction; a start that scans this fails",
         "txn-nontransactional-write",
     ),
-    Phrase(r"invalid coordinator epoch", "a marker comes from a coordinator that was replaced", "coordinator-epoch-regression"),
-    Phrase(r"which is smaller than the last seen epoch", "a producer was fenced off already", "producer-epoch-regression"),
     Phrase(
-        r"out of order sequence number", "sequences of a producer do not follow one another", "sequence-gap", "sequence-duplicate"
+        r"invalid coordinator epoch", "a marker comes from a coordinator that had been replaced", "coordinator-epoch-regression"
+    ),
+    Phrase(r"which is smaller than the last seen epoch", "a producer had already been fenced", "producer-epoch-regression"),
+    Phrase(
+        r"out of order sequence number",
+        "sequence numbers of a producer are not consecutive",
+        "sequence-gap",
+        "sequence-duplicate",
     ),
     Phrase(
         r"failed to load producer snapshot|snapshot is corrupt \(crc|snapshot failed schema validation",
-        "a producer snapshot is refused; the broker deletes it and reads an older one, or the log",
+        "a producer snapshot is rejected; the broker deletes it and reads an older one, or the log",
         "snapshot-crc-mismatch",
         "snapshot-truncated",
         "snapshot-count-absurd",
         "snapshot-trailing-bytes",
     ),
-    Phrase(r"unknown file version", "a producer snapshot has a version that is not known", "snapshot-version-unknown"),
+    Phrase(r"unknown file version", "a producer snapshot has an unknown version", "snapshot-version-unknown"),
     Phrase(r'because "key" is null', "a control record has no key", "control-key-null"),
     Phrase(r'because "value" is null', "a control record has no value", "control-value-short"),
     # checkpoints, names, directories
@@ -272,77 +277,86 @@ PHRASES = (
     ),
     Phrase(
         r"malformed line in checkpoint file",
-        "a line of a checkpoint is no entry",
+        "a line of a checkpoint is not an entry",
         "epochs-malformed",
         "log-dir-file-bad",
         "partition-metadata-bad",
     ),
     Phrase(
         r"expected \[?\d+\]? entries in checkpoint file",
-        "a checkpoint has not as many lines as it says",
+        "a checkpoint does not have as many lines as it says",
         "epochs-count-mismatch",
         "log-dir-file-bad",
     ),
     Phrase(
         r"unrecognized version of the checkpoint file",
-        "a checkpoint has a version that is not known",
+        "a checkpoint has an unknown version",
         "epochs-version-unknown",
         "log-dir-file-bad",
     ),
     Phrase(
         r"error occurred while reading (recovery-point|log-start)-offset-checkpoint",
-        "a checkpoint of the log directory cannot be read; the start takes zero, or the base of the first segment, instead",
+        "a checkpoint of the log directory cannot be read; the start uses zero, or the base of the first segment, instead",
         "log-dir-file-bad",
     ),
     Phrase(r"error while reading checkpoint file", "a checkpoint cannot be read", "epochs-malformed", "epochs-count-mismatch"),
-    Phrase(r"not in the form of topic-partition", "a directory in the log directory has a name that no partition has", "dir-odd"),
+    Phrase(
+        r"not in the form of topic-partition",
+        "the name of a directory in the log directory is not that of a partition",
+        "dir-odd",
+    ),
     Phrase(
         r"for input string",
-        "a name or a line has something else where a number should be",
+        "a name or a line has something else in place of a number",
         "name-not-numeric",
         "epochs-malformed",
     ),
     Phrase(
         r"inconsistent snapshot state|latest snapshot was not found",
-        "a KRaft log begins after its snapshots",
+        "a KRaft log starts after its latest snapshot",
         "snapshot-gap-metadata",
     ),
-    Phrase(r"is not a snapshot header", "a KRaft snapshot does not begin with its header", "checkpoint-no-header"),
+    Phrase(r"is not a snapshot header", "a KRaft snapshot does not start with its header", "checkpoint-no-header"),
     Phrase(
         r"interrupted swap operation|deleting stray (\.clean|temporary) file|deleting invalid swap file"
         r"|compacted but has not been deleted|recovering file .{0,200} by renaming",
-        "files of a cleaning that was interrupted are put into place, or deleted",
+        "files of an interrupted cleaning are put into place, or deleted",
         "leftover-swap",
         "leftover-cleaned",
     ),
     Phrase(
         r"found stray log dir|marked (as )?stray",
-        "the cluster does not know this directory as a replica of the broker, or its topic id is another",
+        "according to the cluster, this directory is not a replica of the broker, or its topic has another id",
         "partition-metadata-bad",
         "dir-odd",
     ),
-    Phrase(r"duplicate log directories", "two log directories hold the same partition, and the broker does not start"),
-    Phrase(r"could not read file", "a file is there, but the broker may not read it", "permission-denied", "io-error"),
+    Phrase(r"duplicate log directories", "two log directories contain the same partition, and the broker does not start"),
+    Phrase(r"could not read file", "a file exists, but the broker may not read it", "permission-denied", "io-error"),
     Phrase(
         r"error in one of the threads during logs loading|error while loading log dir",
-        "a log could not be loaded, and the broker does not start; the exception beside it says why",
+        "a log could not be loaded, and the broker does not start; the accompanying exception says why",
     ),
     # the cleaner
     Phrase(
         r"marking its partition .{0,200}as uncleanable",
-        "the cleaner met something that it cannot read, and cleans this partition no more until the broker starts again",
+        "the cleaner found something that it cannot read, and does not clean this partition again until the broker restarts",
         "crc-mismatch",
         *_BAD_RECORDS,
         *_BAD_FRAMES,
         "batch-length-negative",
         "zero-hole",
     ),
-    Phrase(r"message larger than maximum allowable size", "the cleaner met a batch above max.message.bytes", "batch-over-limit"),
     Phrase(
-        r"future timestamp", "a segment does not expire, for it holds a time to come", "timestamp-future", "retention-blocked"
+        r"message larger than maximum allowable size", "the cleaner found a batch above max.message.bytes", "batch-over-limit"
+    ),
+    Phrase(
+        r"future timestamp",
+        "a segment does not expire, because it has a timestamp in the future",
+        "timestamp-future",
+        "retention-blocked",
     ),
 )
-"""What is more exact stands first."""
+"""The most specific phrases come first."""
 
 EXCEPTIONS = {
     "CorruptRecordException": (
@@ -413,18 +427,18 @@ EXCEPTIONS = {
     "FileNotFoundException": ("file-vanished", "permission-denied"),
     "AccessDeniedException": ("permission-denied",),
 }
-"""The faults behind an exception, by the name of its class, the likeliest first."""
+"""The faults that cause an exception, by class name, the likeliest first."""
 
 _CLASS = re.compile(r"\b[A-Z]\w*Exception\b")
 
 
 def phrases_in(text: str) -> Iterator[Phrase]:
-    """The phrases that stand in some text."""
+    """The known phrases in a text."""
     return (phrase for phrase in PHRASES if phrase.pattern.search(text))
 
 
 def exceptions_in(text: str) -> Sequence[str]:
-    """The exceptions that are named in some text, with or without their package, and whose faults are known."""
+    """The exceptions named in a text, with or without their package, whose faults are known."""
     known = {name.lower(): name for name in EXCEPTIONS}
     words = [*_CLASS.findall(text), text.strip().rpartition(".")[2]]
     return list(dict.fromkeys(known[word.lower()] for word in words if word.lower() in known))

@@ -16,30 +16,30 @@ BLIND, CUT, RESCAN, SPLIT, WIPE, DIE, OFFLINE, STRAY, DELETE, IGNORE = (
 )
 
 FORECASTS = {
-    BLIND: "not looked at; it shows later, when a consumer, a follower or the cleaner meets it",
-    CUT: "when the segment is scanned: cut at the first bad batch, and all later segments deleted",
-    RESCAN: "this segment is scanned and rebuilt, and cut at the first bad batch; later segments stay",
-    SPLIT: "the segment is split where its offsets outgrow it",
-    WIPE: "the segment is emptied, and all later segments deleted",
+    BLIND: "not noticed; it shows later, when a consumer, a follower or the cleaner reaches it",
+    CUT: "if the segment is scanned, it is truncated at the first bad batch, and all later segments are deleted",
+    RESCAN: "this segment is scanned, its indexes are rebuilt, and it is truncated at the first bad batch; later segments stay",
+    SPLIT: "the segment is split where its offsets overflow",
+    WIPE: "the segment is emptied, and all later segments are deleted",
     DIE: "log loading fails, and the broker does not start",
     OFFLINE: "the log directory is taken offline",
-    STRAY: "the directory is renamed to -stray, and its log not served",
+    STRAY: "the directory is renamed to -stray, and its log is not served",
     DELETE: "the file is removed",
-    IGNORE: "nothing: it passes",
+    IGNORE: "nothing: it is accepted",
 }
-"""What a broker does at its next start, by the word that a finding carries."""
+"""What a broker does at its next start, by the word in a finding."""
 
 
 REBUILD, ABORT = "rebuild", "abort"
-"""What a command can do about a fault: delete the offset index of a sound log; abort a hanging transaction."""
+"""Commands that can repair a fault: delete the offset index of a sound log; abort a hanging transaction."""
 
 
 class FaultKind:
-    """One fault: its code, its severity unless a rule knows better, and what is said of it.
+    """One fault: its code, its default severity, and the text about it.
 
-    `title` goes on after "CODE (SEVERITY): ". `cause` is how it comes about, `kafka` what Kafka's tool and a broker do with it,
-    `loss` what is lost, `remedy` what to do. `see` names related codes. `is_pedantic` hides it, as info, unless asked for. As an
-    error, one that `leaves_unexamined` something makes a run incomplete. `action` names the command that mends it, if one does.
+    `title` continues "CODE (SEVERITY): ". `cause` is how it comes about, `kafka` what Kafka's tool and a broker do with it,
+    `loss` what is lost, `remedy` what to do. `see` names related codes. `is_pedantic` hides it, as info, by default. As an
+    error, one that `leaves_unexamined` something makes a run incomplete. `action` names the command that repairs it, if any.
     """
 
     __slots__ = (

@@ -1,43 +1,43 @@
-"""What a running broker, its consumers, followers and cleaner meet at a fault: one sentence, by code."""
+"""The effect of a fault on a running broker, its consumers, followers and cleaner: one sentence per code."""
 
 from __future__ import annotations
 
 _BAD_BATCH = (
     "consumers that reach this batch fail ('Record batch ... is invalid') until they seek past it; followers log 'Found invalid "
-    "messages during fetch', try again without end and fall behind; the cleaner marks the partition uncleanable"
+    "messages during fetch', retry forever and fall behind; the cleaner marks the partition uncleanable"
 )
 _BAD_MAGIC = (
-    "consumers that reach this batch fail ('Invalid magic found in record') until they seek past it; followers try again without "
-    "end and fall behind; the cleaner marks the partition uncleanable"
+    "consumers that reach this batch fail ('Invalid magic found in record') until they seek past it; followers retry forever and "
+    "fall behind; the cleaner marks the partition uncleanable"
 )
 _ABSURD_LENGTH = (
-    "the broker takes the segment for ended here: consumers and followers that come to it go on with the next segment without an "
-    "error, and get nothing more where it is the newest one"
+    "the broker assumes that the segment ends here: consumers and followers continue with the next segment without an "
+    "error, or receive nothing more if it is the newest one"
 )
 _BAD_LENGTH = (
-    "the broker cannot read past it: fetches by consumers and followers that have to come through here fail with "
+    "the broker cannot read past it: fetches by consumers and followers that must pass through here fail with "
     "CORRUPT_MESSAGE, and the cleaner marks the partition uncleanable"
 )
 _BAD_RECORDS = (
     "consumers that reach this batch fail ('Received exception when fetching the next record') until they seek past it; "
-    "followers copy it as it is; the cleaner of a compacted topic marks the partition uncleanable"
+    "followers copy it unchanged; the cleaner of a compacted topic marks the partition uncleanable"
 )
 _BAD_INDEX = (
-    "fetches that land at such an entry begin in a wrong place: readers fail, or do not get records that are there; the log "
-    "itself is not touched"
+    "fetches that use such an entry start at the wrong position: readers fail, or miss records that exist; the log "
+    "itself is not affected"
 )
 _BAD_TIMES = (
-    "consumers that start at a time may start in a wrong place, and retention by time may be wrong; reading by offset works"
+    "consumers that seek by time may start at the wrong offset, and time-based retention may be wrong; reading by offset works"
 )
-_ABORTED_SEEN = "read-committed consumers are given records that were aborted; others notice nothing"
+_ABORTED_SEEN = "read-committed consumers receive aborted records; others are not affected"
 _BAD_ORDER = (
-    "consumers get these offsets twice or jump over some; a follower that fetches them stops copying the partition, for they do "
-    "not go on from what it has"
+    "consumers get these offsets twice or skip some; a follower that fetches them stops replicating the partition, because they "
+    "do not continue its log"
 )
-_IN_MEMORY = "nothing: a running broker has this in memory; it counts at the next start"
+_IN_MEMORY = "nothing: a running broker has this in memory; the file matters at the next start"
 _HANGING = (
-    "read-committed consumers stop at the last stable offset, and the cleaner cleans no further; producers and other consumers "
-    "go on"
+    "read-committed consumers stop at the last stable offset, and the cleaner goes no further; producers and other consumers "
+    "continue"
 )
 
 _CODES = {
@@ -102,4 +102,4 @@ _CODES = {
 }
 
 RUNNING = {code: sentence for sentence, codes in _CODES.items() for code in codes}
-"""By code; faults that only matter at a start, or harm nobody, have none."""
+"""By code; faults that are harmless or only matter at a start have none."""

@@ -1,4 +1,4 @@
-"""Checks what stdin gives, beside any other paths."""
+"""Checks data from stdin, besides any other paths."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def check_with_stdin(request: CheckRequest) -> int:
             request.paths = [path if given == STDIN else given for given in request.paths]
             kind = kind_of(path)
             if kind:
-                say(f"stdin begins like a file of {kind}, and was not examined; unpack it first")
+                say(f"stdin starts like a file of type {kind}, and was not examined; unpack it first")
                 return NOT_EXAMINED
             if request.settings.file_type is None and request.paths == [path] and is_log(path):
                 request.settings.file_type = "log"

@@ -43,4 +43,4 @@ def topic_of(path: str) -> str:
 
 def no_words(profile: Profile, name: str) -> str:
     """The message where Kafka's lines cannot be decoded in this release: it has no such decoder, or kdump lacks its words."""
-    return f"in the words of Kafka {profile.release} there is no decoder for {name}"
+    return f"Kafka {profile.release} has no decoder for {name}"

@@ -52,11 +52,11 @@ class Decoding:
         """Say which decoder was chosen, once per directory."""
         folder = STDIN if self._path == STDIN else os.path.dirname(self._path) or "."
         if not self._topic:
-            what = "keys and values are shown as text: by its name it is not the directory of an internal topic"
+            what = "keys and values are shown as text: by its name, this is not the directory of an internal topic"
         elif file_name.CHECKPOINT in (file_name.suffix(self._path), self._run.request.suffix):
             what = f"keys and values of KRaft snapshots are decoded as {self._topic}"
         else:
-            what = f"keys and values are decoded as {self._topic}, after the name of the directory"
+            what = f"keys and values are decoded as {self._topic}, by the name of the directory"
         self._run.say_once(f"{folder}: {what}")
 
     def contents(self) -> ContentsColumn:

@@ -16,7 +16,7 @@ from kdump.errors import UsageError
 try:
     import pyarrow as pa
 except ImportError as missing:
-    raise UsageError('files of Parquet and Arrow need the package "pyarrow"', remedy="pip install 'kdump[arrow]'") from missing
+    raise UsageError('Parquet and Arrow files need the package "pyarrow"', remedy="pip install 'kdump[arrow]'") from missing
 
 from kdump.binary.source import Source
 from kdump.formats import file_name
@@ -49,7 +49,7 @@ def export(request: Request, path: str) -> int:
     Raises UsageError where the file exists, or where something is asked for that it cannot hold.
     """
     if STDIN in request.paths:
-        raise UsageError(f"{request.output} names the files of its rows, and stdin has no name")
+        raise UsageError(f"{request.output} contains the names of files, but stdin has no name")
     if request.suffix == file_name.CHECKPOINT and text_checkpoints.text_files(request.paths):
         text_checkpoints.refuse_options_of_logs(request)
     refused = {
@@ -59,7 +59,7 @@ def export(request: Request, path: str) -> int:
     }
     for option, is_given in refused.items():
         if is_given:
-            raise UsageError(f"{option} has no part in {request.output}: keys and values stand there as they are")
+            raise UsageError(f"{option} does not apply to {request.output}, which contains raw keys and values")
     options = Options({"table": RECORDS if request.is_deep else BATCHES, "maxValueBytes": _WHOLE_VALUES}, path=request.paths[0])
     with open(os.devnull, "wb", buffering=0) as nowhere, stderr_bytes() as stderr:
         err = Blocks(stderr, needs_reader=False)
@@ -70,7 +70,9 @@ def export(request: Request, path: str) -> int:
                 list_each(run, lambda run, path: _export_file(run, path, options, rows))
                 rows.flush()
         except FileExistsError:
-            raise UsageError(f"{path} exists, and is not overwritten", remedy="name another file with -o, or remove this one")
+            raise UsageError(
+                f"{path} exists; kdump does not overwrite files", remedy="name another file with -o, or remove this one"
+            )
         err.flush()
         return run.status
 
@@ -103,7 +105,7 @@ class _Rows:
 
 
 class _Exporter(LogLister):
-    """Lists one log into a file of tables. Damaged ranges, and batches whose records cannot be read, have no rows there."""
+    """Lists one log into a Parquet or Arrow file. Damaged ranges, and batches with unreadable records, have no rows."""
 
     def __init__(self, run: Run, source: Source, place: dict[str, Any], options: Options, rows: _Rows) -> None:
         super().__init__(run, source, run.begins.get(source.path))

@@ -157,7 +157,7 @@ def _base_offset(path: str) -> int:
     try:
         return file_name.base_offset(os.path.basename(path))
     except CorruptData as fault:
-        raise Unreadable(fault.code, "the name tells no base offset", path=path) from fault
+        raise Unreadable(fault.code, "the name has no base offset", path=path) from fault
 
 
 def _log_of(path: str) -> Source:
@@ -172,4 +172,4 @@ def _status(problem: str) -> str:
 
 def _check_size(run: Run, source: Source, entry_size: int) -> None:
     if source.size % entry_size:
-        run.find(source.path, f"{source.size} bytes are no multiple of {entry_size}: the last entry is cut off")
+        run.find(source.path, f"{source.size} bytes are not a multiple of {entry_size}: the last entry is cut off")

@@ -35,7 +35,7 @@ _LISTERS: dict[str, tuple[Callable[[Run, str], None], type[Row]]] = {
 def list_files(request: Request) -> int:
     """List all files of a request on stdout. Returns the exit code: clean, findings, or files that could not be examined.
 
-    Where the reader of a pipe has seen enough, the listing ends, with the exit code of what was seen so far.
+    If the reader of a pipe closes it, the listing ends, with the exit code for what was seen so far.
     """
     with open(1, "wb", buffering=0, closefd=False) as stdout, stderr_bytes() as stderr:
         out, err = Blocks(stdout), Blocks(stderr, needs_reader=False)
@@ -61,14 +61,14 @@ def _stdin(run: Run) -> Iterator[None]:
         yield
         return
     if request.suffix in (file_name.OFFSET_INDEX, file_name.TIME_INDEX):
-        raise UsageError("an index from stdin has no name with a base offset, and no log beside it", remedy="name the file")
+        raise UsageError("an index from stdin has neither a base offset in its name nor a log next to it", remedy="name the file")
     from kdump.cli.stdin_file import kind_of, spooled
 
     with spooled("stdin" + request.suffix) as path:
         run.names[path] = STDIN
         kind = kind_of(path)
         if kind:
-            run.say(f"stdin begins like a file of {kind}; unpack it first")
+            run.say(f"stdin starts like a file of type {kind}; unpack it first")
         request.paths = [path if given == STDIN else given for given in request.paths]
         yield
 
@@ -107,7 +107,7 @@ def list_each(run: Run, list_file: Callable[[Run, str], None], found: Sequence[s
 
 
 def _chosen(run: Run) -> Iterable[str | KdumpError]:
-    """The files of a request that may hold what it asks for."""
+    """The files of a request that may contain requested rows."""
     request = run.request
     found = files(request.paths, request.suffix)
     if request.tail is not None:

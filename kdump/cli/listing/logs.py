@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     RowType = TypeVar("RowType", bound=Row)
 
 
-_WRONG_CRC = "the CRC of a record batch does not fit (crc-mismatch)"
+_WRONG_CRC = "the CRC of a record batch does not match (crc-mismatch)"
 
 
 def list_log(run: Run, path: str) -> None:
@@ -59,8 +59,8 @@ def _write_heading(run: Run, name: str) -> None:
 class LogLister:
     """Lists one log, section by section, on stdout.
 
-    A damaged range is listed unless the batches around it show by their offsets that it can hold nothing that is asked for.
-    What is found, and said, does not depend on the form: that is a matter of the four methods `write_...` alone.
+    A damaged range is listed unless the offsets of the batches around it show that it cannot contain requested rows.
+    Findings and messages do not depend on the output format: only the four methods `write_...` do.
     """
 
     def __init__(self, run: Run, source: Source, begin: Begin | None = None) -> None:
@@ -107,7 +107,7 @@ class LogLister:
     # What a form does
 
     def write_damage(self, damage: salvage.Damage) -> None:
-        """List a range in which no batch can be read: a row in kdump's own forms of output, nothing in Kafka's lines."""
+        """List a range without readable batches: a row in kdump's own output formats, nothing in Kafka's lines."""
         run, path = self._run, self._source.path
         if run.output is not None:
             if self._request.is_deep:
@@ -146,7 +146,7 @@ class LogLister:
     # Damaged ranges
 
     def _take_damage(self, damage: salvage.Damage) -> None:
-        """List a damaged range, now or once it is known whether it may hold what is asked for."""
+        """List a damaged range, now or once it is known whether it may contain requested rows."""
         request = self._request
         is_before_range = self._from_position is not None and damage.end <= self._from_position
         is_after_range = request.to_offset is not None and self._last_offset >= request.to_offset
@@ -158,7 +158,7 @@ class LogLister:
             self._held.append(damage)
 
     def _list_held_damages(self) -> None:
-        """List the damaged ranges that may still hold what is asked for."""
+        """List the damaged ranges that may still contain requested rows."""
         held, self._held = self._held, []
         for damage in held:
             self._list_damage(damage)
@@ -213,7 +213,7 @@ class LogLister:
         """Report that a batch is listed with the length that it should have, not the one in the file."""
         position, size = chunk.batches["position"][0], chunk.batches["size"][0]
         if any(True for _ in self._runs_in_range(chunk)):
-            message = f"a record batch says it is {claimed_length} bytes long; its CRC fits with {size - 12}"
+            message = f"a record batch says it is {claimed_length} bytes long; its CRC matches with {size - 12}"
             self._run.find(
                 self._source.path, f"bytes {position} to {position + size - 1}: {message} (batch-length-mismatch, {size} bytes)"
             )
@@ -240,7 +240,7 @@ class LogLister:
             yield start, end
 
     def _runs_in_range(self, chunk: Chunk) -> Iterator[tuple[int, int]]:
-        """The start and end of each run of batches that may hold what is asked for."""
+        """The start and end of each run of batches that may contain requested rows."""
         if not self._request.has_range and self._from_position is None:
             yield 0, len(chunk.batches)
             return
@@ -255,7 +255,7 @@ class LogLister:
             yield start, len(chunk.batches)
 
     def _is_in_range(self, chunk: Chunk, row: int) -> bool:
-        """Whether a batch may hold what is asked for, by its header and the batch before it."""
+        """Whether a batch may contain requested rows, by its header and the batch before it."""
         request, batches, header = self._request, chunk.batches, chunk.headers[row]
         if self._from_position is not None and batches["position"][row] < self._from_position:
             return False
@@ -333,7 +333,7 @@ class LogLister:
             self._end_at_damage()
 
     def _find_damaged_messages(self, part: RecordChunk, kept: Sequence[int], statuses: list[str]) -> bool:
-        """Find what is wrong with single messages in sound batches; records of magic 2 have no CRC of their own."""
+        """Find what is wrong with single messages in sound batches; records of magic 2 have no separate CRC."""
         if not part.magics:
             return False
         owners = _owners(part)
@@ -342,7 +342,7 @@ class LogLister:
             if row not in part.faults and is_valid[row] is not False or statuses[owners[row]] == salvage.DAMAGED:
                 continue
             fault = next(iter(part.faults.get(row, {}).values()), None)
-            wrong = "its CRC does not fit (crc-mismatch)" if fault is None else f"{fault.message} ({fault.code})"
+            wrong = "its CRC does not match (crc-mismatch)" if fault is None else f"{fault.message} ({fault.code})"
             where = f"{self._source.path}, byte {part.batches['position'][owners[row]]}"
             self._run.find(where, f"message with offset {part.records['offset'][row]}: {wrong}")
             found = True
@@ -381,7 +381,7 @@ class LogLister:
         return selected, [statuses[row] for row in rows]
 
     def _write_lines(self, part: RecordChunk) -> None:
-        """Write Kafka's lines. Contents that cannot be shown are a finding after the record's fields; the listing goes on."""
+        """Write Kafka's lines. Contents that cannot be shown are a finding after the record's fields; the listing continues."""
         run = self._run
         assert self._contents is not None
         while len(part.batches):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from kdump.formats.log import Chunk
 
-_GAP = "a cleaner leaves such gaps in a compacted topic; in any other one records are missing"
+_GAP = "the cleaner leaves such gaps in a compacted topic; in any other topic, records are missing"
 
 
 def segments_for(paths: Sequence[str | Unreadable], offset: int) -> list[str | Unreadable]:
@@ -76,7 +76,7 @@ class Around:
         """The message for an offset that is not in a segment; `is_damaged` if a damaged range may have held it."""
         offset = self._offset
         if is_damaged:
-            return f"offset {offset} is in no batch that can be read; it may have been in what is damaged"
+            return f"offset {offset} is in no readable batch; it may be in a damaged one"
         if self._holder is not None:
             position, first, last = self._holder
             which = f"offsets {first} to {last}" if first is not None else f"offsets up to {last}"
@@ -87,8 +87,8 @@ class Around:
             return self._at_the_start(path, *self._after)
         (before, last), (after, first) = self._before, self._after
         return (
-            f"no batch has offset {offset}: that at byte {before} ends at offset {last}, and the next one, at byte {after},"
-            f" begins at {first}; {_GAP}"
+            f"no batch has offset {offset}: the one at byte {before} ends at offset {last}, and the next one, at byte {after},"
+            f" starts at {first}; {_GAP}"
         )
 
     def _at_the_start(self, path: str, position: int, first: int) -> str:
@@ -96,9 +96,9 @@ class Around:
         if base_offset is not None and base_offset <= offset:
             return (
                 f"no batch has offset {offset}: the segment's name says {base_offset}, and its first batch, at byte {position},"
-                f" begins at offset {first}; {_GAP}"
+                f" starts at offset {first}; {_GAP}"
             )
-        return f"no batch has offset {offset}: the log begins at offset {first}; what was before is deleted, or never was there"
+        return f"no batch has offset {offset}: the log starts at offset {first}; earlier records were deleted, or never existed"
 
     def _at_the_end(self, path: str) -> str:
         offset = self._offset
@@ -110,7 +110,7 @@ class Around:
         later = _next_segment(path)
         if later is not None:
             name, first = later
-            return f"no batch has offset {offset}: in this segment {end}, and the next one, {name}, begins at {first}; {_GAP}"
+            return f"no batch has offset {offset}: in this segment {end}, and the next one, {name}, starts at {first}; {_GAP}"
         return f"no batch has offset {offset}: {end}, and there is no later segment"
 
 

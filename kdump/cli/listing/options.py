@@ -34,17 +34,18 @@ class ListingOptions(CommandOptions):
 class OffsetRangeOptions(ListingOptions):
     """What the commands take whose rows have offsets."""
 
-    from_offset: int | None = integer("--from-offset", "List only what has this offset or a later one.")
-    to_offset: int | None = integer("--to-offset", "List only what has this offset or an earlier one.")
+    from_offset: int | None = integer("--from-offset", "List only rows with this offset or a later one.")
+    to_offset: int | None = integer("--to-offset", "List only rows with this offset or an earlier one.")
 
 
 class TimeRangeOptions(OffsetRangeOptions):
     """What the commands take whose rows have timestamps, too."""
 
     from_time: str | None = text(
-        "--from-time", "List only what may be of this time or later: a date, a date and time (UTC), or milliseconds since 1970."
+        "--from-time",
+        "List only rows that may be from this time or later: a date, a date and time (UTC), or milliseconds since 1970.",
     )
-    to_time: str | None = text("--to-time", "List only what may be of this time or earlier.")
+    to_time: str | None = text("--to-time", "List only rows that may be from this time or earlier.")
 
 
 class LogOptions(TimeRangeOptions):
@@ -59,7 +60,7 @@ class LogOptions(TimeRangeOptions):
         metavar="N",
     )
     offset: int | None = integer(
-        "--offset", "List only the batch or record that holds offset N; if there is none, say what is around it.", metavar="N"
+        "--offset", "List only the batch or record with offset N; if there is none, show what is around it.", metavar="N"
     )
     is_deep: bool = flag("--deep --deep-iteration", "List records, not only batches.")
     prints_data: bool = flag("--print-data-log", "Also print keys and values in Kafka's lines; implies --deep.")
@@ -67,7 +68,7 @@ class LogOptions(TimeRangeOptions):
     decode: str | None = choice(
         "--decode",
         decoder_names.NAMES,
-        f"How to decode keys and values: {', '.join(decoder_names.NAMES)}. 'auto' chooses by the name of the directory; it is"
+        f"How to decode keys and values: {', '.join(decoder_names.NAMES)}. 'auto' chooses by the directory name; it is"
         " the default, except for Kafka's lines. All except 'none' imply --deep and --print-data-log.",
         spelling=decoder_names.named,
         metavar="NAME",
@@ -75,5 +76,5 @@ class LogOptions(TimeRangeOptions):
     key_decoder: str | None = choice("--key-decoder", decoder_names.PLAIN, "How to decode keys; overrides --decode.")
     value_decoder: str | None = choice("--value-decoder", decoder_names.PLAIN, "How to decode values; overrides --decode.")
     keep_going: bool = flag(
-        "--keep-going", "Go on after damage, or stop at the first damage with exit code 1.", off_name="--no-keep-going"
+        "--keep-going", "Continue after damage, or stop at the first damage with exit code 1.", off_name="--no-keep-going"
     )

@@ -30,7 +30,7 @@ def files(paths: Sequence[str], suffix: str) -> Iterator[str | Unreadable]:
 
     A log directory stands for its partition directories.
 
-    Where there are none, the error that says so stands in their place.
+    If there are none, the error about this takes their place.
     """
     for path in paths:
         try:
@@ -102,5 +102,5 @@ def _of_pattern(pattern: str, suffix: str) -> list[str]:
         elif path.endswith(suffix):
             found.append(path)
     if not found:
-        raise Unreadable("file-missing", f"no file that ends in {suffix} fits this pattern", path=pattern)
+        raise Unreadable("file-missing", f"no file that ends in {suffix} matches this pattern", path=pattern)
     return found

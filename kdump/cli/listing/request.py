@@ -53,7 +53,7 @@ class Request:
         """Make `offset` a range. Raises UsageError if `offset` or `tail` is given beside a range."""
         for name, value in (("--tail", self.tail), ("--offset", self.offset)):
             if value is not None and (self.has_range or self.from_position is not None or name == "--tail" and limit is not None):
-                raise UsageError(f"{name} says what is listed", remedy="leave out --from-..., --to-... and --limit")
+                raise UsageError(f"{name} already selects the rows", remedy="leave out --from-..., --to-... and --limit")
         if self.tail is not None and self.offset is not None:
             raise UsageError("--tail and --offset do not go together")
         if self.offset is not None:
@@ -84,13 +84,13 @@ class Request:
         return any(bound is not None for bound in (self.from_offset, self.to_offset, self.from_time, self.to_time))
 
     def holds_offsets(self, first: int | None, last: int) -> bool:
-        """Whether something with these offsets may hold what is asked for; a `first` of None is unknown."""
+        """Whether something with these offsets may contain requested rows; a `first` of None is unknown."""
         return (self.from_offset is None or last >= self.from_offset) and (
             self.to_offset is None or first is None or first <= self.to_offset
         )
 
     def holds_times(self, first: int | None, last: int) -> bool:
-        """Whether something with these timestamps may hold what is asked for; a `first` of None is unknown.
+        """Whether something with these timestamps may contain requested rows; a `first` of None is unknown.
 
         What has no timestamp is of no time.
         """
@@ -116,7 +116,7 @@ def _milliseconds(text: str, *, is_end: bool) -> int:
         try:
             moment = datetime.fromisoformat(text)
         except ValueError:
-            raise UsageError(f"'{text}' is no time; write 2026-11-20, 2026-11-20T13:45:00 or milliseconds since 1970")
+            raise UsageError(f"'{text}' is not a time; write 2026-11-20, 2026-11-20T13:45:00 or milliseconds since 1970")
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     return (moment - _EPOCH) // timedelta(milliseconds=1) + length

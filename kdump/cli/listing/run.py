@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Enough(Exception):
-    """Ends the listing: the limit is reached, or damage was found and the listing is to stop there."""
+    """Ends the listing: the limit is reached, or damage was found and the listing must stop there."""
 
 
 class Run:
@@ -140,7 +140,7 @@ class Run:
         ):
             return
         for directory, (first, last) in self.held.items():
-            self.say(f"{directory}: nothing is in this range; the logs hold offsets {first} to {last}")
+            self.say(f"{directory}: this range is empty; the logs have offsets {first} to {last}")
 
     def find(self, path: str | None, message: str) -> None:
         """Note a finding."""

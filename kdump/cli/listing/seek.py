@@ -24,7 +24,7 @@ def start_position(log: Source, request: Request) -> int:
     """A position before all that is asked for by offset or position; 0 if the index does not help.
 
     The entry before the last one in question is taken, so that what a batch is worth that begins a range is known from those
-    before it. It counts only if a batch with a CRC that fits stands where it points, before the range.
+    before it. It counts only if it points to a batch with a matching CRC, before the range.
     Times do not lead to a position: no entry of a time index can be proved without the batches before it.
     """
     if request.from_offset is None and request.from_position is None:
@@ -68,7 +68,7 @@ def starts_from_the_end(log: Source) -> Iterator[int]:
 
 
 def _may_start_here(log: Source, position: int, request: Request) -> bool:
-    """Whether a sound batch is here, and nothing before it is asked for."""
+    """Whether a sound batch is here, and nothing before it is requested."""
     first = _first_offset(log, position)
     if first is None:
         return False

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class Begin(NamedTuple):
     """Where the listing of a segment starts: at the batch at `position`, without its first `skipped` records.
 
-    `start` is where a walk has to start so that it comes to this batch as one through all of the log does.
+    `start` is where a walk must start so that it reaches this batch as a walk through the whole log would.
     """
 
     start: int = 0

@@ -54,14 +54,12 @@ _EPOCHS = _Kind(text_checkpoint.EPOCH_FIELDS, listing.ListedLeaderEpoch, "epoch:
 def text_files(paths: Sequence[str]) -> list[str]:
     """The text checkpoints that paths name; none if they are KRaft snapshots.
 
-    A directory stands for its checkpoints of that kind if it holds no snapshots. Raises UsageError where both are named.
+    A directory means its checkpoints of that kind if it contains no snapshots. Raises UsageError if both are named.
     """
     found = [_found(path) for path in paths]
     if any(found) and not all(found):
         other = next(path for path, of_path in zip(paths, found, strict=True) if not of_path)
-        raise UsageError(
-            f"{other} is no checkpoint in lines of text, and other paths are", remedy="list them one after the other"
-        )
+        raise UsageError(f"{other} is not a text checkpoint, but other paths are", remedy="list them one after the other")
     return [path for of_path in found for path in of_path]
 
 
@@ -69,7 +67,9 @@ def start(run: Run, paths: Sequence[str]) -> None:
     """Start the output with the kind of row that these files have. Raises UsageError if they have different kinds."""
     kinds = {_kind(path) for path in paths}
     if len(kinds) > 1:
-        raise UsageError("some of these files hold offsets and some leader epochs", remedy="list them one after the other")
+        raise UsageError(
+            "some of these files contain offsets and some contain leader epochs", remedy="list them one after the other"
+        )
     refuse_options_of_logs(run.request)
     run.start(kinds.pop().row_class)
 
@@ -84,7 +84,7 @@ def refuse_options_of_logs(request: Request) -> None:
     }
     for option, is_given in given.items():
         if is_given:
-            raise UsageError(f"{option} is for batches and records; a checkpoint in lines of text has none")
+            raise UsageError(f"{option} is for batches and records; a text checkpoint has none")
 
 
 def list_text_checkpoint(run: Run, path: str) -> None:
@@ -113,7 +113,7 @@ def list_text_checkpoint(run: Run, path: str) -> None:
                 rows = []
         _write(run, kind, rows)
         if checkpoint.position < source.size:
-            what = f"only {checkpoint.position:,} of {source.size:,} bytes were read, for hardly a line is an entry"
+            what = f"only {checkpoint.position:,} of {source.size:,} bytes were read, because hardly any line is an entry"
             raise Unreadable("file-not-recognized", what, path=path)
 
 

@@ -29,7 +29,7 @@ def chosen(asked_for: str | None, *, master: str | None, conf: Collection[str], 
         return _spark(master, cores)
     here = f"Scanning with {cores} {'process' if cores == 1 else 'processes'} of this machine"
     if asked_for == LOCAL:
-        return Engine(LOCAL, f"{here}; --engine spark takes Spark.")
+        return Engine(LOCAL, f"{here}; --engine spark uses Spark.")
     if importlib.util.find_spec("pyspark") is None:
         return Engine(LOCAL, f"{here}; for Spark: pip install 'kdump[spark,java]'.")
     no_java = _why_no_java()
@@ -40,7 +40,7 @@ def chosen(asked_for: str | None, *, master: str | None, conf: Collection[str], 
 
 def _spark(master: str | None, cores: int) -> Engine:
     where = f"on {cores} {'core' if cores == 1 else 'cores'} of this machine" if master is None else f"at {master}"
-    return Engine(SPARK, f"Scanning with Spark {where}; --engine local does without Spark.")
+    return Engine(SPARK, f"Scanning with Spark {where}; --engine local does not use Spark.")
 
 
 def _why_no_java() -> str:

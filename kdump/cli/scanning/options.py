@@ -9,7 +9,7 @@ from kdump.cli.scanning.engine import ENGINES
 from kdump.cli.shared_options import FILE, PATHS, jobs_option, output_option
 
 SAVINGS = {"sample": "sample", "all": "true", "none": "false"}
-"""Of which compressed batches a scan measures what they hold uncompressed, as the option of the pipeline."""
+"""Which compressed batches a scan decompresses to measure their size, as the pipeline's option."""
 
 
 class ScanOptions(CommandOptions):
@@ -51,7 +51,9 @@ class ScanOptions(CommandOptions):
         "--broker", "The name of the broker that PATH belongs to; by default taken from its directories.", metavar="NAME"
     )
     include_deleted: bool = flag("--include-deleted", "Also examine files that are about to be deleted.")
-    target_bytes: str = text("--target-bytes", "How much one task reads.", default="64m", metavar="SIZE", shows_default=True)
+    target_bytes: str = text(
+        "--target-bytes", "How many bytes one task reads.", default="64m", metavar="SIZE", shows_default=True
+    )
     level: str = choice("--level", LEVELS, "How deep to check, as for `kdump check`.", default=FULL)
     cleanup_policy: str = choice("--cleanup-policy", CLEANUP_POLICIES, "The topics' cleanup policy.", default=UNKNOWN)
     fail_on: str = choice(

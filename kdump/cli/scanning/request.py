@@ -33,7 +33,7 @@ class ScanRequest:
         self.paths = list(options.paths)
         self.out = None if options.out is None else options.out.rstrip("/") or options.out
         if self.out is not None and os.path.lexists(self.out):
-            raise UsageError(f"--out {options.out} exists, and is not overwritten")
+            raise UsageError(f"--out {options.out} exists; kdump does not overwrite files")
         self.master = options.master
         self.conf = dict(_setting(text) for text in options.conf)
         self.cores = options.jobs or jobs_here()
@@ -43,7 +43,7 @@ class ScanRequest:
         if self.out is None and (options.tables is not None or options.with_records):
             raise UsageError("--tables and --records say which tables are kept", remedy="--out DIR says where")
         if self.out is None and self.is_on_cluster:
-            raise UsageError("a scan by a cluster needs a directory that its processes find", remedy="--out DIR names it")
+            raise UsageError("a scan on a cluster needs a directory that its processes can read", remedy="--out DIR names it")
         self.tables = _tables(options.tables, options.with_records)
         self.failing = SEVERITIES[: SEVERITIES.index(options.fail_on) + 1]
         self.output = options.output

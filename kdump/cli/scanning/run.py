@@ -20,7 +20,7 @@ from kdump.exit_codes import NOT_EXAMINED
 try:
     import pyarrow
 except ImportError as missing:
-    raise UsageError('tables of Parquet need the package "pyarrow"', remedy="pip install 'kdump[arrow]'") from missing
+    raise UsageError('Parquet tables need the package "pyarrow"', remedy="pip install 'kdump[arrow]'") from missing
 
 from kdump.cli.scanning.summary import ScanSummary
 from kdump.formats import tree
@@ -36,13 +36,13 @@ if TYPE_CHECKING:
     from kdump.cli.scanning.request import ScanRequest
 
 INCOMPLETE = ".incomplete"
-"""What is added to the name of a table that does not add up: nobody is to take it for whole."""
+"""The suffix of a table that does not add up, so that no one mistakes it for a complete one."""
 
 _MANIFEST = "kdump.json"
 
 
 def scan_paths(request: ScanRequest) -> int:
-    """Write the tables of a request, and report on stdout what they hold. Returns the exit code."""
+    """Write the tables of a request, and summarize them on stdout. Returns the exit code."""
     started = time.monotonic()
     is_json = request.output == "json"
     if not is_json:
@@ -70,10 +70,10 @@ def scan_paths(request: ScanRequest) -> int:
         say(str(error))
         return NOT_EXAMINED
     except pyarrow.ArrowInvalid as error:
-        say(f"the tables cannot be read after they were written: {error}")
+        say(f"the tables cannot be read back: {error}")
         return NOT_EXAMINED
     except MemoryError:
-        say("out of memory: take fewer processes (--jobs) or smaller tasks (--target-bytes)")
+        say("out of memory: use fewer processes (--jobs) or smaller tasks (--target-bytes)")
         return NOT_EXAMINED
     finally:
         temporary_folders.remove(folder)
@@ -110,7 +110,7 @@ def _write(request: ScanRequest, folder: str) -> list[str]:
     """
     paths = tree.matching(request.paths)
     if request.is_on_cluster:
-        paths = [os.path.abspath(path) for path in paths]  # its processes work in directories of their own
+        paths = [os.path.abspath(path) for path in paths]  # its processes work in separate directories
     file_list = os.path.join(folder, "_files.jsonl")
     common = {**request.given, "paths": json.dumps(paths), "unreadable": Options.SKIP}
     discovery.write_list(discovery.files_of(Options({**common, "table": "files"})), file_list)
@@ -161,7 +161,7 @@ def _write_with_spark(
                     raise
                 raise KdumpError(f"Spark failed: {last_line(error)}; KDUMP_DEBUG=1 shows all") from error
     except MissingPackage as error:
-        raise UsageError(str(error) + ", or take --engine local") from error
+        raise UsageError(str(error) + ", or use --engine local") from error
     except SessionFailed as error:
         if "KDUMP_DEBUG" in os.environ:
             sys.stderr.write(error.log)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from kdump.tables import Row
 
-_WORST = 1000  # findings of a severity that are looked at for people
+_WORST = 1000  # findings of a severity that are read for the text summary
 
 
 class ScanSummary:
@@ -102,9 +102,9 @@ class ScanSummary:
         else:
             if self.incomplete:
                 names = " ".join(f"{name}.incomplete" for name in self.incomplete)
-                lines += _wrapped(f"Not to be computed with, for they do not add up: {names}.", room)
+                lines += _wrapped(f"Unreliable, because they do not add up: {names}.", room)
             lines += _wrapped(f"Tables in {out}: {tables} (Parquet).", room)
-            lines.append(f'Ask on: spark.read.parquet("{out}/findings")')  # a command stays on one line, to be copied
+            lines.append(f'To query them: spark.read.parquet("{out}/findings")')  # a command stays on one line, to be copied
         lines += _wrapped(f"Verdict: {self._verdict.text}. Exit status {self.exit_code}.", room)
         return "\n".join(lines) + "\n"
 

@@ -1,1 +1,1 @@
-"""Commands that print what kdump knows, and examine nothing."""
+"""Commands that print reference information and examine no files."""

@@ -1,4 +1,4 @@
-"""The command `kdump explain`: what is known of a fault."""
+"""The command `kdump explain`: describes a fault."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_SIZE = (100, 24)  # of what is no terminal
+_SIZE = (100, 24)  # of anything but a terminal
 
 
 def explain_fault(words: Sequence[str]) -> int:
-    """Print what is known of a code, an exception or a line of a log, or without words all codes. Raises UsageError."""
+    """Explain a code, an exception or a line of a log; without arguments, list all codes. Raises UsageError."""
     width = shutil.get_terminal_size(_SIZE).columns
     text = " ".join(words)
     code = text.strip().lower()

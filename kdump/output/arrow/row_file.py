@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class RowFile:
     """A formatter of rows into a file, with a column for each of the schema. The file is there when the block ends well.
 
-    Only rows of `row_class` are written. Raises FileExistsError if something stands in its place.
+    Only rows of `row_class` are written. Raises FileExistsError if the file already exists.
     """
 
     def __init__(self, path: str, row_class: type[Row], file_format: str = PARQUET) -> None:

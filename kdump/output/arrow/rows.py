@@ -126,7 +126,7 @@ class Segment(Row):
 
 
 class Unread(Row):
-    """What could not be read and from which byte on, in a row that stands for it; null in all other rows."""
+    """What could not be read and from which byte on, in a row that replaces it; null in all other rows."""
 
     error: Text | None
 

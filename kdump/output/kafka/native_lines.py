@@ -260,7 +260,7 @@ class KernelText:
                 self._plan, source.fileno(), position, stop, end, window, start, held, self.out, self._filled, self._state
             )
             if reason == c.FULL:
-                if not self._filled and not self._state[c.GAP_COUNT]:  # a line that is longer than the room there is
+                if not self._filled and not self._state[c.GAP_COUNT]:  # a line that is longer than the buffer
                     break
                 self.flush()
         self.flush()
@@ -288,11 +288,11 @@ class KernelText:
             if reason == c.STOPPED:
                 return start
             if reason == c.FULL:
-                if not self._filled and not self._state[c.GAP_COUNT]:  # a line that is longer than the room there is
+                if not self._filled and not self._state[c.GAP_COUNT]:  # a line that is longer than the buffer
                     self.out = bytearray(3 * max(len(window), len(payload or b"")) + _MAX_LINE_WORDS)
                 self.flush()
             else:
-                if 2 * self._filled > len(self.out):  # the lines of the next batch may not have room
+                if 2 * self._filled > len(self.out):  # the lines of the next batch may not fit
                     self.flush()
                 payload = self._payload_at(window, start)
                 if payload is None:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     KeyAndPayload = tuple[str | None, str | None]
     Content = bytes | CorruptData | None
-    """A value, or the fault that keeps it from being had: it comes up where a decoder asks for the value."""
+    """A value, or the fault that prevents reading it: it is raised when a decoder asks for the value."""
 
     RecordDecoder = Callable[[int, bytes | None, Content], KeyAndPayload]
     """From the offset, key and value of a record to the texts of key and payload, None where there is nothing to show."""

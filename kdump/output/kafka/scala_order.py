@@ -1,4 +1,4 @@
-"""The order in which sets of topic partitions come out of Scala."""
+"""The iteration order of Scala's sets of topic partitions."""
 
 from __future__ import annotations
 

@@ -21,12 +21,12 @@ class ForecastSummary(Row, kind="forecast-summary"):
 
 
 DESCRIPTIONS = {
-    "release": "The release of the broker whose starts these are.",
+    "release": "The release of the broker.",
     "directories_not_examined": "How many directories could not be examined.",
     "seconds": "How long the run took.",
     "exit_code": "The exit code of the command.",
-    "verdict": "What all this comes to: loses at start, damaged, not examined, the worst first; or clean.",
-    "reasons": "Why: a word of the verdict, and the start that it is about.",
+    "verdict": "The verdict: loses at start, damaged, not examined, the worst first; or clean.",
+    "reasons": "The reasons: a word of the verdict, and the start that it is about.",
 }
 """What each column says, for schemas."""
 

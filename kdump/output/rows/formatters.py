@@ -16,7 +16,7 @@ if TYPE_CHECKING:
         """Writes tables of rows, as many as there are, each of one class.
 
         `start` names the classes. The first is what the output is about; CSV and tables for people show nothing else. Where there
-        are several, NDJSON and JSON tell them apart by their `row_kind`.
+        are several, NDJSON and JSON distinguish them by their `row_kind`.
         """
 
         def start(self, row_class: type[Row], *others: type[Row]) -> None: ...

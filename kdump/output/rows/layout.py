@@ -18,7 +18,7 @@ _FREE_TEXT = ("headers", "key", "value", "broker_forecast")  # columns that may 
 
 
 class Heading:
-    """The head of a column: numbers stand to the right; free text (`is_text`) may be shortened."""
+    """The head of a column: numbers are right-aligned; free text (`is_text`) may be shortened."""
 
     __slots__ = ("is_right", "is_text", "text")
 

@@ -36,9 +36,9 @@ class ListedBatch(RecordBatch, kind="batch"):
 
 
 class ListedRecord(Row, kind="record"):
-    """A record with its `status` and its file; keys and values that are no UTF-8 stand in the Base64 columns.
+    """A record with its `status` and its file; keys and values that are not UTF-8 are in the Base64 columns.
 
-    Each header is an object with `key`, `keyBase64`, `value` and `valueBase64`. What a decoder made of key and value stands in
+    Each header is an object with `key`, `keyBase64`, `value` and `valueBase64`. The decoded key and value are in
     the decoded columns as JSON, and why it could not in `decode_error`: a code and what is wrong.
     """
 
@@ -101,9 +101,9 @@ class ListedProducer(Row, kind="producer"):
 
 
 class ListedCheckpointOffset(Row, kind="checkpoint-offset"):
-    """An offset that a log directory has noted of a partition, with its line; a line that is no entry has nothing else.
+    """The offset of a partition in a checkpoint of a log directory, with its line; a line that is not an entry has nothing else.
 
-    What the offset is, the file's name says: recovery point, high watermark, log start, or how far the cleaner has come.
+    The file name says what the offset is: recovery point, high watermark, log start, or the cleaner's progress.
     """
 
     topic: Text | None
@@ -115,7 +115,7 @@ class ListedCheckpointOffset(Row, kind="checkpoint-offset"):
 
 
 class ListedLeaderEpoch(Row, kind="leader-epoch"):
-    """A leader epoch and the first offset that was written in it, with its line; a line that is no entry has nothing else."""
+    """A leader epoch and the first offset that was written in it, with its line; a line that is not an entry has nothing else."""
 
     epoch: Int32 | None
     start_offset: Int64 | None

@@ -1,4 +1,4 @@
-"""Single rows on their way to a formatter: those of one class that come together go on as a table."""
+"""Collects single rows for a formatter: consecutive rows of one class are passed on as a table."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TABLE_ROWS = 100
 
 
 class RowWriter:
-    """Hands rows to a formatter in the order in which they come. A table costs less than as many single rows."""
+    """Hands rows to a formatter in their order. A table costs less than single rows."""
 
     def __init__(self, formatter: Formatter, row_class: type[Row], *others: type[Row]) -> None:
         self._formatter = formatter

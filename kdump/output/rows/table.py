@@ -77,7 +77,7 @@ class TableFormatter:
             self._show()
 
     def _heading(self, file: str) -> list[str]:
-        """The name of a file, in several lines if the terminal has no room for it in one."""
+        """The name of a file, on several lines if it does not fit on one."""
         if self._width is None or width_of(file) <= self._width:
             return [file]
         lines = [""]
@@ -106,7 +106,7 @@ class TableFormatter:
         self._widest = 0
 
     def _fit(self, columns: list[TextColumn]) -> tuple[list[TextColumn] | None, int]:
-        """The columns that there is room for, and the gap between them; None where rows must become lines of `name: value`."""
+        """The columns that fit, and the gap between them; None where rows must become lines of `name: value`."""
         if self._width is None or total_width(columns, _GAP) <= self._width:
             return columns, _GAP
         kept = list(columns)
@@ -124,7 +124,7 @@ class TableFormatter:
         if left_out != self._left_out:
             self._left_out = left_out
             what = ", ".join(left_out)
-            text = f"Not shown, for the terminal is too narrow: {what}." if left_out else "All columns are shown."
+            text = f"Not shown, because the terminal is too narrow: {what}." if left_out else "All columns are shown."
             for line in wrap(text, self._width or _MIN_WIDTH, break_long_words=False, break_on_hyphens=False):
                 self._write(line + "\n")
 

@@ -51,7 +51,7 @@ def meaning(text: str, width: int) -> str:
     named = {code for _, _, codes in found for code in codes}
     if len(named) == 1:
         return "\n".join(lines) + "\n\n" + explanation(named.pop(), width)
-    more = ["kdump explain CODE tells more."] if named else []
+    more = ["kdump explain CODE says more."] if named else []
     path = _FILE.search(text)
     if path is not None:
         command = f"kdump check {shlex.quote(escaped(os.path.dirname(path[0])))}"
@@ -70,7 +70,7 @@ def _meanings(text: str) -> Iterator[tuple[str, str, Sequence[str]]]:
     for name in broker_words.exceptions_in(text):
         codes = broker_words.EXCEPTIONS[name]
         if told.isdisjoint(codes):
-            yield name, "comes from one of these faults, the likeliest first", codes
+            yield name, "is caused by one of these faults, the likeliest first", codes
 
 
 def contents(width: int) -> str:
@@ -81,7 +81,7 @@ def contents(width: int) -> str:
         if faults:
             lines += [*([""] if lines else []), title]
         lines += _listed(faults, code_width, width)
-    more = "kdump explain CODE tells more. An exception or a line of server.log does as well."
+    more = "kdump explain CODE says more. It also accepts an exception or a line of server.log."
     return "\n".join([*lines, "", more]) + "\n"
 
 

@@ -24,9 +24,9 @@ _ASSUMED = (
 )
 _STOPS = {
     True: " It was stopped cleanly: .kafka_cleanshutdown is there.",
-    False: " There is no .kafka_cleanshutdown: it runs, or its stop was unclean.",
+    False: " There is no .kafka_cleanshutdown: it is running, or its stop was unclean.",
 }
-_STOPS_DIFFER = " Some of the log directories hold .kafka_cleanshutdown and others do not: each starts as after its own stop."
+_STOPS_DIFFER = " Some of the log directories have .kafka_cleanshutdown and others do not: each starts as after its own stop."
 _COLORS = {SAFE: "32", TRIMS: "33", UNSURE: "33", DAMAGE: "33", LOSS: "31", TRAP: "31", FAILS: "31"}
 _INDENT = 7
 _MAX_SHOWN = 20  # directories that are not safe
@@ -79,7 +79,7 @@ class ForecastReport:
         if self._not_shown:
             self._out.line()
             not_shown = counted(self._not_shown, "more directory is", "more directories are")
-            self._out.wrapped(f"{not_shown} not safe or damaged; --output ndjson tells of each.")
+            self._out.wrapped(f"{not_shown} not safe or damaged; --output ndjson lists each.")
         if self._safe_count and self._shown:
             self._out.line()
         if self._safe_count <= _MAX_SAFE:
@@ -93,9 +93,11 @@ class ForecastReport:
         self._write_next()
         about = f"Starts of a broker {totals.release}"
         if totals.asked != totals.release:
-            about += f", the nearest to {totals.asked} of those that are known"
+            about += f", the known release nearest to {totals.asked}"
         stopped = "".join(_STOPS[was_clean] for was_clean in totals.stops) if len(totals.stops) < 2 else _STOPS_DIFFER
-        unread = "" if self._shown or totals.failed else " The CRCs of all batches fit; kdump check reads all the rest, too."
+        unread = (
+            "" if self._shown or totals.failed else " The CRCs of all batches match; kdump check examines everything else, too."
+        )
         assumed = _ASSUMED if self._is_assumed else ""
         missing = f" {counted(totals.failed, 'directory', 'directories')} could not be examined." if totals.failed else ""
         self._out.wrapped(f"{about}.{stopped}{assumed}{unread}{missing} {totals.seconds:.1f} s.")
@@ -105,7 +107,7 @@ class ForecastReport:
         first = rows[0]
         about = f"{counted(first.segments_before, 'segment')}, {size_text(first.size_before)}"
         if first.kind != PARTITION:
-            about = "a log directory itself" if first.kind == LOG_DIRECTORY else "no partition directory"
+            about = "itself a log directory" if first.kind == LOG_DIRECTORY else "not a partition directory"
         self._out.wrapped(f"{self._out.shown(name)}   {about}")
         for alike in _folded(rows):
             word = verdict(alike[0])
@@ -128,7 +130,7 @@ class ForecastReport:
             return
         self._out.line()
         if self._failing:
-            self._out.wrapped("One directory that fails keeps the broker from starting, and takes all others with it.")
+            self._out.wrapped("One directory that fails keeps the broker from starting, and so takes all others offline.")
         self._out.line("Next")
         for step in dict.fromkeys(self._steps):
             self._out.line("  " + self._out.shown(step))  # a command stays on one line, to be copied

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from kdump.forecasts.row import Forecast, Remedy
 
-_WITHOUT_CHECKPOINT = "a start then takes zero for all that it noted, as it does with a bad one"
+_WITHOUT_CHECKPOINT = "a start then uses zero for all its offsets, as with an unreadable one"
 
 
 def next_steps(rows: list[Forecast]) -> list[str]:
@@ -38,7 +38,7 @@ def next_steps(rows: list[Forecast]) -> list[str]:
         if all(row.is_safe_but_for_checkpoint for row in rows):
             return steps
     if all(row.is_safe for row in rows):
-        return [*steps, f"kdump check {quoted}   # what is damaged, and where; a start leaves it as it is"]
+        return [*steps, f"kdump check {quoted}   # what is damaged, and where; a start does not change it"]
     steps.append(f"cp -a {quoted} ELSEWHERE   # before any restart, with the broker stopped")
     shown: set[str] = set()
     for row in rows:
@@ -50,12 +50,12 @@ def next_steps(rows: list[Forecast]) -> list[str]:
             shown.add(step)
     clean = next((row for row in rows if row.after == CLEAN and row.is_safe), None)
     if clean is not None:
-        end_by_itself = "stop the broker cleanly, and let it end by itself: a clean start loses nothing"
+        end_by_itself = "stop the broker cleanly, and wait until it exits: a start after a clean stop loses nothing"
         stays = clean.consumers_stop_at
         damage = "" if stays is None else f", but the damage stays, and consumers do not get past offset {stays:,}"
         steps.append(end_by_itself + damage)
     elif not shown:
-        steps.append(f"with a healthy replica: move {quoted} away while the broker is stopped, and let it be fetched again")
+        steps.append(f"with a healthy replica: move {quoted} away while the broker is stopped, so that it is replicated again")
     steps.append(f"kdump check {quoted}   # what is damaged, and where")
     return steps
 
@@ -67,16 +67,16 @@ def _remedy_steps(remedy: Remedy, path: str) -> Iterator[str]:
     for name in remedy.made_empty:
         yield f": > {shlex.quote(os.path.join(path, name))}"
     if remedy.is_without_log_start:
-        yield f"take the line of {_called(path)} out of log-start-offset-checkpoint, and count one less in its second line"
+        yield f"remove the line of {_called(path)} from log-start-offset-checkpoint, and lower the count in its second line"
 
 
 def _step_for_circumstance(row: Forecast) -> str | None:
-    """What to look at if something other than the data keeps a log from being served."""
+    """What to check if something other than the data keeps a log from being served."""
     quoted, log_directory = shlex.quote(row.path), os.path.dirname(os.path.abspath(row.path))
     if row.is_not_loaded:
         return f"{_shown_file(os.path.join(log_directory, 'meta.properties'))}   # {row.reason}"
     if row.is_denied:
-        return f"ls -lna {quoted}   # owners and modes, to be mended with chown and chmod; and who the broker runs as"
+        return f"ls -lna {quoted}   # owners and modes, to fix with chown and chmod; compare with the broker's user"
     if row.dead_logs:
         return f"ls -l {quoted}   # where the links lead"
     if row.outcome == STRAY or row.is_doubtful:
@@ -92,10 +92,10 @@ def _shown_file(path: str) -> str:
 def _steps_for_stranger(row: Forecast, quoted: str) -> list[str]:
     """Steps for a directory in a log directory that is not a partition, or not by its name; only a partition may be moved."""
     if row.kind == LOG_DIRECTORY:
-        return [f"in log.dirs, name {quoted} itself: it is a log directory, and the one around it none for this broker"]
+        return [f"in log.dirs, name {quoted} itself: it is a log directory, and the one around it is not"]
     if row.kind == PARTITION:
-        return [f"mv {quoted} ELSEWHERE   # out of the log directory, with the broker stopped: the name is no partition's"]
-    return [f"ls -la {quoted}   # no partition directory: the broker starts only where log.dirs names a directory without it"]
+        return [f"mv {quoted} ELSEWHERE   # out of the log directory, with the broker stopped: no partition has this name"]
+    return [f"ls -la {quoted}   # not a partition directory: the broker only starts if no directory of log.dirs contains it"]
 
 
 def _after_remedy(row: Forecast) -> str:

@@ -26,7 +26,7 @@ def groups_text(groups: Sequence[Group], width: int) -> str:
     for group in groups:
         lines += _group_lines(group, width)
     same = "releases that print alike are one row"
-    lines.append(f"\n{len(RELEASES)} releases; {same}. The last is what --release is by default.")
+    lines.append(f"\n{len(RELEASES)} releases; {same}. The last is the default of --release.")
     lines.append("kdump releases 2.0.1          what a release changed, in full")
     lines.append("kdump releases 1.0.1 4.3.1    how two releases differ, in full")
     return "\n".join(lines) + "\n"

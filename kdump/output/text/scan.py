@@ -91,7 +91,7 @@ def text_of_codecs(lines: Sequence[CodecLine], *, width: int | None = None) -> l
     found = _aligned(_CODEC_HEADINGS, [_codec_cells(line) for line in lines], range(1, len(_CODEC_HEADINGS)), width=width)
     measured = sum(line.measured for line in packed)
     if measured and measured < sum(line.size for line in packed):
-        found.append(f"What compressed batches would take was measured of {size_text(measured)} of them.")
+        found.append(f"The size of compressed batches was measured for {size_text(measured)} of them.")
     return found
 
 

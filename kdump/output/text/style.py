@@ -7,7 +7,7 @@ class ReportStyle:
     """Width, colours and other choices for what is printed.
 
     `width` is that of the terminal, 0 if it does not say. `has_colors` says whether colours are wanted, `is_terminal` whether
-    control characters would be obeyed, `escapes_formulas` whether CSV is for spreadsheets. Of a check: `shows_all` folds
+    control characters would be interpreted, `escapes_formulas` whether CSV is for spreadsheets. Of a check: `shows_all` folds
     nothing; `fail_on` is the least severity that fails; `has_baseline` says whether findings are compared with a baseline,
     `proves_logs` whether a log without findings is sound.
     """

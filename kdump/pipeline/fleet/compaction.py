@@ -1,4 +1,4 @@
-"""Questions about compaction: what the cleaners of brokers left over, and how far they came."""
+"""Questions about compaction: what the cleaners of brokers left over, and how far they got."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from kdump.pipeline.fleet.query import PLACE, Query, counted, findings, moment
 from kdump.pipeline.fleet.replicas import CHECKPOINT_COLUMNS
 
 OVERDUE_MS = 7 * 86_400_000
-"""So long may tombstones stay past their time: the cleaner comes only where there is enough to clean."""
+"""How long tombstones may stay past their time: the cleaner only runs if there is enough to clean."""
 
 _POINTS = f"""
   SELECT broker, topic, `partition`, max(`offset`) AS point FROM {{checkpoints}} WHERE kind = '{CLEANER_OFFSETS}'
@@ -84,7 +84,7 @@ WITH late AS (
 SELECT broker, topic, `partition`, segmentBase, path, 'tombstone-overdue' AS code, NULL AS severity, 'log' AS fileType,
   position AS `start`, try_add(position, size) AS `end`, earliest AS offsetFirst, furthest AS offsetLast,
   NULL AS expected, printf('%d', deleteHorizonMs) AS found,
-  {counted("batches", "batch keeps", "batches keep")} || ' tombstones or markers that could have gone, the oldest since '
+  {counted("batches", "batch keeps", "batches keep")} || ' tombstones or markers that are due for removal, the oldest since '
     || {moment("deleteHorizonMs")} || '.' AS message
 FROM late WHERE place = 1
 """,

@@ -43,7 +43,7 @@ class Query:
 
     @property
     def result(self) -> tuple[Column, ...]:
-        """The columns that come out."""
+        """The columns of the result."""
         found = {column.name: column for row_class in self.row_classes for column in row_class.schema}
         return tuple(found.values())
 

@@ -48,10 +48,10 @@ def divergence(compacted: Sequence[str] = COMPACTED) -> Query:
         f"{counted('batches', 'batch', 'batches')}"
         f" || ' that broker ' || trueBroker || ' has, the first with ' || {offset_range('firstOffset', 'trueLast')} || '.'"
         " ELSE 'Broker ' || broker || CASE WHEN code = 'replica-divergence' THEN ' differs from broker ' ELSE"
-        f" ' has other leader epochs than broker ' END || trueBroker || ' in ' || {counted('batches', 'batch', 'batches')}"
+        f" ' has different leader epochs than broker ' END || trueBroker || ' in ' || {counted('batches', 'batch', 'batches')}"
         f" || ', from ' || {offset_range('firstOffset', 'trueLast')} || ' on (leader epoch ' || printf('%d', trueEpoch) || ')'"
         " || CASE WHEN code = 'replica-epoch-divergence' THEN printf(': %d here.', epoch)"
-        " WHEN trueValid AND NOT isvalid THEN '. Its checksum does not fit, that of broker ' || trueBroker || ' does.'"
+        " WHEN trueValid AND NOT isvalid THEN '. Its checksum does not match, that of broker ' || trueBroker || ' does.'"
         " WHEN lastOffset <> trueLast THEN printf('. The batch ends at offset %,d here and %,d there.', lastOffset, trueLast)"
         " ELSE printf('. Checksum 0x%08x here and 0x%08x there', crc, trueCrc)"
         " || CASE WHEN epoch <> trueEpoch THEN printf(', leader epoch %d here.', epoch) ELSE '.' END END END"
@@ -123,7 +123,7 @@ SELECT broker, topic, `partition`, coalesce(segmentBase, baseBefore) AS segmentB
     ELSE printf('crc 0x%08x, leader epoch %d', trueCrc, trueEpoch) END AS expected,
   CASE WHEN code = 'replica-epoch-divergence' THEN printf('leader epoch %d', epoch)
     WHEN code = 'replica-missing-batches' THEN 'nothing'
-    ELSE printf('crc 0x%08x', crc) || CASE WHEN isvalid THEN '' ELSE ' that does not fit' END
+    ELSE printf('crc 0x%08x', crc) || CASE WHEN isvalid THEN '' ELSE ' (mismatch)' END
       || printf(', leader epoch %d', epoch) END AS found,
   {what} AS message
 FROM numbered WHERE place = 1

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 TOLERANCE_MS = 3_600_000
-"""So far in the future a timestamp may be: what brokers take by default, since 3.6."""
+"""How far in the future a timestamp may be: the default limit of brokers since 3.6."""
 
 
 def blocked(now: int, retention_ms: int | None = None, compacted: Sequence[str] = COMPACTED) -> Query:
@@ -23,11 +23,11 @@ def blocked(now: int, retention_ms: int | None = None, compacted: Sequence[str] 
     """
     if retention_ms is None:
         is_blocking = f"maxTimestamp > {now + TOLERANCE_MS}"
-        until, what = "maxTimestamp", "a record from the future"
+        until, what = "maxTimestamp", "a record with a timestamp in the future"
         is_held = "1 = 1"
     else:
         is_blocking = f"try_subtract(maxTimestamp, {now - retention_ms}) > 0 AND earliestBehind < {now - retention_ms}"
-        until, what = f"try_add(maxTimestamp, {retention_ms})", "a record that is younger than those after it"
+        until, what = f"try_add(maxTimestamp, {retention_ms})", "a record newer than those after it"
         is_held = f"c.maxTimestamp < {now - retention_ms}"
     return findings(
         "blocked",

@@ -5,19 +5,19 @@ from __future__ import annotations
 from kdump.pipeline.fleet.query import PLACE, Query, counted, findings, offset_range, seconds
 
 GRACE_MS = 5 * 60_000
-"""So long after the marker in one partition the one in another may come, clocks that differ included."""
+"""The longest delay between the markers in two partitions, including clock skew."""
 
 
 def missing_markers(grace_ms: int = GRACE_MS) -> Query:
     """Transactions that are open in one partition although a later marker ended them in another.
 
     The marker has the same producer and no earlier epoch, and is newer than everything that the producer wrote here. Even newer
-    batches of other producers show that this partition did not just fall behind.
+    batches of other producers show that this partition is not simply lagging.
     """
     message = (
         "printf('Producer %,d, epoch %d: its transaction is open since offset %,d, but a marker ended it in %s-%d on broker %s',"
         " o.producerId, o.epoch, o.firstOffset, e.topic, e.`partition`, e.broker)"
-        f" || printf(' %,d s after its last data here. The log went on to offset %,d: the last stable offset stays at %,d.',"
+        f" || printf(' %,d s after its last record here. The log continues to offset %,d: the last stable offset stays at %,d.',"
         f" {seconds('e.markedAt - o.writtenAt')}, o.logEnd, o.firstOffset)"
     )
     return findings(

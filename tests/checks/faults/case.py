@@ -22,7 +22,7 @@ PARTITION = "orders-3"
 
 
 class Sparse(bytes):
-    """The begin of a file that goes on in a hole."""
+    """The start of a file that continues with a hole."""
 
     size = 0
 

@@ -99,7 +99,7 @@ CASES = (
         at=error(place(_LOG, 3), file=LOG, offsets=(15, 19)),
         message=(
             "Broker 2 differs from broker 1 in 1 batch, from offsets 15 to 19 on (leader epoch 1). "
-            "Its checksum does not fit, that of broker 1 does."
+            "Its checksum does not match, that of broker 1 does."
         ),
         name="damaged-payload",
     ),
@@ -111,7 +111,7 @@ CASES = (
         at=error(place(_LOG, 7), file=LOG, offsets=(35, 39)),
         message=(
             "Broker 1 differs from broker 2 in 1 batch, from offsets 35 to 39 on (leader epoch 3). "
-            "Its checksum does not fit, that of broker 2 does."
+            "Its checksum does not match, that of broker 2 does."
         ),
         name="damaged-last-batch",
     ),
@@ -159,7 +159,8 @@ CASES = (
         near_miss=_on(b1=_with(3, _LATER), b2=_with(3, _LATER), b3=_with(3, _LATER)),
         broker="2",
         at=error(place(_with(3, _LATER), 3), file=LOG, offsets=(15, 19), expected="leader epoch 1", found="leader epoch 2"),
-        message="Broker 2 has other leader epochs than broker 1 in 1 batch, from offsets 15 to 19 on (leader epoch 1): 2 here.",
+        message="Broker 2 has different leader epochs than broker 1 in 1 batch, from offsets 15 to 19 on "
+        "(leader epoch 1): 2 here.",
     ),
     FleetCase(
         "replica-missing-batches",
@@ -213,7 +214,7 @@ CASES = (
         at=error((73, 73 + 85), file=f"orders-0/{file_name(0, '.log')}", offsets=(1, 2)),
         message=(
             "Producer 9, epoch 0: its transaction is open since offset 1, but a marker ended it in orders-1 "
-            "on broker 1 2 s after its last data here. The log went on to offset 3: the last stable offset stays at 1."
+            "on broker 1 2 s after its last record here. The log continues to offset 3: the last stable offset stays at 1."
         ),
     ),
     FleetCase(
@@ -224,7 +225,7 @@ CASES = (
         at=error((73, 73 + 85), file=f"orders-0/{file_name(0, '.log')}", offsets=(1, 2)),
         message=(
             "Producer 9, epoch 0: its transaction is open since offset 1, but a marker ended it in orders-1 "
-            "on broker 1 2 s after its last data here. The log went on to offset 3: the last stable offset stays at 1."
+            "on broker 1 2 s after its last record here. The log continues to offset 3: the last stable offset stays at 1."
         ),
         name="earlier-transaction",
     ),
@@ -235,7 +236,7 @@ CASES = (
         broker="1",
         at=warning((0, len(data(1))), file=f"orders-3/{file_name(1, '.log')}", offsets=(1, 1), found=str(NOW + 365 * DAY)),
         message=(
-            "The segment at 1 holds a record from the future, of 2024-11-13 22:21:40 UTC. Retention by time "
+            "The segment at 1 holds a record with a timestamp in the future, of 2024-11-13 22:21:40 UTC. Retention by time "
             f"deletes nothing from there on before 2024-11-13 22:21:40 UTC: 2 segments of {2 * len(data(1))} bytes."
         ),
     ),
@@ -246,7 +247,7 @@ CASES = (
         broker="1",
         at=warning((0, len(data(1))), file=f"orders-3/{file_name(1, '.log')}", offsets=(1, 1), found=str(TIMESTAMP - DAY)),
         message=(
-            "The segment at 1 holds a record that is younger than those after it, of 2023-11-13 22:13:20 UTC. Retention by "
+            "The segment at 1 holds a record newer than those after it, of 2023-11-13 22:13:20 UTC. Retention by "
             f"time deletes nothing from there on before 2023-11-20 22:13:20 UTC: 2 segments of {2 * len(data(1))} bytes."
         ),
         settings={"retention_ms": 7 * DAY},
@@ -271,7 +272,7 @@ CASES = (
         at=info(
             place([data(0), data(1, delete_horizon_ms=NOW - 30 * DAY)], 1), file=TABLE, offsets=(1, 2), found=str(NOW - 30 * DAY)
         ),
-        message="2 batches keep tombstones or markers that could have gone, the oldest since 2023-10-15 22:21:40 UTC.",
+        message="2 batches keep tombstones or markers that are due for removal, the oldest since 2023-10-15 22:21:40 UTC.",
     ),
     FleetCase(
         "cleaner-behind",

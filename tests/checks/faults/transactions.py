@@ -252,7 +252,7 @@ CASES = (
         shown=_log(_sent(0, 0, count=3), _sent(3, 3), _sent(4, 0)),
         at=info((_size(3) + _DATA, _size(3) + 2 * _DATA), offsets=(4, 4)),
         near_miss=_log(_sent(0, 0, count=3), _sent(3, 3), _sent(4, 4)),
-        name="started-anew",
+        name="restarted",
     ),
     FaultCase(
         "sequence-duplicate",

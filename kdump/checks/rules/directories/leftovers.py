@@ -38,12 +38,10 @@ def check(partition: PartitionFacts) -> None:
         context_in(partition, _first(deleted)).report("leftover-deleted", 0, 0, message)
     cleaned_from = min((base for name in cleaned if (base := base_offset_of(name)) is not None), default=None)
     if cleaned:
-        message = (
-            f"{_some(cleaned)} left by a cleaner that did not end. A restart deletes what it wrote; the segments it read stay."
-        )
+        message = f"{_some(cleaned)} left by an unfinished cleaning. A restart deletes what it wrote; the original segments stay."
         context_in(partition, _first(cleaned)).report("leftover-cleaned", 0, 0, message)
     if swaps:
-        message = f"{_some(swaps)} about to take the place of others. {_forecast(partition, swaps, cleaned_from)}"
+        message = f"{_some(swaps)} about to replace others. {_forecast(partition, swaps, cleaned_from)}"
         goes_in = any(name.endswith(_LOG_SWAP) and base_offset_of(name) is not None for name in swaps)
         context_in(partition, _first(swaps)).report("leftover-swap", 0, 0, message, forecast=None if goes_in else IGNORE)
 
@@ -75,11 +73,13 @@ def _forecast(partition: PartitionFacts, swaps: list[str], cleaned_from: int | N
     """What a restart does: which files it renames, and which segments it deletes because the new ones cover their offsets."""
     bases = {base for name in swaps if (base := base_offset_of(name)) is not None}
     if not bases:
-        return "A restart ends at their names, which hold no number."
+        return "A restart fails on their names, which contain no number."
     kept = {base for base in bases if cleaned_from is None or base < cleaned_from}
     texts = []
     if kept != bases:
-        texts.append(f"A restart deletes those from base offset {cleaned_from:,} on, as .cleaned files stand beside them.")
+        texts.append(
+            f"A restart deletes those from base offset {cleaned_from:,} on, because there are .cleaned files beside them."
+        )
     new = {base: facts for base, facts in partition.carried.swapped_logs.items() if base in kept}
     if not kept:
         return texts[0]
@@ -89,7 +89,7 @@ def _forecast(partition: PartitionFacts, swaps: list[str], cleaned_from: int | N
     start = min(new)
     end = max(base if facts.last_offset is None else facts.last_offset + 1 for base, facts in new.items())
     old = [f"{base:020d}.log" for base in partition.files.logs if start <= base < end]
-    text = f"A restart puts them in place unread, for offsets {start:,} to {end - 1:,}"
+    text = f"A restart puts them in place without reading them, for offsets {start:,} to {end - 1:,}"
     if old:
         shown = ", ".join(old[:3]) + (f" and {len(old) - 3:,} more" if len(old) > 3 else "")
         text += f", and deletes {shown}"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _STATES = {
     tree.DELETE: "A deleted topic's partition; a broker removes it after a while.",
     tree.FUTURE: "A replica on its way here from another log directory of this broker.",
-    tree.STRAY: "A partition that the cluster did not give to this broker; kept, and not served. 2.8 does not start with it.",
+    tree.STRAY: "A partition that the cluster has not assigned to this broker; kept, but not served. 2.8 does not start with it.",
 }
 
 
@@ -44,17 +44,17 @@ def check_files(partition: PartitionFacts) -> None:
 
 
 def _check_number(partition: PartitionFacts, name: str) -> None:
-    """Report a name with the suffix of a segment that is no segment's."""
+    """Report a name that has the suffix of a segment file, but is not one."""
     base_offset, context = tree.base_offset_of(name), context_in(partition, name)
     if base_offset is None:
-        message = f"What stands before the first dot of {escaped(name)} is no number that Kafka reads."
+        message = f"The part before the first dot of {escaped(name)} is not a number that Kafka can parse."
         is_of_broker = partition.files.segments or tree.directory_name(partition.path) is not None
         if is_of_broker:
             context.report("name-not-numeric", 0, 0, f"{message} No broker starts with it.", severity=ERROR, forecast=DIE)
         else:
             context.report("name-not-numeric", 0, 0, message)
     elif base_offset < 0:
-        message = f"The number in {escaped(name)} is negative: a broker makes an empty segment of it, below all others."
+        message = f"The number in {escaped(name)} is negative: a broker creates an empty segment for it, below all others."
         context.report("name-not-numeric", 0, 0, message, forecast=RESCAN)
     else:
         _report_width(partition, name, base_offset)
@@ -67,7 +67,7 @@ def _report_width(partition: PartitionFacts, name: str, base_offset: int) -> Non
         message = f"A broker reads {wanted} for this number, and never this file."
         severity, forecast = None, None
     else:
-        message = f"A broker looks for {wanted}, makes it, empty, and never reads this file."
+        message = f"A broker looks for {wanted}, creates it, empty, and never reads this file."
         severity, forecast = (ERROR, RESCAN) if suffix == file_name.LOG else (None, DELETE)
     context = context_in(partition, name)
     context.report("name-width-odd", 0, 0, message, severity=severity, expected=wanted, found=escaped(name), forecast=forecast)
@@ -82,7 +82,7 @@ def check_directories(path: str, settings: Settings, emit: Emit) -> None:
         _check_text(context, base)
         name = tree.directory_name(directory)
         if name is None and is_of_broker:
-            message = f"{escaped(base)} is no topic, dash and partition. No broker starts with it in its log directory."
+            message = f"{escaped(base)} is not of the form TOPIC-PARTITION. No broker starts with it in its log directory."
             context.report("dir-odd", 0, 0, message, severity=ERROR, forecast=DIE)
         elif name is not None and name.state:
             context.report("dir-odd", 0, 0, _STATES[name.state], severity=INFO)
@@ -92,10 +92,10 @@ def check_directories(path: str, settings: Settings, emit: Emit) -> None:
 
 
 def _check_text(context: FileContext, name: str) -> None:
-    """Report bytes that are no text, control characters, and commas, at which Kafka's tool splits names."""
+    """Report bytes that are not text, control characters, and commas, at which Kafka's tool splits names."""
     if "," in name:
-        context.report("name-not-utf8", 0, 0, f"{escaped(name)} holds a comma, at which Kafka's tool splits the names of files.")
+        context.report("name-not-utf8", 0, 0, f"{escaped(name)} contains a comma, at which Kafka's tool splits file names.")
     elif any("\udc80" <= character <= "\udcff" for character in name):
-        context.report("name-not-utf8", 0, 0, f"{escaped(name)} holds bytes that are no UTF-8.")
+        context.report("name-not-utf8", 0, 0, f"{escaped(name)} contains bytes that are not UTF-8.")
     elif not name.isprintable():
-        context.report("name-not-utf8", 0, 0, f"{escaped(name)} holds characters that a terminal obeys, or that do not show.")
+        context.report("name-not-utf8", 0, 0, f"{escaped(name)} contains control characters or invisible ones.")

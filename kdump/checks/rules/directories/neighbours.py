@@ -94,7 +94,7 @@ def _report_gaps(partition: PartitionFacts, gaps: list[missing_segments.Gap]) ->
         where = (
             f"Missing between segments, at {len(unexplained):,} places: {missing:,} offsets, first {offset_range(first, end - 1)}"
         )
-    message = f"{where}. Valid if the topic is compacted; if not, say --cleanup-policy delete."
+    message = f"{where}. Valid if the topic is compacted; if it is not, add --cleanup-policy delete."
     _report_gap(partition, first, end, unexplained[-1].end, message, INFO)
 
 

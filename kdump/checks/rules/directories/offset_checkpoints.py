@@ -42,7 +42,7 @@ def check(context: FileContext) -> None:
             context.report("log-dir-file-bad", line.start, line.end, message)
     stop = checkpoint.position
     if stop < source.size:
-        message = f"Only {stop:,} of {source.size:,} bytes were read: no broker writes that many entries, or that many bad lines."
+        message = f"Only {stop:,} of {source.size:,} bytes were read: no broker writes that many entries or bad lines."
         context.report("log-dir-file-bad", stop, source.size, message)
     coverage.add(ByteCoverage.INTACT, max(stop, coverage.position), batches=good)
 
@@ -62,14 +62,14 @@ def _what_is_wrong(values: dict[str, str]) -> str:
     """Why no broker accepts these properties; empty if one does."""
     version = values.get("version")
     if version not in _META_VERSIONS:
-        return "There is no version in it." if version is None else "Its version is neither 0 nor 1."
+        return "It has no version." if version is None else "Its version is neither 0 nor 1."
     if not any(name in values for name in _IDS):
-        return "There is neither a broker.id nor a node.id in it."
+        return "It has neither a broker.id nor a node.id."
     try:
         has_reserved_id = meta_properties.of(values).has_reserved_directory_id
     except CorruptData as fault:
         return f"{fault.message[0].upper()}{fault.message[1:]}."
-    return "Its directory.id is one of those that Kafka keeps for itself." if has_reserved_id else ""
+    return "Its directory.id is one that Kafka reserves." if has_reserved_id else ""
 
 
 def check_clean_shutdown(context: FileContext) -> None:

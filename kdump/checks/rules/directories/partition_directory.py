@@ -38,7 +38,7 @@ def _check_empty_segments(partition: PartitionFacts) -> None:
         if facts is None or facts.size:
             continue
         if base_offset == logs[-1]:
-            message = "The newest segment holds nothing yet."
+            message = "The newest segment is still empty."
             context_in(partition, _log(partition, base_offset)).report("segment-empty-newest", 0, 0, message)
         else:
             message = (

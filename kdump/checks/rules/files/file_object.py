@@ -53,10 +53,10 @@ def open_file(
     try:
         if system.is_link(path):
             if root is not None and not settings.follows_links and _leads_out(path, root):
-                report("symlink-outside", f"Leads to {system.target_of(path)}, outside of what is checked. Not followed.")
+                report("symlink-outside", f"Leads to {system.target_of(path)}, outside the checked directory. Not followed.")
                 return None
             if not system.exists(path):
-                report("symlink-loop", f"A symbolic link to {system.target_of(path)}, which leads to no file.")
+                report("symlink-loop", f"A symbolic link to {system.target_of(path)}, which is not a file.")
                 return None
         return LiveSource(path, time_limit=settings.time_limit, watch=watch)
     except Unreadable as error:
@@ -70,15 +70,15 @@ def check_directory(path: str, settings: Settings, emit: Callable[[Row], None], 
     try:
         if system.is_link(path):
             if not system.exists(path):
-                report("symlink-loop", f"A symbolic link to {system.target_of(path)}, which leads nowhere.")
+                report("symlink-loop", f"A symbolic link to {system.target_of(path)}, which does not exist.")
                 return False
             if path != root and not settings.follows_links and _leads_out(path, root):
-                report("symlink-outside", f"Leads to {system.target_of(path)}, outside of what is checked. Not followed.")
+                report("symlink-outside", f"Leads to {system.target_of(path)}, outside the checked directory. Not followed.")
                 return False
         system.names(path)
     except Unreadable as error:
         if error.code == "file-missing":
-            report("file-vanished", "Was there when the directory was listed, and is gone.", INFO)
+            report("file-vanished", "Was there when the directory was listed, and is now gone.", INFO)
         elif error.code == "file-permission":
             report("permission-denied", "The directory cannot be listed; run as the broker's user, or copy it.")
         else:
@@ -88,23 +88,23 @@ def check_directory(path: str, settings: Settings, emit: Callable[[Row], None], 
 
 
 def report_failure(context: FileContext, error: Unreadable) -> None:
-    """Report what a call of the system kept from being examined, while a file or directory was compared with others."""
+    """Report what a failed system call kept from being examined, while a file or directory was compared with others."""
     other = "" if error.path in (None, context.path) else f"{error.path} "
     size = context.source.size
-    context.report(_FAULT_OF[error.code], 0, size, f"Was not examined to its end: {other}{error.message}.")
+    context.report(_FAULT_OF[error.code], 0, size, f"Was not examined completely: {other}{error.message}.")
 
 
 def check_before_reading(context: FileContext, source: LiveSource) -> None:
-    """Report what the size of the file and its room on the disk show."""
+    """Report what the file's size and its disk usage show."""
     size = source.size
     is_preallocated = context.file_type in _PREALLOCATED and not context.settings.is_pedantic
     if not size and "." + context.file_type in SEGMENT_SUFFIXES:
-        context.report("file-empty", 0, 0, "Holds nothing; valid for a new segment, and for indexes of small ones.")
+        context.report("file-empty", 0, 0, "Is empty; valid for a new segment, and for the indexes of a small one.")
     elif size - source.allocated >= _MIN_HOLE_BYTES and not is_preallocated:
         count, hole_size = source.holes(_MAX_HOLES)
         if hole_size >= _MIN_HOLE_BYTES:
             number = f"{'more than ' if count == _MAX_HOLES else ''}{count:,} hole{'s' if count > 1 else ''}"
-            message = f"{hole_size:,} of {size:,} bytes take no room on the disk ({number}), and read as zeros."
+            message = f"{hole_size:,} of {size:,} bytes take up no disk space ({number}), and read as zeros."
             context.report("sparse-file", 0, size, message)
 
 
@@ -113,7 +113,7 @@ def check_after_reading(context: FileContext, source: LiveSource) -> None:
     size = source.size
     position = context.coverage.position
     for start, stop in source.bad_ranges:
-        message = f"{stop - start:,} bytes cannot be read from the device; the check went on as if they were zeros."
+        message = f"{stop - start:,} bytes cannot be read from the device; the check continued as if they were zeros."
         context.report("io-error", start, stop, message, skipped=stop - start)
     if source.is_late:
         message = (
@@ -126,25 +126,27 @@ def check_after_reading(context: FileContext, source: LiveSource) -> None:
     grown_to = source.grown_to()
     if grown_to > size:
         message = (
-            f"Grew from {size:,} to {grown_to:,} bytes while it was read: someone is writing to it. "
+            f"Grew from {size:,} to {grown_to:,} bytes while it was being read: something is writing to it. "
             f"The first {size:,} were checked."
         )
         context.report("active-tail", size, size, message, expected=size, found=grown_to)
     try:
         is_there = source.is_at_its_path()
     except Unreadable as error:
-        message = f"Could be opened and read, but the system does not say what its name leads to: {error.message}."
+        message = f"Was opened and read, but the status of its name cannot be determined: {error.message}."
         context.report(_FAULT_OF[error.code], 0, size, message)
         return
     if is_there is None:
-        context.report("file-vanished", 0, size, "Was removed while it was read; what was opened was checked.", severity=INFO)
+        context.report(
+            "file-vanished", 0, size, "Was removed while it was being read; the opened file was checked.", severity=INFO
+        )
     elif not is_there:
-        context.report("file-replaced", 0, size, "Another file took its name while it was read; what was opened was checked.")
+        context.report("file-replaced", 0, size, "Was replaced while it was being read; the file that was opened was checked.")
 
 
 def report_rewritten(context: FileContext, position: int) -> None:
     """Report a file that was truncated and written again while it was read: from this position on, its bytes have changed."""
-    message = f"Was truncated and written again while it was read: its bytes have changed from byte {position:,} on."
+    message = f"Was truncated and rewritten while it was being read: it changed from byte {position:,} on."
     context.report("file-shrank", position, context.source.size, message)
 
 
@@ -152,9 +154,9 @@ def _report_unreadable(report: Callable[..., None], path: str, error: Unreadable
     code = _FAULT_OF[error.code]
     if code == "file-vanished":
         if is_named:
-            report(code, "There is no such file.", ERROR)
+            report(code, "No such file.", ERROR)
         else:
-            report(code, "Was there when the directory was listed, and is gone.", INFO)
+            report(code, "Was there when the directory was listed, and is now gone.", INFO)
     elif code == "permission-denied":
         report(code, "Cannot be opened; run as the broker's user, or copy it.")
     elif code == "not-regular":

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kdump.checks.context import FileContext
 
 _OF_BROKERS = re.compile(r"\.lock|remote_log_snapshot|.*\.(deleted|cleaned|part|tmp)")
-"""Names that brokers give to files in which nothing is to be checked: they are empty, on their way, or about to go."""
+"""Names of broker files that need no check: they are empty, temporary, or about to be deleted."""
 
 _OF_SEGMENTS = re.compile(r"\d{20}\.")
 _UNPACK = {"gzip": "gunzip -c", "zstd": "zstd -dc", "lz4": "lz4 -dc", "bzip2": "bunzip2 -c", "xz": "xz -dc"}
@@ -41,13 +41,13 @@ def check(context: FileContext, *, is_named: bool) -> bool:
     if not (is_named or is_log or _OF_SEGMENTS.match(name)):
         return False
     if kind:
-        unpack = f": `{_UNPACK[kind]} {quote(name)} | kdump check -` examines what is in it" if kind in _UNPACK else ""
-        unpack = f": `tar -xf {quote(name)}`, and check what comes out" if kind == "tar" else unpack
-        advice = f"It begins like a file of {kind}{unpack}."
+        unpack = f": `{_UNPACK[kind]} {quote(name)} | kdump check -` examines its contents" if kind in _UNPACK else ""
+        unpack = f": `tar -xf {quote(name)}`, and check the extracted files" if kind == "tar" else unpack
+        advice = f"It starts like a file of type {kind}{unpack}."
     elif is_log:
-        advice = "It begins like a log: name it *.log, or examine it as one: `kdump check --as log`."
+        advice = "It starts like a log: name it *.log, or check it as one: `kdump check --as log`."
     else:
-        advice = "If it is Kafka's, name it as a broker does (*.log, *.index), or say what it is: `kdump check --as TYPE`."
+        advice = "If it is Kafka's, give it a broker's file name (*.log, *.index), or state its type: `kdump check --as TYPE`."
     message = f"Not examined: its name is not one of Kafka's. {advice}"
     context.report("file-not-recognized", 0, source.size, message, found="log" if is_log else kind or None)
     return True

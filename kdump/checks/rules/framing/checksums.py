@@ -45,7 +45,7 @@ class Checksums:
         if (batch.magic > 2 and batch.isvalid) or (
             batch.magic < 2 and self.fits_as_magic_2(batch.position, batch.position + batch.size)
         ):
-            message = f"One batch. Its magic says {batch.magic}; as magic 2 its CRC fits, so only this byte is wrong."
+            message = f"One batch. Its magic says {batch.magic}; as magic 2 its CRC matches, so only this byte is wrong."
             report_batch(self._context, "bad-magic", batch, message, expected=2, found=batch.magic, resync=BY_LENGTH)
             return
         computed = self._computed(batch)
@@ -63,7 +63,7 @@ class Checksums:
         )
 
     def fits_as_magic_2(self, start: int, end: int) -> bool:
-        """Whether the checksum of these bytes fits, if they are read as a batch of magic 2."""
+        """Whether the checksum of these bytes matches, if they are read as a batch of magic 2."""
         if end - start < BATCH_HEADER_SIZE:
             return False
         stored = int.from_bytes(self._source.read(start + CRC_AT, 4), "big")
@@ -78,12 +78,12 @@ class Checksums:
         batch = chunk.batches.row(row)
         difference = batch.crc ^ computed
         if any(difference & ~(0xFF << shift) == 0 for shift in (0, 8, 16, 24)):
-            return "crc-field", "They differ in one byte: the CRC itself seems to be damaged, not what it covers."
+            return "crc-field", "They differ in one byte: probably the CRC itself is damaged, not the data."
         if batch.magic >= 2:
             header = chunk.headers[row]
             attributes, last_offset_delta, count = header[ATTRIBUTES], header[LAST_OFFSET_DELTA], header[RECORD_COUNT]
             if not 0 <= attributes <= ATTRIBUTES_IN_USE or last_offset_delta < 0 or not 0 <= count <= last_offset_delta + 1:
-                return "header", "Fields of its header contradict each other: the damage is in the header."
+                return "header", "Its header fields contradict each other: the damage is in the header."
         data = self._source.read(batch.position, min(batch.size, _MAX_DECODED_BYTES))
         zeros = max(data.find(bytes(_SECTOR_BYTES)), 0)
         if zeros:
@@ -97,7 +97,7 @@ class Checksums:
                 count += len(part.records)
         except CorruptData as fault:
             return "records", f"{counted(count, 'record', 'records')} decode, then: {fault.message}."
-        return "payload", "All records decode; the damage is inside a key, a value, a header or a time."
+        return "payload", "All records decode; the damage is inside a key, a value, a header or a timestamp."
 
 
 def _records(batch: RecordBatch) -> str:

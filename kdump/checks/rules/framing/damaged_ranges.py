@@ -1,4 +1,4 @@
-"""Ranges of bytes in which no batch can be read: what is reported of each depends on its code."""
+"""Ranges of bytes without readable batches: what is reported about each depends on its code."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class DamagedRanges:
         size = counted(damage.end - damage.start, "byte", "bytes")
         words, offsets = self._file_end.lost_offsets()
         severity = ERROR if offsets else self._file_end.severity
-        message = f"The file ends with {size}, too few for the header of a batch."
+        message = f"The file ends with {size}, too few for a batch header."
         self._report(damage, message + words, severity=severity, offsets=offsets)
 
     def _report_torn_tail(self, damage: Damage) -> None:
@@ -152,13 +152,13 @@ class DamagedRanges:
         if start == 0 and (self._kind_of_file() or end >= self._context.source.size):
             self._report_no_segment(damage)
         else:
-            self._add_pending(damage, f"{end - start:,} bytes that are no batch: {self._looks(start, end)}.")
+            self._add_pending(damage, f"{end - start:,} bytes that are not a batch: {self._looks(start, end)}.")
 
     def _report_no_segment(self, damage: Damage) -> None:
         kind = self._kind_of_file()
         message = f"No batch in the whole file: {self._looks(damage.start, damage.end)}."
         if kind:
-            message = f"This is no segment: it begins like a file of {kind}."
+            message = f"This is not a segment: it starts like a file of type {kind}."
         damage.code = "not-a-segment"
         self._report(damage, message, found=kind or None)
 
@@ -169,25 +169,25 @@ class DamagedRanges:
         return looks_of(self._context.source.read(start, min(_SAMPLE_BYTES, end - start)))
 
     def _add_crc_mismatch(self, damage: Damage) -> None:
-        why = "its length leads to no batch: bytes are missing, or too many, or changed"
+        why = "its length does not lead to a batch: bytes are missing, extra or changed"
         if damage.resync == BY_LENGTH:
-            why = "the codec it names does not exist"
+            why = "its codec does not exist"
         elif damage.message == salvage.LEADS_OVER_BATCHES:
-            why = "its length reaches over batches that continue its offsets: these are listed"
-        self._add_pending(damage, f"The CRC of one batch does not fit, and {why}.")
+            why = "its length covers batches that continue its offsets: these are listed"
+        self._add_pending(damage, f"The CRC of one batch does not match, and {why}.")
 
     def _leave_to_records(self, damage: Damage) -> None:
         """The rules for records report this."""
 
     def _add_search_limit(self, damage: Damage) -> None:
         size = damage.end - damage.start
-        message = f"{size:,} bytes look like headers of batches again and again, but are not; the search was cut short."
+        message = f"{size:,} bytes repeatedly look like batch headers, but are not; the search was cut short."
         self._add_pending(damage, message)
 
     def _add_bad_magic(self, damage: Damage) -> None:
         message = _capitalized(damage.message)
         if self._checksums.fits_as_magic_2(damage.start, damage.end):
-            message = f"One batch. {message}; as magic 2 its CRC fits, so only this byte is wrong"
+            message = f"One batch. {message}; as magic 2 its CRC matches, so only this byte is wrong"
         magic = int.from_bytes(self._context.source.read(damage.start + MAGIC_AT, 1), "big", signed=True)
         self._add_pending(damage, f"{message}.", expected=2, found=magic)
 

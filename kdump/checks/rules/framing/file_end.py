@@ -1,4 +1,4 @@
-"""The end of a log: whether it is cut off, by what the files beside it attest."""
+"""The end of a log: whether it is cut off, according to the other files of the partition."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class FileEnd:
-    """Compares the end of a log with the files beside it. `is_damaged` says whether its last bytes are no sound batch."""
+    """Compares the end of a log with the other files. `is_damaged` says whether its last bytes are not a sound batch."""
 
     def __init__(self, context: FileContext, facts: SegmentFacts) -> None:
         self._context = context

@@ -64,7 +64,7 @@ class Headers:
         """Report all batches without records in one finding."""
         if self._empty_count:
             (first, offset), (last, last_offset) = self._empty[0], self._empty[-1]
-            message = f"{counted(self._empty_count, 'batch', 'batches')} without records, as compaction leaves them."
+            message = f"{counted(self._empty_count, 'batch', 'batches')} without records, as left by compaction."
             end = last + BATCH_HEADER_SIZE
             self._context.report("batch-empty", first, end, message, offsets=(offset, last_offset), found=self._empty_count)
 
@@ -83,7 +83,7 @@ class Headers:
             batch = section.chunk.batches.row(row)
             code = "magic-upgrade" if magic > before else "magic-regression"
             words = "newer" if magic > before else "older"
-            message = f"From {_offsets(batch)} on batches have the {words} magic {magic}; before it was {before}."
+            message = f"From {_offsets(batch)} on, batches have the {words} magic {magic}; before, it was {before}."
             report_batch(self._context, code, batch, message, expected=before, found=magic)
 
     def _report_large(self, chunk: Chunk) -> None:
@@ -107,7 +107,7 @@ class Headers:
                 report_batch(self._context, "record-count-negative", batch, message, found=count)
             elif left:
                 message = (
-                    f"One batch, {_offsets(batch)}. It says it has no records, but {left:,} bytes follow: no consumer sees them."
+                    f"One batch, {_offsets(batch)}. Its record count is 0, but {left:,} bytes follow: no consumer sees them."
                 )
                 report_batch(self._context, "record-count-zero-nonempty", batch, message, expected=0, found=left)
             else:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from kdump.formats.record_batch import RecordBatch
 
 MAX_SEGMENT_SIZE = 0x7FFFFFFF
-"""Bytes: the broker opens no larger file. No segment reaches over more offsets either."""
+"""Bytes: the broker cannot open a larger file. A segment cannot cover more offsets either."""
 
 
 def report_length(context: FileContext, batch: RecordBatch, claimed_length: int) -> None:
@@ -29,7 +29,7 @@ def report_length(context: FileContext, batch: RecordBatch, claimed_length: int)
         code = "batch-length-absurd"
     message = (
         f"One batch, {offset_range(batch.first_offset, batch.last_offset)}. Its length says {claimed_length:,} and should be "
-        f"{length:,}: with that its CRC fits, and its contents are intact."
+        f"{length:,}: with that its CRC matches, and its contents are intact."
     )
     report_batch(context, code, batch, message, expected=length, found=claimed_length, resync=BY_REPAIRED_LENGTH)
 
@@ -38,5 +38,5 @@ def report_segment_size(context: FileContext) -> None:
     """Report a segment that is too large for a broker."""
     size = context.source.size
     if size > MAX_SEGMENT_SIZE:
-        message = f"The segment has {size:,} bytes; a broker opens none above {MAX_SEGMENT_SIZE:,}."
+        message = f"The segment has {size:,} bytes; a broker cannot open one above {MAX_SEGMENT_SIZE:,}."
         context.report("segment-over-2gib", MAX_SEGMENT_SIZE, size, message, expected=MAX_SEGMENT_SIZE, found=size)

@@ -35,6 +35,6 @@ class NestedBatches:
         (start, end, count), self._run = self._run, None
         message = (
             f"{counted(count, 'batch', 'batches')} stand{'s' if count == 1 else ''} inside the bytes "
-            "that a damaged batch claims. They may be its payload, or the batches that really follow it."
+            "that a damaged batch claims. They may be its payload, or the batches that actually follow it."
         )
         self._context.report("resync-nested-candidate", start, end, message, found=count)

@@ -45,7 +45,7 @@ class EntryFile:
     def windows(self) -> Iterator[tuple[int, bytes, bytes]]:
         """Windows of entries: the row of the first, their bytes, and those of the entry after them, if there is one.
 
-        Each window is to be handed to `count_window` or `count_sound` before the next one is asked for.
+        Pass each window to `count_window` or `count_sound` before you request the next one.
         """
         source, entry_size = self.context.source, self.entry_size
         end = self.count * entry_size
@@ -104,7 +104,7 @@ class EntryFile:
             context.coverage.add(ByteCoverage.DAMAGED, size)
             entries = counted(self._end // self.entry_size, "whole entry", "whole entries")
             rest = counted(size - self._end, "byte follows", "bytes follow")
-            message = f"{size:,} bytes are no multiple of {self.entry_size}: {rest} {entries}."
+            message = f"{size:,} bytes are not a multiple of {self.entry_size}: {rest} {entries}."
             context.report(misaligned_code, self._end, size, message, expected=self._end, found=size)
 
     def _report_zero_tail(self) -> None:
@@ -115,9 +115,9 @@ class EntryFile:
         severity = None
         message = f"{counted(self.count, 'entry', 'entries')}, then {rows:,} of zeros to the end"
         if not self._is_preallocated:
-            message, severity = f"{message}; a file of this kind is never allocated in advance.", WARNING
+            message, severity = f"{message}; a file of this type is never preallocated.", WARNING
         elif self.context.is_newest is not True or self.context.settings.is_pedantic:
-            message += ": allocated in advance, and not trimmed."
+            message += ": preallocated, and not trimmed."
         else:
             return  # as it must be
         self.context.report("index-zero-tail", start, self._end, message, severity=severity, found=rows)
@@ -137,7 +137,7 @@ class EntryFile:
         (start, end), self._zeros = self._zeros, None
         first, last = start // self.entry_size, end // self.entry_size - 1
         subject = f"Entry {first:,} is" if first == last else f"Entries {first:,} to {last:,} are"
-        message = f"{subject} all zeros, and entries follow. Lookups that meet zeros go wrong."
+        message = f"{subject} all zeros, but entries follow. Lookups that hit zeros go wrong."
         self.context.report("index-zero-entry-middle", start, end, message, found=last - first + 1)
 
 

@@ -28,10 +28,10 @@ def missing_indexes(partition: PartitionFacts) -> None:
         if log is None:
             for suffix in _INDEXES:
                 if suffix in names:
-                    message = f"{names[suffix]} has no {base_offset:020d}.log beside it; a restart deletes it."
+                    message = f"{names[suffix]} has no {base_offset:020d}.log; a restart deletes it."
                     is_newest = base_offset in lost and base_offset > max(logs, default=-1)
                     if is_newest:
-                        message += " That log was the newest: what it held is lost."
+                        message += " That log was the newest: its contents are lost."
                     _report(partition, names[suffix], "index-orphan", message, ERROR if is_newest else None)
         elif file_name.OFFSET_INDEX not in names:
             message = f"{log} has no .index. {_forecast(partition, base_offset)}"
@@ -55,8 +55,8 @@ def _needs_none(partition: PartitionFacts, base_offset: int) -> bool:
 def _forecast(partition: PartitionFacts, base_offset: int) -> str:
     facts = partition.segments.get(base_offset)
     if facts is not None and facts.is_damaged:
-        return "A restart scans the segment, and cuts it at its first bad batch."
-    return "A restart scans the segment and makes it again."
+        return "A restart scans the segment, and truncates it at its first bad batch."
+    return "A restart scans the segment and rebuilds it."
 
 
 def _report(partition: PartitionFacts, name: str, code: str, message: str, severity: str | None = None) -> None:

@@ -136,10 +136,10 @@ class _Check:
     def _is_out_of_bounds(self, row: int, offset: int, position: int) -> bool:
         context, start = self.context, row * ENTRY_SIZE
         if offset < 0:
-            message = f"Entry {row:,} holds offset {offset:,} relative to the base of its segment; none is below it."
+            message = f"Entry {row:,} has relative offset {offset:,}; relative offsets cannot be negative."
             context.report("index-entry-below-base", start, start + ENTRY_SIZE, message, expected="0 or more", found=offset)
         if position < 0:
-            message = f"Entry {row:,} points to byte {position:,}: no file has one."
+            message = f"Entry {row:,} points to byte {position:,}: that position cannot exist."
             context.report(
                 "index-position-not-boundary", start, start + ENTRY_SIZE, message, expected="0 or more", found=position
             )
@@ -184,14 +184,14 @@ class _Check:
         if facts.end <= 2 * INTERVAL_BYTES or not expected:
             return
         message = (
-            f"The index has no entry for a log of {facts.end:,} bytes, and each lookup reads the log from its start; "
+            f"The index has no entry for a log of {facts.end:,} bytes, so each lookup reads the log from its start; "
             f"a leader makes {counted(expected, 'entry', 'entries')} by default."
         )
         severity = WARNING
         if self._has_time_entries():
-            message += " The time index has entries, so these were lost."
+            message += " The time index has entries, so those of this index were lost."
         elif facts.end <= ONE_APPEND_BYTES:
-            message += " Valid if a follower or the cleaner appended it at once, or little between restarts."
+            message += " Valid if a follower or the cleaner appended everything at once, or little was appended between restarts."
             severity = INFO
         size = self.context.source.size
         self.context.report("index-empty-large-log", 0, size, message, severity=severity, expected=expected, found=0)

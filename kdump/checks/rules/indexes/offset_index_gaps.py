@@ -20,7 +20,7 @@ INTERVAL_BYTES = 4096
 """The default of index.interval.bytes: an entry is made where more than this was appended since the last one."""
 
 ONE_APPEND_BYTES = 1 << 20
-"""What followers and the cleaner append at once, by default, at most; brokers before 4.0 make at most one entry of it."""
+"""The most bytes that followers and the cleaner append at once by default; brokers before 4.0 add at most one entry for them."""
 
 WIDE_INTERVALS = 10
 """Intervals between two entries from which on a gap is reported."""

@@ -109,7 +109,7 @@ class EntryTargets:
         self.distances.add(None)
         batch_row = facts.positions.bisect_right(position)
         near = [f"{facts.positions[near]:,}" for near in (batch_row - 1, batch_row) if 0 <= near < len(facts.positions)]
-        message = f"Entry {row:,} points to byte {position:,} of the log, where no batch starts; the next to it start at "
+        message = f"Entry {row:,} points to byte {position:,} of the log, where no batch starts; the nearest start at "
         message += " and ".join(near) + "."
         expected = " or ".join(near).replace(",", "")
         is_last = self.context.is_newest is True and row == self.entry_count - 1
@@ -136,7 +136,7 @@ class EntryTargets:
         if first > last:
             return True  # the batch is wrong, and said to be
         if first <= offset < last and (offset == facts.first_offsets[batch_row] or first < facts.first_offsets[batch_row]):
-            self.first_kind += 1  # of a wrapper any offset will do: where it begins shows only inside
+            self.first_kind += 1  # any offset of a wrapper will do: its first offset is only known inside
             return True
         if offset >= first:
             ending = max(batch_row, min(ending, stop))
@@ -154,11 +154,13 @@ class EntryTargets:
 
     def _report_mismatch(self, row: int, offset: int, position: int, first: int, last: int) -> None:
         start = row * ENTRY_SIZE
-        effect = "Readers start early, and miss nothing."
+        effect = "Readers start early and miss nothing."
         if offset < first:
             effect = f"Readers of {offset_range(offset, first - 1)} start too late and may miss them."
         held = offset_range(first, last)
-        message = f"Entry {row:,} has offset {offset:,} for byte {position:,} of the log; the batch there holds {held}. {effect}"
+        message = (
+            f"Entry {row:,} has offset {offset:,} for byte {position:,} of the log; the batch there contains {held}. {effect}"
+        )
         self.context.report(
             "index-offset-mismatch",
             start,
@@ -175,12 +177,12 @@ class EntryTargets:
         if self.first_kind and self.last_kind:
             count = counted(self.first_kind, "entry gives", "entries give")
             message = (
-                f"{count} the first offset of a batch, as brokers up to 1.1 write it, others the last, as later ones do. "
-                "Both lead readers right; Kafka's tool calls the first kind mismatches."
+                f"{count} the first offset of a batch, as brokers up to 1.1 do, others the last, as later brokers do. "
+                "Both are correct for readers; Kafka's tool reports the first kind as mismatches."
             )
             self.context.report("index-offset-mismatch", 0, end, message, severity=INFO, found=self.first_kind)
         if self.wrong_count >= _MIN_WRONG_ENTRIES and self.wrong_count == entries.count - entries.zero_count:
             distance = self.distances.pop() if len(self.distances) == 1 else None
             what = "contradict the log" if distance is None else f"are off by {distance:+,} offsets"
-            message = f"All {self.wrong_count:,} entries {what}: the index was made for another log, or for this one as it was."
+            message = f"All {self.wrong_count:,} entries {what}: the index was built for another or an earlier log."
             self.context.report("index-stale", 0, end, message, found=distance)

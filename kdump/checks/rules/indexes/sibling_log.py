@@ -89,7 +89,7 @@ class SiblingLog:
         return self.positions[row + 1] if row + 1 < len(self.positions) else self.facts.end
 
     def bytes_of(self, row: int, count: int) -> bytes:
-        """The first bytes of the batch in this row; none if the log cannot be read any more."""
+        """The first bytes of the batch in this row; none if the log can no longer be read."""
         try:
             if self._source is None:
                 self._source = Source(self.facts.path)
@@ -121,7 +121,7 @@ class SiblingLog:
                 and not self.may_hold_more(self.positions[row - 1], self.positions[row])
             ):
                 return facts.last_offsets[row - 1] + 1
-            return min(facts.base_offset or 0, first)  # what stands before it does not help
+            return min(facts.base_offset or 0, first)  # what comes before it does not help
         return first
 
     def may_reach_down_to(self, row: int, offset: int) -> bool:

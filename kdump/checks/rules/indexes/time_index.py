@@ -103,9 +103,7 @@ class _Check:
                 continue
             if offset < 0:
                 start = (first_row + row) * ENTRY_SIZE
-                message = (
-                    f"Entry {first_row + row:,} holds offset {offset:,} relative to the base of its segment; none is below it."
-                )
+                message = f"Entry {first_row + row:,} has relative offset {offset:,}; relative offsets cannot be negative."
                 self.context.report(
                     "index-entry-below-base", start, start + ENTRY_SIZE, message, expected="0 or more", found=offset
                 )
@@ -121,7 +119,7 @@ class _Check:
     def _report_disorder(self, first_row: int, row: int, timestamp: int, offset: int) -> int:
         """Report an entry that goes back from the one before; returns the row of the wrong one.
 
-        Where this one goes on from the last but one, the one between is too high.
+        If this one follows the last but one, the one between is too high.
         """
         blamed = row
         last_timestamp, last_offset = self.previous
@@ -244,7 +242,7 @@ class _EntryTargets:
     def _report_not_found(self, row: int, timestamp: int, offset: int) -> bool:
         start = row * ENTRY_SIZE
         last = self.facts.last_offset
-        where = "the log is empty" if last is None else f"the log ends with {last:,}" if offset > last else "no batch holds it"
+        where = "the log is empty" if last is None else f"the log ends with {last:,}" if offset > last else "no batch contains it"
         is_full = self.context.is_full("timeindex-offset-not-found")
         message = "" if is_full else f"Entry {row:,} names offset {offset:,} for {time(timestamp)}, but {where}."
         self.context.report(
@@ -256,6 +254,6 @@ class _EntryTargets:
         """Report what only all entries together show."""
         if self.inside_count:
             count = counted(self.inside_count, "entry names", "entries name")
-            message = f"{count} an offset inside a batch, as some leaders write it. Kafka's tool says that it is not found."
+            message = f"{count} an offset inside a batch, as some leaders write it. Kafka's tool reports it as not found."
             end = entries.count * ENTRY_SIZE
             self.context.report("timeindex-offset-inside-batch", 0, end, message, severity=INFO, found=self.inside_count)

@@ -51,7 +51,7 @@ class _Check:
 
     def _is_sound(self, row: int, version: int, producer_id: int, first: int, last: int, stable: int) -> bool:
         if version != _VERSION:
-            message = f"Entry {row:,} has version 0x{version & 0xFFFF:04x}; only 0 is known. Its other fields are not looked at."
+            message = f"Entry {row:,} has version 0x{version & 0xFFFF:04x}; only 0 is known. Its other fields were not checked."
             forecast = None if version & 0xFF00 else BLIND  # a broker looks at the first byte only
             self._report("txnindex-version-unknown", row, message, expected=_VERSION, found=version, forecast=forecast)
             return False
@@ -82,7 +82,7 @@ class _Check:
         elif first < self.stable_offset:
             wrong = f"an earlier entry says that all below {self.stable_offset:,} is stable, and this one starts at {first:,}"
         elif stable < self.stable_offset:
-            wrong = f"an earlier entry has {self.stable_offset:,}, but it never goes back"
+            wrong = f"an earlier entry has {self.stable_offset:,}, and it cannot go back"
         if wrong:
             message = f"Entry {row:,} has {stable:,} as last stable offset, but {wrong}."
             self._report("txnindex-lso-odd", row, message, offsets=(first, last), found=stable)
@@ -108,7 +108,7 @@ class _Check:
                 return True
             was_cleaned = was_emptied and self.context.settings.may_be_compacted
             wrong = "the batch at offset {last:,} " + (
-                "is no ABORT marker" if found is None else f"aborts that of producer {found:,}"
+                "is not an ABORT marker" if found is None else f"aborts that of producer {found:,}"
             )
         message = f"Entry {row:,} is for a transaction of producer {producer_id:,}, but {wrong.format(last=last)}."
         severity = INFO if was_cleaned else None

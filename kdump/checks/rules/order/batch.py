@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Batch:
-    """Where a batch stands in the file, and its offsets and leader epoch; `last` is computed without wrapping."""
+    """The position of a batch in the file, its offsets and its leader epoch; `last` is computed without wrapping."""
 
     __slots__ = ("end", "epoch", "first", "last", "position", "status")
 

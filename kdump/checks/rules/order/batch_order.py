@@ -119,14 +119,19 @@ class BatchOrder(SegmentRule):
 
     def _check_batch(self, batch: Batch) -> None:
         if batch.first < 0 or batch.last > _MAX_LONG:
-            message = f"One batch has the offsets {batch.first:,} to {batch.last:,}: they cannot be negative, nor pass 2^63 - 1."
+            message = f"One batch has the offsets {batch.first:,} to {batch.last:,}: they cannot be negative or above 2^63 - 1."
             self._report("offset-negative", batch, message, found=f"0x{batch.first & (1 << 64) - 1:016x}")
             self._follows_damage = True
             return
         if batch.last < batch.first:
             return  # a negative delta is reported with the deltas
         if batch.epoch < _NO_EPOCH:
-            self._report("leader-epoch-negative", batch, f"The leader epoch is {batch.epoch:,}; none is -1.", found=batch.epoch)
+            self._report(
+                "leader-epoch-negative",
+                batch,
+                f"The leader epoch is {batch.epoch:,}; only -1 (none) may be negative.",
+                found=batch.epoch,
+            )
             batch.epoch = self._epoch
         self._settle(batch)
         if batch.status != salvage.INTACT or not self._is_next(batch):
@@ -143,13 +148,15 @@ class BatchOrder(SegmentRule):
         """Continue the order with this batch."""
         last, base_offset = self._last, self._base_offset()
         if last is None and base_offset is not None and batch.first < base_offset:
-            message = f"The first offset is {batch.first:,}, but the file is named for {base_offset:,}."
+            message = f"The first offset is {batch.first:,}, but the file name says {base_offset:,}."
             right = f"{batch.first:020d}{LOG}"
-            self._report("offset-below-base", batch, f"{message} It may be {right}.", expected=base_offset, found=batch.first)
+            self._report(
+                "offset-below-base", batch, f"{message} The right name may be {right}.", expected=base_offset, found=batch.first
+            )
         if base_offset is not None and batch.last - base_offset > _MAX_INT and not self._overflowed:
             self._overflowed = True
             message = (
-                f"Offset {batch.last:,} is {batch.last - base_offset:,} above the base of the segment; {_MAX_INT:,} is the most."
+                f"Offset {batch.last:,} is {batch.last - base_offset:,} above the segment base; the maximum is {_MAX_INT:,}."
             )
             self._report("offset-overflow-int32", batch, message, expected=_MAX_INT, found=batch.last - base_offset)
         if last is not None and batch.first > last.last + 1 and not self._follows_damage:
@@ -175,7 +182,7 @@ class BatchOrder(SegmentRule):
             self._gaps.add(last, batch)
             return
         message = (
-            f"Offset {last.last:,} is followed by {batch.first:,}: {missing:,} are missing, in a topic that is not compacted."
+            f"Offset {last.last:,} is followed by {batch.first:,}: {missing:,} are missing, though the topic is not compacted."
         )
         offsets = (last.last + 1, batch.first - 1)
         values = {"severity": ERROR, "offsets": offsets, "expected": last.last + 1, "found": batch.first}
@@ -190,7 +197,7 @@ class BatchOrder(SegmentRule):
             return False
         self._break = None
         message = (
-            f"Offsets {first.first:,} to {last.last:,} are out of line with the batches on both sides, which go on from "
+            f"Offsets {first.first:,} to {last.last:,} do not fit between the batches on both sides, which continue from "
             f"{before.last:,} to {batch.first:,}: these bytes seem to come from another partition."
         )
         offsets = (first.first, last.last)
@@ -229,7 +236,7 @@ class BatchOrder(SegmentRule):
             is_between = last is not None and room == 0 and (suspect.first > following.last or suspect.last < last.first)
             if not offsets_fit and is_between and not self._is_duplicate(suspect):
                 message = f"Offsets {suspect.first:,} to {suspect.last:,} stand between {before:,} and {following.first:,}."
-                self._report("batch-foreign-topic-hint", suspect, f"{message} This batch seems to be of another partition.")
+                self._report("batch-foreign-topic-hint", suspect, f"{message} This batch seems to come from another partition.")
             if not offsets_fit and is_between:
                 return
         if suspect.first > before and not offsets_fit:
@@ -257,8 +264,8 @@ class BatchOrder(SegmentRule):
 
     def _report_rot(self, suspect: Batch, field: str, fits: int, found: int, *, is_exact: bool) -> None:
         message = (
-            f"One batch says its {field} is {found:,}, which is out of line with the batches around it; {fits:,} would fit"
-            f"{'' if is_exact else ', or more'}. Its CRC is good and does not cover this field: likely it alone is wrong."
+            f"One batch says its {field} is {found:,}, which does not fit the batches around it; {fits:,} would fit"
+            f"{'' if is_exact else ', or more'}. Its CRC matches and does not cover this field: probably only the field is wrong."
         )
         self._report("uncovered-header-rot", suspect, message, expected=fits, found=found)
 
@@ -301,7 +308,7 @@ class BatchOrder(SegmentRule):
         self._deltas.report_sparse()
         if self._without_epoch is not None:
             start, end, count = self._without_epoch
-            message = f"{count:,} batch{'' if count == 1 else 'es'} without leader epoch among others that have one."
+            message = f"{count:,} batch{'' if count == 1 else 'es'} without a leader epoch among others that have one."
             context.report("leader-epoch-negative", start, end, message, severity=INFO, found=count)
         self._carried.leader_epoch = self._epoch
 

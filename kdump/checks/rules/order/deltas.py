@@ -86,7 +86,7 @@ class Deltas:
             return
         (start, _, first, _), (_, end, _, last) = self._sparse[0], self._sparse[-1]
         count = self._sparse_count
-        message = f"{count:,} batch{'' if count == 1 else 'es'} with fewer records than offsets, as compaction leaves them."
+        message = f"{count:,} batch{'' if count == 1 else 'es'} with fewer records than offsets, as left by compaction."
         severity = INFO if self._context.settings.may_be_compacted else WARNING
         self._context.report(
             "last-offset-delta-mismatch", start, end, message, severity=severity, offsets=(first, last), found=count

@@ -66,7 +66,7 @@ def _report_missing(
     others = f" and {counted(len(found) - 1, 'more index', 'more indexes')}" if len(found) > 1 else ""
     message = (
         f"Lost {where}: {offset_range(first, last)}. {found[0].name}{others} {'are' if others else 'is'} still there "
-        "without a log; a broker that deletes a segment takes its indexes along."
+        "without a log; a broker that deletes a segment also deletes its indexes."
     )
     context = context_in(partition, name)
     context.report("segment-missing", 0, 0, message, offsets=(first, last), is_estimated=True, expected=first, found=last + 1)
@@ -79,7 +79,7 @@ def report_before_first_log(
     message = (
         f"Lost before {_log(partition, first_log)}, the first log: {offset_range(start_offset, first_log - 1)}, "
         f"unless remote storage has them. The file says that the log starts at offset {start_offset:,}; a broker that deletes "
-        "segments raises that."
+        "segments raises it."
     )
     context.report(
         "segment-missing",
@@ -95,7 +95,7 @@ def report_before_first_log(
 
 def report_no_log(context: FileContext, start: int) -> None:
     """Report a partition without any log; leader-epoch-checkpoint, from byte `start` on, has epochs."""
-    message = "There is no log here, though leaders have been elected: all segments are lost. A broker starts again at offset 0."
+    message = "There is no log here, though leaders have been elected: all segments are lost. A broker starts over at offset 0."
     context.report("segment-missing", start, context.source.size, message)
 
 
@@ -135,7 +135,7 @@ class CleanerEvidence:
         reasons += [f"{name} says that a segment started at offset {offset:,}" for offset, name in snapshots]
         before, log = _log(self.partition, gap.before), _log(self.partition, gap.end)
         message = (
-            f"Lost between {before} and {log}: {offset_range(gap.first, gap.end - 1)}. Compaction does not explain it: "
+            f"Lost between {before} and {log}: {offset_range(gap.first, gap.end - 1)}. Compaction does not explain this: "
             f"{', '.join(reasons)}."
         )
         context_in(self.partition, log).report(

@@ -71,7 +71,7 @@ class RecordOrder(SegmentRule):
         first = batch.first_offset
         if code == "record-count-too-high":
             message = (
-                f"The batch of offsets {first:,} to {batch.last_offset:,} says it has {batch.count:,} records, and holds fewer."
+                f"The batch of offsets {first:,} to {batch.last_offset:,} says it has {batch.count:,} records, but has fewer."
             )
         else:
             message = f"The batch of offsets {first:,} to {batch.last_offset:,} has bytes after its {batch.count:,} records."

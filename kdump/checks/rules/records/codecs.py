@@ -39,7 +39,7 @@ class Codecs(SegmentRule):
             if name not in _CODEC_NAMES:
                 self._report_unknown(batch, name)
             elif is_legacy and name == CODECS[ZSTD]:
-                message = f"A message of magic {batch.magic} says that it is compressed with zstd, which exists from magic 2 on."
+                message = f"A message of magic {batch.magic} is marked as compressed with zstd, which needs magic 2."
                 report_batch(self.context, "codec-not-allowed", batch, message, found=name)
             elif not is_legacy and batch.size == BATCH_HEADER_SIZE and batch.count:
                 message = (
@@ -56,5 +56,5 @@ class Codecs(SegmentRule):
 
     def _report_unknown(self, batch: RecordBatch, name: str) -> None:
         codec = name.removeprefix("unknown(").removesuffix(")")
-        message = f"The CRC fits, but codec {codec} does not exist: its records cannot be read."
+        message = f"The CRC matches, but codec {codec} does not exist: its records cannot be read."
         report_batch(self.context, "codec-unknown", batch, message, expected="0 to 4", found=codec)

@@ -43,5 +43,5 @@ class CompactedKeys(SegmentRule):
                 self._missing.add(start, start + batches["size"][row], (offset, offset), count=len(missing))
 
     def end(self) -> None:
-        message = "{count} without key, though the topic is compacted; the first is in this batch."
+        message = "{count} without a key, though the topic is compacted; the first is in this batch."
         self._missing.report(self.context, "key-missing-compacted", message)

@@ -53,13 +53,11 @@ class RecordFields(SegmentRule):
                         self._no_text.add(content.position, content.position + content.size, (offset, offset), ascii(key)[2:-1])
 
     def end(self) -> None:
-        message = "{count} with attributes, for which no release of Kafka has a use; the first, here, has {note}."
+        message = "{count} with attributes, which no Kafka release uses; the first, here, has {note}."
         self._attributes.report(self.context, "record-attributes-set", message)
-        message = "{count} in more bytes than needed; the first, here, is the {note}."
+        message = "{count} longer than needed; the first, here, is the {note}."
         self._long_varints.report(self.context, "varint-noncanonical", message)
-        message = (
-            "{count} of headers that cannot be read as UTF-8; the first is '{note}'. Readers replace what they cannot decode."
-        )
+        message = "{count} of headers with invalid UTF-8; the first is '{note}'. Readers replace what they cannot decode."
         self._no_text.report(self.context, "header-bytes-odd", message, severity=INFO)
 
     @staticmethod
@@ -77,10 +75,10 @@ class RecordFields(SegmentRule):
                 start, end, (offset, offset), f"{field.name}, {field.value:,} in {counted(field.size, 'byte')}"
             )
         if field.value < -1 and field.name in ("key length", "value length"):
-            message = f"The {field.name} of the record with offset {offset:,} is {field.value:,}; readers take it for null."
+            message = f"The {field.name} of the record with offset {offset:,} is {field.value:,}; readers treat it as null."
             self._warn("key-length-bad", start, end, message, offset, field.value)
         elif field.value < -1 and field.name.startswith("value length of header"):
-            message = f"The {field.name} in the record with offset {offset:,} is {field.value:,}; readers take it for null."
+            message = f"The {field.name} in the record with offset {offset:,} is {field.value:,}; readers treat it as null."
             self._warn("header-bytes-odd", start, end, message, offset, field.value)
 
     def _warn(self, code: str, start: int, end: int, message: str, offset: int, found: int) -> None:

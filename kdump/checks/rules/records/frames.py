@@ -67,7 +67,7 @@ class Frames(SegmentRule):
         elif found.count > 1:
             note = f"{found.count:,} {CODECS[codec]} frames"
             if codec == LZ4:
-                note += ", of which readers see the first only"
+                note += ", of which readers only see the first"
             self._several.add(start, end, offsets, note)
         if found.count and trailing and (codec in (GZIP, LZ4) or codec == SNAPPY and trailing <= _MAX_BYTES_IGNORED_BY_SNAPPY):
             message = f"{counted(trailing, 'byte')} after the end of the {CODECS[codec]} stream, which readers ignore."
@@ -75,7 +75,7 @@ class Frames(SegmentRule):
 
     def end(self) -> None:
         self._raw.report(
-            self.context, "snappy-raw", "Snappy without the framing of Java's clients in {count}; the first is here."
+            self.context, "snappy-raw", "Snappy without the framing of the Java clients in {count}; the first is here."
         )
         self._several.report(self.context, "frame-multi-member", "More than one frame in {count}; the first, here, holds {note}.")
         message = "{count} with the checksum of clients before magic 1, which is valid in magic 0; the first is here."

@@ -40,7 +40,7 @@ class Messages(SegmentRule):
             for number, size in enumerate(records[name]):
                 if size is not None and size < -1:
                     what = f"The {name.removesuffix('_size')} length of the message with offset {{offset}}"
-                    message = f"{what} is {size:,}; readers take it for null."
+                    message = f"{what} is {size:,}; readers treat it as null."
                     self._report("key-length-bad", part, number, message, expected=-1, found=size, severity=WARNING)
         if part.counts.count(1) == len(part.counts) and batches["compresscodec"].count(CODECS[NONE]) == len(part.counts):
             return
@@ -57,7 +57,7 @@ class Messages(SegmentRule):
         for number, is_valid in enumerate(records["isvalid"]):
             if not is_valid:
                 what = f"Message {number + 1:,} in the wrapper, offset {{offset}}"
-                message = f"{what}: its own CRC does not fit, though that of the wrapper does."
+                message = f"{what}: its own CRC does not match, though that of the wrapper does."
                 self._report("legacy-inner-crc", part, number, message, found=f"0x{records['crc'][number]:08x}")
         others = [number for number, inner in enumerate(part.magics) if inner != magic]
         if others:

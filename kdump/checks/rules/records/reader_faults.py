@@ -102,13 +102,13 @@ def _frame_fault(source: Source, chunk: Chunk, fault: CorruptData, code: str) ->
             return "lz4-legacy-header", message
         like = codecs.resembles(payload)
         looks = f" The bytes look like {like}." if like not in (None, name) else ""
-        return "frame-bad-header", f"The payload does not begin as {name} does: {words}.{looks}"
+        return "frame-bad-header", f"The payload is not {name}: {words}.{looks}"
     if "claimed" in fault.values:
         return "declared-size-forged", sentence
     if code in _MAY_TRAIL:
         found = codecs.inspect_frames(codec, payload)
         if codec == ZSTD and found.window > MAX_WINDOW:
-            message = f"A zstd frame asks for a window of {found.window:,} bytes; no more than {MAX_WINDOW:,} are given."
+            message = f"A zstd frame asks for a window of {found.window:,} bytes; the limit is {MAX_WINDOW:,}."
             return "declared-size-forged", message
         all_there = fault.values["decoded"] >= (chunk.batches["count"][0] or 0) > 0
         if all_there and codec in (SNAPPY, ZSTD) and 0 < found.end < len(payload):

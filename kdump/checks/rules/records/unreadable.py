@@ -52,7 +52,7 @@ class UnreadableRecords(SegmentRule):
                 start += BATCH_HEADER_SIZE + fault.values["at"] - fault.values["data_start"]
                 what = f"Record {decoded + 1:,}, byte {start:,}: {what}"
             elif has_place:
-                what = f"Record {decoded + 1:,}, byte {fault.values['at']:,} of what was decompressed: {what}"
+                what = f"Record {decoded + 1:,}, byte {fault.values['at']:,} of the decompressed data: {what}"
             message = f"{what[0].upper()}{what[1:]} {decoded:,} of {counted(batch.count, 'record')} can be read."
         first = batch.first_offset
         self.context.report(

@@ -71,19 +71,21 @@ class Snapshot(SegmentRule):
         context, size = self.context, self.context.source.size
         if self._damage is not None:
             start, end = self._damage
-            context.report("checkpoint-bad-batch", start, end, "A batch of the snapshot is damaged. KRaft loads none of it.")
+            context.report(
+                "checkpoint-bad-batch", start, end, "A batch of the snapshot is damaged. KRaft does not load the snapshot."
+            )
         if self._first is None:
             if not size:
                 context.report("checkpoint-no-header", 0, 0, "The file is empty.")
             return
         start, end, control_type = self._first
         if control_type != SNAPSHOT_HEADER and not self._starts_with_damage:
-            message = "The first record is no snapshot header. This is no snapshot, or its start is gone."
+            message = "The first record is not a snapshot header. This is not a snapshot, or its start is missing."
             context.report("checkpoint-no-header", start, end, message, expected=SNAPSHOT_HEADER, found=control_type)
         assert self._last is not None
         start, end, control_type = self._last
         if control_type != SNAPSHOT_FOOTER:
-            message = "The last record is no snapshot footer. The snapshot was not written to its end, or was cut."
+            message = "The last record is not a snapshot footer. The snapshot was not completely written, or was truncated."
             context.report("checkpoint-no-footer", start, end, message, expected=SNAPSHOT_FOOTER, found=control_type)
 
     def _check_batch(self, chunk: Chunk, row: int) -> None:
@@ -98,7 +100,7 @@ class Snapshot(SegmentRule):
             bad = _bad_record(self.context.source, chunk, row)
         if bad:
             offsets = batch.first_offset, batch.last_offset
-            message = f"The batch of {offset_range(*offsets)} {bad}. Snapshots hold no such batch."
+            message = f"The batch of {offset_range(*offsets)} {bad}. Snapshots contain no such batches."
             self.context.report("checkpoint-bad-batch", batch.position, batch.position + batch.size, message, offsets=offsets)
 
 
@@ -116,7 +118,7 @@ def check(context: FileContext) -> None:
     except CorruptData:
         is_good = False
     if not is_good:
-        message = "The name of a snapshot is an offset of 20 digits, a dash and an epoch of 10 digits."
+        message = "The name of a snapshot must be an offset of 20 digits, a dash and an epoch of 10 digits."
         context.report("checkpoint-name-bad", 0, 0, message)
 
 
@@ -126,7 +128,7 @@ def check_directory(partition: PartitionFacts) -> None:
     if leftovers:
         some = f"{leftovers[0]} was" if len(leftovers) == 1 else f"{len(leftovers):,} files as {leftovers[0]} were"
         context_in(partition, leftovers[0]).report(
-            "checkpoint-leftover", 0, 0, f"{some} left by a broker that stopped while it wrote or deleted a snapshot."
+            "checkpoint-leftover", 0, 0, f"{some} left by a broker that stopped while it was writing or deleting a snapshot."
         )
     log_start = min(partition.files.logs, default=0)
     if not log_start or not is_of_metadata(partition.path):

@@ -94,7 +94,7 @@ def read(context: FileContext) -> EpochEntries:
     stop = checkpoint.position
     if stop < source.size:
         epochs.is_damaged = True
-        message = f"Only {stop:,} of {source.size:,} bytes were read: no broker writes that many epochs, or that many bad lines."
+        message = f"Only {stop:,} of {source.size:,} bytes were read: no broker writes that many epochs or bad lines."
         context.report("epochs-malformed", stop, source.size, message)
     coverage.add(ByteCoverage.INTACT, max(stop, coverage.position))
     return epochs
@@ -105,7 +105,7 @@ def _report_fault(context: FileContext, line: Line, expected: str | None) -> Non
     assert fault is not None
     text = fault.message[0].upper() + fault.message[1:]
     if fault.code == "checkpoint-cut":
-        message = f"{text}; a broker takes the file for empty."
+        message = f"{text}; a broker treats the file as empty."
         context.report(_CODES[fault.code], line.start, line.end, message, severity=WARNING, forecast=IGNORE)
         return
     forecast = DIE if line.is_number_wanted else None

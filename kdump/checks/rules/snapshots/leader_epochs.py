@@ -38,10 +38,10 @@ def check_missing(partition: PartitionFacts) -> None:
     """Report a partition without the file, although its batches have leader epochs."""
     if text_checkpoint.LEADER_EPOCHS in partition.files.others or not any(facts.epochs for facts in partition.segments.values()):
         return
-    message = f"There is no {text_checkpoint.LEADER_EPOCHS}, but the batches carry leader epochs."
+    message = f"There is no {text_checkpoint.LEADER_EPOCHS}, but the batches have leader epochs."
     is_whole = tree.PARTITION_METADATA in partition.files.others or tree.is_log_directory(tree.parent(partition.path))
     if not is_whole:
-        message += " This seems to be a copy of the segments only."
+        message += " This seems to be a copy of only the segments."
     context = context_in(partition, text_checkpoint.LEADER_EPOCHS)
     context.report("epochs-missing", 0, 0, message, severity=None if is_whole else INFO, expected=epochs_of_batches(partition))
 
@@ -51,7 +51,7 @@ def _check_empty(context: FileContext) -> None:
     partition = context.partition
     if partition is None or not any(facts.epochs for facts in partition.segments.values()):
         return
-    message = "Holds no epochs, but the batches carry leader epochs."
+    message = "Contains no epochs, but the batches have leader epochs."
     context.report("epochs-missing", 0, context.source.size, message, expected=epochs_of_batches(partition))
 
 
@@ -127,7 +127,7 @@ def _check_against_batches(context: FileContext, partition: PartitionFacts, epoc
         return
     epoch, first, last, row = worst
     there = f"epoch {epochs.epochs[row]:,}" if row >= 0 else "no epoch"
-    message = f"Batches at offsets {first:,} to {last:,} carry leader epoch {epoch:,}; the file has {there} there."
+    message = f"Batches at offsets {first:,} to {last:,} have leader epoch {epoch:,}; the file has {there} there."
     if differing > 1:
         message += " One more epoch differs." if differing == 2 else f" {differing - 1:,} more epochs differ."
     start, end = (epochs.lines[row], epochs.line_end(row, context.source.size)) if row >= 0 else (0, context.source.size)

@@ -73,7 +73,7 @@ def _check_unknown_version(context: FileContext, version: int, count: int) -> No
     """Report the version; the entries are salvaged where the checksum says that the file is like one of the known version."""
     source = context.source
     is_like_known = HEADER.size + count * ENTRY.size == source.size and _crc(context, source.size) == _stored_crc(context)
-    rest = "read as that, all of it is sound" if is_like_known else "its entries are not looked at"
+    rest = "read as version 1, all of it is sound" if is_like_known else "its entries were not checked"
     message = f"The file has version {version}; only {VERSION} is known; {rest}."
     context.report("snapshot-version-unknown", 0, 2, message, expected=VERSION, found=version)
     if is_like_known:
@@ -91,11 +91,11 @@ def _has_good_crc(context: FileContext, entries_end: int) -> bool:
         if context.settings.checks_crcs:
             computed = _crc(context, source.size)
         is_covered = stored == computed != of_entries
-        message = f"{source.size - entries_end:,} bytes stand after the last entry"
+        message = f"{source.size - entries_end:,} bytes follow the last entry"
         if is_covered:
-            message += "; the checksum covers them, so that a broker takes the file."
+            message += "; the checksum covers them, so a broker accepts the file."
         elif stored == of_entries:
-            message += "; without them the checksum fits, with them, as a broker computes it, it does not."
+            message += "; the checksum matches without them, but not with them, as a broker computes it."
         else:
             message += "."
         forecast = IGNORE if is_covered else None
@@ -124,7 +124,7 @@ def _check_duplicates(context: FileContext, count: int) -> None:
         producer_id = state.producer_id
         if producer_id in seen:
             message = (
-                f"Producer {producer_id:,} stands in entry {seen[producer_id]:,} and again in entry {row:,}; the last one counts."
+                f"Producer {producer_id:,} is in entry {seen[producer_id]:,} and again in entry {row:,}; the last one is used."
             )
             start = HEADER.size + row * ENTRY.size
             context.report("snapshot-duplicate-producer", start, start + ENTRY.size, message, found=producer_id)
@@ -147,7 +147,7 @@ def _check_name(context: FileContext) -> None:
     if offset > logs[-1] and offset == newest:
         return
     why = f"of an earlier clean stop than that of offset {newest:,}" if offset > logs[-1] else "left over"
-    message = f"No segment begins at offset {offset:,}: the snapshot is {why}, and of no use any more."
+    message = f"No segment starts at offset {offset:,}: the snapshot is {why}, and no longer of any use."
     context.report("snapshot-stray", 0, context.source.size, message, offsets=(offset, offset))
 
 
@@ -212,7 +212,7 @@ class _Comparison:
     def _report(self, producer_id: int, start: int, end: int, differences: list[tuple[str, str]]) -> None:
         expected = ", ".join(difference[0] for difference in differences)
         found = ", ".join(difference[1] for difference in differences)
-        message = f"Producer {producer_id:,}: the log up to offset {self.offset:,} gives {expected}; the snapshot has {found}."
+        message = f"Producer {producer_id:,}: the log up to offset {self.offset:,} shows {expected}; the snapshot has {found}."
         self.context.report("snapshot-disagrees", start, end, message, expected=expected, found=found)
 
 

@@ -35,7 +35,7 @@ def check(path: str, settings: Settings, emit: Emit) -> None:
         if topic_id != first_id:
             file = f"{directory}/{tree.PARTITION_METADATA}"
             message = (
-                f"The topic id is not that of {first.rpartition('/')[2]}. One of the two is from another topic of this name."
+                f"The topic id is not that of {first.rpartition('/')[2]}. One of the two is from another topic with this name."
             )
             context = FileContext(NoSource(file), file, "metadata", settings, emit)
             context.report("partition-metadata-bad", 0, 0, message, severity=WARNING)
@@ -52,7 +52,7 @@ def _check_against_metadata(
     severity, forecast = INFO, STRAY
     if known is not None and known != name.topic:
         severity, forecast = ERROR, IGNORE
-        message = f"The topic id is that of topic {known}. A KRaft broker serves nothing of this directory."
+        message = f"The topic id is that of topic {known}. A KRaft broker does not serve this directory."
     elif known is not None:
         message = f"Topic {known} has no partition {name.partition}. A KRaft broker renames this directory to -stray."
     elif now is not None:

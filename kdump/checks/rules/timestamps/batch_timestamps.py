@@ -64,8 +64,8 @@ class BatchTimestamps(SegmentRule):
 
     def end(self) -> None:
         message = (
-            "maxTimestamp lies in the future in {count}; the latest, here, is {note}. "
-            "Until then, retention by time does not delete this segment."
+            "maxTimestamp is in the future in {count}; the latest, here, is {note}. "
+            "Until then, time-based retention does not delete this segment."
         )
         self._future.report(self.context, "timestamp-future", message)
         for suspicion, tally in self._units.items():
@@ -73,7 +73,7 @@ class BatchTimestamps(SegmentRule):
             tally.report(self.context, "timestamp-unit-suspect", message)
 
     def _report_negative(self, batch: RecordBatch) -> None:
-        message = f"maxTimestamp is {batch.timestamp}; the only negative one is -1, for none."
+        message = f"maxTimestamp is {batch.timestamp}; only -1 (none) may be negative."
         report_batch(self.context, "timestamp-negative", batch, message, expected=-1, found=batch.timestamp)
 
     def _count_future(self, batch: RecordBatch) -> None:
@@ -93,7 +93,7 @@ class BatchTimestamps(SegmentRule):
         if timestamp == 0:
             suspicion = "looks like one that was never set"
         elif timestamp < _END_OF_JANUARY_1970_MS:
-            suspicion += ": retention by time deletes such a segment at once"
+            suspicion += ": time-based retention deletes such a segment at once"
         elif unit is None:
             return  # counted as one in the future
         tally = self._units.setdefault(suspicion, Tally())

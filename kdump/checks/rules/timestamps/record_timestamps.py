@@ -61,7 +61,7 @@ class RecordTimestamps(SegmentRule):
                 offset = header[BASE_OFFSET] + row[OFFSET_DELTA]
                 message = (
                     f"The timestamp of the record with offset {offset:,} is {base} + {delta} = {base + delta}, "
-                    f"more than 64 bits hold; Kafka shows {as_int64(base + delta)}."
+                    f"which does not fit into 64 bits; Kafka shows {as_int64(base + delta)}."
                 )
                 self.context.report(
                     "timestamp-overflow",
@@ -116,7 +116,7 @@ class RecordTimestamps(SegmentRule):
 
     def end(self) -> None:
         self._close()
-        message = "The first record is not from baseTimestamp in {count}, as after compaction; the first is here."
+        message = "The first record does not have baseTimestamp in {count}, as after compaction; the first is here."
         self._irregular_bases.report(self.context, "base-timestamp-odd", message)
 
     def _close(self) -> None:
@@ -138,7 +138,7 @@ class RecordTimestamps(SegmentRule):
             if negative and batch.timestamp >= NO_TIMESTAMP:
                 timestamp, offset = timestamps[negative[0]], part.records["offset"][negative[0]]
                 where = f"of {counted(len(negative), 'record')}, from offset {offset:,} on"
-                message = f"The timestamp {where}, is {timestamp}; the only negative one is -1, for none."
+                message = f"The timestamp {where}, is {timestamp}; only -1 (none) may be negative."
                 end = batch.position + batch.size
                 self.context.report(
                     "timestamp-negative", batch.position, end, message, offsets=(offset, offset), expected=-1, found=timestamp
@@ -147,5 +147,5 @@ class RecordTimestamps(SegmentRule):
     def _compare(self, batch: RecordBatch, highest: int) -> None:
         if batch.magic == 0 or batch.timestamp_type == LOG_APPEND_TIME or highest < NO_TIMESTAMP:
             return
-        message = f"maxTimestamp is {moment(batch.timestamp)}, but the highest of its records is {moment(highest)}."
+        message = f"maxTimestamp is {moment(batch.timestamp)}, but the maximum of its records is {moment(highest)}."
         report_batch(self.context, "max-timestamp-mismatch", batch, message, expected=highest, found=batch.timestamp)

@@ -46,7 +46,7 @@ class TimestampTypes(SegmentRule):
     def end(self) -> None:
         message = "It changes {count} from CreateTime to LogAppendTime or back; the first change, here, is to {note}."
         self._changes.report(self.context, "log-append-time-odd", message)
-        message = "LogAppendTime, but no time, in {count}; the first is here."
+        message = "LogAppendTime without a timestamp in {count}; the first is here."
         self._unset.report(self.context, "log-append-time-odd", message)
         for what, tally in self._horizons.items():
             tally.report(self.context, "delete-horizon-odd", f"The delete horizon of {{count}} {what}; the first is {{note}}.")
@@ -91,9 +91,9 @@ class TimestampTypes(SegmentRule):
             if self.context.settings.cleanup_policy == DELETE:
                 what = "is set, though the topic is not compacted"
             elif horizon > now + _TEN_YEARS_MS:
-                what = "lies more than ten years ahead"
+                what = "is more than ten years ahead"
             elif horizon < 0 or horizon < batches["timestamp"][row] <= now:
-                what = "lies before the batch was written"
+                what = "is before the batch was written"
             else:
                 continue
             batch = batches.row(row)

@@ -61,7 +61,7 @@ def report_not_indexed(context: FileContext, aborted: AbortedTransactions) -> No
             "txn-aborted-not-indexed",
             aborted.positions[0],
             aborted.positions[-1] + aborted.size,
-            f"{count} with data in view {'was' if len(aborted.last_offsets) == 1 else 'were'} aborted here, and there is no "
+            f"{count} with visible data {'was' if len(aborted.last_offsets) == 1 else 'were'} aborted here, and there is no "
             "transaction index: read-committed consumers see these records. Only a scan of the segment rebuilds the index.",
             offsets=(min(aborted.first_offsets), aborted.last_offsets[-1]),
         )
@@ -72,7 +72,7 @@ def report_not_indexed(context: FileContext, aborted: AbortedTransactions) -> No
             "txn-aborted-not-indexed",
             aborted.positions[row],
             aborted.positions[row] + aborted.size,
-            f"Producer {producer_id:,} aborted offsets {first:,} to {last:,}, and the transaction index does not have it: "
+            f"Producer {producer_id:,} aborted offsets {first:,} to {last:,}, but the transaction index lacks this: "
             "read-committed consumers see these records.",
             offsets=(first, last),
         )

@@ -83,7 +83,7 @@ class _Reading:
         if self.count == 0:
             message = (
                 f"The control batch at offset {self.offset:,} is empty: the cleaner removed its marker and kept the batch "
-                "for the epoch of its producer."
+                "for its producer epoch."
             )
             self._report("control-batch-shape", message, severity=INFO)
             return None
@@ -136,7 +136,7 @@ class _Reading:
     def _marker(self, offset: int, kind: int, value: bytes) -> Control | None:
         name = f"The transaction marker at offset {offset:,}"
         if len(value) < _MARKER.size:
-            message = f"{name} has a value of {len(value)} bytes, which ends too early."
+            message = f"{name} has a value of {len(value)} bytes, which is too short."
             self._report_record("control-value-short", message, offset, value)
             return None
         version, coordinator_epoch = _MARKER.unpack_from(value)
@@ -151,20 +151,20 @@ class _Reading:
         except CorruptData:
             is_newer = int.from_bytes(value[:2], "big", signed=True) > 0
             if not is_newer:
-                message = f"The KRaft control record at offset {offset:,} has a value of {len(value)} bytes that ends too early."
+                message = f"The KRaft control record at offset {offset:,} has a value of {len(value)} bytes, which is too short."
                 self._report_record("control-value-short", message, offset, value)
             return None
         return Control(kind, None)
 
     def _report_type(self, offset: int, kind: int) -> None:
         if self.producer_id < 0:
-            why = "no release has" if kind < 0 else "is not known: a newer broker may have written it"
+            why = "exists in no release" if kind < 0 else "is not known: a newer broker may have written it"
             message = f"The control record at offset {offset:,} has type {kind}, which {why}."
             self._report("control-type-unknown", message, offset=offset, found=kind, severity=WARNING, forecast=IGNORE)
             return
         message = (
             f"The control record at offset {offset:,} has type {kind} and producer {self.producer_id:,}. "
-            "A broker takes it for the end of a transaction, and only 0 (abort) and 1 (commit) end one."
+            "A broker treats it as a transaction marker, and only 0 (abort) and 1 (commit) are valid."
         )
         self._report("control-type-unknown", message, offset=offset, expected="0 or 1", found=kind, severity=ERROR, forecast=DIE)
 
@@ -174,9 +174,9 @@ class _Reading:
         if self.attributes & COMPRESSION_MASK:
             odd.append(f"is compressed ({codec_name(self.attributes)})")
         if is_marker and self.count != 1:
-            odd.append(f"holds {self.count:,} records, of which a broker looks at the first")
+            odd.append(f"holds {self.count:,} records, of which a broker only reads the first")
         if is_marker and self.producer_id == NO_PRODUCER_ID:
-            odd.append("has no producer id, so that it ends no transaction")
+            odd.append("has no producer id, so it ends no transaction")
         elif is_marker and not self.attributes & TRANSACTIONAL_BIT:
             odd.append("is not flagged as transactional")
         if odd:

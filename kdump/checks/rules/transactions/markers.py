@@ -63,7 +63,7 @@ class Markers:
             batches,
             row,
             f"Producer {producer_id:,}: the marker at offset {offset:,} has coordinator epoch {coordinator_epoch}, that at "
-            f"offset {known_offset:,} had {known_epoch}. A coordinator that was replaced wrote it.",
+            f"offset {known_offset:,} had {known_epoch}. It was written by a coordinator that had been replaced.",
             expected=known_epoch,
             found=coordinator_epoch,
         )
@@ -74,7 +74,7 @@ class Markers:
             "txn-nontransactional-write",
             batches,
             row,
-            f"Producer {transaction.producer_id:,} has a transaction open since offset {transaction.first_offset:,}, and its "
+            f"Producer {transaction.producer_id:,} has had a transaction open since offset {transaction.first_offset:,}, and its "
             f"batch at offset {batches['base_offset'][row]:,} is not part of it. A broker that scans the segment does not start.",
         )
 
@@ -86,7 +86,7 @@ class Markers:
                 "marker-without-txn",
                 markers.start,
                 markers.end,
-                f"{counted(markers.count, 'marker')} of {markers.producers()} without data in view, first at offset "
-                f"{markers.first_offset:,}: the data are not in the log any more, or there were none.",
+                f"{counted(markers.count, 'marker')} of {markers.producers()} without visible data, the first at offset "
+                f"{markers.first_offset:,}: the data is no longer in the log, or there was none.",
                 offsets=(markers.first_offset, markers.last_offset),
             )

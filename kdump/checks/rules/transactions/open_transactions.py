@@ -40,8 +40,8 @@ class OpenTransactions:
             if is_certain and latest - timestamp > LONGEST_TRANSACTION_MS:
                 code = "txn-hanging"
                 message = (
-                    f"{who}: its transaction is open since offset {first_offset:,}, and the log went on for "
-                    f"{_duration(latest - timestamp)} and {log_end - transaction.last_offset:,} offsets after its last data. "
+                    f"{who}: its transaction is open since offset {first_offset:,}, and the log continues for "
+                    f"{_duration(latest - timestamp)} and {log_end - transaction.last_offset:,} offsets after its last record. "
                     f"The last stable offset stays at {first_offset:,}, {log_end + 1 - first_offset:,} below the log end: "
                     "read-committed consumers and the cleaner wait there."
                 )
@@ -49,7 +49,7 @@ class OpenTransactions:
                 code = "txn-open"
                 ending = "by the end of the log" if is_log_end else "in this file"
                 if is_log_end and not is_certain:
-                    ending += "; it may have stood where bytes or offsets are missing"
+                    ending += "; it may have been where bytes or offsets are missing"
                 message = f"{who}: its transaction is open since offset {first_offset:,}, with no marker {ending}."
             self._report_at_start(code, transaction, message)
 
@@ -65,7 +65,7 @@ class OpenTransactions:
                 context = FileContext(source, transaction.path, self._context.file_type, self._context.settings, partition.emit)
                 context.report(code, transaction.position, transaction.end, message, offsets=offsets)
         except Unreadable:
-            self._context.report(code, 0, 0, f"{message} It begins in {transaction.path}.", offsets=offsets)
+            self._context.report(code, 0, 0, f"{message} It starts in {transaction.path}.", offsets=offsets)
 
     def _greatest_timestamp(self) -> int:
         now = self._context.settings.now

@@ -39,7 +39,7 @@ class Sequences:
         known = self._producers
         expected = known.expected.get(producer_id)
         if base <= NO_SEQUENCE:
-            self._report_irregular_fields(batches, row, "a producer id, and no sequence")
+            self._report_irregular_fields(batches, row, "a producer id, but no sequence")
             following = ANYTHING
         if expected is None:
             known.make_room()
@@ -88,8 +88,8 @@ class Sequences:
         batch = batches.row(row)
         sequences = number_range("sequence", batch.base_sequence or 0, batch.last_sequence or 0)
         message = (
-            f"Producer {batch.producer_id:,}, epoch {batch.producer_epoch}: {sequences}, which the log has at "
-            f"{offset_range(*earlier)} already, came again at offset {batch.base_offset:,}."
+            f"Producer {batch.producer_id:,}, epoch {batch.producer_epoch}: {sequences}, which the log already has at "
+            f"{offset_range(*earlier)}, came again at offset {batch.base_offset:,}."
         )
         report_row(self._context, "sequence-duplicate", batches, row, message, expected=expected, found=batch.base_sequence)
 
@@ -118,8 +118,8 @@ class Sequences:
             "sequence-gap",
             batches,
             row,
-            f"Producer {producer_id:,}, epoch {epoch}: sequence {expected:,} was to follow its batch that ends at offset "
-            f"{last_offset:,}, and {base:,} does, at offset {base_offset:,}{count}.",
+            f"Producer {producer_id:,}, epoch {epoch}: sequence {expected:,} should follow its batch that ends at offset "
+            f"{last_offset:,}, but {base:,} does, at offset {base_offset:,}{count}.",
             expected=expected,
             found=base,
         )
@@ -127,7 +127,7 @@ class Sequences:
     def report_wrap(self, batches: Table[RecordBatch], row: int) -> None:
         producer_id = batches["producer_id"][row]
         message = (
-            f"Producer {producer_id:,} came to the last sequence, 2,147,483,647, and went on with 0 at offset "
+            f"Producer {producer_id:,} reached the last sequence, 2,147,483,647, and continued with 0 at offset "
             f"{batches['base_offset'][row]:,}, as it should."
         )
         report_row(self._context, "sequence-wrap", batches, row, message)
@@ -173,8 +173,8 @@ class Sequences:
                 "sequence-gap",
                 gaps.start,
                 gaps.end,
-                f"{counted(gaps.count, 'batch', 'batches')} of {gaps.producers()} did not go on with the next sequence, first at "
-                f"offset {gaps.first_offset:,}: the batches in between are not in the log any more, or it started again with 0.",
+                f"{counted(gaps.count, 'batch', 'batches')} of {gaps.producers()} skipped to another sequence, first at "
+                f"offset {gaps.first_offset:,}: the batches in between are no longer in the log, or it restarted with 0.",
                 severity=INFO,
                 offsets=(gaps.first_offset, gaps.last_offset),
             )

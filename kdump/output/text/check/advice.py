@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _MAX_COMMANDS = 5  # of a kind
 _LOG = "log"
 _WITNESSES = ("index-position-past-log", "timeindex-offset-not-found", "index-orphan", "offset-gap")
-"""Findings that suggest that the log lacks batches: its indexes are evidence of these, and have to stay."""
+"""Findings that suggest that the log lacks batches: its indexes are evidence of these, and must stay."""
 
 
 class Advice:
@@ -61,12 +61,12 @@ class Advice:
         whole = [segment for segment in self._indexes if self._is_sound(segment)]
         for segment in whole[:_MAX_COMMANDS]:
             index = shlex.quote(os.path.join(".", self._indexes[segment]) if segment.startswith("-") else self._indexes[segment])
-            yield f"rm {index}   # with the broker stopped; the log is sound, the next start makes its indexes again"
+            yield f"rm {index}   # with the broker stopped; the log is sound, the next start rebuilds its indexes"
         yield from _more(whole, "index", "indexes")
         for topic, partition, offset in list(self._transactions)[:_MAX_COMMANDS]:
             tool = "kafka-transactions.sh --bootstrap-server HOST:9092"
             where = f"--topic {shlex.quote(topic)} --partition {partition}"
-            yield f"{tool} find-hanging {where}   # if it names the transaction that starts at {offset}, then"
+            yield f"{tool} find-hanging {where}   # if it lists the transaction that starts at {offset}, then"
             yield f"{tool} abort {where} --start-offset {offset}   # brokers from 3.0 on"
         yield from _more(list(self._transactions), "transaction", "transactions")
 
@@ -76,13 +76,13 @@ class Advice:
             return ""
         if all(map(self._is_sound, self._indexes)):
             return (
-                "stop the broker and delete the segment's .index, as below: its log is sound, and the next start makes all its "
-                "indexes again from it"
+                "stop the broker and delete the segment's .index, as below: its log is sound, the next start rebuilds all its "
+                "indexes from it"
             )
         if all(map(self._is_damaged, self._indexes)):
             return (
-                "leave the .index for now: the log of the segment is not sound, and a start without the index scans it and cuts "
-                "it at its damage. See to the log first"
+                "leave the .index for now: the segment's log is not sound, and a start without the index scans it and cuts "
+                "it at its damage. Take care of the log first"
             )
         return ""
 
@@ -102,4 +102,4 @@ def _segment(path: str) -> str:
 def _more(found: Sequence[object], one: str, several: str) -> Iterator[str]:
     more = len(found) - _MAX_COMMANDS
     if more > 0:
-        yield f"# and {more:,} more {one if more == 1 else several} likewise; --all names each"
+        yield f"# and {more:,} more {one if more == 1 else several} like this; --all lists each"

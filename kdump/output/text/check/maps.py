@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _DIRECTORIES = 3  # that are drawn
 _MAP_WIDTH = 40
 _MIN_MAP_WIDTH = 12
-_NUMBERS_WIDTH = 14  # what stands around a map: gaps, and the percentage
+_NUMBERS_WIDTH = 14  # the rest of a line with a map: gaps, and the percentage
 _CELLS = {  # by status: its character and its colour; the worst first
     ByteCoverage.DAMAGED: ("▒", "31"),
     ByteCoverage.SALVAGED: ("▓", "33"),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class CheckReport:
-    """Collects what a check finds and writes it at the end, when it is known what is worst."""
+    """Collects what a check finds and writes it at the end, the worst first."""
 
     def __init__(self, write: Callable[[str], None], style: ReportStyle) -> None:
         self._out = ReportWriter(write, style)
@@ -49,7 +49,7 @@ class CheckReport:
         out, directories = self._out, self._directories
         self._name_directories()
         if not directories:
-            out.line("There is nothing to check: no file of Kafka's is here.")
+            out.line("There is nothing to check: there are no Kafka files here.")
         write_directories(out, directories.values())
         write_unreadable(out, directories.values())
         if not self._folds and summary.verdict == "clean":
