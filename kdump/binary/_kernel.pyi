@@ -45,6 +45,10 @@ FULL: int
 COMPRESSED: int
 PAUSED: int
 
+NONE_INTACT: int
+INTACT: int
+REACHES_PAST_WINDOW: int
+
 NOT_FOUND: int
 TIMESTAMP_MISMATCH: int
 OUT_OF_ORDER: int
@@ -119,6 +123,17 @@ def dump_time_index(
 ) -> tuple[int, int, int, int, int, int]: ...
 def walk_log(descriptor: int, position: int, end: int, /) -> int: ...
 def find(window: Buffer, start: int, is_legacy: bool, /) -> int: ...
+def next_intact(
+    window: Buffer,
+    start: int,
+    stop: int,
+    left: int,
+    is_any_whole: bool,
+    tries: int,
+    crc_bytes: int,
+    kept_crc_bytes: int,
+    /,
+) -> tuple[int, int, int, int, bool]: ...
 def summarize_batches(
     window: Buffer, start: int, window_position: int, max_codec: int, checksum: object, /
 ) -> Summarized | None: ...

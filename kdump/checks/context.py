@@ -160,8 +160,22 @@ class FileContext:
         return self.is_newest is not False and isinstance(self.source, LiveSource) and self.source.is_growing()
 
     def is_full(self, code: str) -> bool:
-        """Whether further findings of this code are only counted, and need no message."""
-        return self._counts.get(code, 0) >= self.settings.max_findings
+        """Whether further findings of this code are only counted, and need no message: those of its severity in the catalogue."""
+        if self._counts.get(code, 0) < self.settings.max_findings:
+            return False
+        return SEVERITIES.index(catalogue.FAULTS[code].severity) >= SEVERITIES.index(self._worst.get(code, INFO))
+
+    def counts_only(self, code: str, start: int, end: int) -> bool:
+        """Whether a finding of this code and the severity in the catalogue needs no message; if so, it is counted here."""
+        suppressed = self._suppressed.get(code)
+        if suppressed is not None and self._worst.get(code, INFO) == catalogue.FAULTS[code].severity:
+            self._suppressed[code] = (suppressed[0] + 1, suppressed[1], end)
+            self._counts[code] += 1
+            return True
+        if not self.is_full(code):
+            return False
+        self.report(code, start, end, "")
+        return True
 
     def count_more(self, code: str, starts: Sequence[int], size: int) -> None:
         """Count findings of a code that `is_full`, each of `size` bytes from its start."""

@@ -33,7 +33,7 @@ from kdump.reading.headers import HeaderWindow
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from kdump.forecasts.directory import Directory, File
 
@@ -158,13 +158,16 @@ class LogReader:
             last = batch
         return last
 
-    def checked(self, start: int = 0) -> Iterator[Checked]:
+    def checked(
+        self, start: int = 0, *, window_size: int = WINDOW_SIZE, may_check: Callable[[int], bool] | None = None
+    ) -> Iterator[Checked]:
         """All batches, read completely: position, fields, whether it is an old message, whether length and CRC are valid.
 
-        Raises InvalidBatch like `batches`.
+        The first window has `window_size` bytes. A batch larger than a window counts as invalid unless `may_check` allows to
+        read so many bytes. Raises InvalidBatch like `batches`.
         """
         crc32c = crc32c_for(self.size - start)
-        log = Log(self, start)  # type: ignore[arg-type]  # a walk needs only path, size and read of a source
+        log = Log(self, start, window_size=window_size)  # type: ignore[arg-type]  # a walk needs only path, size and read of a source
 
         def regular(window: bytes, at: int, window_position: int, magic: int) -> tuple[Iterator[Checked] | None, int]:
             headers: list[tuple[int, ...]]
@@ -178,7 +181,8 @@ class LogReader:
             return zip(positions, headers, repeat(magic < 2), valid), end  # repeat is infinite
 
         def irregular(magic: int, size: int) -> Iterator[Checked]:
-            return iter([self._irregular(log.position, size, magic < 2)])
+            is_allowed = may_check is None or may_check(size)
+            return iter([self._irregular(log.position, size, magic < 2, is_allowed)])
 
         try:
             for run in log.walk(regular, irregular):
@@ -186,7 +190,7 @@ class LogReader:
         except CorruptData as fault:
             raise self.invalid_size(log.position, fault.values["size"]) from None
 
-    def _irregular(self, position: int, size: int, is_legacy: bool) -> Checked:
+    def _irregular(self, position: int, size: int, is_legacy: bool, is_allowed: bool) -> Checked:
         """A batch that is too large for a window, too small for its header, or at the end of the log."""
         data = self.read(position, BATCH_HEADER_SIZE)
         if is_legacy:
@@ -194,13 +198,14 @@ class LogReader:
             if data[MAGIC_AT]:
                 timestamp = int.from_bytes(data[MESSAGE_TIMESTAMP_AT:MESSAGE_HEADER_SIZE], "big", signed=True)
             message = (*MESSAGE_HEADER.unpack_from(data), timestamp)
-            crc = of_range(self, position + MESSAGE_CRC_COVERS_FROM, position + size, crc32)
-            return position, message, True, crc == message[MESSAGE_CRC]
+            covered = position + MESSAGE_CRC_COVERS_FROM, position + size
+            is_valid = is_allowed and of_range(self, *covered, crc32) == message[MESSAGE_CRC]
+            return position, message, True, is_valid
         if size < BATCH_HEADER_SIZE:
             return position, BATCH_HEADER.unpack(data.ljust(BATCH_HEADER_SIZE, b"\0")), False, False
         header = BATCH_HEADER.unpack(data)
-        crc = of_range(self, position + CRC_COVERS_FROM, position + size, crc32c_for(size))
-        return position, header, False, crc == header[CRC]
+        is_valid = is_allowed and of_range(self, position + CRC_COVERS_FROM, position + size, crc32c_for(size)) == header[CRC]
+        return position, header, False, is_valid
 
     def invalid_size(self, position: int, length: int) -> InvalidBatch:
         return InvalidBatch(f"at byte {position:,} a batch says it is {length:,} bytes long, less than {MIN_RECORD_OVERHEAD}")

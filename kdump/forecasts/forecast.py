@@ -314,6 +314,7 @@ def _row(start: Start, stop: str, damages: Damages) -> Forecast:
         failure.reason if failure is not None else outcome.reason(events),
         [],
     )
+    row.losses_may_be_more = lost.may_be_more
     row.topic_id = start.topic_id
     row.dead_logs = sorted(name for name in directory.dead_links if name.endswith(file_name.LOG))
     row.events = events

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kdump.binary.batch_header import BASE_OFFSET, CRC, LAST_OFFSET_DELTA, LENGTH, LOG_OVERHEAD, MESSAGE_CRC, RECORD_COUNT
+from kdump.binary.source import WINDOW_SIZE
 from kdump.forecasts.batches import MAX_LOG_SIZE, LogReader
 from kdump.forecasts.directory import File, has_offset, is_canonical, offset_of
 from kdump.forecasts.exceptions import BrokerException, InvalidBatch
@@ -19,22 +20,26 @@ if TYPE_CHECKING:
     Range = tuple[int, int]
     Intact = tuple[int, int, int, int, int]
 
-_FIRST_CRC_BYTES = 32 << 20  # the CRC budget at the start of a search
+_FIRST_CRC_BYTES = 128 << 20  # the CRC budget at the start of a search
 _KEPT_CRC_BYTES = 16 << 20  # the part of it reserved for small batches
 _MAX_RANGES = 1000
 _MAX_GAINED = 1 << 20
 
 
 class Losses:
-    """The lost intact batches: their number, records and bytes, and the offsets that no other batch covers."""
+    """The lost intact batches: their number, records and bytes, and the offsets that no other batch covers.
 
-    __slots__ = ("batches", "bytes", "offsets", "records")
+    `may_be_more` if the search for them was cut short: too many bytes look like headers of batches and are none.
+    """
+
+    __slots__ = ("batches", "bytes", "may_be_more", "offsets", "records")
 
     def __init__(self) -> None:
         self.batches = 0
         self.records = 0
         self.bytes = 0
         self.offsets: list[Range] = []
+        self.may_be_more = False
 
     def add(self, batch: Intact) -> None:
         self.batches += 1
@@ -58,7 +63,7 @@ def of(directory: Directory) -> Losses:
                     came[batch] = came.get(batch, 0) + 1
     ranges: list[Range] = []
     for file in gone:
-        for batch in _intact(directory, file):
+        for batch in _intact(directory, file, losses):
             if came.get(batch, 0):
                 came[batch] -= 1
             else:
@@ -67,7 +72,7 @@ def of(directory: Directory) -> Losses:
     losses.offsets = _not_covered(directory, _merged(ranges))
     for file in odd:
         held: list[Range] = []
-        for batch in _intact(directory, file):
+        for batch in _intact(directory, file, losses):
             _add(held, batch[:2])
         left = _not_covered(directory, _merged(held))
         for batch in _intact(directory, file) if left else ():
@@ -142,14 +147,18 @@ def _kept(directory: Directory) -> list[File]:
     return [file for name, file in directory.files.items() if _is_log(name) and is_canonical(name) and file.path]
 
 
-def _intact(directory: Directory, file: File) -> Iterator[Intact]:
-    """First and last offset, records, size and CRC of each batch with a correct CRC, including batches after damage."""
+def _intact(directory: Directory, file: File, losses: Losses | None = None) -> Iterator[Intact]:
+    """First and last offset, records, size and CRC of each batch with a correct CRC, including batches after damage.
+
+    `losses` are told if the search was cut short.
+    """
     log = LogReader(directory, File(file.path, min(file.size, MAX_LOG_SIZE), file.start))
     position = 0
     search = Search(log, Budget(log.size + _FIRST_CRC_BYTES, kept_crc_bytes=_KEPT_CRC_BYTES), WHOLE)
+    window_size = WINDOW_SIZE
     while position < log.size:
         try:
-            for at, header, is_legacy, is_valid in log.checked(position):
+            for at, header, is_legacy, is_valid in log.checked(position, window_size=window_size, may_check=search.budget.spend):
                 if not is_valid:
                     break
                 first, size = header[BASE_OFFSET], header[LENGTH] + LOG_OVERHEAD
@@ -162,6 +171,9 @@ def _intact(directory: Directory, file: File) -> Iterator[Intact]:
         except InvalidBatch:
             pass
         position = search.next_intact(position + 1)
+        window_size = search.tuning.near_bytes  # the next damage may be near
+    if losses is not None and search.budget.gave_up:
+        losses.may_be_more = True
 
 
 # --- ranges of offsets

@@ -94,6 +94,7 @@ class Forecast(Row, kind="forecast"):
     is_doubtful = False  # a condition is likely to hold
     is_denied = is_not_loaded = False
     is_safe_but_for_checkpoint = False
+    losses_may_be_more = False  # the search for lost batches was cut short
 
     @property
     def is_safe(self) -> bool:

@@ -30,7 +30,7 @@ def verdict(row: Forecast) -> str:
         return FAILS
     if row.is_safe:
         return SAFE if row.is_sound else DAMAGE
-    if row.lost_records or row.segments_gone or row.outcome == STRAY:
+    if row.lost_records or row.segments_gone or row.outcome == STRAY or row.losses_may_be_more:
         return LOSS
     if row.is_doubtful and not row.end_differs:
         return UNSURE
@@ -88,6 +88,8 @@ def summary(row: Forecast) -> str:
         parts.append(f"{counted(len(row.segments_gone), 'segment')} deleted")
     if row.lost_records:
         parts.append(f"{counted(row.lost_records, 'intact record')} lost{_offsets(row.lost_offsets)}")
+    elif row.losses_may_be_more:
+        parts.append("intact records may be lost")
     else:
         parts.append("no intact record is lost")
     return start + "; ".join(parts)
@@ -151,8 +153,13 @@ def _lost(row: Forecast) -> Iterator[str]:
             ranges.append(f"{len(row.lost_offsets) - _MOST_RANGES:,} more ranges")
         offsets = f", {', '.join(ranges)}" if ranges else ", whose offsets other batches also have"
         yield f"Lost for good: {counted(row.lost_records, 'intact record')}{offsets}, {counted(max(row.bytes_lost, 0), 'byte')}."
-    elif row.bytes_lost > 0:
+    elif row.bytes_lost > 0 and not row.losses_may_be_more:
         yield f"{_bytes_that_go(row.bytes_lost)}; no intact record is among them."
+    if row.losses_may_be_more:
+        yield (
+            f"{_bytes_that_go(row.bytes_lost)}. Too many of them look like headers of batches and are none, so the search among "
+            "them was cut short: more intact records may be lost."
+        )
 
 
 def _bytes_that_go(size: int) -> str:

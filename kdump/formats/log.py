@@ -178,7 +178,8 @@ class Log:
     Nothing is read past `end`; a batch that crosses it is not seen. After the walk, `position` is the end of the last complete
     batch, and `trailing` says why the walk ended there: `` for the end of the log, `torn-header` for fewer than 18 bytes,
     `torn-batch` for a batch that reaches past the end. Windows have `max_window_size` bytes; a smaller first `window_size`
-    suits callers that want only the next few batches.
+    suits callers that want only the next few batches. A batch larger than its window is a fault with the code `resync-budget`
+    unless `may_check` allows to read so many bytes.
 
     Kafka: FileLogInputStream.
     """
@@ -192,7 +193,9 @@ class Log:
         rules: LogRules = STRICT_RULES,
         window_size: int | None = None,
         max_window_size: int = WINDOW_SIZE,
+        may_check: Callable[[int], bool] | None = None,
     ) -> None:
+        self._may_check = may_check
         self.source = source
         self.position = start
         self._start = start
@@ -396,6 +399,8 @@ class Log:
             raise self._header_cut(size, header_size, len(header_bytes))
         if size > MAX_INT:
             raise self._overflow(magic, size, header_bytes)
+        if self._may_check is not None and not self._may_check(size):
+            raise self._fault("resync-budget", "too many batches claim to be large: the CRC of this one was not computed", size)
         if magic >= 2:
             header = BATCH_HEADER.unpack(header_bytes)
             attributes = header[ATTRIBUTES]

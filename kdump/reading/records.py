@@ -31,15 +31,18 @@ def past_bad_batches(source: Source, chunk: Chunk) -> Iterator[RecordChunk | Unr
     Raises CorruptData only if that says of no batch that it is bad.
     """
     row_at = {position: row for row, position in enumerate(chunk.batches["position"])}
-    first = 0
+    # a part costs what it holds: after a bad batch one batch is tried, and twice as many each time until the next is bad
+    first, count = 0, len(chunk)
     while first < len(chunk):
-        rest = chunk.slice(first, len(chunk)) if first else chunk
+        end = min(first + count, len(chunk))
+        part = chunk if end - first == len(chunk) else chunk.slice(first, end)
         try:
-            yield from records.read(source, rest)
-            return
+            yield from records.read(source, part)
         except CorruptData as fault:
             if fault.position is None:
                 raise
             bad = UnreadableBatch(row_at[fault.position], fault.position, fault)
-        yield bad
-        first = bad.row + 1
+            yield bad
+            first, count = bad.row + 1, 1
+        else:
+            first, count = end, 2 * count

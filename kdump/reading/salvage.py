@@ -16,6 +16,7 @@ from kdump.binary.batch_header import (
     MIN_BATCH_LENGTH,
     MIN_RECORD_OVERHEAD,
     batch_length,
+    batch_size,
 )
 from kdump.errors import CorruptData
 from kdump.formats import record_batch
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 __all__ = ["DAMAGED", "INTACT", "LEADS_OVER_BATCHES", "NOT_EXAMINED", "SALVAGED", "ZERO", "Damage", "Section", "walk"]
 
 _KEPT_CRC_BYTES = 16 << 20  # of those fed to checksums, for batches that are small
+_TIMES_CHECKED = 4  # may each byte be read on average for the CRCs of large batches
 
 
 def walk(
@@ -87,7 +89,10 @@ class _Walk:
         self._position = start
         budget = search.Budget(source.size - start + tuning.free_crc_bytes, tuning.free_tries, kept_crc_bytes=_KEPT_CRC_BYTES)
         self._search = search.Search(source, budget, start=start, tuning=tuning)
-        self._order = Order(source, base_offset, next_base_offset, tuning)
+        # what large batches claim is read again for each of them; the search has a budget of its own
+        self._may_check = search.Budget(_TIMES_CHECKED * (source.size - start) + tuning.free_crc_bytes).spend
+        self._order = Order(source, base_offset, next_base_offset, tuning, may_check=self._may_check)
+        self._ends = spans.HeadersAhead(self._search)
         self._next_inside = 0  # where batches begin that the next damaged batch claims, and does not hold
 
     def by_stretches(self, read_ahead: ReadAhead) -> Iterator[Section | Damage]:
@@ -107,7 +112,13 @@ class _Walk:
         source, tuning = self._source, self._tuning
         window_size = tuning.window_bytes
         while self._position < min(until, source.size):
-            log = Log(source, self._position, window_size=window_size, max_window_size=tuning.window_bytes)
+            log = Log(
+                source,
+                self._position,
+                window_size=window_size,
+                max_window_size=tuning.window_bytes,
+                may_check=self._may_check,
+            )
             window_size = tuning.near_bytes
             fault: CorruptData | None = None
             try:
@@ -137,9 +148,7 @@ class _Walk:
         if False not in valid:
             return len(valid)
         positions, sizes = chunk.batches["position"], chunk.batches["size"]
-        row = -1
-        while False in valid[row + 1 :]:
-            row = list(valid).index(False, row + 1)
+        for row in [row for row, is_valid in enumerate(valid) if not is_valid]:
             end = positions[row] + sizes[row]
             goes_on = row + 1 < len(valid) and valid[row + 1]
             if not (goes_on or self._leads_on(end, chunk.is_legacy)) or self._order.distrusts(positions[row]):
@@ -202,6 +211,9 @@ class _Walk:
                 start, source.size, "torn-header", "the file ends inside a batch: too few bytes for its header", resync=END
             )
             return
+        if fault is not None and fault.code == "resync-budget":
+            yield from self._step_over_unchecked(header_bytes)
+            return
         damage, claimed_end = self._named(header_bytes, fault)
         is_stepped_over = fault is not None and fault.code in ("magic-negative", "codec-unknown")
         if (
@@ -230,6 +242,15 @@ class _Walk:
         damage.resync = END if damage.end >= source.size else BY_SCAN
         self._order.doubt(claimed_end if claimed_end - start <= LONGEST_BATCH else 0)
         yield from self._divided(damage)
+
+    def _step_over_unchecked(self, header_bytes: bytes) -> Iterator[Damage]:
+        """Go on after a large batch whose CRC was not computed, because too many claim to be large."""
+        start = self._position
+        self._position = self._search.next_intact(start + 1)
+        self._order.doubt(start + batch_size(header_bytes))
+        self._search.budget.gave_up = True
+        resync = END if self._position >= self._source.size else BY_SCAN
+        yield from self._divided(Damage(start, self._position, "resync-budget", "", resync=resync))
 
     def _step_over_zeros(self) -> Iterator[Damage]:
         start, source = self._position, self._source
@@ -300,7 +321,7 @@ class _Walk:
         header_bytes = self._source.read(position, BATCH_HEADER_SIZE)
         if claimed_end is None and not is_header_but_for(header_bytes, self._source.size - position):
             return 0
-        end = spans.fitting_end(self._search, position, header_bytes, claimed_end)
+        end = spans.fitting_end(self._search, self._ends, position, header_bytes, claimed_end)
         return end - position if end else 0
 
     def _repaired(self, header_bytes: bytes, size: int) -> Section:

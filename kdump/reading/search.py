@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 from kdump.binary import kernel
 from kdump.binary.batch_header import (
     BATCH_HEADER_SIZE,
@@ -24,6 +22,7 @@ from kdump.reading.tuning import DEFAULT
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from types import ModuleType
 
     from kdump.binary.checksums import Checksum
     from kdump.binary.source import Readable, SizedReadable
@@ -39,6 +38,7 @@ _WINDOW_CRC_BYTES = 8 << 20  # fed to checksums for one window
 
 _SMALL_BATCH_SIZE = 16 << 10
 _CRC_BYTES_PER_BYTE = 4  # fed to checksums for each byte searched
+_ANY_NUMBER = 1 << 62
 _BYTES_PER_TRY = 8  # searched for each header examined
 
 
@@ -46,14 +46,16 @@ class Candidates:
     """Which bytes are a candidate for the start of a batch, until its CRC is computed.
 
     `pattern` is a regular expression that matches the magic of a header of at least 26 bytes. `may_be` decides, given the bytes
-    of the header and the number of bytes left in the log.
+    of the header and the number of bytes left in the log. `is_any_whole` is how the kernel in C is told the same: whether any
+    batch will do that is whole in the log; None if it does not know these candidates.
     """
 
-    __slots__ = ("may_be", "pattern")
+    __slots__ = ("is_any_whole", "may_be", "pattern")
 
-    def __init__(self, pattern: bytes, may_be: Callable[[bytes, int], bool]) -> None:
+    def __init__(self, pattern: bytes, may_be: Callable[[bytes, int], bool], *, is_any_whole: bool | None = None) -> None:
         self.pattern = pattern
         self.may_be = may_be
+        self.is_any_whole = is_any_whole
 
 
 PLAUSIBLE = Candidates(
@@ -62,6 +64,7 @@ PLAUSIBLE = Candidates(
     rb"(?s)[\x00-\x02](?<=[\x00-\x7f].{7}[\x00-\x07].{7}.)"
     rb"(?:(?<=\x02)(?=.{4}\x00[\x00-\x7f])|(?<=[\x00\x01])(?=[\x00-\x0f]))",
     may_be_header,
+    is_any_whole=False,
 )
 """Headers all of whose fields are plausible; those of small batches, if only their CRC fits."""
 
@@ -69,6 +72,7 @@ WHOLE = Candidates(
     # the magic at byte 16, and before it an offset >= 0 and a length that is no more than some 100 MiB, and not zero
     rb"(?s)[\x00-\x02](?<=[\x00-\x7f].{7}[\x00-\x07].{7}.)(?<!\x00{4}.{5})",
     holds_header,
+    is_any_whole=True,
 )
 """Headers of batches that are whole in the log, whatever their other fields say."""
 
@@ -83,12 +87,12 @@ class Budget:
     ones cannot use up everything. `gave_up` says that something was skipped because the budget was exhausted.
     """
 
-    __slots__ = ("_crc_bytes", "_kept_crc_bytes", "_tries", "gave_up")
+    __slots__ = ("crc_bytes", "gave_up", "kept_crc_bytes", "tries")
 
-    def __init__(self, crc_bytes: int, tries: int = sys.maxsize, *, kept_crc_bytes: int = 0) -> None:
-        self._crc_bytes = crc_bytes
-        self._kept_crc_bytes = kept_crc_bytes
-        self._tries = tries
+    def __init__(self, crc_bytes: int, tries: int = _ANY_NUMBER, *, kept_crc_bytes: int = 0) -> None:
+        self.crc_bytes = crc_bytes
+        self.kept_crc_bytes = kept_crc_bytes
+        self.tries = tries
         self.gave_up = False
 
     def take_gave_up(self) -> bool:
@@ -98,24 +102,24 @@ class Budget:
 
     def earn(self, searched: int) -> None:
         """Record that this many bytes were searched."""
-        self._crc_bytes += searched * _CRC_BYTES_PER_BYTE
-        self._tries += searched // _BYTES_PER_TRY
+        self.crc_bytes += searched * _CRC_BYTES_PER_BYTE
+        self.tries += searched // _BYTES_PER_TRY
 
     def take_try(self) -> bool:
         """Whether another header may be examined."""
-        if self._tries <= 0:
+        if self.tries <= 0:
             self.gave_up = True
             return False
-        self._tries -= 1
+        self.tries -= 1
         return True
 
     def spend(self, size: int) -> bool:
         """Whether this many bytes may be fed to a checksum."""
-        kept = self._kept_crc_bytes if size > _SMALL_BATCH_SIZE else 0
-        if size > self._crc_bytes - kept:
+        kept = self.kept_crc_bytes if size > _SMALL_BATCH_SIZE else 0
+        if size > self.crc_bytes - kept:
             self.gave_up = True
             return False
-        self._crc_bytes -= size
+        self.crc_bytes -= size
         return True
 
 
@@ -128,8 +132,8 @@ class _FixedBudget(Budget):
         pass
 
     def spend(self, size: int) -> bool:
-        is_left = self._crc_bytes > 0
-        self._crc_bytes -= size
+        is_left = self.crc_bytes > 0
+        self.crc_bytes -= size
         return is_left
 
 
@@ -154,19 +158,63 @@ class Search:
 
     def next_intact(self, start: int) -> int:
         """The position of the next batch whose CRC fits, from `start` on; the size of the log if there is none."""
+        if kernel.native is not None and self._kind.is_any_whole is not None:
+            return self._next_intact_in_c(kernel.native, start, is_any_whole=self._kind.is_any_whole)
         for position, header_bytes in self.candidates(start):
             if self.is_intact(position, header_bytes):
                 return position
         return self.source.size
+
+    def _next_intact_in_c(self, native: ModuleType, start: int, *, is_any_whole: bool) -> int:
+        """The same, a window at a time; only batches that reach past their window are left to Python."""
+        source, budget = self.source, self.budget
+        for position, window, stop in self._windows(start, source.size):
+            at = 0
+            while at < stop:
+                found, at, budget.tries, budget.crc_bytes, gave_up = native.next_intact(
+                    window,
+                    at,
+                    stop,
+                    source.size - position,
+                    is_any_whole,
+                    budget.tries,
+                    budget.crc_bytes,
+                    budget.kept_crc_bytes,
+                )
+                budget.gave_up |= gave_up
+                if found == native.NONE_INTACT:
+                    break
+                batch_position: int = position + at
+                header_bytes = window[at : at + BATCH_HEADER_SIZE]
+                if found == native.INTACT or self._fits(batch_position, header_bytes):
+                    return batch_position
+                at += 1
+        return source.size
 
     def candidates(self, start: int, end: int | None = None) -> Iterator[tuple[int, bytes]]:
         """The positions and bytes of what may be headers."""
         import re  # slow to load, and most logs are sound
 
         source, budget, matches = self.source, self.budget, re.compile(self._kind.pattern).finditer
+        for position, window, stop in self._windows(start, source.size if end is None else end):
+            rest = source.size - position - LOG_OVERHEAD
+            for match in matches(window):
+                at = match.start() - MAGIC_AT
+                if at >= stop:
+                    break
+                if not budget.take_try():
+                    break
+                if int.from_bytes(window[at + LENGTH_AT : at + LOG_OVERHEAD], "big") > rest - at:
+                    continue
+                header_bytes = window[at : at + BATCH_HEADER_SIZE]
+                if self._kind.may_be(header_bytes, source.size - position - at):
+                    yield position + at, header_bytes
+
+    def _windows(self, start: int, end: int) -> Iterator[tuple[int, bytes, int]]:
+        """Positions and bytes of windows, and where in each to stop looking for headers. Runs of zeros are left out."""
+        source, budget = self.source, self.budget
         near_bytes, window_bytes = self.tuning.near_bytes, self.tuning.window_bytes
         position, size = start, near_bytes
-        end = source.size if end is None else end
         while position < end:
             window = source.read(position, min(size, end - position + BATCH_HEADER_SIZE))
             if len(window) < MESSAGE_HEADER_SIZE:
@@ -183,29 +231,19 @@ class Search:
             step = len(window) if position + len(window) >= source.size else len(window) - BATCH_HEADER_SIZE + 1
             if step <= 0:
                 return  # the file was cut off meanwhile
-            rest = source.size - position - LOG_OVERHEAD
-            for match in matches(window):
-                at = match.start() - MAGIC_AT
-                if at >= step or position + at >= end:
-                    break
-                if not budget.take_try():
-                    break
-                if int.from_bytes(window[at + LENGTH_AT : at + LOG_OVERHEAD], "big") > rest - at:
-                    continue
-                header_bytes = window[at : at + BATCH_HEADER_SIZE]
-                if self._kind.may_be(header_bytes, source.size - position - at):
-                    yield position + at, header_bytes
+            yield position, window, min(step, end - position)
             budget.earn(step)
             position += step
             size = min(2 * size, window_bytes)
 
     def is_intact(self, position: int, header_bytes: bytes) -> bool:
         """Whether the CRC of the batch here fits. False if the budget does not allow to compute it."""
-        size = batch_size(header_bytes)
-        if not self.budget.spend(size):
-            return False
+        return self.budget.spend(batch_size(header_bytes)) and self._fits(position, header_bytes)
+
+    def _fits(self, position: int, header_bytes: bytes) -> bool:
+        """Whether the CRC of the batch here fits. The budget is not charged."""
         checksum, covers_from = self.crc_of(header_bytes)
-        return self.crc_over(position + covers_from, position + size, checksum) == stored_crc(header_bytes)
+        return self.crc_over(position + covers_from, position + batch_size(header_bytes), checksum) == stored_crc(header_bytes)
 
     def crc_over(self, start: int, end: int, checksum: Checksum, crc: int = 0) -> int:
         """The checksum over a range of the log, continued from `crc`. The budget is not charged."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import deque
+
 from kdump.binary.batch_header import BATCH_HEADER_SIZE, MAGIC_AT, MESSAGE_HEADER_SIZE, batch_size, stored_crc
 from kdump.reading.trust import extent_of, is_lower
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from kdump.reading.search import Search
     from kdump.reading.trust import Extent
@@ -16,7 +18,34 @@ _MAX_ENDS_TRIED = 16  # of a batch whose length is wrong; all take one pass over
 _MAX_SPAN_BYTES = 16 << 20  # bytes
 
 
-def fitting_end(search: Search, position: int, header_bytes: bytes, claimed_end: int | None) -> int:
+class HeadersAhead:
+    """Where headers of magic 2 seem to stand. What was searched for one damaged batch is not searched again for the next."""
+
+    def __init__(self, search: Search) -> None:
+        self._search = search
+        self._found: deque[int] = deque()  # all of them between these two positions
+        self._start = self._end = 0
+
+    def positions(self, start: int, limit: int) -> Iterator[int]:
+        """Their positions from `start` on and before `limit`."""
+        if not self._start <= start <= self._end:
+            self._found.clear()
+            self._end = start
+        self._start = start
+        while self._found and self._found[0] < start:
+            self._found.popleft()
+        yield from [position for position in self._found if position < limit]
+        if self._end >= limit:
+            return
+        for position, header_bytes in self._search.candidates(self._end, limit):
+            if header_bytes[MAGIC_AT] >= 2:
+                self._found.append(position)
+                self._end = position + 1
+                yield position
+        self._end = limit
+
+
+def fitting_end(search: Search, ahead: HeadersAhead, position: int, header_bytes: bytes, claimed_end: int | None) -> int:
     """Where this batch ends so that its CRC matches: at one of the next headers or at the end of the file; 0 for nowhere.
 
     With a `claimed_end`, only ends before that are tried.
@@ -30,8 +59,11 @@ def fitting_end(search: Search, position: int, header_bytes: bytes, claimed_end:
     checksum, covers_from = search.crc_of(header_bytes)
     stored, at = stored_crc(header_bytes), position + covers_from
     gave_up, crc, found = budget.gave_up, 0, 0
-    # a batch is followed by another; in payloads, much looks like an old message, which has a short header
-    ends = (end for end, other in search.candidates(position + min_size, limit) if is_legacy or other[MAGIC_AT] >= 2)
+    ends: Iterator[int]
+    if is_legacy:
+        ends = (end for end, _ in search.candidates(position + min_size, limit))
+    else:  # a batch is followed by another; in payloads, much looks like an old message, which has a short header
+        ends = ahead.positions(position + min_size, limit)
     for tried, end in enumerate(ends):
         if tried == _MAX_ENDS_TRIED or not budget.spend(end - at):
             break

@@ -18,6 +18,8 @@ from kdump.reading.tuning import DEFAULT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kdump.binary.source import Source
     from kdump.formats.log import Chunk
     from kdump.formats.summary import BatchSummary
@@ -41,10 +43,18 @@ class Order:
     """
 
     def __init__(
-        self, source: Source, base_offset: int | None, next_base_offset: int | None, tuning: ReadTuning = DEFAULT
+        self,
+        source: Source,
+        base_offset: int | None,
+        next_base_offset: int | None,
+        tuning: ReadTuning = DEFAULT,
+        *,
+        may_check: Callable[[int], bool] | None = None,
     ) -> None:
+        """Prepare an order; `may_check` says whether so many bytes of a batch may be read to compute its CRC."""
         self._source = source
         self._tuning = tuning
+        self._may_check = may_check
         self._floor = base_offset or 0
         self._ceiling = 1 << 63 if base_offset is None else base_offset + (1 << 31)  # the reach of an index
         if next_base_offset is not None:
@@ -127,7 +137,13 @@ class Order:
         extents: list[Extent] = []
         try:
             tuning = self._tuning
-            log = Log(self._source, position, window_size=tuning.near_bytes, max_window_size=tuning.window_bytes)
+            log = Log(
+                self._source,
+                position,
+                window_size=tuning.near_bytes,
+                max_window_size=tuning.window_bytes,
+                may_check=self._may_check,
+            )
             for chunk in log.chunks():
                 for extent, is_valid in zip(extents_of(chunk), chunk.batches["isvalid"], strict=True):
                     if not is_valid or len(extents) == 2:

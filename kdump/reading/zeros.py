@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from kdump.binary.source import SizedReadable
 
 _ZEROS = bytes(WINDOW_SIZE)
+_FIRST_SIZE = 4 << 10  # bytes read first where a run of zeros may be short
 _SECTOR_SIZE = 512  # the shortest run of zeros that counts inside a damaged range
 
 
@@ -23,15 +24,16 @@ def are_all_of(window: bytes) -> bool:
 
 def end(source: SizedReadable, start: int, window_size: int = WINDOW_SIZE) -> int:
     """Where the run of zeros that starts here ends; holes of a file are not read."""
-    position = start
+    position, size = start, min(_FIRST_SIZE, window_size)
     while position < source.size:
         position = max(position, _data_from(source, position))
-        window = source.read(position, window_size)
+        window = source.read(position, size)
         if not window:
             return source.size
         if not are_all_of(window):
             return position + len(window) - len(window.lstrip(b"\x00"))
         position += len(window)
+        size = min(4 * size, window_size)
     return source.size
 
 

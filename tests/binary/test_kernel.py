@@ -45,7 +45,7 @@ from tests.builders.records import (
 )
 from tests.campaigns import recall
 from tests.kernels import Printed, Sizes
-from tests.support import BATCHES, LOGS, damaged, values_of
+from tests.support import BATCHES, LOGS, damaged, opened, values_of
 
 if missing := kernels.why_no_c():
     pytest.skip(missing, allow_module_level=True)
@@ -706,6 +706,48 @@ def test_a_batch_with_unknown_attributes_is_not_looked_for(attributes: int, posi
 def test_a_message_with_unknown_attributes_is_not_looked_for(attributes: int, position: int) -> None:
     data = message_set(messages=[message(value=b"v", attributes=attributes)])
     assert search.find(data, True) == _kernel.find(data, 0, True) == position
+
+
+# --- The search through a log
+
+BYTES_LIKE_HEADERS = st.lists(
+    st.sampled_from(
+        [
+            b"\x02\x00\x00",
+            b"\x01\x00",
+            bytes(8),
+            bytes(10) + b"\x00\x40" + bytes(4) + b"\x02" + bytes(50),
+            bytes(10) + b"\x00\x20" + bytes(4) + b"\x01" + bytes(20),
+            batch(records=[record(value=b"v")], crc=1),
+            batch(records=[record(value=b"w" * 80)]),
+            batch(records=[record(value=b"w")], batch_length=(1 << 20) + 1),
+            message_set(messages=[message(value=b"m", magic=1)]),
+        ]
+    )
+    | st.binary(max_size=30),
+    max_size=20,
+).map(b"".join)
+
+
+@given(
+    BYTES_LIKE_HEADERS | damaged(LOGS),
+    st.sampled_from([search.PLAUSIBLE, search.WHOLE]),
+    st.sampled_from([0, 3, 1000]),
+    st.sampled_from([0, 200, 1 << 20]),
+    st.sampled_from([62, 100, 1 << 16]),
+)
+def test_both_kernels_search_a_log_alike(data: bytes, kind: search.Candidates, tries: int, crc_bytes: int, window: int) -> None:
+    found = []
+    tuning = ReadTuning(near_bytes=window, window_bytes=window)
+    for name in kernels.KERNELS:
+        budget = search.Budget(crc_bytes, tries, kept_crc_bytes=crc_bytes // 4)
+        with kernels.using(name), opened(data) as source:
+            looked = search.Search(source, budget, kind, tuning=tuning)
+            positions = [looked.next_intact(0)]
+            while positions[-1] < len(data):
+                positions.append(looked.next_intact(positions[-1] + 1))
+        found.append((positions, budget.tries, budget.crc_bytes, budget.gave_up))
+    assert found[0] == found[1]
 
 
 # --- Indexes

@@ -256,6 +256,9 @@ class Hostile:
         self.call("walk_messages", window, start, chance.number(1), chance.number(7))
         self.call("walk_extents", window, start, chance.number())
         self.call("find", window, start, chance.random() < 0.5)
+        numbers = [chance.choice((0, 1, chance.number(1 << 20))) for _ in range(3)]
+        stop, left = chance.choice((len(window), chance.number())), chance.choice((len(window), chance.number()))
+        self.call("next_intact", window, start, stop, left, chance.random() < 0.5, *numbers)
 
     def summaries(self) -> None:
         """Summaries of windows: of a damaged log, and of batches with consecutive offsets."""

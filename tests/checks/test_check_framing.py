@@ -507,6 +507,17 @@ def test_what_is_missing_is_reported_once_of_ranges_side_by_side(tmp_path: Path)
     ]
 
 
+def test_each_hole_is_reported_with_the_highest_offset_after_it(tmp_path: Path) -> None:
+    pieces = [_log(0, 9), bytes(600), _log(5, 8, 3), bytes(600), _log(4), bytes(600), _log(1, 2)]
+    holes = [one for one in _of_log(tmp_path, b"".join(pieces)) if one.code == "zero-hole"]
+    assert [one.message.partition(" after, ")[2].partition(":")[0] for one in holes] == [
+        "offsets 5 to 8",
+        "offsets 4 to 4",
+        "offsets 1 to 2",
+    ]
+    assert [one.found for one in holes] == ["6", "3", "2"]
+
+
 def test_a_hole_is_reported_with_the_batches_after_it(tmp_path: Path) -> None:
     (found,) = _of_log(tmp_path, _with(_log(0, 1, 2, 3, 4), SIZE, bytes(2 * SIZE)))
     assert _told([found]) == [("zero-hole", "error", SIZE, 3 * SIZE, (1, 2))]

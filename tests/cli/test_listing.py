@@ -11,6 +11,7 @@ from kdump.cli.commands import main
 from tests.builders import files
 from tests.builders.files import file_name
 from tests.builders.records import TIMESTAMP, abort_record, batch, message, message_set, record, wrapper
+from tests.support import bytes_read
 
 CLEAN, FINDINGS, USAGE, NOT_EXAMINED = range(4)
 LOG, INDEX, TIME_INDEX, TXN_INDEX, SNAPSHOT = (
@@ -438,6 +439,27 @@ def test_the_table_shows_producers_flags_and_messages_without_first_offset(tmp_p
 
 
 # --- offset indexes
+
+
+def test_findings_beyond_a_thousand_of_one_file_are_counted(listed: Listed, tmp_path: Path) -> None:
+    path = _beside(tmp_path, INDEX, files.offset_index(entries=[(0, 7)] * 1003), _batch(0))
+    status, rows = listed("index", path)
+    assert (status, len(rows)) == (FINDINGS, 1003)
+    lines = listed.err.splitlines()
+    assert len(lines) == 1001
+    assert set(lines[:1000]) == {f"kdump: {path}: entry for offset 0 points to byte 7: no batch is there"}
+    assert lines[1000].startswith(f"kdump: {path}: 3 more findings ")
+    status, rows = listed("index", path, path)
+    assert len(listed.err.splitlines()) == 2002  # each file has its own thousand
+
+
+def test_the_header_that_many_entries_point_to_is_read_once(listed: Listed, tmp_path: Path) -> None:
+    batches = [_batch(offset) for offset in range(100)]
+    path = _beside(tmp_path, INDEX, files.offset_index(entries=[(1000 + row, 0) for row in range(500)]), *batches)
+    with bytes_read() as total:
+        status, rows = listed("index", path)
+    assert (status, {row["logOffset"] for row in rows}) == (FINDINGS, {0})
+    assert total() < 3 * 500 * 8 + 100 * 61  # 500 times 64 headers would be 2 MB
 
 
 def _beside(tmp_path: Path, name: str, data: bytes, *pieces: bytes) -> Path:

@@ -16,10 +16,13 @@ import pytest
 import kdump
 from kdump.binary.source import Source
 from kdump.errors import Unreadable, UsageError
+from kdump.forecasts import losses
+from kdump.forecasts.sentences import sentences, summary, verdict
 from kdump.reading import salvage
 from kdump.releases import broker_startup as start_rules
 from tests import restarts
 from tests.builders.files import offset_index
+from tests.builders.hostile import headers
 from tests.builders.records import batch, record
 from tests.restarts import comparison
 from tests.restarts.built import STRAY
@@ -259,6 +262,19 @@ def test_a_forecast_names_the_recovery_point_that_is_noted_or_assumed(
     assert [row.after for row in rows] == ["clean", *["unclean"] * (len(points) - 1)]
     assert [row.recovery_point for row in rows] == points
     assert [row.recovery_point_is_assumed for row in rows] == [noted is None] * len(points)
+
+
+def test_a_start_loses_what_the_search_for_lost_batches_did_not_look_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = _partition(tmp_path, (0, [_batch(0), headers(200, largest=12_000)]))
+    row = _only(path, after="unclean", recovery_point="zero")
+    assert (verdict(row), row.lost_records) == ("trims", 0)
+    assert list(sentences(row))[-1] == "12,200 bytes go; no intact record is among them."
+    monkeypatch.setattr(losses, "_FIRST_CRC_BYTES", 0)
+    monkeypatch.setattr(losses, "_KEPT_CRC_BYTES", 0)
+    row = _only(path, after="unclean", recovery_point="zero")
+    assert (verdict(row), row.lost_records) == ("loss", 0)
+    assert list(sentences(row))[-1].endswith("cut short: more intact records may be lost.")
+    assert summary(row).endswith("; intact records may be lost")
 
 
 def test_files_that_go_and_logs_that_are_made_are_among_the_files(tmp_path: Path) -> None:

@@ -3,8 +3,10 @@
 import os
 import random
 import struct
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
+from unittest import mock
 
 import pytest
 from hypothesis import given, settings
@@ -12,11 +14,15 @@ from hypothesis import strategies as st
 
 from kdump.binary.source import Source
 from kdump.errors import Unreadable
-from kdump.reading.items import DAMAGED, INTACT, SALVAGED, Damage, Section
+from kdump.formats.log import Chunk, Log
+from kdump.reading import search, spans, zeros
+from kdump.reading.items import DAMAGED, INTACT, NOT_EXAMINED, SALVAGED, Damage, Section
 from kdump.reading.plausible import is_plausible
+from kdump.reading.records import UnreadableBatch, past_bad_batches
 from kdump.reading.salvage import walk
 from kdump.reading.tuning import DEFAULT, ReadTuning
 from tests import kernels
+from tests.builders.hostile import batches_and_claims, messages_and_headers
 from tests.builders.records import batch, message, message_set, record, wrapper
 from tests.support import LOGS, bytes_read, damaged, opened
 
@@ -544,3 +550,59 @@ def test_a_damaged_batch_of_many_records_does_not_use_up_the_search(tmp_path: Pa
         listed = [(found.start, found.status) for found in _ranges_of(source) if found.status]
     assert damaged == [("crc-mismatch", "damaged"), ("zero-tail", "zero")]
     assert listed == [(0, INTACT), (len(first + broken), SALVAGED)]
+
+
+def test_sound_batches_stand_between_large_ones_that_are_none(tmp_path: Path) -> None:
+    data = batches_and_claims(300)  # each claims the rest of the file
+    with opened(data) as source, bytes_read() as total:
+        items = list(walk(source, tuning=ReadTuning(free_crc_bytes=MEBIBYTE, near_bytes=100, window_bytes=100)))
+    starts = [position for item in items if isinstance(item, Section) for position in item.chunk.batches["position"]]
+    assert starts == [row * 130 for row in range(300)]
+    assert {item.status for item in items if isinstance(item, Damage)} == {DAMAGED, NOT_EXAMINED}
+    assert total() < 60 * len(data)  # 30 times; without a budget 150 times, and more the larger the file is
+
+
+def test_headers_far_ahead_are_looked_for_once() -> None:
+    data = messages_and_headers(300)
+    with opened(data) as source:
+        looked = search.Search(source, search.Budget(1 << 20))
+        with mock.patch.object(looked, "candidates", wraps=looked.candidates) as candidates:
+            ahead = spans.HeadersAhead(looked)
+            assert [list(ahead.positions(start, len(data))) for start in range(0, 3000, 100)] == [[]] * 30
+    assert candidates.call_count == 1
+
+
+@given(st.lists(st.sampled_from([_batch(0), _HEADER, b"\x02\x00\x00", bytes(30), b"?" * 9])).map(b"".join), st.data())
+def test_headers_ahead_are_those_that_a_search_finds(data: bytes, drawn: st.DataObject) -> None:
+    queries = sorted(drawn.draw(st.lists(st.tuples(st.integers(0, 600), st.integers(0, 600), st.integers(0, 5)), max_size=8)))
+    with opened(data) as source:
+        looked = search.Search(source, search.Budget(1 << 20))
+        ahead = spans.HeadersAhead(looked)
+        for start, limit, count in queries:
+            expected = [position for position, found in looked.candidates(start, limit) if found[16] >= 2]
+            assert list(islice(ahead.positions(start, limit), count)) == expected[:count]
+
+
+def test_the_end_of_a_few_zeros_is_found_near_them() -> None:
+    with opened(bytes(600) + b"\x01" * MEBIBYTE) as source, bytes_read() as total:
+        assert zeros.end(source, 0) == 600
+    assert total() <= 4096
+
+
+def test_records_of_bad_batches_are_read_in_parts_that_grow(monkeypatch: pytest.MonkeyPatch) -> None:
+    bad = batch(records=[record(value=b"v"), b"\xff"])
+    data = bad * 100 + _batch(0) * 100
+    rows: list[int] = []
+    take = Chunk.slice
+
+    def counted(chunk: Chunk, start: int, end: int) -> Chunk:
+        rows.append(end - start)
+        return take(chunk, start, end)
+
+    monkeypatch.setattr(Chunk, "slice", counted)
+    with opened(data) as source:
+        (chunk,) = Log(source).chunks()
+        parts = list(past_bad_batches(source, chunk))
+    assert [part.position for part in parts if isinstance(part, UnreadableBatch)] == [row * len(bad) for row in range(100)]
+    assert sum(sum(part.counts) for part in parts if not isinstance(part, UnreadableBatch)) == 200
+    assert sum(rows) <= 2 * 200  # 15,000 if each part were all of the rest

@@ -64,6 +64,7 @@ static PyMethodDef methods[] = {
     {"summarize_batches", summarize_batches, METH_VARARGS, summarize_batches_doc},
     {"summarize_messages", summarize_messages, METH_VARARGS, summarize_messages_doc},
     {"find", find, METH_VARARGS, find_doc},
+    {"next_intact", next_intact, METH_VARARGS, next_intact_doc},
     {"summarize_index", summarize_index, METH_VARARGS, summarize_index_doc},
     {"summarize_time_index", summarize_time_index, METH_VARARGS, summarize_time_index_doc},
     {"numbers_at", numbers_at, METH_VARARGS, numbers_at_doc},
@@ -95,6 +96,7 @@ static const struct {
     CONSTANT(PROGRAM_COUNT),
     CONSTANT(PREVIOUS_OFFSET), CONSTANT(RECORD_START), CONSTANT(RECORDS_LEFT), CONSTANT(GAP_COUNT), CONSTANT(GAPS),
     CONSTANT(STOPPED), CONSTANT(FULL), CONSTANT(COMPRESSED), CONSTANT(PAUSED),
+    CONSTANT(NONE_INTACT), CONSTANT(INTACT), CONSTANT(REACHES_PAST_WINDOW),
     CONSTANT(NOT_FOUND), CONSTANT(TIMESTAMP_MISMATCH), CONSTANT(OUT_OF_ORDER),
 };
 

@@ -1,4 +1,4 @@
-/* Searches bytes for the next batch or message whose checksum fits: `find`, for what comes after damage. */
+/* Searches bytes for the next batch or message whose checksum fits: `find` in memory, `next_intact` in a window of a log. */
 
 #pragma once
 
@@ -45,4 +45,119 @@ static PyObject *find(PyObject *self, PyObject *arguments)
     Py_END_ALLOW_THREADS;
     PyBuffer_Release(&window);
     return PyLong_FromSsize_t(found);
+}
+
+/* --- A search through a log, within a budget. The reference is Search in kdump/reading/search.py. */
+
+#define MAX_USUAL_LENGTH (1 << 20) /* beyond it, all fields of a header have to be plausible */
+#define SMALL_BATCH_SIZE (16 << 10)
+#define MAX_KNOWN_CODEC 4
+#define MIN_RECORD_SIZE 7
+
+enum { NONE_INTACT, INTACT, REACHES_PAST_WINDOW };
+
+/* What a search may still do; see Budget in kdump/reading/search.py. */
+typedef struct {
+    long long tries, crc_bytes, kept_crc_bytes;
+    int gave_up;
+} SearchBudget;
+
+/* Whether the magic of a header may stand at `p + MAGIC_AT`: what the pattern of the candidates says. `room` bytes are in the window. */
+static inline int matches_header(const uint8_t *p, size_t room, int is_any_whole)
+{
+    if (room <= MAGIC_AT || p[MAGIC_AT] > 2 || p[0] > 0x7f || p[LENGTH_AT] > 0x07)
+        return 0;
+    if (is_any_whole)
+        return be32(p + LENGTH_AT) != 0;
+    if (p[MAGIC_AT] < 2)
+        return room > MESSAGE_ATTRIBUTES_AT && p[MESSAGE_ATTRIBUTES_AT] <= 0x0f;
+    return room > BATCH_ATTRIBUTES_AT + 1 && !p[BATCH_ATTRIBUTES_AT] && p[BATCH_ATTRIBUTES_AT + 1] <= 0x7f;
+}
+
+/* Whether all fields are those of a batch or message; its header is in the window, and it ends within the log. */
+static inline int is_plausible_header(const uint8_t *p)
+{
+    int32_t length = batch_length(p);
+    if (batch_magic(p) < 2) {
+        int key_at = batch_magic(p) ? MESSAGE_HEADER_SIZE : MESSAGE_HEADER_SIZE - 8; /* magic 0 has no timestamp before the key */
+        int32_t fixed = key_at + 8 - LOG_OVERHEAD, key_size = (int32_t)be32(p + key_at);
+        return length >= fixed && message_codec(p) <= MAX_KNOWN_CODEC && key_size >= -1 && key_size <= length - fixed;
+    }
+    int32_t count = batch_record_count(p);
+    return !(batch_attributes(p) & UNKNOWN_BATCH_ATTRIBUTES) && batch_codec(p) <= MAX_KNOWN_CODEC &&
+           batch_last_offset_delta(p) >= 0 && batch_leader_epoch(p) >= -1 && count >= 0 &&
+           (batch_codec(p) || count <= (length - MIN_BATCH_LENGTH) / MIN_RECORD_SIZE);
+}
+
+/* Whether a batch may begin at `p`, if only its CRC fits. `left` bytes are left in the log, `room` of them in the window. */
+static inline int may_be_batch(const uint8_t *p, size_t room, int64_t left, int is_any_whole)
+{
+    int is_legacy = p[MAGIC_AT] < 2;
+    int32_t length = batch_length(p);
+    if (room < (size_t)(is_legacy ? MESSAGE_HEADER_SIZE : BATCH_HEADER_SIZE) ||
+        length < (is_legacy ? MIN_MESSAGE_LENGTH : MIN_BATCH_LENGTH) || length > left - LOG_OVERHEAD)
+        return 0;
+    return is_any_whole || length <= MAX_USUAL_LENGTH || (room >= BATCH_HEADER_SIZE && is_plausible_header(p));
+}
+
+static inline int may_spend(SearchBudget *budget, int64_t size)
+{
+    if (size > budget->crc_bytes - (size > SMALL_BATCH_SIZE ? budget->kept_crc_bytes : 0)) {
+        budget->gave_up = 1;
+        return 0;
+    }
+    budget->crc_bytes -= size;
+    return 1;
+}
+
+PyDoc_STRVAR(next_intact_doc,
+             "next_intact(window, start, stop, left, is_any_whole, tries, crc_bytes, kept_crc_bytes)\n"
+             "    -> (found, at, tries, crc_bytes, gave_up)\n\n"
+             "The first batch from `start` on and before `stop` whose CRC fits. `left` bytes of the log begin with the window.\n"
+             "`found` is NONE_INTACT, INTACT, or REACHES_PAST_WINDOW where the caller has to compute the CRC; the budget allows that.");
+
+static PyObject *next_intact(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    Py_buffer window;
+    Py_ssize_t start, stop;
+    long long left;
+    int is_any_whole, found = NONE_INTACT;
+    SearchBudget budget = {0};
+    if (!PyArg_ParseTuple(arguments, "y*nnLpLLL:next_intact", &window, &start, &stop, &left, &is_any_whole, &budget.tries,
+                          &budget.crc_bytes, &budget.kept_crc_bytes))
+        return NULL;
+    if (start < 0 || left < 0 || budget.tries < 0 || budget.crc_bytes < 0 || budget.kept_crc_bytes < 0) {
+        PyBuffer_Release(&window);
+        PyErr_SetString(PyExc_ValueError, "a position or a budget is out of bounds");
+        return NULL;
+    }
+    if (stop > window.len)
+        stop = window.len;
+    Py_BEGIN_ALLOW_THREADS;
+    for (; start < stop; start++) {
+        const uint8_t *p = (const uint8_t *)window.buf + start;
+        size_t room = (size_t)(window.len - start);
+        if (!matches_header(p, room, is_any_whole))
+            continue;
+        if (!budget.tries) {
+            budget.gave_up = 1;
+            break;
+        }
+        budget.tries--;
+        if (!may_be_batch(p, room, left - start, is_any_whole) || !may_spend(&budget, batch_size(p)))
+            continue;
+        size_t size = (size_t)batch_size(p);
+        if (size > room) {
+            found = REACHES_PAST_WINDOW;
+            break;
+        }
+        if (p[MAGIC_AT] < 2 ? is_valid_message(p, size) : is_valid_batch(p, size)) {
+            found = INTACT;
+            break;
+        }
+    }
+    Py_END_ALLOW_THREADS;
+    PyBuffer_Release(&window);
+    return Py_BuildValue("inLLO", found, start, budget.tries, budget.crc_bytes, budget.gave_up ? Py_True : Py_False);
 }

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from kdump.formats.log import Chunk
 
 _MAX_BATCHES = 64  # between where an entry points and the batch that holds its offset
+_MAX_KEPT = 1 << 16  # of these batches, in memory
 
 
 def list_offset_index(run: Run, path: str) -> None:
@@ -31,6 +32,7 @@ def list_offset_index(run: Run, path: str) -> None:
     with Source(path) as index, _log_of(path) as log:
         run.head(path)
         line = Template.parse(run.request.profile.index_line)
+        landings = _Landings(log)
         left = used_entries(index, offset_index.ENTRY_SIZE)
         for table in offset_index.read(index, base_offset):
             rows: list[list[Any]] = []
@@ -41,37 +43,74 @@ def list_offset_index(run: Run, path: str) -> None:
                     continue
                 if len(rows) >= run.room(len(rows) + 1):
                     break
-                last, problem = _landing(log, offset, position)
+                last, problem = landings.compare(offset, position)
                 if problem:
-                    run.find(path, f"entry for offset {offset} points to byte {position}: {problem}")
+                    run.find(path, "entry for offset {} points to byte {}: {}", offset, position, problem)
                 rows.append([offset, position, last, _status(problem), path])
             run.write_rows(listing.ListedIndexEntry, rows, line)
         _check_size(run, index, offset_index.ENTRY_SIZE)
 
 
-def _landing(log: Source, offset: int, position: int) -> tuple[int | None, str]:
-    """The last offset of the batch that an entry points to, and what is wrong with the entry, if anything.
+class _Landings:
+    """The batches that entries of an offset index point to. What was read is kept: many entries may point to the same ones."""
 
-    Brokers differ in which offset of a batch they write, and one entry may stand for several batches that were appended at once;
-    messages of magic 0 and 1 do not state their first offset.
-    """
-    first_last: int | None = None
-    for _ in range(_MAX_BATCHES):
-        header_bytes = log.read(position, BATCH_HEADER_SIZE) if position >= 0 else b""
-        if not is_plausible(header_bytes, log.size - position):
-            break
-        first, is_legacy = batch_offset(header_bytes), header_bytes[MAGIC_AT] < 2
-        last = first if is_legacy else first + BATCH_HEADER.unpack(header_bytes)[LAST_OFFSET_DELTA]
-        if first_last is None:
-            first_last = last
-            if not is_legacy and offset < first:
+    def __init__(self, log: Source) -> None:
+        self._log = log
+        self._batches: dict[int, tuple[int | None, int, int] | None] = {}
+        self._highest: dict[int, int] = {}
+
+    def compare(self, offset: int, position: int) -> tuple[int | None, str]:
+        """The last offset of the batch that an entry points to, and what is wrong with the entry, if anything.
+
+        Brokers differ in which offset of a batch they write, and one entry may stand for several batches that were appended at
+        once; messages of magic 0 and 1 do not state their first offset.
+        """
+        batch = self._batch_at(position)
+        if batch is None:
+            return None, "no batch is there"
+        first, last, _ = batch
+        if (first is None or offset >= first) and (offset <= last or offset <= self._highest_from(position)):
+            return last, ""
+        return last, f"the batch there ends at offset {last}"
+
+    def _highest_from(self, position: int) -> int:
+        """The highest offset of the batches that one entry may stand for, if this is the first of them."""
+        highest = self._highest.get(position)
+        if highest is not None:
+            return highest
+        start, batch = position, self._batch_at(position)
+        assert batch is not None
+        highest = batch[1]
+        for _ in range(_MAX_BATCHES - 1):
+            position = batch[2]
+            batch = self._batch_at(position)
+            if batch is None:
                 break
-        if offset <= last:
-            return first_last, ""
-        position += batch_size(header_bytes)
-    if first_last is None:
-        return None, "no batch is there"
-    return first_last, f"the batch there ends at offset {first_last}"
+            highest = max(highest, batch[1])
+        if len(self._highest) >= _MAX_KEPT:
+            self._highest.clear()
+        self._highest[start] = highest
+        return highest
+
+    def _batch_at(self, position: int) -> tuple[int | None, int, int] | None:
+        """The first offset of the batch here (None if not stated), its last one, and its end; None if no batch is here."""
+        log, batches = self._log, self._batches
+        if not 0 <= position < log.size:
+            return None
+        if position in batches:
+            return batches[position]
+        header_bytes = log.read(position, BATCH_HEADER_SIZE)
+        batch: tuple[int | None, int, int] | None = None
+        if is_plausible(header_bytes, log.size - position):
+            end, offset = position + batch_size(header_bytes), batch_offset(header_bytes)
+            if header_bytes[MAGIC_AT] < 2:
+                batch = None, offset, end
+            else:
+                batch = offset, offset + BATCH_HEADER.unpack(header_bytes)[LAST_OFFSET_DELTA], end
+        if len(batches) >= _MAX_KEPT:
+            batches.clear()
+        batches[position] = batch
+        return batch
 
 
 def list_time_index(run: Run, path: str) -> None:
@@ -101,7 +140,7 @@ def list_time_index(run: Run, path: str) -> None:
                 if not problem:
                     latest, problem = batches.compare(timestamp, offset)
                 if problem:
-                    run.find(path, f"entry for offset {offset}, timestamp {timestamp}: {problem}")
+                    run.find(path, "entry for offset {}, timestamp {}: {}", offset, timestamp, problem)
                 rows.append([timestamp, offset, latest, _status(problem), path])
             run.write_rows(listing.ListedTimeIndexEntry, rows, line)
         _check_size(run, index, time_index.ENTRY_SIZE)

@@ -101,6 +101,9 @@ def list_each(run: Run, list_file: Callable[[Run, str], None], found: Sequence[s
             except KdumpError as error:
                 run.is_unexamined = True
                 run.say(str(error))
+            finally:
+                if isinstance(path, str):
+                    run.end_file(run.names.get(path, path))
         run.say_what_is_held()
     except Enough:
         pass

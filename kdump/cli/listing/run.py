@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from kdump.tables import Row
 
 
+MAX_MESSAGES = 1000
+"""Findings of one file that are said; the rest is counted."""
+
+
 class Enough(Exception):
     """Ends the listing: the limit is reached, or damage was found and the listing must stop there."""
 
@@ -42,6 +46,7 @@ class Run:
         self.out = out
         self.err = err
         self.finding_count = 0
+        self._found_in_file = 0
         self.is_unexamined = False  # whether a file could not be examined
         self.output: Formatter | None = None
         if request.output not in ("kafka", *EXPORTS):
@@ -142,10 +147,19 @@ class Run:
         for directory, (first, last) in self.held.items():
             self.say(f"{directory}: this range is empty; the logs have offsets {first} to {last}")
 
-    def find(self, path: str | None, message: str) -> None:
-        """Note a finding."""
+    def find(self, path: str | None, message: str, *values: object) -> None:
+        """Count a finding, and say it unless the file has too many; `values` are put into the message then."""
         self.finding_count += 1
-        self.say(message if path is None else f"{path}: {message}")
+        self._found_in_file += 1
+        if self._found_in_file <= MAX_MESSAGES:
+            text = message.format(*values) if values else message
+            self.say(text if path is None else f"{path}: {text}")
+
+    def end_file(self, path: str) -> None:
+        """Say how many findings of a file were only counted."""
+        count, self._found_in_file = self._found_in_file - MAX_MESSAGES, 0
+        if count > 0:
+            self.say(f"{path}: {count:,} more findings are only counted; --output ndjson has each row with its status")
 
     def say_once(self, message: str) -> None:
         """Write a line to stderr unless it was written before."""

@@ -21,14 +21,18 @@ if TYPE_CHECKING:
     """The text after the fields of each record's line, up to a record whose contents cannot be read."""
 
 
+_FEW_ROWS = 16  # for which it costs more than it saves to look for columns that do not vary
+
+
 class Template:
     """Text with fields in it: a field between each two literals."""
 
-    __slots__ = ("fields", "literals")
+    __slots__ = ("_pattern", "fields", "literals")
 
     def __init__(self, literals: list[str], fields: list[str]) -> None:
         self.literals = literals
         self.fields = fields
+        self._pattern = "%s".join(map(_escaped, literals))
 
     @classmethod
     def parse(cls, text: str) -> Template:
@@ -51,6 +55,8 @@ class Template:
 
         Columns that do not vary, which most do not, become part of the text before the loop over rows.
         """
+        if count <= _FEW_ROWS and self.fields:
+            return list(map(self._pattern.__mod__, zip(*map(column, self.fields), strict=True)))
         text = _escaped(self.literals[0])
         varying = []
         for field, literal in zip(self.fields, self.literals[1:], strict=True):

@@ -41,10 +41,13 @@ class Checksums:
 
     def report_damaged(self, chunk: Chunk, row: int) -> None:
         """Report a batch whose CRC does not fit, or whose magic does not exist; its length leads to the next batch."""
+        position, size, magic = (chunk.batches[name][row] for name in ("position", "size", "magic"))
+        fits = chunk.batches["isvalid"][row] if magic > 2 else magic < 2 and self.fits_as_magic_2(position, position + size)
+        code = "bad-magic" if fits else "crc-mismatch"
+        if self._context.counts_only(code, position, position + size):
+            return
         batch = chunk.batches.row(row)
-        if (batch.magic > 2 and batch.isvalid) or (
-            batch.magic < 2 and self.fits_as_magic_2(batch.position, batch.position + batch.size)
-        ):
+        if fits:
             message = f"One batch. Its magic says {batch.magic}; as magic 2 its CRC matches, so only this byte is wrong."
             report_batch(self._context, "bad-magic", batch, message, expected=2, found=batch.magic, resync=BY_LENGTH)
             return

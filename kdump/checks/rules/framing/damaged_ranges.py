@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import islice
+from itertools import chain
 
 from kdump.binary import kernel
 from kdump.binary.batch_header import (
@@ -152,7 +152,8 @@ class DamagedRanges:
         if start == 0 and (self._kind_of_file() or end >= self._context.source.size):
             self._report_no_segment(damage)
         else:
-            self._add_pending(damage, f"{end - start:,} bytes that are not a batch: {self._looks(start, end)}.")
+            looks = "" if self._context.is_full(damage.code) else self._looks(start, end)
+            self._add_pending(damage, f"{end - start:,} bytes that are not a batch: {looks}.")
 
     def _report_no_segment(self, damage: Damage) -> None:
         kind = self._kind_of_file()
@@ -224,17 +225,26 @@ class DamagedRanges:
     def report_holes(self) -> None:
         """Report ranges of zeros between batches, with how much a restart would delete after each."""
         facts = self._facts
-        for damage, count in self._holes:
+        highest_after = self._highest_offsets_after_holes()
+        for (damage, count), last in zip(self._holes, highest_after, strict=True):
             following = len(facts.positions) - count
             words, offsets = self._missing_offsets(count)
             message = f"{damage.end - damage.start:,} bytes are zero.{words}"
             if following > 0:
-                last = max(islice(facts.last_offsets, count, None))
                 message += (
                     f" {counted(following, 'batch', 'batches')} after, offsets {facts.first_offsets[count]:,} to {last:,}: "
                     "a restart that scans this segment deletes them."
                 )
             self._report(damage, message, offsets=offsets, found=following)
+
+    def _highest_offsets_after_holes(self) -> list[int]:
+        """The highest offset of all batches after each range of zeros, -1 if none follows. Each batch is looked at once."""
+        highest, end, found = -1, len(self._facts.positions), []
+        for _, count in reversed(self._holes):
+            highest = max(chain((highest,), self._facts.last_offsets[count:end]))
+            end = count
+            found.append(highest)
+        return found[::-1]
 
     def _missing_offsets(self, count: int) -> tuple[str, tuple[int, int] | None]:
         """The offsets missing after the first `count` batches, after a sentence that names them; "" and None if none.

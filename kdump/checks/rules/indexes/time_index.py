@@ -102,11 +102,7 @@ class _Check:
                 zeros.add(row)
                 continue
             if offset < 0:
-                start = (first_row + row) * ENTRY_SIZE
-                message = f"Entry {first_row + row:,} has relative offset {offset:,}; relative offsets cannot be negative."
-                self.context.report(
-                    "index-entry-below-base", start, start + ENTRY_SIZE, message, expected="0 or more", found=offset
-                )
+                self._report_below_base(first_row + row, offset)
                 damaged.add(row)
                 continue
             last_timestamp, last_offset = self.previous
@@ -115,6 +111,12 @@ class _Check:
             else:
                 self.one_before = self.previous
             self.previous, self.previous_row = (timestamp, offset), first_row + row
+
+    def _report_below_base(self, row: int, offset: int) -> None:
+        start = row * ENTRY_SIZE
+        if not self.context.counts_only("index-entry-below-base", start, start + ENTRY_SIZE):
+            message = f"Entry {row:,} has relative offset {offset:,}; relative offsets cannot be negative."
+            self.context.report("index-entry-below-base", start, start + ENTRY_SIZE, message, expected="0 or more", found=offset)
 
     def _report_disorder(self, first_row: int, row: int, timestamp: int, offset: int) -> int:
         """Report an entry that goes back from the one before; returns the row of the wrong one.
@@ -133,8 +135,7 @@ class _Check:
             is_too_high = self.previous_row >= first_row and earlier_offset >= 0 and earlier < number < before
             blamed = self.previous_row - first_row if is_too_high else row
             start = (first_row + blamed) * ENTRY_SIZE
-            if self.context.is_full(code):
-                self.context.report(code, start, start + ENTRY_SIZE, "")
+            if self.context.counts_only(code, start, start + ENTRY_SIZE):
                 continue
             this, other = (time(number), time(before)) if what == "timestamp" else (f"offset {number:,}", f"offset {before:,}")
             message = f"Entry {first_row + row:,} has {this}, the one before {other}; {what}s must {order}."
@@ -241,10 +242,11 @@ class _EntryTargets:
 
     def _report_not_found(self, row: int, timestamp: int, offset: int) -> bool:
         start = row * ENTRY_SIZE
+        if self.context.counts_only("timeindex-offset-not-found", start, start + ENTRY_SIZE):
+            return True
         last = self.facts.last_offset
         where = "the log is empty" if last is None else f"the log ends with {last:,}" if offset > last else "no batch contains it"
-        is_full = self.context.is_full("timeindex-offset-not-found")
-        message = "" if is_full else f"Entry {row:,} names offset {offset:,} for {time(timestamp)}, but {where}."
+        message = f"Entry {row:,} names offset {offset:,} for {time(timestamp)}, but {where}."
         self.context.report(
             "timeindex-offset-not-found", start, start + ENTRY_SIZE, message, offsets=(offset, offset), found=offset
         )
