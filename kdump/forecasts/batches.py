@@ -164,7 +164,7 @@ class LogReader:
         """All batches, read completely: position, fields, whether it is an old message, whether length and CRC are valid.
 
         The first window has `window_size` bytes. A batch larger than a window counts as invalid unless `may_check` allows to
-        read so many bytes. Raises InvalidBatch like `batches`.
+        read that number of bytes. Raises InvalidBatch like `batches`.
         """
         crc32c = crc32c_for(self.size - start)
         log = Log(self, start, window_size=window_size)  # type: ignore[arg-type]  # a walk needs only path, size and read of a source

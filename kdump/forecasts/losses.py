@@ -150,7 +150,7 @@ def _kept(directory: Directory) -> list[File]:
 def _intact(directory: Directory, file: File, losses: Losses | None = None) -> Iterator[Intact]:
     """First and last offset, records, size and CRC of each batch with a correct CRC, including batches after damage.
 
-    `losses` are told if the search was cut short.
+    `losses` report whether the search was cut short.
     """
     log = LogReader(directory, File(file.path, min(file.size, MAX_LOG_SIZE), file.start))
     position = 0

@@ -179,7 +179,7 @@ class Log:
     batch, and `trailing` says why the walk ended there: `` for the end of the log, `torn-header` for fewer than 18 bytes,
     `torn-batch` for a batch that reaches past the end. Windows have `max_window_size` bytes; a smaller first `window_size`
     suits callers that want only the next few batches. A batch larger than its window is a fault with the code `resync-budget`
-    unless `may_check` allows to read so many bytes.
+    unless `may_check` allows reading that number of bytes.
 
     Kafka: FileLogInputStream.
     """

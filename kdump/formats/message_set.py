@@ -324,7 +324,7 @@ class _Survey:
             self.first = Message(batch_offset(data, 0), bytes(data[LOG_OVERHEAD:_INNER_HEADER_SIZE]))
         self._count += count
         if self._max_messages is not None and self._count > self._max_messages:
-            message = f"a wrapper holds more than {self._max_messages} messages"
+            message = f"a wrapper contains more than {self._max_messages} messages"
             raise CorruptData("decompression-limit", message, limit=self._max_messages)
         self.last_offset = batch_offset(data, last)
 

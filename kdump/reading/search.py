@@ -46,7 +46,7 @@ class Candidates:
     """Which bytes are a candidate for the start of a batch, until its CRC is computed.
 
     `pattern` is a regular expression that matches the magic of a header of at least 26 bytes. `may_be` decides, given the bytes
-    of the header and the number of bytes left in the log. `is_any_whole` is how the kernel in C is told the same: whether any
+    of the header and the number of bytes left in the log. `is_any_whole` says the same to the kernel in C: whether any
     batch will do that is whole in the log; None if it does not know these candidates.
     """
 

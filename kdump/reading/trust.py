@@ -51,7 +51,7 @@ class Order:
         *,
         may_check: Callable[[int], bool] | None = None,
     ) -> None:
-        """Prepare an order; `may_check` says whether so many bytes of a batch may be read to compute its CRC."""
+        """Prepare an order; `may_check` says whether this number of bytes of a batch may be read to compute its CRC."""
         self._source = source
         self._tuning = tuning
         self._may_check = may_check

@@ -105,7 +105,7 @@ def test_a_bad_header_is_no_row(tmp_path: Path, run: Run) -> None:
 def test_a_file_of_hardly_any_entries_was_not_examined(tmp_path: Path, run: Run) -> None:
     status, _, err = run(_file(tmp_path, "no entry\n" * 5000))
     assert status == NOT_EXAMINED
-    assert "bytes were read, because hardly any line is an entry" in err.splitlines()[-1]
+    assert "bytes were read, because hardly any line is an entry" in err
 
 
 def test_an_empty_file_and_one_without_entries_are_clean(tmp_path: Path, run: Run) -> None:

@@ -330,7 +330,7 @@ def test_an_index_truncated_while_it_is_checked_cannot_be_read(tmp_path: Path, s
                 offset_index_check.check_sanity(source, 0, allows_base_offset=True)
             else:
                 time_index_check.check_sanity(source, 0)
-    assert (caught.value.code, caught.value.path, caught.value.position) == ("file-io-error", str(path), position)
+    assert (caught.value.code, caught.value.path, caught.value.position) == ("file-shrank", str(path), position)
 
 
 # --- entries of the time index up to the zero tail
