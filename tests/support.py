@@ -26,8 +26,9 @@ Values = dict[str, Any]  # a row: values of any column type by the column's name
 
 
 def with_interrupts() -> None:
-    """Let a process that is started be interrupted, though its parent may ignore that, as one in the background does."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    """Let a new process be interrupted, though its parent may ignore signals, as in the background or under `nohup`."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
 
 
 HANG = 300.0
