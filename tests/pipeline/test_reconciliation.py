@@ -262,7 +262,7 @@ def test_slices_that_overlap_are_found_and_the_table_does_not_look_whole(data: P
     assert (code, partition) == ("scan-tables-disagree", 2)
     assert message.startswith("The rows of this file in the table records do not add up: bytes ")
     assert message.endswith(" were read twice.")
-    assert "Not to be computed with, for they do not add up: records.incomplete." in capsys.readouterr().out
+    assert "Unreliable, because they do not add up: records.incomplete." in capsys.readouterr().out
 
 
 def test_a_slice_that_is_left_out_is_found(data: Path) -> None:
@@ -343,7 +343,7 @@ def test_the_table_of_batches_has_a_row_for_each_batch(data: Path, rows: int) ->
     whole._add("batches", report)
     whole.finish()
     found = [message for _, _, message in whole.disagreements]
-    assert found == ([] if rows == 2 else [f"{rows} batches are in the table, and 2 were met"])
+    assert found == ([] if rows == 2 else [f"{rows} batches are in the table, but 2 were found"])
 
 
 @pytest.mark.parametrize(("records", "words"), [(None, "Some records"), (1, "1 record"), (2, "2 records")])

@@ -95,10 +95,14 @@ def _new_folder(out: str | None) -> str:
 def _show(text: str) -> None:
     """Write to stdout; if its reader has gone, the tables and the verdict remain valid."""
     try:
+        binary = getattr(sys.stdout, "buffer", None)
+        if binary is None:  # a caller from Python collects text
+            sys.stdout.write(text)
+            return
         rest = memoryview(text.encode())
         while rest:  # an unbuffered stream may take less than it is given
-            rest = rest[sys.stdout.buffer.write(rest) :]
-        sys.stdout.buffer.flush()
+            rest = rest[binary.write(rest) :]
+        binary.flush()
     except BrokenPipeError:
         forget_stdout()
 
