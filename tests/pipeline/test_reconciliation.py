@@ -236,8 +236,7 @@ def test_a_file_that_is_replaced_between_two_tables_is_named(data: Path) -> None
         (
             "scan-tables-disagree",
             3,
-            "The rows of this file in the tables batches, records, segments do not add up: another file took its place, or it was"
-            " cut off.",
+            "The rows of this file in the tables batches, records, segments do not add up: it was replaced, or truncated.",
         )
     ]
 
