@@ -12,7 +12,7 @@ import pytest
 from tests.campaigns import failing_calls
 from tests.campaigns.failing_calls import COMMANDS, FAILURES, Case, Failure, Outcome
 
-FAILURES_OF_A_COMMAND = 6
+FAILURES_OF_A_COMMAND = 2
 LAST_CALL = 24
 
 pytestmark = [
@@ -26,7 +26,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return failing_calls.build(tmp_path_factory.mktemp("library"))
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", list(COMMANDS)[::2])  # the campaign runs all
 def test_a_call_that_fails_changes_no_answer_without_a_word(name: str, tmp_path: Path, library: Path) -> None:
     chance = random.Random(name)
     case = chance.choice(list(failing_calls.cases(tmp_path, names=[name])))
