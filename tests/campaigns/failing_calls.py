@@ -14,7 +14,6 @@ import io
 import os
 import random
 import re
-import signal
 import struct
 import subprocess
 import sys
@@ -27,8 +26,8 @@ from typing import NamedTuple
 
 from pyarrow import parquet
 
-from tests.builders.files import producer_entry, write_partition
-from tests.builders.records import Record, batch
+from tests.campaigns.commands import filled, small_partition
+from tests.campaigns.sessions import end_session, processes_of
 
 _BYTE_CODE = Path(tempfile.gettempdir()) / "kdump-campaign-byte-code"
 
@@ -144,26 +143,13 @@ def build(folder: Path) -> Path:
 
 def partitions(folder: Path) -> dict[str, Path]:
     """Three segments, sound; the same with a flipped byte in the second."""
-    sound = _partition(folder / "sound")
-    damaged = _partition(folder / "damaged")
+    sound = small_partition(folder / "sound")
+    damaged = small_partition(folder / "damaged")
     log = damaged / f"{400:020d}.log"
     data = bytearray(log.read_bytes())
     data[len(data) // 2] ^= 0x10
     log.write_bytes(data)
     return {"sound": sound, "damaged": damaged}
-
-
-def _partition(folder: Path) -> Path:
-    def made(base_offset: int) -> bytes:
-        records = [Record(key=b"key %d" % row, value=bytes(200)) for row in range(10)]
-        return batch(records=records, base_offset=base_offset, producer_id=7, producer_epoch=0, base_sequence=base_offset)
-
-    segments = {first: [made(offset) for offset in range(first, first + 400, 10)] for first in (0, 400, 800)}
-    entry = {
-        end: [producer_entry(producer_id=7, last_sequence=end - 1, last_offset=end - 1, offset_delta=9)]
-        for end in (400, 800, 1200)
-    }
-    return write_partition(folder, segments=segments, producer_snapshots=entry)
 
 
 def cases(folder: Path, *, names: Sequence[str] = ()) -> Iterator[Case]:
@@ -187,7 +173,7 @@ def run(case: Case, library: Path, failure: Failure | None = None, number: int =
             "LOGS": ",".join(map(str, sorted(case.partition.glob("*.log")))),
             "INDEXES": ",".join(map(str, sorted(case.partition.glob("*index")))),
         }
-        arguments = [_filled(argument, values) for argument in case.command]
+        arguments = [filled(argument, values) for argument in case.command]
         environment = {**os.environ, "LD_PRELOAD": str(library), "FAILING_COUNT": str(counters), "COLUMNS": "100"}
         environment |= {"PYTHONPYCACHEPREFIX": str(_BYTE_CODE), "PYTHONDONTWRITEBYTECODE": "", "PYTHONFAULTHANDLER": "1"}
         environment["FAILING_UNDER"] = str(case.partition.parent.parent)
@@ -208,7 +194,8 @@ def run(case: Case, library: Path, failure: Failure | None = None, number: int =
                 status: int | None = process.wait(SECONDS)
             except subprocess.TimeoutExpired:
                 status = None
-        leftover = _ended_of_session(process.pid)
+        leftover = tuple(sorted(processes_of(process.pid)))
+        end_session(process.pid)
         process.wait()
         calls, failed, _ = struct.unpack("=QQQ", counters.read_bytes())
         left, name_of_run = folder / "out", str(folder).encode()
@@ -227,29 +214,8 @@ def run(case: Case, library: Path, failure: Failure | None = None, number: int =
         )
 
 
-def _filled(argument: str, values: dict[str, str]) -> str:
-    first, slash, rest = argument.partition("/")
-    return values.get(first, first) + slash + rest
-
-
 def _files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file())
-
-
-def _ended_of_session(session: int) -> tuple[int, ...]:
-    """The processes that a command left in its session; they are killed."""
-    left = []
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            try:
-                fields = Path("/proc", entry, "stat").read_text().rpartition(")")[2].split()
-            except OSError:
-                continue
-            if int(fields[3]) == session and fields[0] != "Z":
-                left.append(int(entry))
-    for process in left:
-        os.kill(process, signal.SIGKILL)
-    return tuple(left)
 
 
 _NOT_OURS = (b"std::bad_alloc", b"<jemalloc>", b"<frozen importlib")

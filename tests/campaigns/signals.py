@@ -26,6 +26,7 @@ from typing import NamedTuple
 from tests.builders.compression import Codec
 from tests.builders.files import write_partition
 from tests.builders.records import Record, batch
+from tests.campaigns.commands import filled
 from tests.campaigns.sessions import end_session, processes_of
 from tests.support import with_interrupts
 
@@ -135,7 +136,7 @@ class Run:
             made.mkdir(parents=True)
         logs = sorted(map(str, partition.glob("*.log")))
         values = {"PARTITION": str(partition), "OUT": str(self.out), "LOGS": ",".join(logs * _MANY)}
-        words = [_filled(word, values) for word in command]
+        words = [filled(word, values) for word in command]
         with open(logs[0], "rb") as stdin, (folder / "stdout").open("wb") as stdout, (folder / "stderr").open("wb") as stderr:
             self.process = subprocess.Popen(
                 [sys.executable, *program, *words],
@@ -174,11 +175,6 @@ def _size(path: Path) -> int:
     if path.is_dir():
         return sum(1 for _ in path.rglob("*"))
     return len(_SECONDS.sub(b"", path.read_bytes()))
-
-
-def _filled(word: str, values: dict[str, str]) -> str:
-    first, slash, rest = word.partition("/")
-    return values.get(first, first) + slash + rest
 
 
 def sent(command: Sequence[str], partition: Path, folder: Path, number: signal.Signals, *, after: float, to_all: bool) -> Ending:

@@ -17,8 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.builders.files import producer_entry, write_partition
-from tests.builders.records import Record, batch
+from tests.campaigns.commands import filled, small_partition
 
 ROOT = Path(__file__).parent.parent.parent
 HANG = 120.0
@@ -98,21 +97,6 @@ class Outcome(NamedTuple):
     stderr: str
 
 
-def small_partition(folder: Path) -> Path:
-    """A sound partition of three segments."""
-
-    def made(base_offset: int) -> bytes:
-        records = [Record(key=b"key %d" % row, value=bytes(200)) for row in range(10)]
-        return batch(records=records, base_offset=base_offset, producer_id=7, producer_epoch=0, base_sequence=base_offset)
-
-    segments = {first: [made(offset) for offset in range(first, first + 400, 10)] for first in (0, 400, 800)}
-    entries = {
-        end: [producer_entry(producer_id=7, last_sequence=end - 1, last_offset=end - 1, offset_delta=9)]
-        for end in (400, 800, 1200)
-    }
-    return write_partition(folder, segments=segments, producer_snapshots=entries)
-
-
 def run(command: str, script: str, partition: Path, folder: Path) -> Outcome:
     """Run a command in surroundings that a shell script prepares."""
     out = folder / "out"
@@ -121,8 +105,8 @@ def run(command: str, script: str, partition: Path, folder: Path) -> Outcome:
         (folder / name).mkdir()
         (folder / name / "sitecustomize.py").write_text(code)
     logs = sorted(map(str, partition.glob("*.log")))
-    values = {"PARTITION": str(partition), "LOGS": ",".join(logs)}
-    words = [values.get(word, word.replace("OUT/", f"{out}/")) for word in COMMANDS[command]]
+    values = {"PARTITION": str(partition), "LOGS": ",".join(logs), "OUT": str(out)}
+    words = [filled(word, values) for word in COMMANDS[command]]
     arguments = ["sh", "-c", script, "sh", sys.executable, "-m", "kdump", *words]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     environment.pop("COLUMNS", None)

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.campaigns.surroundings import SURROUNDINGS, Outcome, run, small_partition, wrong
+from tests.campaigns.commands import small_partition
+from tests.campaigns.surroundings import SURROUNDINGS, Outcome, run, wrong
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits and /dev/full are those of Linux")
 
