@@ -44,6 +44,7 @@ _MANIFEST = "kdump.json"
 def scan_paths(request: ScanRequest) -> int:
     """Write the tables of a request, and summarize them on stdout. Returns the exit code."""
     started = time.monotonic()
+    _take_few_threads()
     is_json = request.output == "json"
     if not is_json:
         _show(request.engine.line + "\n")
@@ -79,6 +80,17 @@ def scan_paths(request: ScanRequest) -> int:
         temporary_folders.remove(folder)
     _show(json.dumps(manifest) + "\n" if is_json else summary.text(request.out, seconds))
     return summary.exit_code
+
+
+def _take_few_threads() -> None:
+    """Give Arrow one thread of each kind if `ulimit -v` limits addresses: it aborts when there are none for a thread."""
+    try:
+        import resource
+    except ImportError:  # no such limits on this system
+        return
+    if resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY:
+        pyarrow.set_cpu_count(1)
+        pyarrow.set_io_thread_count(1)
 
 
 def _new_folder(out: str | None) -> str:
