@@ -286,13 +286,7 @@ def _log_directory(path: str) -> str:
 
 def _partitions(path: str) -> Iterator[tuple[str, str]]:
     """The active partitions of a log directory, by name; none if it cannot be listed."""
-    try:
-        directories = tree.partitions(path)
-    except Unreadable as error:
-        if error.code == "file-io-error":
-            raise
-        return
-    for directory in directories:
+    for directory in _listed(path):
         name = tree.directory_name(directory)
         if name is not None and not name.state:
             yield f"{name.topic}-{name.partition}", directory
@@ -303,6 +297,7 @@ def _cluster(of: MetaProperties | None) -> str | None:
 
 
 def _listed(path: str) -> list[str]:
+    """The subdirectories of a directory; none if it is missing or may not be listed. Raises Unreadable for other failures."""
     try:
         return tree.partitions(path)
     except Unreadable as error:
