@@ -8,7 +8,7 @@ import sys
 
 from kdump.cli.command_names import is_dropin
 from kdump.cli.signals import EndingSignals
-from kdump.cli.streams import forget_stdout, out_of_memory, say
+from kdump.cli.streams import buffer_stdout, forget_stdout, out_of_memory, say
 from kdump.errors import Unreadable, UsageError
 from kdump.exit_codes import INTERRUPTED, NOT_EXAMINED, OUTPUT_FAILED, USAGE
 
@@ -64,6 +64,7 @@ def main() -> int:
                 return check_paths(CheckRequest(CheckOptions(**values)))
         from kdump.cli import commands
 
+        buffer_stdout()
         return commands.main(arguments)
     except BrokenPipeError as error:
         forget_stdout()

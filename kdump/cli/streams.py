@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 
@@ -32,6 +33,12 @@ def out_of_memory(error: MemoryError) -> str:
             path = value.path if isinstance(value, Source) else path
         trace = trace.tb_next
     return "out of memory" if path is None else f"out of memory while reading {path}"
+
+
+def buffer_stdout() -> None:
+    """Give stdout a buffer where Python was asked for none: without one it drops what a write does not take at once."""
+    if sys.stdout is not None and isinstance(getattr(sys.stdout, "buffer", None), io.RawIOBase):
+        sys.stdout = open(1, "w", encoding=sys.stdout.encoding, errors=sys.stdout.errors, closefd=False)  # noqa: SIM115
 
 
 def forget_stdout() -> None:

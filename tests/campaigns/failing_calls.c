@@ -100,9 +100,15 @@ static int is_file_below(int descriptor) {
     return is_below(path);
 }
 
+/* Whether standard output leads to a file: a command that gave it up after a failure leads it to /dev/null, which takes everything. */
+static int is_stdout(int descriptor) {
+    struct stat status;
+    return descriptor == 1 && !REAL(fstat)(1, &status) && !S_ISCHR(status.st_mode);
+}
+
 /* Only a pipe is closed by its reader: EPIPE is for standard output alone. */
 static int is_output(int descriptor) {
-    return descriptor == 1 || (descriptor != 2 && error != EPIPE && is_file_below(descriptor));
+    return is_stdout(descriptor) || (descriptor != 2 && error != EPIPE && is_file_below(descriptor));
 }
 
 static int of_path(const char *name, const char *path) { return is_below(path) ? outcome(name) : AS_ASKED; }

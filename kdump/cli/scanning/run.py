@@ -107,14 +107,8 @@ def _new_folder(out: str | None) -> str:
 def _show(text: str) -> None:
     """Write to stdout; if its reader has gone, the tables and the verdict remain valid."""
     try:
-        binary = getattr(sys.stdout, "buffer", None)
-        if binary is None:  # a caller from Python collects text
-            sys.stdout.write(text)
-            return
-        rest = memoryview(text.encode())
-        while rest:  # an unbuffered stream may take less than it is given
-            rest = rest[binary.write(rest) :]
-        binary.flush()
+        sys.stdout.write(text)
+        sys.stdout.flush()
     except BrokenPipeError:
         forget_stdout()
 
