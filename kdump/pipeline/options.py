@@ -121,9 +121,6 @@ class Options:
         bounds = (self.from_offset, self.to_offset, self.from_timestamp, self.to_timestamp)
         return any(bound is not None for bound in bounds)
 
-    def wants(self, name: str) -> bool:
-        """Whether a column, by our name, is requested."""
-        return any(column.name == name for column in self.columns)
 
     def _settings(self) -> Settings:
         level = self._values.get("level", FULL)
