@@ -121,7 +121,6 @@ class Options:
         bounds = (self.from_offset, self.to_offset, self.from_timestamp, self.to_timestamp)
         return any(bound is not None for bound in bounds)
 
-
     def _settings(self) -> Settings:
         level = self._values.get("level", FULL)
         if level not in LEVELS:
