@@ -1,5 +1,5 @@
 /* Packed columns: 64-bit integers in blocks of 256 that take 0, 1, 2, 4 or 8 bytes each (`pack`), read by row (`numbers_of`,
-   `numbers_at`) or searched (`rows_of`). checks/column.py owns them and has the same in Python. */
+   `numbers_at`) or searched (`rows_of`). checks/packed_ints.py owns them and has the same in Python. */
 
 #pragma once
 
