@@ -395,7 +395,7 @@ def xerial_blocks(framed: bytes) -> list[bytes]:
     return blocks
 
 
-def test_xerial_blocks_have_the_size_asked_for() -> None:
+def test_xerial_blocks_have_the_size_requested() -> None:
     blocks = xerial_blocks(snappy_xerial(TEN_KILOBYTES, block_size=1024))
     assert [len(block) for block in blocks] == [1024] * 10
     assert b"".join(blocks) == TEN_KILOBYTES

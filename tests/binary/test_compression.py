@@ -284,7 +284,7 @@ def test_a_raw_snappy_block_that_is_damaged_cannot_be_opened() -> None:
     assert _code(decompress(SNAPPY, b"\x05\xff\xff\xff", 2)) == "frame-bad-header"
 
 
-def test_the_versions_of_a_snappy_framing_are_looked_at_in_further_headers_only() -> None:
+def test_the_versions_of_a_snappy_framing_are_examined_in_further_headers_only() -> None:
     of_version_0 = snappy_xerial(TEXT, version=0, compatible_version=-1)
     assert _read(SNAPPY, of_version_0) == TEXT
     payload = decompress(SNAPPY, snappy_xerial(NOISE) + of_version_0, 2)
@@ -379,11 +379,11 @@ def test_what_follows_the_first_lz4_frame_is_ignored() -> None:
     assert _read(LZ4, lz4_frame(TEXT) + lz4_frame(NOISE)) == TEXT
 
 
-def test_a_wrong_lz4_content_size_is_not_looked_at() -> None:
+def test_a_wrong_lz4_content_size_is_not_checked() -> None:
     assert _read(LZ4, lz4_frame(TEXT, has_content_size=True, content_size=7)) == TEXT
 
 
-def test_a_wrong_lz4_content_checksum_is_not_looked_at_but_must_be_there() -> None:
+def test_a_wrong_lz4_content_checksum_is_not_checked_but_must_be_there() -> None:
     assert _read(LZ4, lz4_frame(TEXT, has_content_checksum=True, content_checksum=7)) == TEXT
     cut = lz4_frame(TEXT, has_content_checksum=True)[:-1]
     assert _code(decompress(LZ4, cut, 2)) == "frame-checksum-cut"

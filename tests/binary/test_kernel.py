@@ -801,7 +801,7 @@ def test_more_mismatches_than_there_is_room_for_are_all_reported(folder: Path, r
 
 
 @pytest.mark.parametrize("row", [73, 74, 75])
-def test_the_last_1024_entries_are_looked_at_first_by_both(folder: Path, row: int) -> None:
+def test_the_last_1024_entries_are_checked_first_by_both(folder: Path, row: int) -> None:
     batches = [batch(records=[record(value=b"v", timestamp=TIMESTAMP + offset)], base_offset=offset) for offset in range(1100)]
     size = len(batches[0])
     entries = [(offset, offset * size) for offset in range(1, 1100)]

@@ -60,7 +60,7 @@ def test_a_sound_device_has_no_bad_ranges(file: Path) -> None:
         assert source.bad_ranges == []
 
 
-def test_a_file_that_becomes_shorter_is_no_device_with_errors(file: Path) -> None:
+def test_a_file_that_becomes_shorter_is_not_a_failing_device(file: Path) -> None:
     with TolerantSource(str(file)) as source:
         os.truncate(file, 10)
         with pytest.raises(Unreadable, match="was cut to 10 bytes") as caught:

@@ -10,7 +10,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         file="kdump/binary/c/indexes.h",
         old="#define WARM_ENTRIES 1024",
         new="#define WARM_ENTRIES 1023",
-        tests=("tests/binary/test_kernel.py::test_the_last_1024_entries_are_looked_at_first_by_both",),
+        tests=("tests/binary/test_kernel.py::test_the_last_1024_entries_are_checked_first_by_both",),
     ),
     Mutation(
         id="n43",
@@ -140,14 +140,14 @@ MUTATIONS: tuple[Mutation, ...] = (
         file="kdump/cli/listing/logs.py",
         old="if is_before_range or is_after_range:",
         new="if is_before_range:",
-        tests=("tests/cli/test_listing.py::test_damage_after_a_range_is_not_asked_for",),
+        tests=("tests/cli/test_listing.py::test_damage_after_a_range_is_not_requested",),
     ),
     Mutation(
         id="n17",
         file="kdump/cli/listing/logs.py",
         old="first <= self._request.from_offset:",
         new="first < self._request.from_offset:",
-        tests=("tests/cli/test_listing.py::test_damage_before_a_range_is_not_asked_for",),
+        tests=("tests/cli/test_listing.py::test_damage_before_a_range_is_not_requested",),
     ),
     Mutation(
         id="n18",
@@ -168,7 +168,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         file="kdump/cli/listing/text_checkpoints.py",
         old="elif line.number > 2 and run.output is not None:",
         new="elif run.output is not None:",
-        tests=("tests/cli/test_text_checkpoint_listing.py::test_a_bad_header_is_no_row",),
+        tests=("tests/cli/test_text_checkpoint_listing.py::test_a_bad_header_is_not_a_row",),
     ),
     Mutation(
         id="closed-stdout",
@@ -204,7 +204,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         old="node_id not in replicas:",
         new="node_id in replicas:",
         tests=(
-            "tests/forecasts/test_forecast_log_directories.py::test_a_partition_that_is_no_replica_of_the_broker_is_set_aside",
+            "tests/forecasts/test_forecast_log_directories.py::test_a_partition_that_is_not_a_replica_of_the_broker_is_set_aside",
         ),
     ),
     Mutation(
@@ -309,21 +309,21 @@ MUTATIONS: tuple[Mutation, ...] = (
         file="kdump/forecasts/sentences.py",
         old="offset_range(log_end, data_end - 1)",
         new="offset_range(log_end, data_end - 2)",
-        tests=("tests/output/test_forecast_output.py::test_what_happens_is_said_in_the_order_of_how_much_it_matters",),
+        tests=("tests/output/test_forecast_output.py::test_what_happens_is_reported_with_the_worst_first",),
     ),
     Mutation(
         id="done-before-it-fails",
         file="kdump/forecasts/sentences.py",
         old="(row.segments_gone or row.bytes_lost > 0):",
         new="(row.segments_gone or row.bytes_lost > -1):",
-        tests=("tests/output/test_forecast_output.py::test_what_happens_is_said_in_the_order_of_how_much_it_matters",),
+        tests=("tests/output/test_forecast_output.py::test_what_happens_is_reported_with_the_worst_first",),
     ),
     Mutation(
         id="22",
         file="kdump/output/arrow/builder.py",
         old='"value": value} for key, value in headers]',
         new='"value": value or b""} for key, value in headers]',
-        tests=("tests/output/test_arrow.py::test_a_null_header_is_no_empty_one",),
+        tests=("tests/output/test_arrow.py::test_a_null_header_is_not_an_empty_one",),
     ),
     Mutation(
         id="one-row-group",
@@ -351,7 +351,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         file="kdump/output/rows/columns.py",
         old="return cell_len(text)",
         new="return len(text)",
-        tests=("tests/output/test_table_widths.py::test_wide_characters_take_two_cells_and_combining_ones_none",),
+        tests=("tests/output/test_table_widths.py::test_wide_characters_take_two_cells_and_combining_ones_take_none",),
     ),
     Mutation(
         id="heading-counts",

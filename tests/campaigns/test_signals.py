@@ -152,6 +152,6 @@ ENDED = Ending(signal.SIGTERM, 143, "kdump: interrupted by SIGTERM\n", 0, (), ()
         (ENDED._replace(number=signal.SIGKILL, status=0, stderr=""), "exit 0"),
     ],
 )
-def test_an_ending_is_wrong_if_something_is_left_or_said_wrong(ending: Ending, fault: str | None) -> None:
+def test_an_ending_is_wrong_if_something_is_left_over_or_misreported(ending: Ending, fault: str | None) -> None:
     reference = REFERENCE._replace(status=2) if ending.status == 1 and ending.number == signal.SIGINT else REFERENCE
     assert wrong(ending, reference) == fault

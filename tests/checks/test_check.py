@@ -218,7 +218,7 @@ def test_output_that_cannot_be_written_is_exit_code_4(broken: Path) -> None:
     assert (done.returncode, done.stderr) == (OUTPUT_FAILED, "kdump: cannot write the output: No space left on device\n")
 
 
-def test_a_reader_that_has_seen_enough_is_no_error(broken: Path) -> None:
+def test_a_reader_that_has_seen_enough_is_not_an_error(broken: Path) -> None:
     script = '"$0" -m kdump check --output ndjson "$1" | head -1; exit ${PIPESTATUS[0]}'
     for _ in range(10):
         write_partition(broken.parent, topic=f"t{_}", partition=0, segments={0: _batches(0, 300)})
@@ -325,7 +325,7 @@ def test_lines_of_json_are_as_their_schemas_say(strange: Path) -> None:
         jsonschema.validate(row, schemas[row["kind"]])
 
 
-def test_schemas_refuse_what_is_no_row() -> None:
+def test_schemas_refuse_what_is_not_a_row() -> None:
     schema = _schema("summary")
     summary = _lines(_run("check", "/nowhere", "--output", "ndjson")[1])[-1]
     jsonschema.validate(summary, schema)

@@ -203,7 +203,7 @@ def test_entries_of_both_kinds_are_counted_beside_one_that_is_wrong(
 
 
 @pytest.mark.parametrize("name", ["x", "copy of 0"])
-def test_an_index_whose_name_is_no_number_is_compared_by_positions(tmp_path: Path, name: str) -> None:
+def test_an_index_whose_name_is_not_a_number_is_compared_by_positions(tmp_path: Path, name: str) -> None:
     (tmp_path / f"{name}.log").write_bytes(DATA)
     for entry, codes in ((ENTRIES[0], []), ((3, SIZE + 1), ["index-position-not-boundary"])):
         found = _of_index(tmp_path, index_of(entries=[entry, *ENTRIES[1:]]), log=None, name=f"{name}.index")
@@ -358,7 +358,7 @@ def _wide_log(*sizes: int) -> tuple[bytes, list[tuple[int, int]]]:
 
 
 @pytest.mark.parametrize(("intervals", "told"), [(10, False), (11, True)])
-def test_a_gap_of_more_than_ten_intervals_is_worth_a_word(tmp_path: Path, rows_at_once: int, intervals: int, told: bool) -> None:
+def test_a_gap_of_more_than_ten_intervals_is_reported(tmp_path: Path, rows_at_once: int, intervals: int, told: bool) -> None:
     log, entries = _wide_log(*[INTERVAL] * (intervals + 4))
     kept = [entries[0], entries[intervals + 1], entries[-1]]
     gap = kept[1][1] - kept[0][1]
@@ -377,7 +377,7 @@ def test_gaps_are_counted_and_the_widest_is_named(tmp_path: Path, rows_at_once: 
     assert found[0].message.startswith("3 gaps of more than 40,960 bytes")
 
 
-def test_a_single_large_batch_is_no_gap(tmp_path: Path) -> None:
+def test_a_single_large_batch_is_not_a_gap(tmp_path: Path) -> None:
     log, entries = _wide_log(INTERVAL, 300_000, INTERVAL, INTERVAL)
     assert _of_index(tmp_path, index_of(entries=entries), log=log, is_pedantic=True) == []
 
@@ -435,7 +435,7 @@ def test_entries_that_end_far_before_the_log_are_stale(
         ((9000,), 0, None),
     ],
 )
-def test_an_index_without_entries_weighs_by_what_its_log_would_have(
+def test_an_index_without_entries_is_rated_by_what_its_log_would_have(
     tmp_path: Path, sizes: tuple[int, ...], time_entries: int, told: tuple[str, str] | None
 ) -> None:
     log, _ = _wide_log(*sizes)

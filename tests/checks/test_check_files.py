@@ -116,7 +116,7 @@ def test_batches_of_another_epoch_than_the_file_has_are_reported_with_their_own_
     assert (found.offset_first, found.offset_last) == offsets
 
 
-def test_nothing_is_known_beside_a_log_that_is_none(tmp_path: Path) -> None:
+def test_nothing_is_known_beside_a_file_that_is_not_a_log(tmp_path: Path) -> None:
     directory = _partition(tmp_path, {0: [_batch(0)], 5: [_batch(5)], 9: [_batch(9)]})
     (directory / file_name(5, ".log")).unlink()
     (directory / file_name(5, ".log")).mkdir()
@@ -142,7 +142,7 @@ def test_lost_batches_explain_a_gap(tmp_path: Path) -> None:
         ({0: [], 2: []}, [("segment-empty-middle", "warning", 0), ("segment-empty-newest", "info", 2)]),
     ],
 )
-def test_an_empty_segment_weighs_by_its_place(tmp_path: Path, segments: Segments, told: list[tuple[str, str, int]]) -> None:
+def test_an_empty_segment_is_rated_by_its_place(tmp_path: Path, segments: Segments, told: list[tuple[str, str, int]]) -> None:
     found = _of(_partition(tmp_path, segments), "segment-empty-middle", "segment-empty-newest", is_pedantic=True)
     assert [(one.code, one.severity, int(Path(one.path).stem)) for one in found] == told
 
@@ -372,7 +372,7 @@ def test_each_bad_line_of_a_checkpoint_is_reported(
         (b"version\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ", "error", "offline"),
     ],
 )
-def test_the_metadata_of_a_partition_weighs_by_what_a_broker_does(
+def test_the_metadata_of_a_partition_is_rated_by_what_a_broker_does(
     tmp_path: Path, data: bytes, severity: str | None, forecast: str
 ) -> None:
     path = tmp_path / "partition.metadata"
@@ -700,7 +700,7 @@ def test_a_length_below_null_is_a_warning(tmp_path: Path, size: int, told: bool)
         ] * told
 
 
-def test_the_frames_of_wrappers_are_looked_at_too(tmp_path: Path) -> None:
+def test_the_frames_of_wrappers_are_examined_too(tmp_path: Path) -> None:
     inner = message_set(messages=[message(value=b"first", offset=0), message(value=b"second", offset=1)])
     two = gzip.compress(inner[:30]) + gzip.compress(inner[30:])
     plain = message_set(messages=[message(value=b"a")], base_offset=0)

@@ -149,7 +149,7 @@ def test_zeros_at_the_end_of_a_log_alone_are_valid_where_it_ends_with_a_page(tmp
     assert found.message == words
 
 
-def test_zeros_at_the_end_weigh_by_the_place_of_the_segment(tmp_path: Path) -> None:
+def test_zeros_at_the_end_are_rated_by_the_place_of_the_segment(tmp_path: Path) -> None:
     directory = _partition(tmp_path, {0: [_batch(0)], 1: [_batch(1)]})
     for name, data in ((LOG, _batch(0)), (file_name(1, ".log"), _batch(1))):
         _write(directory / name, data.ljust(4096, b"\0"))
@@ -481,7 +481,7 @@ def test_a_file_of_another_kind_is_recognized_by_its_first_bytes(tmp_path: Path,
         (bytes(range(1, 183)) * 2, "compressed or encrypted (53 % printable, 7.5 bits a byte)"),
     ],
 )
-def test_what_is_no_batch_is_described(tmp_path: Path, sample: bytes, words: str) -> None:
+def test_what_is_not_a_batch_is_described(tmp_path: Path, sample: bytes, words: str) -> None:
     assert len(sample) < 500
     (found,) = _of_log(tmp_path, _batch(0) + sample + _batch(1))
     assert _told([found]) == [("garbage-region", "error", SIZE, SIZE + len(sample), (None, None))]

@@ -209,7 +209,7 @@ def test_many_findings_come_through(tmp_path: Path) -> None:
     assert [row.found for row in rows if isinstance(row, Finding) and row.code == "finding-flood"] == ["1000"]
 
 
-def test_nobody_is_left_when_the_caller_goes(tmp_path: Path) -> None:
+def test_no_worker_is_left_when_the_caller_ends(tmp_path: Path) -> None:
     for number in range(4):
         write_partition(tmp_path, topic=f"t{number}", segments={0: _batches(0, 1)})
 

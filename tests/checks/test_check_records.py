@@ -139,12 +139,12 @@ def test_messages_are_shown_together_and_each_wrapper_on_its_own(seen: type[_See
     "odd",
     [record(value=b"v", attributes=1), record(value=b"v", length=-3), record(value_length=-9), record(value=b"v", timestamp=-7)],
 )
-def test_of_a_batch_with_a_wrong_crc_only_that_is_said(odd: Record, tmp_path: Path) -> None:
+def test_a_batch_with_a_wrong_crc_has_no_other_finding(odd: Record, tmp_path: Path) -> None:
     assert _codes(_findings(tmp_path, batch(records=[odd], crc=0) + _AFTER)) == ["crc-mismatch"]
 
 
 @pytest.mark.parametrize("level", ["quick", "full", "deep"])
-def test_timestamps_of_headers_are_looked_at_unless_quick(level: str, tmp_path: Path) -> None:
+def test_timestamps_of_headers_are_examined_unless_quick(level: str, tmp_path: Path) -> None:
     log = batch(records=[record(timestamp=-2)], max_timestamp=-2)
     assert _codes(_findings(tmp_path, log, level=level)) == ([] if level == "quick" else ["timestamp-negative"])
 
@@ -275,7 +275,7 @@ def test_a_file_full_of_bombs_is_read_less_and_less_far(tmp_path: Path) -> None:
     assert "more than 1,048,576 bytes" in findings[-1].message
 
 
-def test_data_that_compresses_well_is_no_bomb(tmp_path: Path) -> None:
+def test_data_that_compresses_well_is_not_a_bomb(tmp_path: Path) -> None:
     one = batch(records=[record(value=b"very much the same " * 40)] * 1000, codec="zstd")
     assert len(one) < 3000
     assert _codes(_findings(tmp_path, one * 100, max_payload=4 << 20)) == []

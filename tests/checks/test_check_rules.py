@@ -154,7 +154,7 @@ def test_the_latest_of_the_future_is_named_and_all_are_counted(tmp_path: Path) -
         (31 * DAY, []),
     ],
 )
-def test_what_is_no_time_of_a_record_is_reported(tmp_path: Path, at: int, told: list[tuple[str, str]]) -> None:
+def test_timestamps_that_no_record_can_have_are_reported(tmp_path: Path, at: int, told: list[tuple[str, str]]) -> None:
     found = _findings(_aged(tmp_path, _batch(0) + batch(records=[record(value=b"v")], base_offset=1, max_timestamp=at)))
     assert [(one.code, one.severity) for one in found] == told
     assert [(one.start, one.end) for one in found] == [(SIZE, SIZE + 69)][: len(told)]

@@ -108,7 +108,7 @@ def test_a_marker_of_a_lower_epoch_is_reported(tmp_path: Path) -> None:
         assert _of(tmp_path, [pieces[0], _marker(1, epoch=epoch)]) == []
 
 
-def test_a_marker_is_no_last_batch_of_its_producer(tmp_path: Path) -> None:
+def test_a_marker_is_not_a_last_batch_of_its_producer(tmp_path: Path) -> None:
     pieces = [_data(0, 0, in_txn=True), _marker(1), _data(2, 5)]
     (found,) = _of(tmp_path, pieces, "sequence-gap")
     assert found.message.startswith("Producer 7, epoch 0: sequence 1 should follow its batch that ends at offset 0, but 5 does")
@@ -666,7 +666,7 @@ def test_a_snapshot_is_checked_by_its_size_checksum_and_count(
         (producer_snapshot(entries=_TWO, trailing=b"xyz", crc=1), "delete", "."),
     ],
 )
-def test_bytes_after_the_last_entry_weigh_by_what_the_checksum_covers(
+def test_bytes_after_the_last_entry_are_rated_by_what_the_checksum_covers(
     tmp_path: Path, data: bytes, forecast: str, words: str
 ) -> None:
     path = tmp_path / SNAPSHOT

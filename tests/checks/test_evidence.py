@@ -91,11 +91,11 @@ def test_files_of_the_cleaner_explain_a_gap(tmp_path: Path, suffix: str, told: o
 
 
 @pytest.mark.parametrize("topic", ["__consumer_offsets", "__transaction_state", "__share_group_state", "counts-changelog"])
-def test_a_gap_in_a_topic_that_is_compacted_by_its_name_is_none(tmp_path: Path, topic: str) -> None:
+def test_a_gap_in_a_topic_that_is_compacted_by_its_name_is_not_a_fault(tmp_path: Path, topic: str) -> None:
     assert _told(_partition(tmp_path, {0: _ten(0), 20: _ten(20)}, topic=topic)) == GAP
 
 
-def test_the_policy_that_is_said_counts(tmp_path: Path) -> None:
+def test_the_stated_policy_counts(tmp_path: Path) -> None:
     directory = _partition(tmp_path, {0: _ten(0), 20: _ten(20)})
     assert _told(directory, cleanup_policy="compact") == GAP
     assert _told(directory, cleanup_policy="delete") == [("segments-gap", "error", 10, 19)]

@@ -43,7 +43,7 @@ def _of_indexes(rows: list[Row]) -> list[Finding]:
     return [row for row in rows if isinstance(row, Finding) and row.code != "offset-gap"]
 
 
-def test_what_a_broker_wrote_while_the_log_was_read_is_no_fault(tmp_path: Path) -> None:
+def test_what_a_broker_wrote_while_the_log_was_read_is_not_a_fault(tmp_path: Path) -> None:
     log, index, times = (tmp_path / file_name(0, suffix) for suffix in (".log", ".index", ".timeindex"))
     log.write_bytes(b"".join(BATCHES[:3]))
     rows: list[Row] = []

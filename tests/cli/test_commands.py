@@ -476,7 +476,7 @@ def test_a_limit_counts_across_files(partition: Path, capfd: pytest.CaptureFixtu
     assert (status, out.count(b"baseOffset"), out.count(b"Dumping")) == (CLEAN, 50, 1)
 
 
-def test_a_file_whose_name_is_no_utf8_is_listed(tmp_path: Path) -> None:
+def test_a_file_whose_name_is_not_utf8_is_listed(tmp_path: Path) -> None:
     path = os.fsencode(tmp_path) + b"/00000000000000000000\xff.log"
     Path(os.fsdecode(path)).write_bytes(_batches(1)[0])
     status, out, err = _run("log", path)

@@ -371,7 +371,7 @@ def test_a_release_that_throws_at_a_record_goes_on_after_it(listed: Lister) -> N
         ("orders-0", "shown as text: by its name, this is not the directory of an internal topic"),
     ],
 )
-def test_the_decoder_that_was_chosen_is_said_once(listed: Lister, directory: str, words: str, output: str) -> None:
+def test_the_decoder_that_was_chosen_is_reported_once(listed: Lister, directory: str, words: str, output: str) -> None:
     data = batch(records=[])
     _, _, err = listed(directory, data, "--decode", "auto", "--output", output)
     assert err == f"kdump: {directory}: keys and values are {words}\n"

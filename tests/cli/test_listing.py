@@ -89,7 +89,7 @@ def _spoiled(offset: int) -> bytes:
     ("to_offset", "count", "status"), [("1", 2, CLEAN), ("2", 3, CLEAN), ("3", 4, FINDINGS), ("9", 4, FINDINGS)]
 )
 @pytest.mark.parametrize("damaged", [_torn, _flipped])
-def test_damage_after_a_range_is_not_asked_for(
+def test_damage_after_a_range_is_not_requested(
     tmp_path: Path, listed: Listed, damaged: Any, to_offset: str, count: int, status: int
 ) -> None:
     path = _log(tmp_path, _batch(0), _batch(1), _batch(2), damaged(3))
@@ -104,7 +104,7 @@ def test_damage_after_a_range_is_not_asked_for(
 @pytest.mark.parametrize(
     ("from_offset", "first", "status"), [("3", 3, CLEAN), ("2", 2, CLEAN), ("1", None, FINDINGS), ("0", 0, FINDINGS)]
 )
-def test_damage_before_a_range_is_not_asked_for(
+def test_damage_before_a_range_is_not_requested(
     tmp_path: Path, listed: Listed, from_offset: str, first: int | None, status: int
 ) -> None:
     path = _log(tmp_path, _batch(0), _torn(1), *(_batch(offset) for offset in range(2, 6)))
@@ -114,14 +114,14 @@ def test_damage_before_a_range_is_not_asked_for(
     assert len(rows) == 6 - int(from_offset)
 
 
-def test_damage_that_ends_where_a_range_begins_is_not_asked_for(tmp_path: Path, listed: Listed) -> None:
+def test_damage_that_ends_where_a_range_begins_is_not_requested(tmp_path: Path, listed: Listed) -> None:
     path = _log(tmp_path, _batch(0), _torn(1), _batch(2))
     for position, status, count in ((2 * SIZE, CLEAN, 1), (2 * SIZE - 1, FINDINGS, 2), (SIZE, FINDINGS, 2), (0, FINDINGS, 3)):
         found, rows = listed("log", "--from-position", str(position), path)
         assert (found, len(rows)) == (status, count)
 
 
-def test_damage_with_nothing_after_it_may_be_asked_for(tmp_path: Path, listed: Listed) -> None:
+def test_damage_with_nothing_after_it_may_be_requested(tmp_path: Path, listed: Listed) -> None:
     path = _log(tmp_path, _batch(0), _torn(1))
     found, rows = listed("log", "--from-offset", "7", path)
     assert (found, [row["status"] for row in rows]) == (FINDINGS, ["damaged"])
@@ -158,7 +158,7 @@ def test_a_damaged_range_is_reported_with_its_bytes(tmp_path: Path, listed: List
     assert [row["status"] for row in rows] == ["intact", "damaged", "salvaged"]
 
 
-def test_a_wrong_length_is_a_finding_only_where_it_is_asked_for(tmp_path: Path, listed: Listed) -> None:
+def test_a_wrong_length_is_a_finding_only_where_it_is_requested(tmp_path: Path, listed: Listed) -> None:
     wrong = bytearray(_batch(1))
     wrong[8:12] = struct.pack(">i", -5)
     path = _log(tmp_path, _batch(0), bytes(wrong), _batch(2))
@@ -191,7 +191,7 @@ def test_a_wrong_length_is_a_finding_only_where_it_is_asked_for(tmp_path: Path, 
         (["--from-position", "1"], [3, 6]),
     ],
 )
-def test_batches_are_listed_that_may_hold_what_is_asked_for(
+def test_batches_are_listed_that_may_hold_what_is_requested(
     tmp_path: Path, listed: Listed, options: list[str], offsets: list[int]
 ) -> None:
     pieces = [
@@ -212,7 +212,7 @@ def test_batches_are_listed_that_may_hold_what_is_asked_for(
     ],
 )
 @pytest.mark.parametrize("codec", ["none", "gzip"])
-def test_records_are_listed_that_are_asked_for(
+def test_records_are_listed_that_are_requested(
     tmp_path: Path, listed: Listed, options: list[str], offsets: list[int], codec: Any
 ) -> None:
     pieces = [
@@ -380,7 +380,7 @@ def test_integers_that_are_none_are_reported(tmp_path: Path, listed: Listed) -> 
 # --- exit codes
 
 
-def test_what_cannot_be_examined_weighs_more_than_damage(tmp_path: Path, listed: Listed) -> None:
+def test_what_cannot_be_examined_outranks_damage(tmp_path: Path, listed: Listed) -> None:
     path = _log(tmp_path, _batch(0), _torn(1))
     assert listed("log", path)[0] == FINDINGS
     status, rows = listed("log", tmp_path / "missing.log", path)
@@ -390,7 +390,7 @@ def test_what_cannot_be_examined_weighs_more_than_damage(tmp_path: Path, listed:
     assert listed.err.count("\n") == 2
 
 
-def test_a_limit_that_is_reached_is_no_finding(tmp_path: Path, listed: Listed) -> None:
+def test_a_limit_that_is_reached_is_not_a_finding(tmp_path: Path, listed: Listed) -> None:
     path = _log(tmp_path, _batch(0), _batch(1))
     for limit, count in ((1, 1), (2, 2), (3, 2)):
         status, rows = listed("log", "--limit", str(limit), path, path)
@@ -681,7 +681,7 @@ def test_directories_without_such_files_do_not_spoil_a_pattern(tmp_path: Path, l
 # --- edges of ranges and limits
 
 
-def test_damage_is_not_asked_for_where_the_batch_after_it_begins_the_range(tmp_path: Path, listed: Listed) -> None:
+def test_damage_is_not_requested_where_the_batch_after_it_begins_the_range(tmp_path: Path, listed: Listed) -> None:
     wide = batch(records=[record(value=b"v")] * 3, base_offset=2)
     path = _log(tmp_path, _batch(0), _torn(1), wide, _batch(5))
     for from_offset, status, count in (("3", CLEAN, 2), ("2", CLEAN, 2), ("1", FINDINGS, 3)):
@@ -716,7 +716,9 @@ def test_the_time_of_an_append_is_that_of_all_its_records(tmp_path: Path, listed
         ),
     ],
 )
-def test_a_bad_entry_after_the_limit_is_no_finding(tmp_path: Path, listed: Listed, command: str, name: str, data: bytes) -> None:
+def test_a_bad_entry_after_the_limit_is_not_a_finding(
+    tmp_path: Path, listed: Listed, command: str, name: str, data: bytes
+) -> None:
     path = _beside(tmp_path, name, data, _batch(0), _batch(1), _batch(2))
     for limit, status, count in (("1", CLEAN, 1), ("2", FINDINGS, 2), ("3", FINDINGS, 2)):
         found, rows = listed(command, "--limit", limit, path)

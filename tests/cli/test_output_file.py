@@ -79,7 +79,7 @@ def test_a_file_in_a_directory_that_is_missing_is_an_error_of_the_command_line(
     assert capfd.readouterr() == ("", f"kdump: -o {path}: No such file or directory\n")
 
 
-def test_a_name_that_is_empty_is_none(partition: Path) -> None:
+def test_an_empty_name_is_no_name(partition: Path) -> None:
     assert main(["log", str(partition), "-o", ""]) == USAGE
 
 

@@ -104,7 +104,7 @@ def test_a_scan_shows_what_codecs_save(tmp_path: Path, capsys: pytest.CaptureFix
     ]
 
 
-def test_records_are_a_table_where_they_are_asked_for(brokers: Path, tmp_path: Path) -> None:
+def test_records_are_a_table_where_they_are_requested(brokers: Path, tmp_path: Path) -> None:
     _scan(brokers / "broker=1", tmp_path / "out", "--records", "--jobs", "2", "--target-bytes", "1k")
     assert sorted((row["partition"], row["offset"]) for row in _table(tmp_path / "out", "records")) == [
         (partition, offset) for partition in (0, 1) for offset in range(15)
@@ -145,7 +145,7 @@ def test_where_there_is_nothing_a_scan_does_not_call_it_clean(tmp_path: Path) ->
         (["--partitions", "x"], "partitions is like 0,4-7"),
     ],
 )
-def test_what_cannot_be_is_refused(
+def test_what_is_impossible_is_refused(
     brokers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], words: str
 ) -> None:
     assert _scan(brokers, tmp_path / "out", *options) == 2
@@ -346,7 +346,7 @@ def test_no_form_keeps_silent_about_damage(
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_damage_that_is_not_asked_for_is_no_matter_in_any_form(
+def test_damage_outside_the_requested_range_does_not_matter_in_any_format(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], form: str
 ) -> None:
     path = tmp_path / file_name(0, ".log")
@@ -436,7 +436,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
         ),
     ],
 )
-def test_spark_scans_where_somebody_asked_for_it(
+def test_spark_scans_where_somebody_requested_it(
     installed: Callable[..., None], spark: bool, java: bool, options: dict[str, Any], engine: str, line: str
 ) -> None:
     installed(spark=spark, java=java)

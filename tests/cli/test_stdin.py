@@ -71,7 +71,7 @@ def test_an_index_needs_its_name_and_its_log(tmp_path: Path, command: str) -> No
     assert err == "kdump: an index from stdin has neither a base offset in its name nor a log next to it; name the file\n"
 
 
-def test_what_is_packed_is_said_to_be(tmp_path: Path) -> None:
+def test_packed_files_are_reported_as_packed(tmp_path: Path) -> None:
     status, _, err = _run(tmp_path, gzip.compress(LOG), "log", "-")
     assert status == FINDINGS
     assert err.startswith("kdump: stdin starts like a file of type gzip; unpack it first\n")

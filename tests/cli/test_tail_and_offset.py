@@ -134,7 +134,7 @@ def test_damage_in_a_tail_is_a_finding_and_damage_before_it_is_not(partition: Pa
     )
 
 
-def test_what_cannot_be_read_at_the_end_is_said_beside_the_last_batches(partition: Path, listed: Lister) -> None:
+def test_what_cannot_be_read_at_the_end_is_reported_beside_the_last_batches(partition: Path, listed: Lister) -> None:
     path = partition / file_name(60, ".log")
     size = path.stat().st_size // 20
     with path.open("rb+") as file:
@@ -144,14 +144,14 @@ def test_what_cannot_be_read_at_the_end_is_said_beside_the_last_batches(partitio
     assert "(torn-tail, 70 bytes)" in listed.err
 
 
-def test_a_segment_of_which_nothing_can_be_read_is_said_and_those_before_are_listed(partition: Path, listed: Lister) -> None:
+def test_a_segment_of_which_nothing_can_be_read_is_reported_and_those_before_are_listed(partition: Path, listed: Lister) -> None:
     (partition / file_name(60, ".log")).write_bytes(b"no log " * 40)
     assert listed("--tail", 2, partition) == FINDINGS
     assert listed.offsets == [56, 59, None]
     assert "(garbage-region, 280 bytes)" in listed.err
 
 
-def test_a_segment_that_is_no_file_is_not_examined(partition: Path, listed: Lister) -> None:
+def test_a_segment_that_is_not_a_file_is_not_examined(partition: Path, listed: Lister) -> None:
     path = partition / file_name(60, ".log")
     path.unlink()
     path.mkdir()
@@ -260,7 +260,7 @@ GAP = "the cleaner leaves such gaps in a compacted topic; in any other topic, re
         (30, 20, "the last batch, at byte 0, ends at 22, and there is no later segment"),
     ],
 )
-def test_what_lies_around_an_offset_that_is_not_there_is_said(
+def test_what_lies_around_an_offset_that_is_not_there_is_reported(
     tmp_path: Path, listed: Lister, offset: int, file: int, words: str
 ) -> None:
     path = files.write_partition(tmp_path, segments={5: [_batch(5), _batch(6), _batch(9)], 20: [_batch(22)]})
@@ -307,7 +307,7 @@ def test_a_damaged_batch_beside_a_gap_may_have_held_what_is_missing(tmp_path: Pa
     ]
 
 
-def test_a_damaged_batch_before_those_around_a_gap_is_not_asked_for(tmp_path: Path, listed: Lister) -> None:
+def test_a_damaged_batch_before_those_around_a_gap_is_not_requested(tmp_path: Path, listed: Lister) -> None:
     path = tmp_path / LOG
     path.write_bytes(_flipped(_batch(0)) + _batch(1) + _batch(5))
     assert listed("--offset", 3, path) == CLEAN
@@ -340,5 +340,5 @@ def test_an_offset_inside_of_a_wrapper_is_found(tmp_path: Path, listed: Lister) 
         ["--tail", 0],
     ],
 )
-def test_a_tail_or_an_offset_is_all_that_is_asked_for(partition: Path, listed: Lister, options: list[Any]) -> None:
+def test_a_tail_or_an_offset_is_all_that_is_requested(partition: Path, listed: Lister, options: list[Any]) -> None:
     assert listed(*options, partition) == USAGE

@@ -97,7 +97,7 @@ def test_what_is_wrong_is_reported_with_its_line(tmp_path: Path, run: Run, text:
     assert (status, err) == (FINDINGS, f"kdump: {path}: {said}\n")
 
 
-def test_a_bad_header_is_no_row(tmp_path: Path, run: Run) -> None:
+def test_a_bad_header_is_not_a_row(tmp_path: Path, run: Run) -> None:
     status, out, _ = run("--output", "ndjson", _file(tmp_path, "1\n0\n"))
     assert (status, out) == (FINDINGS, "")
 

@@ -50,7 +50,7 @@ def test_versions_above_the_known_are_read_where_no_struct_is_inside() -> None:
         (b"\1\x14\0\0zz", "Found 2 byte(s) of garbage after 20"),
     ],
 )
-def test_what_cannot_be_read_is_said_in_place_of_the_payload(value: bytes | None, message: str) -> None:
+def test_what_cannot_be_read_is_reported_in_place_of_the_payload(value: bytes | None, message: str) -> None:
     assert _payload(value) == f"Error at 5, skipping. {message}"
 
 
@@ -162,7 +162,7 @@ def test_the_preview_of_2_8_has_its_own_records(value: bytes, payload: str) -> N
         (b"\0\x0e\1" + int32(1) + string("user") + int16(-1) + string("k") + bytes(9), "Can't read version 1 of EntityData"),
     ],
 )
-def test_what_the_preview_cannot_read_is_said_in_place_of_the_payload(value: bytes | None, message: str) -> None:
+def test_what_the_preview_cannot_read_is_reported_in_place_of_the_payload(value: bytes | None, message: str) -> None:
     assert _metadata(value, "2.8.1") == f"Error at 5, skipping. {message}"
 
 

@@ -114,7 +114,7 @@ def test_a_missing_key_ends_the_run() -> None:
         ),
     ],
 )
-def test_what_cannot_be_read_is_said_in_place_of_the_key(key: bytes, value: bytes, text: str) -> None:
+def test_what_cannot_be_read_is_reported_in_place_of_the_key(key: bytes, value: bytes, text: str) -> None:
     assert _decoded(key, value) == (text, None)
 
 
@@ -138,7 +138,7 @@ def test_an_assignment_that_is_none_is_shown_as_bytes(assignment: bytes, protoco
     assert '"assignment":"AAAAAAABAANmb28AAAAC' in str(_decoded(GROUP_KEY, _group(assignment, protocol_type))[1])
 
 
-def test_a_null_that_is_no_default_is_shown() -> None:
+def test_a_null_that_is_not_a_default_is_shown() -> None:
     key = int16(5) + string("g") + string("m")
     value = int16(0) + b"\0\0\2c\2h\1\0" + int32(5) + b"\0"
     assert '"classicMemberMetadata":null' in str(_decoded(key, value + tagged(_0=b"\0"))[1])

@@ -194,7 +194,7 @@ def test_stdout_and_stderr_come_in_the_order_of_events(tmp_path: Path) -> None:
         ("x//y///a.txt,b.txt/", ["x/y/a.txt", "b.txt"]),
     ],
 )
-def test_unknown_files_are_ignored_with_a_word_on_stderr(tmp_path: Path, files: str, paths: list[str]) -> None:
+def test_unknown_files_are_ignored_with_a_line_on_stderr(tmp_path: Path, files: str, paths: list[str]) -> None:
     assert _run(tmp_path, "--files", files) == (
         0,
         "".join(f"Dumping {path}\n" for path in paths),
@@ -216,7 +216,7 @@ def test_trailing_bytes_are_counted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("max_bytes", "batches"), [("0", 0), ("75", 0), ("76", 1), ("77", 1), ("152", 2), ("2147483647", 3)])
-def test_max_bytes_limits_what_is_looked_at(tmp_path: Path, max_bytes: str, batches: int) -> None:
+def test_max_bytes_limits_what_is_examined(tmp_path: Path, max_bytes: str, batches: int) -> None:
     _with_log(tmp_path, ONE_BATCH * 3)
     printed = _run(tmp_path, "--max-bytes", max_bytes, "--files", LOG)
     assert (printed.exit_code, printed.stdout.count("baseOffset"), printed.stderr) == (0, batches, "")
@@ -310,7 +310,7 @@ def test_a_producer_snapshot(tmp_path: Path) -> None:
     ]
 
 
-def test_a_corrupt_producer_snapshot_is_a_word_on_stderr_and_the_run_goes_on(tmp_path: Path) -> None:
+def test_a_corrupt_producer_snapshot_is_a_line_on_stderr_and_the_run_goes_on(tmp_path: Path) -> None:
     (tmp_path / "5.snapshot").write_bytes(producer_snapshot(crc=7))
     printed = _run(_with_log(tmp_path, b""), "--files", f"5.snapshot,{LOG}")
     assert printed == (
@@ -353,7 +353,7 @@ def test_0_11_0_0_names_a_corrupt_producer_snapshot_as_it_was_given(tmp_path: Pa
         ),
     ],
 )
-def test_old_releases_say_it_when_a_size_inside_a_wrapper_is_negative(tmp_path: Path, release: str, message: str) -> None:
+def test_old_releases_report_a_negative_size_inside_a_wrapper(tmp_path: Path, release: str, message: str) -> None:
     no_message = (1).to_bytes(8, "big") + (-5).to_bytes(4, "big", signed=True) + bytes(30)
     (tmp_path / LOG).write_bytes(wrapper(messages=[Message(value=b"a", magic=0), no_message], magic=0))
     printed = _run(tmp_path, "--strict-stderr", "--release", release, "--deep-iteration", "--files", LOG)
@@ -484,7 +484,7 @@ def test_where_the_tool_ends_no_reports_are_made(tmp_path: Path) -> None:
     assert "Non-consecutive" not in printed.stderr
 
 
-def test_a_batch_line_ends_where_its_codec_is_wanted(tmp_path: Path) -> None:
+def test_a_batch_line_ends_where_its_codec_is_needed(tmp_path: Path) -> None:
     printed = _run(_with_log(tmp_path, batch(records=[record()], attributes=7)), "--strict-stderr", "--files", LOG)
     assert printed.stdout.endswith(" isControl: false deleteHorizonMs: OptionalLong.empty")
     assert printed.stderr == 'Exception in thread "main" java.lang.IllegalArgumentException: Unknown compression type id: 7\n'
@@ -530,7 +530,7 @@ def test_a_missing_index_beside_its_log_ends_the_tool(tmp_path: Path, name: str)
         ("5.snapshot", os.mkfifo),
     ],
 )
-def test_what_is_no_file_ends_the_tool_with_one_line(tmp_path: Path, name: str, make: Callable[[Path], None]) -> None:
+def test_what_is_not_a_file_ends_the_tool_with_one_line(tmp_path: Path, name: str, make: Callable[[Path], None]) -> None:
     if name != "5.log":
         _with_log(tmp_path, b"", "5.log")
     if name == "5.timeindex":
@@ -591,7 +591,7 @@ def test_the_version_is_that_of_the_release(tmp_path: Path) -> None:
         ("4.1.0", "org.apache.kafka.tools.api.Decoder", "Could not find a public no-argument constructor for {}"),
     ],
 )
-def test_what_decoders_implement_is_no_decoder(tmp_path: Path, release: str, name: str, message: str) -> None:
+def test_what_decoders_implement_is_not_a_decoder(tmp_path: Path, release: str, name: str, message: str) -> None:
     printed = _run(_with_log(tmp_path), "--release", release, "--print-data-log", "--value-decoder-class", name, "--files", LOG)
     assert printed.exit_code == 1
     assert printed.stderr.endswith(message.format(name) + "\n")
@@ -619,7 +619,7 @@ def test_a_wrong_number_is_found_after_the_first_line(tmp_path: Path) -> None:
     assert "Cannot parse argument 'abc' of option max-bytes" in printed.stderr
 
 
-def test_a_wrong_number_is_found_before_the_name_of_an_index_is_looked_at(tmp_path: Path) -> None:
+def test_a_wrong_number_is_found_before_the_name_of_an_index_is_examined(tmp_path: Path) -> None:
     (tmp_path / "abc.index").write_bytes(b"")
     printed = _run(tmp_path, "--release", "2.7.2", "--strict-stderr", "--max-message-size", "0x10", "--files", "abc.index")
     assert (printed.exit_code, printed.stdout) == (1, "Dumping abc.index\n")
@@ -644,11 +644,11 @@ def test_our_options_may_stand_anywhere_but_in_place_of_a_value(tmp_path: Path) 
     assert "\nLog starting" in _run(tmp_path, "--files", LOG, "--", "--release", "1.0.1").stdout
 
 
-def test_a_release_that_is_no_text_is_an_error_of_usage_too(tmp_path: Path) -> None:
+def test_a_release_that_is_not_text_is_an_error_of_usage_too(tmp_path: Path) -> None:
     assert _run(tmp_path, "--release", "\udcff", "--files", LOG).exit_code == 2
 
 
-def test_a_name_that_is_no_text_goes_out_as_it_came_in(tmp_path: Path) -> None:
+def test_a_name_that_is_not_text_goes_out_as_it_came_in(tmp_path: Path) -> None:
     name = os.fsdecode(b"5.\xff.log")
     _with_log(tmp_path, b"", name)
     done = _process(tmp_path, "--files", name, stdout=subprocess.PIPE)
@@ -682,7 +682,7 @@ def test_a_closed_stdout_is_reported_in_one_line(tmp_path: Path) -> None:
     assert done.stderr.count(b"\n") == 1
 
 
-def test_a_reader_that_has_seen_enough_is_no_error(tmp_path: Path) -> None:
+def test_a_reader_that_has_seen_enough_is_not_an_error(tmp_path: Path) -> None:
     _with_log(tmp_path, MANY)
     done = subprocess.run(
         ["sh", "-c", '"$@"; echo "exit code $?" >&2', "sh", *_command("--files", LOG)],
@@ -722,7 +722,7 @@ def test_a_stream_that_takes_a_block_in_pieces_gets_all_of_it() -> None:
     assert stream.getvalue() == b"more than seven bytes\n"
 
 
-def test_a_closed_stderr_keeps_no_output_back(tmp_path: Path) -> None:
+def test_a_closed_stderr_withholds_no_output(tmp_path: Path) -> None:
     _with_log(tmp_path)
     done = subprocess.run(
         ["sh", "-c", 'exec "$@" 2>&-', "sh", *_command("--files", LOG)],

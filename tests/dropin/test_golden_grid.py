@@ -23,7 +23,7 @@ def test_batches_are_distinguished() -> None:
     assert shown[Batch(2, "gzip", "CreateTime", "control", "sound")] == 0
 
 
-def test_what_a_release_lacks_is_not_wanted_of_it() -> None:
+def test_a_release_is_not_asked_for_what_it_lacks() -> None:
     assert Option(".snapshot", "") not in grid.wanted_options("0.10.2.2")
     assert Option(".snapshot", "") in grid.wanted_options("0.11.0.0")
     assert Option(".log", "--max-bytes") not in grid.wanted_options("3.2.3")

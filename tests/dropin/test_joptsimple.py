@@ -115,7 +115,7 @@ def test_a_required_value_may_not_be_missing(option: str) -> None:
     assert _fault(f"--{option}") == ("option-argument-missing", option)
 
 
-def test_a_repeated_option_is_found_when_its_value_is_wanted() -> None:
+def test_a_repeated_option_is_found_when_its_value_is_needed() -> None:
     arguments = _parsed("--files", "a.log", "--files", "b.log")
     assert arguments.has("files")
     with pytest.raises(Fault) as caught:
@@ -124,7 +124,7 @@ def test_a_repeated_option_is_found_when_its_value_is_wanted() -> None:
 
 
 @pytest.mark.parametrize("value", ["abc", "", " 5", "5 ", "5.0", "1e3", "2147483648", "-2147483649", "0x10", "1_000", "+", "--5"])
-def test_a_number_that_is_none_is_found_when_it_is_wanted(value: str) -> None:
+def test_a_malformed_number_is_found_when_it_is_needed(value: str) -> None:
     arguments = _parsed(f"--max-bytes={value}")
     with pytest.raises(Fault) as caught:
         arguments.number("max-bytes")
@@ -140,7 +140,7 @@ def test_numbers_are_those_of_java(value: str, number: int) -> None:
     assert _parsed("--max-bytes", value).number("max-bytes") == number
 
 
-def test_a_number_of_very_many_digits_is_none() -> None:
+def test_a_number_of_very_many_digits_is_not_a_number() -> None:
     with pytest.raises(Fault):
         _parsed("--max-bytes", "9" * 5000).number("max-bytes")
 
@@ -246,7 +246,7 @@ def test_the_help_screen_of_4_3_is_kafkas() -> None:
     assert help_screen(profile_of("4.3.1")) == "".join(line.ljust(80) + "\n" for line in HELP_4_3.splitlines())
 
 
-def test_before_1_0_nothing_after_an_equals_sign_is_no_value() -> None:
+def test_before_1_0_nothing_after_an_equals_sign_is_not_a_value() -> None:
     assert _parsed("--files=", "a.log", release="0.11.0.3").text("files") == "a.log"
     assert _parsed("--files=", "a.log", release="1.0.0").text("files") == ""
 

@@ -526,7 +526,7 @@ def test_one_directory_that_loses_data_is_enough_for_exit_code_1(tmp_path: Path)
     assert [(Path(row.path).name, row.is_safe) for row in rows] == [("orders-0", False), ("orders-1", True)]
 
 
-def test_exit_codes_tell_usage_from_what_cannot_be_examined(tmp_path: Path) -> None:
+def test_exit_codes_distinguish_usage_from_what_cannot_be_examined(tmp_path: Path) -> None:
     assert _run("--config", "x", str(tmp_path)).returncode == 2
     run = _run(str(tmp_path / "nowhere"))
     assert (run.returncode, run.stdout.count("\n") > 0) == (3, True)
@@ -619,7 +619,7 @@ def test_the_checkpoints_and_marks_of_each_log_directory_are_in_force_in_it(tmp_
 
 
 @pytest.mark.parametrize("has_properties", [True, False])
-def test_no_advice_moves_what_is_no_partition(tmp_path: Path, has_properties: bool) -> None:
+def test_no_advice_moves_what_is_not_a_partition(tmp_path: Path, has_properties: bool) -> None:
     log_directory = _log_directory(tmp_path, "data", "orders-0")
     _log_directory(log_directory, "inner", "orders-1")
     for name in ("lost+found", "backups"):

@@ -133,7 +133,7 @@ def test_each_log_directory_of_a_kraft_broker_needs_its_properties(tmp_path: Pat
     assert f"  ls -la {tmp_path}/d2   # {reason}" in run.stdout
 
 
-def test_a_log_directory_that_lost_its_properties_alone_is_said_to_need_them(tmp_path: Path) -> None:
+def test_a_log_directory_that_lost_its_properties_alone_is_reported_to_need_them(tmp_path: Path) -> None:
     (_log_directory(tmp_path / "d1", "orders-0") / "meta.properties").unlink()
     row = _only(tmp_path / "d1", recovery_point="zero")
     (condition,) = row.conditions
@@ -177,7 +177,7 @@ def test_a_broker_of_2_8_does_not_start_with_malformed_properties(tmp_path: Path
 
 
 @pytest.mark.parametrize("text", ["foo=\\uZZ", "foo=\\\\\\u12"])
-def test_a_malformed_escape_is_no_meta_properties(tmp_path: Path, text: str) -> None:
+def test_a_malformed_escape_makes_meta_properties_unreadable(tmp_path: Path, text: str) -> None:
     _broker(tmp_path, {}, {})
     path = tmp_path / "d2/meta.properties"
     path.write_text(path.read_text() + text)
@@ -237,7 +237,7 @@ def test_log_directories_in_different_folders_are_perhaps_of_one_broker(tmp_path
         assert row.conditions[1].endswith("name two brokers, 1 and 2")
 
 
-def test_a_copy_of_a_log_directory_beside_it_is_no_duplicate(tmp_path: Path) -> None:
+def test_a_copy_of_a_log_directory_beside_it_is_not_a_duplicate(tmp_path: Path) -> None:
     for name in ("d1", "d1.bak"):
         _log_directory(tmp_path / name, "orders-0", directory_id=DIRECTORY_IDS[0])
     rows = list(kdump.forecast(tmp_path, after="clean"))
@@ -288,7 +288,7 @@ def test_a_broker_of_2_8_does_not_start_with_a_stray_directory(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("name", ["orders-0-stray", "orders.a-stray", "orders 0-1.a b-stray", "orders-0.-stray"])
-def test_a_mark_without_an_id_after_a_dot_is_no_name_of_a_partition(tmp_path: Path, name: str) -> None:
+def test_a_mark_without_an_id_after_a_dot_is_not_a_name_of_a_partition(tmp_path: Path, name: str) -> None:
     _log_directory(tmp_path / "d1", "orders-1", name)
     assert sorted(row.outcome for row in kdump.forecast(tmp_path / "d1", after="clean")) == ["die", "keep"]
 
@@ -346,7 +346,7 @@ def test_a_partition_whose_topic_id_is_not_that_of_the_metadata_is_set_aside(
         ),
     ],
 )
-def test_a_partition_that_is_no_replica_of_the_broker_is_set_aside(
+def test_a_partition_that_is_not_a_replica_of_the_broker_is_set_aside(
     tmp_path: Path, name: str, records: list[bytes], reason: str
 ) -> None:
     _log_directory(tmp_path / "d1", name)
@@ -363,7 +363,7 @@ def test_the_metadata_of_another_cluster_says_nothing(tmp_path: Path) -> None:
     assert _only(tmp_path / "d1").outcome == "keep"
 
 
-def test_without_metadata_it_is_said_what_the_topic_id_has_to_be(tmp_path: Path) -> None:
+def test_without_metadata_it_is_reported_what_the_topic_id_has_to_be(tmp_path: Path) -> None:
     _log_directory(tmp_path / "d1", "orders-0")
     row = _only(tmp_path / "d1")
     assert (row.outcome, row.is_safe) == ("keep", True)

@@ -294,7 +294,7 @@ def test_an_offset_index_holds_whole_entries() -> None:
     assert _offset_index_code(b"", 0) == ""
 
 
-def test_the_last_offset_is_looked_at_before_the_size() -> None:
+def test_the_last_offset_is_examined_before_the_size() -> None:
     assert _offset_index_code(build_offset_index(entries=[(99, 0)], base_offset=100, trailing=b"\0"), 100) == "index-last-offset"
 
 

@@ -84,7 +84,7 @@ def test_sizes_below_minus_1_are_null_and_shown_as_stored() -> None:
     assert (row["key"], row["key_size"], row["value"], row["value_size"]) == (None, -7, None, -9)
 
 
-def test_a_wrong_checksum_keeps_no_message_back() -> None:
+def test_a_wrong_checksum_withholds_no_message() -> None:
     (row,) = read_records(message_set(messages=[message(value=b"v", crc=7)])).rows
     assert (row["value"], row["crc"], row["isvalid"]) == (b"v", 7, False)
 
@@ -97,7 +97,7 @@ def test_a_key_that_reaches_past_its_message_leaves_no_room_for_the_value(magic:
     assert (row["value_size"], row["value"]) == ("message-field-past-end", "message-field-past-end")
 
 
-def test_a_value_that_reaches_past_its_message_is_found_when_it_is_looked_at() -> None:
+def test_a_value_that_reaches_past_its_message_is_found_when_it_is_examined() -> None:
     (row,) = read_records(message_set(messages=[message(key=b"k", value=b"v", value_length=1000)])).rows
     assert (row["key"], row["value_size"], row["value"]) == (b"k", 1000, "message-content-past-end")
 
@@ -179,7 +179,7 @@ def test_log_append_time_of_the_wrapper_replaces_the_timestamps_inside() -> None
     assert [row["timestamp"] for row in read_records(data).rows] == [T + 99, T + 99, -1]
 
 
-def test_the_timestamp_type_inside_is_not_looked_at() -> None:
+def test_the_timestamp_type_inside_is_not_checked() -> None:
     inside = [message(timestamp=T + 1, timestamp_type="LogAppendTime"), message(timestamp=T + 2)]
     assert [row["timestamp"] for row in read_records(wrapper(messages=inside, base_offset=1)).rows] == [T + 1, T + 2]
 
@@ -207,7 +207,7 @@ def test_a_wrapper_without_messages_is_a_fault() -> None:
     assert fault_of(wrapper(messages=[], payload=gzip_members(bytes(11)))).code == "legacy-wrapper-empty"
 
 
-def test_zstd_is_no_codec_of_messages() -> None:
+def test_zstd_is_not_a_codec_of_messages() -> None:
     for magic in (0, 1):
         fault = fault_of(wrapper(messages=[message()], magic=magic, codec="zstd"))
         assert (fault.code, fault.values) == ("codec-not-allowed", {"magic": magic})
@@ -233,7 +233,7 @@ def test_a_message_inside_that_is_cut_off_is_not_seen(kept: int) -> None:
 
 
 @pytest.mark.parametrize("size", [13, 0, -1, -0x80000000])
-def test_a_message_inside_that_is_too_short_keeps_all_back(size: int) -> None:
+def test_a_message_inside_that_is_too_short_withholds_all(size: int) -> None:
     trailing = struct.pack(">qi", 1, size)
     found = read_records(wrapper(messages=[message(value=b"a")], trailing=trailing, base_offset=1))
     assert (found.batches, found.code) == ([[]], "inner-record-size-too-small")
@@ -250,7 +250,7 @@ def test_a_message_inside_that_is_too_short_keeps_all_back(size: int) -> None:
         (gzip_members(encode_message(message()))[:-1] + b"\xff", "wrapper-frame-checksum-mismatch"),
     ],
 )
-def test_a_damaged_stream_keeps_a_wrapper_back(payload: bytes, code: str) -> None:
+def test_a_damaged_stream_withholds_a_wrapper(payload: bytes, code: str) -> None:
     found = read_records(message_set(messages=[message(value=b"before")]) + wrapper(payload=payload, codec="gzip"))
     assert ([[row["value"] for row in rows] for rows in found.batches], found.code) == ([[b"before"], []], code)
     assert found.fault is not None

@@ -137,7 +137,7 @@ def test_a_count_of_more_entries_than_bytes_is_a_fault(count: int) -> None:
     assert (fault.code, fault.values) == ("snapshot-count-too-high", {"count": count, "room": 46})
 
 
-def test_the_version_is_looked_at_first_and_the_checksum_last() -> None:
+def test_the_version_is_checked_first_and_the_checksum_last() -> None:
     assert _fault(build(entries=[ONE], version=2, crc=7, entry_count=-1)).code == "snapshot-version-unknown"
     assert _fault(build(entries=[ONE], crc=7, entry_count=-1)).code == "snapshot-count-null"
     assert _fault(build(entries=[ONE], crc=7, entry_count=2)).code == "snapshot-entry-truncated"

@@ -157,12 +157,12 @@ def test_an_emptied_batch_has_no_records_whatever_its_codec() -> None:
         assert read_records(batch(last_offset_delta=9, attributes=attributes)).batches == [[]]
 
 
-def test_nothing_is_looked_at_after_a_count_of_0() -> None:
+def test_nothing_is_examined_after_a_count_of_0() -> None:
     assert read_records(batch(records_count=0, payload=b"garbage")).batches == [[]]
     assert read_records(batch(records_count=0, payload=b"garbage", codec="gzip")).batches == [[]]
 
 
-def test_a_wrong_checksum_keeps_no_record_back() -> None:
+def test_a_wrong_checksum_withholds_no_record() -> None:
     assert _values_shown(batch(records=[record(value=b"v")], crc=1)) == [b"v"]
 
 
@@ -179,13 +179,13 @@ def test_more_records_than_a_table_holds_are_all_read(codec: Codec) -> None:
     assert [row["offset"] for row in found.batches[1]] == list(range(count))
 
 
-def test_a_late_bad_record_keeps_no_record_of_an_uncompressed_batch_back() -> None:
+def test_a_late_bad_record_withholds_no_record_of_an_uncompressed_batch() -> None:
     payload = b"".join(encode_record(record(value=b"v"), row=row) for row in range(MAX_ROWS + 5))
     found = read_records(batch(payload=payload, records_count=MAX_ROWS + 6, crc=0))
     assert (len(found.rows), found.code) == (MAX_ROWS + 5, "record-count-too-high")
 
 
-def test_a_late_bad_record_keeps_all_records_of_a_compressed_batch_back() -> None:
+def test_a_late_bad_record_withholds_all_records_of_a_compressed_batch() -> None:
     payload = b"".join(encode_record(record(value=bytes(200)), row=row) for row in range(MAX_ROWS + 5))
     found = read_records(batch(payload=gzip_members(payload), records_count=MAX_ROWS + 6, codec="gzip", crc=0))
     assert (found.batches, found.code) == ([[]], "compressed-record-count-too-high")
@@ -296,7 +296,7 @@ def test_a_bad_record_ends_an_uncompressed_batch_after_the_good_ones(bad: Bad) -
 
 @pytest.mark.parametrize("codec", COMPRESSING)
 @pytest.mark.parametrize("bad", BAD_RECORDS.values(), ids=list(BAD_RECORDS))
-def test_a_bad_record_keeps_all_records_of_a_compressed_batch_back(bad: Bad, codec: Codec) -> None:
+def test_a_bad_record_withholds_all_records_of_a_compressed_batch(bad: Bad, codec: Codec) -> None:
     found = read_records(batch(records=[record(value=b"before")]) + _three(bad, codec=codec))
     assert [[row["value"] for row in rows] for rows in found.batches] == [[b"before"], []]
     assert found.fault is not None
@@ -344,7 +344,7 @@ def test_bytes_after_the_last_record_are_found_with_the_last_record() -> None:
 
 
 @pytest.mark.parametrize("codec", COMPRESSING)
-def test_bytes_after_the_last_record_keep_a_compressed_batch_back(codec: Codec) -> None:
+def test_bytes_after_the_last_record_withhold_a_compressed_batch(codec: Codec) -> None:
     found = read_records(batch(records=[record(value=b"a"), record(value=b"b")], trailing=b"x", codec=codec))
     assert (found.batches, found.code) == ([[]], "record-count-too-low")
 
@@ -355,7 +355,7 @@ def test_too_high_a_count_is_found_after_the_last_record() -> None:
 
 
 @pytest.mark.parametrize("codec", COMPRESSING)
-def test_too_high_a_count_keeps_a_compressed_batch_back(codec: Codec) -> None:
+def test_too_high_a_count_withholds_a_compressed_batch(codec: Codec) -> None:
     found = read_records(batch(records=[record(value=b"a")], records_count=MAX_INT32, codec=codec))
     assert (found.batches, found.code) == ([[]], "compressed-record-count-too-high")
 
@@ -391,7 +391,7 @@ TEXT = b"the quick brown fox jumps over the lazy dog " * 4
         ("snappy", lambda data: b"", "frame-bad-header"),
     ],
 )
-def test_a_damaged_stream_keeps_a_compressed_batch_back(codec: Codec, compressor: Callable[[bytes], bytes], code: str) -> None:
+def test_a_damaged_stream_withholds_a_compressed_batch(codec: Codec, compressor: Callable[[bytes], bytes], code: str) -> None:
     found = read_records(batch(records=[record(value=TEXT)] * 3, codec=codec, compressor=compressor))
     assert (found.batches, found.code) == ([[]], code)
 
@@ -533,7 +533,7 @@ def test_records_are_read_as_kafka_reads_them(payload: bytes, count: int, codec:
 
 @pytest.mark.slow
 @given(_payloads(), st.integers(1, 6), st.sampled_from(["none", "lz4"]), st.booleans(), st.booleans())
-def test_data_that_is_not_wanted_is_all_that_may_be_missing(
+def test_data_that_is_not_needed_is_all_that_may_be_missing(
     payload: bytes, count: int, codec: Codec, with_data: bool, with_header_values: bool
 ) -> None:
     written = lz4_frame(payload) if codec == "lz4" else payload

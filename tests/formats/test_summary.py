@@ -169,7 +169,7 @@ def test_negative_offsets_have_no_summary() -> None:
     assert _summary(batch(records=ONE, base_offset=-3)) is None
 
 
-def test_a_chunk_with_a_summary_makes_its_columns_when_they_are_wanted() -> None:
+def test_a_chunk_with_a_summary_makes_its_columns_when_they_are_needed() -> None:
     with opened(batch(records=ONE) + batch(records=TWO, base_offset=1)) as source:
         (chunk,) = Log(source).summarized_chunks()
     assert isinstance(chunk, SummarizedChunk)

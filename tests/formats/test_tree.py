@@ -83,7 +83,7 @@ def test_a_partition_alone_is_compared_with_the_checkpoints_beside_it(tmp_path: 
     assert [finding.path for finding in _findings(Path("topic-0"))] == [str(tmp_path / "log-start-offset-checkpoint")]
 
 
-def test_a_checkpoint_that_cannot_be_read_is_no_traceback(tmp_path: Path) -> None:
+def test_a_checkpoint_that_cannot_be_read_causes_no_traceback(tmp_path: Path) -> None:
     partition = _partition(tmp_path)
     (tmp_path / "log-start-offset-checkpoint").mkdir()
     (tmp_path / "recovery-point-offset-checkpoint").symlink_to("nowhere")

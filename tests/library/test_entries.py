@@ -155,7 +155,7 @@ def test_offsets_of_partitions_are_rows(tmp_path: Path, name: str) -> None:
         assert len(rows) == 2501
 
 
-def test_a_line_that_is_no_entry_is_damage_and_the_next_one_is_not(tmp_path: Path) -> None:
+def test_a_line_that_is_not_an_entry_is_damage_and_the_next_one_is_not(tmp_path: Path) -> None:
     path = _file(tmp_path, "leader-epoch-checkpoint", b"0\n3\n0 0\nnonsense\n3 120\n")
     with pytest.raises(kdump.CorruptData) as caught:
         list(kdump.open(path))
@@ -168,7 +168,7 @@ def test_a_line_that_is_no_entry_is_damage_and_the_next_one_is_not(tmp_path: Pat
     ]
 
 
-def test_text_that_is_no_checkpoint_is_not_read_to_its_end(tmp_path: Path) -> None:
+def test_text_that_is_not_a_checkpoint_is_not_read_to_its_end(tmp_path: Path) -> None:
     path = _file(tmp_path, "copy", b"0\n9\n" + b"nonsense\n" * 5000)
     *_, last = kdump.open(path, "leader-epoch-checkpoint").salvage()
     assert isinstance(last, kdump.Damage)

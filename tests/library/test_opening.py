@@ -78,7 +78,7 @@ def test_a_path_that_cannot_be_opened_is_unreadable(tmp_path: Path) -> None:
     }
 
 
-def test_what_is_no_kafka_file_by_its_name_is_a_usage_error(tmp_path: Path) -> None:
+def test_what_is_not_a_kafka_file_by_its_name_is_a_usage_error(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_bytes(b"")
     with pytest.raises(kdump.UsageError, match="does not say what the file is; give its file_type: log, "):
         kdump.open(tmp_path / "notes.txt")
@@ -86,7 +86,7 @@ def test_what_is_no_kafka_file_by_its_name_is_a_usage_error(tmp_path: Path) -> N
         kdump.open(tmp_path / "notes.txt", "logs")  # type: ignore[call-overload]  # that is the point
 
 
-def test_a_log_directory_is_no_partition(tmp_path: Path) -> None:
+def test_a_log_directory_is_not_a_partition(tmp_path: Path) -> None:
     write_partition(tmp_path, topic="a", segments={0: [batch(records=[record()])]})
     with pytest.raises(kdump.UsageError, match="is a log directory, not a partition"):
         kdump.open(tmp_path)

@@ -136,7 +136,7 @@ def test_elements_with_equal_keys_are_all_kept() -> None:
     }
 
 
-def test_bytes_after_a_message_are_not_looked_at() -> None:
+def test_bytes_after_a_message_are_not_checked() -> None:
     reader = Reader(b"\7garbage")
     assert schema.read(_one("int8"), reader, 0) == {"x": 7}
     assert (reader.position, reader.remaining) == (1, 7)

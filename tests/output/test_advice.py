@@ -123,7 +123,7 @@ def test_no_advice_is_to_run_the_check_that_has_just_been_run() -> None:
                 assert "kdump check" not in fault.remedy, fault.code
 
 
-def test_what_a_running_broker_meets_is_said_of_known_faults_in_one_sentence(capfd: pytest.CaptureFixture[str]) -> None:
+def test_what_a_running_broker_meets_is_reported_of_known_faults_in_one_sentence(capfd: pytest.CaptureFixture[str]) -> None:
     assert set(catalogue.RUNNING) <= set(catalogue.FAULTS)
     main(["explain", "crc-mismatch"])
     out = " ".join(capfd.readouterr().out.split())

@@ -42,7 +42,7 @@ def _table(data: bytes, *, limit: int = 1 << 20, keys: Sequence[str] = ()) -> li
 # --- null and empty
 
 
-def test_a_null_header_is_no_empty_one() -> None:
+def test_a_null_header_is_not_an_empty_one() -> None:
     headers = [[("k", None)], [("k", b"")], [], [("a", b"1"), (b"\xff", b"2"), ("a", None)]]
     data = batch(records=[record(value=b"v", headers=one) for one in headers])  # type: ignore[arg-type]  # lists of pairs
     assert [row["headers"] for row in _table(data, keys=["headers"])] == [

@@ -301,7 +301,7 @@ def test_what_a_baseline_knows_fails_no_case_of_junit() -> None:
     assert [parts for _, parts in _cases(suite)] == [[("system-out", None)]] * 2
 
 
-def test_a_warning_of_a_file_that_could_not_be_examined_is_no_error_of_junit() -> None:
+def test_a_warning_of_a_file_that_could_not_be_examined_is_not_an_error_of_junit() -> None:
     (suite,) = _suites((_finding("file-vanished", "warning"), "g"))
     assert (suite.get("failures"), suite.get("errors")) == ("0", "0")
 
@@ -314,7 +314,7 @@ def test_junit_has_a_hundred_lines_of_a_file(count: int, more: str) -> None:
     assert suite[0][0].get("message") == f"One batch is wrong. (and {count - 1:,} more)"
 
 
-def test_junit_holds_no_character_that_xml_has_not() -> None:
+def test_junit_contains_no_character_that_xml_forbids() -> None:
     text = _text("junit", [(_finding(message='a\x00b\x1b[0m<&>"\udcff\U0001f600\ufffe\t'), "g")])
     suite, _ = ElementTree.fromstring(text.encode())
     assert suite[0][0].get("message") == 'a\ufffdb\ufffd[0m<&>"\ufffd\U0001f600\ufffd\t'
@@ -549,7 +549,7 @@ def test_the_files_of_one_directory_need_no_name_of_it() -> None:
     assert {"a-0", "b-0"} <= set(_lines(*findings, reports=reports))
 
 
-def test_an_entry_of_an_index_is_no_batch_and_an_empty_file_has_dots() -> None:
+def test_an_entry_of_an_index_is_not_a_batch_and_an_empty_file_has_dots() -> None:
     index = _report("/data/a-0/0.index", ("intact", 8, 1), ("damaged", 8, 1), file_type="index")
     empty = _report(f"/data/a-0/{LOG}")
     lines = _lines((_finding(path="/data/a-0/0.index", file_type="index"), A), reports=[(index, A), (empty, A)])
@@ -763,7 +763,7 @@ def test_a_run_fails_from_the_chosen_severity_on(
         assert _summary(capfd, "--fail-on", fail_on, tmp_path / LOG) == _expected(code, 1, len(data), *counts)
 
 
-def test_what_could_not_be_examined_weighs_more_than_errors(partition: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_what_could_not_be_examined_outranks_errors(partition: Path, capfd: pytest.CaptureFixture[str]) -> None:
     _flip(partition / LOG, 75)
     size = sum(path.stat().st_size for path in partition.iterdir())
     missing = partition.parent / "gone.log"

@@ -277,7 +277,7 @@ def test_a_forecast_has_the_word_of_its_worst(changes: Values, word: str) -> Non
         ),
     ],
 )
-def test_what_happens_is_said_in_the_order_of_how_much_it_matters(events: Values, changes: Values, told: list[str]) -> None:
+def test_what_happens_is_reported_with_the_worst_first(events: Values, changes: Values, told: list[str]) -> None:
     assert list(sentences(_row(events, **changes))) == told
 
 
@@ -439,7 +439,7 @@ def test_a_safe_start_needs_no_remedy() -> None:
     assert not any("mv" in line for line in _report([_row(after="clean", remedy=remedy), _row(**LOST)]))
 
 
-def test_damage_that_stays_is_looked_at() -> None:
+def test_damage_that_stays_is_examined() -> None:
     lines = _report([_row(after="clean", consumers_stop_at=4, damaged_batches=1)])
     assert lines[4:] == [
         "",
@@ -496,7 +496,7 @@ def test_of_two_directories_of_one_partition_one_goes() -> None:
         ),
     ],
 )
-def test_what_is_no_partition_is_moved_only_where_it_holds_one(kind: str, about: str, step: str) -> None:
+def test_what_is_not_a_partition_is_moved_only_where_it_holds_one(kind: str, about: str, step: str) -> None:
     row = _row(outcome="die", exception="E", reason="why")
     row.kind, row.is_misnamed = kind, True
     lines = _report([row])
@@ -573,7 +573,7 @@ def test_nothing_of_a_file_drives_a_terminal_now_or_later(is_terminal: bool) -> 
     assert "\x1b" not in "".join(lines)
 
 
-def test_colours_are_where_they_are_wanted() -> None:
+def test_colours_appear_where_they_are_requested() -> None:
     words = [("32", "safe", {}), ("33", "trims", {"bytes_lost": 1}), ("31", "loss", LOST), ("31", "trap", {"end_differs": True})]
     for color, word, changes in [*words, ("31", "fails", {"outcome": "die", "exception": "E", "reason": "why"})]:
         line = _report([_row(**changes)], style=ReportStyle(width=200, has_colors=True))[1]

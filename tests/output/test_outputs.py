@@ -138,7 +138,7 @@ def test_what_a_terminal_would_obey_is_escaped_in_ndjson() -> None:
     assert json.loads(text)["value"] == "\x9b2J\u202e\x7f"
 
 
-def test_a_file_name_that_is_no_utf8_comes_back_from_ndjson() -> None:
+def test_a_file_name_that_is_not_utf8_comes_back_from_ndjson() -> None:
     text = _ndjson(_listed([((), b"k", b"v")], file="\udcff.log"))
     assert json.loads(text.encode())["file"] == "\udcff.log"
 
@@ -170,7 +170,7 @@ def test_csv_escapes_control_characters_on_a_terminal() -> None:
     assert text.splitlines()[1] == r"0,7,4,3,0,[],\x1b[2J,,1\n2,,,,,0,intact,\x1b.log"
 
 
-def test_a_file_name_that_is_no_utf8_is_replaced_in_csv() -> None:
+def test_a_file_name_that_is_not_utf8_is_replaced_in_csv() -> None:
     assert _csv(_listed([((), b"k", b"v")], file="\udcff.log")).splitlines()[1].endswith(",\ufffd.log")
 
 

@@ -77,7 +77,7 @@ def test_the_time_of_batches_is_shown_if_there_is_one() -> None:
     assert text_of_time(topic_lines([_size("b", 1)], [], {})) == ""
 
 
-def test_no_findings_are_said_in_two_words() -> None:
+def test_a_run_without_findings_prints_two_words() -> None:
     assert text_of_findings([], {}, 100) == ["No findings."]
 
 

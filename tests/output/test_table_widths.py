@@ -204,7 +204,7 @@ def test_columns_stand_under_their_headings_by_cells(rows: list[Row], width: int
 
 
 @pytest.mark.parametrize("width", [70, 100, None])
-def test_wide_characters_take_two_cells_and_combining_ones_none(width: int | None) -> None:
+def test_wide_characters_take_two_cells_and_combining_ones_take_none(width: int | None) -> None:
     rows = [_record(0, "注文-東京", "a"), _record(1, "e\u0301te\u0301", "b"), _record(2, "plain", "c")]
     lines = [line for line in _shown(rows, width) if line.endswith(("a", "b", "c"))]
     assert [_cells(line) for line in lines] == [_cells(lines[0])] * 3

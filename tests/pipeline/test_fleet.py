@@ -222,7 +222,7 @@ def test_the_newest_segment_blocks_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("ahead", "count"), [(HOUR, 0), (HOUR + 1, 1)])
-def test_an_hour_ahead_is_no_future(tmp_path: Path, ahead: int, count: int) -> None:
+def test_an_hour_ahead_is_not_the_future(tmp_path: Path, ahead: int, count: int) -> None:
     brokers = {"1": {"orders-0": {0: [data(0, at=NOW + ahead)], 1: [data(1)]}}}
     assert len(_ask(retention.blocked(NOW), tables_of(write_fleet(tmp_path / "fleet", brokers)))) == count
 

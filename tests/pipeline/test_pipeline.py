@@ -198,7 +198,7 @@ def test_rows_of_many_files_are_the_same_together_and_one_by_one(tmp_path: Path,
     assert len(lone) == 70
 
 
-def test_a_batch_whose_crc_does_not_fit_is_a_damaged_row_and_garbage_is_none(tmp_path: Path) -> None:
+def test_a_batch_whose_crc_does_not_fit_is_a_damaged_row_and_garbage_has_no_row(tmp_path: Path) -> None:
     wrong = bytearray(batch(records=[record(value=b"value")], base_offset=1))
     wrong[-2] ^= 1
     sound = [batch(records=[record()], base_offset=offset) for offset in (0, 2)]
@@ -258,7 +258,7 @@ def test_indexes_and_snapshots_are_tables_without_their_zero_tails(tmp_path: Pat
     assert _picked(_rows("producers", tmp_path), "segmentBase", "entry", "producerId") == [(7, 0, 9)]
 
 
-def test_columns_come_as_they_are_asked_for(tmp_path: Path) -> None:
+def test_columns_come_as_they_are_requested(tmp_path: Path) -> None:
     _log(tmp_path / "a-0" / file_name(0, ".log"), batch(records=[record(value=b"v")]))
     assert _rows("records", tmp_path, columns="value,topic") == [{"value": b"v", "topic": "a"}]
 
@@ -275,7 +275,7 @@ def test_headers_alone_tell_all_but_what_a_batch_is_worth(tmp_path: Path) -> Non
     assert _rows("batches", tmp_path, crc="false") == []
 
 
-def test_uncompressed_sizes_are_there_where_they_are_asked_for(tmp_path: Path) -> None:
+def test_uncompressed_sizes_are_there_where_they_are_requested(tmp_path: Path) -> None:
     plain = batch(records=[record(value=b"v" * 1000)])
     _log(tmp_path / "a-0" / file_name(0, ".log"), batch(records=[record(value=b"v" * 1000)], codec="lz4"))
     assert _picked(_rows("batches", tmp_path, uncompressed="true"), "uncompressedSize") == [(len(plain) - 61,)]
@@ -471,7 +471,7 @@ def test_brokers_are_identified_by_the_path_the_id_or_the_directory(brokers: Pat
     assert [row[0] for row in _found(brokers / "*" / "a-0", topics="a")][:1] == ["x"]
 
 
-def test_files_on_their_way_have_a_state_and_are_read_where_they_are_asked_for(tmp_path: Path) -> None:
+def test_files_on_their_way_have_a_state_and_are_read_where_they_are_requested(tmp_path: Path) -> None:
     data = batch(records=[record()])
     _log(tmp_path / "a-0" / file_name(0, ".log"), data)
     _log(tmp_path / "a-0" / (file_name(0, ".log") + ".deleted"), data)
@@ -492,7 +492,7 @@ def test_topics_and_partitions_choose_directories(tmp_path: Path) -> None:
     assert {row["topic"] for row in _rows("findings", tmp_path, topics="pay*")} == {"payments"}
 
 
-def test_what_is_no_file_or_leads_elsewhere_is_named_and_not_read(tmp_path: Path) -> None:
+def test_what_is_not_a_file_or_leads_elsewhere_is_named_and_not_read(tmp_path: Path) -> None:
     elsewhere = _log(tmp_path / "elsewhere" / file_name(0, ".log"), batch(records=[record()]))
     directory = tmp_path / "data" / "a-0"
     directory.mkdir(parents=True)
@@ -519,7 +519,7 @@ def test_a_list_of_files_stands_for_a_walk(brokers: Path, tmp_path: Path) -> Non
         _rows("batches", brokers, filelist=file_list)
 
 
-def test_a_path_that_leads_nowhere_is_said(tmp_path: Path) -> None:
+def test_a_path_that_leads_nowhere_is_reported(tmp_path: Path) -> None:
     with pytest.raises(KdumpError, match="no such file"):
         _rows("batches", tmp_path / "nothing")
     with pytest.raises(UsageError, match="no file matches"):
@@ -781,7 +781,7 @@ def test_records_that_do_not_decode_are_counted_and_may_be_a_row(tmp_path: Path)
     assert len(rows) == 8
 
 
-def test_a_process_that_is_killed_is_no_crash_of_a_codec(tmp_path: Path) -> None:
+def test_a_killed_process_is_not_a_crash_of_a_codec(tmp_path: Path) -> None:
     for number in range(5):
         _log(tmp_path / f"a-{number}" / file_name(number, ".log"), batch(records=[record()], base_offset=number))
     with (
@@ -791,7 +791,7 @@ def test_a_process_that_is_killed_is_no_crash_of_a_codec(tmp_path: Path) -> None
         _rows("records", tmp_path, unreadable="skip")
 
 
-def test_a_package_that_is_missing_is_no_damage(tmp_path: Path) -> None:
+def test_a_package_that_is_missing_is_not_damage(tmp_path: Path) -> None:
     _log(tmp_path / "a-0" / file_name(0, ".log"), batch(records=[record()], codec="lz4"))
     missing = mock.patch.object(record_readers, "read", side_effect=MissingPackage("lz4 payloads need the package lz4"))
     for isolated in ("true", "false"):

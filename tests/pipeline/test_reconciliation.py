@@ -346,7 +346,7 @@ def test_the_table_of_batches_has_a_row_for_each_batch(data: Path, rows: int) ->
 
 
 @pytest.mark.parametrize(("records", "words"), [(None, "Some records"), (1, "1 record"), (2, "2 records")])
-def test_the_number_of_records_that_do_not_decode_is_said(data: Path, records: int | None, words: str) -> None:
+def test_the_number_of_records_that_do_not_decode_is_reported(data: Path, records: int | None, words: str) -> None:
     item = next(discovery.discover(str(_log(data, 0))))
     whole = Reconciliation(str(data))
     whole.skipped.append((item, "records", Skipped("some-code", "why", 7, records, True)))

@@ -92,7 +92,7 @@ def test_batches_in_a_payload_mislead_no_thread() -> None:
         assert _extents(source, tuning, 2) == [(0, 0, len(log) - 2 * SIZE), (1, 2, len(log))]
 
 
-def test_columns_of_a_stretch_are_read_when_they_are_wanted() -> None:
+def test_columns_of_a_stretch_are_read_when_they_are_needed() -> None:
     with opened(_batches(3)) as source, ReadAhead(source, 0) as read_ahead:
         chunk = read_ahead.at(SIZE)
         assert isinstance(chunk, SummarizedChunk)
@@ -131,7 +131,7 @@ def test_a_log_that_is_rewritten_while_it_is_checked_is_a_finding(tmp_path: Path
         ([1, 1], 4, [1, 1]),
     ],
 )
-def test_processes_and_threads_together_are_no_more_than_is_asked_for(
+def test_processes_and_threads_together_are_no_more_than_is_requested(
     sizes: list[int], processes: int, threads: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(check_processes, "_CHUNK_JOBS", 1)

@@ -526,7 +526,7 @@ TIMES_READ = 400
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_bytes_are_not_read_ever_again(name: str) -> None:
+def test_hostile_bytes_are_not_read_again_and_again(name: str) -> None:
     tuning = ReadTuning(free_tries=1 << 12, free_crc_bytes=MEBIBYTE)  # what any file may take would hide the rest here
     data = HOSTILE[name]
     with opened(data) as source, bytes_read() as total:
@@ -552,7 +552,7 @@ def test_a_damaged_batch_of_many_records_does_not_use_up_the_search(tmp_path: Pa
     assert listed == [(0, INTACT), (len(first + broken), SALVAGED)]
 
 
-def test_sound_batches_stand_between_large_ones_that_are_none(tmp_path: Path) -> None:
+def test_sound_batches_stand_between_large_false_ones(tmp_path: Path) -> None:
     data = batches_and_claims(300)  # each claims the rest of the file
     with opened(data) as source, bytes_read() as total:
         items = list(walk(source, tuning=ReadTuning(free_crc_bytes=MEBIBYTE, near_bytes=100, window_bytes=100)))

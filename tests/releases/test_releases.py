@@ -121,7 +121,7 @@ LINES = {
 }
 
 
-def test_every_line_of_parts_is_looked_at_here() -> None:
+def test_every_line_of_parts_is_examined_here() -> None:
     of_parts = {
         name
         for name, value in vars(history).items()

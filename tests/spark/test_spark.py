@@ -248,7 +248,7 @@ def test_filters_leave_files_unread(tmp_path: Path) -> None:
         ({"path": "/nowhere"}, "no such file"),
     ],
 )
-def test_what_cannot_be_is_said(spark: "SparkSession", log: Path, given: dict[str, str], words: str) -> None:
+def test_what_is_impossible_is_reported(spark: "SparkSession", log: Path, given: dict[str, str], words: str) -> None:
     from pyspark.errors import AnalysisException
 
     with pytest.raises(AnalysisException, match=words):
@@ -407,7 +407,7 @@ def test_an_interrupt_ends_a_scan_at_any_moment_and_leaves_nothing(
     assert list((tmp_path / "tmp").glob("kdump-spark-*")) == []
 
 
-def test_a_session_that_does_not_stop_is_ended_without_a_word() -> None:
+def test_a_session_that_does_not_stop_is_ended_silently() -> None:
     """As where an interrupt comes on a busy machine; PySpark's thread for accumulators is still connected to Java."""
     script = """if True:
         import time

@@ -104,7 +104,7 @@ def test_a_fault_is_found_where_its_builder_says(case: FaultCase, tmp_path: Path
 
 
 @pytest.mark.parametrize("case", CASES, ids=_id)
-def test_a_near_miss_is_none(case: FaultCase, tmp_path: Path) -> None:
+def test_a_near_miss_is_not_a_fault(case: FaultCase, tmp_path: Path) -> None:
     root = write(case.near_miss, tmp_path, case.scope)
     case.near_arranged(root)
     codes = {finding.code for finding in _findings(rows_of(root, case))}
