@@ -11,6 +11,7 @@ import os
 
 from kdump.binary import reference
 from kdump.binary.reference import (
+    HEADERS,
     HEADERS_NOT_HELD,
     MAX_HEADERS,
     OFFSET_DELTA,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from kdump.binary.reference import Buffer, Headers, RecordTuple
 
 __all__ = [
+    "HEADERS",
     "HEADERS_NOT_HELD",
     "MAX_HEADERS",
     "OFFSET_DELTA",

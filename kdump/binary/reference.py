@@ -43,8 +43,9 @@ if TYPE_CHECKING:
         def __call__(self, data: bytes | memoryview, crc: int = 0, /) -> int: ...
 
 
-TIMESTAMP_DELTA: Final = 0  # where these two fields are in a RecordTuple
+TIMESTAMP_DELTA: Final = 0  # where these fields are in a RecordTuple
 OFFSET_DELTA: Final = 1
+HEADERS: Final = 4
 
 _TIMESTAMP = Struct(">q")
 _EXTENT = Struct(">qi4xb6xi")  # offset, length, magic, and what is the last offset delta from magic 2 on

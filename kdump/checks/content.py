@@ -1,37 +1,35 @@
-"""The encoded records of one batch, for the rules."""
+"""The encoded bytes of one batch, for the rules: its records, and its compressed payload."""
 
 from __future__ import annotations
 
-from kdump.binary.batch_header import BASE_OFFSET, LAST_OFFSET_DELTA, LENGTH, LOG_OVERHEAD
+from kdump.binary.batch_header import ATTRIBUTES, BASE_OFFSET, COMPRESSION_MASK, LAST_OFFSET_DELTA, LENGTH, LOG_OVERHEAD
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kdump.binary.kernel import RecordTuple
+    from kdump.binary.kernel import Buffer, RecordTuple
 
 
 class Content:
-    """The records of a batch of magic 2 as they are encoded: `rows` as the kernel gives them, read from `data[start:end]`.
+    """Records of a batch of magic 2 as they are encoded: `rows` as the kernel gives them, read from `data[start:end]`.
 
-    `position` and `size` are those of the batch in the file, `header` is its header. `payload` is the decompressed data, None
-    if there is none; `is_regular` says that it is exactly one frame of the usual kind, `is_sound` that decompression
-    came to its end.
+    `position` and `size` are those of the batch in the file, `header` is its header. `is_sound` says that decompression came to
+    its end. `size_before` is the size of the records before these, of a batch that comes in parts.
     """
 
-    __slots__ = ("data", "end", "header", "is_regular", "is_sound", "payload", "position", "rows", "size", "start")
+    __slots__ = ("data", "end", "header", "is_sound", "position", "rows", "size", "size_before", "start")
 
     def __init__(
         self,
         header: Sequence[int],
         position: int,
-        data: bytes | bytearray,
+        data: Buffer,
         start: int,
         end: int,
         *,
-        payload: bytes | None = None,
-        is_regular: bool = True,
         is_sound: bool = True,
+        size_before: int = 0,
     ) -> None:
         self.header = header
         self.position = position
@@ -40,15 +38,36 @@ class Content:
         self.start = start
         self.end = end
         self.rows: list[RecordTuple] = []
-        self.payload = payload
-        self.is_regular = is_regular
         self.is_sound = is_sound
+        self.size_before = size_before
 
     @property
     def is_compressed(self) -> bool:
-        return self.payload is not None
+        return bool(self.header[ATTRIBUTES] & COMPRESSION_MASK)
+
+    @property
+    def continues(self) -> bool:
+        """Whether records of the same batch came before."""
+        return self.size_before > 0
 
     @property
     def offsets(self) -> tuple[int, int]:
         """The first and the last offset according to the header."""
         return self.header[BASE_OFFSET], self.header[BASE_OFFSET] + self.header[LAST_OFFSET_DELTA]
+
+
+class Payload:
+    """A compressed payload: `data` is all of it.
+
+    `position` and `size` are those of its batch or wrapper in the file, `offsets` the first and the last offset of it.
+    """
+
+    __slots__ = ("codec", "data", "magic", "offsets", "position", "size")
+
+    def __init__(self, codec: int, magic: int, position: int, size: int, offsets: tuple[int, int], data: bytes) -> None:
+        self.codec = codec
+        self.magic = magic
+        self.position = position
+        self.size = size
+        self.offsets = offsets
+        self.data = data

@@ -12,6 +12,11 @@ if TYPE_CHECKING:
     from kdump.binary.kernel import Buffer, RecordTuple
 
 _INT, _LONG = 5, 10  # bytes of a varint at most
+_NULL = 0x01  # the varint of -1
+_SIZED = [0 if byte >= 0x80 or byte & 1 else 1 + (byte >> 1) for byte in range(256)]
+_SIZED[_NULL] = 1
+"""By the first byte of a varint: its size with that of the key or value whose length it is; 0 if that takes a closer look."""
+_LONG_SIZE = 0x40  # the smallest whose varint takes more than a byte
 _SHORT = range(-0x40, 0x40)  # what one byte holds
 _MEDIUM = range(-0x2000, 0x2000)  # what two bytes hold
 _WITHOUT_SURPLUS = range(-1 << 27, 1 << 27)  # what fewer than five bytes hold
@@ -54,7 +59,7 @@ def irregular_records(data: Buffer, start: int, rows: Sequence[RecordTuple]) -> 
     """The records that may be irregular: number, start of the length, attributes.
 
     Those are records with attributes, with varints longer than needed, with header values of null, or with negative sizes below
-    -1; `fields` says which. `rows` are what the kernel read from `start` on.
+    -1; `irregular_fields` says which. `rows` are what the kernel read from `start` on.
     """
     position = start
     for number, (timestamp_delta, offset_delta, key_size, value_size, headers, _, _) in enumerate(rows):
@@ -76,12 +81,14 @@ def irregular_records(data: Buffer, start: int, rows: Sequence[RecordTuple]) -> 
         if headers:
             needed += size_of_varint(len(headers))
             for key, value in headers:
-                needed += size_of_varint(len(key)) + len(key)
+                size = len(key)
+                needed += size + (1 if size < _LONG_SIZE else size_of_varint(size))
                 if value is None:
                     is_irregular = True
                     needed += 1
                 else:
-                    needed += size_of_varint(len(value)) + len(value)
+                    size = len(value)
+                    needed += size + (1 if size < _LONG_SIZE else size_of_varint(size))
         else:
             needed += 1
         record_start = position
@@ -96,8 +103,11 @@ def irregular_records(data: Buffer, start: int, rows: Sequence[RecordTuple]) -> 
         position += length
 
 
-def fields(data: Buffer, position: int, end: int) -> Iterator[Field]:
-    """The varints of the record at this position. Raises IndexError and VarintTooLong as kernel.read_varint."""
+def irregular_fields(data: Buffer, position: int, end: int) -> Iterator[Field]:
+    """The varints of the record at this position that are longer than needed, or a length below -1.
+
+    Raises IndexError and VarintTooLong as kernel.read_varint.
+    """
 
     def read(name: str, size: int = _INT) -> Field:
         nonlocal position
@@ -106,23 +116,56 @@ def fields(data: Buffer, position: int, end: int) -> Iterator[Field]:
         taken = position - start_of_field
         return Field(name, value, taken, taken == size and bool(data[position - 1] & ~_LAST_BYTE[size]))
 
-    yield read("length")
+    length = read("length")
     position += 1  # attributes
-    yield read("timestamp delta", _LONG)
-    yield read("offset delta")
+    yield from (field for field in (length, read("timestamp delta", _LONG), read("offset delta")) if not field.is_canonical)
     for name in ("key length", "value length"):
         field = read(name)
-        yield field
+        if not field.is_canonical or field.value < -1:
+            yield field
         position += max(field.value, 0)
     count = read("header count")
-    yield count
+    if not count.is_canonical:
+        yield count
+    steps = _SIZED
     for number in range(count.value):
+        if step := steps[data[position]]:  # most headers are short, and a record may have millions
+            after_key = position + step
+            if step := steps[data[after_key]]:
+                position = after_key + step
+                continue
         for what in ("key", "value"):
             field = read(f"{what} length of header {number}")
-            yield field
+            if not field.is_canonical or field.value < -1:
+                yield field
             position += max(field.value, 0)
             if position > end:
                 raise IndexError
+
+
+def header_keys(data: Buffer, position: int, end: int) -> Iterator[bytes]:
+    """The keys of the headers of the record at this position, which can be read; without those that are empty."""
+    _, position = kernel.read_varint(data, position, end)
+    _, position = kernel.read_varint(data, position + 1, end, _LONG)
+    _, position = kernel.read_varint(data, position, end)
+    for _ in range(2):  # key and value
+        size, position = kernel.read_varint(data, position, end)
+        position += max(size, 0)
+    count, position = kernel.read_varint(data, position, end)
+    steps = _SIZED
+    for _ in range(count):
+        if step := steps[data[position]]:
+            key_start, position = position + 1, position + step
+        else:
+            size, key_start = kernel.read_varint(data, position, end)
+            position = key_start + size
+        if position > key_start:
+            yield bytes(data[key_start:position])
+        if step := steps[data[position]]:
+            position += step
+        else:
+            size, position = kernel.read_varint(data, position, end)
+            position += max(size, 0)
 
 
 def why_unreadable(data: Buffer, position: int, end: int) -> Unreadable | None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from kdump.binary import codecs, kernel
 from kdump.binary.batch_header import (
     ATTRIBUTES,
+    BASE_OFFSET,
     BATCH_HEADER_SIZE,
     COMPRESSION_MASK,
+    LAST_OFFSET_DELTA,
     LENGTH,
     LOG_OVERHEAD,
     MAGIC,
@@ -14,14 +16,17 @@ from kdump.binary.batch_header import (
     RECORD_COUNT,
 )
 from kdump.binary.codecs import CODECS, NONE, SNAPPY, snappy
-from kdump.checks.content import Content
+from kdump.checks.content import Content, Payload
+from kdump.checks.rules.records.wrappers import payload_of_wrapper
 from kdump.checks.wording import counted
 from kdump.errors import CorruptData, MissingPackage
 from kdump.formats import message_set, record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kdump.binary.kernel import RecordTuple
+    from collections.abc import Sequence
+
+    from kdump.binary.kernel import Buffer, RecordTuple
     from kdump.checks.context import FileContext
     from kdump.checks.rules.rule import SegmentRule
     from kdump.formats.log import Chunk
@@ -30,6 +35,7 @@ if TYPE_CHECKING:
 
 _MAX_HELD_RECORDS = 1 << 16  # records of a batch that are held at once
 _MAX_HELD_HEADERS = 1 << 17  # of a batch whose records are held at once
+_MAX_HEADERS_OF_PART = 1 << 12  # of one that comes in parts; a record with more is examined without
 _MAX_HELD_CONTENTS = 1 << 20  # bytes of batches whose records are passed to the rules together
 _MAX_HELD_BYTES = 32 << 20  # bytes of a batch or of its payload that are held at once
 _MAX_RAW_BLOCK = 40 << 20  # bytes of one without framing, which cannot be decompressed a piece at a time
@@ -131,6 +137,10 @@ class RecordReader:
                 self._show(part, status)
                 if run.batches["compresscodec"][0] != CODECS[NONE]:
                     self._budget.spend(size, 0, messages=len(part.records))
+            if run.batches["compresscodec"][0] != CODECS[NONE] and not run.window:
+                payload = payload_of_wrapper(run, 0, self._source)
+                if payload is not None:
+                    self._show_payload(payload, status)
         except MissingPackage as missing:
             self._miss(run.slice(0, 1), missing)
         except CorruptData as fault:
@@ -146,10 +156,13 @@ class RecordReader:
         first = held = 0
         for row, header in enumerate(chunk.headers):
             count = header[RECORD_COUNT]
+            content: Content | None = None
+            payload: Payload | None = None
             try:
-                content = self._content(chunk, row) if count else None
+                if count:
+                    content, payload = self._content(chunk, row)
             except MissingPackage:
-                content = None
+                pass
             bad: tuple[Content, int] | None = None
             if content is not None:
                 position, code, _ = kernel.walk_records(
@@ -164,12 +177,15 @@ class RecordReader:
                     None,
                     _MAX_HELD_HEADERS,
                 )
-                if code or position != content.end or len(content.rows) != count or not content.is_sound:
+                if code == kernel.HEADERS_NOT_HELD:
+                    content = None
+                elif code or position != content.end or len(content.rows) != count or not content.is_sound:
                     bad, content = (content, position), None
             is_empty = not count and header[LENGTH] == MIN_BATCH_LENGTH
             if content is not None:
-                for rule in self._rules:
-                    rule.content(content, status)
+                self._show_content(content, status)
+                if payload is not None:
+                    self._show_payload(payload, status)
                 rows += content.rows
                 held += content.end - content.start
             if content is not None or is_empty:
@@ -188,39 +204,51 @@ class RecordReader:
             table = record.table_of_records(chunk.headers[first:], counts, rows)
             self._show(record.RecordChunk(chunk.batches.slice(first, len(chunk.headers)), counts, table, False), status)
 
-    def _content(self, chunk: Chunk, row: int) -> Content | None:
-        """The content of this batch, before its records are read; None if it is too large to be held."""
+    def _content(self, chunk: Chunk, row: int) -> tuple[Content | None, Payload | None]:
+        """The content of this batch, before its records are read, and its payload, unless that is regular.
+
+        Of a batch that is too large to be held, None.
+        """
         header = chunk.headers[row]
         size = header[LENGTH] + LOG_OVERHEAD
         if not 0 < header[RECORD_COUNT] <= _MAX_HELD_RECORDS or not BATCH_HEADER_SIZE <= size <= _MAX_HELD_BYTES:
-            return None
+            return None, None
         position = chunk.batches["position"][row]
         codec = header[ATTRIBUTES] & COMPRESSION_MASK
         if chunk.window and not codec:
             start = chunk.starts[row]
-            return Content(header, position, chunk.window, start + BATCH_HEADER_SIZE, start + size)
+            return Content(header, position, chunk.window, start + BATCH_HEADER_SIZE, start + size), None
         batch = record.bytes_of(self._source, chunk, row)
         if not codec:
-            return Content(header, position, batch, BATCH_HEADER_SIZE, len(batch))
-        payload = batch[BATCH_HEADER_SIZE:]
-        held = self._decompressor.decompress(codec, payload)
+            return Content(header, position, batch, BATCH_HEADER_SIZE, len(batch)), None
+        payload = _payload_of(header, position, batch)
+        held = self._decompressor.decompress(codec, payload.data)
         if held is not None:
             data = bytes(held)  # the buffer is about to be reused
-            return Content(header, position, data, 0, len(data), payload=payload)
+            return Content(header, position, data, 0, len(data)), payload if codec == SNAPPY else None
         limit = min(_MAX_HELD_BYTES, self._budget.limit(size))
-        whole = codecs.opened(codec, payload, header[MAGIC], limit=limit)
+        whole = codecs.opened(codec, payload.data, header[MAGIC], limit=limit)
+        if whole.error is not None and whole.error.code == "decompression-limit":
+            return None, None
         if isinstance(whole, codecs.LongPayload):
-            if whole.error is not None and whole.error.code == "decompression-limit":
-                return None
-            whole = codecs.decompress(codec, payload, header[MAGIC], limit=limit)
-        is_sound = whole.error is None
-        return Content(header, position, whole.data, 0, len(whole.data), payload=payload, is_regular=False, is_sound=is_sound)
+            whole = codecs.decompress(codec, payload.data, header[MAGIC], limit=limit)
+        return Content(header, position, whole.data, 0, len(whole.data), is_sound=whole.error is None), payload
 
     def _show_irregular(self, chunk: Chunk, status: str, bad: tuple[Content, int] | None) -> None:
-        """Read one batch that is oversized or damaged: the readable records, and the fault that ends them."""
-        header = chunk.headers[0]
+        """Read one batch that is oversized or damaged: the readable records, and the fault that ends them.
+
+        `bad` is the content of one that is damaged, and where in it the first record is that cannot be read.
+        """
+        header, position = chunk.headers[0], chunk.batches["position"][0]
         continues = False
-        decoded = 0
+        decoded = size_before = 0
+
+        def examine(data: Buffer, start: int, end: int, rows: list[RecordTuple]) -> None:
+            nonlocal size_before
+            content = Content(header, position, data, start, end, size_before=size_before)
+            content.rows = rows
+            size_before += end - start
+            self._show_content(content, status)
 
         def show(rows: list[RecordTuple]) -> None:
             table = record.table_of_records([header], [len(rows)], rows)
@@ -233,7 +261,14 @@ class RecordReader:
             limit = self._budget.limit(size)
             if header[ATTRIBUTES] & COMPRESSION_MASK == SNAPPY and not batch.startswith(snappy.MAGIC, BATCH_HEADER_SIZE):
                 limit = min(limit, _MAX_RAW_BLOCK)
-            walk = record.BatchRecords(header, batch, max_payload=limit, with_data=self._wants_data, with_headers=False)
+            walk = record.BatchRecords(
+                header,
+                batch,
+                max_payload=limit,
+                with_data=self._wants_data,
+                max_headers=_MAX_HEADERS_OF_PART if bad is None else -1,
+                examine=examine if bad is None else None,
+            )
             for rows in walk.parts():
                 show(rows)
                 continues = True
@@ -241,6 +276,8 @@ class RecordReader:
                 if walk.is_compressed and decoded >= _MAX_RECORDS:
                     message = f"no more than {_MAX_RECORDS} records of a compressed batch are read"
                     raise CorruptData("decompression-limit", message, limit=_MAX_RECORDS)
+            if walk.is_compressed and header[RECORD_COUNT]:
+                self._show_payload(_payload_of(header, position, batch), status)
         except MissingPackage as missing:
             self._miss(chunk, missing)
             return
@@ -260,6 +297,14 @@ class RecordReader:
         if not continues:
             show([])
 
+    def _show_content(self, content: Content, status: str) -> None:
+        for rule in self._rules:
+            rule.content(content, status)
+
+    def _show_payload(self, payload: Payload, status: str) -> None:
+        for rule in self._rules:
+            rule.payload(payload, status)
+
     def _show(self, part: RecordChunk, status: str) -> None:
         for rule in self._rules:
             rule.records(part, status)
@@ -268,3 +313,9 @@ class RecordReader:
         fault.path, fault.position = self._source.path, chunk.batches["position"][0]
         for rule in self._rules:
             rule.unreadable(chunk, fault, status)
+
+
+def _payload_of(header: Sequence[int], position: int, batch: bytes) -> Payload:
+    offsets = header[BASE_OFFSET], header[BASE_OFFSET] + header[LAST_OFFSET_DELTA]
+    codec = header[ATTRIBUTES] & COMPRESSION_MASK
+    return Payload(codec, header[MAGIC], position, len(batch), offsets, batch[BATCH_HEADER_SIZE:])

@@ -28,11 +28,11 @@ from kdump.tables import Binary, Bool, Int32, Int64, Row, Table, UInt32
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any, TypeVar
 
     from kdump.binary.codecs.quirks import CodecQuirks
-    from kdump.binary.kernel import RecordTuple
+    from kdump.binary.kernel import Buffer, RecordTuple
     from kdump.binary.source import Source
     from kdump.formats.log import Chunk
 
@@ -63,6 +63,7 @@ _MAX_HELD_RECORD_BYTES = 1 << 20  # up to this size, all records of a batch are 
 _MAX_PAYLOAD_AT_ONCE = 8 << 20  # of a sound payload that is decompressed in one call
 _MIN_BLOCK_BYTES = 256 << 10  # of a decompressed payload, at least
 _MAX_HELD_HEADERS = 1 << 17  # of a batch whose records are held at once
+_NO_HEADERS = -1  # of the records are held
 _WANTS_MORE = ("record-length-past-end", "record-count-too-high")
 
 
@@ -223,8 +224,9 @@ def _read_batch(
 class BatchRecords:
     """Walks the records of one batch of magic 2, given its header and all its bytes.
 
-    `quirks` is how an old reader decompresses; `with_data` and `with_header_values` are as records.read says. Without
-    `with_headers`, no record has any.
+    `quirks` is how an old reader decompresses; `with_data` and `with_header_values` are as records.read says.
+    With `max_headers`, no more of them are held at once, and a record that has more comes without them. `examine` is given
+    each part of the records before `parts` yields it: the bytes that hold it, where it starts and ends in them, its rows.
     Raises CorruptData if nothing can be read at all: a batch shorter than its header, or a negative count.
     """
 
@@ -237,7 +239,8 @@ class BatchRecords:
         max_payload: int = codecs.MAX_PAYLOAD,
         with_data: bool = True,
         with_header_values: bool = True,
-        with_headers: bool = True,
+        max_headers: int | None = None,
+        examine: Callable[[Buffer, int, int, list[RecordTuple]], None] | None = None,
     ) -> None:
         self.header = header
         self._max_payload = max_payload
@@ -248,7 +251,9 @@ class BatchRecords:
         self._quirks = quirks
         self._with_data = with_data or bool(header[ATTRIBUTES] & CONTROL_BIT)
         self._with_header_values = with_header_values
-        self._with_headers = with_headers
+        self._max_headers = MAX_RECORD_HEADERS if max_headers is None else max_headers
+        self._may_omit_headers = max_headers is not None
+        self._examine = examine
         self._data: bytes | bytearray = batch
         self._stream_error: CorruptData | None = None
         self._whole_blocks = len(batch)  # up to where the stream gave whole blocks
@@ -287,20 +292,13 @@ class BatchRecords:
         blocks = self._open_payload() if left else iter(())  # Kafka does not open the payload of an empty batch
         while left > 0:
             rows: list[RecordTuple] = []
-            end, pause = len(self._data), position + _MAX_HELD_RECORD_BYTES
-            position, code, values = kernel.walk_records(
-                self._data,
-                position,
-                end,
-                min(left, MAX_ROWS),
-                pause,
-                self.is_compressed,
-                rows,
-                self._with_data,
-                None if self._with_header_values else {},
-                MAX_RECORD_HEADERS if self._with_headers else -1,
-            )
+            start = position
+            position, code, values = self._walk(start, min(left, MAX_ROWS), rows, self._max_headers)
+            if code == kernel.HEADERS_NOT_HELD and not rows and self._may_omit_headers:
+                position, code, values = self._walk(start, 1, rows, _NO_HEADERS)
             left -= len(rows)
+            if rows and self._examine is not None:
+                self._examine(self._data, start, position, rows)
             try:
                 if code == kernel.HEADERS_NOT_HELD and rows:
                     pass  # those of the records before are held; the next call has room for it
@@ -315,6 +313,21 @@ class BatchRecords:
                 raise
             if rows:
                 yield rows
+
+    def _walk(self, start: int, count: int, rows: list[RecordTuple], max_headers: int) -> tuple[int, str, dict[str, int]]:
+        """As kernel.walk_records, over the bytes that are held."""
+        return kernel.walk_records(
+            self._data,
+            start,
+            len(self._data),
+            count,
+            start + _MAX_HELD_RECORD_BYTES,
+            self.is_compressed,
+            rows,
+            self._with_data,
+            None if self._with_header_values else {},
+            max_headers,
+        )
 
     def _open_payload(self) -> Iterator[bytes]:
         """The blocks of a compressed payload. The first of them are in `_data` already, from where records are walked."""

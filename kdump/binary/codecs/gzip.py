@@ -20,6 +20,7 @@ _REGULAR_HEADER = b"\x1f\x8b\x08\0"  # deflate, without further fields
 _JAVA_INPUT = 8 << 10  # Kafka gives gzip its input in blocks of this size
 _JAVA_OUTPUT = 16 << 10  # and takes its output in blocks of this size: an error takes its block with it
 _INSPECTED = 1 << 20
+_PIECE = 64 << 10
 
 
 def decompressed(compressed: bytes, _magic: int, _limit: int, _quirks: CodecQuirks | None) -> Iterator[bytes]:
@@ -153,9 +154,12 @@ def inspect_frames(payload: bytes) -> Frames:
     count = position = 0
     while payload.startswith(MAGIC, position):
         inflater = zlib.decompressobj(16 + zlib.MAX_WBITS)
-        pending = payload[position:]
+        pending, given = b"", position
         try:
-            while pending and not inflater.eof:
+            while not inflater.eof and (pending or given < len(payload)):
+                if not pending:
+                    pending = payload[given : given + _PIECE]
+                    given += len(pending)
                 inflater.decompress(pending, _INSPECTED)
                 pending = inflater.unconsumed_tail
         except zlib.error:
@@ -163,5 +167,5 @@ def inspect_frames(payload: bytes) -> Frames:
         if not inflater.eof:
             break
         count += 1
-        position = len(payload) - len(inflater.unused_data)
+        position = given - len(inflater.unused_data)
     return Frames(count, position)

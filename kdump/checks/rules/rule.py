@@ -6,7 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kdump.checks.content import Content
+    from kdump.checks.content import Content, Payload
     from kdump.checks.context import FileContext
     from kdump.checks.segment_facts import SegmentFacts
     from kdump.errors import CorruptData
@@ -44,7 +44,14 @@ class SegmentRule:
     def content(self, content: Content, status: str) -> None:
         """Check the same records, if of magic 2, as they are encoded: a batch at a time, in order, before `records`.
 
-        Batches that cannot be read to their end, or that are too large to be held, are left out.
+        A large batch comes in several parts, of which the last may be followed by a fault. Smaller ones that cannot be read to
+        their end are left out.
+        """
+
+    def payload(self, payload: Payload, status: str) -> None:
+        """Check the compressed payload of a batch of magic 2, or of a wrapper larger than a window, that can be read to its end.
+
+        Those that are exactly one frame of the usual kind may be left out.
         """
 
     def unreadable(self, chunk: Chunk, fault: CorruptData, status: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kdump.binary import kernel
 from kdump.binary.batch_header import BASE_OFFSET, BATCH_HEADER_SIZE
-from kdump.binary.kernel import OFFSET_DELTA
+from kdump.binary.kernel import HEADERS, OFFSET_DELTA
 from kdump.checks import record_bytes
 from kdump.checks.finding import INFO, WARNING
 from kdump.checks.rules.rule import SegmentRule
@@ -14,6 +14,7 @@ from kdump.reading import salvage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import ClassVar
 
     from kdump.checks.content import Content
@@ -43,14 +44,13 @@ class RecordFields(SegmentRule):
             offset = content.header[BASE_OFFSET] + content.rows[number][OFFSET_DELTA]
             if attributes:
                 self._attributes.add(start, end, (offset, offset), f"0x{attributes:02x}")
-            for field in record_bytes.fields(content.data, position, content.end):
+            for field in record_bytes.irregular_fields(content.data, position, content.end):
                 self._check_field(field, start, end, offset)
+            if not content.rows[number][HEADERS]:  # it has none, or too many to be held
+                self._check_keys(content, offset, record_bytes.header_keys(content.data, position, content.end))
         for _, offset_delta, _, _, headers, _, _ in content.rows:
             if headers:
-                for key, _ in headers:
-                    if key not in self._text_keys and not self._is_text(key):
-                        offset = content.header[BASE_OFFSET] + offset_delta
-                        self._no_text.add(content.position, content.position + content.size, (offset, offset), ascii(key)[2:-1])
+                self._check_keys(content, content.header[BASE_OFFSET] + offset_delta, [key for key, _ in headers])
 
     def end(self) -> None:
         message = "{count} with attributes, which no Kafka release uses; the first, here, has {note}."
@@ -66,14 +66,19 @@ class RecordFields(SegmentRule):
         if content.is_compressed:
             return content.position, content.position + content.size
         length, body = kernel.read_varint(content.data, position, content.end)
-        start = content.position + BATCH_HEADER_SIZE + position - content.start
+        start = content.position + BATCH_HEADER_SIZE + content.size_before + position - content.start
         return start, start + (body - position) + length
+
+    def _check_keys(self, content: Content, offset: int, keys: Iterable[bytes]) -> None:
+        for key in keys:
+            if key not in self._text_keys and not self._is_text(key):
+                self._no_text.add(content.position, content.position + content.size, (offset, offset), ascii(key)[2:-1])
 
     def _check_field(self, field: record_bytes.Field, start: int, end: int, offset: int) -> None:
         if not field.is_canonical:
-            self._long_varints.add(
-                start, end, (offset, offset), f"{field.name}, {field.value:,} in {counted(field.size, 'byte')}"
-            )
+            is_first = not self._long_varints.count
+            note = f"{field.name}, {field.value:,} in {counted(field.size, 'byte')}" if is_first else ""
+            self._long_varints.add(start, end, (offset, offset), note)
         if field.value < -1 and field.name in ("key length", "value length"):
             message = f"The {field.name} of the record with offset {offset:,} is {field.value:,}; readers treat it as null."
             self._warn("key-length-bad", start, end, message, offset, field.value)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from kdump.binary import codecs
-from kdump.binary.batch_header import ATTRIBUTES, COMPRESSION_MASK
 from kdump.binary.codecs import CODECS, GZIP, LZ4, NONE, SNAPPY, lz4
 from kdump.checks.finding import INFO
 from kdump.checks.rules.records.wrappers import payload_of_wrapper
@@ -16,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kdump.checks.content import Content
+    from kdump.checks.content import Payload
     from kdump.checks.context import FileContext
     from kdump.checks.segment_facts import SegmentFacts
     from kdump.reading.items import Section
@@ -36,14 +35,12 @@ class Frames(SegmentRule):
         self._several = Tally()
         self._legacy_headers = Tally("LZ4 header")
 
-    def content(self, content: Content, status: str) -> None:
-        codec = content.header[ATTRIBUTES] & COMPRESSION_MASK
-        if content.payload is None or status == salvage.DAMAGED or content.is_regular and codec != SNAPPY:
-            return
-        self._inspect(codec, content.payload, content.position, content.position + content.size, content.offsets)
+    def payload(self, payload: Payload, status: str) -> None:
+        if status != salvage.DAMAGED:
+            self._check(payload)
 
     def batches(self, section: Section) -> None:
-        """Check wrappers, whose payload is the value of a message."""
+        """Check wrappers of a window, whose payload is the value of a message."""
         chunk, batches = section.chunk, section.chunk.batches
         if not chunk.is_legacy or not chunk.window:
             return
@@ -51,17 +48,16 @@ class Frames(SegmentRule):
             if name == CODECS[NONE] or name not in _CODEC_NAMES or section.statuses[row] == salvage.DAMAGED:
                 continue
             payload = payload_of_wrapper(chunk, row)
-            if not payload:
-                continue
-            start, offset = batches["position"][row], batches["last_offset"][row]
-            end = start + batches["size"][row]
-            if name == CODECS[LZ4] and not batches["magic"][row] and lz4.has_legacy_header(payload):
-                self._legacy_headers.add(start, end, (offset, offset))
-            self._inspect(CODECS.index(name), payload, start, end, (offset, offset))
+            if payload is not None and payload.data:
+                self._check(payload)
 
-    def _inspect(self, codec: int, payload: bytes, start: int, end: int, offsets: tuple[int, int]) -> None:
-        found = codecs.inspect_frames(codec, payload)
-        trailing = len(payload) - found.end
+    def _check(self, payload: Payload) -> None:
+        codec, offsets = payload.codec, payload.offsets
+        start, end = payload.position, payload.position + payload.size
+        if codec == LZ4 and not payload.magic and lz4.has_legacy_header(payload.data):
+            self._legacy_headers.add(start, end, offsets)
+        found = codecs.inspect_frames(codec, payload.data)
+        trailing = len(payload.data) - found.end
         if found.is_raw:
             self._raw.add(start, end, offsets)
         elif found.count > 1:

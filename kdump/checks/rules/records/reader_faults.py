@@ -121,8 +121,9 @@ def _frame_fault(source: Source, chunk: Chunk, fault: CorruptData, code: str) ->
 
 def _payload(source: Source, chunk: Chunk) -> bytes | None:
     """The compressed payload of the only batch of a chunk, unless it is too large to be held."""
-    if chunk.is_legacy:
-        return payload_of_wrapper(chunk, 0) if chunk.window else None
     if chunk.batches["size"][0] > _MAX_HELD_BYTES:
         return None
+    if chunk.is_legacy:
+        payload = payload_of_wrapper(chunk, 0, source)
+        return None if payload is None else payload.data
     return record.bytes_of(source, chunk, 0)[BATCH_HEADER_SIZE:]

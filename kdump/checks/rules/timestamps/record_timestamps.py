@@ -46,7 +46,7 @@ class RecordTimestamps(SegmentRule):
         attributes, base = header[ATTRIBUTES], header[BASE_TIMESTAMP]
         if attributes & TIMESTAMP_TYPE_BIT:
             return
-        if rows[0][TIMESTAMP_DELTA] and not attributes & DELETE_HORIZON_BIT and base != NO_TIMESTAMP:
+        if not content.continues and rows[0][TIMESTAMP_DELTA] and not attributes & DELETE_HORIZON_BIT and base != NO_TIMESTAMP:
             self._irregular_bases.add(content.position, content.position + content.size, content.offsets)
         is_safe = -_MAX_SAFE < base < _MAX_SAFE
         if is_safe and (

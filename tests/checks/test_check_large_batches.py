@@ -1,0 +1,165 @@
+"""What `kdump check` says of batches too large to be held: each rule sees their records, whatever limit they exceed."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kdump.checks import record_bytes, record_reader
+from kdump.checks.check import jobs, run
+from kdump.checks.finding import Finding
+from kdump.checks.settings import Settings
+from kdump.tables import Row
+from tests.builders.compression import Codec, compress, gzip_members, lz4_frame
+from tests.builders.records import TIMESTAMP, Record, batch, encode_record, message, record, varint, wrapper
+from tests.checks.faults.case import NOW
+
+_LOG = "00000000000000000000.log"
+_HEADER_SIZE = 61
+
+
+@pytest.fixture(autouse=True)
+def _small_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a batch of 3 MiB count as too large to be held: the CRC of a really large one takes the builder long."""
+    monkeypatch.setattr(record_reader, "_MAX_HELD_BYTES", 2 << 20)
+
+
+def _findings(folder: Path, data: bytes) -> list[Finding]:
+    (folder / _LOG).write_bytes(data)
+    rows: list[Row] = []
+    for job in jobs(str(folder / _LOG)):
+        run(job, Settings(now=NOW, level="deep", is_pedantic=True), rows.append)
+    return [row for row in rows if isinstance(row, Finding)]
+
+
+def _codes(findings: list[Finding]) -> list[str]:
+    return [finding.code for finding in findings]
+
+
+def _records(count: int, **fields: object) -> bytes:
+    """Regular records, of which each delta takes three bytes, so that they are quickly made."""
+    one = Record(**fields, offset_delta=10_000)  # type: ignore[arg-type]  # of any field's type
+    encoded = encode_record(one)
+    delta = varint(10_000)
+    at = encoded.index(delta, 2)
+    return b"".join(encoded[:at] + varint(10_000 + row) + encoded[at + len(delta) :] for row in range(count))
+
+
+_MANY_HEADERS = [("h", b"v")] * 100
+
+_TOO_LARGE: dict[str, tuple[Callable[[], bytes], int, Codec]] = {
+    "70,000 records": (lambda: _records(70_000), 70_000, "none"),
+    "70,000 compressed records": (lambda: _records(70_000), 70_000, "gzip"),
+    "140,000 headers": (lambda: _records(1400, headers=_MANY_HEADERS), 1400, "none"),
+    "140,000 compressed headers": (lambda: _records(1400, headers=_MANY_HEADERS), 1400, "zstd"),
+    "3 MiB": (lambda: _records(3, value=bytes(1 << 20)), 3, "none"),
+    "3 MiB compressed": (lambda: _records(3, value=bytes(1 << 20)), 3, "lz4"),
+    "3 MiB in one record": (lambda: _records(1, value=bytes(3 << 20)), 1, "none"),
+    "a record of 140,000 headers": (lambda: _records(2, headers=_MANY_HEADERS * 1400), 2, "snappy"),
+}
+"""By the limit that is exceeded: the records, their number, the codec."""
+
+_IRREGULAR = {
+    "record-attributes-set": record(value=b"v", attributes=1, offset_delta=90_000),
+    "varint-noncanonical": record(value=b"v", value_length=varint(1, size_in_bytes=3), offset_delta=90_000),
+    "key-length-bad": record(key_length=-7, offset_delta=90_000),
+    "header-bytes-odd": record(headers=[(b"\xff\xfe", b"v")], offset_delta=90_000),
+    "timestamp-overflow": record(timestamp_delta=(1 << 63) - 1, offset_delta=90_000),
+}
+"""By the code of the catalogue."""
+
+
+def _large(name: str, last: bytes, count: int = 1) -> tuple[bytes, int]:
+    """The batch that exceeds this limit and ends with these records, and the size of what comes before them."""
+    records, records_count, codec = _TOO_LARGE[name]
+    before = records()
+    payload = before + last
+    data = batch(
+        payload=payload if codec == "none" else compress(payload, codec=codec),
+        codec=codec,
+        records_count=records_count + count,
+        last_offset_delta=100_000,
+        max_timestamp=TIMESTAMP,
+    )
+    return data, len(before)
+
+
+@pytest.mark.parametrize("name", _TOO_LARGE)
+def test_a_large_batch_that_is_sound_has_no_finding(name: str, tmp_path: Path) -> None:
+    last = encode_record(record(value=b"v", offset_delta=90_000))
+    findings = _findings(tmp_path, _large(name, last)[0])
+    assert [(finding.code, finding.severity) for finding in findings] == [
+        ("last-offset-delta-mismatch", "info")
+    ]  # its offsets have gaps
+
+
+@pytest.mark.parametrize("code", _IRREGULAR)
+@pytest.mark.parametrize("name", _TOO_LARGE)
+def test_the_last_record_of_a_large_batch_is_examined(name: str, code: str, tmp_path: Path) -> None:
+    irregular = encode_record(_IRREGULAR[code])
+    data, before = _large(name, irregular)
+    (finding,) = [found for found in _findings(tmp_path, data) if found.code == code]
+    assert finding.offset_first == finding.offset_last == 90_000
+    is_placed = _TOO_LARGE[name][2] == "none" and code not in ("header-bytes-odd", "timestamp-overflow")
+    start = _HEADER_SIZE + before
+    assert (finding.start, finding.end) == ((start, start + len(irregular)) if is_placed else (0, len(data)))
+
+
+def test_only_the_first_record_of_a_large_batch_has_its_base_timestamp(tmp_path: Path) -> None:
+    last = encode_record(record(timestamp=TIMESTAMP - 5, offset_delta=90_000))
+    assert "base-timestamp-odd" not in _codes(_findings(tmp_path, _large("70,000 records", last)[0]))
+
+
+@pytest.mark.parametrize(
+    ("codec", "compressed", "code"),
+    [
+        ("gzip", lambda plain: gzip_members(plain, member_count=2), "frame-multi-member"),
+        ("gzip", lambda plain: compress(plain, codec="gzip") + b"..", "frame-trailing-bytes"),
+        ("lz4", lambda plain: lz4_frame(plain) + b"..", "frame-trailing-bytes"),
+    ],
+)
+def test_the_frames_of_a_large_batch_are_examined(
+    codec: Codec, compressed: Callable[[bytes], bytes], code: str, tmp_path: Path
+) -> None:
+    payload = compressed(_records(70_000))
+    data = batch(payload=payload, codec=codec, records_count=70_000, last_offset_delta=100_000, max_timestamp=TIMESTAMP)
+    (finding,) = [found for found in _findings(tmp_path, data) if found.code == code]
+    assert finding.end == len(data)
+
+
+def test_the_frames_of_a_large_wrapper_are_examined(tmp_path: Path) -> None:
+    data = wrapper(messages=[message(value=bytes(2 << 20))], compressor=lambda plain: gzip_members(plain, level=0) + b"..")
+    assert len(data) > 2 << 20
+    (finding,) = _findings(tmp_path, data)
+    assert (finding.code, finding.start, finding.end) == ("frame-trailing-bytes", len(data) - 2, len(data))
+
+
+@pytest.mark.parametrize("code", ["record-attributes-set", "varint-noncanonical", "header-bytes-odd"])
+def test_what_is_readable_of_a_large_batch_that_is_damaged_is_examined(code: str, tmp_path: Path) -> None:
+    data, _ = _large("70,000 records", encode_record(_IRREGULAR[code]) + encode_record(record(length=-1)), count=2)
+    assert {code, "record-length-bad"} <= set(_codes(_findings(tmp_path, data)))
+
+
+def test_records_that_are_not_read_are_in_a_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(record_reader, "_MAX_RECORDS", 40_000)
+    data, _ = _large("70,000 compressed records", encode_record(_IRREGULAR["record-attributes-set"]))
+    findings = [found for found in _findings(tmp_path, data) if found.severity == "error"]
+    assert _codes(findings) == ["decompression-limit"]
+    assert (findings[0].start, findings[0].end) == (0, len(data))
+
+
+@pytest.mark.parametrize("size", [1, 63, 64, 100, 9000])
+def test_keys_of_headers_are_found_in_the_bytes_of_a_record(size: int) -> None:
+    headers = [("k" * size, b"v" * size), ("", None), ("z", b"")]
+    encoded = encode_record(record(key=b"key", value=b"v" * size, headers=headers))
+    assert list(record_bytes.header_keys(encoded, 0, len(encoded))) == [b"k" * size, b"z"]
+    assert list(record_bytes.irregular_fields(encoded, 0, len(encoded))) == []
+
+
+def test_lengths_of_headers_below_null_are_irregular() -> None:
+    body = (
+        encode_record(record())[1:-1] + varint(2) + varint(1) + b"k" + varint(-3) + varint(1) + b"k" + varint(-1, size_in_bytes=2)
+    )
+    encoded = varint(len(body)) + body
+    found = [(field.name, field.value, field.size) for field in record_bytes.irregular_fields(encoded, 0, len(encoded))]
+    assert found == [("value length of header 0", -3, 1), ("value length of header 1", -1, 2)]
