@@ -74,6 +74,11 @@ def main() -> int:
         return NOT_EXAMINED
     except KeyboardInterrupt as interrupt:
         return _interrupted(interrupt)
+    except ModuleNotFoundError as error:
+        if error.name != "click":
+            return _internal_error(error)
+        say('this command needs the package "click"; pip install click. The drop-in form (--files) works without it')
+        return USAGE
     except UsageError as error:  # about the environment: those about arguments were caught before
         say(str(error))
         return USAGE
@@ -91,10 +96,14 @@ def main() -> int:
     except Exception as error:
         if isinstance(error.__cause__, KeyboardInterrupt):  # Python 3.11 wraps what is raised while a class is made
             return _interrupted(error.__cause__)
-        if _DEBUG in os.environ:
-            raise
-        say(f"internal error: {type(error).__name__}: {error}; please report it, with what {_DEBUG}=1 shows")
-        return NOT_EXAMINED
+        return _internal_error(error)
+
+
+def _internal_error(error: Exception) -> int:
+    if _DEBUG in os.environ:
+        raise error
+    say(f"internal error: {type(error).__name__}: {error}; please report it, with what {_DEBUG}=1 shows")
+    return NOT_EXAMINED
 
 
 def _interrupted(interrupt: KeyboardInterrupt) -> int:

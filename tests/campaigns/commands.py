@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from tests.builders.compression import CODEC_IDS
 from tests.builders.files import producer_entry, write_partition
 from tests.builders.records import Record, batch
 
@@ -20,6 +21,15 @@ def small_partition(folder: Path) -> Path:
         for end in (400, 800, 1200)
     }
     return write_partition(folder, segments=segments, producer_snapshots=entries)
+
+
+def compressed_partition(folder: Path) -> Path:
+    """A sound partition of one segment, with a batch of each codec."""
+    records = [Record(key=b"key %d" % row, value=bytes(200)) for row in range(10)]
+    return write_partition(
+        folder,
+        segments={0: [batch(records=records, base_offset=10 * codec_id, codec=codec) for codec, codec_id in CODEC_IDS.items()]},
+    )
 
 
 def filled(word: str, values: Mapping[str, str]) -> str:

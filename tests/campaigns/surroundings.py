@@ -2,13 +2,15 @@
 
     python -m tests.campaigns.surroundings
 
-Surroundings are prepared by a shell that then becomes kdump: few descriptors, little memory, no fork, no temporary directory, no
-environment, closed streams, a working directory that is gone. An answer is right if the exit code is the usual one, or 3 or 4
-(1 for the drop-in form) with a message; wrong are tracebacks, internal errors, silence, other exit codes and other answers.
+Surroundings are prepared by a shell that then becomes kdump: few descriptors, little memory, no fork, no temporary directory,
+no environment, closed streams, a working directory that is gone. An answer is right if the exit code is the usual one, or 3 or
+4 (1 for the drop-in form, 2 where a package is missing) with a message; wrong are tracebacks, internal errors, silence, other
+exit codes and other answers.
 """
 
 import argparse
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -17,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.campaigns.commands import filled, small_partition
+from tests.campaigns.commands import compressed_partition, filled, small_partition
 
 ROOT = Path(__file__).parent.parent.parent
 HANG = 120.0
@@ -40,12 +42,19 @@ COMMANDS = {
     "scan to tables": ("scan", "--engine", "local", "--jobs", "2", "--out", "OUT/tables", "PARTITION"),
     "drop-in": ("--files", "LOGS", "--print-data-log"),
     "drop-in, two jobs": ("--files", "LOGS", "--print-data-log", "--jobs", "2"),
+    "check of compressed batches": ("check", "--level", "deep", "COMPRESSED"),
+    "log of compressed batches": ("log", "--deep", "COMPRESSED"),
+    "drop-in of compressed batches": ("--files", "COMPRESSED_LOGS", "--print-data-log"),
     "explain": ("explain", "crc-mismatch"),
     "releases": ("releases",),
     "help": ("--help",),
 }
 
 _RUN = '"$@"'
+_USER = 54321  # that runs nothing else: the limit counts the processes of a user, and root has none
+_MAY = "-all,+dac_override"  # reads and writes the campaign's folders, which belong to another
+_UNPRIVILEGED = f"setpriv --reuid {_USER} --regid {_USER} --clear-groups --inh-caps={_MAY} --ambient-caps={_MAY}"
+_FILL_SHM = "mount -t tmpfs -o size=4k tmpfs /dev/shm && head -c 4096 /dev/zero >/dev/shm/full"
 
 SURROUNDINGS = {
     "64 descriptors": f"ulimit -n 64; exec {_RUN}",
@@ -55,6 +64,10 @@ SURROUNDINGS = {
     "512 MiB of addresses": f"ulimit -v 524288; exec {_RUN}",
     "no writable temporary directory": f'PYTHONPATH="$PWD/no_temporary_directory:$PYTHONPATH" exec {_RUN}',
     "no fork": f'PYTHONPATH="$PWD/no_fork:$PYTHONPATH" exec {_RUN}',
+    "no process more": f"exec {_UNPRIVILEGED} prlimit --nproc=1 {_RUN}",
+    "full /dev/shm": f"exec unshare --mount sh -c '{_FILL_SHM}; exec {_RUN}' sh {_RUN}",
+    "no optional packages": f'PYTHONPATH="$PWD/no_optional_packages:$PYTHONPATH" exec {_RUN}',
+    "no packages": f'PYTHONPATH="$PWD/no_packages:$PYTHONPATH" exec {_RUN}',
     "no environment": f'exec env -i PYTHONPATH="$PYTHONPATH" {_RUN}',
     "language C": f"LANG=C LC_ALL=C PYTHONUTF8=0 PYTHONCOERCECLOCALE=0 exec {_RUN}",
     "encoding latin-1": f"PYTHONIOENCODING=latin-1 exec {_RUN}",
@@ -79,14 +92,43 @@ SURROUNDINGS = {
     "developer mode": f"PYTHONDEVMODE=1 exec {_RUN}",
 }
 
+_WITHOUT = """
+import sys
+class Without:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {}:
+            raise ModuleNotFoundError("No module named " + repr(name), name=name)
+sys.meta_path.insert(0, Without())
+"""
+
 _PATCHES = {
     "no_temporary_directory": "import tempfile\ntempfile._candidate_tempdir_list = lambda: ['/proc/nowhere']\n",
+    "no_optional_packages": _WITHOUT.format(("lz4", "snappy", "cramjam", "zstandard", "rich", "pyarrow", "pyspark", "crc32c")),
+    "no_packages": _WITHOUT.format(("lz4", "snappy", "cramjam", "zstandard", "rich", "pyarrow", "pyspark", "crc32c", "click")),
     "no_fork": "import os\ndef fork():\n    raise BlockingIOError(11, 'no process')\nos.fork = fork\n",
 }
 """Code that Python runs at its start, by the name of a folder that is in its path."""
 
 _CLOSED = {"stdout closed", "all streams closed", "stdout full", "stderr closed", "stderr full"}
 """Where the output or the message does not come."""
+
+
+_SAME_ANSWER = {"no fork", "no process more", "full /dev/shm", "no writable temporary directory"}
+"""Where a command that works prints what it usually prints; without rich, tables look different."""
+
+
+_LACK_PACKAGES = {"no optional packages", "no packages"}
+"""Where a command may say that it needs a package."""
+
+
+def can_be_made(surroundings: str) -> bool:
+    """Whether this user may make these surroundings on this machine."""
+    wanted = {
+        "no process more": f"{_UNPRIVILEGED} prlimit --nproc=1 true",
+        "full /dev/shm": f"unshare --mount sh -c '{_FILL_SHM}'",
+    }
+    script = wanted.get(surroundings, "true")
+    return subprocess.run(["sh", "-c", script], capture_output=True, check=False).returncode == 0
 
 
 class Outcome(NamedTuple):
@@ -105,7 +147,15 @@ def run(command: str, script: str, partition: Path, folder: Path) -> Outcome:
         (folder / name).mkdir()
         (folder / name / "sitecustomize.py").write_text(code)
     logs = sorted(map(str, partition.glob("*.log")))
-    values = {"PARTITION": str(partition), "LOGS": ",".join(logs), "OUT": str(out)}
+    compressed = compressed_partition(folder / "compressed-0")
+    compressed_logs = ",".join(sorted(map(str, compressed.glob("*.log"))))
+    values = {
+        "PARTITION": str(partition),
+        "LOGS": ",".join(logs),
+        "COMPRESSED": str(compressed),
+        "COMPRESSED_LOGS": compressed_logs,
+        "OUT": str(out),
+    }
     words = [filled(word, values) for word in COMMANDS[command]]
     arguments = ["sh", "-c", script, "sh", sys.executable, "-m", "kdump", *words]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -132,7 +182,11 @@ def wrong(command: str, surroundings: str, outcome: Outcome, usual: Outcome) -> 
         shows_stdout = surroundings not in _CLOSED
         if shows_stdout and bool(outcome.stdout) != bool(usual.stdout):
             return "prints nothing"
+        if surroundings in _SAME_ANSWER and _answer(outcome) != _answer(usual):
+            return "gives another answer"
         return None
+    if outcome.status == 2 and surroundings in _LACK_PACKAGES:
+        return None if re.fullmatch(r'kdump: .* needs? the package "[^\n]*\n', outcome.stderr) else "does not say what it lacks"
     if outcome.status not in (3, 4) and not (outcome.status == 1 and command.startswith("drop-in")):
         return f"exit {outcome.status}"
     if "stderr" in surroundings or surroundings == "all streams closed" or "to a file" in command and outcome.status == 3:
@@ -141,9 +195,15 @@ def wrong(command: str, surroundings: str, outcome: Outcome, usual: Outcome) -> 
     return "says nothing, or much" if not said or outcome.status == 4 and len(lines) != 1 else None
 
 
+def _answer(outcome: Outcome) -> str:
+    """What a command printed on stdout, without the time that it took."""
+    return re.sub(r"\d+\.\d+ s\b", "0.0 s", outcome.stdout)
+
+
 def outcomes(names: list[str]) -> Iterator[tuple[str, str, Outcome, Outcome]]:
     """Each command in each of these surroundings: its outcome, and the usual one."""
     with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o755)  # another user may look at what is in it
         partition = small_partition(Path(name, "data"))
         for command in COMMANDS:
             folder = Path(name, "run")
@@ -161,14 +221,16 @@ def main() -> int:
     parser.add_argument("--verbose", action="store_true", help="show every outcome that is not the usual one")
     options = parser.parse_args()
     bad = count = 0
-    for command, surroundings, outcome, usual in outcomes(options.only.split(";") if options.only else list(SURROUNDINGS)):
+    names = [name for name in (options.only.split(";") if options.only else SURROUNDINGS) if can_be_made(name)]
+    for command, surroundings, outcome, usual in outcomes(names):
         fault = wrong(command, surroundings, outcome, usual)
         count += 1
         bad += fault is not None
         if fault is not None or options.verbose and outcome.status != usual.status:
             last = outcome.stderr.strip()[-300:]
             print(f"{command}, {surroundings}: {fault or 'fine'}: exit {outcome.status}: {last}", flush=True)
-    print(f"{count} runs, {bad} bad")
+    left_out = "" if options.only else "".join(f"; cannot be made here: {name}" for name in SURROUNDINGS if name not in names)
+    print(f"{count} runs, {bad} bad{left_out}")
     return 1 if bad else 0
 
 

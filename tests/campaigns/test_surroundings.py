@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.campaigns.commands import small_partition
-from tests.campaigns.surroundings import SURROUNDINGS, Outcome, run, wrong
+from tests.campaigns.surroundings import SURROUNDINGS, Outcome, can_be_made, run, wrong
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits and /dev/full are those of Linux")
 
@@ -30,6 +30,8 @@ def usual(partition: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str
 def test_a_command_works_or_says_what_it_lacks(
     surroundings: str, tmp_path: Path, partition: Path, usual: dict[str, Outcome]
 ) -> None:
+    if not can_be_made(surroundings) or surroundings == "full /dev/shm" and tmp_path.is_relative_to("/dev/shm"):
+        pytest.skip("this user cannot make them here")
     for name in (*NAMES, "scan"):
         outcome = run(name, SURROUNDINGS[surroundings], partition, tmp_path / "run")
         shutil.rmtree(tmp_path / "run")
@@ -56,6 +58,21 @@ def test_stdin_needs_a_temporary_directory_and_says_so(tmp_path: Path, partition
     assert outcome.stderr.startswith("kdump: stdin cannot be kept in a temporary file: No usable temporary directory found")
 
 
+def test_without_click_only_the_drop_in_form_and_check_work(tmp_path: Path, partition: Path, usual: dict[str, Outcome]) -> None:
+    assert run("drop-in", SURROUNDINGS["no packages"], partition, tmp_path / "drop-in") == usual["drop-in"]
+    assert run("check", SURROUNDINGS["no packages"], partition, tmp_path / "check").status == 0
+    outcome = run("index", SURROUNDINGS["no packages"], partition, tmp_path / "index")
+    message = 'kdump: this command needs the package "click"; pip install click. The drop-in form (--files) works without it\n'
+    assert outcome == Outcome(2, "", message)
+
+
+@pytest.mark.parametrize("name", ["check", "log", "drop-in"])
+def test_without_codecs_the_records_that_cannot_be_read_are_in_the_answer(name: str, tmp_path: Path, partition: Path) -> None:
+    outcome = run(f"{name} of compressed batches", SURROUNDINGS["no optional packages"], partition, tmp_path / "run")
+    assert outcome.status == (2 if name == "drop-in" else 3)
+    assert 'need the package "python-snappy"' in outcome.stdout + outcome.stderr
+
+
 USUAL = Outcome(0, "clean\n", "")
 
 
@@ -70,6 +87,9 @@ USUAL = Outcome(0, "clean\n", "")
         ("no fork", Outcome(3, "", ""), "says nothing, or much"),
         ("stderr closed", Outcome(3, "", ""), None),
         ("no fork", Outcome(4, "", "kdump: one\nkdump: two\n"), "says nothing, or much"),
+        ("no fork", Outcome(0, "clean in 0.1 s\n", ""), "gives another answer"),
+        ("no packages", Outcome(2, "", 'kdump: it needs the package "click"\n'), None),
+        ("no packages", Outcome(2, "", "kdump: no\n"), "does not say what it lacks"),
         ("no fork", Outcome(1, "damaged\n", ""), "exit 1"),
         ("no fork", Outcome(0, "clean\n", "Traceback (most recent call last)\n"), "shows Traceback"),
     ],

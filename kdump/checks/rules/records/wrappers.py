@@ -23,7 +23,7 @@ def payload_of_wrapper(chunk: Chunk, row: int, source: Source | None = None) -> 
     if not chunk.window and source is not None:
         data = source.read(position, size)
     try:
-        value = Message(chunk.headers[row][0], data[LOG_OVERHEAD:]).value
+        value = Message(offset, data[LOG_OVERHEAD:]).value
     except CorruptData:
         return None
     if value is None:
