@@ -1,8 +1,16 @@
-"""The encoded bytes of one batch, for the rules: its records, and its compressed payload."""
+"""What rules see of the bytes of one batch: its encoded records, its compressed payload, odd timestamps of its records."""
 
 from __future__ import annotations
 
-from kdump.binary.batch_header import ATTRIBUTES, BASE_OFFSET, COMPRESSION_MASK, LAST_OFFSET_DELTA, LENGTH, LOG_OVERHEAD
+from kdump.binary.batch_header import (
+    ATTRIBUTES,
+    BASE_OFFSET,
+    BATCH_HEADER,
+    COMPRESSION_MASK,
+    LAST_OFFSET_DELTA,
+    LENGTH,
+    LOG_OVERHEAD,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,3 +79,23 @@ class Payload:
         self.size = size
         self.offsets = offsets
         self.data = data
+
+
+class OddTimes:
+    """Batches whose headers have other timestamps than their records.
+
+    Each row has the position and the size of a batch, whether its base timestamp is not that of the first record, the highest
+    timestamp of the records, and the one in the header. `data` begins at `data_position` of the file and holds the headers.
+    """
+
+    __slots__ = ("_data", "_data_position", "rows")
+
+    def __init__(self, rows: Sequence[tuple[int, int, int, int, int]], data: Buffer, data_position: int) -> None:
+        self.rows = rows
+        self._data = data
+        self._data_position = data_position
+
+    def offsets_at(self, position: int) -> tuple[int, int]:
+        """The first and the last offset of the batch at this position, according to its header."""
+        header = BATCH_HEADER.unpack_from(self._data, position - self._data_position)
+        return header[BASE_OFFSET], header[BASE_OFFSET] + header[LAST_OFFSET_DELTA]

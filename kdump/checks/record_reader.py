@@ -17,10 +17,12 @@ from kdump.binary.batch_header import (
 )
 from kdump.binary.codecs import CODECS, NONE, SNAPPY, snappy
 from kdump.checks.content import Content, Payload
+from kdump.checks.ordinary_records import OrdinaryRecords
 from kdump.checks.rules.records.wrappers import payload_of_wrapper
 from kdump.checks.wording import counted
 from kdump.errors import CorruptData, MissingPackage
 from kdump.formats import message_set, record
+from kdump.reading import salvage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from kdump.formats.record import RecordChunk
     from kdump.reading.items import Section
 
+_FEWEST_PASSED_OVER = 4  # ordinary batches, where others wait that could be shown together with them
 _MAX_HELD_RECORDS = 1 << 16  # records of a batch that are held at once
 _MAX_HELD_HEADERS = 1 << 17  # of a batch whose records are held at once
 _MAX_HEADERS_OF_PART = 1 << 12  # of one that comes in parts; a record with more is examined without
@@ -71,6 +74,39 @@ class _Budget:
         self._left -= max(0, spent - max(self._MAX_RATIO * compressed_size, self._MIN_LIMIT_BYTES))
 
 
+class _Waiting:
+    """Neighbouring batches of a chunk that are shown to the rules together: how many records each has, and their rows."""
+
+    __slots__ = ("_chunk", "_first", "_rows", "_size", "counts")
+
+    def __init__(self, chunk: Chunk) -> None:
+        self._chunk = chunk
+        self.start_at(0)
+
+    def start_at(self, row: int) -> None:
+        """Let no batch wait; the next one is in this row of the chunk."""
+        self._first = row
+        self.counts: list[int] = []
+        self._rows: list[RecordTuple] = []
+        self._size = 0
+
+    def add(self, count: int, rows: list[RecordTuple], size: int) -> None:
+        """Let the batch in the next row wait, with its records, which take so many bytes."""
+        self.counts.append(count)
+        self._rows += rows
+        self._size += size
+
+    @property
+    def is_full(self) -> bool:
+        return len(self._rows) >= record.MAX_ROWS or self._size >= _MAX_HELD_CONTENTS
+
+    def part(self) -> RecordChunk:
+        """The batches and their records."""
+        end = self._first + len(self.counts)
+        table = record.table_of_records(self._chunk.headers[self._first : end], self.counts, self._rows)
+        return record.RecordChunk(self._chunk.batches.slice(self._first, end), self.counts, table, False)
+
+
 class RecordReader:
     """Reads records and passes them to rules. A batch that cannot be read does not affect the next."""
 
@@ -83,10 +119,11 @@ class RecordReader:
         self._wants_data = any(rule.reads_contents for rule in rules)
         self._tick = context.tick
         self._decompressor = codecs.BatchDecompressor(min(_MAX_HELD_BYTES, context.settings.max_payload))
+        self._ordinary = OrdinaryRecords.for_rules(rules)
 
     def show(self, section: Section) -> None:
         """Pass the records of all batches of a section to the rules."""
-        if not self._rules:
+        if not self._rules or self._ordinary is not None and self._ordinary.pass_section(self._source, section):
             return
         chunk, statuses = section.chunk, section.statuses
         start = 0
@@ -151,58 +188,80 @@ class RecordReader:
 
     def _show_batches(self, chunk: Chunk, status: str) -> None:
         """Pass neighbouring batches that fit into memory to the rules together, each other one on its own."""
-        rows: list[RecordTuple] = []
-        counts: list[int] = []
-        first = held = 0
-        for row, header in enumerate(chunk.headers):
-            count = header[RECORD_COUNT]
-            content: Content | None = None
-            payload: Payload | None = None
-            try:
-                if count:
-                    content, payload = self._content(chunk, row)
-            except MissingPackage:
-                pass
-            bad: tuple[Content, int] | None = None
-            if content is not None:
-                position, code, _ = kernel.walk_records(
-                    content.data,
-                    content.start,
-                    content.end,
-                    count,
-                    content.end,
-                    content.is_compressed,
-                    content.rows,
-                    self._wants_data,
-                    None,
-                    _MAX_HELD_HEADERS,
-                )
-                if code == kernel.HEADERS_NOT_HELD:
-                    content = None
-                elif code or position != content.end or len(content.rows) != count or not content.is_sound:
-                    bad, content = (content, position), None
-            is_empty = not count and header[LENGTH] == MIN_BATCH_LENGTH
-            if content is not None:
-                self._show_content(content, status)
-                if payload is not None:
-                    self._show_payload(payload, status)
-                rows += content.rows
-                held += content.end - content.start
-            if content is not None or is_empty:
-                counts.append(count)
-                if len(rows) < record.MAX_ROWS and held < _MAX_HELD_CONTENTS:
+        waiting = _Waiting(chunk)
+        ordinary = self._ordinary if status == salvage.INTACT else None
+        row = 0
+        while row < len(chunk.headers):
+            if ordinary is not None:
+                end, odd = ordinary.run_from(chunk, row)
+                if end - row >= (_FEWEST_PASSED_OVER if waiting.counts else 1):
+                    self._show_waiting(waiting, status, end)
+                    ordinary.show(chunk, row, odd)
+                    row = end
                     continue
-            if counts:
-                last = first + len(counts)
-                table = record.table_of_records(chunk.headers[first:last], counts, rows)
-                self._show(record.RecordChunk(chunk.batches.slice(first, last), counts, table, False), status)
-            if content is None and not is_empty:
-                self._show_irregular(chunk.slice(row, row + 1), status, bad)
-                self._tick(chunk.batches["position"][row])  # it may have taken long
-            rows, counts, first, held = [], [], row + 1, 0
-        if counts:
-            table = record.table_of_records(chunk.headers[first:], counts, rows)
-            self._show(record.RecordChunk(chunk.batches.slice(first, len(chunk.headers)), counts, table, False), status)
+            self._show_batch(chunk, row, status, waiting)
+            row += 1
+        self._show_waiting(waiting, status, row)
+
+    def _show_batch(self, chunk: Chunk, row: int, status: str, waiting: _Waiting) -> None:
+        """Let a batch wait for its neighbours, or show what is irregular. Those that wait come first."""
+        header = chunk.headers[row]
+        count = header[RECORD_COUNT]
+        content: Content | None = None
+        payload: Payload | None = None
+        try:
+            if count:
+                content, payload = self._content(chunk, row)
+        except MissingPackage:
+            pass
+        if content is not None and status == salvage.INTACT and self._passes_over(content):
+            self._show_waiting(waiting, status, row + 1)
+            if payload is not None:
+                self._show_payload(payload, status)
+            return
+        bad: tuple[Content, int] | None = None
+        if content is not None:
+            position, code, _ = kernel.walk_records(
+                content.data,
+                content.start,
+                content.end,
+                count,
+                content.end,
+                content.is_compressed,
+                content.rows,
+                self._wants_data,
+                None,
+                _MAX_HELD_HEADERS,
+            )
+            if code == kernel.HEADERS_NOT_HELD:
+                content = None
+            elif code or position != content.end or len(content.rows) != count or not content.is_sound:
+                bad, content = (content, position), None
+        if content is not None:
+            self._show_content(content, status)
+            if payload is not None:
+                self._show_payload(payload, status)
+            waiting.add(count, content.rows, content.end - content.start)
+        elif not count and header[LENGTH] == MIN_BATCH_LENGTH:
+            waiting.add(0, [], 0)
+        else:
+            self._show_waiting(waiting, status, row + 1)
+            self._show_irregular(chunk.slice(row, row + 1), status, bad)
+            self._tick(chunk.batches["position"][row])  # it may have taken long
+        if waiting.is_full:
+            self._show_waiting(waiting, status, row + 1)
+
+    def _passes_over(self, content: Content) -> bool:
+        """Whether the records of a compressed batch are ordinary."""
+        if self._ordinary is None or not content.is_compressed or not content.is_sound:
+            return False
+        return self._ordinary.passes(content.header, content.position, content.size, content.data)
+
+    def _show_waiting(self, waiting: _Waiting, status: str, next_row: int) -> None:
+        """Pass the batches that wait to the rules. The next one that may wait is in `next_row`."""
+        if waiting.counts:
+            self._show(waiting.part(), status)
+        waiting.start_at(next_row)
 
     def _content(self, chunk: Chunk, row: int) -> tuple[Content | None, Payload | None]:
         """The content of this batch, before its records are read, and its payload, unless that is regular.

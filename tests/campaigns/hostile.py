@@ -321,6 +321,13 @@ class Hostile:
         data = exact(chance.log()[chance.choice((0, 61)) :])
         position, end = chance.choice((0, chance.number(len(data)))), chance.choice((len(data), chance.number(len(data))))
         self.call("walk_records", data, position, end, chance.number(9), chance.choice((1 << 40, chance.number())), [])
+        answer = self.call("skip_ordinary", data, position, end, chance.choice((False, True)))
+        if answer is not None:
+            stop, odd = answer
+            assert position <= stop <= end and not len(odd) % 40
+        log = exact(chance.log())
+        at = chance.choice((0, 61, chance.number(len(log))))
+        self.call("ordinary_records", log, chance.choice((0, 0, chance.number())), log[at:], chance.choice((False, True)))
 
     def others(self) -> None:
         """Checksums, at all places."""

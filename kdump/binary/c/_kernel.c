@@ -29,6 +29,7 @@
 #include "indexes.h"
 #include "objects.h"
 #include "walks.h"
+#include "ordinary.h"
 #include "search.h"
 #include "summary.h"
 #include "producers.h"
@@ -78,6 +79,8 @@ static PyMethodDef methods[] = {
     {"walk_messages", walk_messages, METH_VARARGS, walk_messages_doc},
     {"walk_extents", walk_extents, METH_VARARGS, walk_extents_doc},
     {"walk_records", walk_records, METH_VARARGS, walk_records_doc},
+    {"skip_ordinary", skip_ordinary, METH_VARARGS, skip_ordinary_doc},
+    {"ordinary_records", ordinary_records, METH_VARARGS, ordinary_records_doc},
     {"crc32c", crc32c, METH_VARARGS, crc32c_doc},
     {NULL, NULL, 0, NULL},
 };

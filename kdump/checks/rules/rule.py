@@ -6,7 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kdump.checks.content import Content, Payload
+    from kdump.checks.content import Content, OddTimes, Payload
     from kdump.checks.context import FileContext
     from kdump.checks.segment_facts import SegmentFacts
     from kdump.errors import CorruptData
@@ -25,6 +25,12 @@ class SegmentRule:
     reads_records: ClassVar[bool] = False
     reads_contents: ClassVar[bool] = False
     """Whether `records` needs keys and values; without such a rule, those of data are None."""
+
+    passes_over_ordinary: ClassVar[bool] = False
+    """Whether `records` and `content` have nothing to report about records as clients write them, so that `odd_times` will do."""
+
+    needs_keys: ClassVar[bool] = False
+    """Whether a record without a key is not ordinary for this rule."""
 
     def __init__(self, context: FileContext, facts: SegmentFacts) -> None:
         self.context = context
@@ -47,6 +53,9 @@ class SegmentRule:
         A large batch comes in several parts, of which the last may be followed by a fault. Smaller ones that cannot be read to
         their end are left out.
         """
+
+    def odd_times(self, times: OddTimes) -> None:
+        """Check batches that were passed over because their records are ordinary, but whose timestamps differ from theirs."""
 
     def payload(self, payload: Payload, status: str) -> None:
         """Check the compressed payload of a batch of magic 2, or of a wrapper larger than a window, that can be read to its end.

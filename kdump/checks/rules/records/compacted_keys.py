@@ -19,6 +19,8 @@ class CompactedKeys(SegmentRule):
     """Counts records without keys."""
 
     reads_records: ClassVar[bool] = True
+    passes_over_ordinary: ClassVar[bool] = True
+    needs_keys: ClassVar[bool] = True
 
     def __init__(self, context: FileContext, facts: SegmentFacts) -> None:
         super().__init__(context, facts)

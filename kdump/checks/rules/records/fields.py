@@ -28,6 +28,7 @@ class RecordFields(SegmentRule):
     """Reports attributes, lengths, varints and header keys that readers accept, but no client of Kafka writes."""
 
     reads_records: ClassVar[bool] = True
+    passes_over_ordinary: ClassVar[bool] = True
 
     def __init__(self, context: FileContext, facts: SegmentFacts) -> None:
         super().__init__(context, facts)

@@ -28,6 +28,7 @@ class Frames(SegmentRule):
     """Reports compressed payloads that readers accept, although Kafka's own clients do not write them so."""
 
     reads_records: ClassVar[bool] = True
+    passes_over_ordinary: ClassVar[bool] = True
 
     def __init__(self, context: FileContext, facts: SegmentFacts) -> None:
         super().__init__(context, facts)

@@ -24,6 +24,7 @@ class Messages(SegmentRule):
     """Messages of magic 0 and 1, and those inside wrappers."""
 
     reads_records: ClassVar[bool] = True
+    passes_over_ordinary: ClassVar[bool] = True
 
     def __init__(self, context: FileContext, facts: SegmentFacts) -> None:
         super().__init__(context, facts)

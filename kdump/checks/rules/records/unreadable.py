@@ -23,6 +23,7 @@ class UnreadableRecords(SegmentRule):
     """Reports records that cannot be read, with the reason."""
 
     reads_records: ClassVar[bool] = True
+    passes_over_ordinary: ClassVar[bool] = True
 
     def unreadable(self, chunk: Chunk, fault: CorruptData, status: str) -> None:
         if status == salvage.DAMAGED:

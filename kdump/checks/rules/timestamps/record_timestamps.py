@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import ClassVar
 
-    from kdump.checks.content import Content
+    from kdump.checks.content import Content, OddTimes
     from kdump.checks.context import FileContext
     from kdump.checks.segment_facts import SegmentFacts
     from kdump.errors import CorruptData
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from kdump.formats.record_batch import RecordBatch
     from kdump.reading.items import Damage, Section
 
+_MISMATCH = "max-timestamp-mismatch"
 _INT64 = range(-(1 << 63), 1 << 63)
 _MAX_SAFE = 1 << 62  # the sum of a base and a delta below this does not overflow
 
@@ -33,6 +34,7 @@ class RecordTimestamps(SegmentRule):
     """Compares the timestamps of records with the header of their batch."""
 
     reads_records: ClassVar[bool] = True
+    passes_over_ordinary: ClassVar[bool] = True
 
     def __init__(self, context: FileContext, facts: SegmentFacts) -> None:
         super().__init__(context, facts)
@@ -72,6 +74,20 @@ class RecordTimestamps(SegmentRule):
                     expected=base + delta,
                     found=as_int64(base + delta),
                 )
+
+    def odd_times(self, times: OddTimes) -> None:
+        self._close()
+        wrong = [row for row in times.rows if row[3] != row[4]]
+        if wrong and self.context.is_full(_MISMATCH):
+            self.context.count_more(_MISMATCH, [row[0] for row in wrong], wrong[-1][1])
+            wrong = []
+        for position, size, _, highest, claimed in wrong:
+            end, offsets = position + size, times.offsets_at(position)
+            message = _mismatch(claimed, highest)
+            self.context.report(_MISMATCH, position, end, message, offsets=offsets, expected=highest, found=claimed)
+        for position, size, has_odd_base, _, _ in times.rows:
+            if has_odd_base:
+                self._irregular_bases.add(position, position + size, times.offsets_at(position))
 
     def records(self, part: RecordChunk, status: str) -> None:
         if not part.continues:
@@ -147,5 +163,10 @@ class RecordTimestamps(SegmentRule):
     def _compare(self, batch: RecordBatch, highest: int) -> None:
         if batch.magic == 0 or batch.timestamp_type == LOG_APPEND_TIME or highest < NO_TIMESTAMP:
             return
-        message = f"maxTimestamp is {moment(batch.timestamp)}, but the maximum of its records is {moment(highest)}."
-        report_batch(self.context, "max-timestamp-mismatch", batch, message, expected=highest, found=batch.timestamp)
+        message = _mismatch(batch.timestamp, highest)
+        report_batch(self.context, _MISMATCH, batch, message, expected=highest, found=batch.timestamp)
+
+
+def _mismatch(claimed: int, highest: int) -> str:
+    """What is wrong with the timestamp of a batch, given the highest of its records."""
+    return f"maxTimestamp is {moment(claimed)}, but the maximum of its records is {moment(highest)}."

@@ -1,0 +1,228 @@
+/* Which batches have records as clients write them (`skip_ordinary`, `ordinary_records`), so that of the rules of `kdump check --level
+   deep` only the one for timestamps may have something to report. tests/checks/test_ordinary_records.py compares this with the rules. */
+
+#pragma once
+
+#include <Python.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include "arithmetic.h"
+#include "batches.h"
+#include "layout.h"
+#include "utf8.h"
+#include "varint.h"
+
+#define NO_TIMESTAMP (-1)
+#define MAX_SAFE_TIMESTAMP ((int64_t)1 << 62) /* the sum of a base and a delta below it does not overflow */
+
+/* What the records of a batch have to agree with, and what was seen of them so far. */
+typedef struct {
+    int64_t base_timestamp, first_timestamp, highest_timestamp;
+    int32_t last_offset_delta, highest_offset_delta;
+    int needs_keys;   /* whether a record without a key is to be reported */
+    int checks_times; /* not where the broker set them: records then have the time of their batch */
+} OrdinaryBatch;
+
+/* A varint of no more bytes than its value needs. Returns its end, or NULL. */
+static ALWAYS_INLINE const uint8_t *shortest_varint(const uint8_t *p, const uint8_t *end, int most, int64_t *value)
+{
+    if (p < end && p[0] < 0x80) {
+        *value = p[0] >> 1 ^ -(p[0] & 1);
+        return p + 1;
+    }
+    if (end - p >= 2 && p[1] < 0x80) {
+        int raw = (p[0] & 0x7f) | p[1] << 7;
+        *value = raw >> 1 ^ -(raw & 1);
+        return p[1] ? p + 2 : NULL;
+    }
+    p = any_varint(p, end, most, value);
+    return p && p[-1] ? p : NULL;
+}
+
+/* A size from `lowest` on, and the bytes after it. Returns the end of these, or NULL. */
+static ALWAYS_INLINE const uint8_t *skip_sized(const uint8_t *p, const uint8_t *end, int64_t lowest, int64_t *size)
+{
+    p = shortest_varint(p, end, 32, size);
+    if (!p || *size < lowest || *size > end - p)
+        return NULL;
+    return *size > 0 ? p + *size : p;
+}
+
+static const uint8_t *skip_ordinary_headers(const uint8_t *p, const uint8_t *end, int64_t count)
+{
+    for (int64_t size; count; count--) {
+        const uint8_t *after_key = skip_sized(p, end, 0, &size);
+        if (!after_key || !is_well_formed_text(after_key - size, (size_t)size))
+            return NULL;
+        p = skip_sized(after_key, end, -1, &size);
+        if (!p)
+            return NULL;
+    }
+    return p;
+}
+
+/* One record. Returns its end, or NULL if it is not ordinary. */
+static ALWAYS_INLINE const uint8_t *skip_ordinary_record(const uint8_t *p, const uint8_t *end, OrdinaryBatch *batch)
+{
+    int64_t length, timestamp_delta, offset_delta, size, header_count;
+    p = shortest_varint(p, end, 32, &length);
+    if (!p || length < 1 || length > end - p)
+        return NULL;
+    end = p + length;
+    if (*p++) /* attributes */
+        return NULL;
+    p = shortest_varint(p, end, 64, &timestamp_delta);
+    if (!p || !(p = shortest_varint(p, end, 32, &offset_delta)))
+        return NULL;
+    if (offset_delta <= batch->highest_offset_delta || offset_delta > batch->last_offset_delta)
+        return NULL;
+    batch->highest_offset_delta = (int32_t)offset_delta;
+    if (batch->checks_times) {
+        if (timestamp_delta <= -MAX_SAFE_TIMESTAMP || timestamp_delta >= MAX_SAFE_TIMESTAMP)
+            return NULL;
+        int64_t timestamp = batch->base_timestamp + timestamp_delta;
+        if (timestamp < NO_TIMESTAMP)
+            return NULL;
+        if (timestamp > batch->highest_timestamp)
+            batch->highest_timestamp = timestamp;
+    }
+    if (!(p = skip_sized(p, end, batch->needs_keys ? 0 : -1, &size)) || !(p = skip_sized(p, end, -1, &size)))
+        return NULL;
+    p = shortest_varint(p, end, 32, &header_count);
+    if (!p || header_count < 0 || (header_count && !(p = skip_ordinary_headers(p, end, header_count))))
+        return NULL;
+    return p == end ? p : NULL;
+}
+
+/* Whether these bytes are exactly the records that the header announces, all of them ordinary but for their timestamps: the batch says
+   what those are. */
+static int are_ordinary_records(const uint8_t *header, const uint8_t *p, const uint8_t *end, int needs_keys, OrdinaryBatch *batch)
+{
+    int32_t count = batch_record_count(header);
+    int16_t attributes = batch_attributes(header);
+    *batch = (OrdinaryBatch){.base_timestamp = batch_base_timestamp(header),
+                             .highest_timestamp = INT64_MIN,
+                             .last_offset_delta = batch_last_offset_delta(header),
+                             .highest_offset_delta = -1,
+                             .needs_keys = needs_keys && !(attributes & CONTROL_BIT),
+                             .checks_times = count > 0 && !(attributes & TIMESTAMP_TYPE_BIT)};
+    if (count < 0 ||
+        (batch->checks_times && (batch->base_timestamp <= -MAX_SAFE_TIMESTAMP || batch->base_timestamp >= MAX_SAFE_TIMESTAMP)))
+        return 0;
+    for (int32_t record = 0; record < count; record++) {
+        if (!(p = skip_ordinary_record(p, end, batch)))
+            return 0;
+        if (!record)
+            batch->first_timestamp = batch->highest_timestamp;
+    }
+    return p == end;
+}
+
+/* Whether the first of some ordinary records lacks the base timestamp, although there is one, and not a delete horizon in its place. */
+static int has_odd_base(const uint8_t *header, const OrdinaryBatch *batch)
+{
+    return batch->checks_times && batch->first_timestamp != batch->base_timestamp && batch->base_timestamp != NO_TIMESTAMP &&
+           !(batch_attributes(header) & DELETE_HORIZON_BIT);
+}
+
+/* A batch of ordinary records whose timestamps are not those of its header. */
+typedef struct {
+    int64_t start, size, has_odd_base, highest_timestamp, max_timestamp;
+} OddTimes;
+
+/* The highest timestamp of ordinary records: that of their batch where they have none of their own. */
+static int64_t highest_timestamp(const uint8_t *header, const OrdinaryBatch *batch)
+{
+    return batch->checks_times ? batch->highest_timestamp : batch_max_timestamp(header);
+}
+
+/* Passes over batches from `at` up to `end`. Returns where it stopped, or -1 if there is no memory. */
+static Py_ssize_t skip_ordinary_batches(const uint8_t *bytes, Py_ssize_t at, Py_ssize_t end, int needs_keys, OddTimes **odd,
+                                        size_t *odd_count)
+{
+    OrdinaryBatch batch;
+    size_t room = 0;
+    for (;;) {
+        const uint8_t *p = bytes + at;
+        if (!is_regular_batch(p, (size_t)(end - at), 0) || batch_magic(p) != 2)
+            return at;
+        int64_t size = batch_size(p);
+        if (!are_ordinary_records(p, p + BATCH_HEADER_SIZE, p + size, needs_keys, &batch))
+            return at;
+        int is_odd = has_odd_base(p, &batch);
+        int64_t highest = highest_timestamp(p, &batch), claimed = batch_max_timestamp(p);
+        if (is_odd || highest != claimed) {
+            if (*odd_count == room) {
+                room = room ? 2 * room : 64;
+                OddTimes *grown = realloc(*odd, room * sizeof(OddTimes));
+                if (!grown)
+                    return -1;
+                *odd = grown;
+            }
+            (*odd)[(*odd_count)++] = (OddTimes){at, size, is_odd, highest, claimed};
+        }
+        at += size;
+    }
+}
+
+PyDoc_STRVAR(skip_ordinary_doc,
+             "skip_ordinary(data, start, end, needs_keys) -> (start of the first batch that is not ordinary; odd times)\n\n"
+             "Pass over the uncompressed batches of magic 2 between `start` and `end` whose records are as clients write them. With "
+             "`needs_keys`, each record of data has a key. No checksum is computed. Odd times are five 64-bit numbers for each of "
+             "these batches whose timestamps differ from those of its records: where it starts, its size, whether the base timestamp "
+             "is not that of the first record, the highest timestamp of the records, and the one in the header.");
+
+static PyObject *skip_ordinary(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    Py_buffer data;
+    Py_ssize_t at, end;
+    int needs_keys;
+    OddTimes *odd = NULL;
+    size_t odd_count = 0;
+    if (!PyArg_ParseTuple(arguments, "y*nnp:skip_ordinary", &data, &at, &end, &needs_keys))
+        return NULL;
+    if (at < 0 || end < at || end > data.len) {
+        PyBuffer_Release(&data);
+        PyErr_SetString(PyExc_ValueError, "start or end is out of bounds");
+        return NULL;
+    }
+    Py_BEGIN_ALLOW_THREADS;
+    at = skip_ordinary_batches(data.buf, at, end, needs_keys, &odd, &odd_count);
+    Py_END_ALLOW_THREADS;
+    PyBuffer_Release(&data);
+    PyObject *result = at < 0 ? PyErr_NoMemory()
+                              : Py_BuildValue("ny#", at, odd ? (const char *)odd : "", (Py_ssize_t)(odd_count * sizeof(OddTimes)));
+    free(odd);
+    return result;
+}
+
+PyDoc_STRVAR(ordinary_records_doc,
+             "ordinary_records(header, start, records, needs_keys) -> (whether the base timestamp is odd, highest timestamp) or None\n\n"
+             "The header of a batch of magic 2 lies in `header` from `start` on; `records` are all its records, decompressed. The rest "
+             "is as for `skip_ordinary`; None if a record is not ordinary.");
+
+static PyObject *ordinary_records(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    Py_buffer header, records;
+    Py_ssize_t start;
+    OrdinaryBatch batch;
+    PyObject *result = NULL;
+    int needs_keys, is_ordinary;
+    if (!PyArg_ParseTuple(arguments, "y*ny*p:ordinary_records", &header, &start, &records, &needs_keys))
+        return NULL;
+    if (start < 0 || header.len < BATCH_HEADER_SIZE || start > header.len - BATCH_HEADER_SIZE) {
+        PyErr_SetString(PyExc_ValueError, "start is out of bounds");
+        goto end;
+    }
+    const uint8_t *p = (const uint8_t *)header.buf + start, *first = records.buf;
+    Py_BEGIN_ALLOW_THREADS;
+    is_ordinary = batch_magic(p) == 2 && are_ordinary_records(p, first, first + records.len, needs_keys, &batch);
+    Py_END_ALLOW_THREADS;
+    result = is_ordinary ? Py_BuildValue("iL", has_odd_base(p, &batch), (long long)highest_timestamp(p, &batch)) : Py_NewRef(Py_None);
+end:
+    PyBuffer_Release(&header);
+    PyBuffer_Release(&records);
+    return result;
+}

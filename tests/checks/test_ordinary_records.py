@@ -1,0 +1,215 @@
+"""Records that the kernel in C passes over: the rules would have had nothing to say about them."""
+
+import random
+import struct
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from kdump.binary import kernel
+from kdump.checks import check
+from kdump.checks.finding import Finding
+from kdump.checks.settings import DEEP, Settings
+from tests import kernels
+from tests.builders.compression import CODEC_IDS
+from tests.builders.files import file_name
+from tests.builders.records import Record, batch, encode_record, record, varint
+from tests.kernels import WAYS, coming_upon_batches
+
+pytestmark = pytest.mark.skipif(kernels.why_no_c() is not None, reason="the kernel in C was not built")
+
+NOW = 1_800_000_000_000
+TIME = 1_700_000_000_000
+LOGS = 120
+BATCHES = 12
+CODECS = [*CODEC_IDS, "none", "none", "none", "none"]
+
+
+def ordinary(chance: random.Random) -> list[Record]:
+    """Records as clients write them."""
+    return [
+        record(
+            key=chance.choice((b"key", None, b"")),
+            value=chance.choice((b"value", None, b"", chance.randbytes(chance.randrange(300)))),
+            timestamp=TIME + row,
+            headers=chance.choice(((), (("trace", b"1"),), (("größe", None), ("", b"")))),
+        )
+        for row in range(chance.randrange(1, 5))
+    ]
+
+
+def peculiar(chance: random.Random) -> bytes:
+    """A batch with one peculiarity, with a CRC that fits."""
+    records: list[Record | bytes] = list(ordinary(chance))
+    at = chance.randrange(len(records))
+    settings: dict[str, object] = {}
+    match chance.randrange(19):
+        case 0:
+            records[at] = record(key=b"k", attributes=chance.choice((1, 0x80, -1)) & 0xFF)
+        case 1:
+            records[at] = record(key=b"kk", key_length=varint(2, size_in_bytes=chance.randrange(2, 6)))
+        case 2:
+            whole = encode_record(record(key=b"k", timestamp_delta=0), row=at)
+            size = len(whole) - 1
+            records[at] = varint(size, size_in_bytes=chance.randrange(2, 6)) + whole[1:]
+        case 3:
+            records[at] = record(key=b"k", headers=((chance.choice((b"\xff", b"\xed\xa0\x80", b"a\xc0\x80")), b"v"),))
+        case 4:
+            records[at] = record(key=b"k", value=b"", value_length=chance.choice((-1, -2, -(1 << 31))))
+        case 5:
+            records[at] = record(key=b"k", offset_delta=chance.choice((-1, 0, 1, 5, 1 << 30)))
+        case 6:
+            settings["last_offset_delta"] = chance.randrange(6)
+        case 7:
+            settings["max_timestamp"] = TIME + chance.randrange(-3, 6)
+        case 8:
+            settings["base_timestamp"] = chance.choice((TIME - 5, 0, -1, -2, 1 << 62, (1 << 63) - 1, -(1 << 63)))
+            settings["max_timestamp"] = chance.choice((TIME, -1, -5))
+            records = [record(key=b"k", timestamp_delta=chance.choice((0, 0, 3, -1, 1 << 62)))]
+        case 9:
+            records[at] = record(key=b"k", timestamp_delta=chance.choice((-1, -TIME - 2, 1 << 62, (1 << 63) - 1, -(1 << 63))))
+            settings["max_timestamp"] = chance.choice((TIME, TIME - 1, (1 << 63) - 1))
+        case 10:
+            settings["delete_horizon_ms"] = TIME + chance.randrange(100_000)
+        case 11:
+            settings["timestamp_type"] = "LogAppendTime"
+            settings["max_timestamp"] = TIME + chance.randrange(5)
+        case 12:
+            settings["records_count"] = chance.randrange(-1, 6)
+        case 13:
+            settings["trailing"] = bytes(chance.randrange(1, 3))
+        case 14:
+            records[at] = record(key=b"k", headers_count=chance.choice((-1, 1, varint(0, size_in_bytes=2))))
+        case 15:
+            records[at] = record(key=b"k", length=chance.randrange(12))
+        case 16:
+            settings["is_control"] = True
+            settings["is_transactional"] = True
+        case 17:
+            records = []
+        case _:
+            plain = bytearray(
+                b"".join(encode_record(one, row=row, base_timestamp=TIME) for row, one in enumerate(ordinary(chance)))
+            )
+            for _ in range(chance.randrange(1, 3)):
+                plain[chance.randrange(len(plain))] = chance.choice((0, 1, 2, 0x7F, 0x80, 0xFF, chance.randrange(256)))
+            records = [bytes(plain)]
+            settings |= {"records_count": chance.randrange(1, 5), "last_offset_delta": 4, "base_timestamp": TIME}
+            settings["max_timestamp"] = TIME + chance.randrange(4)
+    return batch(records=records, codec=chance.choice(CODECS), **settings)  # type: ignore[arg-type]  # of all kinds
+
+
+def logs() -> Iterator[bytes]:
+    """Logs of ordinary and peculiar batches."""
+    for seed in range(LOGS):
+        chance = random.Random(seed)
+        share = chance.choice((0.1, 0.5, 1))
+        data, offset = b"", 0
+        for _ in range(BATCHES):
+            one = peculiar(chance) if chance.random() < share else batch(records=ordinary(chance), codec=chance.choice(CODECS))
+            data += offset.to_bytes(8, "big") + one[8:]
+            offset += 10
+        yield data
+
+
+def found_in(directory: Path, policy: str) -> Sequence[Finding]:
+    found: list[object] = []
+    settings = Settings(now=NOW, level=DEEP, cleanup_policy=policy, is_pedantic=True)
+    check.run(check.Job(check.Job.PARTITION, str(directory)), settings, found.append)
+    return sorted((one for one in found if isinstance(one, Finding)), key=lambda one: (one.start, one.code, one.message))
+
+
+def test_findings_do_not_depend_on_what_is_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "t-0" / file_name(0, ".log")
+    path.parent.mkdir()
+    codes: set[str] = set()
+    for number, data in enumerate(logs()):
+        path.write_bytes(data)
+        policy = ("delete", "compact", "unknown")[number % 3]
+        with kernels.using(kernel.PYTHON):
+            expected = found_in(path.parent, policy)
+        codes.update(one.code for one in expected)
+        with kernels.using(kernel.C):
+            for way in WAYS:
+                with coming_upon_batches(way):
+                    assert found_in(path.parent, policy) == expected, (number, way)
+    assert {
+        "record-attributes-set",
+        "varint-noncanonical",
+        "header-bytes-odd",
+        "key-length-bad",
+        "record-offset-order",
+        "last-offset-delta-mismatch",
+        "max-timestamp-mismatch",
+        "base-timestamp-odd",
+        "timestamp-negative",
+        "timestamp-overflow",
+        "key-missing-compacted",
+        "record-count-too-high",
+        "record-count-too-low",
+    } <= codes
+
+
+def test_ordinary_batches_are_passed_over() -> None:
+    native = _native()
+    chance = random.Random(1)
+    batches = [batch(records=ordinary(chance)) for _ in range(50)]
+    data = b"".join(batches)
+    assert native.skip_ordinary(data, 0, len(data), False) == (len(data), b"")
+    assert native.skip_ordinary(data, len(batches[0]), len(data), False) == (len(data), b"")
+    assert native.skip_ordinary(data, 0, len(data) - 1, False) == (len(data) - len(batches[-1]), b"")
+
+
+def test_records_without_keys_stop_it_where_keys_are_needed() -> None:
+    native = _native()
+    first, second = batch(records=[record(key=b"k")]), batch(records=[record(value=b"v")])
+    data = first + second + first
+    assert native.skip_ordinary(data, 0, len(data), True) == (len(first), b"")
+    marker = batch(records=[record(value=b"v")], is_control=True)
+    assert native.skip_ordinary(marker, 0, len(marker), True) == (len(marker), b"")
+
+
+def test_compressed_batches_stop_it() -> None:
+    first, second = batch(records=[record(key=b"k")]), batch(records=[record(key=b"k")], codec="gzip")
+    assert _native().skip_ordinary(first + second, 0, len(first + second), False) == (len(first), b"")
+
+
+def test_times_that_differ_from_the_header_are_listed() -> None:
+    first = batch(records=[record(key=b"k", timestamp=TIME)])
+    second = batch(records=[record(key=b"k", timestamp=TIME + 1), record(timestamp=TIME + 7)], max_timestamp=TIME + 9)
+    third = batch(records=[record(key=b"k", timestamp=TIME + 1)], base_timestamp=TIME)
+    data = first + second + third
+    end, odd = _native().skip_ordinary(data, 0, len(data), False)
+    assert end == len(data)
+    assert list(struct.iter_unpack("=5q", odd)) == [
+        (len(first), len(second), 0, TIME + 7, TIME + 9),
+        (len(first + second), len(third), 1, TIME + 1, TIME + 1),
+    ]
+
+
+def test_decompressed_records_are_compared_with_their_header() -> None:
+    native = _native()
+    records = [record(key=b"k", timestamp=TIME + 1), record(timestamp=TIME + 7)]
+    data = batch(records=records)
+    header, plain = b"before" + data[:61], data[61:]
+    assert native.ordinary_records(header, 6, plain, False) == (0, TIME + 7)
+    assert native.ordinary_records(header, 6, plain, True) is None
+    assert native.ordinary_records(header, 6, plain + b"\0", False) is None
+    data = batch(records=records, timestamp_type="LogAppendTime", max_timestamp=TIME + 50)
+    assert native.ordinary_records(data, 0, data[61:], False) == (0, TIME + 50)
+
+
+@pytest.mark.parametrize("start", [-1, 1])
+def test_starts_out_of_bounds_are_refused(start: int) -> None:
+    with pytest.raises(ValueError, match="out of bounds"):
+        _native().skip_ordinary(b"", start, 0, False)
+    with pytest.raises(ValueError, match="out of bounds"):
+        _native().ordinary_records(bytes(61), start, b"", False)
+
+
+def _native() -> ModuleType:
+    from kdump.binary import _kernel
+
+    return _kernel
