@@ -91,7 +91,7 @@ class _Waiting:
         self._size = 0
 
     def add(self, count: int, rows: list[RecordTuple], size: int) -> None:
-        """Let the batch in the next row wait, with its records, which take so many bytes."""
+        """Let the batch in the next row wait, with its records, whose total size is `size`."""
         self.counts.append(count)
         self._rows += rows
         self._size += size

@@ -1,6 +1,8 @@
 """The signals that ask a command to end."""
 
 import signal
+import sys
+import time
 from collections.abc import Iterator
 from unittest import mock
 
@@ -15,7 +17,9 @@ NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 def _handlers_as_before() -> Iterator[None]:
     before = [signal.signal(number, signal.SIG_DFL) for number in NUMBERS[1:]]
     interrupt = signal.getsignal(signal.SIGINT)
+    hook = sys.unraisablehook
     yield
+    sys.unraisablehook = hook
     for number, handler in zip(NUMBERS, (interrupt, *before), strict=True):
         signal.signal(number, handler)
 
@@ -55,3 +59,26 @@ def test_no_signal_disturbs_the_end() -> None:
     for number in NUMBERS:
         signal.raise_signal(number)
     assert signals.exit_code(0) == 0
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_a_signal_that_python_drops_comes_again(number: signal.Signals) -> None:
+    class Dropping:
+        def __del__(self) -> None:
+            signal.raise_signal(number)
+
+    EndingSignals().catch()
+    with pytest.raises(KeyboardInterrupt):
+        Dropping()
+        time.sleep(20)
+
+
+def test_other_exceptions_that_python_drops_are_printed() -> None:
+    class Failing:
+        def __del__(self) -> None:
+            raise ValueError("in a destructor")
+
+    EndingSignals().catch()
+    with mock.patch.object(sys, "__unraisablehook__") as printed:
+        Failing()
+    assert isinstance(printed.call_args.args[0].exc_value, ValueError)
