@@ -20,7 +20,7 @@ from kdump.tables import Table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from kdump.binary.codecs import LongPayload, Payload
     from kdump.binary.source import Source
@@ -236,7 +236,7 @@ class Unwrapped:
         return next(_placed([self._first], self._base)).offset
 
     def __iter__(self) -> Iterator[Message]:
-        return _placed(_messages_in(self._payload.pieces(self._payload.whole_blocks)), self._base)
+        return _placed(messages_in(self._payload.pieces(self._payload.whole_blocks)), self._base)
 
 
 def _placed(inner: Iterable[Message], base: int) -> Iterator[Message]:
@@ -338,7 +338,16 @@ def inner_size(data: bytes | memoryview, position: int) -> int:
     return size
 
 
-def _messages_in(pieces: Iterable[bytes | memoryview]) -> Iterator[Message]:
+def messages_in(
+    pieces: Iterable[bytes | memoryview],
+    message: Callable[[int, memoryview], Message] = Message,
+    max_size: int | None = None,
+) -> Iterator[Message]:
+    """The messages in the pieces of a payload, each made by `message` from its offset and bytes.
+
+    One that is cut off at the end is left out. Raises CorruptData as `inner_size`, and (`decompression-limit`) for a message of
+    more than `max_size` bytes.
+    """
     held, wanted = bytearray(), LOG_OVERHEAD
     for piece in pieces:
         held += piece
@@ -348,9 +357,11 @@ def _messages_in(pieces: Iterable[bytes | memoryview]) -> Iterator[Message]:
         while position + LOG_OVERHEAD <= len(data):
             offset = batch_offset(data, position)
             size = inner_size(data, position)
+            if max_size is not None and size > max_size:
+                raise CorruptData("decompression-limit", f"a message of {size} bytes is too large to read")
             if position + LOG_OVERHEAD + size > len(data):
                 wanted = LOG_OVERHEAD + size
                 break
-            yield Message(offset, data[position + LOG_OVERHEAD : position + LOG_OVERHEAD + size])
+            yield message(offset, data[position + LOG_OVERHEAD : position + LOG_OVERHEAD + size])
             position += LOG_OVERHEAD + size
         held = bytearray(data[position:])

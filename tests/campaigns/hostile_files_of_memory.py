@@ -370,7 +370,7 @@ def _files(scale: float) -> dict[str, Callable[[Path], Path]]:
         "index of 10 million descending entries": lambda at: _beside(at, index, _entries("descending", many(1e7))),
         "index of 10 million mismatches": lambda at: _beside(at, index, _entries("offsets", many(1e7))),
         "timeindex of 10 million mismatches": lambda at: _beside(at, time_index, _entries("times", many(1e7))),
-        "txnindex of 3 million transactions": lambda at: _beside(at, txn_index, _aborted_transactions(many(3e6))),
+        "txnindex of a million transactions": lambda at: _beside(at, txn_index, _aborted_transactions(many(1e6))),
         "snapshot of 2 million producers": lambda at: _beside(at, snapshot, _snapshot(many(2e6))),
         "snapshot of a producer 2 million times": lambda at: _beside(at, snapshot, _snapshot(many(2e6), one_producer=True)),
         "8 million leader epochs": lambda at: _beside(at, "leader-epoch-checkpoint", _epoch_lines(many(8e6))),

@@ -6,6 +6,9 @@ from pathlib import Path
 import pytest
 
 import kdump
+from kdump.binary.source import Source
+from kdump.dropin.before_0_11.message_log import MessageLog, messages_in
+from kdump.releases.profile import Profile
 from tests.campaigns import hostile_files_of_memory as hostile
 
 MIB = 1 << 20
@@ -31,3 +34,21 @@ def test_a_hostile_file_takes_little_more_memory_than_its_longest_record(
     finally:
         tracemalloc.stop()
     assert (codes, peak < AT_MOST[name, scale, level] * MIB) == (["index-missing", "timeindex-missing"], True), peak / MIB
+
+
+@pytest.mark.parametrize("release", ["0.10.0.1", "0.10.2.0"])
+@pytest.mark.parametrize("magic", ["", " of magic 0"])
+def test_the_messages_of_a_wrapper_are_not_held_before_0_11(tmp_path: Path, release: str, magic: str) -> None:
+    log = next(hostile.made("gzip wrapper of 4 million messages" + magic, tmp_path, 0.005).glob("*.log"))
+    rules = Profile(release).message_rules()
+    assert rules is not None
+    with Source(log) as source:
+        ((_, wrapper),) = MessageLog(source, rules).messages()
+    tracemalloc.start()
+    try:
+        count = sum(1 for _ in messages_in(wrapper, rules))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert count == 20_000
+    assert peak < 3 * MIB, peak / MIB  # it was 6

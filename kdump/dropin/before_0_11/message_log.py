@@ -6,7 +6,8 @@ from kdump.binary import codecs
 from kdump.binary.batch_header import LOG_OVERHEAD, MIN_RECORD_OVERHEAD, TIMESTAMP_TYPE_BIT, batch_length, batch_offset
 from kdump.binary.source import WINDOW_SIZE
 from kdump.errors import CorruptData
-from kdump.formats.message_set import Message, inner_size
+from kdump.formats.message_set import Message
+from kdump.formats.message_set import messages_in as inner_messages
 from kdump.formats.record_batch import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP_TYPE, as_int64
 
 TYPE_CHECKING = False
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
     from kdump.binary.source import Source
     from kdump.releases.message_rules import MessageRules
+
+    Payload = codecs.Payload | codecs.LongPayload
 
 MAX_INT = 0x7FFFFFFF
 
@@ -152,13 +155,13 @@ def _opened_whole(wrapper: Message, rules: MessageRules) -> Iterator[Placed]:
     payload = _payload_of(wrapper, rules)
     if payload.error is not None:
         raise _wrapped(payload.error)
-    for message in _walk(payload.data, rules):
+    for message in _walk(payload, rules):
         yield from messages_in(message, rules)
 
 
 def _opened_lazily(wrapper: Message, rules: MessageRules) -> Iterator[Placed]:
     payload = _payload_of(wrapper, rules)
-    for message in _walk(payload.data, rules):
+    for message in _walk(payload, rules):
         _check_magic(message, wrapper, rules)
         yield Placed(message, wrapper, rules)
     try:
@@ -171,17 +174,17 @@ def _opened_lazily(wrapper: Message, rules: MessageRules) -> Iterator[Placed]:
 
 def _opened_eagerly(wrapper: Message, rules: MessageRules) -> Iterator[Placed]:
     payload = _payload_of(wrapper, rules)
-    messages = []
-    for message in _walk(payload.data, rules):
+    last_offset: int | None = None
+    for message in _walk(payload, rules):
         _check_magic(message, wrapper, rules)
-        messages.append(message)
+        last_offset = message.offset
     _end(payload, rules)
-    if not messages and wrapper.magic > 0 and rules.refuses_nested:
+    if last_offset is None and wrapper.magic > 0 and rules.refuses_nested:
         raise CorruptData("legacy-wrapper-empty", "a compressed message holds no messages")
-    base = as_int64(wrapper.offset - messages[-1].offset) if messages and wrapper.magic > 0 else 0
+    base = as_int64(wrapper.offset - last_offset) if last_offset is not None and wrapper.magic > 0 else 0
     if base < 0 and rules.refuses_nested:
         base = 0
-    for message in messages:
+    for message in _walk(payload, rules):  # again: as many as there may be are not held
         message.offset = as_int64(base + message.offset)
         if rules.refuses_nested and rules.codec_of(message):
             raise CorruptData("legacy-nested-compression", "a message inside a wrapper is compressed itself")
@@ -194,13 +197,13 @@ def _check_magic(message: Message, wrapper: Message, rules: MessageRules) -> Non
         raise CorruptData("legacy-wrapper-mixed-magic", problem, magic=wrapper.magic, inner=message.magic)
 
 
-def _payload_of(wrapper: Message, rules: MessageRules) -> codecs.Payload:
+def _payload_of(wrapper: Message, rules: MessageRules) -> Payload:
     value, codec = wrapper.value, rules.codec_of(wrapper)
     loaded = "" if codec == codecs.GZIP else "loaded-"  # by reflection, which shows when opening them fails
     if value is None:
         problem = "a compressed message has no value"
         raise CorruptData(loaded + "legacy-wrapper-null", problem, magic=wrapper.magic, wrapper=_java_text(wrapper))
-    payload = codecs.decompress(codec, value, wrapper.magic, quirks=rules.quirks)
+    payload = codecs.opened(codec, value, wrapper.magic, quirks=rules.quirks)
     if payload.error is not None:
         payload.error.values["codec_name"] = codecs.CODECS[codec]
         if payload.error.code == "frame-bad-header":
@@ -223,7 +226,7 @@ def _java_text(message: Message) -> str:
     )
 
 
-def _end(payload: codecs.Payload, rules: MessageRules) -> None:
+def _end(payload: Payload, rules: MessageRules) -> None:
     if payload.error is not None and not (rules.ignores_early_end and payload.error.code == "frame-ends-early"):
         raise _wrapped(payload.error)
 
@@ -232,15 +235,6 @@ def _wrapped(error: CorruptData) -> CorruptData:
     return CorruptData("wrapper-" + error.code, error.message, **error.values)
 
 
-def _walk(payload: bytes | bytearray, rules: MessageRules) -> Iterator[Message]:
-    data, position = memoryview(payload), 0
-    while position + LOG_OVERHEAD <= len(data):
-        offset = batch_offset(data, position)
-        size = inner_size(data, position)
-        position += LOG_OVERHEAD
-        if size > _HEAP and rules.unwraps != "whole":
-            raise CorruptData("decompression-limit", f"a message of {size} bytes is too large to read")
-        if position + size > len(data):
-            return
-        yield rules.message(offset, data[position : position + size])
-        position += size
+def _walk(payload: Payload, rules: MessageRules) -> Iterator[Message]:
+    """The messages of a payload, up to the first impossible one; a long payload is decompressed while they are read."""
+    return inner_messages(payload.pieces(payload.size), rules.message, None if rules.unwraps == "whole" else _HEAP)
