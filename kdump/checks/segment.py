@@ -125,6 +125,14 @@ def _record_batches(facts: SegmentFacts, batches: Table[RecordBatch]) -> None:
 
 
 def _record_epochs(facts: SegmentFacts, epochs: Sequence[int | None], first_offsets: Sequence[int]) -> None:
+    last = facts.epochs[-1] if facts.epochs else None
+    changes: list[int] = []
+    starts: list[int] = []
     for epoch, first_offset in zip(epochs, first_offsets, strict=True):
-        if epoch is not None and epoch >= 0 and (not facts.epochs or facts.epochs[-1][0] != epoch):
-            facts.epochs.append((epoch, first_offset))
+        if epoch is not None and epoch >= 0 and epoch != last:
+            changes.append(epoch)
+            starts.append(first_offset)
+            last = epoch
+    if changes:
+        facts.epochs.extend(changes)
+        facts.epoch_starts.extend(starts)

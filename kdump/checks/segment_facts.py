@@ -13,8 +13,9 @@ class SegmentFacts:
     """Facts about all batches of a log that are not damaged, which other files and segments are compared with.
 
     `positions`, `first_offsets` and `last_offsets` have one row a batch (a message of magic 0 and 1 has one offset);
-    `max_timestamps` are those of their headers. `end` is the position after the last of them. `epochs` are leader epochs with
-    the first offset of each, in order. `last_thinned` is about where the cleaner changed a batch last, None if nowhere.
+    `max_timestamps` are those of their headers. `end` is the position after the last of them. `epochs` are leader epochs in
+    order, and `epoch_starts` the first offset of each. `last_thinned` is about where the cleaner changed a batch last, None if
+    nowhere.
     `damage_starts` and `damage_ends` bound what is damaged; of very many ranges the last reaches over all that follow.
     """
 
@@ -27,7 +28,8 @@ class SegmentFacts:
         self.first_offsets = PackedInts()
         self.last_offsets = PackedInts()
         self.max_timestamps = PackedInts()
-        self.epochs: list[tuple[int, int]] = []
+        self.epochs = PackedInts()
+        self.epoch_starts = PackedInts()
         self.last_thinned: int | None = None
         self.is_damaged = False
         self.damage_starts = array("q")

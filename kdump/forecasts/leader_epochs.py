@@ -5,74 +5,106 @@ Kafka: LeaderEpochFileCache, LeaderEpochCheckpointFile.
 
 from __future__ import annotations
 
+import codecs
+from io import IncrementalNewlineDecoder
+
 from kdump.errors import CorruptData
 from kdump.forecasts.exceptions import ILLEGAL_ARGUMENT, NUMBER_FORMAT, BrokerException, StorageFailure
 from kdump.formats import file_name, text_checkpoint
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kdump.forecasts.directory import Directory
+    from collections.abc import Iterator
+
+    from kdump.forecasts.directory import Directory, File
     from kdump.releases.broker_startup import StartRules
 
-_MAX_SIZE = 64 << 20
 _VERSION = 0
+_WINDOW_SIZE = 64 << 10
+_MAX_LINE = 1 << 20  # characters
 
 
 class LeaderEpochs:
-    """Epochs and their start offsets, ascending. Raises StorageFailure or BrokerException for a malformed file."""
+    """The last epoch of a partition. Raises StorageFailure or BrokerException for a malformed file.
+
+    A broker keeps all epochs, but what it adds depends on the last one only.
+    """
 
     def __init__(self, directory: Directory, rules: StartRules) -> None:
-        self._entries: list[tuple[int, int]] = []
-        name = text_checkpoint.LEADER_EPOCHS
-        file = directory.create(name)
-        for epoch, start_offset in _entries(directory.read(file, 0, _MAX_SIZE), rules):
-            self.assign(epoch, start_offset)
+        self._last_epoch = -1
+        file = directory.create(text_checkpoint.LEADER_EPOCHS)
+        self._read(directory, file, rules)
 
     def note(self, epoch: int, first_offset: int) -> None:
         """Add the epoch of a batch if it is later than all others."""
-        last_epoch, _ = self._entries[-1] if self._entries else (-1, 0)
-        if epoch > last_epoch:
-            self.assign(epoch, first_offset)
+        if epoch > self._last_epoch:
+            self._assign(epoch, first_offset)
 
-    def assign(self, epoch: int, start_offset: int) -> None:
-        """Add an epoch, and remove the epochs that contradict it."""
+    def _assign(self, epoch: int, start_offset: int) -> None:
         if epoch < 0 or start_offset < 0:
             raise BrokerException(f"leader epoch {epoch} that starts at offset {start_offset:,} is impossible", ILLEGAL_ARGUMENT)
-        if self._entries:
-            last_epoch, last_start = self._entries[-1]
-            if epoch == last_epoch and start_offset >= last_start:
-                return
-        while self._entries and (self._entries[-1][0] >= epoch or self._entries[-1][1] >= start_offset):
-            self._entries.pop()
-        self._entries.append((epoch, start_offset))
+        self._last_epoch = epoch
+
+    def _read(self, directory: Directory, file: File, rules: StartRules) -> None:
+        """Read all entries. A file that ends before the count has none. All lines are read before an entry is looked at."""
+        _check_text(directory, file)
+        lines = _lines(directory, file)
+        version = next(lines, None)
+        if version is None:
+            return
+        if _header(version) != _VERSION:
+            raise StorageFailure(f"{text_checkpoint.LEADER_EPOCHS} has version {version[:20]}")
+        count_line = next(lines, None)
+        if count_line is None:
+            return
+        count = _header(count_line)
+        if count < 0 and not rules.bad_numbers_of_epochs_are_lines:
+            raise BrokerException(f"{text_checkpoint.LEADER_EPOCHS} says that it has {count} epochs", ILLEGAL_ARGUMENT)
+        impossible: BrokerException | None = None
+        found = 0
+        for found, line in enumerate(lines, start=1):
+            entry = _entry(line, found + 2, rules)
+            try:
+                self._assign(*entry)
+            except BrokerException as error:
+                impossible = impossible or error
+        if found != count:
+            raise StorageFailure(f"{text_checkpoint.LEADER_EPOCHS} says that it has {count:,} epochs, but has {found:,}")
+        if impossible is not None:
+            raise impossible
 
 
-def _entries(data: bytes, rules: StartRules) -> list[tuple[int, int]]:
-    """All entries. A file that ends before the count has none."""
-    lines = _lines(data)
-    if not lines:
-        return []
-    if _header(lines[0]) != _VERSION:
-        raise StorageFailure(f"{text_checkpoint.LEADER_EPOCHS} has version {lines[0][:20]}")
-    if len(lines) == 1:
-        return []
-    count = _header(lines[1])
-    if count < 0 and not rules.bad_numbers_of_epochs_are_lines:
-        raise BrokerException(f"{text_checkpoint.LEADER_EPOCHS} says that it has {count} epochs", ILLEGAL_ARGUMENT)
-    entries = [_entry(line, number, rules) for number, line in enumerate(lines[2:], start=3)]
-    if len(entries) != count:
-        raise StorageFailure(f"{text_checkpoint.LEADER_EPOCHS} says that it has {count:,} epochs, but has {len(entries):,}")
-    return entries
-
-
-def _lines(data: bytes) -> list[str]:
-    """The lines of a text as Java reads them: each ends with a carriage return, a line feed or both."""
+def _check_text(directory: Directory, file: File) -> None:
+    decoder = codecs.getincrementaldecoder("utf-8")()
     try:
-        text = data.decode()
+        for window in _windows(directory, file):
+            decoder.decode(window)
+        decoder.decode(b"", final=True)
     except UnicodeDecodeError:
         raise StorageFailure(f"{text_checkpoint.LEADER_EPOCHS} contains bytes that are not text") from None
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    return lines[:-1] if not lines[-1] else lines
+
+
+def _windows(directory: Directory, file: File) -> Iterator[bytes]:
+    position = 0
+    while window := directory.read(file, position, _WINDOW_SIZE):
+        yield window
+        position += len(window)
+
+
+def _lines(directory: Directory, file: File) -> Iterator[str]:
+    """The lines of a text as Java reads them: each ends with a carriage return, a line feed or both."""
+    decoder = IncrementalNewlineDecoder(codecs.getincrementaldecoder("utf-8")(), translate=True)
+    rest, number = "", 0
+    for window in _windows(directory, file):
+        *lines, rest = (rest + decoder.decode(window)).split("\n")
+        yield from lines
+        number += len(lines)
+        if len(rest) > _MAX_LINE:
+            raise StorageFailure(f"line {number + 1} of {text_checkpoint.LEADER_EPOCHS} has more than {_MAX_LINE:,} characters")
+    *lines, rest = (rest + decoder.decode(b"", final=True)).split("\n")
+    yield from lines
+    if rest:
+        yield rest
 
 
 def _header(line: str) -> int:
@@ -87,7 +119,7 @@ def _entry(line: str, number: int, rules: StartRules) -> tuple[int, int]:
     if len(words) != len(text_checkpoint.EPOCH_FIELDS):
         raise StorageFailure(f"line {number} of {text_checkpoint.LEADER_EPOCHS} has {len(words)} words, not two")
     try:
-        return file_name.parse_number(words[0], 32), file_name.parse_number(words[1], 64)
+        return text_checkpoint.parsed(words[0], 32), text_checkpoint.parsed(words[1], 64)
     except CorruptData:
         reason = f"line {number} of {text_checkpoint.LEADER_EPOCHS} does not contain two numbers"
         if rules.bad_numbers_of_epochs_are_lines:

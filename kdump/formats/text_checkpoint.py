@@ -155,14 +155,15 @@ def _entry(number: int, start: int, end: int, data: bytes, fields: Fields) -> Li
     values: list[int | str] = []
     for word, (name, bits) in zip(found, fields, strict=True):
         try:
-            values.append(_parsed(word, bits) if bits else word)
+            values.append(parsed(word, bits) if bits else word)
         except CorruptData:
             message = f"the {name} in line {number} is not a number of {bits} bits"
             return _malformed(number, start, end, message, is_number_wanted=True)
     return Line(number, start, end, tuple(values))
 
 
-def _parsed(word: str, bits: int) -> int:
+def parsed(word: str, bits: int) -> int:
+    """The number that a word is. Raises CorruptData where it is none, or does not fit into these bits."""
     if len(word) < _SHORT and word.isascii() and word.isdecimal():
         return int(word)
     return file_name.parse_number(word, bits)

@@ -16,11 +16,14 @@ def list_producer_snapshot(run: Run, path: str) -> None:
     with run.opened(path) as source:
         path = source.path
         run.head(path)
-        producers = [state for table in producer_snapshot.read(source) for state in table]
-    producers = producers[: run.room(len(producers))]
-    if run.output is None:
-        for state in producers:
-            run.out.write(run.text.producer_line(state))
-    elif producers:
-        run.output.write(Table.of(listing.ListedProducer, [listing.producer(state, path) for state in producers]))
-    run.count(len(producers))
+        for table in producer_snapshot.read(source):
+            room = run.room(len(table))
+            states = list(table.slice(0, room))
+            if run.output is None:
+                for state in states:
+                    run.out.write(run.text.producer_line(state))
+            elif states:
+                run.output.write(Table.of(listing.ListedProducer, [listing.producer(state, path) for state in states]))
+            run.count(len(states))
+            if room < len(table):
+                return

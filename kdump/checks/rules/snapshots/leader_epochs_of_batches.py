@@ -20,7 +20,7 @@ def runs(partition: PartitionFacts) -> Iterator[tuple[int, int, int]]:
     run: tuple[int, int, int] | None = None  # which may go on in the next segment
     for base_offset in sorted(partition.segments):
         facts = partition.segments[base_offset]
-        for place, (epoch, first) in enumerate(facts.epochs):
+        for place, (epoch, first) in enumerate(zip(facts.epochs, facts.epoch_starts, strict=True)):
             last = _last_of_run(facts, place)
             if run is not None:
                 run_epoch, first_of_run, _ = run
@@ -41,8 +41,7 @@ def runs(partition: PartitionFacts) -> Iterator[tuple[int, int, int]]:
 def _last_of_run(facts: SegmentFacts, place: int) -> int:
     if place + 1 == len(facts.epochs):
         return facts.last_offsets[-1]
-    _, next_first_offset = facts.epochs[place + 1]
-    row = bisect_left(facts.first_offsets, next_first_offset)
+    row = bisect_left(facts.first_offsets, facts.epoch_starts[place + 1])
     return facts.last_offsets[row - 1] if row else -1
 
 
