@@ -5,6 +5,8 @@ Only the open transaction of a producer is kept: nothing else of it can make a s
 
 from __future__ import annotations
 
+from array import array
+
 from kdump.binary.batch_header import (
     ATTRIBUTES,
     BASE_OFFSET,
@@ -30,6 +32,7 @@ from kdump.forecasts.exceptions import (
     BrokerException,
     InvalidBatch,
 )
+from kdump.forecasts.sorted_ints import SortedInts
 from kdump.formats import file_name, producer_snapshot
 from kdump.formats.record import BatchRecords
 from kdump.formats.record_batch import NO_PRODUCER_ID
@@ -59,13 +62,13 @@ class Completed:
 
 
 class AppendInfo:
-    """The effect of batches of one producer on its open transaction, which starts at `open_from`. Kafka: ProducerAppendInfo."""
+    """The effect of a batch of one producer on its open transaction, which starts at `open_from`. Kafka: ProducerAppendInfo."""
 
-    __slots__ = ("open_from", "producer_id", "started")
+    __slots__ = ("open_from", "producer_id", "started", "was_open_from")
 
     def __init__(self, producer_id: int, open_from: int | None) -> None:
         self.producer_id = producer_id
-        self.open_from = open_from
+        self.open_from = self.was_open_from = open_from
         self.started: list[int] = []
 
     def append(self, log: LogReader, position: int, header: Header, rules: StartRules) -> Completed | None:
@@ -100,9 +103,9 @@ class ProducerStates:
     def __init__(self, directory: Directory, rules: StartRules) -> None:
         self._directory = directory
         self._rules = rules
-        self._open_from: dict[int, int] = {}
-        self._ongoing: dict[int, int] = {}
-        self._unreplicated: set[int] = set()
+        self._open_from = SortedInts()  # by producer
+        self._ongoing = SortedInts()  # producers by first offset
+        self._unreplicated = SortedInts()  # last offsets by first offset
         self._last_snapshot_offset = 0
         self.end_offset = 0
         """The offset up to which the producer state is known."""
@@ -118,30 +121,32 @@ class ProducerStates:
     @property
     def first_unstable_offset(self) -> int | None:
         """The start of the first transaction that is open or not yet fully replicated."""
-        return min((*self._ongoing, *self._unreplicated), default=None)
+        firsts = self._ongoing.first_key, self._unreplicated.first_key
+        return min((first for first in firsts if first is not None), default=None)
 
     def prepared(self, producer_id: int) -> AppendInfo:
         return AppendInfo(producer_id, self._open_from.get(producer_id))
 
     def update(self, info: AppendInfo) -> None:
+        if info.open_from == info.was_open_from:
+            return
         if info.open_from is None:
-            self._open_from.pop(info.producer_id, None)
+            self._open_from.pop(info.producer_id)
         else:
             self._open_from[info.producer_id] = info.open_from
         for first_offset in info.started:
             self._ongoing[first_offset] = info.producer_id
 
     def complete(self, completed: Completed) -> None:
-        if self._ongoing.pop(completed.first_offset, None) is None:
+        if self._ongoing.pop(completed.first_offset) is None:
             first, last = completed.first_offset, completed.last_offset
             reason = f"the transaction that starts at {first:,} ends at {last:,}, but is not open"
             raise BrokerException(reason, ILLEGAL_ARGUMENT)
-        self._unreplicated.add(completed.first_offset)
+        self._unreplicated[completed.first_offset] = completed.last_offset
 
     def load(self, log: LogReader, start: int, end: int) -> None:
         """Apply all batches between two positions of a log. Kafka: UnifiedLog.loadProducersFromRecords."""
-        infos: dict[int, AppendInfo] = {}
-        ended: list[Completed] = []
+        first_offsets, last_offsets = array("q"), array("q")  # of transactions that end
         for batch in log.batches(start, end):
             if batch.is_legacy:
                 continue
@@ -149,16 +154,14 @@ class ProducerStates:
             producer_id = header[PRODUCER_ID]
             if producer_id <= NO_PRODUCER_ID:
                 continue
-            info = infos.get(producer_id)
-            if info is None:
-                info = infos[producer_id] = self.prepared(producer_id)
+            info = self.prepared(producer_id)
             completed = info.append(log, batch.position, header, self._rules)
-            if completed is not None:
-                ended.append(completed)
-        for info in infos.values():
             self.update(info)
-        for completed in ended:
-            self.complete(completed)
+            if completed is not None:
+                first_offsets.append(completed.first_offset)
+                last_offsets.append(completed.last_offset)
+        for first_offset, last_offset in zip(first_offsets, last_offsets, strict=True):
+            self.complete(Completed(first_offset, last_offset, is_aborted=True))
 
     # --- snapshots
 
@@ -166,7 +169,7 @@ class ProducerStates:
         """Write a snapshot if the state has changed."""
         if self.end_offset > self._last_snapshot_offset:
             name = name_of(self.end_offset, file_name.PRODUCER_SNAPSHOT)
-            self._directory.files[name] = _Snapshot(dict(self._open_from))
+            self._directory.files[name] = _Snapshot(self._open_from.copy())
             self.snapshots[self.end_offset] = name
             self._last_snapshot_offset = self.end_offset
 
@@ -176,7 +179,8 @@ class ProducerStates:
             if offset > log_end or offset <= log_start:
                 self._remove(offset)
         if log_end == self.end_offset:
-            self._unreplicated = {first for first in self._unreplicated if first >= log_start}
+            while (first := self._unreplicated.first_key) is not None and first < log_start:
+                self._unreplicated.pop(first)
             self.end_offset = max(self.end_offset, log_start)
             self._last_snapshot_offset = max(self.snapshots, default=log_start)
             return
@@ -197,15 +201,18 @@ class ProducerStates:
     def _take(self, name: str) -> None:
         file = self._directory.files.get(name)
         if isinstance(file, _Snapshot):
-            self._open_from.update(file.open_from)
+            self._open_from = file.open_from.copy()
         elif file is None:
             raise CorruptData("snapshot-truncated", "the snapshot no longer exists")
         else:
             with Source(file.path) as source:
                 for table in producer_snapshot.read(source):
                     rows = zip(table["producer_id"], table["current_txn_first_offset"], strict=True)
-                    self._open_from.update((producer_id, first) for producer_id, first in rows if first >= 0)
-        self._ongoing.update((first, producer_id) for producer_id, first in self._open_from.items())
+                    for producer_id, first in rows:
+                        if first >= 0:
+                            self._open_from[producer_id] = first
+        for producer_id, first in zip(self._open_from.keys(), self._open_from.values(), strict=True):
+            self._ongoing[first] = producer_id
 
     def truncate_fully(self, offset: int) -> None:
         """Clear the state, and start again at an offset."""
@@ -293,6 +300,6 @@ class _Snapshot(File):
 
     __slots__ = ("open_from",)
 
-    def __init__(self, open_from: dict[int, int]) -> None:
+    def __init__(self, open_from: SortedInts) -> None:
         super().__init__()
         self.open_from = open_from

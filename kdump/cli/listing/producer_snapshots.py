@@ -17,13 +17,10 @@ def list_producer_snapshot(run: Run, path: str) -> None:
         path = source.path
         run.head(path)
         for table in producer_snapshot.read(source):
-            room = run.room(len(table))
-            states = list(table.slice(0, room))
+            states = list(table.slice(0, run.room(len(table))))
             if run.output is None:
                 for state in states:
                     run.out.write(run.text.producer_line(state))
             elif states:
                 run.output.write(Table.of(listing.ListedProducer, [listing.producer(state, path) for state in states]))
             run.count(len(states))
-            if room < len(table):
-                return

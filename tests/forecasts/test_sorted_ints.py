@@ -1,0 +1,63 @@
+"""Sorted maps of integers: as a dict, in less memory."""
+
+import random
+import tracemalloc
+
+import pytest
+
+from kdump.forecasts.sorted_ints import SortedInts
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("span", [50, 3000, 1 << 63])
+def test_a_sorted_map_is_as_a_dict(seed: int, span: int) -> None:
+    chance = random.Random(seed)
+    ours, wanted = SortedInts(), dict[int, int]()
+    copies: list[tuple[SortedInts, dict[int, int]]] = []
+    for step in range(6000):
+        key = step if seed == 0 else chance.randrange(-span, span)
+        action = chance.randrange(10)
+        if action < 6:
+            ours[key] = wanted[key] = chance.randrange(-span, span)
+        elif action < 9:
+            key = chance.choice([*wanted, key][-50:])
+            assert ours.pop(key) == wanted.pop(key, None)
+        else:
+            assert ours.get(key) == wanted.get(key)
+        if step % 1500 == 700:
+            copies.append((ours.copy(), dict(wanted)))
+        if step == 5000 and seed == 1:
+            ours.clear()
+            wanted.clear()
+        assert bool(ours) == bool(wanted)
+        assert ours.first_key == min(wanted, default=None) if step % 50 == 0 else True
+    for map_of_ours, dict_wanted in [*copies, (ours, wanted)]:
+        assert list(zip(map_of_ours.keys(), map_of_ours.values(), strict=True)) == sorted(dict_wanted.items())
+
+
+def test_a_copy_may_change_without_the_other() -> None:
+    ours = SortedInts()
+    for key in range(2000):
+        ours[key] = key
+    other = ours.copy()
+    other[5] = 6
+    other.pop(1999)
+    ours[2000] = 1
+    ours.pop(0)
+    assert (ours.get(5), other.get(5)) == (5, 6)
+    assert (ours.get(1999), other.get(1999)) == (1999, None)
+    assert (ours.get(2000), other.get(2000)) == (1, None)
+    assert (ours.first_key, other.first_key) == (1, 0)
+
+
+def test_a_key_takes_little_memory() -> None:
+    keys = random.Random(1).sample(range(1 << 62), 20_000)
+    tracemalloc.start()
+    try:
+        ours = SortedInts()
+        for key in keys:
+            ours[key] = key
+        size, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert size / len(keys) < 32
