@@ -23,6 +23,7 @@ from kdump.binary.batch_header import (
     TIMESTAMP_TYPE_BIT,
 )
 from kdump.errors import CorruptData
+from kdump.formats.long_headers import LongHeaders, start_of_headers
 from kdump.formats.record_batch import NO_SEQUENCE, RecordBatch, as_int64, increment_sequence
 from kdump.tables import Binary, Bool, Int32, Int64, Row, Table, UInt32
 
@@ -51,8 +52,8 @@ UNCHECKED_HEADER_COUNT = "unchecked-header-count"
 UNBUFFERED = "unbuffered"
 """The variant of a fault for readers that decompress no further than to the record they read."""
 
-MAX_RECORD_HEADERS = 1 << 20
-"""A record with more headers than this is not read: Kafka's tool ends for want of memory before."""
+MAX_RECORD_HEADERS = 1 << 17
+"""A record with more headers than this is not read, unless only their keys are asked for."""
 
 MAX_RECORD_SIZE = 128 << 20
 """A record that says it is larger than this is not waited for."""
@@ -62,7 +63,7 @@ _MAX_HEADERS = (250 << 20) // _REFERENCE_SIZE  # of the 256 MiB that Kafka's lau
 _MAX_HELD_RECORD_BYTES = 1 << 20  # up to this size, all records of a batch are held at once, with those of its neighbors
 _MAX_PAYLOAD_AT_ONCE = 8 << 20  # of a sound payload that is decompressed in one call
 _MIN_BLOCK_BYTES = 256 << 10  # of a decompressed payload, at least
-_MAX_HELD_HEADERS = 1 << 17  # of a batch whose records are held at once
+_MAX_HEAP_OF_HEADERS = 245_000_000  # bytes; found with the tool of 4.3.1, whose heap has 256 MiB; that of 1.0.1 is alike
 _NO_HEADERS = -1  # of the records are held
 _WANTS_MORE = ("record-length-past-end", "record-count-too-high")
 
@@ -183,7 +184,7 @@ def _walk_plain(
         position, end, size = 0, len(data), len(data)
     before = len(rows)
     position, code, _ = kernel.walk_records(
-        data, position, end, count, end, bool(codec), rows, wants_data, known_headers, _MAX_HELD_HEADERS
+        data, position, end, count, end, bool(codec), rows, wants_data, known_headers, MAX_RECORD_HEADERS
     )
     if position == end and not code and len(rows) == before + count:
         return size
@@ -296,6 +297,8 @@ class BatchRecords:
             position, code, values = self._walk(start, min(left, MAX_ROWS), rows, self._max_headers)
             if code == kernel.HEADERS_NOT_HELD and not rows and self._may_omit_headers:
                 position, code, values = self._walk(start, 1, rows, _NO_HEADERS)
+            elif code == kernel.HEADERS_NOT_HELD and not rows and not self._with_header_values:
+                position, code, values = self._walk_long_headers(start, rows)
             left -= len(rows)
             if rows and self._examine is not None:
                 self._examine(self._data, start, position, rows)
@@ -328,6 +331,18 @@ class BatchRecords:
             None if self._with_header_values else {},
             max_headers,
         )
+
+    def _walk_long_headers(self, start: int, rows: list[RecordTuple]) -> tuple[int, str, dict[str, Any]]:
+        """Walk one record, and keep its headers as bytes, unless they are too many for Kafka's tool."""
+        position, code, values = self._walk(start, 1, rows, _NO_HEADERS)
+        if rows:
+            count, first = start_of_headers(self._data, start)
+            headers = LongHeaders(bytes(memoryview(self._data)[first:position]), count)
+            if headers.needs_more_heap_than(_MAX_HEAP_OF_HEADERS):
+                rows.clear()
+                return start, kernel.HEADERS_NOT_HELD, {"count": count}
+            rows[0] = (*rows[0][:4], headers, *rows[0][5:])  # type: ignore[assignment]  # only their keys are read
+        return position, code, values
 
     def _open_payload(self) -> Iterator[bytes]:
         """The blocks of a compressed payload. The first of them are in `_data` already, from where records are walked."""
@@ -404,7 +419,7 @@ class BatchRecords:
 
     def _record_fault(self, code: str, values: dict[str, Any], is_last: bool) -> CorruptData:
         if code == kernel.HEADERS_NOT_HELD:
-            message = f"a record has {values['count']} headers, more than the {MAX_RECORD_HEADERS} that are held"
+            message = f"a record has {values['count']:,} headers, which are too many to read"
             return CorruptData("decompression-limit", message, size=_REFERENCE_SIZE * values["count"])
         if code == "record-length-past-end" and not self.is_compressed and is_last and values["remaining"]:
             code = "last-record-length-past-end"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from kdump.formats.record_batch import as_int32, decrement_sequence
 from kdump.tables import Table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
     from typing import Any
 
     from kdump.errors import CorruptData, Fault
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     """The text after the fields of each record's line, up to a record whose contents cannot be read."""
 
 
+_MAX_TEXTS = 4096  # of headers that are joined at once
 _FEW_ROWS = 16  # for which it costs more than it saves to look for columns that do not vary
 
 
@@ -194,8 +197,14 @@ class KafkaText:
 
         return column
 
-    def _headers(self, headers: Sequence[tuple[bytes, bytes | None]]) -> str:
-        return "[" + ",".join([self._text_of(key) for key, _ in headers]) + "]" if headers else "[]"
+    def _headers(self, headers: Collection[tuple[bytes, bytes | None]]) -> str:
+        if len(headers) <= _MAX_TEXTS:
+            return "[" + ",".join([self._text_of(key) for key, _ in headers]) + "]"
+        rest = iter(headers)  # millions of short texts would take far more memory than what they are joined to
+        parts = [
+            ",".join([self._text_of(key) for key, _ in islice(rest, _MAX_TEXTS)]) for _ in range(0, len(headers), _MAX_TEXTS)
+        ]
+        return "[" + ",".join(parts) + "]"
 
     # The other tables
 

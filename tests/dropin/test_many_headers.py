@@ -1,0 +1,60 @@
+"""Records of so many headers that the heap of Kafka's tool (256 MiB) matters.
+
+The expected outputs are of the real tool, run by its launcher's options on these files; they are too long to be goldens.
+"""
+
+import contextlib
+import hashlib
+import io
+from pathlib import Path
+
+import pytest
+
+from kdump.cli import dropin
+from kdump.formats.long_headers import LongHeaders, start_of_headers
+from tests.builders.records import Record, encode_record
+from tests.campaigns import hostile_files_of_memory as hostile
+
+LOG = "00000000000000000000.log"
+
+
+@pytest.mark.parametrize(
+    ("release", "stdout"),
+    [("4.3.1", ("0e1006e16c72d7c5", 2_200_460)), ("1.0.1", ("9873261244878209", 2_200_250))],
+)
+def test_more_than_a_million_headers_are_printed(tmp_path: Path, release: str, stdout: tuple[str, int]) -> None:
+    exit_code, printed, stderr = _dumped(hostile.made("record of a million headers", tmp_path, 1.1), release)
+    assert (exit_code, (hashlib.sha256(printed).hexdigest()[:16], len(printed)), stderr) == (0, stdout, b"")
+
+
+@pytest.mark.parametrize(
+    ("release", "stdout"), [("4.3.1", ("b7af6018491268ba", 372)), ("1.0.1", ("ca556fe51b10e53b", 52))]
+)
+def test_five_million_headers_are_too_many_for_the_heap(tmp_path: Path, release: str, stdout: tuple[str, int]) -> None:
+    exit_code, printed, stderr = _dumped(hostile.made("record of 30 million headers", tmp_path, 1 / 6), release)
+    assert (exit_code, (hashlib.sha256(printed).hexdigest()[:16], len(printed))) == (1, stdout)
+    assert stderr.startswith(b'Exception in thread "main" java.lang.OutOfMemoryError: Java heap space\n')
+
+
+def test_long_headers_give_their_keys_again_and_again() -> None:
+    pairs = [(b"", b"value"), (b"a" * 100, None), (b"k", b""), (b"z", b"x" * 200)]
+    data = encode_record(Record(key=b"key" * 50, value=None, headers=pairs))
+    count, first = start_of_headers(b"--" + data, 2)
+    headers = LongHeaders((b"--" + data)[first:], count)
+    assert len(headers) == 4
+    assert [list(headers), list(headers)] == [[(key, None) for key, _ in pairs]] * 2
+
+
+@pytest.mark.parametrize(("value", "each"), [(None, 92 + 3), (b"v", 148 + 4)])
+def test_the_heap_counts_buffers_of_values(value: bytes | None, each: int) -> None:
+    data = encode_record(Record(headers=[(b"k", value)] * 1000))
+    count, first = start_of_headers(data, 0)
+    headers = LongHeaders(data[first:], count)
+    assert (headers.needs_more_heap_than(1000 * each), headers.needs_more_heap_than(1000 * each - 1)) == (False, True)
+
+
+def _dumped(folder: Path, release: str) -> tuple[int, bytes, bytes]:
+    stdout, stderr = io.BytesIO(), io.BytesIO()
+    with contextlib.chdir(folder):
+        arguments = ["--release", release, "--deep-iteration", "--files", LOG]
+        return dropin.main(arguments, stdout, stderr, is_terminal=False), stdout.getvalue(), stderr.getvalue()
