@@ -7,6 +7,7 @@ import pytest
 
 import kdump
 from kdump.binary.source import Source
+from kdump.cli.commands import main
 from kdump.dropin.before_0_11.message_log import MessageLog, messages_in
 from kdump.releases.profile import Profile
 from tests.campaigns import hostile_files_of_memory as hostile
@@ -66,3 +67,12 @@ def test_the_messages_of_a_wrapper_are_not_held_before_0_11(tmp_path: Path, rele
         tracemalloc.stop()
     assert count == 20_000
     assert peak < 3 * MIB, peak / MIB  # it was 6
+
+
+def test_a_table_shows_the_start_of_a_long_text(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    log = next(hostile.made("value of 100 MiB", tmp_path, 0.001).glob("*.log"))
+    assert main(["log", "--deep", "--output", "table", str(log)]) == 0
+    shown = capfd.readouterr().out
+    assert max(map(len, shown.splitlines())) < 5 * 65_536
+    assert shown.count("\\x00") == 65_536
+    assert "\\x00…" in shown

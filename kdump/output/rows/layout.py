@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from kdump.tables import Row
 
 _FILE = "file"  # the column that is shown above the rows, not in them
+MAX_TEXT = 64 << 10
+"""Characters of one cell: a column is as wide as its widest cell, so each row would be as long."""
+
 _FREE_TEXT = ("headers", "key", "value", "broker_forecast")  # columns that may be shortened
 
 
@@ -77,8 +80,13 @@ def cell(name: str, value: object) -> str:
     if "timestamp" in name and isinstance(value, int):
         return time_text(value)
     if isinstance(value, list):
-        return escaped(",".join(map(_item, value))) or "-"
-    return escaped(str(value))
+        return shown_text(",".join(map(_item, value))) or "-"
+    return shown_text(str(value))
+
+
+def shown_text(text: str) -> str:
+    """Text on one line, escaped. Of very long text only the start is shown, which then ends in an ellipsis."""
+    return escaped(text) if len(text) <= MAX_TEXT else escaped(text[:MAX_TEXT]) + "…"
 
 
 def _item(item: object) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from kdump.binary.java_strings import escaped
-from kdump.output.rows.layout import Heading, Layout, cell, headings_of, time_text
+from kdump.output.rows.layout import Heading, Layout, cell, headings_of, shown_text, time_text
 from kdump.output.rows.listing import ListedRecord
 
 TYPE_CHECKING = False
@@ -70,9 +70,9 @@ def _record_cells(row: Row) -> list[str]:
     for name in ("key", "value"):
         decoded, encoded = getattr(record, f"decoded_{name}"), getattr(record, f"{name}_base64")
         if decoded is not None:
-            cells[name] = escaped(_decoded_text(decoded))
+            cells[name] = shown_text(_decoded_text(decoded))
         elif encoded is not None:
-            cells[name] = f"base64:{encoded}"
+            cells[name] = shown_text(f"base64:{encoded}")
     if record.decode_error is not None:
         reason = record.decode_error.partition(": ")[2]
         cells["value"] = f"? {escaped(reason)}: {cells['value']}"

@@ -1,7 +1,8 @@
 """Rows for people: aligned columns, those of each file under its name.
 
-In a pipe a table is as wide as its cells. On a narrower terminal, in this order: columns move together, free text is shortened,
-the least informative columns are left out and named; and if numbers still do not fit, each row becomes lines of `name: value`.
+In a pipe a table is as wide as its cells, of which only very long text is shortened. On a narrower terminal, in this order:
+columns move together, free text is shortened, the least informative columns are left out and named; and if numbers still do
+not fit, each row becomes lines of `name: value`.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _COLORS = {"intact": "", "salvaged": "33", "damaged": "31"}
 class TableFormatter:
     """Collects rows of the first class and shows them a page at a time.
 
-    Without a `width` nothing is shortened or left out.
+    Without a `width` nothing is left out, and only text of more than layout.MAX_TEXT characters is shortened.
     """
 
     def __init__(self, write: Callable[[str], None], *, has_colors: bool = False, width: int | None = None) -> None:
