@@ -16,7 +16,7 @@ _VALUE_BYTES = 56
 
 
 class LongHeaders:
-    """The headers of one record as its bytes, which must be valid; their keys are read anew for each iteration."""
+    """The headers of one record as its bytes, which must be valid; each iteration reads their keys again."""
 
     __slots__ = ("_count", "_data")
 
@@ -38,7 +38,7 @@ class LongHeaders:
             yield key, None
 
     def needs_more_heap_than(self, limit: int) -> bool:
-        """Whether Kafka's tool needs more than so many bytes of heap to hold them."""
+        """Whether Kafka's tool needs more than `limit` bytes of heap to hold them."""
         left = limit - len(self._data) - _HEADER_BYTES * self._count
         if left < 0 or left >= _VALUE_BYTES * self._count:
             return left < 0

@@ -341,7 +341,9 @@ class BatchRecords:
             if headers.needs_more_heap_than(_MAX_HEAP_OF_HEADERS):
                 rows.clear()
                 return start, kernel.HEADERS_NOT_HELD, {"count": count}
-            rows[0] = (*rows[0][:4], headers, *rows[0][5:])  # type: ignore[assignment]  # only their keys are read
+            timestamp_delta, offset_delta, key_size, value_size, _, key, value = rows.pop()
+            row = (timestamp_delta, offset_delta, key_size, value_size, headers, key, value)
+            rows.append(row)  # type: ignore[arg-type]  # only the keys of these headers are read
         return position, code, values
 
     def _open_payload(self) -> Iterator[bytes]:
