@@ -50,6 +50,11 @@ DESCRIPTIONS = {
 }
 """The description of each column, for schemas."""
 
+_END_IS_UNKNOWN = (
+    "too many bytes of the newest segment look like headers of batches and are none, so the search for its last batch was cut "
+    "short: there may be data after the end of the log"
+)
+
 
 class Request:
     """The parameters of a forecast: release, kinds of stop, recovery point, settings of the broker.
@@ -206,6 +211,7 @@ class _Partition:
         self._log_directory = log_directory
         self._clean: Forecast | None = None
         self._damages = Damages()
+        self._intact = losses.IntactBatches()
 
     def find_remedy(self, row: Forecast) -> None:
         """The remedy for a bad start."""
@@ -271,12 +277,12 @@ class _Partition:
         if change is not None:
             directory = directory.again(without=change.taken, with_empty=change.made_empty)
         try:
-            return _row(Start(directory, settings), stop, self._damages)
+            return _row(Start(directory, settings), stop, self._damages, self._intact)
         finally:
             directory.close()
 
 
-def _row(start: Start, stop: str, damages: Damages) -> Forecast:
+def _row(start: Start, stop: str, damages: Damages, intact: losses.IntactBatches) -> Forecast:
     directory, events = start.directory, start.events
     failure: BrokerException | None = None
     try:
@@ -284,8 +290,8 @@ def _row(start: Start, stop: str, damages: Damages) -> Forecast:
     except BrokerException as exception:
         failure = exception
     words = outcome.words_of(start, failure)
-    lost = losses.of(directory)
-    data_end = losses.data_end(directory, start.end_is_read_from)
+    lost = losses.of(directory, intact)
+    data_end = losses.data_end(directory, intact, start.end_is_read_from)
     log_end = start.log_end if failure is None else None
     is_going = (name := tree.directory_name(directory.path)) is not None and name.is_going
     left = DamageLeft() if is_going else damages.left_in(directory, start.log_start)
@@ -300,8 +306,8 @@ def _row(start: Start, stop: str, damages: Damages) -> Forecast:
         words[1:],
         start.log_start if log_end is not None else None,
         log_end,
-        data_end,
-        log_end is not None and log_end != data_end,
+        data_end.offset,
+        log_end is not None and log_end != data_end.offset,
         outcome.bytes_lost(start),
         [list(offsets) for offsets in lost.offsets],
         lost.records,
@@ -315,6 +321,9 @@ def _row(start: Start, stop: str, damages: Damages) -> Forecast:
         [],
     )
     row.losses_may_be_more = lost.may_be_more
+    if data_end.may_be_later and log_end is not None:
+        row.data_may_end_later = row.is_doubtful = True
+        row.conditions.append(_END_IS_UNKNOWN)
     row.topic_id = start.topic_id
     row.dead_logs = sorted(name for name in directory.dead_links if name.endswith(file_name.LOG))
     row.events = events

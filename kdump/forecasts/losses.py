@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from array import array
+from typing import NamedTuple
+
 from kdump.binary.batch_header import BASE_OFFSET, CRC, LAST_OFFSET_DELTA, LENGTH, LOG_OVERHEAD, MESSAGE_CRC, RECORD_COUNT
 from kdump.binary.source import WINDOW_SIZE
 from kdump.forecasts.batches import MAX_LOG_SIZE, LogReader
@@ -24,6 +27,8 @@ _FIRST_CRC_BYTES = 128 << 20  # the CRC budget at the start of a search
 _KEPT_CRC_BYTES = 16 << 20  # the part of it reserved for small batches
 _MAX_RANGES = 1000
 _MAX_GAINED = 1 << 20
+_MAX_KEPT = 1 << 18  # batches that are kept for the next start
+_FIELDS = 5  # of each
 
 
 class Losses:
@@ -47,23 +52,67 @@ class Losses:
         self.bytes += batch[3]
 
 
-def of(directory: Directory) -> Losses:
+class DataEnd(NamedTuple):
+    """The offset after the last intact batch of the newest segment, or its base offset; None if there is no segment.
+
+    `may_be_later` if the search for the last batch was cut short.
+    """
+
+    offset: int | None
+    may_be_later: bool = False
+
+
+class IntactBatches:
+    """The intact batches in byte ranges of the logs of one directory. Each range is searched once for all starts."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, int, int], tuple[array[int], bool]] = {}
+        self._room = _MAX_KEPT * _FIELDS
+
+    def within(self, directory: Directory, file: File, cut_short: list[File]) -> Iterator[Intact]:
+        """First and last offset, records, size and CRC of each batch with a correct CRC, including batches after damage.
+
+        If the search for them is cut short, the file is added to `cut_short`.
+        """
+        key = file.path, file.start, file.size
+        if key in self._known:
+            numbers, is_cut_short = self._known[key]
+            fields = iter(numbers)
+            yield from zip(fields, fields, fields, fields, fields, strict=True)
+        else:
+            log = LogReader(directory, File(file.path, min(file.size, MAX_LOG_SIZE), file.start))
+            search = Search(log, Budget(log.size + _FIRST_CRC_BYTES, kept_crc_bytes=_KEPT_CRC_BYTES), WHOLE)
+            kept = array("q")
+            for batch in _intact(log, search):
+                if len(kept) <= self._room:
+                    kept.extend(batch)
+                yield batch
+            is_cut_short = search.budget.gave_up
+            if len(kept) <= self._room:
+                self._room -= len(kept)
+                self._known[key] = kept, is_cut_short
+        if is_cut_short:
+            cut_short.append(file)
+
+
+def of(directory: Directory, intact: IntactBatches) -> Losses:
     """The losses between the directory as it was listed and as it is now.
 
     Reads only removed bytes, the bytes that replace them, and the headers of logs that may contain the same offsets.
     No broker reads a log whose name does not have twenty digits: what other logs also contain is not lost with it.
     """
     losses = Losses()
+    cut_short: list[File] = []
     odd, gone = _gone(directory)
     came: dict[Intact, int] = {}
     if gone:
         for file in _came(directory):
-            for batch in _intact(directory, file):
+            for batch in intact.within(directory, file, []):
                 if len(came) < _MAX_GAINED:
                     came[batch] = came.get(batch, 0) + 1
     ranges: list[Range] = []
     for file in gone:
-        for batch in _intact(directory, file, losses):
+        for batch in intact.within(directory, file, cut_short):
             if came.get(batch, 0):
                 came[batch] -= 1
             else:
@@ -72,25 +121,26 @@ def of(directory: Directory) -> Losses:
     losses.offsets = _not_covered(directory, _merged(ranges))
     for file in odd:
         held: list[Range] = []
-        for batch in _intact(directory, file, losses):
+        for batch in intact.within(directory, file, cut_short):
             _add(held, batch[:2])
         left = _not_covered(directory, _merged(held))
-        for batch in _intact(directory, file) if left else ():
+        for batch in intact.within(directory, file, []) if left else ():
             if any(first <= batch[1] and batch[0] <= last for first, last in left):
                 losses.add(batch)
         losses.offsets = _merged([*losses.offsets, *left])
+    losses.may_be_more = bool(cut_short)
     return losses
 
 
-def data_end(directory: Directory, read_from: int = 0) -> int | None:
-    """The offset after the last intact batch of the newest segment, or its base offset; None if there is no segment.
+def data_end(directory: Directory, intact: IntactBatches, read_from: int = 0) -> DataEnd:
+    """Where the data of the newest segment ends.
 
     Headers are read from the position where the broker starts; the whole segment is read only if they do not lead to an
     intact batch at the end of the log.
     """
     logs = [(number, name) for name in directory.files if (number := _number(name)) is not None]
     if not logs:
-        return None
+        return DataEnd(None)
     base_offset, newest = max(logs)
     file = directory.files[newest]
     try:
@@ -98,13 +148,15 @@ def data_end(directory: Directory, read_from: int = 0) -> int | None:
     except InvalidBatch:
         last = None
     if last is not None and last.position + last.size == file.size:
-        for batch in _intact(directory, File(file.path, last.size, file.start + last.position)):
-            if batch[3] == last.size:
-                return as_int64(batch[1] + 1)
+        bytes_of_last = File(file.path, last.size, file.start + last.position)
+        found = [batch for batch in intact.within(directory, bytes_of_last, []) if batch[3] == last.size]
+        if found:
+            return DataEnd(as_int64(found[0][1] + 1))
     end = base_offset
-    for batch in _intact(directory, file):
+    cut_short: list[File] = []
+    for batch in intact.within(directory, file, cut_short):
         end = as_int64(batch[1] + 1)
-    return end
+    return DataEnd(end, may_be_later=bool(cut_short))
 
 
 def _number(name: str) -> int | None:
@@ -147,14 +199,9 @@ def _kept(directory: Directory) -> list[File]:
     return [file for name, file in directory.files.items() if _is_log(name) and is_canonical(name) and file.path]
 
 
-def _intact(directory: Directory, file: File, losses: Losses | None = None) -> Iterator[Intact]:
-    """First and last offset, records, size and CRC of each batch with a correct CRC, including batches after damage.
-
-    `losses` report whether the search was cut short.
-    """
-    log = LogReader(directory, File(file.path, min(file.size, MAX_LOG_SIZE), file.start))
+def _intact(log: LogReader, search: Search) -> Iterator[Intact]:
+    """The batches of a log with a correct CRC."""
     position = 0
-    search = Search(log, Budget(log.size + _FIRST_CRC_BYTES, kept_crc_bytes=_KEPT_CRC_BYTES), WHOLE)
     window_size = WINDOW_SIZE
     while position < log.size:
         try:
@@ -172,8 +219,6 @@ def _intact(directory: Directory, file: File, losses: Losses | None = None) -> I
             pass
         position = search.next_intact(position + 1)
         window_size = search.tuning.near_bytes  # the next damage may be near
-    if losses is not None and search.budget.gave_up:
-        losses.may_be_more = True
 
 
 # --- ranges of offsets

@@ -95,6 +95,7 @@ class Forecast(Row, kind="forecast"):
     is_denied = is_not_loaded = False
     is_safe_but_for_checkpoint = False
     losses_may_be_more = False  # the search for lost batches was cut short
+    data_may_end_later = False  # the search for the last batch was cut short
 
     @property
     def is_safe(self) -> bool:

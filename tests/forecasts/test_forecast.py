@@ -277,6 +277,41 @@ def test_a_start_loses_what_the_search_for_lost_batches_did_not_look_at(tmp_path
     assert summary(row).endswith("; intact records may be lost")
 
 
+def test_a_start_is_unsure_if_the_search_for_the_end_of_the_data_was_cut_short(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    garbage = headers(200, largest=12_000)[20:]  # it starts inside a header: a broker reads no further
+    path = _partition(tmp_path, (0, [_batch(0), garbage, _batch(1)]))
+    row = _only(path, after="clean")
+    assert (verdict(row), row.log_end, row.data_end) == ("trap", 1, 2)
+    monkeypatch.setattr(losses, "_FIRST_CRC_BYTES", 0)
+    monkeypatch.setattr(losses, "_KEPT_CRC_BYTES", 0)
+    row = _only(path, after="clean")
+    assert (verdict(row), row.log_end, row.data_end, row.is_safe) == ("unsure", 1, 1, False)
+    assert "so the search for its last batch was cut short" in summary(row)
+    assert list(sentences(row))[-1].endswith("there may be data after the end of the log.")
+
+
+def test_a_range_is_searched_for_intact_batches_once_for_all_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = _partition(tmp_path, (0, [_batch(0), bytes(50), *(_batch(offset) for offset in range(1, 9)), bytes(9)]))
+    searched: list[tuple[int, int]] = []
+    in_range = losses._intact
+
+    def counted(log: Any, search: Any) -> Any:
+        searched.append((log.file.start, log.size))
+        return in_range(log, search)
+
+    monkeypatch.setattr(losses, "_intact", counted)
+    rows = list(kdump.forecast(path))
+    assert [row.lost_records for row in rows] == [0, 8, 8]
+    assert len(searched) == len(set(searched))
+    once = len(searched)
+    monkeypatch.setattr(losses, "_MAX_KEPT", 0)  # there is no room for them
+    again = list(kdump.forecast(path))
+    assert [(row.lost_offsets, row.data_end) for row in again] == [(row.lost_offsets, row.data_end) for row in rows]
+    assert len(searched) > 2 * once
+
+
 def test_files_that_go_and_logs_that_are_made_are_among_the_files(tmp_path: Path) -> None:
     path = _partition(tmp_path, (0, [_batch(0)]))
     (path / "00000000000000000007.index").write_bytes(b"")
