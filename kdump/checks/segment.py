@@ -9,6 +9,7 @@ from kdump.checks.live_source import CheckAborted
 from kdump.checks.record_reader import RecordReader
 from kdump.checks.rules import SEGMENT_RULES
 from kdump.checks.rules.files import file_object
+from kdump.checks.rules.rule import SegmentRule
 from kdump.checks.segment_facts import SegmentFacts
 from kdump.errors import Unreadable
 from kdump.reading import salvage
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kdump.checks.context import FileContext
-    from kdump.checks.rules.rule import SegmentRule
     from kdump.formats.log import Chunk
     from kdump.formats.record_batch import RecordBatch
     from kdump.formats.summary import BatchSummary
@@ -42,6 +42,8 @@ def check(context: FileContext, rule_classes: Sequence[type[SegmentRule]] = SEGM
 def _check(context: FileContext, facts: SegmentFacts, rule_classes: Sequence[type[SegmentRule]]) -> None:
     """Pass the whole segment to the rules. Raises CheckAborted if it cannot be read to its end."""
     rules: list[SegmentRule] = [rule(context, facts) for rule in rule_classes if rule.is_wanted(context)]
+    at_damage = [rule.damage for rule in rules if type(rule).damage is not SegmentRule.damage]
+    at_batches = [rule.batches for rule in rules if type(rule).batches is not SegmentRule.batches]
     record_reader = RecordReader(context, [rule for rule in rules if rule.reads_records])
     base_offset = context.base_offset if context.file_type == "log" else None
     items = salvage.walk(
@@ -54,15 +56,15 @@ def _check(context: FileContext, facts: SegmentFacts, rule_classes: Sequence[typ
         for item in items:
             if isinstance(item, Damage):
                 facts.record_damage(item.start, item.end)
-                for rule in rules:
-                    rule.damage(item)
+                for look_at_damage in at_damage:
+                    look_at_damage(item)
                 is_known = item.status != salvage.ZERO or not context.is_unreadable(item.start, item.end)
                 context.coverage.add(item.status if is_known else ByteCoverage.NOT_EXAMINED, item.end, batches=int(item.is_batch))
                 continue
             _count(context, item)
             _record_section(facts, item)
-            for rule in rules:
-                rule.batches(item)
+            for look_at_batches in at_batches:
+                look_at_batches(item)
             context.tick(context.coverage.position)
             record_reader.show(item)
     finally:

@@ -222,9 +222,17 @@ class Log:
             return self._walk(self.source.read, self._regular_chunk, self._irregular_batch, render_bulk)
         return self._walk(self._read_again, _RenderedWalk(self._regular_chunk, renderer), self._irregular_batch, render_bulk)
 
-    def summarized_chunks(self) -> Iterator[Chunk]:
-        """The same chunks; those whose batches are valid and in order know their summary, and make their columns on demand."""
-        return self._walk(self.source.read, self._summarized_chunk, self._irregular_batch)
+    def summarized_chunks(self, wants_summary: Callable[[], bool] = lambda: True) -> Iterator[Chunk]:
+        """The same chunks; those whose batches are valid and in order know their summary, and make their columns on demand.
+
+        Each chunk is summarized only if `wants_summary` when it is read.
+        """
+
+        def chunk(window: bytes, start: int, window_position: int, magic: int) -> tuple[Chunk | None, int]:
+            read = self._summarized_chunk if wants_summary() else self._regular_chunk
+            return read(window, start, window_position, magic)
+
+        return self._walk(self.source.read, chunk, self._irregular_batch)
 
     def extents(self) -> Iterator[tuple[list[int], list[int]]]:
         """Read on from `position`: only the positions of batches and their last offsets.

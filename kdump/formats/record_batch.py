@@ -97,7 +97,7 @@ def table_of_batches(headers: Sequence[BatchHeader], positions: Sequence[int], v
             NO_SEQUENCE if base == NO_SEQUENCE else increment_sequence(base, delta)
             for base, delta in zip(base_sequence, last_offset_delta, strict=True)
         ]
-    has_horizon = mapped(attributes, lambda bits: bool(bits & DELETE_HORIZON_BIT))
+    is_transactional, is_control, has_horizon, timestamp_type, codec = _columns_of_attributes(attributes)
     delete_horizon_ms: Sequence[int | None] = [None] * rows
     if True in has_horizon:
         delete_horizon_ms = [time if has else None for has, time in zip(has_horizon, base_timestamp, strict=True)]
@@ -112,15 +112,15 @@ def table_of_batches(headers: Sequence[BatchHeader], positions: Sequence[int], v
             "producer_id": producer_id,
             "producer_epoch": producer_epoch,
             "partition_leader_epoch": partition_leader_epoch,
-            "is_transactional": mapped(attributes, lambda bits: bool(bits & TRANSACTIONAL_BIT)),
-            "is_control": mapped(attributes, lambda bits: bool(bits & CONTROL_BIT)),
+            "is_transactional": is_transactional,
+            "is_control": is_control,
             "delete_horizon_ms": delete_horizon_ms,
             "position": positions,
-            "timestamp_type": mapped(attributes, _timestamp_type),
+            "timestamp_type": timestamp_type,
             "timestamp": max_timestamp,
-            "size": mapped(length, lambda length: length + LOG_OVERHEAD),
+            "size": mapped(length, LOG_OVERHEAD.__add__),
             "magic": magic,
-            "compresscodec": mapped(attributes, codec_name),
+            "compresscodec": codec,
             "crc": crc,
             "isvalid": valid,
         },
@@ -152,12 +152,34 @@ def table_of_messages(headers: Sequence[MessageHeader], positions: Sequence[int]
             "position": positions,
             "timestamp_type": timestamp_type,
             "timestamp": timestamp,
-            "size": mapped(length, lambda length: length + LOG_OVERHEAD),
+            "size": mapped(length, LOG_OVERHEAD.__add__),
             "magic": magic,
             "compresscodec": mapped(attributes, codec_name),
             "crc": crc,
             "isvalid": valid,
         },
+    )
+
+
+def _columns_of_attributes(
+    attributes: Sequence[int],
+) -> tuple[Sequence[bool], Sequence[bool], Sequence[bool], Sequence[str], Sequence[str]]:
+    """Is transactional, is control, has a delete horizon, type of timestamp, codec."""
+    rows, first = len(attributes), attributes[0]
+    if attributes.count(first) == rows:  # as in most logs
+        return (
+            [bool(first & TRANSACTIONAL_BIT)] * rows,
+            [bool(first & CONTROL_BIT)] * rows,
+            [bool(first & DELETE_HORIZON_BIT)] * rows,
+            [_timestamp_type(first)] * rows,
+            [codec_name(first)] * rows,
+        )
+    return (
+        [bool(bits & TRANSACTIONAL_BIT) for bits in attributes],
+        [bool(bits & CONTROL_BIT) for bits in attributes],
+        [bool(bits & DELETE_HORIZON_BIT) for bits in attributes],
+        list(map(_timestamp_type, attributes)),
+        list(map(codec_name, attributes)),
     )
 
 

@@ -35,6 +35,11 @@ def is_plausible(header_bytes: bytes, rest: int) -> bool:
         return _is_plausible_message(header_bytes, length)
     if magic != 2 or len(header_bytes) < BATCH_HEADER_SIZE or length < MIN_BATCH_LENGTH:
         return False
+    return _has_plausible_fields(header_bytes, length)
+
+
+def _has_plausible_fields(header_bytes: bytes, length: int) -> bool:
+    """Whether the fields of a batch of magic 2, except offset, length and magic, are plausible if it has this length."""
     _, _, leader_epoch, _, _, attributes, last_delta, _, _, _, _, _, count = BATCH_HEADER.unpack(header_bytes)
     if not 0 <= attributes < 0x80 or attributes & COMPRESSION_MASK > 4 or last_delta < 0 or leader_epoch < -1 or count < 0:
         return False
@@ -73,12 +78,6 @@ def is_header_but_for(header_bytes: bytes, rest: int) -> bool:
     `rest` bytes are left in the file; if the file cuts the header off, the existing bytes count.
     """
     padded = header_bytes.ljust(BATCH_HEADER_SIZE, b"\x00")
-    good_offset, good_length = bytes(8), (LONGEST_BATCH - 1).to_bytes(4, "big")
-    for patched in (
-        padded[:8] + good_length + padded[12:],
-        good_offset + good_length + padded[12:16] + b"\x02" + padded[17:],
-        good_offset + good_length + padded[12:],
-    ):
-        if is_plausible(patched, LONGEST_BATCH + LOG_OVERHEAD):
-            return len(header_bytes) == len(padded) or header_bytes[MAGIC_AT] < 2 or rest > HEADER_UP_TO_MAGIC
-    return False
+    if _has_plausible_fields(padded, LONGEST_BATCH - 1):
+        return len(header_bytes) == len(padded) or header_bytes[MAGIC_AT] < 2 or rest > HEADER_UP_TO_MAGIC
+    return padded[MAGIC_AT] in (0, 1) and _is_plausible_message(padded, LONGEST_BATCH - 1)

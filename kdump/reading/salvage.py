@@ -35,6 +35,7 @@ from kdump.reading.items import (
     Section,
 )
 from kdump.reading.plausible import LONGEST_BATCH, is_header_but_for, is_plausible
+from kdump.reading.recent import RecentBytes
 from kdump.reading.trust import Order, extent_of, extents_of, is_lower
 from kdump.reading.tuning import DEFAULT
 
@@ -84,14 +85,15 @@ class _Walk:
     def __init__(
         self, source: Source, start: int, base_offset: int | None, next_base_offset: int | None, tuning: ReadTuning
     ) -> None:
-        self._source = source
+        recent = RecentBytes(source, tuning)
+        self._source = recent
         self._tuning = tuning
         self._position = start
         budget = search.Budget(source.size - start + tuning.free_crc_bytes, tuning.free_tries, kept_crc_bytes=_KEPT_CRC_BYTES)
-        self._search = search.Search(source, budget, start=start, tuning=tuning)
+        self._search = search.Search(recent, budget, start=start, tuning=tuning)
         # what large batches claim is read again for each of them; the search has a budget of its own
         self._may_check = search.Budget(_TIMES_CHECKED * (source.size - start) + tuning.free_crc_bytes).spend
-        self._order = Order(source, base_offset, next_base_offset, tuning, may_check=self._may_check)
+        self._order = Order(recent, base_offset, next_base_offset, tuning, may_check=self._may_check)
         self._ends = spans.HeadersAhead(self._search)
         self._next_inside = 0  # where batches begin that the next damaged batch claims, and does not hold
 
@@ -113,7 +115,7 @@ class _Walk:
         window_size = tuning.window_bytes
         while self._position < min(until, source.size):
             log = Log(
-                source,
+                source,  # type: ignore[arg-type]  # a walk needs only path, size and read
                 self._position,
                 window_size=window_size,
                 max_window_size=tuning.window_bytes,
@@ -122,7 +124,7 @@ class _Walk:
             window_size = tuning.near_bytes
             fault: CorruptData | None = None
             try:
-                for chunk in log.summarized_chunks():
+                for chunk in log.summarized_chunks(self._order.wants_summary):
                     if chunk.summary is not None and self._order.takes(chunk.summary):
                         yield Section(chunk, None, self._order.nested_end)
                         self._position = chunk.summary.end
@@ -214,7 +216,8 @@ class _Walk:
         if fault is not None and fault.code == "resync-budget":
             yield from self._step_over_unchecked(header_bytes)
             return
-        damage, claimed_end = self._named(header_bytes, fault)
+        is_header = is_header_but_for(header_bytes, source.size - start)
+        damage, claimed_end = self._named(header_bytes, fault, is_header=is_header)
         is_stepped_over = fault is not None and fault.code in ("magic-negative", "codec-unknown")
         if (
             is_stepped_over
@@ -226,7 +229,7 @@ class _Walk:
             self._position = claimed_end
             yield damage
             return
-        size = self._repaired_size(start)
+        size = self._repaired_size(start) if is_header else 0
         if size:
             yield self._repaired(header_bytes, size)
             return
@@ -265,7 +268,7 @@ class _Walk:
                 Damage(zeros_end, end, "garbage-region", _GARBAGE, resync=END if end == source.size else BY_SCAN, is_batch=False)
             )
 
-    def _named(self, header_bytes: bytes, fault: CorruptData | None) -> tuple[Damage, int]:
+    def _named(self, header_bytes: bytes, fault: CorruptData | None, *, is_header: bool) -> tuple[Damage, int]:
         """The damage that starts with this header, without its end, and where the batch claims to end (0: nowhere)."""
         start = self._position
         rest = self._source.size - start
@@ -276,10 +279,10 @@ class _Walk:
             damage = Damage(start, start, code, fault.message, fault.row, fault.through)
             if code == "codec-unknown" and not fault.row.isvalid:
                 damage.code = "crc-mismatch"
-            if code == "bad-magic" and not is_header_but_for(header_bytes, rest):
+            if code == "bad-magic" and not is_header:
                 return Damage(start, start, "garbage-region", _GARBAGE, fault.row, fault.through, is_batch=False), claimed_end
             return damage, claimed_end
-        if not is_header_but_for(header_bytes, rest):
+        if not is_header:
             row, through = (fault.row, fault.through) if fault is not None else (None, "")
             return Damage(start, start, "garbage-region", _GARBAGE, row, through, is_batch=False), 0
         if length < 0:
@@ -319,8 +322,6 @@ class _Walk:
     def _repaired_size(self, position: int, claimed_end: int | None = None) -> int:
         """The size at which the CRC of this batch fits, or 0. If its claimed length leads on, only smaller sizes are tried."""
         header_bytes = self._source.read(position, BATCH_HEADER_SIZE)
-        if claimed_end is None and not is_header_but_for(header_bytes, self._source.size - position):
-            return 0
         end = spans.fitting_end(self._search, self._ends, position, header_bytes, claimed_end)
         return end - position if end else 0
 

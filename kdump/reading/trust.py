@@ -20,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kdump.binary.source import Source
+    from kdump.binary.source import SizedReadable
     from kdump.formats.log import Chunk
     from kdump.formats.summary import BatchSummary
     from kdump.reading.tuning import ReadTuning
@@ -44,7 +44,7 @@ class Order:
 
     def __init__(
         self,
-        source: Source,
+        source: SizedReadable,
         base_offset: int | None,
         next_base_offset: int | None,
         tuning: ReadTuning = DEFAULT,
@@ -83,9 +83,13 @@ class Order:
         if not self._is_in_doubt and self.fits(extent):
             self._move(extent)
 
+    def wants_summary(self) -> bool:
+        """Whether it can take the next batches by their summary."""
+        return not self._is_in_doubt and self._stray is None
+
     def takes(self, summary: BatchSummary) -> bool:
         """Whether all batches of this summary fit between the batches before and after them, so that all are beyond doubt."""
-        if self._is_in_doubt or self._stray is not None:
+        if not self.wants_summary():
             return False
         if not self._last_offset < summary.first_offset or not summary.last_offset < self._ceiling:
             return False
@@ -107,8 +111,7 @@ class Order:
         ]
         rows = [row for row, status in enumerate(statuses) if status == INTACT]
         extents, positions = extents_of(chunk), chunk.batches["position"]
-        ahead = [extents[row] for row in rows]
-        ahead += self._next_extents(positions[-1] + chunk.batches["size"][-1])
+        ahead: list[Extent] | None = None
         for number, row in enumerate(rows):
             if row and statuses[row - 1] == DAMAGED:
                 damaged = extents[row - 1]
@@ -118,6 +121,9 @@ class Order:
             if self._is_in_doubt:
                 statuses[row] = self._judge_found(extents[row], positions[row])
             else:
+                if ahead is None:
+                    ahead = [extents[row] for row in rows]
+                    ahead += self._next_extents(positions[-1] + chunk.batches["size"][-1])
                 statuses[row] = self._judge(extents[row], ahead[number + 1 : number + 3])
         return statuses
 
@@ -138,7 +144,7 @@ class Order:
         try:
             tuning = self._tuning
             log = Log(
-                self._source,
+                self._source,  # type: ignore[arg-type]  # a walk needs only path, size and read
                 position,
                 window_size=tuning.near_bytes,
                 max_window_size=tuning.window_bytes,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from kdump.binary.source import WINDOW_SIZE, Source
+from kdump.reading.recent import RecentBytes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,10 +57,11 @@ def runs(source: SizedReadable, start: int, stop: int, window_size: int = WINDOW
 
 def _data_from(source: SizedReadable, position: int) -> int:
     """The next position that is not in a hole."""
-    if not isinstance(source, Source):
+    file = source.source if isinstance(source, RecentBytes) else source
+    if not isinstance(file, Source):
         return position
     try:
-        return os.lseek(source.fileno(), position, os.SEEK_DATA)
+        return os.lseek(file.fileno(), position, os.SEEK_DATA)
     except OSError as error:
         import errno
 

@@ -67,6 +67,7 @@ class LogLister:
         self._run = run
         self._request = run.request
         self._source = source
+        self._folder_and_name = os.path.split(source.path)
         self.decoding = Decoding(run, source.path)
         self._contents = self.decoding.contents() if run.output is None else None
         self._held: list[salvage.Damage] = []  # until the offset after them is known
@@ -201,7 +202,7 @@ class LogLister:
         """Note which offsets the log has; if the index led past the first batches, the file name gives the first offset."""
         row = next(row for row, status in enumerate(statuses) if status != salvage.DAMAGED)
         first = chunk.batches["last_offset" if chunk.is_legacy else "base_offset"][row]
-        folder, name = os.path.split(self._source.path)
+        folder, name = self._folder_and_name
         try:
             if is_first and chunk.batches["position"][row]:
                 first = min(first, file_name.base_offset(name))

@@ -16,6 +16,9 @@ _FILE_MAGICS = (
 )
 
 
+_PRINTABLE = bytes((*range(32, 127), *b"\t\n\r"))
+
+
 def kind_of_file(head: bytes) -> str:
     """The kind of a file that starts with these 512 bytes, of those that are mistaken for Kafka's; empty for all others."""
     return next((kind for magic, kind in _FILE_MAGICS if head.startswith(magic)), "tar" if head[257:262] == b"ustar" else "")
@@ -25,7 +28,7 @@ def looks_of(sample: bytes) -> str:
     """A description of bytes: the share of printable ones, and the bits of entropy in a byte."""
     if not sample:
         return "they could not be read"
-    printable = sum(sample.count(byte) for byte in (*range(32, 127), 9, 10, 13))
+    printable = len(sample) - len(sample.translate(None, _PRINTABLE))
     shares = [sample.count(byte) / len(sample) for byte in set(sample)]
     entropy = -sum(share * log2(share) for share in shares)
     kind = "text" if printable > 0.95 * len(sample) else "compressed or encrypted" if entropy > 7.5 else "binary data"
