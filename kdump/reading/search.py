@@ -193,6 +193,9 @@ class Search:
 
     def candidates(self, start: int, end: int | None = None) -> Iterator[tuple[int, bytes]]:
         """The positions and bytes of what may be headers."""
+        if kernel.native is not None and self._kind.is_any_whole is not None:
+            yield from self._candidates_in_c(kernel.native, start, end, is_any_whole=self._kind.is_any_whole)
+            return
         import re  # slow to load, and most logs are sound
 
         source, budget, matches = self.source, self.budget, re.compile(self._kind.pattern).finditer
@@ -209,6 +212,22 @@ class Search:
                 header_bytes = window[at : at + BATCH_HEADER_SIZE]
                 if self._kind.may_be(header_bytes, source.size - position - at):
                     yield position + at, header_bytes
+
+    def _candidates_in_c(
+        self, native: ModuleType, start: int, end: int | None, *, is_any_whole: bool
+    ) -> Iterator[tuple[int, bytes]]:
+        source, budget = self.source, self.budget
+        for position, window, stop in self._windows(start, source.size if end is None else end):
+            at = 0
+            while True:
+                at, budget.tries, gave_up = native.next_header(
+                    window, at, stop, source.size - position, is_any_whole, budget.tries
+                )
+                budget.gave_up |= gave_up
+                if at < 0:
+                    break
+                yield position + at, window[at : at + BATCH_HEADER_SIZE]
+                at += 1
 
     def _windows(self, start: int, end: int) -> Iterator[tuple[int, bytes, int]]:
         """Positions and bytes of windows, and where in each to stop looking for headers. Runs of zeros are left out."""

@@ -1,5 +1,6 @@
 """The kernel in C does what the reference does: the same walks, the same lines, the same complaints."""
 
+import itertools
 import os
 import struct
 import subprocess
@@ -743,10 +744,11 @@ def test_both_kernels_search_a_log_alike(data: bytes, kind: search.Candidates, t
         budget = search.Budget(crc_bytes, tries, kept_crc_bytes=crc_bytes // 4)
         with kernels.using(name), opened(data) as source:
             looked = search.Search(source, budget, kind, tuning=tuning)
+            headers = list(itertools.islice(looked.candidates(0), 5))
             positions = [looked.next_intact(0)]
             while positions[-1] < len(data):
                 positions.append(looked.next_intact(positions[-1] + 1))
-        found.append((positions, budget.tries, budget.crc_bytes, budget.gave_up))
+        found.append((headers, positions, budget.tries, budget.crc_bytes, budget.gave_up))
     assert found[0] == found[1]
 
 

@@ -259,6 +259,7 @@ class Hostile:
         numbers = [chance.choice((0, 1, chance.number(1 << 20))) for _ in range(3)]
         stop, left = chance.choice((len(window), chance.number())), chance.choice((len(window), chance.number()))
         self.call("next_intact", window, start, stop, left, chance.random() < 0.5, *numbers)
+        self.call("next_header", window, start, stop, left, chance.random() < 0.5, numbers[0])
 
     def summaries(self) -> None:
         """Summaries of windows: of a damaged log, and of batches with consecutive offsets."""

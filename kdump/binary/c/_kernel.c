@@ -66,6 +66,7 @@ static PyMethodDef methods[] = {
     {"summarize_messages", summarize_messages, METH_VARARGS, summarize_messages_doc},
     {"find", find, METH_VARARGS, find_doc},
     {"next_intact", next_intact, METH_VARARGS, next_intact_doc},
+    {"next_header", next_header, METH_VARARGS, next_header_doc},
     {"summarize_index", summarize_index, METH_VARARGS, summarize_index_doc},
     {"summarize_time_index", summarize_time_index, METH_VARARGS, summarize_time_index_doc},
     {"numbers_at", numbers_at, METH_VARARGS, numbers_at_doc},

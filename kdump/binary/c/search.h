@@ -1,4 +1,5 @@
-/* Searches bytes for the next batch or message whose checksum fits: `find` in memory, `next_intact` in a window of a log. */
+/* Searches bytes for the next batch or message whose checksum fits: `find` in memory, `next_intact` in a window of a log.
+   `next_header` only looks at headers. */
 
 #pragma once
 
@@ -100,6 +101,26 @@ static inline int may_be_batch(const uint8_t *p, size_t room, int64_t left, int 
     return is_any_whole || length <= MAX_USUAL_LENGTH || (room >= BATCH_HEADER_SIZE && is_plausible_header(p));
 }
 
+/* The first position from `start` on and before `stop` where a batch may begin, if only its CRC fits; -1 for nowhere. */
+static inline Py_ssize_t next_candidate(const Py_buffer *window, Py_ssize_t start, Py_ssize_t stop, int64_t left, int is_any_whole,
+                                        SearchBudget *budget)
+{
+    for (; start < stop; start++) {
+        const uint8_t *p = (const uint8_t *)window->buf + start;
+        size_t room = (size_t)(window->len - start);
+        if (!matches_header(p, room, is_any_whole))
+            continue;
+        if (!budget->tries) {
+            budget->gave_up = 1;
+            return -1;
+        }
+        budget->tries--;
+        if (may_be_batch(p, room, left - start, is_any_whole))
+            return start;
+    }
+    return -1;
+}
+
 static inline int may_spend(SearchBudget *budget, int64_t size)
 {
     if (size > budget->crc_bytes - (size > SMALL_BATCH_SIZE ? budget->kept_crc_bytes : 0)) {
@@ -135,20 +156,13 @@ static PyObject *next_intact(PyObject *self, PyObject *arguments)
     if (stop > window.len)
         stop = window.len;
     Py_BEGIN_ALLOW_THREADS;
-    for (; start < stop; start++) {
-        const uint8_t *p = (const uint8_t *)window.buf + start;
-        size_t room = (size_t)(window.len - start);
-        if (!matches_header(p, room, is_any_whole))
-            continue;
-        if (!budget.tries) {
-            budget.gave_up = 1;
-            break;
-        }
-        budget.tries--;
-        if (!may_be_batch(p, room, left - start, is_any_whole) || !may_spend(&budget, batch_size(p)))
-            continue;
+    for (Py_ssize_t at = start; (at = next_candidate(&window, at, stop, left, is_any_whole, &budget)) >= 0; at++) {
+        const uint8_t *p = (const uint8_t *)window.buf + at;
         size_t size = (size_t)batch_size(p);
-        if (size > room) {
+        if (!may_spend(&budget, batch_size(p)))
+            continue;
+        start = at;
+        if (size > (size_t)(window.len - at)) {
             found = REACHES_PAST_WINDOW;
             break;
         }
@@ -160,4 +174,32 @@ static PyObject *next_intact(PyObject *self, PyObject *arguments)
     Py_END_ALLOW_THREADS;
     PyBuffer_Release(&window);
     return Py_BuildValue("inLLO", found, start, budget.tries, budget.crc_bytes, budget.gave_up ? Py_True : Py_False);
+}
+
+PyDoc_STRVAR(next_header_doc, "next_header(window, start, stop, left, is_any_whole, tries) -> (at, tries, gave_up)\n\n"
+                              "The first position from `start` on and before `stop` where a batch may begin, if only its CRC fits; -1 for\n"
+                              "nowhere. `left` bytes of the log begin with the window.");
+
+static PyObject *next_header(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    Py_buffer window;
+    Py_ssize_t start, stop;
+    long long left;
+    int is_any_whole;
+    SearchBudget budget = {0};
+    if (!PyArg_ParseTuple(arguments, "y*nnLpL:next_header", &window, &start, &stop, &left, &is_any_whole, &budget.tries))
+        return NULL;
+    if (start < 0 || left < 0 || budget.tries < 0) {
+        PyBuffer_Release(&window);
+        PyErr_SetString(PyExc_ValueError, "a position or a budget is out of bounds");
+        return NULL;
+    }
+    if (stop > window.len)
+        stop = window.len;
+    Py_BEGIN_ALLOW_THREADS;
+    start = next_candidate(&window, start, stop, left, is_any_whole, &budget);
+    Py_END_ALLOW_THREADS;
+    PyBuffer_Release(&window);
+    return Py_BuildValue("nLO", start, budget.tries, budget.gave_up ? Py_True : Py_False);
 }
