@@ -137,6 +137,8 @@ class Table(Generic[RowType]):
 
     def slice(self, start: int, end: int) -> Table[RowType]:
         """The rows from `start` up to but not including `end`."""
+        if start == 0 and end == len(self):
+            return self
         return Table(self.row_class, {name: values[start:end] for name, values in self.columns.items()})
 
     @classmethod

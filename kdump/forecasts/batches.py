@@ -35,6 +35,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from kdump.binary.source import SizedReadable
     from kdump.forecasts.directory import Directory, File
 
     Header = tuple[int, ...]
@@ -159,15 +160,22 @@ class LogReader:
         return last
 
     def checked(
-        self, start: int = 0, *, window_size: int = WINDOW_SIZE, may_check: Callable[[int], bool] | None = None
+        self,
+        start: int = 0,
+        *,
+        window_size: int = WINDOW_SIZE,
+        may_check: Callable[[int], bool] | None = None,
+        through: SizedReadable | None = None,
     ) -> Iterator[Checked]:
         """All batches, read completely: position, fields, whether it is an old message, whether length and CRC are valid.
 
         The first window has `window_size` bytes. A batch larger than a window counts as invalid unless `may_check` allows to
-        read that number of bytes. Raises InvalidBatch like `batches`.
+        read that number of bytes. `through` reads the bytes of this log, if not the log itself.
+
+        Raises InvalidBatch like `batches`.
         """
         crc32c = crc32c_for(self.size - start)
-        log = Log(self, start, window_size=window_size)  # type: ignore[arg-type]  # a walk needs only path, size and read of a source
+        log = Log(through or self, start, window_size=window_size)  # type: ignore[arg-type]  # a walk needs only path, size and read of a source
 
         def regular(window: bytes, at: int, window_position: int, magic: int) -> tuple[Iterator[Checked] | None, int]:
             headers: list[tuple[int, ...]]

@@ -12,7 +12,9 @@ from kdump.forecasts.directory import File, has_offset, is_canonical, offset_of
 from kdump.forecasts.exceptions import BrokerException, InvalidBatch
 from kdump.formats import file_name
 from kdump.formats.record_batch import as_int64
+from kdump.reading.recent import RecentBytes
 from kdump.reading.search import WHOLE, Budget, Search
+from kdump.reading.tuning import DEFAULT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -81,7 +83,7 @@ class IntactBatches:
             yield from zip(fields, fields, fields, fields, fields, strict=True)
         else:
             log = LogReader(directory, File(file.path, min(file.size, MAX_LOG_SIZE), file.start))
-            search = Search(log, Budget(log.size + _FIRST_CRC_BYTES, kept_crc_bytes=_KEPT_CRC_BYTES), WHOLE)
+            search = Search(RecentBytes(log, DEFAULT), Budget(log.size + _FIRST_CRC_BYTES, kept_crc_bytes=_KEPT_CRC_BYTES), WHOLE)
             kept = array("q")
             for batch in _intact(log, search):
                 if len(kept) <= self._room:
@@ -205,7 +207,8 @@ def _intact(log: LogReader, search: Search) -> Iterator[Intact]:
     window_size = WINDOW_SIZE
     while position < log.size:
         try:
-            for at, header, is_legacy, is_valid in log.checked(position, window_size=window_size, may_check=search.budget.spend):
+            batches = log.checked(position, window_size=window_size, may_check=search.budget.spend, through=search.source)
+            for at, header, is_legacy, is_valid in batches:
                 if not is_valid:
                     break
                 first, size = header[BASE_OFFSET], header[LENGTH] + LOG_OVERHEAD

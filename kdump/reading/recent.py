@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kdump.binary.source import Readable, Source
+    from kdump.binary.source import SizedReadable
     from kdump.reading.tuning import ReadTuning
 
 
@@ -16,10 +16,10 @@ class RecentBytes:
 
     __slots__ = ("_largest", "_position", "_read_size", "_smallest", "_window", "path", "size", "source")
 
-    def __init__(self, source: Source, tuning: ReadTuning) -> None:
+    def __init__(self, source: SizedReadable, tuning: ReadTuning) -> None:
         self._smallest, self._largest = tuning.near_bytes // 4, 4 * tuning.near_bytes
-        self.source: Readable = source
-        self.path = source.path
+        self.source = source
+        self.path: str = getattr(source, "path", "")
         self.size = source.size
         self._window = b""
         self._position = 0
