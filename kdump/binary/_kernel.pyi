@@ -1,8 +1,10 @@
 """The kernel in C; see c/_kernel.c."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from kdump.binary.batch_header import BatchHeader, MessageHeader
+from kdump.binary.columns_reference import PlainBatch, RecordBuffers
 from kdump.binary.reference import Buffer, RecordTuple
 from kdump.binary.summary_reference import Summarized
 
@@ -11,6 +13,7 @@ Packed = tuple[Any, Any, Any]  # directory, data and tail of a column: buffers
 SUMMARY: tuple[str, ...]
 STREAK: tuple[str, ...]
 COLUMNS: tuple[str, ...]
+RECORD_COLUMNS: tuple[str, ...]
 CRC32C: tuple[str, ...]
 
 NOTHING: int
@@ -63,6 +66,7 @@ def walk_extents(window: Buffer, start: int, window_position: int, /) -> tuple[l
 def walk_records(
     data: Buffer, position: int, end: int, count: int, pause: int, rows: list[RecordTuple], /
 ) -> tuple[int, int]: ...
+def record_columns(batches: Sequence[PlainBatch], wanted: int, max_headers: int, /) -> tuple[int, int, RecordBuffers]: ...
 def compile_plan(data: bytes, /) -> Any: ...  # an object that only `dump` understands
 def dump(
     plan: Any,

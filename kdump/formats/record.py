@@ -55,13 +55,15 @@ UNBUFFERED = "unbuffered"
 MAX_RECORD_HEADERS = 1 << 17
 """A record with more headers than this is not read, unless only their keys are asked for."""
 
+MAX_PAYLOAD_AT_ONCE = 8 << 20
+"""Bytes of a sound payload that is decompressed in one call."""
+
 MAX_RECORD_SIZE = 128 << 20
 """A record that says it is larger than this is not waited for."""
 
 _REFERENCE_SIZE = 4
 _MAX_HEADERS = (250 << 20) // _REFERENCE_SIZE  # of the 256 MiB that Kafka's launcher gives the tool
 _MAX_HELD_RECORD_BYTES = 1 << 20  # up to this size, all records of a batch are held at once, with those of its neighbors
-_MAX_PAYLOAD_AT_ONCE = 8 << 20  # of a sound payload that is decompressed in one call
 _MIN_BLOCK_BYTES = 256 << 10  # of a decompressed payload, at least
 _MAX_HEAP_OF_HEADERS = 245_000_000  # bytes; found with the tool of 4.3.1, whose heap has 256 MiB; that of 1.0.1 is alike
 _NO_HEADERS = -1  # of the records are held
@@ -132,7 +134,7 @@ def read(
 ) -> Iterator[RecordChunk]:
     """The records of a chunk of batches of magic 2, as records.read says."""
     known_headers: dict[bytes, Headers] | None = None if with_header_values else {}
-    decompressor = codecs.BatchDecompressor(_MAX_PAYLOAD_AT_ONCE) if quirks is None else None
+    decompressor = codecs.BatchDecompressor(MAX_PAYLOAD_AT_ONCE) if quirks is None else None
     rows: list[RecordTuple] = []
     counts: list[int] = []
     first = held = 0
@@ -148,7 +150,7 @@ def read(
         if counts:
             yield _chunk_of(chunk, first, counts, rows)
         if size is None:
-            yield from _read_batch(source, chunk, row, quirks, with_data, with_header_values)
+            yield from read_batch(source, chunk, row, quirks, with_data, with_header_values)
         rows, counts, first, held = [], [], row + 1, 0
     if counts:
         yield _chunk_of(chunk, first, counts, rows)
@@ -192,15 +194,15 @@ def _walk_plain(
     return None
 
 
-def _read_batch(
+def read_batch(
     source: Source,
     chunk: Chunk,
     row: int,
-    quirks: CodecQuirks | None,
-    with_data: bool,
-    with_header_values: bool,
+    quirks: CodecQuirks | None = None,
+    with_data: bool = True,
+    with_header_values: bool = True,
 ) -> Iterator[RecordChunk]:
-    """The records of one batch that is compressed, large, empty or bad."""
+    """The records of the batch in this row, which may be large or bad; everything else is as `read` says."""
     header = chunk.headers[row]
     batches = chunk.batches.slice(row, row + 1)
     position = batches["position"][0]

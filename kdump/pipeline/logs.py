@@ -17,13 +17,14 @@ from kdump.binary.batch_header import (
     MAGIC_AT,
     MESSAGE_ATTRIBUTES,
 )
+from kdump.binary.columns_reference import RECORD_COLUMNS
 from kdump.errors import CorruptData, KdumpError, MissingPackage
 from kdump.formats import record_batch
 from kdump.formats.log import Chunk
 from kdump.formats.record import bytes_of
 from kdump.formats.record_batch import NO_TIMESTAMP
 from kdump.output.arrow.builder import Constant
-from kdump.output.arrow.log_columns import batch_columns, record_columns
+from kdump.output.arrow.log_columns import batch_columns, packed, record_columns
 from kdump.pipeline.planning import FileSlice
 from kdump.reading import salvage
 from kdump.reading.headers import HeaderWindow
@@ -255,13 +256,16 @@ def record_rows(
 
     Raises KdumpError if a sound batch yields a different number of records than its header says.
     """
+    wanted = packed(options.columns)
+    if options.has_range:
+        wanted = [name for name in RECORD_COLUMNS if name in (*wanted, "offset", "timestamp")]
     for item in sections(source, file_slice, options, report, notice):
         positions = item.chunk.batches["position"]
         statuses = dict(zip(positions, item.statuses, strict=True))
         rows = 0
         given = _LastBatch()
         missing: int | None = 0
-        for part in past_bad_batches(source, item.chunk):
+        for part in past_bad_batches(source, item.chunk, columns=wanted):
             if isinstance(part, UnreadableBatch):
                 if notice is not None:
                     notice(part.fault)
@@ -273,7 +277,7 @@ def record_rows(
             given.add(part)
             if len(part.records):
                 rows += len(part.records)
-                yield record_columns(part, statuses, options.max_value_bytes), len(part.records)
+                yield record_columns(part, statuses, options.max_value_bytes, wanted), len(part.records)
         said = records_said(item.chunk)
         if said is not None and missing is not None and rows + missing != said:
             message = f"{rows} records were read from batches that contain {said}, and {missing} were left out"

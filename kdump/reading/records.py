@@ -7,7 +7,7 @@ from kdump.formats import records
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from kdump.binary.source import Source
     from kdump.formats.log import Chunk
@@ -25,9 +25,12 @@ class UnreadableBatch:
         self.fault = fault
 
 
-def past_bad_batches(source: Source, chunk: Chunk) -> Iterator[RecordChunk | UnreadableBatch]:
+def past_bad_batches(
+    source: Source, chunk: Chunk, *, columns: Collection[str] | None = None
+) -> Iterator[RecordChunk | UnreadableBatch]:
     """The records of all batches of a chunk, in order; an unreadable batch follows the records that could be read of it.
 
+    `columns` is as records.read says.
     Raises CorruptData only if that says of no batch that it is bad.
     """
     row_at = {position: row for row, position in enumerate(chunk.batches["position"])}
@@ -37,7 +40,7 @@ def past_bad_batches(source: Source, chunk: Chunk) -> Iterator[RecordChunk | Unr
         end = min(first + count, len(chunk))
         part = chunk if end - first == len(chunk) else chunk.slice(first, end)
         try:
-            yield from records.read(source, part)
+            yield from records.read(source, part, columns=columns)
         except CorruptData as fault:
             if fault.position is None:
                 raise

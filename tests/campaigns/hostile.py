@@ -329,6 +329,27 @@ class Hostile:
         log = exact(chance.log())
         at = chance.choice((0, 61, chance.number(len(log))))
         self.call("ordinary_records", log, chance.choice((0, 0, chance.number())), log[at:], chance.choice((False, True)))
+        self._record_columns()
+
+    def _record_columns(self) -> None:
+        """The records of several batches as columns, some of them impossible."""
+        chance = self.chance
+        batches: list[tuple[Any, ...]] = []
+        for _ in range(chance.randrange(4)):
+            log = chance.log()
+            data, said = exact(log), int.from_bytes(log[57:61], "big", signed=True)
+            position = chance.choice((61, 61, chance.number(len(data))))
+            end = chance.choice((len(data), chance.number(len(data))))
+            count = said if 0 <= said < 1000 and chance.random() < 0.8 else chance.number(9)
+            numbers = [chance.choice((0, chance.number(1 << 40))) for _ in range(2)]
+            batches.append((data, position, end, count, *numbers, chance.random() < 0.5, chance.choice((-1, chance.number(9)))))
+        references = [sys.getrefcount(batch[0]) for batch in batches]
+        wanted, max_headers = chance.choice((255, chance.number(255))), chance.choice((1 << 17, chance.number(9)))
+        found = self.call("record_columns", batches, wanted, max_headers)
+        assert references == [sys.getrefcount(batch[0]) for batch in batches]
+        if found is not None:
+            rows = sum(batch[3] for batch in batches[: found[0]])
+            assert all(len(column) in (4 * rows, 8 * rows) for column in found[2][:5] if column is not None)
 
     def others(self) -> None:
         """Checksums, at all places."""

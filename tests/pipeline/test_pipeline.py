@@ -603,11 +603,11 @@ def _crashing(name: str, *others_first: signal.Signals) -> Any:
     read = record_readers.read
     signals = [*others_first, signal.SIGSEGV]
 
-    def crash(source: Any, chunk: Any, *others: Any) -> Iterator[Any]:
+    def crash(source: Any, chunk: Any, *others: Any, **named: Any) -> Iterator[Any]:
         if source.path.endswith(name):
             faulthandler.disable()  # which would tell of it
             os.kill(os.getpid(), signals.pop(0) if len(signals) > 1 else signals[0])
-        return read(source, chunk, *others)
+        return read(source, chunk, *others, **named)
 
     return mock.patch.object(record_readers, "read", crash)
 

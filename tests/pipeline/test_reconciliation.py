@@ -141,11 +141,11 @@ def test_what_cannot_be_read_in_a_second_attempt_is_named_and_the_scan_is_not_cl
 
 
 def test_a_crash_of_a_codec_is_named(data: Path) -> None:
-    def crash(source: Any, *others: Any) -> Any:
+    def crash(source: Any, *others: Any, **named: Any) -> Any:
         if "/t-1/" in source.path:
             signal.signal(signal.SIGABRT, signal.SIG_DFL)
             os.abort()
-        return read(source, *others)
+        return read(source, *others, **named)
 
     read = record_readers.read
     with mock.patch.object(record_readers, "read", crash):

@@ -30,6 +30,7 @@
 #include "objects.h"
 #include "walks.h"
 #include "ordinary.h"
+#include "columns.h"
 #include "search.h"
 #include "summary.h"
 #include "producers.h"
@@ -74,6 +75,7 @@ static PyMethodDef methods[] = {
     {"pack", pack, METH_VARARGS, pack_doc},
     {"producer_streaks", producer_streaks, METH_VARARGS, producer_streaks_doc},
     {"summarize_log", summarize_log, METH_VARARGS, summarize_log_doc},
+    {"record_columns", record_columns, METH_VARARGS, record_columns_doc},
     {"rows_of", rows_of, METH_VARARGS, rows_of_doc},
     {"walk_log", walk_log, METH_VARARGS, walk_log_doc},
     {"walk_batches", walk_batches, METH_VARARGS, walk_batches_doc},
@@ -132,6 +134,7 @@ static int fill_module(PyObject *module)
     choose_checksums();
     choose_text_check();
     int is_filled = add_constants(module) && add_names(module, "COLUMNS", column_names, COLUMN_COUNT) &&
+                    add_names(module, "RECORD_COLUMNS", record_column_names, RECORD_COLUMN_COUNT) &&
                     add_names(module, "SUMMARY", summary_names, SUMMARY_SIZE) &&
                     add_names(module, "STREAK", streak_names, STREAK_SIZE) &&
                     add_names(module, "CRC32C", crc32c_names, crc32c_way_count);

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from itertools import islice
 
 from kdump.cli.listing.decoder_names import AUTO, NONE, OPTIONS, no_words, topic_of
 from kdump.cli.shared_options import STDIN
@@ -80,12 +79,18 @@ class Decoding:
         if self._is_off or self._decode is None and True not in control:
             return None
         found: list[Decoded | None] = []
-        rows = zip(*(part.records[name] for name in ("offset", "key_size", "key", "value_size", "value")), strict=True)
+        columns = [part.records[name] for name in ("offset", "key_size", "key", "value_size", "value")]
         for is_control, count in zip(control, part.counts, strict=True):
             decode = decoded.control_record_of if is_control else self._decode
-            for offset, key_size, key, value_size, value in islice(rows, count):
+            first = len(found)
+            if decode is None:
+                found += [None] * count
+                continue
+            for offset, key_size, key, value_size, value in zip(
+                *(column[first : first + count] for column in columns), strict=True
+            ):
                 is_lost = _is_lost(key, key_size) or _is_lost(value, value_size)
-                one = None if decode is None or is_lost else decode(key, value)
+                one = None if is_lost else decode(key, value)
                 if one is not None and one.fault is not None:
                     self._note(offset, one.fault)
                 found.append(one)

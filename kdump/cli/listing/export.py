@@ -18,6 +18,7 @@ try:
 except ImportError as missing:
     raise UsageError('Parquet and Arrow files need the package "pyarrow"', remedy="pip install 'kdump[arrow]'") from missing
 
+from kdump.binary.columns_reference import RECORD_COLUMNS
 from kdump.binary.source import Source
 from kdump.formats import file_name
 from kdump.output.arrow.builder import BATCH_BYTES, BATCH_ROWS, bounded
@@ -106,6 +107,8 @@ class _Rows:
 
 class _Exporter(LogLister):
     """Lists one log into a Parquet or Arrow file. Damaged ranges, and batches with unreadable records, have no rows."""
+
+    packed = RECORD_COLUMNS
 
     def __init__(self, run: Run, source: Source, place: dict[str, Any], options: Options, rows: _Rows) -> None:
         super().__init__(run, source, run.begins.get(source.path))

@@ -22,7 +22,7 @@ from kdump.tables import Table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
     from typing import TypeVar
 
     from kdump.binary.source import Source
@@ -62,6 +62,9 @@ class LogLister:
     A damaged range is listed unless the offsets of the batches around it show that it cannot contain requested rows.
     Findings and messages do not depend on the output format: only the four methods `write_...` do.
     """
+
+    packed: Collection[str] | None = None
+    """The columns of records that are made as records.read says, None for none."""
 
     def __init__(self, run: Run, source: Source, begin: Begin | None = None) -> None:
         self._run = run
@@ -309,7 +312,7 @@ class LogLister:
     def _list_records(self, chunk: Chunk, statuses: list[str]) -> None:
         """List the records of batches; a batch whose records cannot be read is one damaged row."""
         row_at = {position: row for row, position in enumerate(chunk.batches["position"])}
-        for part in past_bad_batches(self._source, chunk):
+        for part in past_bad_batches(self._source, chunk, columns=self.packed):
             if isinstance(part, UnreadableBatch):
                 self._list_damage_of_records(part.position, part.fault)
             else:

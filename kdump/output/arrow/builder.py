@@ -12,7 +12,7 @@ from kdump.output.rows.json_text import json_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
     from kdump.tables import Column
@@ -23,6 +23,7 @@ MAX_VALUE_BYTES = 1 << 20
 
 _SMALL_ROWS = 64  # an array of fewer rows takes longer to make than to fill
 _SMALL_BYTES = 64 << 10  # of keys, values and headers in these rows
+_ARRAYS = {"Int8": "b", "Int16": "h", "Int32": "i", "Int64": "q"}
 _SMALL_PART = 4  # batches with less than this part of the allowed rows and bytes are joined
 
 
@@ -33,6 +34,24 @@ class Constant:
 
     def __init__(self, value: object) -> None:
         self.value = value
+
+
+class Packed:
+    """A column of buffers in the layout of Arrow. `read` makes its values, for those who want them as objects."""
+
+    __slots__ = ("_read", "buffers")
+
+    def __init__(self, buffers: Any, read: Callable[[], Sequence[Any]]) -> None:  # a buffer, or a tuple of several
+        self.buffers = buffers
+        self._read = read
+
+    @property
+    def size(self) -> int:
+        """The number of bytes."""
+        return _size_of(self.buffers)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._read())
 
 
 class Spread:
@@ -71,7 +90,7 @@ class Spreading:
 
 
 def arrow_array(type_name: str, values: Any, count: int) -> pa.Array:
-    """A column of this type and length; `values` is a sequence, a Constant or a Spread."""
+    """A column of this type and length; `values` is a sequence, a Constant, a Spread or Packed."""
     if is_json(type_name):
         return arrow_array("Text", _as_json(values), count)
     found_type = arrow_type(type_name)
@@ -85,7 +104,11 @@ def arrow_array(type_name: str, values: Any, count: int) -> pa.Array:
             return arrow_array(type_name, Constant(first), count)
         if values.counts.is_one_each:
             return arrow_array(type_name, values.values, count)
+        if type_name in _ARRAYS and None not in values.values:
+            return _spread_numbers(type_name, values)
         return arrow_array(type_name, values.values, len(values.values)).take(values.counts.rows)
+    if isinstance(values, Packed):
+        return _packed_array(type_name, values.buffers, count)
     if type_name == "Binary":
         return binary_array(values)
     if type_name == "Headers":
@@ -96,6 +119,33 @@ def arrow_array(type_name: str, values: Any, count: int) -> pa.Array:
         return pa.array(values, found_type)
     except UnicodeEncodeError:  # paths may hold bytes that are not text
         return pa.array([_text(value) for value in values], found_type)
+
+
+def _spread_numbers(type_name: str, values: Spread) -> pa.Array:
+    """A column of numbers; unlike `take`, this does not need the functions of Arrow, which take long to import."""
+    kind = _ARRAYS[type_name]
+    numbers = array(kind)
+    for value, count in zip(values.values, values.counts.counts, strict=True):
+        numbers.extend(array(kind, (value,)) * count)
+    return pa.Array.from_buffers(TYPES[type_name], len(numbers), [None, pa.py_buffer(numbers)])
+
+
+def _packed_array(type_name: str, buffers: Any, count: int) -> pa.Array:
+    """A column of these buffers, none of which is copied."""
+    if type_name == "Headers":
+        offsets, keys, values = buffers
+        pairs = len(offsets) // 4 and memoryview(offsets).cast("i")[-1]
+        headers = [_bytes_array(pa.string(), keys, pairs), _bytes_array(pa.binary(), values, pairs)]
+        struct = pa.StructArray.from_arrays(headers, ["key", "value"])
+        return pa.Array.from_buffers(TYPES["Headers"], count, [None, pa.py_buffer(offsets)], children=[struct])
+    if type_name == "Binary":
+        return _bytes_array(pa.binary(), buffers, count)
+    return pa.Array.from_buffers(TYPES[type_name], count, [None, pa.py_buffer(buffers)])
+
+
+def _bytes_array(arrow_type: pa.DataType, buffers: tuple[Any, Any, Any], count: int) -> pa.Array:
+    """Bitmap (if anything is null), offsets and data as an array."""
+    return pa.Array.from_buffers(arrow_type, count, [None if buffer is None else pa.py_buffer(buffer) for buffer in buffers])
 
 
 def _as_json(values: Any) -> Any:
@@ -175,7 +225,7 @@ def joined(parts: Iterable[tuple[dict[str, Any], int]], *, rows: int = BATCH_ROW
 
 def is_small(columns: dict[str, Any], count: int) -> bool:
     """Whether there are so few and so small rows that `joined` should put them together with others."""
-    if count > _SMALL_ROWS:
+    if count > _SMALL_ROWS or any(isinstance(values, Packed) and values.size > _SMALL_BYTES for values in columns.values()):
         return False
     headers = columns.get("headers", ())
     sizes = [_size(value) for name in ("key", "value") for value in columns.get(name, ())]
@@ -247,6 +297,12 @@ def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
     table = pa.Table.from_batches(batches).combine_chunks()
     (batch,) = table.to_batches()
     return batch
+
+
+def _size_of(buffers: Any) -> int:  # as of Packed
+    if isinstance(buffers, tuple):
+        return sum(map(_size_of, buffers))
+    return 0 if buffers is None else len(buffers)
 
 
 def _size(value: object) -> int:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from kdump.binary.batch_header import ATTRIBUTES, BASE_TIMESTAMP, MESSAGE_ATTRIBUTES
+from kdump.binary.columns_reference import RECORD_COLUMNS
+from kdump.formats.record_columns import RecordColumns
 from kdump.messages import control_records
-from kdump.output.arrow.builder import Constant, Spread, Spreading, cut
+from kdump.output.arrow.builder import Constant, Packed, Spread, Spreading, cut
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from typing import Any
 
     from kdump.formats.log import Chunk
-    from kdump.formats.record import RecordChunk
+    from kdump.formats.record import Record, RecordChunk
+    from kdump.tables import Column, Table
 
     Columns = dict[str, Any]
 
@@ -48,18 +53,23 @@ def batch_columns(chunk: Chunk, statuses: Sequence[str], uncompressed_sizes: Seq
     }
 
 
-def record_columns(part: RecordChunk, statuses: Mapping[int, str], max_value_bytes: int) -> Columns:
-    """All columns of records but those that say where a record is from. `statuses` are those of batches, by position."""
-    batches, records = part.batches, part.records
+def packed(columns: Sequence[Column]) -> list[str]:
+    """Which columns of records the kernel is to make, if these columns of their table are wanted."""
+    names = {column.name for column in columns}
+    return [name for name in RECORD_COLUMNS if name in names]
+
+
+def record_columns(
+    part: RecordChunk, statuses: Mapping[int, str], max_value_bytes: int, wanted: Collection[str] = RECORD_COLUMNS
+) -> Columns:
+    """All columns of records but those that say where a record is from. `statuses` are those of batches, by position.
+
+    Of RECORD_COLUMNS, only those that are `wanted` need be there.
+    """
+    batches = part.batches
     spreading = Spreading(part.counts)
-    keys, keys_cut = cut(records["key"], records["key_size"], max_value_bytes)
-    values, values_cut = cut(records["value"], records["value_size"], max_value_bytes)
     columns: Columns = {
-        **records.columns,
-        "key": keys,
-        "value": values,
-        "is_key_truncated": keys_cut,
-        "is_value_truncated": values_cut,
+        **_own_columns(part.records, max_value_bytes, wanted),
         "position": Spread(batches["position"], spreading),
         "status": Spread([statuses[position] for position in batches["position"]], spreading),
     }
@@ -70,6 +80,20 @@ def record_columns(part: RecordChunk, statuses: Mapping[int, str], max_value_byt
         columns["status"] = _statuses_of_messages(part, statuses)
     columns["control_type"] = _control_types(part)
     return columns
+
+
+def _own_columns(records: Table[Record], max_value_bytes: int, wanted: Collection[str]) -> Columns:
+    """The columns of records that their batches do not say, and whether keys and values were cut."""
+    made = records.columns
+    if isinstance(made, RecordColumns) and made.largest <= max_value_bytes:
+        nothing, whole = Constant(None), Constant(False)
+        columns: Columns = {
+            name: Packed(made.buffers(name), partial(made.__getitem__, name)) for name in RECORD_COLUMNS if name in wanted
+        }
+        return {**columns, "crc": nothing, "isvalid": nothing, "is_key_truncated": whole, "is_value_truncated": whole}
+    keys, keys_cut = cut(records["key"], records["key_size"], max_value_bytes)
+    values, values_cut = cut(records["value"], records["value_size"], max_value_bytes)
+    return {**made, "key": keys, "value": values, "is_key_truncated": keys_cut, "is_value_truncated": values_cut}
 
 
 def _statuses_of_messages(part: RecordChunk, statuses: Mapping[int, str]) -> list[str]:
