@@ -3,6 +3,7 @@
 import os
 import re
 from collections import Counter, defaultdict
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ else:
 import pyarrow.parquet as pq  # what needs Arrow
 
 from kdump.output.arrow.schemas import table_schema
-from kdump.pipeline.fleet import compaction, replicas, retention, segments, statistics, transactions, written
+from kdump.pipeline.fleet import compaction, local, replicas, retention, segments, statistics, transactions, written
 from kdump.pipeline.fleet.query import Query
 from tests.fleets import ask_tables, in_order, table_of, tables_of
 
@@ -198,6 +199,25 @@ def test_tombstones_are_overdue_a_day_after_their_horizon(
     found = _ask(compaction.overdue(NOW, DAY), tables)
     assert [(int(_count(row["message"])), int(row["found"])) for row in found] == told
     assert [(row["severity"], row["start"], row["offsetFirst"]) for row in found] == [("info", 0, 0)] * len(told)
+
+
+def test_only_records_of_cleaned_partitions_are_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = [batch(records=[record(key=b"a"), record(key=b"a")])]
+    partitions: Partitions = {name: {0: log} for name in ("table-0", "table-1", "other-0")}
+    loaded: dict[str, list[Any]] = {}
+
+    def load(connection: Any, table: str, columns: list[str], batches: Iterable[pa.RecordBatch]) -> None:
+        held = list(batches)
+        loaded[table] = [row for one in held for row in one.to_pylist()]
+        plain_load(connection, table, columns, held)
+
+    plain_load = local._load
+    monkeypatch.setattr(local, "_load", load)
+    for cleaned, expected in (({"table-1": 2}, [("1", "table", 1)]), ({}, [])):
+        folder = write_fleet(tmp_path / f"fleet-{len(cleaned)}", {"1": partitions, "2": partitions}, cleaned={"1": cleaned})
+        found = _ask(compaction.duplicates(), tables_of(folder))
+        assert [(row["broker"], row["topic"], row["partition"]) for row in found] == expected
+        assert {(row["broker"], row["topic"], row["partition"]) for row in loaded["records"]} == set(expected)
 
 
 def test_the_horizon_of_a_damaged_batch_says_nothing(tmp_path: Path) -> None:

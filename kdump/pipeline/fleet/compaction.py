@@ -54,6 +54,7 @@ SELECT broker, topic, `partition`, min(segmentBase) AS segmentBase, min(path) AS
     || printf(' too many, the first at offset %,d.', min(firstOffset)) AS message
 FROM keys GROUP BY broker, topic, `partition`
 """,
+        partitions={"records": _POINTS},
     )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from kdump.output.arrow.rows import columns_of
 from kdump.output.arrow.schemas import TYPES, schema_of
 from kdump.workers.temporary_folders import temporary_folder
 
@@ -24,6 +25,7 @@ _MIN_INT64, _MAX_INT64 = -(1 << 63), (1 << 63) - 1
 _EPOCH = date(1970, 1, 1)
 _SEPARATOR = "\x1f"
 _CACHE_KIB = 64 << 10
+_PARTITION = ("broker", "topic", "partition")
 
 
 def ask(queries: Iterable[Query], tables: Mapping[str, Callable[[list[str]], Rows]]) -> list[pa.Table]:
@@ -39,11 +41,40 @@ def ask(queries: Iterable[Query], tables: Mapping[str, Callable[[list[str]], Row
     with temporary_folder("kdump-fleet-") as folder:
         connection = _open(os.path.join(folder, "tables.sqlite"))
         try:
-            for table, names in wanted.items():
-                _load(connection, table, list(names), tables[table](list(names)) if table in tables else ())
+            for table in sorted(wanted, key=lambda table: _is_limited(table, queries)):  # those that limit others first
+                names = list(wanted[table])
+                rows = tables[table](names) if table in tables else ()
+                if _is_limited(table, queries):
+                    rows = _of_partitions(rows, _partitions(connection, table, queries))
+                _load(connection, table, names, rows)
             return [_answer(connection, query) for query in queries]
         finally:
             connection.close()
+
+
+def _is_limited(table: str, queries: Iterable[Query]) -> bool:
+    """Whether all questions that read this table say which partitions of it matter."""
+    return all(table in query.partitions for query in queries if table in query.columns)
+
+
+def _partitions(connection: sqlite3.Connection, table: str, queries: Iterable[Query]) -> pa.Table:
+    """The broker, topic and partition of the rows of a table that matter."""
+    found: set[tuple[str, str, int]] = set()
+    for query in queries:
+        if table in query.columns:
+            text = query.partitions[table].format(**{name: f"`{name}`" for name in query.columns})
+            found.update(connection.execute(f"SELECT broker, topic, `partition` FROM ({text})"))
+    columns = zip(*found, strict=True) if found else [()] * len(_PARTITION)
+    types = [TYPES[column.type] for column in columns_of("records", _PARTITION)]
+    return pa.table([pa.array(values, of) for values, of in zip(columns, types, strict=True)], list(_PARTITION))
+
+
+def _of_partitions(batches: Rows, partitions: pa.Table) -> Rows:
+    """The rows of these partitions only, in any order."""
+    if partitions.num_rows:
+        for batch in batches:
+            table = pa.Table.from_batches([batch])
+            yield from table.join(partitions, list(_PARTITION), join_type="left semi").to_batches()
 
 
 def _open(path: str) -> sqlite3.Connection:

@@ -28,17 +28,26 @@ class Query:
 
     In the text, `{batches}` stands for the table of that name. A result row has the columns of `row_classes`, in that order.
     `steps` are questions with short answers, which are tables for the later steps and for the text.
+    `partitions` has, by table, a question to smaller tables whose answer is the broker, topic and partition of all rows that
+    matter; other rows of that table need not be read.
     """
 
-    __slots__ = ("columns", "name", "row_classes", "steps", "text")
+    __slots__ = ("columns", "name", "partitions", "row_classes", "steps", "text")
 
     def __init__(
-        self, name: str, columns: Sources, text: str, row_classes: Sequence[type[Row]], steps: Mapping[str, str] | None = None
+        self,
+        name: str,
+        columns: Sources,
+        text: str,
+        row_classes: Sequence[type[Row]],
+        steps: Mapping[str, str] | None = None,
+        partitions: Mapping[str, str] | None = None,
     ) -> None:
         self.name = name
         self.columns = columns
         self.text = text
         self.steps = dict(steps or {})
+        self.partitions = dict(partitions or {})
         self.row_classes = tuple(row_classes)
 
     @property
@@ -48,7 +57,13 @@ class Query:
         return tuple(found.values())
 
 
-def findings(name: str, columns: Sources, text: str, steps: Mapping[str, str] | None = None) -> Query:
+def findings(
+    name: str,
+    columns: Sources,
+    text: str,
+    steps: Mapping[str, str] | None = None,
+    partitions: Mapping[str, str] | None = None,
+) -> Query:
     """A question whose answers are findings.
 
     `text` must select the place of each finding, and its code, severity (null for the catalogue's), fileType, start, end,
@@ -64,7 +79,7 @@ SELECT {own}, coalesce(severity, CASE code {severities} END) AS severity,
   CASE code {forecasts} END AS brokerForecast
 FROM ({text})
 """
-    return Query(name, columns, whole, TABLES["findings"], steps)
+    return Query(name, columns, whole, TABLES["findings"], steps, partitions)
 
 
 def counted(count: str, singular: str, plural: str = "") -> str:
