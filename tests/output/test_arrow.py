@@ -341,3 +341,46 @@ def test_a_file_of_parquet_has_groups_of_many_rows(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(files, "_ROW_GROUP_ROWS", 100)
     monkeypatch.setattr(files, "_ROW_GROUP_BYTES", 3 * rows.nbytes)
     assert groups("bytes") == [15, 5]
+
+
+def test_a_column_of_parquet_has_a_dictionary_if_its_first_rows_repeat_values(tmp_path: Path) -> None:
+    headers = [[("h", bytes((row % 7,)))] for row in range(100)]
+    data = batch(
+        records=[
+            record(key=b"k%d" % (row % 49), value=b"v%d" % (row % 51), headers=headers[row], timestamp=TIMESTAMP + row)
+            for row in range(100)
+        ]
+    )
+    rows = _table(data)
+    columns = columns_of("records")
+    names = {column.key: column.name for column in columns}
+    path = tmp_path / "x.parquet"
+    with files.TableFile(str(path), table_schema("records")) as file:
+        file.write(pa.RecordBatch.from_pylist(rows, table_schema("records")))
+    group = pq.ParquetFile(path).metadata.row_group(0)
+    found = [group.column(number) for number in range(group.num_columns)]
+    has_dictionary = {column.path_in_schema: column.has_dictionary_page for column in found}
+    assert names.keys() - has_dictionary.keys() == {"headers"}
+    assert {name for name in has_dictionary if not has_dictionary[name]} == {
+        *("offset", "timestamp", "value"),  # more than half of the values differ
+        *("isvalid", "isKeyTruncated", "isValueTruncated", "isTransactional", "isControl"),  # bits never have one
+    }
+    assert pq.read_table(path).to_pylist() == rows
+
+
+def test_a_file_without_rows_has_a_schema(tmp_path: Path) -> None:
+    for form in ("parquet", "arrow"):
+        with files.TableFile(str(tmp_path / form), table_schema("records"), form):
+            pass
+    assert pq.read_table(tmp_path / "parquet").schema == table_schema("records")
+    with pa.memory_map(str(tmp_path / "arrow")) as file:
+        assert pa.ipc.open_file(file).read_all().schema == table_schema("records")
+
+
+def test_a_file_that_fails_leaves_nothing(tmp_path: Path) -> None:
+    for rows in ([], [pa.record_batch({"x": pa.array([1])})]):
+        with pytest.raises(ZeroDivisionError), files.TableFile(str(tmp_path / "x"), pa.schema([("x", pa.int64())])) as file:
+            for one in rows:
+                file.write(one)
+            raise ZeroDivisionError
+        assert list(tmp_path.iterdir()) == []

@@ -17,10 +17,13 @@ PARQUET = "parquet"
 
 _ROW_GROUP_BYTES = 32 << 20  # of columns in memory; compressed they take a part of it
 _ROW_GROUP_ROWS = 1 << 20
+_SAMPLE_ROWS = 1 << 13
 
 
 class TableFile:
     """A file of one table, in the format `parquet` (zstd) or `arrow`. It gets its name at the end of the block, if all went well.
+
+    Columns of Parquet whose first rows hardly repeat a value get no dictionary: most attempts to make one fail, and cost time.
 
     Raises FileExistsError if there is a file of this name: nothing is overwritten.
     """
@@ -34,11 +37,9 @@ class TableFile:
         self._schema = schema
         self._held: list[pa.RecordBatch] = []
         self._held_bytes = self._held_rows = 0
-        self._writer: Any  # one of two classes of Arrow's
-        if form == PARQUET:
-            self._writer = pq.ParquetWriter(self._temporary, schema, compression="zstd")
-        else:
-            self._writer = pa.ipc.new_file(self._temporary, schema)
+        self._form = form
+        self._writer: Any = None  # one of two classes of Arrow's, from the first rows on
+        self._sink = pa.OSFile(self._temporary, "wb")
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Add rows."""
@@ -50,9 +51,19 @@ class TableFile:
             self._flush()
 
     def _flush(self) -> None:
+        table = pa.Table.from_batches(self._held, self._schema)
+        if self._writer is None:
+            self._writer = self._new_writer(table)
         if self._held:
-            self._writer.write_table(pa.Table.from_batches(self._held, self._schema))
+            self._writer.write_table(table)
         self._held, self._held_bytes, self._held_rows = [], 0, 0
+
+    def _new_writer(self, first: pa.Table) -> Any:
+        if self._form != PARQUET:
+            return pa.ipc.new_file(self._sink, self._schema)
+        sample = first.slice(0, _SAMPLE_ROWS)
+        dictionaries = [path for field in self._schema for path in _leaves(field) if _has_repeats(sample[field.name])]
+        return pq.ParquetWriter(self._sink, self._schema, compression="zstd", use_dictionary=dictionaries)
 
     def __enter__(self) -> TableFile:
         return self
@@ -61,8 +72,27 @@ class TableFile:
         try:
             if error is None:
                 self._flush()
-            self._writer.close()
+            if self._writer is not None:
+                self._writer.close()
+            self._sink.close()
             if error is None:
                 os.link(self._temporary, self.path)  # which does not overwrite, as a renaming would
         finally:
             os.unlink(self._temporary)
+
+
+def _leaves(field: pa.Field, path: str = "") -> list[str]:
+    """The paths of a column's leaves, as Parquet names them."""
+    path = f"{path}.{field.name}" if path else field.name
+    if pa.types.is_list(field.type):
+        return _leaves(field.type.value_field.with_name("element"), f"{path}.list")
+    if pa.types.is_struct(field.type):
+        return [leaf for child in field.type for leaf in _leaves(child, path)]
+    return [path]
+
+
+def _has_repeats(column: pa.ChunkedArray) -> bool:
+    """Whether a dictionary may pay: unless more than half of the values, which are numbers of 64 bits or bytes, occur once."""
+    if column.type not in (pa.int64(), pa.binary()):
+        return True
+    return 2 * len({hash(value.as_py()) for value in column}) <= len(column)
