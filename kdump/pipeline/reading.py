@@ -19,12 +19,13 @@ from kdump.errors import CorruptData, KdumpError, Unreadable
 from kdump.formats import offset_index, producer_snapshot, time_index, transaction_index, tree
 from kdump.formats.entries import used_entries
 from kdump.formats.text_checkpoint import OFFSET_FIELDS, TextCheckpoint
-from kdump.output.arrow.builder import Constant, arrow_array, bounded, joined, record_batch
+from kdump.output.arrow.builder import Constant, bounded, joined, record_batch
 from kdump.output.arrow.rows import FileDetails, Place
 from kdump.pipeline import discovery, logs, segments
 from kdump.pipeline.listed_source import opened
 from kdump.pipeline.place import place_of
 from kdump.pipeline.planning import CheckSlice, FileSlice
+from kdump.pipeline.rows import built
 from kdump.pipeline.slice_report import Skipped, SliceReport, ignore
 from kdump.verdicts import surroundings
 from kdump.verdicts.check import run
@@ -131,48 +132,6 @@ def _report_bad_ranges(source: TolerantSource, options: Options, report: SliceRe
         if options.fails_fast or options.unreadable == options.FAIL:
             raise Unreadable("file-io-error", message, path=source.path, position=start)
         report.skipped.append(Skipped("file-io-error", message, start, None, is_damage=False, end=end))
-
-
-def built(columns: Columns, count: int, options: Options) -> pa.RecordBatch:
-    """These rows as Arrow's columns, the requested ones only."""
-    batch = record_batch(options.columns, columns, count, options.schema)
-    return _in_range(batch, columns, options) if options.has_range and options.table != "batches" else batch
-
-
-_OFFSETS = ("offset", "last_offset")
-_MIN_INT64, _MAX_INT64 = -(1 << 63), (1 << 63) - 1
-_WITHOUT_RANGE = ("segments", "producers", "checkpoints")
-
-
-def _in_range(batch: pa.RecordBatch, columns: Columns, options: Options) -> pa.RecordBatch:
-    """Only the rows with requested offsets and timestamps; tables without these columns stay as they are."""
-    import pyarrow.compute as pc
-
-    keeps: list[pa.Array] = []
-    offsets = next((columns[name] for name in _OFFSETS if name in columns), None)
-    timestamps = columns.get("timestamp")
-    for values, first, last in (
-        (offsets, options.from_offset, options.to_offset),
-        (timestamps, options.from_timestamp, options.to_timestamp),
-    ):
-        if values is None or options.table in _WITHOUT_RANGE or (first is None and last is None):
-            continue
-        keeps.append(_are_between(arrow_array("Int64", values, batch.num_rows), first, last))
-    for keep in keeps[1:]:
-        keeps[0] = pc.and_(keeps[0], keep)
-    return batch.filter(keeps[0]) if keeps else batch
-
-
-def _are_between(values: pa.Array, first: int | None, last: int | None) -> pa.Array:
-    """Whether each of these numbers of 64 bits is in a range, whose bounds may have more bits; null for null."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    lowest = _MIN_INT64 if first is None else max(first, _MIN_INT64)
-    highest = _MAX_INT64 if last is None else min(last, _MAX_INT64)
-    if lowest > highest:
-        return pa.repeat(pa.scalar(False), len(values))
-    return pc.and_(pc.greater_equal(values, lowest), pc.less_equal(values, highest))
 
 
 # --- Files of entries

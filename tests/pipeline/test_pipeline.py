@@ -34,6 +34,7 @@ from kdump.output.arrow.rows import TABLES, columns_of  # noqa: E402
 from kdump.output.arrow.schemas import table_schema  # noqa: E402
 from kdump.pipeline import discovery, planning, reader_process, reading  # noqa: E402
 from kdump.pipeline.options import Options  # noqa: E402
+from kdump.pipeline.rows import built  # noqa: E402
 from kdump.pipeline.slice_report import SliceReport, ignore  # noqa: E402
 
 CORPUS = Path(__file__).parent.parent.parent / "golden_outputs" / "cases"
@@ -324,6 +325,10 @@ def test_ranges_of_offsets_and_timestamps_are_inclusive(tmp_path: Path) -> None:
     assert _picked(_rows("records", tmp_path, fromOffset=3, toOffset=8), "offset") == [(3,), (4,), (5,), (6,), (7,), (8,)]
     assert _picked(_rows("batches", tmp_path, fromOffset=3, toOffset=7), "baseOffset") == [(0,), (4,)]
     assert _picked(_rows("records", tmp_path, fromTimestamp=50, toTimestamp=60), "offset") == [(5,), (6,)]
+    everything = _picked(_rows("records", tmp_path), "offset")
+    assert _picked(_rows("records", tmp_path, fromOffset=-(1 << 70), toOffset=1 << 70), "offset") == everything
+    assert _rows("records", tmp_path, columns="key", fromOffset=1 << 70) == []
+    assert _picked(_rows("records", tmp_path, columns="magic", fromOffset=3, toOffset=8), "magic") == [(2,)] * 6
     with mock.patch.object(reading, "opened", side_effect=AssertionError("was opened")):
         assert _rows("records", tmp_path, fromOffset=12, topics="b") == []
 
@@ -704,7 +709,7 @@ def test_the_other_process_ends_with_whoever_stops_reading(tmp_path: Path, monke
         [file_slice for file_slice in task if isinstance(file_slice, planning.FileSlice)],
         options,
         reading.slice_rows,
-        reading.built,
+        built,
         ignore,
     )
     next(rows)

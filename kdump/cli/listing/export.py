@@ -26,9 +26,10 @@ from kdump.output.arrow.files import TableFile
 from kdump.output.arrow.log_columns import batch_columns, record_columns
 from kdump.output.arrow.schemas import schema_of
 from kdump.output.blocks import Blocks
-from kdump.pipeline import discovery, reading
+from kdump.pipeline import discovery
 from kdump.pipeline.options import Options
 from kdump.pipeline.place import place_of
+from kdump.pipeline.rows import built
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -124,7 +125,7 @@ class _Exporter(LogLister):
 
     def write_batches(self, chunk: Chunk, statuses: list[str]) -> None:
         columns = batch_columns(chunk, statuses)
-        self._rows.write(reading.built({**self._place, **columns}, len(statuses), self._options))
+        self._rows.write(built({**self._place, **columns}, len(statuses), self._options))
 
     def write_records(self, part: RecordChunk, kept: Sequence[int], statuses: list[str]) -> None:
         if not kept:
@@ -132,7 +133,7 @@ class _Exporter(LogLister):
         count = len(part.records)
         at = dict(zip(part.batches["position"], statuses, strict=True))
         columns = record_columns(part, at, self._options.max_value_bytes)
-        batch = reading.built({**self._place, **columns}, count, self._options)
+        batch = built({**self._place, **columns}, count, self._options)
         if len(kept) < count:
             batch = batch.take(pa.array(kept, pa.int64()))
             part, _ = self.selected(part, kept, statuses)
