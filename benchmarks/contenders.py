@@ -24,6 +24,8 @@ LIMIT = "C program"
 CAT = "cat"
 DECOMPRESSION = "decompression only"
 START = "python -c pass"
+PARQUET, SCAN = "kdump log, Parquet", "kdump scan --records"
+PYARROW = "pyarrow only"
 LOOP, TWO_LOOPS = "busy loop", "two busy loops"
 
 _BUSY = "for _ in range(20_000_000): pass"
@@ -92,6 +94,32 @@ def limit(home: Path, mode: str, path: Path) -> Contender | None:
 def decompression(path: Path) -> Contender:
     """Decompression of the same batches by the same packages."""
     return Contender(DECOMPRESSION, [sys.executable, str(HERE / "decompress.py"), str(path)])
+
+
+def into_new(out: Path, name: str, command: Sequence[str | Path]) -> Contender:
+    """A command that writes a new file or folder, which is removed before."""
+    return Contender(name, ["sh", "-c", 'rm -rf "$0" && exec "$@"', str(out), *map(str, command)])
+
+
+def parquet(path: Path) -> Contender:
+    """Our records of a log, as a file of Parquet beside it."""
+    out = path.with_suffix(".parquet")
+    return into_new(out, PARQUET, [kdump_script(), "log", "--deep", "--output", "parquet", "-o", out, path])
+
+
+def scan(path: Path) -> Contender:
+    """Our tables of the folder of a log, with its records, in one process."""
+    out = path.with_suffix(".scan")
+    options = ["--engine", "local", "--jobs", "1", "--records", "--out", str(out)]
+    return into_new(out, SCAN, [kdump_script(), "scan", *options, path])
+
+
+def pyarrow_alone(path: Path) -> Contender:
+    """Writing the same columns as Parquet with pyarrow, which reads them from an Arrow file that is made if it is missing."""
+    arrow, out = path.with_suffix(".arrow"), path.with_suffix(".alone.parquet")
+    if not arrow.exists():
+        subprocess.run([kdump_script(), "log", "--deep", "--output", "arrow", "-o", arrow, path], check=True)
+    return into_new(out, PYARROW, [sys.executable, HERE / "write_parquet.py", arrow, out])
 
 
 def python_start() -> Contender:

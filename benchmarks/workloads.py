@@ -6,7 +6,19 @@ from statistics import median
 from typing import NamedTuple
 
 from benchmarks import contenders, segments
-from benchmarks.contenders import DECOMPRESSION, KDUMP, LIMIT, LOOP, NEWEST, PYTHON_KERNEL, START, TWO_LOOPS, Contender, Measured
+from benchmarks.contenders import (
+    DECOMPRESSION,
+    KDUMP,
+    LIMIT,
+    LOOP,
+    NEWEST,
+    PARQUET,
+    PYTHON_KERNEL,
+    START,
+    TWO_LOOPS,
+    Contender,
+    Measured,
+)
 from benchmarks.segments import MIB, Segment
 from tests.builders.compression import Codec
 from tests.oracle.kafka_tool import release_number
@@ -136,6 +148,19 @@ def within(factor: float, name: str, *, adds_start: bool = False) -> Bar:
     return Bar(f"at most {factor:g}x {name}{' plus start-up' if adds_start else ''}", [KDUMP, name], judge)
 
 
+def within_cpu(factor: float, name: str, other: str) -> Bar:
+    """At most a multiple of the CPU time of another contender."""
+
+    def judge(results: Results) -> Verdict | None:
+        found = [[run.cpu for run in results.series.get(who, ()) if not run.is_late] for who in (name, other)]
+        if not all(found):
+            return None
+        own, theirs = map(median, found)
+        return Verdict(f"{own / theirs:.2f}x", own <= factor * theirs)
+
+    return Bar(f"{name}: at most {factor:g}x the CPU time of {other}", [name, other], judge)
+
+
 def within_seconds(most: float, *, adds_start: bool = False) -> Bar:
     """At most a number of seconds, plus kdump's start-up."""
 
@@ -190,6 +215,17 @@ def _with_jobs(arguments: Sequence[str]) -> list[Contender]:
 
 def _two_ways(arguments: Sequence[str]) -> list[Contender]:
     return [contenders.kdump(arguments, name=JOBS_1, jobs=1), contenders.kdump(arguments, name=JOBS_2, jobs=2)]
+
+
+def _into_parquet(arguments: Sequence[str]) -> list[Contender]:
+    path = Path(arguments[-1])
+    taking_part = [contenders.parquet(path), contenders.kdump(arguments, name=JOBS_1, jobs=1)]
+    return [*taking_part, contenders.pyarrow_alone(path), contenders.cat(path)]
+
+
+def _into_tables(arguments: Sequence[str]) -> list[Contender]:
+    path = Path(arguments[-1])
+    return [contenders.scan(path), contenders.kdump(arguments, name=JOBS_1, jobs=1), contenders.cat(path)]
 
 
 def _compressed(codec: Codec, factor: float, since: str = "0.11.0.0") -> Workload:
@@ -312,6 +348,22 @@ WORKLOADS = (
         ],
         suffix=".timeindex",
         also=("4.2.1",),
+    ),
+    Workload(
+        "parquet",
+        "64 MiB, records of 100 bytes as Parquet",
+        Segment(64 * MIB),
+        _DATA,
+        [within_cpu(8, PARQUET, JOBS_1), within_memory(200, [PARQUET])],
+        others=_into_parquet,
+    ),
+    Workload(
+        "scan-records",
+        "256 MiB, records of 100 bytes as tables",
+        Segment(_USUAL),
+        _DATA,
+        [],
+        others=_into_tables,
     ),
     _memory(64 * MIB, "64 MiB, shallow", (), "64m"),
     _memory(64 * MIB, "64 MiB, --print-data-log", _DATA, "64m-data"),

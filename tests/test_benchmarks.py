@@ -160,6 +160,27 @@ def test_memory_is_judged_by_the_worst_run() -> None:
     assert verdicts("memory-4g", runs) == [("33.0 MiB", False)]
 
 
+def test_cpu_time_is_compared_whatever_the_wall_time() -> None:
+    parquet = [Measured(9, cpu, 190 << 20, 0, 0) for cpu in (0.7, 0.8, 5)]
+    assert verdicts("parquet", {contenders.PARQUET: parquet, JOBS_1: took(0.1)}) == [("8.00x", True), ("190.0 MiB", True)]
+    assert verdicts("parquet", {contenders.PARQUET: parquet, JOBS_1: took(0.09)}) == [("8.89x", False), ("190.0 MiB", True)]
+    assert verdicts("parquet", {JOBS_1: took(0.1)}) == [None, None]
+
+
+@pytest.mark.parametrize("name", ["parquet", "scan-records"])
+def test_who_writes_files_writes_the_same_rows_each_time(name: str, tmp_path: Path) -> None:
+    pq = pytest.importorskip("pyarrow.parquet", reason="tables need the package pyarrow")
+    small = workload(name)._replace(segment=Segment(SMALL))
+    for contender in small.contenders(tmp_path, []) * 2:
+        contenders.run(contender)
+    folder = small.path(tmp_path).parent
+    written = [folder / f"{segments.NAME}{suffix}" for suffix in (".parquet", ".alone.parquet")]
+    if name == "scan-records":
+        written = [folder / f"{segments.NAME}.scan" / "records"]
+    for path in written:
+        assert pq.read_table(path)["offset"].to_pylist() == list(range(len(pq.read_table(path)))) != []
+
+
 MEASURED = {
     ONE_BATCH: {KDUMP: took(0.02), "Kafka 4.3.1": took(0.2)},
     "deep": {KDUMP: took(0.1, 0.3, 0.2), "C program": took(0.1), "Kafka 4.3.1": took(6), "cat": took(0.05)},
