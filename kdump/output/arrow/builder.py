@@ -97,6 +97,8 @@ def arrow_array(type_name: str, values: Any, count: int) -> pa.Array:
     if isinstance(values, Constant):
         if values.value is None:
             return pa.nulls(count, found_type)
+        if type_name in _ARRAYS:
+            return _numbers(type_name, (values.value,), (count,))
         return pa.repeat(pa.scalar(_text(values.value) if type_name == "Text" else values.value, found_type), count)
     if isinstance(values, Spread):
         first = values.values[0] if len(values.values) else None
@@ -105,7 +107,7 @@ def arrow_array(type_name: str, values: Any, count: int) -> pa.Array:
         if values.counts.is_one_each:
             return arrow_array(type_name, values.values, count)
         if type_name in _ARRAYS and None not in values.values:
-            return _spread_numbers(type_name, values)
+            return _numbers(type_name, values.values, values.counts.counts)
         return arrow_array(type_name, values.values, len(values.values)).take(values.counts.rows)
     if isinstance(values, Packed):
         return _packed_array(type_name, values.buffers, count)
@@ -121,11 +123,11 @@ def arrow_array(type_name: str, values: Any, count: int) -> pa.Array:
         return pa.array([_text(value) for value in values], found_type)
 
 
-def _spread_numbers(type_name: str, values: Spread) -> pa.Array:
-    """A column of numbers; unlike `take`, this does not need the functions of Arrow, which take long to import."""
+def _numbers(type_name: str, values: Sequence[Any], counts: Sequence[int]) -> pa.Array:
+    """A column of numbers, each as often as its count says; faster than `repeat`, and without the import that `take` needs."""
     kind = _ARRAYS[type_name]
     numbers = array(kind)
-    for value, count in zip(values.values, values.counts.counts, strict=True):
+    for value, count in zip(values, counts, strict=True):
         numbers.extend(array(kind, (value,)) * count)
     return pa.Array.from_buffers(TYPES[type_name], len(numbers), [None, pa.py_buffer(numbers)])
 
