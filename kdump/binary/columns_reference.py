@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from array import array
 from itertools import accumulate, chain, repeat
+from operator import add
 
 from kdump.binary import reference
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import Any
+    from typing import Final
 
     from kdump.binary.reference import Buffer, Headers, RecordTuple
 
@@ -30,7 +31,11 @@ if TYPE_CHECKING:
 RECORD_COLUMNS = ("offset", "timestamp", "key_size", "value_size", "sequence", "headers", "key", "value")
 """The columns of records; `offset` and `timestamp` have numbers of 64 bits, sizes and `sequence` of 32."""
 
-_BASE_OFFSET, _BASE_TIMESTAMP, _BASE_SEQUENCE = 4, 5, 7  # where these fields are in a PlainBatch
+_COUNT: Final = 3  # where a PlainBatch has these fields
+_BASE_OFFSET: Final = 4
+_BASE_TIMESTAMP: Final = 5
+_HAS_ONE_TIMESTAMP: Final = 6
+_BASE_SEQUENCE: Final = 7
 _NO_SEQUENCE = -1
 _MAX_INT32 = 0x7FFFFFFF
 _NO_LIMIT = 1 << 62
@@ -50,17 +55,22 @@ def record_columns(batches: Sequence[PlainBatch], wanted: int, max_headers: int)
         walked: list[RecordTuple] = []
         if count:
             position, code, _ = reference.walk_records(data, start, end, count, _NO_LIMIT, True, walked, True, None, max_headers)
-            if code or position != end or len(walked) != count or not all(_is_text(headers) for *_, headers, _, _ in walked):
+            if (
+                code
+                or position != end
+                or len(walked) != count
+                or not all(_is_text(headers) for *_, headers, _, _ in walked if headers)
+            ):
                 break
         regular.append(batch)
         rows += walked
     timestamp_deltas, offset_deltas, key_sizes, value_sizes, headers, keys, values = zip(*rows, strict=True) if rows else [()] * 7
     makers: dict[str, Callable[[], Buffer | BytesBuffers | HeadersBuffers]] = {
-        "offset": lambda: _numbers("q", map(_sum, _spread(regular, _BASE_OFFSET), offset_deltas)),
-        "timestamp": lambda: _numbers("q", map(_timestamp, _spread(regular, slice(_BASE_TIMESTAMP, None)), timestamp_deltas)),
-        "key_size": lambda: _numbers("i", [max(size, -1) for size in key_sizes]),
-        "value_size": lambda: _numbers("i", [max(size, -1) for size in value_sizes]),
-        "sequence": lambda: _numbers("i", map(_later_sequence, _spread(regular, _BASE_SEQUENCE), offset_deltas)),
+        "offset": lambda: _sums([batch[_BASE_OFFSET] for batch in regular], regular, offset_deltas),
+        "timestamp": lambda: _timestamps(regular, timestamp_deltas),
+        "key_size": lambda: _sizes(key_sizes),
+        "value_size": lambda: _sizes(value_sizes),
+        "sequence": lambda: _sequences(regular, offset_deltas),
         "headers": lambda: _headers(headers),
         "key": lambda: _bytes(keys),
         "value": lambda: _bytes(values),
@@ -78,19 +88,38 @@ def _is_text(headers: Headers) -> bool:
     return True
 
 
-def _spread(batches: Sequence[PlainBatch], field: int | slice) -> Iterator[Any]:
-    """The field of its batch for each record."""
-    return chain.from_iterable(repeat(batch[field], batch[3]) for batch in batches)
+def _spread(values: Iterable[int], batches: Sequence[PlainBatch]) -> Iterator[int]:
+    """The value of its batch for each record."""
+    return chain.from_iterable(map(repeat, values, [batch[_COUNT] for batch in batches]))
 
 
-def _sum(base: int, delta: int) -> int:
-    """The sum as 64 bits hold it."""
-    return (base + delta + 0x8000000000000000 & 0xFFFFFFFFFFFFFFFF) - 0x8000000000000000
+def _sums(bases: Sequence[int], batches: Sequence[PlainBatch], deltas: Sequence[int]) -> bytes:
+    """The sums as 64 bits hold them."""
+    try:
+        return _numbers("q", map(add, _spread(bases, batches), deltas))
+    except OverflowError:
+        sums = map(add, _spread(bases, batches), deltas)
+        return _numbers("q", [(number + 0x8000000000000000 & 0xFFFFFFFFFFFFFFFF) - 0x8000000000000000 for number in sums])
 
 
-def _timestamp(of_batch: tuple[int, bool, int], delta: int) -> int:
-    base, is_of_all, _ = of_batch
-    return base if is_of_all else _sum(base, delta)
+def _timestamps(batches: Sequence[PlainBatch], deltas: Sequence[int]) -> bytes:
+    bases = [batch[_BASE_TIMESTAMP] for batch in batches]
+    of_all = [batch[_HAS_ONE_TIMESTAMP] for batch in batches]
+    if True in of_all:
+        deltas = [0 if is_of_all else delta for is_of_all, delta in zip(_spread(of_all, batches), deltas, strict=True)]
+    return _sums(bases, batches, deltas)
+
+
+def _sizes(sizes: Sequence[int]) -> bytes:
+    """Sizes where every negative one means null, which is -1."""
+    return _numbers("i", [max(size, -1) for size in sizes] if sizes and min(sizes) < -1 else sizes)
+
+
+def _sequences(batches: Sequence[PlainBatch], deltas: Sequence[int]) -> bytes:
+    bases = [batch[_BASE_SEQUENCE] for batch in batches]
+    if not bases or max(bases) < 0:
+        return _numbers("i", (_NO_SEQUENCE,)) * len(deltas)
+    return _numbers("i", map(_later_sequence, _spread(bases, batches), deltas))
 
 
 def _later_sequence(base: int, delta: int) -> int:

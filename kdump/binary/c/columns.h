@@ -198,7 +198,7 @@ static void fill_batch(const PlainBatch *batch, int64_t row, RecordColumns *colu
         if (columns->offset)
             columns->offset[row] = added(batch->base_offset, record.offset_delta);
         if (columns->timestamp)
-            columns->timestamp[row] = batch->has_one_timestamp ? batch->base_timestamp : added(batch->base_timestamp, record.timestamp_delta);
+            columns->timestamp[row] = added(batch->base_timestamp, batch->has_one_timestamp ? 0 : record.timestamp_delta);
         if (columns->key_size)
             columns->key_size[row] = record.key_size < 0 ? -1 : record.key_size;
         if (columns->value_size)
@@ -254,7 +254,8 @@ static PyObject *tuple_of_columns(const RecordColumns *columns)
         else if (at == R_value)
             column = tuple_of_bytes(&columns->value);
         else if (at == R_headers && columns->headers)
-            column = Py_BuildValue("ONN", columns->header_offsets, tuple_of_bytes(&columns->header_key), tuple_of_bytes(&columns->header_value));
+            column = Py_BuildValue("ONN", columns->header_offsets, tuple_of_bytes(&columns->header_key),
+                                   tuple_of_bytes(&columns->header_value));
         else
             column = Py_NewRef(object_or_none(columns->numbers[at]));
         if (!column || PyTuple_SetItem(tuple, at, column) < 0)
