@@ -13,6 +13,7 @@ else:
 
 import pyarrow.parquet as pq  # what needs Arrow
 
+from kdump.binary.columns_reference import RECORD_COLUMNS
 from kdump.formats import records
 from kdump.formats.log import Log
 from kdump.output.arrow import builder, files, log_columns
@@ -30,7 +31,7 @@ def _table(data: bytes, *, limit: int = 1 << 20, keys: Sequence[str] = ()) -> li
     with opened(data) as source:
         for chunk in Log(source).chunks():
             statuses = dict.fromkeys(chunk.batches["position"], "intact")
-            for part in records.read(source, chunk):
+            for part in records.read(source, chunk, columns=RECORD_COLUMNS):
                 columns = log_columns.record_columns(part, statuses, limit)
                 made = builder.record_batch(
                     columns_of("records", keys), {**places, "path": Constant("x"), **columns}, len(part.records)

@@ -85,15 +85,15 @@ def record_columns(
 def _own_columns(records: Table[Record], max_value_bytes: int, wanted: Collection[str]) -> Columns:
     """The columns of records that their batches do not say, and whether keys and values were cut."""
     made = records.columns
-    if isinstance(made, RecordColumns) and made.largest <= max_value_bytes:
-        nothing, whole = Constant(None), Constant(False)
-        columns: Columns = {
-            name: Packed(made.buffers(name), partial(made.__getitem__, name)) for name in RECORD_COLUMNS if name in wanted
-        }
-        return {**columns, "crc": nothing, "isvalid": nothing, "is_key_truncated": whole, "is_value_truncated": whole}
-    keys, keys_cut = cut(records["key"], records["key_size"], max_value_bytes)
-    values, values_cut = cut(records["value"], records["value_size"], max_value_bytes)
-    return {**made, "key": keys, "value": values, "is_key_truncated": keys_cut, "is_value_truncated": values_cut}
+    columns: Columns = {**made}
+    if isinstance(made, RecordColumns):
+        columns = {name: Packed(made.buffers(name), partial(made.__getitem__, name)) for name in RECORD_COLUMNS if name in wanted}
+        columns["crc"] = columns["isvalid"] = Constant(None)
+        if made.largest <= max_value_bytes:
+            return {**columns, "is_key_truncated": Constant(False), "is_value_truncated": Constant(False)}
+    keys, keys_cut = cut(list(records["key"]), records["key_size"], max_value_bytes)
+    values, values_cut = cut(list(records["value"]), records["value_size"], max_value_bytes)
+    return {**columns, "key": keys, "value": values, "is_key_truncated": keys_cut, "is_value_truncated": values_cut}
 
 
 def _statuses_of_messages(part: RecordChunk, statuses: Mapping[int, str]) -> list[str]:
