@@ -11,6 +11,7 @@ from unittest import mock
 from kdump.binary import kernel
 from kdump.cli import commands, dropin
 from kdump.cli.listing import lister
+from kdump.cli.listing.tuning import ListTuning
 from kdump.dropin.parallel_text import ParallelTuning
 from kdump.dropin.tuning import Tuning
 from kdump.formats import log
@@ -130,10 +131,12 @@ def printed(arguments: Sequence[str | Path], given: Sizes = Sizes()) -> Printed:
     return Printed(exit_code, stdout.getvalue(), stderr.getvalue())
 
 
-def listed(arguments: Sequence[str | Path]) -> Printed:
-    """What a command of kdump prints in this process."""
+def listed(arguments: Sequence[str | Path], given: Sizes = Sizes()) -> Printed:  # noqa: B008  # it does not change
+    """What a command of kdump prints in this process, with these sizes."""
     stdout, stderr = io.BytesIO(), io.BytesIO()
+    tuning = ListTuning(window_bytes=given.window, text=given.tuning.text)
     with (
+        mock.patch.object(lister, "list_files", functools.partial(lister.list_files, tuning=tuning)),
         mock.patch.object(lister, "open", lambda *_, **__: contextlib.nullcontext(stdout), create=True),
         mock.patch.object(lister, "stderr_bytes", lambda: contextlib.nullcontext(stderr)),
     ):

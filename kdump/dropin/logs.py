@@ -252,7 +252,7 @@ def _kernel_text(plan: KernelPlan | None, out: Out, complain: Complain, tuning: 
         return None
     from kdump.output.kafka.native_lines import KernelText
 
-    return KernelText(plan, out.write_bytes, complain, tuning.text)
+    return KernelText(plan.compiled, out.write_bytes, complain, tuning.text)
 
 
 def _bulk_renderer(

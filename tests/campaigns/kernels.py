@@ -4,8 +4,8 @@
     python -m tests.campaigns.kernels --seed 7 --mutant 1234          one of them again
 
 The mutants are those of tests.campaigns.mutants. Each is dumped in the words of several releases, with windows, buffers and
-stretches of ordinary and of very small sizes, the latter by several processes, and listed as NDJSON. stdout, stderr and exit code
-must be those of the kernel in Python, with ordinary sizes, in one process.
+stretches of ordinary and of very small sizes, the latter by several processes, and listed in some form. stdout, stderr and exit
+code must be those of the kernel in Python, with ordinary sizes, in one process.
 """
 
 import argparse
@@ -51,6 +51,7 @@ DEEP_WAYS = (
     ["--deep-iteration", "--print-data-log"],
 )
 
+LISTED_DEEP_WAYS: tuple[list[str], ...] = ([], ["--deep"], ["--print-data-log"], ["--print-data-log", "--skip-record-metadata"])
 
 Run = Callable[[], Printed]
 
@@ -120,10 +121,12 @@ def commands_for(made: mutants.Mutant, chance: random.Random) -> Iterator[tuple[
         Path(made.name).suffix
     )
     if command:
-        deep = ["--deep"] if command == "log" and chance.random() < 0.5 else []
-        arguments = [command, *deep, "--output", "ndjson", f"./{made.name}"]
+        deep = chance.choice(LISTED_DEEP_WAYS) if command in ("log", "checkpoint") else []
+        form = chance.choice(("ndjson", "csv", "table", "kafka"))
+        sizes = chance.choice((ORDINARY, chance.choice(SEAMS)))
+        arguments = [command, *deep, "--output", form, f"./{made.name}"]
         run = functools.partial(kernels.listed, arguments)
-        yield f"kdump {shlex.join(arguments)}", run, run
+        yield f"kdump {shlex.join(arguments)}, {sizes}", run, functools.partial(run, sizes)
 
 
 def difference(reference: Run, execute: Run) -> str:

@@ -22,6 +22,7 @@
 #include "batches.h"
 #include "records.h"
 #include "rows.h"
+#include "cells.h"
 #include "program.h"
 #include "line.h"
 #include "window.h"
@@ -95,6 +96,7 @@ static const struct {
     long value;
 } constants[] = {
     CONSTANT(NOTHING), CONSTANT(NUMBER), CONSTANT(CHOICE), CONSTANT(OPTIONAL), CONSTANT(HEADERS), CONSTANT(CONTENTS),
+    CONSTANT(JSON_HEADERS), CONSTANT(CSV_HEADERS), CONSTANT(JSON_BYTES), CONSTANT(CSV_BYTES),
     CONSTANT(NEEDS_VALUE),
     CONSTANT(PLAN_FLAGS), CONSTANT(PLAN_MAX_CODEC), CONSTANT(PLAN_NUMBERS), CONSTANT(SHOWS_BATCHES), CONSTANT(SHOWS_RECORDS),
     CONSTANT(CHECKS_FIRST_OFFSET),

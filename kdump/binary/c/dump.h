@@ -55,9 +55,14 @@ typedef struct {
     int64_t gap_capacity;
 } Dump;
 
-static inline int has_room(const Dump *dump, const Line *line, uint64_t text_size)
+static inline uint64_t most_text(const Program *program, uint64_t text_size, int64_t header_count)
 {
-    return (uint64_t)(dump->out_end - dump->out) >= line->program->max_size + 3 * text_size;
+    return program->max_size + program->growth * text_size + program->header_size * (uint64_t)header_count;
+}
+
+static inline int has_room(const Dump *dump, const Line *line, uint64_t text_size, int64_t header_count)
+{
+    return (uint64_t)(dump->out_end - dump->out) >= most_text(line->program, text_size, header_count);
 }
 
 /* Notes an offset. Returns whether there was room for what had to be noted. */
@@ -97,7 +102,7 @@ static enum reason dump_records(Dump *dump, const uint8_t *batch, Row *row, int 
             break;
         int64_t gaps = state[GAP_COUNT], previous = state[PREVIOUS_OFFSET];
         place_record(&record, batch, row);
-        if (!has_room(dump, line, (uint64_t)(next - p)) || !note_offset(dump, row->column[C_offset])) {
+        if (!has_room(dump, line, (uint64_t)(next - p), record.header_count) || !note_offset(dump, row->column[C_offset])) {
             state[GAP_COUNT] = gaps, state[PREVIOUS_OFFSET] = previous;
             if (!is_checked && !are_regular(p, end, (int32_t)left))
                 break;
@@ -138,7 +143,7 @@ static enum reason dump_batch(Dump *dump, const uint8_t *p, const uint8_t *befor
     int is_alike = before && have_same_fields(p, before);
     read_batch(p, added(dump->window_position, p - dump->window), plan->uses_crc, is_alike, row);
     if (flags & SHOWS_BATCHES && dump->state[RECORD_START] < 0) {
-        if (!has_room(dump, &dump->line[BATCH_PROGRAM], 0))
+        if (!has_room(dump, &dump->line[BATCH_PROGRAM], 0, 0))
             return FULL;
         dump->out = put_line(dump->out, &dump->line[BATCH_PROGRAM], row, is_alike);
     }
@@ -157,7 +162,7 @@ static enum reason dump_message(Dump *dump, const uint8_t *p, Row *row, int *is_
     const Plan *plan = dump->plan;
     int64_t flags = plan->number[PLAN_FLAGS];
     const Program *program = &plan->program[MESSAGE_PROGRAM], *record_program = &plan->program[MESSAGE_RECORD_PROGRAM];
-    uint64_t needed = (flags & SHOWS_BATCHES ? program->max_size : 0) + (flags & SHOWS_RECORDS ? record_program->max_size : 0);
+    uint64_t needed = flags & SHOWS_BATCHES ? most_text(program, 0, 0) : 0;
     *is_done = 0;
     if (flags & SHOWS_RECORDS && message_codec(p))
         return STOPPED;
@@ -165,7 +170,7 @@ static enum reason dump_message(Dump *dump, const uint8_t *p, Row *row, int *is_
     if (flags & SHOWS_RECORDS) {
         if (!read_message_contents(p, row))
             return STOPPED;
-        needed += 3 * (uint64_t)row->column[C_size];
+        needed += most_text(record_program, (uint64_t)row->column[C_size], 0);
     }
     if ((uint64_t)(dump->out_end - dump->out) < needed)
         return FULL;

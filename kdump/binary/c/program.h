@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include "cells.h"
 #include "numbers.h"
 #include "rows.h"
 #include "utf8.h"
@@ -44,7 +45,8 @@ typedef struct {
 
 typedef struct {
     int step_count, uses_crc;
-    size_t max_size; /* of a line, without texts of keys, values and headers */
+    size_t max_size;            /* of a line, without texts of keys, values and headers */
+    size_t growth, header_size; /* the most that these take for each byte of a record, and for each header beyond that */
     Step steps[MAX_STEPS];
     uint8_t pool[POOL_SIZE + COPY_SIZE];
 } Program;
@@ -78,29 +80,40 @@ static int parse_program(const uint8_t *p, size_t size, int with_texts, Program 
 {
     const uint8_t *end = p + size;
     uint16_t pool_end = 0;
-    int headers_left = with_texts, contents_left = with_texts;
+    int headers_left = with_texts, keys_left = with_texts, values_left = with_texts;
     program->step_count = program->uses_crc = 0;
-    program->max_size = 0;
+    program->max_size = program->header_size = 0;
+    program->growth = 3;
     while (p < end) {
         if (end - p < 3 || program->step_count == MAX_STEPS)
             return 0;
         Step *step = &program->steps[program->step_count++];
         step->operation = p[0], step->column = p[1], step->text_count = p[2];
         p += 3;
-        if (step->operation >= OPERATION_COUNT || step->column >= COLUMN_COUNT || step->text_count > MAX_TEXTS)
+        int is_cell = is_cell_operation(step->operation);
+        if ((step->operation >= OPERATION_COUNT && !is_cell) || step->column >= COLUMN_COUNT || step->text_count > MAX_TEXTS)
             return 0;
         if (step->text_count < (step->operation == OPTIONAL || step->operation == CONTENTS ? 3 : step->operation == CHOICE))
             return 0;
         if (step->operation == OPTIONAL && !step->column)
             return 0;
-        if ((step->operation == HEADERS && !headers_left--) || (step->operation == CONTENTS && !contents_left--))
+        if (step->operation == HEADERS && !headers_left--)
             return 0;
+        if (step->operation == CONTENTS && (!keys_left-- || !values_left--))
+            return 0;
+        if (is_cell) {
+            int *left = shows_headers(step->operation) ? &headers_left : step->column == C_key_size ? &keys_left : &values_left;
+            if (!(*left)-- || (left == &values_left && step->column != C_value_size))
+                return 0;
+            program->growth = CELL_GROWTH;
+            program->header_size = CELL_HEADER_SIZE;
+        }
         for (int text = 0; text < step->text_count; text++)
             if (!parsed_text(&p, end, program, &pool_end, &step->texts[text]))
                 return 0;
         if (!parsed_text(&p, end, program, &pool_end, &step->literal))
             return 0;
-        program->max_size += NUMBER_SIZE; /* or the brackets of headers */
+        program->max_size += is_cell ? CELL_SIZE : NUMBER_SIZE; /* or the brackets of headers */
         if (step->column == C_isvalid && step->operation == CHOICE)
             program->uses_crc = 1;
     }
@@ -170,6 +183,6 @@ static inline uint8_t *put_field(uint8_t *out, const uint8_t *pool, const Step *
     case CONTENTS:
         return put_contents(out, pool, step, row);
     default:
-        return out;
+        return put_cell(out, step->operation, step->column, row);
     }
 }

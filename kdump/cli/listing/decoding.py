@@ -47,6 +47,15 @@ class Decoding:
         run = self._run
         return run.output is None and bool(self._topic) and OPTIONS[self._topic] not in run.request.profile.topic_decoders
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether keys and values are shown as they are, except in control records."""
+        if self._run.output is not None:
+            return self._is_off or self._decode is None
+        request = self._run.request
+        has_words = bool(self._topic) and not self._is_wordless
+        return not request.prints_data or not has_words and request.decoders == ("string", "string")
+
     def _say_decoder(self) -> None:
         """Say which decoder was chosen, once per directory."""
         folder = STDIN if self._path == STDIN else os.path.dirname(self._path) or "."

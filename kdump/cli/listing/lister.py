@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from kdump.cli.listing.request import Request
+    from kdump.cli.listing.tuning import ListTuning
     from kdump.tables import Row
 
 _LISTERS: dict[str, tuple[Callable[[Run, str], None], type[Row]]] = {
@@ -32,14 +33,14 @@ _LISTERS: dict[str, tuple[Callable[[Run, str], None], type[Row]]] = {
 """How files are listed, by suffix, and the rows they are listed as."""
 
 
-def list_files(request: Request) -> int:
+def list_files(request: Request, tuning: ListTuning | None = None) -> int:
     """List all files of a request on stdout. Returns the exit code: clean, findings, or files that could not be examined.
 
     If the reader of a pipe closes it, the listing ends, with the exit code for what was seen so far.
     """
     with open(1, "wb", buffering=0, closefd=False) as stdout, stderr_bytes() as stderr:
         out, err = Blocks(stdout), Blocks(stderr, needs_reader=False)
-        run = Run(request, out, err, is_terminal=stdout.isatty(), is_error_terminal=stderr.isatty())
+        run = Run(request, out, err, is_terminal=stdout.isatty(), is_error_terminal=stderr.isatty(), tuning=tuning)
         try:
             with _stdin(run):
                 _list(run)

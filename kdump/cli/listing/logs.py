@@ -6,6 +6,7 @@ import os
 
 from kdump.binary.batch_header import BASE_TIMESTAMP
 from kdump.cli.listing.decoding import Decoding
+from kdump.cli.listing.intact import intact_text
 from kdump.cli.listing.one_offset import Around
 from kdump.cli.listing.run import Enough
 from kdump.cli.listing.seek import start_position
@@ -26,10 +27,12 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from kdump.binary.source import Source
+    from kdump.cli.listing.intact import IntactText
     from kdump.cli.listing.run import Run
     from kdump.cli.listing.tail import Begin
     from kdump.formats.log import Chunk
     from kdump.formats.record import Record
+    from kdump.formats.summary import BatchSummary
     from kdump.tables import Row
 
     RowType = TypeVar("RowType", bound=Row)
@@ -44,7 +47,9 @@ def list_log(run: Run, path: str) -> None:
         run.head(source.path)
         if run.output is None:
             _write_heading(run, os.path.basename(source.path))
-        LogLister(run, source, run.begins.get(path)).list_all()
+        lister = LogLister(run, source, run.begins.get(path))
+        lister.intact_text = intact_text(run, source, lister.decoding)
+        lister.list_all()
 
 
 def _write_heading(run: Run, name: str) -> None:
@@ -80,6 +85,8 @@ class LogLister:
         self._from_position = self._request.from_position if self._begin is None else self._begin.position
         self._left_out = 0 if self._begin is None else self._begin.skipped  # records before those that are listed
         self._around = None if self._request.offset is None else Around(self._request.offset)
+        self.intact_text: IntactText | None = None
+        """What writes intact stretches at once; None to list all from tables."""
 
     def list_all(self) -> None:
         """List all that is asked for. Raises Enough."""
@@ -183,6 +190,9 @@ class LogLister:
 
     def _list_section(self, section: salvage.Section) -> None:
         """List those batches of a section, or of their records, that are asked for."""
+        if self.intact_text is not None and section.summary is not None:
+            self._list_stretch(self.intact_text, section.summary)
+            return
         chunk, statuses = section.chunk, section.statuses
         if self._held:
             self._settle(section)
@@ -200,6 +210,11 @@ class LogLister:
                 self._last_offset = chunk.batches["last_offset"][row]
                 self._note_offsets(chunk, statuses, is_first=is_first)
                 break
+
+    def _list_stretch(self, text: IntactText, summary: BatchSummary) -> None:
+        """List a section of intact batches, all of which are asked for."""
+        text.write(summary, lambda chunk: self._list_batches(chunk, [salvage.INTACT] * len(chunk)))
+        self._last_offset = summary.last_offset
 
     def _note_offsets(self, chunk: Chunk, statuses: list[str], *, is_first: bool) -> None:
         """Note which offsets the log has; if the index led past the first batches, the file name gives the first offset."""

@@ -9,6 +9,7 @@ from kdump.binary.java_strings import escaped, text_of
 from kdump.binary.source import Source
 from kdump.binary.tolerant_source import TolerantSource
 from kdump.cli.listing.options import EXPORTS
+from kdump.cli.listing.tuning import ListTuning
 from kdump.cli.report_style import style_of_rows
 from kdump.output.kafka.lines import KafkaText, Template
 from kdump.output.rows.formatters import formatter_of
@@ -41,7 +42,16 @@ class Run:
     terminal.
     """
 
-    def __init__(self, request: Request, out: Blocks, err: Blocks, *, is_terminal: bool, is_error_terminal: bool) -> None:
+    def __init__(
+        self,
+        request: Request,
+        out: Blocks,
+        err: Blocks,
+        *,
+        is_terminal: bool,
+        is_error_terminal: bool,
+        tuning: ListTuning | None = None,
+    ) -> None:
         self.request = request
         self.out = out
         self.err = err
@@ -52,13 +62,14 @@ class Run:
         if request.output not in ("kafka", *EXPORTS):
             style = style_of_rows(is_terminal=is_terminal, escapes_formulas=request.escapes_formulas)
             self.output = formatter_of(request.output, out.write, style)
+        self.tuning = tuning or ListTuning()
         self.names: dict[str, str] = {}  # of files that are shown under another one
         self.begins: dict[str, Begin] = {}  # by file: where to begin, for those of which only the end is listed
         self.held: dict[str, tuple[int, int]] = {}  # by directory: the first and last offset that its logs were seen to hold
         self._said: set[str] = set()
         self._has_rows = False
         self._left = request.limit
-        self._is_terminal = is_terminal
+        self.is_terminal = is_terminal
         self._is_error_terminal = is_error_terminal
         self.show = _shown_text if is_terminal else text_of
         self.text = KafkaText(request.profile, self.show)
@@ -102,7 +113,7 @@ class Run:
     def head(self, path: str) -> None:
         """Start a file: Kafka's lines name it."""
         if self.output is None:
-            self.out.write(f"Dumping {escaped(path) if self._is_terminal else path}\n")
+            self.out.write(f"Dumping {escaped(path) if self.is_terminal else path}\n")
 
     def room(self, rows: int) -> int:
         """How many of these rows may be listed."""

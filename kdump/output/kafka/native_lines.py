@@ -14,7 +14,7 @@ from kdump.output.kafka.lines import Template, java_boolean, java_optional
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from types import ModuleType
 
     from kdump.binary.codecs import BatchDecompressor
@@ -122,7 +122,7 @@ class LinePrograms:
                 after, literals[at + 1] = literals[at + 1], ""
                 texts = [text + (after if operation == c.CHOICE or place != 1 else "") for place, text in enumerate(texts)]
             program += self._step(literals[at], name, operation, texts)
-        return program + _encoded(c.NOTHING, 0, (), literals[-1])
+        return program + encoded_step(c.NOTHING, 0, (), literals[-1])
 
     def _step(self, literal: str, name: str, operation: int, texts: Sequence[str]) -> bytes:
         c = native_kernel()
@@ -130,8 +130,8 @@ class LinePrograms:
             shown = self._contents
             assert shown is not None
             texts = (shown.key_prefix, shown.keyless_value_prefix, shown.value_prefix)
-            return _encoded(c.CONTENTS, c.NEEDS_VALUE if shown.needs_value else 0, texts, literal)
-        return _encoded(operation, 0 if operation == c.HEADERS else _column(name), texts, literal)
+            return encoded_step(c.CONTENTS, c.NEEDS_VALUE if shown.needs_value else 0, texts, literal)
+        return encoded_step(operation, 0 if operation == c.HEADERS else column_number(name), texts, literal)
 
 
 def line_program(line: str) -> bytes:
@@ -140,8 +140,8 @@ def line_program(line: str) -> bytes:
     program = b""
     c = native_kernel()
     for literal, field in zip(template.literals, template.fields, strict=False):
-        program += _encoded(c.NUMBER, _column(field), (), literal)
-    return program + _encoded(c.NOTHING, 0, (), template.literals[-1])
+        program += encoded_step(c.NUMBER, column_number(field), (), literal)
+    return program + encoded_step(c.NOTHING, 0, (), template.literals[-1])
 
 
 def int64s(count: int) -> memoryview:
@@ -149,12 +149,14 @@ def int64s(count: int) -> memoryview:
     return memoryview(bytearray(8 * count)).cast("q")
 
 
-def _encoded(operation: int, column: int, texts: Sequence[str], literal: str) -> bytes:
+def encoded_step(operation: int, column: int, texts: Sequence[str], literal: str) -> bytes:
+    """A step of a program: a literal, and what the operation puts after it."""
     parts = [text.encode() for text in (*texts, literal)]
     return bytes((operation, column, len(texts))) + b"".join(pack("<H", len(part)) + part for part in parts)
 
 
-def _column(name: str) -> int:
+def column_number(name: str) -> int:
+    """The number of a column of the kernel. Raises KeyError where it does not have it."""
     columns: tuple[str, ...] = native_kernel().COLUMNS
     if name not in columns:
         raise KeyError(name)
@@ -166,8 +168,24 @@ _BATCH_RECORD = {"record_isvalid": "true"}
 _MESSAGE_RECORD = {"record_isvalid": "isvalid", "record_crc": "crc", "first_offset": "offset"}
 
 
+def compiled_plan(programs: Mapping[int, bytes], *, flags: int, codec_count: int) -> object:
+    """A plan for the kernel: `programs` of lines by their number. Raises ValueError where their text is too long for it."""
+    c = native_kernel()
+    numbers = [0] * c.PLAN_NUMBERS
+    numbers[c.PLAN_FLAGS] = flags
+    numbers[c.PLAN_MAX_CODEC] = codec_count - 1
+    packed = pack(f"={c.PLAN_NUMBERS}q", *numbers)
+    for number in range(c.PROGRAM_COUNT):
+        program = programs.get(number, b"")
+        packed += pack("=I", len(program)) + program
+    return c.compile_plan(packed)
+
+
 class KernelPlan:
-    """What a release prints of a log's regular batches, and of their records if `shows_records`."""
+    """What a release prints of a log's regular batches, and of their records if `shows_records`.
+
+    With `are_valid`, the caller knows that all checksums match, and they are not computed for the lines.
+    """
 
     __slots__ = ("compiled",)
 
@@ -180,41 +198,42 @@ class KernelPlan:
         shows_records: bool,
         contents: ContentWords | None = None,
         skips_metadata: bool = False,
+        are_valid: bool = False,
     ) -> None:
         c = native_kernel()
         lines = LinePrograms(profile, contents)
-        programs = [b""] * c.PROGRAM_COUNT
+        programs: dict[int, bytes] = {}
+        known = {"isvalid": "true", "record_isvalid": "true"} if are_valid else {}
         if shows_batches:
-            programs[c.BATCH_PROGRAM] = lines.program(profile.batch_line, _BATCH)
-            programs[c.MESSAGE_PROGRAM] = lines.program(profile.message_line, _BATCH)
+            programs[c.BATCH_PROGRAM] = lines.program(profile.batch_line, _BATCH | known)
+            programs[c.MESSAGE_PROGRAM] = lines.program(profile.message_line, _BATCH | known)
         if shows_records:
-            bare = ("{contents}\n",)
-            programs[c.BATCH_RECORD_PROGRAM] = lines.program(bare if skips_metadata else profile.batch_record_line, _BATCH_RECORD)
-            message_record_line = bare if skips_metadata else profile.message_record_line
-            programs[c.MESSAGE_RECORD_PROGRAM] = lines.program(message_record_line, _MESSAGE_RECORD)
-        numbers = [0] * c.PLAN_NUMBERS
-        numbers[c.PLAN_FLAGS] = (
+            batch_record_line: Sequence[str] = ("{contents}\n",)
+            message_record_line = batch_record_line
+            if not skips_metadata:
+                batch_record_line, message_record_line = profile.batch_record_line, profile.message_record_line
+            programs[c.BATCH_RECORD_PROGRAM] = lines.program(batch_record_line, _BATCH_RECORD | known)
+            programs[c.MESSAGE_RECORD_PROGRAM] = lines.program(message_record_line, _MESSAGE_RECORD | known)
+        flags = (
             c.SHOWS_BATCHES * shows_batches
             | c.SHOWS_RECORDS * shows_records
             | c.CHECKS_FIRST_OFFSET * profile.checks_first_offset
         )
-        numbers[c.PLAN_MAX_CODEC] = codec_count - 1
-        packed = pack(f"={c.PLAN_NUMBERS}q", *numbers)
-        self.compiled = c.compile_plan(packed + b"".join(pack("=I", len(program)) + program for program in programs))
+        self.compiled = compiled_plan(programs, flags=flags, codec_count=codec_count)
 
 
 class KernelText:
     """Writes the lines of a log.
 
-    `write` gets the text; `complain` gets pairs of neighbouring offsets that do not follow one another. A caller
-    with its own room for text sets `out`.
+    `plan` is a compiled one. `write` gets the text; `complain`, if there is one, gets pairs of neighbouring offsets that do not
+    follow one another. A caller with its own room for text sets `out`.
     """
 
-    def __init__(self, plan: KernelPlan, write: Write, complain: Complain, tuning: TextTuning | None = None) -> None:
+    def __init__(self, plan: object, write: Write, complain: Complain | None, tuning: TextTuning | None = None) -> None:
         self._kernel = native_kernel()
         self._write = write
         self._complain = complain
-        self._plan = plan.compiled
+        self._plan = plan
         self._tuning = tuning or TextTuning()
         self._decompressor: BatchDecompressor | None = None
         self.out: bytearray | memoryview = bytearray()
@@ -241,15 +260,18 @@ class KernelText:
             nonlocal next_try
             if position < next_try:
                 return position
-            reached = self._render_log(source, position, stop, end)
+            reached = self.render_log(source, position, stop, end)
             if reached < stop:
                 next_try = reached + self._tuning.pause_bytes
             return reached
 
         return render
 
-    def _render_log(self, source: Source, position: int, stop: int, end: int) -> int:
-        """Write the lines of the regular batches that start from `position` up to `stop`. Returns where in the log they end."""
+    def render_log(self, source: Source, position: int, stop: int, end: int) -> int:
+        """Write the lines of the regular batches that start from `position` up to `stop`, in a log that ends at `end`.
+
+        Returns where in the log they end: before the first that is compressed, or whose line is longer than the room for text.
+        """
         c = self._kernel
         self.out = self.out or bytearray(self._tuning.out_bytes)
         if len(self._window) < min(self._tuning.window_bytes, end - position):
@@ -289,7 +311,8 @@ class KernelText:
                 return start
             if reason == c.FULL:
                 if not self._filled and not self._state[c.GAP_COUNT]:  # a line that is longer than the buffer
-                    self.out = bytearray(3 * max(len(window), len(payload or b"")) + _MAX_LINE_WORDS)
+                    most = 3 * max(len(window), len(payload or b"")) + _MAX_LINE_WORDS  # of Kafka's lines
+                    self.out = bytearray(max(most, 2 * len(self.out)))
                 self.flush()
             else:
                 if 2 * self._filled > len(self.out):  # the lines of the next batch may not fit
@@ -310,8 +333,9 @@ class KernelText:
     def _drain_gaps(self) -> None:
         state, first, count = self._state, self._kernel.GAPS, self._kernel.GAP_COUNT
         end = first + 2 * state[count]
-        for previous, offset in zip(state[first:end:2], state[first + 1 : end : 2], strict=True):
-            self._complain(previous, offset)
+        if self._complain is not None:
+            for previous, offset in zip(state[first:end:2], state[first + 1 : end : 2], strict=True):
+                self._complain(previous, offset)
         state[count] = 0
 
     def _payload_at(self, window: Buffer, start: int) -> bytes | memoryview | None:

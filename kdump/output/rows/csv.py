@@ -55,16 +55,21 @@ class CsvFormatter:
         return list(map(self._field, column))
 
     def _field(self, value: object) -> str:
-        if value is None:
-            return ""
-        if isinstance(value, bool):
-            return "true" if value else "false"
-        text = json_text(value) if isinstance(value, _AS_JSON) else str(value)
-        if not text.isascii():
-            # file names may hold bytes that are not UTF-8, which the fields of a CSV file may not
-            text = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-        if self._escapes_formulas and text.startswith(_FORMULA_STARTS) and not isinstance(value, int | float):
-            text = "'" + text
-        if self._is_terminal:
-            text = escaped(text)
-        return '"' + text.replace('"', '""') + '"' if _NEEDS_QUOTES.search(text) else text
+        return csv_field(value, is_terminal=self._is_terminal, escapes_formulas=self._escapes_formulas)
+
+
+def csv_field(value: object, *, is_terminal: bool = False, escapes_formulas: bool = False) -> str:
+    """A value as a field of a CSV file."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    text = json_text(value) if isinstance(value, _AS_JSON) else str(value)
+    if not text.isascii():
+        # file names may hold bytes that are not UTF-8, which the fields of a CSV file may not
+        text = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    if escapes_formulas and text.startswith(_FORMULA_STARTS) and not isinstance(value, int | float):
+        text = "'" + text
+    if is_terminal:
+        text = escaped(text)
+    return '"' + text.replace('"', '""') + '"' if _NEEDS_QUOTES.search(text) else text

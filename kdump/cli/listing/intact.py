@@ -1,0 +1,129 @@
+"""Lists intact stretches of a log with the kernel in C, which makes text of bytes without an object for each row.
+
+What the kernel leaves (control records, irregular records) is listed from tables.
+"""
+
+from __future__ import annotations
+
+from kdump.binary import kernel
+from kdump.binary.batch_header import BATCH_HEADER_SIZE, CONTROL_BIT, batch_size
+from kdump.binary.codecs import CODECS
+from kdump.errors import CorruptData, Unreadable
+from kdump.formats.log import Log
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kdump.binary.source import Source
+    from kdump.cli.listing.decoding import Decoding
+    from kdump.cli.listing.run import Run
+    from kdump.cli.listing.tuning import ListTuning
+    from kdump.formats.log import Chunk
+    from kdump.formats.summary import BatchSummary
+    from kdump.output.kafka.native_lines import KernelText
+
+_NEAR_BYTES = 16 << 10
+_MAX_PAUSE_BYTES = 1 << 20
+
+
+def intact_text(run: Run, source: Source, decoding: Decoding) -> IntactText | None:
+    """What writes the rows of intact stretches of a log; None where only tables can be listed as the request asks for it."""
+    request = run.request
+    is_whole = not request.has_range and all(
+        bound is None for bound in (request.from_position, request.limit, request.tail, request.offset)
+    )
+    if kernel.native is None or not is_whole or run.is_terminal or source.throttle is not None or request.escapes_formulas:
+        return None
+    if request.is_deep and not decoding.is_plain:
+        return None
+    plan = _plan_of_lines(run) if run.output is None else _plan_of_rows(run, source)
+    if plan is None:
+        return None
+    from kdump.output.kafka.native_lines import KernelText
+
+    return IntactText(
+        source, KernelText(plan, run.out.write_bytes, None, run.tuning.text), run.tuning, shows_records=request.is_deep
+    )
+
+
+def _plan_of_lines(run: Run) -> object:
+    from kdump.output.kafka.native_lines import KernelPlan
+    from kdump.output.kafka.record_contents import content_words
+
+    request, profile = run.request, run.request.profile
+    return KernelPlan(
+        profile,
+        codec_count=len(CODECS),
+        shows_batches=not request.is_deep or profile.deep_shows_batches,
+        shows_records=request.is_deep,
+        contents=content_words(profile, skips_metadata=request.skips_metadata) if request.prints_data else None,
+        skips_metadata=request.skips_metadata,
+        are_valid=True,
+    ).compiled
+
+
+def _plan_of_rows(run: Run, source: Source) -> object | None:
+    from kdump.output.rows.native_rows import row_plan
+
+    return row_plan(run.request.output, source.path, shows_records=run.request.is_deep, codec_count=len(CODECS))
+
+
+class IntactText:
+    """Writes the rows of the batches of a log that are known to be intact, a stretch at a time."""
+
+    def __init__(self, source: Source, text: KernelText, tuning: ListTuning, *, shows_records: bool) -> None:
+        self._source = source
+        self._window_bytes = tuning.window_bytes
+        self._text = text
+        self._shows_records = shows_records
+        self._window = b""
+        self._window_position = 0
+        self._pause = 0
+
+    def write(self, summary: BatchSummary, list_chunk: Callable[[Chunk], None]) -> None:
+        """Write the rows of the stretch with this summary; `list_chunk` lists the batches that the kernel leaves."""
+        position, end = summary.positions[0], summary.end
+        if not self._needs_windows(summary):
+            position = self._text.render_log(self._source, position, end, end)
+        while position < end:
+            reached = self._write_windows(position, end)
+            if reached < end:
+                is_soon = reached - position < self._pause
+                self._pause = min(max(2 * self._pause, _NEAR_BYTES), _MAX_PAUSE_BYTES) if is_soon else 1
+                chunk = self._left_at(reached, end)
+                list_chunk(chunk)
+                reached = chunk.batches["position"][-1] + chunk.batches["size"][-1]
+            position = reached
+
+    def _needs_windows(self, summary: BatchSummary) -> bool:
+        """Whether records are compressed, or the kernel will leave some."""
+        return self._shows_records and (summary.codecs != 1 or bool(summary.any_attributes & CONTROL_BIT))
+
+    def _write_windows(self, position: int, end: int) -> int:
+        """Write the rows from here on. Returns where they end: at `end`, or at a batch that the kernel leaves."""
+        while position < end:
+            at = position - self._window_position
+            if not 0 <= at < len(self._window):
+                self._window = self._source.read(position, min(self._window_bytes, end - position))
+                self._window_position, at = position, 0
+            reached = self._text.render(self._window, at, self._window_position)
+            position += reached - at
+            left = len(self._window) - reached
+            is_whole = left >= BATCH_HEADER_SIZE and left >= batch_size(self._window, reached)
+            if is_whole or position < end and reached == 0:  # irregular, or larger than the window
+                break
+            self._window = b""
+        return position
+
+    def _left_at(self, position: int, end: int) -> Chunk:
+        """The batch here, and more of them after it if the kernel has left many. Raises Unreadable if the file has changed."""
+        log = Log(self._source, position, end, window_size=max(self._pause, _NEAR_BYTES))
+        try:
+            chunk = next(log.chunks())
+        except (CorruptData, StopIteration) as error:
+            message = "was changed while it was being read"
+            raise Unreadable("file-io-error", message, path=self._source.path, position=position) from error
+        positions = chunk.batches["position"]
+        count = sum(1 for at in positions if at < position + max(self._pause, 1))
+        return chunk.slice(0, count) if count < len(chunk) else chunk

@@ -1,0 +1,22 @@
+"""Sizes at which a listing is cut into parts. They change no output; tests pass small ones, to reach every seam."""
+
+from __future__ import annotations
+
+from kdump.binary.source import WINDOW_SIZE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kdump.output.kafka.native_lines import TextTuning
+
+
+class ListTuning:
+    """The sizes of a listing.
+
+    `window_bytes` are read at once where records are compressed; `text` is that of the kernel in C, None for its defaults.
+    """
+
+    __slots__ = ("text", "window_bytes")
+
+    def __init__(self, *, window_bytes: int = WINDOW_SIZE, text: TextTuning | None = None) -> None:
+        self.window_bytes = window_bytes
+        self.text = text

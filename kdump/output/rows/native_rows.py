@@ -1,0 +1,171 @@
+"""Compiles rows of batches and records, as NDJSON and CSV, into programs for the kernel in C.
+
+It makes them of the bytes of a log without an object for each row. The formatters make the same text of tables: they are the
+reference, and write everything that the kernel leaves.
+"""
+
+from __future__ import annotations
+
+from kdump.formats.record_batch import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP_TYPE, codec_name
+from kdump.output.kafka.native_lines import column_number, compiled_plan, encoded_step, native_kernel
+from kdump.output.rows.csv import csv_field
+from kdump.output.rows.json_text import json_text
+from kdump.output.rows.listing import ListedBatch, ListedRecord
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from kdump.tables import Row
+
+    Text = Callable[[object], str]
+
+INTACT = "intact"
+
+_CHOICES: dict[str, Sequence[object]] = {
+    "is_transactional": (False, True),
+    "is_control": (False, True),
+    "timestamp_type": (CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP_TYPE),
+    "compresscodec": [codec_name(codec) for codec in range(8)],
+}
+"""Columns of which the kernel has a number, and what the number stands for."""
+
+_OF_MESSAGES: dict[str, object] = {
+    "base_offset": None,
+    "count": None,
+    "base_sequence": None,
+    "last_sequence": None,
+    "producer_id": None,
+    "producer_epoch": None,
+    "partition_leader_epoch": None,
+    "is_transactional": None,
+    "is_control": None,
+    "delete_horizon_ms": None,
+    "sequence": None,
+    "headers": None,
+}
+"""What messages of magic 0 and 1 lack."""
+
+_UNDECODED: dict[str, object] = {"decoded_key": None, "decoded_value": None, "decode_error": None}
+
+
+def row_plan(form: str, file: str, *, shows_records: bool, codec_count: int) -> object | None:
+    """A plan for rows of intact batches of a file, or of their records, in the form `ndjson` or `csv`.
+
+    None for other forms, and where the name of the file is too long for a program.
+    """
+    lines = {"ndjson": _JsonLines, "csv": _CsvLines}.get(form)
+    if lines is None:
+        return None
+    c = native_kernel()
+    constants: dict[str, object] = {"status": INTACT, "file": file}
+    if shows_records:
+        row_class: type[Row] = ListedRecord
+        numbers = c.BATCH_RECORD_PROGRAM, c.MESSAGE_RECORD_PROGRAM
+        constants |= _UNDECODED
+    else:
+        row_class = ListedBatch
+        numbers = c.BATCH_PROGRAM, c.MESSAGE_PROGRAM
+        constants["isvalid"] = True
+    try:
+        programs = {
+            number: lines(row_class, constants | absent).program()
+            for number, absent in zip(numbers, ({}, _OF_MESSAGES), strict=True)
+        }
+        return compiled_plan(programs, flags=c.SHOWS_RECORDS if shows_records else c.SHOWS_BATCHES, codec_count=codec_count)
+    except ValueError:
+        return None
+
+
+class _Lines:
+    """Compiles the line of a row class: a step for each column, unless it is among the constants."""
+
+    text: Text
+    end = "\n"
+
+    def __init__(self, row_class: type[Row], constants: Mapping[str, object]) -> None:
+        self._row_class = row_class
+        self._constants = constants
+        self._program = b""
+        self._literal = ""
+
+    def program(self) -> bytes:
+        """The program of the line. Raises ValueError where a text is too long for a program."""
+        c = native_kernel()
+        for number, column in enumerate(self._row_class.schema):
+            name = column.name
+            if name.endswith("_base64"):
+                continue  # the step of the column before puts both
+            self._literal += self.before(number, column.key)
+            if name in self._constants:
+                self._literal += self.text(self._constants[name])
+            elif name in ("key", "value"):
+                self._step(self.bytes_operation, f"{name}_size")
+            elif name == "headers":
+                self._step(self.headers_operation, "header_count")
+            elif name == "delete_horizon_ms":
+                self._step(c.OPTIONAL, name, (self.text(None), "", ""))
+            elif name in _CHOICES:
+                self._step(c.CHOICE, name, [self.text(value) for value in _CHOICES[name]])
+            else:
+                self._step(c.NUMBER, "batch_timestamp" if name == "timestamp" and self._row_class is ListedBatch else name)
+        return self._program + _encoded(c.NOTHING, 0, (), self._literal + self.end)
+
+    def _step(self, operation: int, column: str, texts: Sequence[str] = ()) -> None:
+        self._program += _encoded(operation, column_number(column), texts, self._literal)
+        self._literal = ""
+
+    def before(self, number: int, key: str) -> str:
+        """What comes before the value of a column."""
+        raise NotImplementedError
+
+    @property
+    def bytes_operation(self) -> int:
+        """What puts a key or a value, and its Base64."""
+        raise NotImplementedError
+
+    @property
+    def headers_operation(self) -> int:
+        """What puts the headers of a record."""
+        raise NotImplementedError
+
+
+def _encoded(operation: int, column: int, texts: Sequence[str], literal: str) -> bytes:
+    if len(literal) >= 1 << 14:  # four bytes for each character would still have a size of 16 bits
+        raise ValueError("a literal is too long for a program")
+    return encoded_step(operation, column, texts, literal)
+
+
+class _JsonLines(_Lines):
+    """JSON objects, as JsonObjects makes them."""
+
+    text = staticmethod(json_text)
+    end = "}\n"
+
+    def before(self, number: int, key: str) -> str:
+        return f'{"," if number else "{"}"{key}":'
+
+    @property
+    def bytes_operation(self) -> int:
+        return int(native_kernel().JSON_BYTES)
+
+    @property
+    def headers_operation(self) -> int:
+        return int(native_kernel().JSON_HEADERS)
+
+
+class _CsvLines(_Lines):
+    """Lines of CSV, as CsvFormatter makes them for files."""
+
+    text = staticmethod(csv_field)
+
+    def before(self, number: int, key: str) -> str:
+        return "," if number else ""
+
+    @property
+    def bytes_operation(self) -> int:
+        return int(native_kernel().CSV_BYTES)
+
+    @property
+    def headers_operation(self) -> int:
+        return int(native_kernel().CSV_HEADERS)

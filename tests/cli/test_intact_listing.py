@@ -1,0 +1,190 @@
+"""Listings of intact stretches by the kernel in C are those of the reference, whatever the contents."""
+
+import base64
+import csv
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from unittest import mock
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kdump.binary import kernel
+from kdump.cli.listing.logs import LogLister
+from tests import kernels
+from tests.builders.compression import Codec
+from tests.builders.records import Record, abort_record, batch, commit_record, message, message_set
+from tests.kernels import Printed, Sizes
+
+pytestmark = pytest.mark.skipif(kernels.why_no_c() is not None, reason="the kernel in C was not built")
+
+NAME = f"{0:020d}.log"
+
+STRANGE = '\0\b\t\n\v\f\r\x1b "\\,;\x7f\x80\x85\xa0\xadaöß購\u200b\u2028\u202e\ue000\ufeff\uffff😀\U0001fae9\U000e0001\U0010ffff'
+"""What some form of output escapes or quotes, and what Python's versions do not all know."""
+
+PIECES = st.sampled_from(
+    [*map(str.encode, STRANGE), b"plain text of some length", b"\xff", b"\xed\xa0\x80", b"\xc3", b"\xf4\x90\x80\x80"]
+)
+BYTES = st.lists(PIECES, max_size=12).map(b"".join) | st.binary(max_size=20) | st.text(max_size=20).map(str.encode)
+CONTENTS = st.none() | BYTES
+HEADERS = st.lists(st.tuples(BYTES, CONTENTS), max_size=3)
+RECORDS = st.builds(
+    Record, key=CONTENTS, value=CONTENTS, headers=HEADERS, timestamp=st.integers(-5, 5) | st.integers(-(10**15), 10**15)
+)
+CODECS: list[Codec] = ["none", "none", "gzip", "snappy", "lz4", "zstd"]
+
+FORMS = ("ndjson", "csv", "table", "kafka")
+WAYS: tuple[list[str], ...] = ([], ["--deep"], ["--print-data-log"], ["--print-data-log", "--skip-record-metadata"])
+SIZES = (Sizes(), Sizes(window=61, out=100, gaps=1), Sizes(window=200, out=300), Sizes(window=1000, out=4096, payload=60))
+STRETCHES = st.sampled_from([1 << 20, 1 << 20, 1, 100, 1000])
+
+
+@st.composite
+def _logs(draw: st.DrawFn) -> bytes:
+    """Batches of records, markers and old messages in order; perhaps with a damaged byte, or a gap between offsets."""
+    parts, offset, is_legacy = [], 0, draw(st.integers(0, 5)) == 0
+    for _ in range(draw(st.integers(1, 8))):
+        offset += draw(st.sampled_from([0, 0, 0, 7]))
+        if is_legacy:
+            made = message(offset=offset, magic=draw(st.sampled_from([0, 1])), key=draw(CONTENTS), value=draw(CONTENTS))
+            parts.append(message_set(messages=[made]))
+            offset += 1
+            continue
+        if draw(st.integers(0, 4)) == 0:
+            marker = draw(st.sampled_from([commit_record(), abort_record(coordinator_epoch=3)]))
+            parts.append(batch(base_offset=offset, records=[marker], is_control=True, is_transactional=True, producer_id=5))
+            offset += 1
+            continue
+        records = draw(st.lists(RECORDS, max_size=5))
+        sequence = draw(st.sampled_from([-1, 0, 2**31 - 2]))
+        parts.append(
+            batch(
+                base_offset=offset,
+                records=records,
+                codec=draw(st.sampled_from(CODECS)),
+                timestamp_type=draw(st.sampled_from(["CreateTime", "LogAppendTime"])),
+                is_transactional=draw(st.booleans()),
+                producer_id=-1 if sequence < 0 else 2**62,
+                base_sequence=sequence,
+                delete_horizon_ms=draw(st.sampled_from([None, None, 1_600_000_000_000])),
+                trailing=draw(st.sampled_from([b"", b"", b"", b"x"])),
+            )
+        )
+        offset += max(len(records), 1)
+    whole = bytearray(b"".join(parts))
+    if whole and draw(st.integers(0, 3)) == 0:
+        whole[draw(st.integers(0, len(whole) - 1))] ^= 1 << draw(st.integers(0, 7))
+    return bytes(whole)
+
+
+def _listed(name: str, arguments: list[str], stretch: int, sizes: Sizes) -> Printed:
+    with kernels.using(name), kernels.reading_with(kernels.in_windows(stretch)):
+        return kernels.listed(arguments, sizes)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(log=_logs(), way=st.sampled_from(WAYS), stretch=STRETCHES, sizes=st.sampled_from(SIZES))
+def test_both_kernels_list_the_same(tmp_path: Path, form: str, log: bytes, way: list[str], stretch: int, sizes: Sizes) -> None:
+    path = tmp_path / NAME
+    path.write_bytes(log)
+    arguments = ["log", *way, "--output", form, str(path)]
+    expected = _listed(kernel.PYTHON, arguments, 1 << 20, Sizes())
+    assert _listed(kernel.C, arguments, stretch, sizes) == expected
+
+
+@pytest.fixture
+def no_tables(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No batch may be listed from a table."""
+    monkeypatch.setattr(LogLister, "_list_batches", mock.Mock(side_effect=AssertionError("a table was listed")))
+    with kernels.using(kernel.C):
+        yield
+
+
+ROWS = [
+    (b"plain", b"a value"),
+    (None, b'"quoted", with\r\nlines'),
+    ("größer 購入".encode(), b""),
+    (b"\x00\x7f", "soft\u00adhyphen \U0001f600".encode()),
+    (b"\xff\xfe", None),
+]
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    records = [Record(key=key, value=value, headers=[("h", b"\xff"), ("größe", None)]) for key, value in ROWS]
+    path = tmp_path / NAME
+    path.write_bytes(b"".join(batch(base_offset=5 * number, records=records, codec=codec) for number, codec in enumerate(CODECS)))
+    return path
+
+
+@pytest.mark.usefixtures("no_tables")
+def test_the_kernel_writes_intact_records_as_ndjson(log: Path) -> None:
+    lines = kernels.listed(["log", "--deep", "--output", "ndjson", log]).stdout.splitlines()
+    rows = [json.loads(line) for line in lines]
+    found = [
+        tuple(
+            None if (text, encoded) == (None, None) else base64.b64decode(encoded) if text is None else text.encode()
+            for text, encoded in ((row["key"], row["keyBase64"]), (row["value"], row["valueBase64"]))
+        )
+        for row in rows
+    ]
+    assert found == ROWS * len(CODECS)
+    assert [row["offset"] for row in rows] == list(range(5 * len(CODECS)))
+    assert rows[0]["headers"] == [
+        {"key": "h", "keyBase64": None, "value": None, "valueBase64": "/w=="},
+        {"key": "größe", "keyBase64": None, "value": None, "valueBase64": None},
+    ]
+    assert {(row["status"], row["file"]) for row in rows} == {("intact", str(log))}
+    assert b'"value":"soft\\u00adhyphen \\ud83d\\ude00"' in lines[3]  # one strange character makes the rest ASCII, too
+    assert '"key":"größer 購入"'.encode() in lines[2]
+
+
+@pytest.mark.usefixtures("no_tables")
+def test_the_kernel_writes_intact_records_as_csv(log: Path) -> None:
+    text = kernels.listed(["log", "--deep", "--output", "csv", log]).stdout.decode()
+    rows = list(csv.DictReader(io.StringIO(text, newline="")))
+    assert [row["key"] for row in rows[:5]] == ["plain", "", "größer 購入", "\x00\x7f", ""]
+    assert [row["value"] for row in rows[:5]] == ["a value", '"quoted", with\r\nlines', "", "soft\u00adhyphen 😀", ""]
+    assert rows[4]["keyBase64"] == "//4="
+    assert json.loads(rows[0]["headers"])[1]["key"] == "größe"
+    assert ',größer 購入,,"",,' in text  # empty text is quoted, null is nothing
+
+
+@pytest.mark.usefixtures("no_tables")
+@pytest.mark.parametrize("form", ["ndjson", "csv", "kafka"])
+def test_the_kernel_writes_intact_batches(log: Path, form: str) -> None:
+    printed = kernels.listed(["log", "--output", form, log])
+    assert printed.exit_code == 0 and len(printed.stdout.splitlines()) >= len(CODECS)
+
+
+@pytest.mark.usefixtures("no_tables")
+def test_a_record_may_be_larger_than_the_room_for_text(tmp_path: Path) -> None:
+    path = tmp_path / NAME
+    path.write_bytes(batch(records=[Record(key=b"\x01" * 100_000, value=b"\xff" * 100_000), Record(value=b"x")]))
+    text = kernels.listed(["log", "--deep", "--output", "ndjson", path]).stdout
+    first, second = map(json.loads, text.splitlines())
+    assert first["key"] == "\x01" * 100_000 and base64.b64decode(first["valueBase64"]) == b"\xff" * 100_000
+    assert second["value"] == "x"
+
+
+@pytest.mark.usefixtures("no_tables")
+def test_a_record_may_have_many_small_headers(tmp_path: Path) -> None:
+    path = tmp_path / NAME
+    path.write_bytes(batch(records=[Record(value=b"x", headers=[("", b"")] * 50_000)]))
+    text = kernels.listed(["log", "--deep", "--output", "csv", path], Sizes(out=4096)).stdout
+    assert text.count(b'""keyBase64""') == 50_000
+
+
+def test_a_file_whose_name_is_too_long_for_a_program_is_listed_from_tables(tmp_path: Path) -> None:
+    folder = tmp_path
+    for _ in range(8):
+        folder = folder / ("\u2028" * 80)  # six times as long in JSON
+    folder.mkdir(parents=True)
+    (folder / NAME).write_bytes(batch(records=[Record(value=b"x")]))
+    printed = kernels.listed(["log", "--deep", "--output", "ndjson", folder / NAME])
+    assert json.loads(printed.stdout)["file"] == str(folder / NAME)
