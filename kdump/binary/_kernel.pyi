@@ -26,6 +26,12 @@ JSON_HEADERS: int
 CSV_HEADERS: int
 JSON_BYTES: int
 CSV_BYTES: int
+TABLE_HEADERS: int
+TABLE_BYTES: int
+TABLE_TIME: int
+TABLE_SIZE: int
+TABLE_PRODUCER: int
+TABLE_FLAGS: int
 NEEDS_VALUE: int
 
 PLAN_FLAGS: int
@@ -112,6 +118,7 @@ def dump_log(
     state: Any,
     /,
 ) -> tuple[int, int, int, int, int]: ...
+def align_cells(cells: Buffer, columns: bytes, gap: int, /) -> tuple[bytes, int]: ...
 def crc32c(data: Buffer | memoryview, crc: int = 0, way: int = -1, /) -> int: ...
 def dump_time_index(
     program: bytes,

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from kdump.binary import kernel
 from kdump.cli.listing.logs import LogLister
+from kdump.output.rows import table
 from tests import kernels
 from tests.builders.compression import Codec
 from tests.builders.records import Record, abort_record, batch, commit_record, message, message_set
@@ -156,7 +157,66 @@ def test_the_kernel_writes_intact_records_as_csv(log: Path) -> None:
 
 
 @pytest.mark.usefixtures("no_tables")
-@pytest.mark.parametrize("form", ["ndjson", "csv", "kafka"])
+def test_the_kernel_writes_intact_records_as_a_table(log: Path) -> None:
+    file, heading, rule, *lines = kernels.listed(["log", "--deep", "--output", "table", log]).stdout.decode().splitlines()
+    names = ["offset", "timestamp", "keySize", "valueSize", "sequence", "position", "status", "headers", "key", "value"]
+    assert (file, heading.split(), set(rule)) == (str(log), names, {"─"})
+    assert len(lines) == len(ROWS) * len(CODECS) and lines[0].split()[-3:] == ["plain", "a", "value"]
+    assert "   h,größe   " in lines[0]
+    assert lines[1].endswith('   -             "quoted", with\\r\\nlines')
+    assert lines[3].endswith("   \\x00\\x7f      soft\\xadhyphen 😀")
+    assert lines[4].endswith("   base64://4=   -")
+
+
+TIMES = {
+    -1: "-",
+    0: "1970-01-01 00:00:00.000",
+    -2: "1969-12-31 23:59:59.998",
+    951_868_799_999: "2000-02-29 23:59:59.999",
+    -62_135_596_800_000: "0001-01-01 00:00:00.000",
+    -62_135_596_800_001: "-62135596800001",
+    253_402_300_799_999: "9999-12-31 23:59:59.999",
+    253_402_300_800_000: "253402300800000",
+    2**63 - 1: "9223372036854775807",
+    -(2**63): "-9223372036854775808",
+}
+
+
+@pytest.mark.parametrize("name", kernels.KERNELS)
+def test_times_that_a_calendar_has_are_shown_as_such(tmp_path: Path, name: str) -> None:
+    path = tmp_path / NAME
+    batches = [
+        batch(base_offset=offset, records=[Record(value=b"x")], max_timestamp=time, timestamp_type="LogAppendTime")
+        for offset, time in enumerate(TIMES)
+    ]
+    path.write_bytes(b"".join(batches))
+    with kernels.using(name):
+        lines = kernels.listed(["log", "--deep", "--output", "table", path]).stdout.decode().splitlines()[3:]
+    assert [" ".join(line.split()[1:-8]) for line in lines] == list(TIMES.values())
+
+
+@pytest.mark.parametrize("page", [1, 3, 7])
+@pytest.mark.parametrize("cells", [200, 4 << 20])
+def test_pages_of_a_table_end_where_those_of_the_reference_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: int, cells: int
+) -> None:
+    monkeypatch.setattr(table, "_PAGE", page)
+    monkeypatch.setattr(table, "_PAGE_CELLS", cells)
+    path = tmp_path / NAME
+    values = [b"short", b"a value that is a little longer  ", "größer".encode(), b"x" * 90, b"", b" ", b"y"]
+    records = [Record(key=b"k" * (at % 5), value=values[at % len(values)]) for at in range(20)]
+    parts = [
+        batch(records=records),
+        batch(base_offset=20, records=[commit_record()], is_control=True),
+        batch(base_offset=21, records=records),
+    ]
+    path.write_bytes(b"".join(parts))
+    arguments = ["log", "--deep", "--output", "table", str(path)]
+    assert _listed(kernel.C, arguments, 1 << 20, Sizes(out=1000)) == _listed(kernel.PYTHON, arguments, 1 << 20, Sizes())
+
+
+@pytest.mark.usefixtures("no_tables")
+@pytest.mark.parametrize("form", ["ndjson", "csv", "kafka", "table"])
 def test_the_kernel_writes_intact_batches(log: Path, form: str) -> None:
     printed = kernels.listed(["log", "--output", form, log])
     assert printed.exit_code == 0 and len(printed.stdout.splitlines()) >= len(CODECS)

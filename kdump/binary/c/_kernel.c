@@ -38,6 +38,7 @@
 #include "summary_log.h"
 #include "packed.h"
 #include "index_summary.h"
+#include "alignment.h"
 
 PyDoc_STRVAR(crc32c_doc, "crc32c(data, crc=0, way=-1, /): the CRC-32C of these bytes, going on from `crc`.\n\n"
                          "`way` is one of CRC32C, which are those of this processor; -1 for the last of them, the fastest.");
@@ -77,6 +78,7 @@ static PyMethodDef methods[] = {
     {"producer_streaks", producer_streaks, METH_VARARGS, producer_streaks_doc},
     {"summarize_log", summarize_log, METH_VARARGS, summarize_log_doc},
     {"record_columns", record_columns, METH_VARARGS, record_columns_doc},
+    {"align_cells", align_cells, METH_VARARGS, align_cells_doc},
     {"rows_of", rows_of, METH_VARARGS, rows_of_doc},
     {"walk_log", walk_log, METH_VARARGS, walk_log_doc},
     {"walk_batches", walk_batches, METH_VARARGS, walk_batches_doc},
@@ -97,6 +99,8 @@ static const struct {
 } constants[] = {
     CONSTANT(NOTHING), CONSTANT(NUMBER), CONSTANT(CHOICE), CONSTANT(OPTIONAL), CONSTANT(HEADERS), CONSTANT(CONTENTS),
     CONSTANT(JSON_HEADERS), CONSTANT(CSV_HEADERS), CONSTANT(JSON_BYTES), CONSTANT(CSV_BYTES),
+    CONSTANT(TABLE_HEADERS), CONSTANT(TABLE_BYTES), CONSTANT(TABLE_TIME), CONSTANT(TABLE_SIZE), CONSTANT(TABLE_PRODUCER),
+    CONSTANT(TABLE_FLAGS),
     CONSTANT(NEEDS_VALUE),
     CONSTANT(PLAN_FLAGS), CONSTANT(PLAN_MAX_CODEC), CONSTANT(PLAN_NUMBERS), CONSTANT(SHOWS_BATCHES), CONSTANT(SHOWS_RECORDS),
     CONSTANT(CHECKS_FIRST_OFFSET),

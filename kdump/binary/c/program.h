@@ -101,10 +101,13 @@ static int parse_program(const uint8_t *p, size_t size, int with_texts, Program 
             return 0;
         if (step->operation == CONTENTS && (!keys_left-- || !values_left--))
             return 0;
+        if (is_cell && shows_headers(step->operation) && !headers_left--)
+            return 0;
+        if (is_cell && shows_bytes(step->operation) &&
+            ((step->column != C_key_size && step->column != C_value_size) ||
+             !(step->column == C_key_size ? keys_left-- : values_left--)))
+            return 0;
         if (is_cell) {
-            int *left = shows_headers(step->operation) ? &headers_left : step->column == C_key_size ? &keys_left : &values_left;
-            if (!(*left)-- || (left == &values_left && step->column != C_value_size))
-                return 0;
             program->growth = CELL_GROWTH;
             program->header_size = CELL_HEADER_SIZE;
         }

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kdump.cli.listing.tuning import ListTuning
     from kdump.formats.log import Chunk
     from kdump.formats.summary import BatchSummary
-    from kdump.output.kafka.native_lines import KernelText
+    from kdump.output.kafka.native_lines import KernelText, Write
 
 _NEAR_BYTES = 16 << 10
 _MAX_PAUSE_BYTES = 1 << 20
@@ -42,9 +42,8 @@ def intact_text(run: Run, source: Source, decoding: Decoding) -> IntactText | No
         return None
     from kdump.output.kafka.native_lines import KernelText
 
-    return IntactText(
-        source, KernelText(plan, run.out.write_bytes, None, run.tuning.text), run.tuning, shows_records=request.is_deep
-    )
+    text = KernelText(plan, _write_of(run, source.path), None, run.tuning.text)
+    return IntactText(source, text, run.tuning, shows_records=request.is_deep)
 
 
 def _plan_of_lines(run: Run) -> object:
@@ -67,6 +66,17 @@ def _plan_of_rows(run: Run, source: Source) -> object | None:
     from kdump.output.rows.native_rows import row_plan
 
     return row_plan(run.request.output, source.path, shows_records=run.request.is_deep, codec_count=len(CODECS))
+
+
+def _write_of(run: Run, file: str) -> Write:
+    """What takes the text: a table aligns it, all other forms are complete."""
+    if run.request.output != "table":
+        return run.out.write_bytes
+    from kdump.output.rows.table import TableFormatter
+
+    output = run.output
+    assert isinstance(output, TableFormatter)
+    return lambda text: output.write_cells(file, bytes(text))
 
 
 class IntactText:

@@ -104,4 +104,4 @@ def time_text(milliseconds: int) -> str:
         moment = datetime.fromtimestamp(milliseconds // 1000, UTC)
     except (ValueError, OverflowError, OSError):
         return str(milliseconds)
-    return f"{moment:%Y-%m-%d %H:%M:%S}.{milliseconds % 1000:03}"
+    return f"{moment.replace(tzinfo=None).isoformat(' ')}.{milliseconds % 1000:03}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from textwrap import wrap
 
+from kdump.binary import kernel
 from kdump.binary.java_strings import escaped
 from kdump.output.rows.columns import TextColumn, chopped, cut, fitted, lines_of, total_width, width_of
 from kdump.output.rows.layout import Layout, layout_by_schema
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kdump.tables import Row, Table
+
+CELL_END = "\x1f"
+"""Comes between the cells of a line that the kernel in C has made. No cell contains it, because cells are escaped."""
 
 _PAGE = 1000  # rows; columns are as wide as the widest cell of a page
 _PAGE_CELLS = 4 << 20  # of a page: what is wide has fewer rows
@@ -43,7 +47,7 @@ class TableFormatter:
         self._layout = Layout((), lambda _row: [])
         self._file = ""
         self._left_out: list[str] = []
-        self._cells: list[list[str]] = []
+        self._rows: list[list[str] | bytes] = []
         self._statuses: list[str] = []
         self._widest = 0
 
@@ -56,26 +60,50 @@ class TableFormatter:
             return
         cells_of, line_of = self._layout.cells_of, self._layout.line_of
         for row in map(line_of, table) if line_of else table:
-            file = getattr(row, "file", "")
-            if file != self._file:
-                self.end()
-                self._write(("\n" if self._file else "") + "".join(line + "\n" for line in self._heading(escaped(file))))
-                self._file = file
-                self._left_out = []
+            self._start_file(getattr(row, "file", ""))
             cells = cells_of(row)
             if self._width is not None:
                 cells = [cell if len(cell) <= _MAX_TEXT else cut(cell, _MAX_TEXT) for cell in cells]
-            widest = max(self._widest, sum(map(len, cells)))
-            if self._cells and (len(self._cells) >= _PAGE or widest * (len(self._cells) + 1) > _PAGE_CELLS):
+            self._add(cells, sum(map(len, cells)), getattr(row, "status", ""))
+
+    def write_cells(self, file: str, text: bytes) -> None:
+        """Add rows that are intact, a line each: escaped cells in UTF-8 with CELL_END between them. Needs the kernel in C."""
+        self._start_file(file)
+        lines, start = text.split(b"\n"), 0
+        lines.pop()  # nothing comes after the last line
+        while start < len(lines):
+            if len(self._rows) >= _PAGE:
                 self._show()
-                widest = sum(map(len, cells))
-            self._widest = widest
-            self._cells.append(cells)
-            self._statuses.append(getattr(row, "status", ""))
+            part = lines[start : start + _PAGE - len(self._rows)]
+            start += len(part)
+            if max(self._widest, max(map(len, part))) <= _PAGE_CELLS // _PAGE:  # however many rows follow on this page
+                self._rows += part
+                self._statuses += ["intact"] * len(part)
+                continue
+            for line in part:
+                self._add(line, len(line.decode()) - line.count(CELL_END.encode()), "intact")
 
     def end(self) -> None:
-        if self._cells:
+        if self._rows:
             self._show()
+
+    def _start_file(self, file: str) -> None:
+        """Show the name of a file if the next row is the first of it."""
+        if file != self._file:
+            self.end()
+            self._write(("\n" if self._file else "") + "".join(line + "\n" for line in self._heading(escaped(file))))
+            self._file = file
+            self._left_out = []
+
+    def _add(self, row: list[str] | bytes, width: int, status: str) -> None:
+        """Add a row of this many characters, after the page if that is full."""
+        widest = max(self._widest, width)
+        if self._rows and (len(self._rows) >= _PAGE or widest * (len(self._rows) + 1) > _PAGE_CELLS):
+            self._show()
+            widest = width
+        self._widest = widest
+        self._rows.append(row)
+        self._statuses.append(status)
 
     def _heading(self, file: str) -> list[str]:
         """The name of a file, on several lines if it does not fit on one."""
@@ -90,21 +118,45 @@ class TableFormatter:
         return [line for line in lines if line]
 
     def _show(self) -> None:
+        plain = self._plain_lines()
+        if plain is None:
+            self._show_columns()
+        else:
+            self._show_plain(plain)
+        self._rows.clear()
+        self._statuses.clear()
+        self._widest = 0
+
+    def _plain_lines(self) -> bytes | None:
+        """The page if it is ASCII, as cells that need no other look than their alignment."""
+        if self._width is not None or not all(isinstance(row, bytes) for row in self._rows):
+            return None
+        text = b"\n".join(row for row in self._rows if isinstance(row, bytes)) + b"\n"
+        return text if text.isascii() else None
+
+    def _show_plain(self, text: bytes) -> None:
+        assert kernel.native is not None  # it has made these rows
+        headings = self._layout.headings
+        head = CELL_END.join(heading.text for heading in headings).encode() + b"\n"
+        columns = bytes(heading.is_right for heading in headings)
+        lines, width = kernel.native.align_cells(head + text, columns, _GAP)
+        heading, _, rows = lines.decode().partition("\n")
+        self._write(f"{heading}\n{'─' * width}\n{rows}")
+
+    def _show_columns(self) -> None:
+        cells = [row if isinstance(row, list) else row.decode().split(CELL_END) for row in self._rows]
         columns = [
-            TextColumn(heading.text, cells, is_right=heading.is_right, is_text=heading.is_text)
-            for heading, cells in zip(self._layout.headings, zip(*self._cells, strict=True), strict=True)
+            TextColumn(heading.text, column, is_right=heading.is_right, is_text=heading.is_text)
+            for heading, column in zip(self._layout.headings, zip(*cells, strict=True), strict=True)
         ]
         shown, gap = self._fit(columns)
         if shown is None:
             self._show_upright(columns)
-        else:
-            self._name_left_out([column.heading for column in columns], [column.heading for column in shown])
-            heading, *lines = lines_of(shown, gap)
-            rule = "─" * total_width(shown, gap)
-            self._write("".join(line + "\n" for line in (heading, rule, *map(self._colored, lines, self._statuses))))
-        self._cells.clear()
-        self._statuses.clear()
-        self._widest = 0
+            return
+        self._name_left_out([column.heading for column in columns], [column.heading for column in shown])
+        heading, *lines = lines_of(shown, gap)
+        rule = "─" * total_width(shown, gap)
+        self._write("".join(line + "\n" for line in (heading, rule, *map(self._colored, lines, self._statuses))))
 
     def _fit(self, columns: list[TextColumn]) -> tuple[list[TextColumn] | None, int]:
         """The columns that fit, and the gap between them; None where rows must become lines of `name: value`."""
