@@ -1,6 +1,6 @@
 """The kernel in C; see c/_kernel.c."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from kdump.binary.batch_header import BatchHeader, MessageHeader
@@ -118,7 +118,7 @@ def dump_log(
     state: Any,
     /,
 ) -> tuple[int, int, int, int, int]: ...
-def align_cells(cells: Buffer, columns: bytes, gap: int, /) -> tuple[bytes, int]: ...
+def align_cells(cells: bytes, columns: bytes, gap: int, width_of: Callable[[str], int], /) -> tuple[bytes, int]: ...
 def crc32c(data: Buffer | memoryview, crc: int = 0, way: int = -1, /) -> int: ...
 def dump_time_index(
     program: bytes,

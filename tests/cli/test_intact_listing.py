@@ -203,7 +203,16 @@ def test_pages_of_a_table_end_where_those_of_the_reference_end(
     monkeypatch.setattr(table, "_PAGE", page)
     monkeypatch.setattr(table, "_PAGE_CELLS", cells)
     path = tmp_path / NAME
-    values = [b"short", b"a value that is a little longer  ", "größer".encode(), b"x" * 90, b"", b" ", b"y"]
+    values = [
+        b"short",
+        b"a value that is a little longer  ",
+        "größer 購入 e\u0301".encode(),
+        b"x" * 90,
+        "\u2764\ufe0f".encode(),
+        b"",
+        b" ",
+        b"y",
+    ]
     records = [Record(key=b"k" * (at % 5), value=values[at % len(values)]) for at in range(20)]
     parts = [
         batch(records=records),

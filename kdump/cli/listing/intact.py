@@ -76,6 +76,7 @@ def _write_of(run: Run, file: str) -> Write:
 
     output = run.output
     assert isinstance(output, TableFormatter)
+    output.write_bytes = run.out.write_bytes
     return lambda text: output.write_cells(file, bytes(text))
 
 

@@ -8,6 +8,7 @@ not fit, each row becomes lines of `name: value`.
 from __future__ import annotations
 
 from textwrap import wrap
+from typing import cast
 
 from kdump.binary import kernel
 from kdump.binary.java_strings import escaped
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 CELL_END = "\x1f"
 """Comes between the cells of a line that the kernel in C has made. No cell contains it, because cells are escaped."""
 
+_WIDENS = "\ufe0f".encode()  # makes the character before it wide, so that no sum of widths is right
 _PAGE = 1000  # rows; columns are as wide as the widest cell of a page
 _PAGE_CELLS = 4 << 20  # of a page: what is wide has fewer rows
 _MAX_TEXT = 1000  # cells of one text that a terminal shows
@@ -50,6 +52,9 @@ class TableFormatter:
         self._rows: list[list[str] | bytes] = []
         self._statuses: list[str] = []
         self._widest = 0
+        self._split_count = 0  # of those rows that are lists of cells
+        self.write_bytes: Callable[[memoryview], None] | None = None
+        """Takes large pages in UTF-8, which saves their way through text."""
 
     def start(self, row_class: type[Row], *_others: type[Row]) -> None:
         self._row_class = row_class
@@ -103,6 +108,7 @@ class TableFormatter:
             widest = width
         self._widest = widest
         self._rows.append(row)
+        self._split_count += isinstance(row, list)
         self._statuses.append(status)
 
     def _heading(self, file: str) -> list[str]:
@@ -118,30 +124,33 @@ class TableFormatter:
         return [line for line in lines if line]
 
     def _show(self) -> None:
-        plain = self._plain_lines()
+        plain = self._plain_page()
         if plain is None:
             self._show_columns()
         else:
             self._show_plain(plain)
         self._rows.clear()
         self._statuses.clear()
-        self._widest = 0
+        self._widest = self._split_count = 0
 
-    def _plain_lines(self) -> bytes | None:
-        """The page if it is ASCII, as cells that need no other look than their alignment."""
-        if self._width is not None or not all(isinstance(row, bytes) for row in self._rows):
+    def _plain_page(self) -> bytes | None:
+        """The headings and rows of the page, if the kernel in C can align them."""
+        if self._width is not None or self._split_count:
             return None
-        text = b"\n".join(row for row in self._rows if isinstance(row, bytes)) + b"\n"
-        return text if text.isascii() else None
+        head = CELL_END.join([heading.text for heading in self._layout.headings]).encode()
+        text = b"\n".join([head, *cast("list[bytes]", self._rows), b""])
+        return None if _WIDENS in text else text
 
     def _show_plain(self, text: bytes) -> None:
         assert kernel.native is not None  # it has made these rows
-        headings = self._layout.headings
-        head = CELL_END.join(heading.text for heading in headings).encode() + b"\n"
-        columns = bytes(heading.is_right for heading in headings)
-        lines, width = kernel.native.align_cells(head + text, columns, _GAP)
-        heading, _, rows = lines.decode().partition("\n")
-        self._write(f"{heading}\n{'─' * width}\n{rows}")
+        columns = bytes([heading.is_right for heading in self._layout.headings])
+        lines, width = kernel.native.align_cells(text, columns, _GAP, width_of)
+        end = lines.index(b"\n") + 1
+        self._write(f"{lines[:end].decode()}{'─' * width}\n")
+        if self.write_bytes is None:
+            self._write(lines[end:].decode())
+        else:
+            self.write_bytes(memoryview(lines)[end:])
 
     def _show_columns(self) -> None:
         cells = [row if isinstance(row, list) else row.decode().split(CELL_END) for row in self._rows]
