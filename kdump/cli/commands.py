@@ -12,12 +12,12 @@ from kdump.cli import click_parser, completion
 from kdump.cli.checking.options import CheckOptions
 from kdump.cli.click_parser import Invocation
 from kdump.cli.forecasting.options import ForecastOptions
-from kdump.cli.listing.options import EXPORTS, ListingOptions, LogOptions, OffsetRangeOptions, TimeRangeOptions
+from kdump.cli.listing.options import ListingOptions, LogOptions, OffsetRangeOptions, TimeRangeOptions
 from kdump.cli.options import Command, CommandOptions, flag
 from kdump.cli.output_file import written_to
 from kdump.cli.scanning.options import ScanOptions
 from kdump.cli.screens.options import CompletionsOptions, ExplainOptions, ReleasesOptions, SchemaOptions
-from kdump.cli.shared_options import STDIN, throttle_reading
+from kdump.cli.shared_options import STDIN
 from kdump.cli.streams import forget_stdout, say
 from kdump.errors import UsageError
 from kdump.exit_codes import USAGE
@@ -119,20 +119,9 @@ def snapshot(options: ListingOptions) -> int:
 
 def _list(suffix: str, options: ListingOptions) -> int:
     """List the files with this suffix. Returns the exit code."""
-    from kdump.cli.listing.request import Request
+    from kdump.cli.listing.command import list_paths
 
-    throttle_reading(options.rate, is_nice=options.is_nice)
-    request = Request(suffix, options)
-    if request.output in EXPORTS:
-        if options.file is None:
-            raise UsageError(f"{request.output} needs a file: --output {request.output} -o FILE")
-        from kdump.cli.listing.export import export
-
-        return export(request, options.file)
-    from kdump.cli.listing.lister import list_files
-
-    with written_to(options.file):
-        return list_files(request)
+    return list_paths(suffix, options)
 
 
 def check(options: CheckOptions) -> int:

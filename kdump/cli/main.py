@@ -52,16 +52,10 @@ def main() -> int:
             from kdump.cli import dropin
 
             return dropin.main(arguments, _binary(1), _binary(2, or_nowhere=True), is_terminal=os.isatty(1))
-        if arguments[:1] == ["check"]:
-            from kdump.cli.checking.options import CheckOptions
-            from kdump.cli.plain_command_line import read_plain
-
-            values = read_plain(CheckOptions.OPTIONS, arguments[1:])
-            if values is not None and sys.stdout is not None:
-                from kdump.cli.checking.request import CheckRequest
-                from kdump.cli.checking.run import check_paths
-
-                return check_paths(CheckRequest(CheckOptions(**values)))
+        plain = _PLAIN.get(arguments[0]) if arguments and sys.stdout is not None else None
+        status = None if plain is None else plain(arguments[1:])
+        if status is not None:
+            return status
         from kdump.cli import commands
 
         buffer_stdout()
@@ -104,6 +98,38 @@ def _internal_error(error: Exception) -> int:
         raise error
     say(f"internal error: {type(error).__name__}: {error}; please report it, with what {_DEBUG}=1 shows")
     return NOT_EXAMINED
+
+
+def _check(arguments: list[str]) -> int | None:
+    """Run `kdump check` without Click; None if its command line is not plain."""
+    from kdump.cli.checking.options import CheckOptions
+    from kdump.cli.plain_command_line import read_plain
+
+    values = read_plain(CheckOptions.OPTIONS, arguments)
+    if values is None:
+        return None
+    from kdump.cli.checking.request import CheckRequest
+    from kdump.cli.checking.run import check_paths
+
+    return check_paths(CheckRequest(CheckOptions(**values)))
+
+
+def _log(arguments: list[str]) -> int | None:
+    """Run `kdump log` without Click; None if its command line is not plain."""
+    from kdump.cli.listing.options import LogOptions
+    from kdump.cli.plain_command_line import read_plain
+
+    values = read_plain(LogOptions.OPTIONS, arguments)
+    if values is None:
+        return None
+    from kdump.cli.listing.command import list_paths
+    from kdump.formats import file_name
+
+    return list_paths(file_name.LOG, LogOptions(**values))
+
+
+_PLAIN = {"check": _check, "log": _log}
+"""The commands that mostly run without Click, which takes longer to load than a small file to read."""
 
 
 def _interrupted(interrupt: KeyboardInterrupt) -> int:

@@ -25,6 +25,8 @@ Buffer: TypeAlias = "array[int]"
 REFUSALS = (ValueError, OverflowError)
 NUMBERS = (0, 1, -1, 2, 7, 60, 61, 63, 64, 0x7FFFFFFF, -0x80000000, 1 << 32, 0x7FFFFFFFFFFFFFFF, -0x8000000000000000)
 NOTHING, NUMBER, CHOICE, OPTIONAL, HEADERS, CONTENTS = range(6)
+JSON_HEADERS, CSV_HEADERS, JSON_BYTES, CSV_BYTES, TABLE_HEADERS, TABLE_BYTES, *TABLE_NUMBERS = range(64, 74)
+KEY_SIZE, VALUE_SIZE = 22, 23
 STATE_FIELDS = 4
 COLUMNS = 25
 
@@ -47,18 +49,28 @@ class Chance(random.Random):
     def program(self, *, has_texts: bool) -> bytes:
         """The program of a line: mostly a valid one."""
         is_sound = self.random() < 0.9
-        operations = [self.randrange(OPTIONAL + 1) for _ in range(self.randrange(8))]
+        operations: list[int | tuple[int, int]] = [self.randrange(OPTIONAL + 1) for _ in range(self.randrange(8))]
+        operations += self.choices(TABLE_NUMBERS, k=self.choice((0, 0, 3)))
         if has_texts:
-            operations += [HEADERS, CONTENTS] if is_sound else self.choices((HEADERS, CONTENTS), k=3)
+            ways: tuple[list[int | tuple[int, int]], ...] = (
+                [HEADERS, CONTENTS],
+                [JSON_HEADERS, (JSON_BYTES, KEY_SIZE), (JSON_BYTES, VALUE_SIZE)],
+                [CSV_HEADERS, (CSV_BYTES, VALUE_SIZE), (CSV_BYTES, KEY_SIZE)],
+                [TABLE_HEADERS, (TABLE_BYTES, KEY_SIZE), (TABLE_BYTES, VALUE_SIZE)],
+            )
+            texts = self.choice(ways)
+            operations += texts if is_sound else self.choices((HEADERS, CONTENTS, *texts), k=3)
         elif not is_sound:
-            operations += self.choice(([HEADERS], [CONTENTS], [NUMBER] * 60, [self.randrange(256)]))
+            operations += self.choice(([HEADERS], [CONTENTS], [JSON_BYTES], [NUMBER] * 60, [self.randrange(256)]))
         self.shuffle(operations)
         steps = b"".join(self._step(operation, is_sound=is_sound) for operation in operations)
         return steps if is_sound else self.changed(steps)
 
-    def _step(self, operation: int, *, is_sound: bool) -> bytes:
+    def _step(self, operation: int | tuple[int, int], *, is_sound: bool) -> bytes:
         texts = self.randrange(3, 6) if is_sound or self.random() < 0.9 else self.randrange(12)
         column = self.randrange(1, COLUMNS) if is_sound or self.random() < 0.9 else self.randrange(256)
+        if isinstance(operation, tuple):
+            operation, column = operation
         step = bytes((operation, column, texts))
         for _ in range(texts + 1):
             size = self.choice((0, 1, 5, 31, 32, 33, self.randrange(60)))
@@ -352,8 +364,16 @@ class Hostile:
             assert all(len(column) in (4 * rows, 8 * rows) for column in found[2][:5] if column is not None)
 
     def others(self) -> None:
-        """Checksums, at all places."""
+        """Checksums, at all places, and the cells of a table."""
         chance = self.chance
+        texts = ["", " ", "cell  ", "größer", "購入", "e\u0301", "\udcff", "x" * chance.randrange(40), "\n", "\x1f"]
+        columns = chance.randrange(1, 9)
+        page = "".join("\x1f".join(chance.choices(texts[:6], k=columns)) + "\n" for _ in range(chance.randrange(9)))
+        page = page if chance.random() < 0.8 else "".join(chance.choices(texts, k=9))
+        cells = page.encode("utf-8", "surrogateescape")
+        is_right = exact(bytes(chance.choice((columns, columns, chance.randrange(70)))))
+        gap = chance.choice((3, 3, chance.number()))
+        self.call("align_cells", cells, is_right, gap, chance.choice((len, len, lambda _: 2, lambda _: -1)))
         data = exact(chance.randbytes(chance.choice((0, 1, 7, 8, 9, 767, 768, 769, 12287, 12288, 12289, 20000))))
         self.call("crc32c", memoryview(data)[chance.randrange(9) :], chance.choice((0, 1, 0xFFFFFFFF)))
 
