@@ -69,6 +69,11 @@ def kdump(arguments: Sequence[str], *, name: str = KDUMP, kernel: str = "c", job
     return Contender(name, command, {**os.environ, "KDUMP_KERNEL": kernel}, release=release)
 
 
+def listing(name: str, path: str, *options: str) -> Contender:
+    """`kdump log` of a file with its records."""
+    return Contender(name, [str(kdump_script()), "log", *options, path])
+
+
 def kafka(release: str, arguments: Sequence[str]) -> Contender:
     """Kafka's tool of a release, in a JVM with the options of its launcher."""
     return Contender(f"Kafka {release}", [*kafka_tool.command(release), *arguments], kafka_tool.environment(), release=release)

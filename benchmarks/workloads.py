@@ -174,6 +174,16 @@ def within_seconds(most: float, *, adds_start: bool = False) -> Bar:
     return Bar(f"at most {most:g} s{' more than start-up' if adds_start else ''}", [KDUMP], judge)
 
 
+def within_cpu(factor: float, name: str) -> Bar:
+    """The CPU time of a contender, at most a multiple of that of a dump by one process. The least of all runs counts."""
+
+    def judge(results: Results) -> Verdict | None:
+        own, dump = (min((run.cpu for run in results.series.get(each, ())), default=None) for each in (name, JOBS_1))
+        return None if own is None or not dump else Verdict(f"{own / dump:.2f}x", own <= factor * dump)
+
+    return Bar(f"{name}: at most {factor:g}x the CPU time of {JOBS_1}", [name, JOBS_1], judge)
+
+
 def within_memory(mib: int, names: Sequence[str]) -> Bar:
     """A limit on the memory of every run."""
 
@@ -211,6 +221,27 @@ _PACKED = 480  # records per batch: 64 KiB before compression
 def _with_jobs(arguments: Sequence[str]) -> list[Contender]:
     runs = [contenders.kdump(arguments, name=JOBS_1, jobs=1), contenders.kdump(arguments, name=JOBS_2, jobs=2)]
     return [*runs, *contenders.loops()]
+
+
+LISTINGS = {"kafka": 2, "ndjson": 6, "csv": 6, "table": 30}
+"""The forms of a listing, and the multiple of the CPU time of a dump that each may take."""
+
+
+def _listings(arguments: Sequence[str]) -> list[Contender]:
+    """A dump, and listings of the same file, in every form of output."""
+    found = [contenders.kdump(arguments, name=JOBS_1, jobs=1)]
+    for form in LISTINGS:
+        options = ["--print-data-log"] if form == "kafka" else ["--deep", "--output", form]
+        found.append(contenders.listing(f"kdump log, {form}", arguments[-1], *options))
+    return found
+
+
+def _listed(name: str, title: str, segment: Segment) -> Workload:
+    bars = [
+        *(within_cpu(factor, f"kdump log, {form}") for form, factor in LISTINGS.items()),
+        within_memory(32, [f"kdump log, {form}" for form in LISTINGS]),
+    ]
+    return Workload(name, title, segment, ("--print-data-log",), bars, others=_listings)
 
 
 def _two_ways(arguments: Sequence[str]) -> list[Contender]:
@@ -387,4 +418,6 @@ WORKLOADS = (
         others=_with_jobs,
         compared=96 * MIB,
     ),
+    _listed("listing", "64 MiB, records listed in every form", Segment(64 * MIB)),
+    _listed("listing-one-record", "64 MiB, batches of one record, listed in every form", Segment(64 * MIB, 1)),
 )

@@ -181,6 +181,13 @@ def test_who_writes_files_writes_the_same_rows_each_time(name: str, tmp_path: Pa
         assert pq.read_table(path)["offset"].to_pylist() == list(range(len(pq.read_table(path)))) != []
 
 
+def test_listings_are_judged_by_their_least_cpu_time() -> None:
+    runs = {JOBS_1: took(0.1, 2), "kdump log, csv": took(0.9, 0.5)}
+    assert verdicts("listing", runs) == [None, None, ("5.00x", True), None, ("10.0 MiB", True)]
+    runs["kdump log, csv"] = took(0.61)
+    assert verdicts("listing", runs)[2] == ("6.10x", False)
+
+
 MEASURED = {
     ONE_BATCH: {KDUMP: took(0.02), "Kafka 4.3.1": took(0.2)},
     "deep": {KDUMP: took(0.1, 0.3, 0.2), "C program": took(0.1), "Kafka 4.3.1": took(6), "cat": took(0.05)},

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 
-from kdump.cli.listing import indexes, logs, one_offset, producer_snapshots, tail, text_checkpoints
 from kdump.cli.listing.paths import files
 from kdump.cli.listing.run import Enough, Run
 from kdump.cli.shared_options import STDIN
@@ -22,15 +21,15 @@ if TYPE_CHECKING:
     from kdump.cli.listing.tuning import ListTuning
     from kdump.tables import Row
 
-_LISTERS: dict[str, tuple[Callable[[Run, str], None], type[Row]]] = {
-    file_name.LOG: (logs.list_log, listing.ListedBatch),
-    file_name.CHECKPOINT: (logs.list_log, listing.ListedBatch),
-    file_name.OFFSET_INDEX: (indexes.list_offset_index, listing.ListedIndexEntry),
-    file_name.TIME_INDEX: (indexes.list_time_index, listing.ListedTimeIndexEntry),
-    file_name.TRANSACTION_INDEX: (indexes.list_transaction_index, listing.ListedTransaction),
-    file_name.PRODUCER_SNAPSHOT: (producer_snapshots.list_producer_snapshot, listing.ListedProducer),
+_LISTERS: dict[str, tuple[str, str, type[Row]]] = {
+    file_name.LOG: ("logs", "list_log", listing.ListedBatch),
+    file_name.CHECKPOINT: ("logs", "list_log", listing.ListedBatch),
+    file_name.OFFSET_INDEX: ("indexes", "list_offset_index", listing.ListedIndexEntry),
+    file_name.TIME_INDEX: ("indexes", "list_time_index", listing.ListedTimeIndexEntry),
+    file_name.TRANSACTION_INDEX: ("indexes", "list_transaction_index", listing.ListedTransaction),
+    file_name.PRODUCER_SNAPSHOT: ("producer_snapshots", "list_producer_snapshot", listing.ListedProducer),
 }
-"""How files are listed, by suffix, and the rows they are listed as."""
+"""How files are listed, by suffix: the module next to this one, loaded for the first of them, its function, and the rows."""
 
 
 def list_files(request: Request, tuning: ListTuning | None = None) -> int:
@@ -75,18 +74,27 @@ def _stdin(run: Run) -> Iterator[None]:
 
 
 def _list(run: Run) -> None:
-    of_text = text_checkpoints.text_files(run.request.paths) if run.request.suffix == file_name.CHECKPOINT else []
-    if of_text:
-        text_checkpoints.start(run, of_text)
-        list_each(run, text_checkpoints.list_text_checkpoint, of_text)
-        run.end()
+    if run.request.suffix == file_name.CHECKPOINT and _lists_text(run):
         return
-    list_file, row_class = _LISTERS[run.request.suffix]
+    module, function, row_class = _LISTERS[run.request.suffix]
+    list_file = getattr(__import__("kdump.cli.listing." + module, fromlist=[function]), function)  # as importlib, without it
     if row_class is listing.ListedBatch and run.request.is_deep:
         row_class = listing.ListedRecord
     run.start(row_class)
     list_each(run, list_file)
     run.end()
+
+
+def _lists_text(run: Run) -> bool:
+    """List text checkpoints, if the request is for them. Returns whether it is."""
+    from kdump.cli.listing import text_checkpoints
+
+    of_text = text_checkpoints.text_files(run.request.paths)
+    if of_text:
+        text_checkpoints.start(run, of_text)
+        list_each(run, text_checkpoints.list_text_checkpoint, of_text)
+        run.end()
+    return bool(of_text)
 
 
 def list_each(run: Run, list_file: Callable[[Run, str], None], found: Sequence[str] = ()) -> None:
@@ -115,6 +123,8 @@ def _chosen(run: Run) -> Iterable[str | KdumpError]:
     request = run.request
     found = files(request.paths, request.suffix)
     if request.tail is not None:
+        from kdump.cli.listing import tail
+
         chosen: list[str | KdumpError] = []
         paths = list(found)
         begins = tail.begins(paths, request.tail, is_deep=request.is_deep)
@@ -127,5 +137,7 @@ def _chosen(run: Run) -> Iterable[str | KdumpError]:
                 chosen.append(path)
         return chosen
     if request.offset is not None:
+        from kdump.cli.listing import one_offset
+
         return one_offset.segments_for(list(found), request.offset)
     return found

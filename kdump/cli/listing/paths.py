@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 
 from kdump.binary import system
@@ -13,6 +12,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+
+_MAGIC = frozenset("*?[")  # what makes a path a pattern
 
 COMMANDS = {
     file_name.LOG: "log",
@@ -37,7 +38,7 @@ def files(paths: Sequence[str], suffix: str) -> Iterator[str | Unreadable]:
             if system.is_directory(path):
                 partitions = _partitions_in(path, suffix)
                 yield from _of_partitions(path, partitions, suffix) if partitions else _of_directory(path, suffix)
-            elif glob.has_magic(path) and not system.exists(path):
+            elif not _MAGIC.isdisjoint(path) and not system.exists(path):
                 yield from _of_pattern(path, suffix)
             else:
                 _check_kind(path, suffix)
@@ -91,6 +92,8 @@ def _of_directory(path: str, suffix: str) -> list[str]:
 
 
 def _of_pattern(pattern: str, suffix: str) -> list[str]:
+    import glob  # takes its time to load
+
     found: list[str] = []
     for path in sorted(glob.glob(pattern)):
         if system.is_directory(path):

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from datetime import UTC, date, datetime, timedelta
-
 from kdump.cli.listing import decoder_names
 from kdump.cli.listing.options import EXPORTS, LogOptions
 from kdump.cli.shared_options import ESCAPE
@@ -18,8 +15,7 @@ if TYPE_CHECKING:
 
     from kdump.cli.listing.options import ListingOptions
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MILLISECONDS = re.compile(r"-?[0-9]{9,19}")  # fewer digits may be a date
+_MILLISECONDS = range(9, 20)  # digits; fewer may be a date
 
 
 class Request:
@@ -105,8 +101,11 @@ class Request:
 
 def _milliseconds(text: str, *, is_end: bool) -> int:
     """A time as milliseconds since 1970; a date alone means its start, or its end."""
-    if _MILLISECONDS.fullmatch(text):
+    digits = text.removeprefix("-")
+    if digits.isascii() and digits.isdecimal() and len(digits) in _MILLISECONDS:
         return int(text)
+    from datetime import UTC, date, datetime, timedelta
+
     try:
         day = date.fromisoformat(text)
         moment = datetime(day.year, day.month, day.day, tzinfo=UTC)
@@ -119,4 +118,4 @@ def _milliseconds(text: str, *, is_end: bool) -> int:
             raise UsageError(f"'{text}' is not a time; write 2026-11-20, 2026-11-20T13:45:00 or milliseconds since 1970")
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
-    return (moment - _EPOCH) // timedelta(milliseconds=1) + length
+    return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1) + length

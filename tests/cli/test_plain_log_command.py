@@ -1,0 +1,61 @@
+"""The plain command lines of `kdump log` are read as Click reads them, and run without it."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kdump.cli import commands
+from kdump.cli.click_parser import Invocation
+from kdump.cli.listing.options import LogOptions
+from kdump.cli.plain_command_line import read_plain
+from kdump.cli.shared_options import FILE
+from tests.builders.records import Record, batch
+from tests.support import HANG
+
+OPTIONS = [option for option in LogOptions.OPTIONS.values() if option.names and option is not FILE]
+WORDS = st.sampled_from(
+    ["a.log", "b", "ndjson", "kafka", "none", "consumer-offsets", "string", "7", "0", "10", "-1", "1.5", "-", "--", "2026-11-20"]
+)
+NAMES = st.sampled_from([name for option in OPTIONS for name in option.names] + ["--help", "--limit=2", "--no-keep-going", "-o"])
+
+
+def _read_by_click(arguments: list[str]) -> dict[str, Any] | None:
+    """What Click makes of a command line, None where it refuses it or shows a screen."""
+    try:
+        read = commands.kdump.main(["log", *arguments], prog_name="kdump", standalone_mode=False)
+    except click.UsageError:
+        return None
+    return vars(read.options) if isinstance(read, Invocation) else None
+
+
+@given(st.lists(WORDS | NAMES, max_size=8))
+def test_what_is_read_without_click_is_what_click_reads(arguments: list[str]) -> None:
+    values = read_plain(LogOptions.OPTIONS, arguments)
+    if values is not None:
+        assert vars(LogOptions(**values)) == _read_by_click(arguments)
+
+
+@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.name)
+def test_every_option_is_read_without_click(option: Any) -> None:
+    value = {"choice": option.choices[:1], "integer": ("3",), "flag": ()}.get(option.kind, ("word",))
+    for name in option.names:
+        values = read_plain(LogOptions.OPTIONS, ["x", name, *value])
+        assert values is not None
+        assert vars(LogOptions(**values)) == _read_by_click(["x", name, *value])
+
+
+@pytest.mark.parametrize(("options", "loads_click"), [(["--deep", "--output", "ndjson"], False), (["--output=csv"], True)])
+def test_a_plain_command_line_runs_without_click(tmp_path: Path, options: list[str], loads_click: bool) -> None:
+    path = tmp_path / f"{0:020d}.log"
+    path.write_bytes(batch(records=[Record(value=b"x")]))
+    code = "import sys; from kdump.cli.main import main; status = main(); print('click' in sys.modules, status, file=sys.stderr)"
+    command = [sys.executable, "-c", code, "log", *options, str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=HANG, check=True)
+    assert done.stdout.count(str(path)) == 1
+    assert done.stderr == f"{loads_click} 0\n"
