@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kdump.binary import kernel
+from kdump.cli.listing.intact import IntactText
 from kdump.cli.listing.logs import LogLister
 from kdump.output.rows import table
 from tests import kernels
@@ -229,6 +230,23 @@ def test_pages_of_a_table_end_where_those_of_the_reference_end(
 def test_the_kernel_writes_intact_batches(log: Path, form: str) -> None:
     printed = kernels.listed(["log", "--output", form, log])
     assert printed.exit_code == 0 and len(printed.stdout.splitlines()) >= len(CODECS)
+
+
+def test_markers_close_together_are_listed_from_tables_many_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / NAME
+    parts = []
+    for offset in range(0, 600, 2):
+        parts.append(batch(base_offset=offset, records=[Record(value=b"x" * 50)], is_transactional=True, producer_id=7))
+        parts.append(
+            batch(base_offset=offset + 1, records=[commit_record()], is_control=True, is_transactional=True, producer_id=7)
+        )
+    path.write_bytes(b"".join(parts))
+    left = mock.Mock(side_effect=IntactText._left_at)
+    monkeypatch.setattr(IntactText, "_left_at", lambda *arguments: left(*arguments))
+    with kernels.using(kernel.C):
+        lines = kernels.listed(["log", "--deep", "--output", "ndjson", path]).stdout.splitlines()
+    assert [json.loads(line)["offset"] for line in lines] == list(range(600))
+    assert 1 <= left.call_count <= 4
 
 
 @pytest.mark.usefixtures("no_tables")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kdump.formats.summary import BatchSummary
     from kdump.output.kafka.native_lines import KernelText, Write
 
-_NEAR_BYTES = 16 << 10
+_NEAR_BYTES = 16 << 10  # between two batches that the kernel leaves: if there are fewer, it pauses, longer each time
 _MAX_PAUSE_BYTES = 1 << 20
 
 
@@ -100,7 +100,7 @@ class IntactText:
         while position < end:
             reached = self._write_windows(position, end)
             if reached < end:
-                is_soon = reached - position < self._pause
+                is_soon = reached - position < _NEAR_BYTES
                 self._pause = min(max(2 * self._pause, _NEAR_BYTES), _MAX_PAUSE_BYTES) if is_soon else 1
                 chunk = self._left_at(reached, end)
                 list_chunk(chunk)
