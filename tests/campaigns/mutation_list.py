@@ -173,8 +173,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         id="closed-stdout",
         file="kdump/cli/main.py",
-        old="values is not None and sys.stdout is not None",
-        new="values is not None and sys.stdout is None",
+        old="if arguments and sys.stdout is not None else None",
+        new="if arguments and sys.stdout is None else None",
         tests=("tests/cli/test_commands.py::test_a_closed_stdout_is_one_line",),
     ),
     Mutation(
@@ -408,7 +408,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         id="page-of-huge-rows",
         file="kdump/output/rows/table.py",
-        old=" or widest * (len(self._cells) + 1) > _PAGE_CELLS",
+        old=" or widest * (len(self._rows) + 1) > _PAGE_CELLS",
         new="",
         tests=("tests/output/test_table_widths.py::test_a_huge_value_does_not_widen_a_thousand_rows",),
     ),
