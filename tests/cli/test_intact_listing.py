@@ -196,6 +196,25 @@ def test_times_that_a_calendar_has_are_shown_as_such(tmp_path: Path, name: str) 
     assert [" ".join(line.split()[1:-8]) for line in lines] == list(TIMES.values())
 
 
+def test_long_texts_end_in_tables_where_those_of_the_reference_end(tmp_path: Path) -> None:
+    path = tmp_path / NAME
+    texts = [size * text for text in (b"x", "é\u00ad".encode(), b"\xff") for size in (32_768, 49_146, 49_147, 65_536, 65_537)]
+    headers = [[(text, b"")] for text in texts] + [[(b"k" * 30_000, b"")] * count for count in (2, 3)]
+    headers += [
+        [(b"", b"")] * 65_537,
+        [(b"", b"")] * 65_538,
+        [(b"k" * 65_536, b""), (b"", b"")],
+        [(b"k" * 65_535, b""), (b"", b"")],
+    ]
+    records = [Record(value=text) for text in texts] + [Record(headers=some) for some in headers]
+    path.write_bytes(b"".join(batch(base_offset=offset, records=[record]) for offset, record in enumerate(records)))
+    arguments = ["log", "--deep", "--output", "table", str(path)]
+    expected = _listed(kernel.PYTHON, arguments, 1 << 20, Sizes())
+    assert expected.stdout.count("…".encode()) >= 8
+    with mock.patch.object(LogLister, "_list_batches", side_effect=AssertionError("a table was listed")):
+        assert _listed(kernel.C, arguments, 1 << 20, Sizes()) == expected
+
+
 @pytest.mark.parametrize("page", [1, 3, 7])
 @pytest.mark.parametrize("cells", [200, 4 << 20])
 def test_pages_of_a_table_end_where_those_of_the_reference_end(

@@ -451,29 +451,76 @@ static uint8_t *put_escaped(uint8_t *out, const uint8_t *p, const uint8_t *end)
     return out;
 }
 
-static uint8_t *put_table_text(uint8_t *out, const uint8_t *p, size_t size, const char *before_base64, size_t before_size)
+#define MAX_CELL_TEXT 65536 /* characters of a text that a table shows; see kdump/output/rows/layout.py */
+
+/* What may still be shown of a text, and whether it had more. */
+typedef struct {
+    size_t left; /* characters */
+    int is_cut;
+} Shown;
+
+/* Where the characters of well-formed text end that may be shown. */
+static const uint8_t *shown_end(const uint8_t *p, const uint8_t *end, Shown *shown)
+{
+    for (; p < end; p++)
+        if ((*p & 0xc0) != 0x80) { /* a character begins */
+            if (!shown->left) {
+                shown->is_cut = 1;
+                break;
+            }
+            shown->left--;
+        }
+    return p;
+}
+
+/* Bytes as text, or as Base64 if they are not UTF-8. */
+static uint8_t *put_table_text(uint8_t *out, const uint8_t *p, size_t size, const char *before_base64, Shown *shown)
 {
     if (is_well_formed_text(p, size))
+        return put_escaped(out, p, shown_end(p, p + size, shown));
+    uint8_t *end = put_base64(put_words(out, before_base64, strlen(before_base64)), p, size);
+    if ((size_t)(end - out) > shown->left) {
+        end = out + shown->left;
+        shown->is_cut = 1;
+    }
+    shown->left -= (size_t)(end - out);
+    return end;
+}
+
+static inline uint8_t *put_cut(uint8_t *out, const Shown *shown)
+{
+    return shown->is_cut ? PUT(out, "\xe2\x80\xa6") : out;
+}
+
+static uint8_t *put_table_bytes(uint8_t *out, const uint8_t *p, int64_t size)
+{
+    Shown shown = {MAX_CELL_TEXT, 0};
+    if (size < 0)
+        return PUT(out, "-");
+    if (size <= MAX_CELL_TEXT && is_well_formed_text(p, (size_t)size))
         return put_escaped(out, p, p + size);
-    return put_base64(put_words(out, before_base64, before_size), p, size);
+    return put_cut(put_table_text(out, p, (size_t)size, "base64:", &shown), &shown);
 }
 
 static uint8_t *put_table_headers(uint8_t *out, const Row *row)
 {
+    static const uint8_t comma = ',';
     const uint8_t *p = row->headers, *start = out;
-    for (int64_t header = 0; header < row->column[C_header_count]; header++) {
+    Shown shown = {MAX_CELL_TEXT, 0};
+    for (int64_t header = 0; header < row->column[C_header_count] && !shown.is_cut; header++) {
         int32_t size = 0;
         p = varint32(p, p + 5, &size);
-        if (header)
-            *out++ = ',';
-        out = put_table_text(out, p, (size_t)size, "", 0);
+        if (header && shown_end(&comma, &comma + 1, &shown) > &comma)
+            *out++ = comma;
+        if (!shown.is_cut)
+            out = put_table_text(out, p, (size_t)size, "", &shown);
         p += size;
         p = varint32(p, p + 5, &size);
         p += size > 0 ? size : 0;
     }
     if (out == start)
         *out++ = '-';
-    return out;
+    return put_cut(out, &shown);
 }
 
 static inline uint8_t *put_two_digits(uint8_t *out, uint32_t number, uint8_t after)
@@ -584,7 +631,7 @@ static uint8_t *put_cell(uint8_t *out, int operation, int column, const Row *row
     case TABLE_HEADERS:
         return put_table_headers(out, row);
     case TABLE_BYTES:
-        return size < 0 ? PUT(out, "-") : put_table_text(out, p, (size_t)size, "base64:", 7);
+        return put_table_bytes(out, p, size);
     case TABLE_TIME:
         return put_time(out, row->column[column]);
     case TABLE_SIZE:

@@ -8,18 +8,16 @@ from __future__ import annotations
 
 from kdump.formats.record_batch import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP_TYPE, codec_name
 from kdump.output.kafka.native_lines import column_number, compiled_plan, encoded_step, native_kernel
-from kdump.output.rows.csv import csv_field
+from kdump.output.rows.columns import CELL_END
 from kdump.output.rows.json_text import json_text
 from kdump.output.rows.listing import ListedBatch, ListedRecord
-from kdump.output.rows.table import CELL_END
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from kdump.tables import Row
 
-    Text = Callable[[object], str]
     _Part = tuple[int, str, Sequence[str]] | str  # a step: operation, column and texts; or words
 
 INTACT = "intact"
@@ -147,7 +145,6 @@ def _cells(cells: Sequence[Sequence[_Part]]) -> bytes:
 class _Lines:
     """Compiles the line of a row class: a step for each column, unless it is among the constants."""
 
-    text: Text
     end = "\n"
 
     def __init__(self, row_class: type[Row], constants: Mapping[str, object]) -> None:
@@ -182,6 +179,11 @@ class _Lines:
         self._program += _encoded(operation, column_number(column), texts, self._literal)
         self._literal = ""
 
+    @staticmethod
+    def text(value: object) -> str:
+        """A value that is the same in all rows."""
+        raise NotImplementedError
+
     def before(self, number: int, key: str) -> str:
         """What comes before the value of a column."""
         raise NotImplementedError
@@ -206,8 +208,11 @@ def _encoded(operation: int, column: int, texts: Sequence[str], literal: str) ->
 class _JsonLines(_Lines):
     """JSON objects, as JsonObjects makes them."""
 
-    text = staticmethod(json_text)
     end = "}\n"
+
+    @staticmethod
+    def text(value: object) -> str:
+        return json_text(value)
 
     def before(self, number: int, key: str) -> str:
         return f'{"," if number else "{"}"{key}":'
@@ -224,7 +229,11 @@ class _JsonLines(_Lines):
 class _CsvLines(_Lines):
     """Lines of CSV, as CsvFormatter makes them for files."""
 
-    text = staticmethod(csv_field)
+    @staticmethod
+    def text(value: object) -> str:
+        from kdump.output.rows.csv import csv_field  # the formatter has loaded it
+
+        return csv_field(value)
 
     def before(self, number: int, key: str) -> str:
         return "," if number else ""

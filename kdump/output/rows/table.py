@@ -12,7 +12,7 @@ from typing import cast
 
 from kdump.binary import kernel
 from kdump.binary.java_strings import escaped
-from kdump.output.rows.columns import TextColumn, chopped, cut, fitted, lines_of, total_width, width_of
+from kdump.output.rows.columns import CELL_END, TextColumn, chopped, cut, fitted, lines_of, total_width, width_of
 from kdump.output.rows.layout import Layout, layout_by_schema
 
 TYPE_CHECKING = False
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kdump.tables import Row, Table
-
-CELL_END = "\x1f"
-"""Comes between the cells of a line that the kernel in C has made. No cell contains it, because cells are escaped."""
 
 _WIDENS = "\ufe0f".encode()  # makes the character before it wide, so that no sum of widths is right
 _PAGE = 1000  # rows; columns are as wide as the widest cell of a page
