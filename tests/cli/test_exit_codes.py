@@ -36,7 +36,7 @@ def _raising(error: BaseException) -> Callable[..., NoReturn]:
 def test_whatever_happens_has_an_exit_code(
     error: BaseException, status: int, words: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(sys, "argv", ["kdump", "log", "x.log"])
+    monkeypatch.setattr(sys, "argv", ["kdump", "index", "x.index"])
     monkeypatch.setattr(commands, "main", _raising(error))
     monkeypatch.setattr(main, "forget_stdout", lambda: None)
     monkeypatch.delenv("KDUMP_DEBUG", raising=False)
@@ -54,6 +54,7 @@ def test_whatever_happens_has_an_exit_code(
         (["check", "x.log"], 3),
         (["forecast", "x"], 3),
         (["log", "x.log"], 3),
+        (["index", "x.index"], 3),
         (["scan", "x"], 3),
     ],
 )
@@ -62,9 +63,10 @@ def test_a_broken_pipe_ends_screens_with_0_and_never_what_judges(
 ) -> None:
     from kdump.cli import dropin
     from kdump.cli.checking import run
+    from kdump.cli.listing import command
 
     monkeypatch.setattr(sys, "argv", ["kdump", *arguments])
-    for module, name in ((commands, "main"), (dropin, "main"), (run, "check_paths")):
+    for module, name in ((commands, "main"), (dropin, "main"), (run, "check_paths"), (command, "list_paths")):
         monkeypatch.setattr(module, name, _raising(BrokenPipeError(32, "Broken pipe")))
     monkeypatch.setattr(main, "forget_stdout", lambda: None)
     assert main.main() == status
@@ -75,7 +77,7 @@ def test_a_broken_pipe_ends_screens_with_0_and_never_what_judges(
 @pytest.mark.parametrize("error", [BrokenPipeError(), KeyboardInterrupt(), OSError("odd")])
 def test_a_stdout_that_failed_is_not_written_to_again(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
     forgotten = []
-    monkeypatch.setattr(sys, "argv", ["kdump", "log", "x.log"])
+    monkeypatch.setattr(sys, "argv", ["kdump", "index", "x.index"])
     monkeypatch.setattr(commands, "main", _raising(error))
     monkeypatch.setattr(main, "forget_stdout", lambda: forgotten.append(True))
     main.main()
@@ -87,7 +89,7 @@ def test_an_interrupt_while_modules_are_loaded_stays_an_interrupt(
 ) -> None:
     error = RuntimeError("Error calling __set_name__ on 'Option' instance 'paths' in 'LogOptions'")
     error.__cause__ = KeyboardInterrupt("interrupted by SIGTERM")
-    monkeypatch.setattr(sys, "argv", ["kdump", "log", "x.log"])
+    monkeypatch.setattr(sys, "argv", ["kdump", "index", "x.index"])
     monkeypatch.setattr(commands, "main", _raising(error))
     monkeypatch.setattr(main, "forget_stdout", lambda: None)
     assert main.main() == 130
@@ -95,7 +97,7 @@ def test_an_interrupt_while_modules_are_loaded_stays_an_interrupt(
 
 
 def test_an_internal_error_is_shown_whole_on_demand(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "argv", ["kdump", "log", "x.log"])
+    monkeypatch.setattr(sys, "argv", ["kdump", "index", "x.index"])
     monkeypatch.setattr(commands, "main", _raising(ValueError("odd")))
     monkeypatch.setenv("KDUMP_DEBUG", "1")
     with pytest.raises(ValueError, match="odd"):
