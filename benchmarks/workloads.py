@@ -174,16 +174,6 @@ def within_seconds(most: float, *, adds_start: bool = False) -> Bar:
     return Bar(f"at most {most:g} s{' more than start-up' if adds_start else ''}", [KDUMP], judge)
 
 
-def within_cpu(factor: float, name: str) -> Bar:
-    """The CPU time of a contender, at most a multiple of that of a dump by one process. The least of all runs counts."""
-
-    def judge(results: Results) -> Verdict | None:
-        own, dump = (min((run.cpu for run in results.series.get(each, ())), default=None) for each in (name, JOBS_1))
-        return None if own is None or not dump else Verdict(f"{own / dump:.2f}x", own <= factor * dump)
-
-    return Bar(f"{name}: at most {factor:g}x the CPU time of {JOBS_1}", [name, JOBS_1], judge)
-
-
 def within_memory(mib: int, names: Sequence[str]) -> Bar:
     """A limit on the memory of every run."""
 
@@ -238,7 +228,7 @@ def _listings(arguments: Sequence[str]) -> list[Contender]:
 
 def _listed(name: str, title: str, segment: Segment) -> Workload:
     bars = [
-        *(within_cpu(factor, f"kdump log, {form}") for form, factor in LISTINGS.items()),
+        *(within_cpu(factor, f"kdump log, {form}", JOBS_1) for form, factor in LISTINGS.items()),
         within_memory(32, [f"kdump log, {form}" for form in LISTINGS]),
     ]
     return Workload(name, title, segment, ("--print-data-log",), bars, others=_listings)

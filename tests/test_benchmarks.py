@@ -181,8 +181,8 @@ def test_who_writes_files_writes_the_same_rows_each_time(name: str, tmp_path: Pa
         assert pq.read_table(path)["offset"].to_pylist() == list(range(len(pq.read_table(path)))) != []
 
 
-def test_listings_are_judged_by_their_least_cpu_time() -> None:
-    runs = {JOBS_1: took(0.1, 2), "kdump log, csv": took(0.9, 0.5)}
+def test_listings_are_judged_by_their_cpu_time() -> None:
+    runs = {JOBS_1: took(0.1), "kdump log, csv": took(0.5)}
     assert verdicts("listing", runs) == [None, None, ("5.00x", True), None, ("10.0 MiB", True)]
     runs["kdump log, csv"] = took(0.61)
     assert verdicts("listing", runs)[2] == ("6.10x", False)
