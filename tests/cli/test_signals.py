@@ -16,7 +16,7 @@ NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 @pytest.fixture(autouse=True)
 def _handlers_as_before() -> Iterator[None]:
     before = [signal.signal(number, signal.SIG_DFL) for number in NUMBERS[1:]]
-    interrupt = signal.getsignal(signal.SIGINT)
+    interrupt = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have started the tests without
     hook = sys.unraisablehook
     yield
     sys.unraisablehook = hook
