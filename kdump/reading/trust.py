@@ -85,7 +85,7 @@ class Order:
 
     def wants_summary(self) -> bool:
         """Whether it can take the next batches by their summary."""
-        return not self._is_in_doubt and self._stray is None
+        return not self._is_in_doubt and self._stray is None and self._undecided is None
 
     def takes(self, summary: BatchSummary) -> bool:
         """Whether all batches of this summary fit between the batches before and after them, so that all are beyond doubt."""
@@ -161,6 +161,7 @@ class Order:
 
     def _judge(self, extent: Extent, following: list[Extent]) -> str:
         """The status of a whole batch between the last one beyond doubt and the ones that follow."""
+        undecided, self._undecided = self._undecided, None
         if not self.fits(extent):
             stray, self._stray = self._stray, extent
             if stray is None or not stray[1] < extent[0] or extent[0] < 0 or is_lower(extent, stray):
@@ -172,7 +173,7 @@ class Order:
             if len(following) == 1 and not following[0][0] == expected != extent[0]:
                 self._undecided = following[0]  # either of the two last batches may be the wrong one
             return SALVAGED
-        elif extent == self._undecided:
+        elif extent == undecided:
             return SALVAGED
         self._stray = None
         self._move(extent)
@@ -206,6 +207,7 @@ class Order:
 
     def _judge_found(self, extent: Extent, position: int) -> str:
         found, self._found = self._found, extent
+        self._undecided = None
         if found is None or not self.fits(found) or not found[1] < extent[0] <= extent[1] < self._ceiling:
             return SALVAGED
         if is_lower(extent, found) or position < self.nested_end:

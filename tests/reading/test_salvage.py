@@ -330,6 +330,14 @@ def test_a_batch_with_a_wrong_offset_is_never_intact_wherever_a_window_ends(coun
     assert [one.status for one in found] == [INTACT] * 3 + [SALVAGED] + [INTACT] * 4
 
 
+@pytest.mark.parametrize("count", [1, 2])
+def test_either_of_the_last_two_batches_may_be_the_wrong_one_wherever_a_window_ends(count: int) -> None:
+    tuning = ReadTuning(window_bytes=count * SIZE, near_bytes=count * SIZE, stretch_bytes=1)
+    log = _log(2)
+    found = _ranges(struct.pack(">q", 500) + log[0][8:] + log[1], tuning=tuning)
+    assert [one.status for one in found] == [SALVAGED, SALVAGED]
+
+
 def test_batches_in_the_span_that_a_damaged_batch_claims_are_never_intact() -> None:
     outer = bytearray(batch(records=[record(value=_batch(5) + _batch(6))], base_offset=1))
     outer[8:12] = struct.pack(">i", len(outer) - 12 + 5)  # leads into the middle of the next batch
