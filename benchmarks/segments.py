@@ -1,4 +1,7 @@
-"""Creates the files to be measured: a few hundred different batches, repeated with new offsets, timestamps and checksums."""
+"""Creates the files to be measured: a few hundred different batches, repeated with new offsets, timestamps and checksums.
+
+Batches of internal topics are those of golden cases, which brokers wrote.
+"""
 
 import hashlib
 import random
@@ -11,6 +14,8 @@ from typing import BinaryIO, Literal, NamedTuple
 
 from crc32c import crc32c
 
+from golden_outputs.runs import CASES
+from kdump.binary.batch_header import batch_size
 from tests.builders.compression import Codec
 from tests.builders.records import TIMESTAMP, Record, batch, encode_record, message, message_set
 
@@ -42,7 +47,10 @@ _WORDS = {
 
 
 class Segment(NamedTuple):
-    """A segment to create: `size` bytes of log before compression, or an exact number of batches."""
+    """A segment to create: `size` bytes of log before compression, or an exact number of batches.
+
+    Its batches are those in the logs of golden `cases`, if there are any.
+    """
 
     size: int
     records_per_batch: int = 160
@@ -52,6 +60,7 @@ class Segment(NamedTuple):
     magic: Literal[1, 2] = 2
     index_interval: int = NATURAL_INTERVAL
     batch_count: int | None = None
+    cases: tuple[str, ...] = ()
 
 
 def made(segment: Segment, home: Path) -> Path:
@@ -127,7 +136,22 @@ def _renumber_message(
     struct.pack_into(">I", block, start + 12, zlib.crc32(view[start + 16 : end]))
 
 
+def _prototypes_of(case: str) -> Iterator[_Prototype]:
+    for path in sorted((CASES / case).rglob("*.log")):
+        data = path.read_bytes()
+        start = 0
+        while start < len(data):
+            size = batch_size(data, start)
+            (last_offset_delta,) = struct.unpack_from(">i", data, start + 23)
+            yield _Prototype(data[start : start + size], size, last_offset_delta + 1)
+            start += size
+
+
 def _prototypes(segment: Segment) -> Iterator[_Prototype]:
+    for case in segment.cases:
+        yield from _prototypes_of(case)
+    if segment.cases:
+        return
     source = random.Random(repr(segment))
     plain_size = count = 0
     while plain_size < min(_VARIETY, segment.size) and count < _MOST_DIFFERENT:

@@ -261,6 +261,17 @@ def _compressed(codec: Codec, factor: float, since: str = "0.11.0.0") -> Workloa
     )
 
 
+def _decoded(topic: str, option: str, *cases: str) -> Workload:
+    return Workload(
+        f"decoded-{option.removeprefix('--').removesuffix('-decoder')}",
+        f"64 MiB of {topic}, decoded",
+        Segment(64 * MIB, cases=cases),
+        (option, "--print-data-log"),
+        [faster_than_kafka(15), faster_than_kafka(1.5, name=PYTHON_KERNEL)],
+        since="4.1.0",
+    )
+
+
 def _memory(size: int, title: str, options: Sequence[str], suffix: str, *, times: int = 1) -> Workload:
     return Workload(
         f"memory-{suffix}",
@@ -386,6 +397,9 @@ WORKLOADS = (
         [],
         others=_into_tables,
     ),
+    _decoded("__consumer_offsets", "--offsets-decoder", "consumer-offsets-all-groups-4.3.0", "consumer-offsets-live-4.3.0"),
+    _decoded("__transaction_state", "--transaction-log-decoder", "transaction-state-4.3.0"),
+    _decoded("__cluster_metadata", "--cluster-metadata-decoder", "cluster-metadata-many-records-4.3.0"),
     _memory(64 * MIB, "64 MiB, shallow", (), "64m"),
     _memory(64 * MIB, "64 MiB, --print-data-log", _DATA, "64m-data"),
     _memory(_BIG, "4 segments of 1 GiB, shallow", (), "4g", times=4),

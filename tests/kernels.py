@@ -46,13 +46,14 @@ class Sizes(NamedTuple):
     """Sizes that decide where work is cut into parts; small ones make small files meet all the seams.
 
     `window` is what is read at once, `out` the room for text, `gaps` that for pairs of offsets, `payload` what is decompressed
-    in one go, and `stretch` what a process takes at a time; None is for one process.
+    in one go, `decoded` the most text of a decoded record, and `stretch` what a process takes at a time; None is for one process.
     """
 
     window: int = 1 << 20
     out: int = 1 << 20
     gaps: int = 1024
     payload: int = 4 << 20
+    decoded: int = 2 << 20
     stretch: int | None = None
 
     @property
@@ -80,6 +81,7 @@ class Sizes(NamedTuple):
             gap_count=self.gaps,
             max_payload_bytes=self.payload,
             pause_bytes=self.window,
+            max_decoded_bytes=self.decoded,
         )
         ordinary = Tuning()
         least = ordinary.min_jobs_bytes if self.stretch is None else 1

@@ -52,6 +52,14 @@ def test_a_segment_and_its_indexes_are_sound(kind: str, tmp_path: Path) -> None:
         assert not [line for line in lines if "isvalid: false" in line]
 
 
+def test_batches_of_an_internal_topic_are_repeated(tmp_path: Path) -> None:
+    log = segments.made(Segment(SMALL, cases=("transaction-state-4.3.0",)), tmp_path)
+    lines, complaints = dump("--transaction-log-decoder", "--print-data-log", "--files", log)
+    assert complaints == ""
+    assert not [line for line in lines if "isvalid: false" in line]
+    assert sum('payload: {"version":"1","data":{"producerId":' in line for line in lines) > 100
+
+
 @pytest.mark.oracle
 def test_the_real_tool_reads_them_without_complaint(tmp_path: Path) -> None:
     missing = kafka_tool.why_not_available(RELEASE)

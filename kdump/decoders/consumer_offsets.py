@@ -14,6 +14,12 @@ if TYPE_CHECKING:
 GROUP_METADATA = 2
 """The record type of group metadata; 0 and 1 are offset commits."""
 
+CONSUMERS = "consumer"
+"""The protocol type of groups whose members have subscriptions and assignments in Kafka's format."""
+
+PROTOCOL = {"subscription": consumer_protocol.SUBSCRIPTION, "assignment": consumer_protocol.ASSIGNMENT}
+"""The messages in the fields of such members, after a version of two bytes."""
+
 _INT16 = Struct(">h")
 
 
@@ -23,14 +29,13 @@ def with_protocol_as_json(group: dict[str, Value]) -> dict[str, Value]:
     Only groups with the protocol type "consumer" store them in Kafka's format.
     """
     members = group["members"]
-    if group["protocolType"] != "consumer" or not isinstance(members, list):
+    if group["protocolType"] != CONSUMERS or not isinstance(members, list):
         return group
     return group | {"members": [_with_protocol_as_json(member) for member in members if isinstance(member, dict)]}
 
 
 def _with_protocol_as_json(member: dict[str, Value]) -> dict[str, Value]:
-    parts = {"subscription": consumer_protocol.SUBSCRIPTION, "assignment": consumer_protocol.ASSIGNMENT}
-    return member | {name: _as_json(message, member[name]) for name, message in parts.items()}
+    return member | {name: _as_json(message, member[name]) for name, message in PROTOCOL.items()}
 
 
 def _as_json(message: Message, data: Value) -> Value:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from kdump.output.kafka.lines import ContentsColumn
     from kdump.output.kafka.native_lines import Complain, ContentWords, KernelPlan, KernelText
     from kdump.output.kafka.record_decoder import RecordDecoder
+    from kdump.output.kafka.regular_records import RegularRecords
 
     Decoder = Callable[[bytes], str]
     Out = Blocks | Outlet
@@ -196,15 +197,17 @@ def _maker_of_records(
     skips_metadata = arguments.has("skip-record-metadata")
     contents_of = contents_column(tool.profile, decoders, skips_metadata=skips_metadata)
     is_plain = decoders is None or decoders == (text_of, text_of)
-    shown = content_words(tool.profile, skips_metadata=skips_metadata) if decoders and is_plain else None
+    regular = None if decoders is None or isinstance(decoders, tuple) else decoders.regular
+    shown = content_words(tool.profile, skips_metadata=skips_metadata) if decoders and (is_plain or regular) else None
 
     plan = None
-    if is_plain:
+    if is_plain or regular is not None:
         plan = _kernel_plan(
             tool,
             shows_batches=tool.profile.deep_shows_batches,
             shows_records=True,
             contents=shown,
+            regular=regular,
             skips_metadata=skips_metadata,
         )
 
@@ -229,6 +232,7 @@ def _kernel_plan(
     shows_batches: bool,
     shows_records: bool,
     contents: ContentWords | None = None,
+    regular: RegularRecords | None = None,
     skips_metadata: bool = False,
 ) -> KernelPlan | None:
     """The plan for the kernel in C, or None if it was not built or the output is for a terminal."""
@@ -242,7 +246,9 @@ def _kernel_plan(
         shows_batches=shows_batches,
         shows_records=shows_records,
         contents=contents,
+        regular=regular,
         skips_metadata=skips_metadata,
+        tuning=tool.tuning.text,
     )
 
 

@@ -49,6 +49,11 @@ def _value(field: Field, value: Value, version: int) -> str:
         return "[" + ",".join(_value(field, element, version) for element in value) + "]"
     if isinstance(value, dict):
         return _object(field.fields, value, version)
+    return value_text(field.type, value)
+
+
+def value_text(type: str, value: Value) -> str:
+    """A value of this type, which is neither null nor a struct."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, Json):
@@ -56,15 +61,20 @@ def _value(field: Field, value: Value, version: int) -> str:
     if isinstance(value, str):
         return text(value)
     if isinstance(value, bytes):
-        if field.type == "uuid":
-            return f'"{uuid_text(value)}"'
-        return '"' + binascii.b2a_base64(value, newline=False).decode() + '"'
+        return f'"{uuid_text(value)}"' if type == "uuid" else bytes_text(value)
     return java_double(value) if isinstance(value, float) else str(value)
 
 
 def text(value: str) -> str:
     """A string in quotes, escaped as Jackson does."""
+    if value.isprintable() and '"' not in value and "\\" not in value:
+        return f'"{value}"'
     return '"' + value.translate(_ESCAPE_TABLE) + '"'
+
+
+def bytes_text(value: bytes) -> str:
+    """Bytes in quotes, as Base64."""
+    return f'"{binascii.b2a_base64(value, newline=False).decode()}"'
 
 
 def uuid_text(uuid: bytes) -> str:

@@ -547,6 +547,12 @@ class ControlType:
         self.is_marker = is_marker
         self.heading = heading
 
+    def start(self, number: int) -> str:
+        """The text before the epoch of a marker or the JSON of a message, or all that is shown; `number` is that of the type."""
+        if self.is_marker:
+            return f" endTxnMarker: {self.name} coordinatorEpoch: "
+        return f" {self.heading} " if self.heading else f" controlType: {self.name}({number})"
+
 
 _MARKERS = {0: ControlType("ABORT", is_marker=True), 1: ControlType("COMMIT", is_marker=True)}
 _QUORUM = _MARKERS | {2: ControlType("LEADER_CHANGE"), 3: ControlType("SNAPSHOT_HEADER"), 4: ControlType("SNAPSHOT_FOOTER")}

@@ -827,7 +827,7 @@ def _step(operation: int, *texts: bytes, column: int = 1, count: int | None = No
 
 
 def _plan(*programs: bytes, flags: int = 3) -> bytes:
-    return struct.pack("=qq", flags, 4) + b"".join(struct.pack("=I", len(program)) + program for program in programs)
+    return struct.pack("=qqq", flags, 4, 0) + b"".join(struct.pack("=I", len(program)) + program for program in programs)
 
 
 def _dump(plan: bytes, *, start: int = 0, filled: int = 0, room: int = 1000, state: Sequence[int] = (-1, -1, 0, 0)) -> Any:
@@ -851,6 +851,7 @@ def test_a_plan_of_plain_programs_is_taken() -> None:
         b"\0\0\0",
         b"\0\0\0\1",
         _step(6),
+        _step(8),
         _step(255),
         _step(NUMBER, column=len(_kernel.COLUMNS)),
         _step(NUMBER, column=255),

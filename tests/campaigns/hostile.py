@@ -7,6 +7,7 @@ tests.campaigns.sanitized makes that build. Damaged logs come from tests.campaig
 """
 
 import argparse
+import functools
 import math
 import random
 import struct
@@ -18,15 +19,19 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any, TypeAlias
 
+from kdump.output.kafka import native_messages, topic_records
+from kdump.releases.history import RELEASES
+from kdump.releases.profile import profile_of
 from tests import kernels
 from tests.campaigns import mutants
 
 Buffer: TypeAlias = "array[int]"
 REFUSALS = (ValueError, OverflowError)
 NUMBERS = (0, 1, -1, 2, 7, 60, 61, 63, 64, 0x7FFFFFFF, -0x80000000, 1 << 32, 0x7FFFFFFFFFFFFFFF, -0x8000000000000000)
-NOTHING, NUMBER, CHOICE, OPTIONAL, HEADERS, CONTENTS = range(6)
+NOTHING, NUMBER, CHOICE, OPTIONAL, HEADERS, CONTENTS, DECODED, BARE = range(8)
 JSON_HEADERS, CSV_HEADERS, JSON_BYTES, CSV_BYTES, TABLE_HEADERS, TABLE_BYTES, *TABLE_NUMBERS = range(64, 74)
 KEY_SIZE, VALUE_SIZE = 22, 23
+DECODERS = ("offsets-decoder", "transaction-log-decoder", "cluster-metadata-decoder", "share-group-state-decoder")
 STATE_FIELDS = 4
 COLUMNS = 25
 
@@ -39,35 +44,39 @@ class Chance(random.Random):
         return self.randrange(near + 1) if self.random() < 0.8 else self.choice(NUMBERS)
 
     def log(self) -> bytes:
-        """A damaged file of a golden, or a part of it."""
-        data = mutants.mutant(self.randrange(1 << 16), self.randrange(1 << 30)).data
+        """A damaged file of a golden, or a part of it; or a log of an internal topic with damaged keys and values."""
+        number = self.randrange(1 << 30)
+        if self.random() < 0.4:
+            decoder = f"--{self.choice(DECODERS)}"
+            return mutants.decoded_mutant(self.randrange(1 << 16), number, decoder, RELEASES[-1]).data
+        data = mutants.mutant(self.randrange(1 << 16), number).data
         if self.random() < 0.3:
             start = self.randrange(len(data) + 1)
             data = data[start : start + self.randrange(len(data) + 1)]
         return data
 
-    def program(self, *, has_texts: bool) -> bytes:
+    def program(self, *, has_texts: bool, contents: int = CONTENTS) -> bytes:
         """The program of a line: mostly a valid one."""
         is_sound = self.random() < 0.9
         operations: list[int | tuple[int, int]] = [self.randrange(OPTIONAL + 1) for _ in range(self.randrange(8))]
         operations += self.choices(TABLE_NUMBERS, k=self.choice((0, 0, 3)))
         if has_texts:
             ways: tuple[list[int | tuple[int, int]], ...] = (
-                [HEADERS, CONTENTS],
+                [HEADERS, contents],
                 [JSON_HEADERS, (JSON_BYTES, KEY_SIZE), (JSON_BYTES, VALUE_SIZE)],
                 [CSV_HEADERS, (CSV_BYTES, VALUE_SIZE), (CSV_BYTES, KEY_SIZE)],
                 [TABLE_HEADERS, (TABLE_BYTES, KEY_SIZE), (TABLE_BYTES, VALUE_SIZE)],
             )
             texts = self.choice(ways)
-            operations += texts if is_sound else self.choices((HEADERS, CONTENTS, *texts), k=3)
+            operations += texts if is_sound else self.choices((HEADERS, CONTENTS, DECODED, *texts), k=3)
         elif not is_sound:
-            operations += self.choice(([HEADERS], [CONTENTS], [JSON_BYTES], [NUMBER] * 60, [self.randrange(256)]))
+            operations += self.choice(([HEADERS], [CONTENTS], [DECODED], [JSON_BYTES], [NUMBER] * 60, [self.randrange(256)]))
         self.shuffle(operations)
         steps = b"".join(self._step(operation, is_sound=is_sound) for operation in operations)
         return steps if is_sound else self.changed(steps)
 
     def _step(self, operation: int | tuple[int, int], *, is_sound: bool) -> bytes:
-        texts = self.randrange(3, 6) if is_sound or self.random() < 0.9 else self.randrange(12)
+        texts = self.randrange(4, 6) if is_sound or self.random() < 0.9 else self.randrange(12)
         column = self.randrange(1, COLUMNS) if is_sound or self.random() < 0.9 else self.randrange(256)
         if isinstance(operation, tuple):
             operation, column = operation
@@ -78,11 +87,31 @@ class Chance(random.Random):
         return step
 
     def plan(self) -> bytes:
-        """The numbers and the four programs of a dump."""
-        programs = [self.program(has_texts=at % 2 == 1) for at in range(4)]
-        numbers = struct.pack("=qq", self.choice((1, 2, 3, 5, 6, 7, 7)), self.choice((4, 4, 7, self.number())))
-        plan = numbers + b"".join(struct.pack("=I", len(program)) + program for program in programs)
+        """The numbers and the four programs of a dump; in half of them, with the layouts of an internal topic."""
+        messages = self.messages() if self.random() < 0.5 else b""
+        programs = [
+            self.program(
+                has_texts=at % 2 == 1,
+                contents=self.choice((DECODED, DECODED, BARE)) if messages else self.choice((CONTENTS, CONTENTS, BARE)),
+            )
+            for at in range(4)
+        ]
+        flags, most_decoded = self.choice((1, 2, 3, 5, 6, 7, 7)), self.choice((1 << 20, 1 << 20, 200, self.number()))
+        numbers = struct.pack("=qqq", flags, self.choice((4, 4, 7, self.number())), most_decoded)
+        plan = numbers + b"".join(struct.pack("=I", len(program)) + program for program in programs) + messages
         return self.changed(plan) if self.random() < 0.05 else plan
+
+    def messages(self) -> bytes:
+        """The layouts of an internal topic; in one of five, with a number changed."""
+        data = _messages(self.choice(DECODERS))
+        if self.random() < 0.8:
+            return data
+        changed = bytearray(data)
+        (pool_size,) = struct.unpack_from("=I", data)
+        at = 4 + pool_size + 8 * self.randrange((len(data) - pool_size) // 8)
+        old = struct.unpack_from("=q", data, at)[0]
+        struct.pack_into("=q", changed, at, self.choice((old + 1, old - 1, self.randrange(20), self.number())))
+        return bytes(changed)
 
     def changed(self, data: bytes) -> bytes:
         """These bytes with one of them changed, cut off or with more after."""
@@ -90,6 +119,13 @@ class Chance(random.Random):
             return b"\0"
         at = self.randrange(len(data))
         return self.choice((data[:at], data + b"\0", data[:at] + self.randbytes(1) + data[at + 1 :]))
+
+
+@functools.cache
+def _messages(decoder: str) -> bytes:
+    regular = topic_records.decoder_of(profile_of(RELEASES[-1]), decoder).regular
+    assert regular is not None
+    return native_messages.compiled(regular, profile_of(RELEASES[-1]).control_types)
 
 
 def exact(data: bytes) -> Buffer:

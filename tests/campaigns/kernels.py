@@ -3,9 +3,10 @@
     python -m tests.campaigns.kernels --count 100000 --seed 7 --jobs 2
     python -m tests.campaigns.kernels --seed 7 --mutant 1234          one of them again
 
-The mutants are those of tests.campaigns.mutants. Each is dumped in the words of several releases, with windows, buffers and
-stretches of ordinary and of very small sizes, the latter by several processes, and listed in some form. stdout, stderr and exit
-code must be those of the kernel in Python, with ordinary sizes, in one process.
+The mutants are those of tests.campaigns.mutants, one in three of them with damaged keys and values of an internal topic. Each
+is dumped in the words of several releases, with windows, buffers and stretches of ordinary and of very small sizes, the
+latter by several processes, and listed in some form. stdout, stderr and exit code must be those of the kernel in Python, with
+ordinary sizes, in one process.
 """
 
 import argparse
@@ -24,6 +25,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
+from golden_outputs.runs import DECODERS
 from kdump.binary import kernel
 from kdump.releases import history
 from tests import kernels
@@ -39,6 +41,7 @@ SEAMS = (
     Sizes(window=300, out=64, gaps=2, payload=100),
     Sizes(window=1 << 20, out=100, gaps=1),
     Sizes(window=5000, out=1000, payload=1),
+    Sizes(window=5000, out=1000, decoded=700),
     Sizes(stretch=1, out=300, gaps=1),
     Sizes(window=100, stretch=100, out=300),
     Sizes(stretch=1000, out=1 << 20),
@@ -93,7 +96,7 @@ def run_share(seed: int, numbers: Sequence[int], deadline: float | None = None) 
                 break
             folder = Path(name, str(number))
             folder.mkdir()
-            made = mutants.mutant(seed, number)
+            made = _mutant(seed, number)
             made.write(folder)
             with contextlib.chdir(folder):
                 for command, reference, execute in commands_for(made, random.Random(f"kernels {seed}/{number}")):
@@ -104,6 +107,14 @@ def run_share(seed: int, numbers: Sequence[int], deadline: float | None = None) 
                         differences.append(Difference(number, f"{title}\n  {command}\n{text}"))
             shutil.rmtree(folder)
     return Outcome(runs, differences)
+
+
+def _mutant(seed: int, number: int) -> mutants.Mutant:
+    """The mutant of this number: in one of three, it is keys and values of an internal topic that are damaged."""
+    if number % 3:
+        return mutants.mutant(seed, number)
+    decoder = random.Random(f"decoder {seed}/{number}").choice(sorted(set(DECODERS.values())))
+    return mutants.decoded_mutant(seed, number, decoder, history.RELEASES[-1])
 
 
 def commands_for(made: mutants.Mutant, chance: random.Random) -> Iterator[tuple[str, Run, Run]]:

@@ -12,7 +12,7 @@ UPDATE = (
 
 
 def _payload(value: bytes | None, option: str = "cluster-metadata-decoder", release: str = "4.3.1") -> str:
-    key, payload = topic_records.decoder_of(profile_of(release), option)(5, b"ignored", value)
+    key, payload = topic_records.decoder_of(profile_of(release), option).decode(5, b"ignored", value)
     assert key is None and payload is not None
     return payload
 

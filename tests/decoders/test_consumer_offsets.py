@@ -22,7 +22,7 @@ ASSIGNMENT = int16(0) + int32(1) + string("foo") + int32(2) + int32(0) + int32(1
 
 
 def _decoded(key: bytes | None, value: bytes | None, release: str = "4.3.1") -> tuple[str | None, str | None]:
-    return topic_records.decoder_of(profile_of(release), "offsets-decoder")(5, key, value)
+    return topic_records.decoder_of(profile_of(release), "offsets-decoder").decode(5, key, value)
 
 
 def _thrown(key: bytes | None, value: bytes | None, release: str = "1.0.1") -> tuple[str, str]:
@@ -67,6 +67,12 @@ def _group(assignment: bytes, protocol_type: str = "consumer") -> bytes:
 )
 def test_an_offset_commit_of_any_version_is_json(value: bytes, payload: str) -> None:
     assert _decoded(OFFSET_KEY, value) == (OFFSET_KEY_JSON, payload)
+
+
+def test_key_and_value_may_be_bytearrays() -> None:
+    key, value = bytearray(OFFSET_KEY), bytearray(int16(2) + int64(42) + string("m") + int64(7))
+    shown = '{"version":"2","data":{"offset":42,"metadata":"m","commitTimestamp":7}}'
+    assert _decoded(key, value) == (OFFSET_KEY_JSON, shown)  # type: ignore[arg-type]  # decompression makes bytearrays
 
 
 def test_the_older_type_of_offset_commits_has_values_of_all_versions_before_4_1() -> None:

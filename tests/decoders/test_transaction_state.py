@@ -16,7 +16,7 @@ def _value(state: int = 1, partitions: int = 2) -> bytes:
 
 
 def _decoded(key: bytes | None, value: bytes | None, release: str = "4.3.1") -> tuple[str | None, str | None]:
-    return topic_records.decoder_of(profile_of(release), "transaction-log-decoder")(5, key, value)
+    return topic_records.decoder_of(profile_of(release), "transaction-log-decoder").decode(5, key, value)
 
 
 def test_a_transaction_is_json() -> None:
@@ -70,7 +70,7 @@ def test_transactions_are_fenced_in_a_separate_state_from_0_11_0_2_on() -> None:
 
 
 def test_a_snapshot_of_a_share_group_is_json() -> None:
-    decoder = topic_records.decoder_of(profile_of("4.3.1"), "share-group-state-decoder")
+    decoder = topic_records.decoder_of(profile_of("4.3.1"), "share-group-state-decoder").decode
     key = int16(0) + string("g") + UUID + int32(1)
     batch = int64(1) + int64(2) + int8(1) + int16(3) + tagged()
     value = int16(0) + int32(1) + int32(2) + int32(3) + int64(4) + int64(5) + int64(6) + b"\2" + batch + tagged()
@@ -82,7 +82,7 @@ def test_a_snapshot_of_a_share_group_is_json() -> None:
 
 
 def test_a_snapshot_of_a_share_group_of_4_0_is_shorter() -> None:
-    decoder = topic_records.decoder_of(profile_of("4.0.1"), "share-group-state-decoder")
+    decoder = topic_records.decoder_of(profile_of("4.0.1"), "share-group-state-decoder").decode
     key = int16(0) + string("g") + UUID + int32(1)
     batches = b"\2" + int64(1) + int64(2) + int8(1) + int16(3) + tagged()
     value = int16(0) + int16(-2) + int32(2) + int32(3) + int64(4) + batches + tagged()

@@ -10,6 +10,7 @@
 #include "batches.h"
 #include "layout.h"
 #include "line.h"
+#include "messages.h"
 #include "program.h"
 #include "records.h"
 #include "rows.h"
@@ -23,8 +24,8 @@ enum reason {
     PAUSED,     /* it has run for long enough: call again */
 };
 
-/* A plan is numbers and programs; see kdump/output/kafka/native_lines.py. */
-enum { PLAN_FLAGS, PLAN_MAX_CODEC, PLAN_NUMBERS };
+/* A plan is numbers, programs, and layouts of messages; see kdump/output/kafka/native_lines.py. */
+enum { PLAN_FLAGS, PLAN_MAX_CODEC, PLAN_MAX_DECODED, PLAN_NUMBERS };
 enum { BATCH_PROGRAM, BATCH_RECORD_PROGRAM, MESSAGE_PROGRAM, MESSAGE_RECORD_PROGRAM, PROGRAM_COUNT };
 enum { SHOWS_BATCHES = 1, SHOWS_RECORDS = 2, CHECKS_FIRST_OFFSET = 4 };
 
@@ -32,6 +33,7 @@ typedef struct {
     int64_t number[PLAN_NUMBERS];
     Program program[PROGRAM_COUNT];
     int uses_crc;
+    Messages messages;
 } Plan;
 
 /* What is carried from call to call: an array of int64. */
@@ -60,9 +62,10 @@ static inline uint64_t most_text(const Program *program, uint64_t text_size, int
     return program->max_size + program->growth * text_size + program->header_size * (uint64_t)header_count;
 }
 
-static inline int has_room(const Dump *dump, const Line *line, uint64_t text_size, int64_t header_count)
+/* Whether a line fits whose texts have this size before they are decoded, and `decoded_size` more bytes as messages. */
+static inline int has_room(const Dump *dump, const Line *line, uint64_t text_size, int64_t header_count, uint64_t decoded_size)
 {
-    return (uint64_t)(dump->out_end - dump->out) >= most_text(line->program, text_size, header_count);
+    return (uint64_t)(dump->out_end - dump->out) >= most_text(line->program, text_size, header_count) + decoded_size;
 }
 
 /* Notes an offset. Returns whether there was room for what had to be noted. */
@@ -78,6 +81,35 @@ static inline int note_offset(Dump *dump, int64_t offset)
     }
     state[PREVIOUS_OFFSET] = offset;
     return 1;
+}
+
+/* Reads key and value of the record in the row, if it is a control record or shown decoded. Returns whether it can be shown. */
+static inline int is_decoded(const Dump *dump, Row *row)
+{
+    const Plan *plan = dump->plan;
+    row->decoded.text_size = 0;
+    if (row->column[C_is_control])
+        return decode_control_record(&plan->messages, row->key, row->column[C_key_size], row->value, row->column[C_value_size],
+                                     plan->number[PLAN_MAX_DECODED], &row->decoded);
+    return plan->messages.kind == PLAIN_RECORDS ||
+           decode_record(&plan->messages, row->key, row->column[C_key_size], row->value, row->column[C_value_size],
+                         plan->number[PLAN_MAX_DECODED], &row->decoded);
+}
+
+/* Whether these bytes are `count` records that can be shown, and nothing else. */
+static int are_all_shown(const Dump *dump, const uint8_t *batch, Row row, const uint8_t *p, const uint8_t *end, int64_t count)
+{
+    Record record;
+    if (dump->plan->messages.kind == PLAIN_RECORDS && !row.column[C_is_control])
+        return are_regular(p, end, (int32_t)count);
+    for (; count; count--) {
+        if (!(p = read_record(p, end, &record)))
+            return 0;
+        place_record(&record, batch, &row);
+        if (!is_decoded(dump, &row))
+            return 0;
+    }
+    return p == end;
 }
 
 /* Writes the records of the batch in `row`, from where the state says. Either all of them are written or none; if there is no room for
@@ -102,9 +134,12 @@ static enum reason dump_records(Dump *dump, const uint8_t *batch, Row *row, int 
             break;
         int64_t gaps = state[GAP_COUNT], previous = state[PREVIOUS_OFFSET];
         place_record(&record, batch, row);
-        if (!has_room(dump, line, (uint64_t)(next - p), record.header_count) || !note_offset(dump, row->column[C_offset])) {
+        if (!is_decoded(dump, row))
+            break;
+        if (!has_room(dump, line, (uint64_t)(next - p), record.header_count, row->decoded.text_size) ||
+            !note_offset(dump, row->column[C_offset])) {
             state[GAP_COUNT] = gaps, state[PREVIOUS_OFFSET] = previous;
-            if (!is_checked && !are_regular(p, end, (int32_t)left))
+            if (!is_checked && !are_all_shown(dump, batch, *row, p, end, left))
                 break;
             state[RECORD_START] = p - start, state[RECORDS_LEFT] = left;
             return FULL;
@@ -133,7 +168,7 @@ static enum reason dump_batch(Dump *dump, const uint8_t *p, const uint8_t *befor
     if (flags & SHOWS_RECORDS) {
         int codec = batch_codec(p);
         int32_t count = batch_record_count(p);
-        if (batch_attributes(p) & CONTROL_BIT || count < 0)
+        if ((batch_attributes(p) & CONTROL_BIT && !plan->messages.shows_control) || count < 0)
             return STOPPED;
         if (codec && !count)
             return STOPPED;
@@ -143,7 +178,7 @@ static enum reason dump_batch(Dump *dump, const uint8_t *p, const uint8_t *befor
     int is_alike = before && have_same_fields(p, before);
     read_batch(p, added(dump->window_position, p - dump->window), plan->uses_crc, is_alike, row);
     if (flags & SHOWS_BATCHES && dump->state[RECORD_START] < 0) {
-        if (!has_room(dump, &dump->line[BATCH_PROGRAM], 0, 0))
+        if (!has_room(dump, &dump->line[BATCH_PROGRAM], 0, 0, 0))
             return FULL;
         dump->out = put_line(dump->out, &dump->line[BATCH_PROGRAM], row, is_alike);
     }
@@ -168,9 +203,9 @@ static enum reason dump_message(Dump *dump, const uint8_t *p, Row *row, int *is_
         return STOPPED;
     read_message(p, added(dump->window_position, p - dump->window), plan->uses_crc, row);
     if (flags & SHOWS_RECORDS) {
-        if (!read_message_contents(p, row))
+        if (!read_message_contents(p, row) || !is_decoded(dump, row))
             return STOPPED;
-        needed += most_text(record_program, (uint64_t)row->column[C_size], 0);
+        needed += most_text(record_program, (uint64_t)row->column[C_size], 0) + row->decoded.text_size;
     }
     if ((uint64_t)(dump->out_end - dump->out) < needed)
         return FULL;
@@ -212,6 +247,19 @@ static enum reason dump_window(Dump *dump, const uint8_t **position)
     return reason;
 }
 
+/* Whether only a plan with layouts of records shows them decoded, and no other. */
+static int shows_records_as(const Plan *plan)
+{
+    int is_plain = plan->messages.kind == PLAIN_RECORDS;
+    for (int program = 0; program < PROGRAM_COUNT; program++)
+        for (int step = 0; step < plan->program[program].step_count; step++) {
+            int operation = plan->program[program].steps[step].operation;
+            if (operation == (is_plain ? DECODED : CONTENTS))
+                return 0;
+        }
+    return 1;
+}
+
 static int parse_plan(const uint8_t *p, size_t size, Plan *plan)
 {
     const uint8_t *end = p + size;
@@ -232,7 +280,7 @@ static int parse_plan(const uint8_t *p, size_t size, Plan *plan)
         p += program_size;
         plan->uses_crc |= plan->program[program].uses_crc;
     }
-    return p == end;
+    return parse_messages(p, (size_t)(end - p), &plan->messages) && shows_records_as(plan);
 }
 
 #define PLAN_NAME "kdump.binary._kernel.plan"

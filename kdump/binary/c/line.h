@@ -62,6 +62,8 @@ static inline uint32_t columns_of(const Step *step, const Row *row)
         return 3u << (step->column - 1);
     case HEADERS:
         return row->column[C_header_count] ? NO_COLUMN : 1u << C_header_count;
+    case BARE:
+        return row->column[C_is_control] ? NO_COLUMN : 1u << C_is_control;
     default:
         return NO_COLUMN;
     }

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 #include "cells.h"
+#include "json.h"
 #include "numbers.h"
 #include "rows.h"
 #include "utf8.h"
@@ -23,6 +24,8 @@ enum operation {
     OPTIONAL, /* the column before says whether there is a value; texts: instead of a value, before it, after it */
     HEADERS,
     CONTENTS, /* key and value; texts: before a key, before a value without key, before a value after a key */
+    DECODED,  /* the same of a decoded record; a fourth text: instead of a value */
+    BARE,     /* neither key nor value, but, as in the two above, what a control record says */
     OPERATION_COUNT
 };
 
@@ -73,6 +76,16 @@ static inline Text text_between(const uint8_t *pool, const uint8_t *from, const 
     return (Text){(uint16_t)(from - pool), (uint16_t)(to - from)};
 }
 
+static int least_texts(int operation)
+{
+    return operation == OPTIONAL || operation == CONTENTS ? 3 : operation == DECODED ? 4 : operation == CHOICE;
+}
+
+static int shows_contents(int operation)
+{
+    return operation == CONTENTS || operation == DECODED || operation == BARE;
+}
+
 /* Lines of records show headers, and key and value, at most once each: room is made for that. Other lines show none. */
 enum { WITHOUT_TEXTS, WITH_TEXTS };
 
@@ -93,13 +106,13 @@ static int parse_program(const uint8_t *p, size_t size, int with_texts, Program 
         int is_cell = is_cell_operation(step->operation);
         if ((step->operation >= OPERATION_COUNT && !is_cell) || step->column >= COLUMN_COUNT || step->text_count > MAX_TEXTS)
             return 0;
-        if (step->text_count < (step->operation == OPTIONAL || step->operation == CONTENTS ? 3 : step->operation == CHOICE))
+        if (step->text_count < (least_texts(step->operation)))
             return 0;
         if (step->operation == OPTIONAL && !step->column)
             return 0;
         if (step->operation == HEADERS && !headers_left--)
             return 0;
-        if (step->operation == CONTENTS && (!keys_left-- || !values_left--))
+        if (shows_contents(step->operation) && (!keys_left-- || !values_left--))
             return 0;
         if (is_cell && shows_headers(step->operation) && !headers_left--)
             return 0;
@@ -152,6 +165,8 @@ static uint8_t *put_headers(uint8_t *out, const Row *row)
 
 static inline uint8_t *put_contents(uint8_t *out, const uint8_t *pool, const Step *step, const Row *row)
 {
+    if (row->column[C_is_control])
+        return put_control(out, &row->decoded);
     int has_key = row->column[C_key_size] >= 0, has_value = row->column[C_value_size] >= 0;
     if (!has_value && (!has_key || step->column & NEEDS_VALUE))
         return out;
@@ -164,6 +179,17 @@ static inline uint8_t *put_contents(uint8_t *out, const uint8_t *pool, const Ste
         out = put_text(out, row->value, (size_t)row->column[C_value_size]);
     }
     return out;
+}
+
+static uint8_t *put_decoded(uint8_t *out, const uint8_t *pool, const Step *step, const DecodedRecord *record)
+{
+    if (record->control)
+        return put_control(out, record);
+    int has_key = record->messages->kind == COORDINATOR_RECORDS;
+    if (has_key)
+        out = put_key(put(out, pool, step->texts[0]), record);
+    out = put(out, pool, step->texts[has_key ? 2 : 1]);
+    return record->value_layout ? put_payload(out, record) : put(out, pool, step->texts[3]);
 }
 
 /* Puts what follows the literal of a step; its texts are in this pool. */
@@ -185,6 +211,10 @@ static inline uint8_t *put_field(uint8_t *out, const uint8_t *pool, const Step *
         return put_headers(out, row);
     case CONTENTS:
         return put_contents(out, pool, step, row);
+    case BARE:
+        return row->column[C_is_control] ? put_control(out, &row->decoded) : out;
+    case DECODED:
+        return put_decoded(out, pool, step, &row->decoded);
     default:
         return put_cell(out, step->operation, step->column, row);
     }

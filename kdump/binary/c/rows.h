@@ -7,6 +7,7 @@
 #include <string.h>
 #include "arithmetic.h"
 #include "batches.h"
+#include "json.h"
 #include "layout.h"
 #include "records.h"
 
@@ -26,6 +27,7 @@ static const char *const column_names[] = {COLUMNS(AS_TEXT)};
 typedef struct {
     int64_t column[COLUMN_COUNT];
     const uint8_t *key, *value, *headers; /* headers: `header_count` of them, already validated */
+    DecodedRecord decoded;                /* for lines that show it */
 } Row;
 
 #define BIT(column) 1u << C_##column

@@ -109,13 +109,13 @@ class _Lines:
             raise CorruptData("message-null-value", "the tool trips over a null value")
         self._contents[-1] += " payload: " + ("null" if value is None else value_decoder(value))
 
-    def _add_decoded(self, message: Message, decode: RecordDecoder) -> None:
+    def _add_decoded(self, message: Message, decoder: RecordDecoder) -> None:
         value: Content
         try:
             value = message.value
         except CorruptData as fault:
             value = fault
-        key_text, payload = decode(message.offset, message.key, value)
+        key_text, payload = decoder.decode(message.offset, message.key, value)
         if key_text is not None:
             self._contents[-1] += f" key: {key_text} payload: {payload}"
 

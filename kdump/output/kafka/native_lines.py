@@ -21,12 +21,14 @@ if TYPE_CHECKING:
     from kdump.binary.kernel import Buffer
     from kdump.binary.source import Source
     from kdump.formats.log import BulkRenderer
+    from kdump.output.kafka.regular_records import RegularRecords
     from kdump.releases.profile import Profile
 
     Write = Callable[[memoryview], None]
     Complain = Callable[[int, int], None]
 
 OUT_SIZE = 512 << 10
+_MAX_MARKER = 1 << 10  # bytes; what a transaction marker says is shorter
 _MAX_LINE_WORDS = 64 << 10  # bytes; no line has more without its keys, values and headers
 
 
@@ -35,10 +37,11 @@ class TextTuning:
 
     It reads `window_bytes` at once (with their text, these stay in a processor's cache) and makes `out_bytes` of text at once. It
     notes `gap_count` pairs of offsets before they are reported. A batch that decompresses to more than `max_payload_bytes` is
-    left to the reference, and so are `pause_bytes` after something irregular.
+    left to the reference, and so are `pause_bytes` after something irregular. So is a batch with a decoded record whose text may
+    have more than `max_decoded_bytes`.
     """
 
-    __slots__ = ("gap_count", "max_payload_bytes", "out_bytes", "pause_bytes", "window_bytes")
+    __slots__ = ("gap_count", "max_decoded_bytes", "max_payload_bytes", "out_bytes", "pause_bytes", "window_bytes")
 
     def __init__(
         self,
@@ -48,12 +51,14 @@ class TextTuning:
         gap_count: int = 1024,
         max_payload_bytes: int = 4 << 20,
         pause_bytes: int = 64 << 20,
+        max_decoded_bytes: int = 2 << 20,
     ) -> None:
         self.window_bytes = window_bytes
         self.out_bytes = out_bytes
         self.gap_count = gap_count
         self.max_payload_bytes = max_payload_bytes
         self.pause_bytes = pause_bytes
+        self.max_decoded_bytes = max_decoded_bytes
 
 
 def native_kernel() -> ModuleType:
@@ -77,7 +82,9 @@ class ContentWords:
 class LinePrograms:
     """Compiles the lines of a release into programs: the spelling of each column as a step."""
 
-    def __init__(self, profile: Profile, contents: ContentWords | None) -> None:
+    def __init__(
+        self, profile: Profile, contents: ContentWords | None, *, is_decoded: bool = False, shows_control: bool = False
+    ) -> None:
         false, true = java_boolean(False), java_boolean(True)
         before, after = java_optional(0).split("0")
         codecs = [codec_name(codec) for codec in range(8)]
@@ -92,6 +99,8 @@ class LinePrograms:
             "headers": (c.HEADERS, ()),
         }
         self._contents = contents
+        self._is_decoded = is_decoded
+        self._shows_control = shows_control
         self._true = true
 
     def program(self, writes: Sequence[str], names: dict[str, str]) -> bytes:
@@ -104,7 +113,7 @@ class LinePrograms:
         literal = line.literals[0]
         for field, after in zip(line.fields, line.literals[1:], strict=True):
             name = names.get(field, field)
-            if name == "true" or name == "contents" and self._contents is None:
+            if name == "true" or name == "contents" and self._contents is None and not self._shows_control:
                 literal += (self._true if name == "true" else "") + after
             else:
                 steps.append((literal, name))
@@ -128,8 +137,13 @@ class LinePrograms:
         c = native_kernel()
         if name == "contents":
             shown = self._contents
-            assert shown is not None
+            if shown is None:
+                return encoded_step(c.BARE, 0, (), literal)
             texts = (shown.key_prefix, shown.keyless_value_prefix, shown.value_prefix)
+            if self._is_decoded:
+                from kdump.output.kafka import regular_records
+
+                return encoded_step(c.DECODED, 0, (*texts, regular_records.TOMBSTONE), literal)
             return encoded_step(c.CONTENTS, c.NEEDS_VALUE if shown.needs_value else 0, texts, literal)
         return encoded_step(operation, 0 if operation == c.HEADERS else column_number(name), texts, literal)
 
@@ -168,23 +182,31 @@ _BATCH_RECORD = {"record_isvalid": "true"}
 _MESSAGE_RECORD = {"record_isvalid": "isvalid", "record_crc": "crc", "first_offset": "offset"}
 
 
-def compiled_plan(programs: Mapping[int, bytes], *, flags: int, codec_count: int) -> object:
-    """A plan for the kernel: `programs` of lines by their number. Raises ValueError where their text is too long for it."""
+def compiled_plan(
+    programs: Mapping[int, bytes], *, flags: int, codec_count: int, max_decoded_bytes: int = 0, messages: bytes = b""
+) -> object:
+    """A plan for the kernel: `programs` of lines by their number, and layouts of `messages` that they show decoded.
+
+    Raises ValueError where their text is too long for it.
+    """
     c = native_kernel()
     numbers = [0] * c.PLAN_NUMBERS
     numbers[c.PLAN_FLAGS] = flags
     numbers[c.PLAN_MAX_CODEC] = codec_count - 1
+    numbers[c.PLAN_MAX_DECODED] = max_decoded_bytes
     packed = pack(f"={c.PLAN_NUMBERS}q", *numbers)
     for number in range(c.PROGRAM_COUNT):
         program = programs.get(number, b"")
         packed += pack("=I", len(program)) + program
-    return c.compile_plan(packed)
+    return c.compile_plan(packed + messages)
 
 
 class KernelPlan:
     """What a release prints of a log's regular batches, and of their records if `shows_records`.
 
     With `are_valid`, the caller knows that all checksums match, and they are not computed for the lines.
+
+    Only `regular` records are printed, as their decoder prints them, if these are given.
     """
 
     __slots__ = ("compiled",)
@@ -197,11 +219,21 @@ class KernelPlan:
         shows_batches: bool,
         shows_records: bool,
         contents: ContentWords | None = None,
+        regular: RegularRecords | None = None,
         skips_metadata: bool = False,
         are_valid: bool = False,
+        tuning: TextTuning | None = None,
     ) -> None:
         c = native_kernel()
-        lines = LinePrograms(profile, contents)
+        shows_control = shows_records and not skips_metadata
+        lines = LinePrograms(profile, contents, is_decoded=regular is not None, shows_control=shows_control)
+        messages = b""
+        max_decoded_bytes = 0
+        if regular is not None or shows_control:
+            from kdump.output.kafka import native_messages
+
+            messages = native_messages.compiled(regular, profile.control_types if shows_control else None)
+            max_decoded_bytes = _MAX_MARKER if regular is None else (tuning or TextTuning()).max_decoded_bytes
         programs: dict[int, bytes] = {}
         known = {"isvalid": "true", "record_isvalid": "true"} if are_valid else {}
         if shows_batches:
@@ -219,7 +251,9 @@ class KernelPlan:
             | c.SHOWS_RECORDS * shows_records
             | c.CHECKS_FIRST_OFFSET * profile.checks_first_offset
         )
-        self.compiled = compiled_plan(programs, flags=flags, codec_count=codec_count)
+        self.compiled = compiled_plan(
+            programs, flags=flags, codec_count=codec_count, max_decoded_bytes=max_decoded_bytes, messages=messages
+        )
 
 
 class KernelText:

@@ -70,9 +70,13 @@ def contents_column(
         values: Column,
         text: Callable[[int, bytes | None, Content], str],
     ) -> None:
-        offsets = chunk.records["offset"][len(texts) :]
-        for offset, key, value in zip(offsets, keys, values, strict=False):
-            faults = chunk.faults.get(len(texts), {}) if chunk.faults else {}
+        offsets = chunk.records["offset"][len(texts) : len(texts) + len(keys)]
+        if not chunk.faults:
+            for offset, key, value in zip(offsets, keys, values, strict=True):
+                texts.append(text(offset, key, value))
+            return
+        for offset, key, value in zip(offsets, keys, values, strict=True):
+            faults = chunk.faults.get(len(texts), {})
             if faults.keys() - {"value"}:
                 _raise_fault_of(faults, profile)
             texts.append(text(offset, key, faults.get("value", value)))
@@ -102,9 +106,10 @@ def _prefixes(profile: Profile, skips_metadata: bool) -> tuple[str, str]:
 
 def _record_text(profile: Profile, decoder: RecordDecoder, skips_metadata: bool) -> Callable[[int, bytes | None, Content], str]:
     key_prefix, keyless_payload_prefix = _prefixes(profile, skips_metadata)
+    decode = decoder.decode
 
     def text(offset: int, key: bytes | None, value: Content) -> str:
-        key_text, payload = decoder(offset, key, value)
+        key_text, payload = decode(offset, key, value)
         if payload is None:
             return "" if key_text is None else key_prefix + key_text
         return keyless_payload_prefix + payload if key_text is None else f"{key_prefix}{key_text}{_PAYLOAD_PREFIX}{payload}"
@@ -146,7 +151,7 @@ def control_text(key: bytes | None, value: bytes | None, profile: Profile) -> st
         return f" controlType: UNKNOWN({type_id})"
     if control_type.is_marker:
         epoch = control_record.coordinator_epoch_of(value, checks_size_first=profile.marker_size_is_checked_first)
-        return f" endTxnMarker: {control_type.name} coordinatorEpoch: {epoch}"
+        return f"{control_type.start(type_id)}{epoch}"
     if control_type.heading:
-        return f" {control_type.heading} {control_record.message_of(type_id, value)}"
-    return f" controlType: {control_type.name}({type_id})"
+        return control_type.start(type_id) + control_record.message_of(type_id, value)
+    return control_type.start(type_id)

@@ -7,10 +7,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kdump.errors import CorruptData
+    from kdump.output.kafka.regular_records import RegularRecords
 
     KeyAndPayload = tuple[str | None, str | None]
     Content = bytes | CorruptData | None
     """A value, or the fault that prevents reading it: it is raised when a decoder asks for the value."""
 
-    RecordDecoder = Callable[[int, bytes | None, Content], KeyAndPayload]
+    Decode = Callable[[int, bytes | None, Content], KeyAndPayload]
     """From the offset, key and value of a record to the texts of key and payload, None where there is nothing to show."""
+
+
+class RecordDecoder:
+    """A decoder of whole records. The kernel in C may print those that `regular` describes."""
+
+    __slots__ = ("decode", "regular")
+
+    def __init__(self, decode: Decode, regular: RegularRecords | None = None) -> None:
+        self.decode = decode
+        self.regular = regular

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from kdump.errors import CorruptData
 from kdump.messages import kafka_json
+from kdump.output.kafka.record_decoder import RecordDecoder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from kdump.decoders.coordinator import CoordinatorRecord, Records
+    from kdump.messages.layout import Contained
     from kdump.messages.schema import Message, Value
-    from kdump.output.kafka.record_decoder import Content, KeyAndPayload, RecordDecoder
+    from kdump.output.kafka.record_decoder import Content, KeyAndPayload
     from kdump.releases.profile import Profile
     from kdump.releases.schemas import KnownSchemas
-
-TOMBSTONE = "<DELETE>"
 
 _NULL_CODE = "record-key-null"
 _SHARE_NULL_CODE = "share-key-null"
@@ -36,7 +36,7 @@ def _offsets(profile: Profile) -> RecordDecoder:
     if not profile.decoder_words.offsets_are_json:
         from kdump.output.kafka import topic_records_before_json
 
-        return topic_records_before_json.offsets(profile)
+        return RecordDecoder(topic_records_before_json.offsets(profile))
 
     def value_of(record: CoordinatorRecord) -> dict[str, Value]:
         assert record.value is not None
@@ -48,7 +48,8 @@ def _offsets(profile: Profile) -> RecordDecoder:
     known = {record_type: records[record_type] for record_type in schemas.offsets_record_types}
     if schemas.shares_offset_value:
         known[0] = (known[0][0], known[1][1])
-    return _coordinator(profile, known, value_of)
+    contained = {consumer_offsets.GROUP_METADATA: consumer_offsets.PROTOCOL}
+    return _coordinator(profile, known, value_of, contained=contained)
 
 
 def _transactions(profile: Profile) -> RecordDecoder:
@@ -57,7 +58,7 @@ def _transactions(profile: Profile) -> RecordDecoder:
     if not profile.decoder_words.transactions_are_json:
         from kdump.output.kafka import topic_records_before_json
 
-        return topic_records_before_json.transactions(profile)
+        return RecordDecoder(topic_records_before_json.transactions(profile))
     return _coordinator(profile, profile.schemas.coordinator(RECORDS))
 
 
@@ -79,13 +80,25 @@ def _coordinator(
     records: Records,
     value_of: Callable[[CoordinatorRecord], dict[str, Value]] = _value_of,
     *,
+    contained: Mapping[int, Contained] | None = None,
     version_name: str = "version",
     null_code: str = _NULL_CODE,
 ) -> RecordDecoder:
     """A decoder of the records of a coordinator, as JSON."""
     from kdump.decoders import coordinator
+    from kdump.output.kafka import regular_records
 
     words = profile.decoder_words
+    known = regular_records.RegularRecords.of_coordinator(records, version_name, contained or {})
+    regular = regular_records.coordinator_text(known)
+
+    def decode_any(offset: int, key: bytes | None, value: Content) -> KeyAndPayload:
+        if key is not None and not isinstance(value, CorruptData):
+            try:
+                return regular(key, value)
+            except regular_records.IRREGULAR:
+                pass
+        return decode(offset, key, value)
 
     def decode(offset: int, key: bytes | None, value: Content) -> KeyAndPayload:
         try:
@@ -98,20 +111,32 @@ def _coordinator(
             return _message_of(profile, fault, offset), None
         key_text = f'{{"type":"{record.type}","data":{kafka_json.dumps(record.key_message, record.key, 0)}}}'
         if record.value is None:
-            return key_text, TOMBSTONE
+            return key_text, regular_records.TOMBSTONE
         data = kafka_json.dumps(record.value_message, value_of(record), record.version)
         return key_text, f'{{"{version_name}":"{record.version}","data":{data}}}'
 
-    return decode
+    return RecordDecoder(decode_any, known)
 
 
 def _cluster_metadata(profile: Profile) -> RecordDecoder:
     from kdump.decoders import metadata
+    from kdump.output.kafka import regular_records
 
     read, known = metadata.read, _known_metadata(profile.schemas)
     bounds_sizes = profile.schemas.bounds_sizes
-    if profile.schemas.metadata_is_preview:
+    is_preview = profile.schemas.metadata_is_preview
+    if is_preview:
         read = metadata.read_preview
+    known_regular = regular_records.RegularRecords.of_metadata(known, is_preview=is_preview)
+    regular = regular_records.metadata_text(known_regular)
+
+    def decode_any(offset: int, key: bytes | None, value: Content) -> KeyAndPayload:
+        if value is not None and not isinstance(value, CorruptData):
+            try:
+                return None, regular(value)
+            except regular_records.IRREGULAR:
+                pass
+        return decode(offset, key, value)
 
     def decode(offset: int, _key: bytes | None, value: Content) -> KeyAndPayload:
         if isinstance(value, CorruptData):
@@ -123,7 +148,7 @@ def _cluster_metadata(profile: Profile) -> RecordDecoder:
         data = kafka_json.dumps(record.message, record.fields, record.version)
         return None, f'{{"type":"{kafka_json.type_name(record.message)}","version":{record.version},"data":{data}}}'
 
-    return decode
+    return RecordDecoder(decode_any, known_regular)
 
 
 def _known_metadata(schemas: KnownSchemas) -> Mapping[int, Message]:
@@ -155,7 +180,7 @@ def _remote_log_metadata(profile: Profile) -> RecordDecoder:
             return None, f"Error at offset {offset}, skipping. {_message_of(profile, fault, offset)}"
         return None, texts.text_of(record)
 
-    return decode
+    return RecordDecoder(decode)
 
 
 def _message_of(profile: Profile, fault: CorruptData, offset: int) -> str:

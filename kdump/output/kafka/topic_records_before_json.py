@@ -10,7 +10,7 @@ from kdump.output.kafka import reports, scala_order
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.messages.schema import Value
-    from kdump.output.kafka.record_decoder import Content, KeyAndPayload, RecordDecoder
+    from kdump.output.kafka.record_decoder import Content, Decode, KeyAndPayload
     from kdump.releases.decoder_words import DecoderWords
     from kdump.releases.profile import Profile
 
@@ -32,7 +32,7 @@ _LAST_FEATURE_LEVEL = 2
 """The last level of the feature transaction.version, which transactions hold since 4.0."""
 
 
-def offsets(profile: Profile) -> RecordDecoder:
+def offsets(profile: Profile) -> Decode:
     """The decoder of __consumer_offsets."""
     from kdump.messages.consumer_offsets import RECORDS
 
@@ -82,7 +82,7 @@ def _offsets_key(words: DecoderWords, key: bytes | None, *, bounds_sizes: bool) 
     raise CorruptData("offsets-key-version-unknown", f"version {version} of the key is not known", version=version)
 
 
-def transactions(profile: Profile) -> RecordDecoder:
+def transactions(profile: Profile) -> Decode:
     """The decoder of __transaction_state."""
     from kdump.messages.transaction_state import RECORDS
 
@@ -120,7 +120,7 @@ def _had(value: bytes | CorruptData) -> bytes:
     return value
 
 
-def _with_schema_errors(words: DecoderWords, decode: RecordDecoder) -> RecordDecoder:
+def _with_schema_errors(words: DecoderWords, decode: Decode) -> Decode:
     """The decoder, with faults worded as SchemaException words them: the fields from the outermost in, then the reason."""
 
     def decode_or_raise(offset: int, key: bytes | None, value: Content) -> KeyAndPayload:

@@ -1,0 +1,505 @@
+/* Messages: the layouts of Kafka's messages at their versions, and where the fields of a message lie. Python compiles schemas to layouts
+   (messages/layout.py, output/kafka/native_messages.py); this chapter parses them, with every number checked, and reads bytes by them.
+   Text is made in the chapter on JSON. */
+
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include "layout.h"
+
+/* Layouts are a pool of texts, its size in front as u32, and int64 numbers, in this machine's byte order:
+       number of structs; for each: is flexible, fields, tagged fields, later tags, shown fields;
+           for each field and tagged field: kind, flags, child, tag, default, name's place and size in the pool;
+           the later tags; the shown fields;
+       number of contained messages; for each: number of versions, a struct for each;
+       kind of records, place and size of the text after versions;
+       number of types of records; for each: type, struct of the key, contained messages are read, texts before key and version,
+           number of versions, a struct for each;
+       number of types of control records; for each: type, what is shown, text before it, struct of a message.
+   Structs come after those they contain, so there are no cycles. */
+
+#define FIELD_KINDS(_)                                                                                                        \
+    _(int8) _(int16) _(int32) _(int64) _(uint16) _(uint32) _(float64) _(bool) _(uuid) _(string) _(bytes) _(struct)
+
+#define AS_KIND(name) F_##name,
+#define AS_KIND_TEXT(name) #name,
+enum field_kind { FIELD_KINDS(AS_KIND) FIELD_KIND_COUNT };
+static const char *const field_kind_names[] = {FIELD_KINDS(AS_KIND_TEXT)};
+
+enum { IS_ARRAY = 1, IS_NULLABLE = 2, IS_NULL_BY_DEFAULT = 4 };
+enum record_kind { PLAIN_RECORDS, COORDINATOR_RECORDS, METADATA_RECORDS, PREVIEW_RECORDS, RECORD_KIND_COUNT };
+
+/* What is shown of a control record after a text: the coordinator's epoch of a marker, nothing, or a message. */
+enum control_kind { NOT_SHOWN, MARKER_EPOCH, TYPE_NAME, CONTROL_MESSAGE, CONTROL_KIND_COUNT };
+
+#define UUID_SIZE 16
+#define MAX_STRING 0x7fff
+#define MAX_FIELDS_OF_STRUCT 32
+#define MAX_FIELDS 2048
+#define MAX_STRUCTS 512
+#define MAX_LATER_TAGS 256
+#define MAX_CONTAINED 8
+#define MAX_VERSIONS 16
+#define MAX_TYPES 64
+#define MAX_CONTROL_TYPES 16
+#define MAX_DEPTH 8
+#define LABEL_POOL_SIZE 16384
+#define NO_STRUCT (-1)
+
+typedef struct {
+    uint16_t at, size; /* in the pool of layouts */
+} Label;
+
+typedef struct {
+    uint8_t kind, flags;
+    int16_t child; /* of a struct: which; of bytes: the message they contain, or NO_STRUCT */
+    int32_t tag;
+    int64_t default_number;
+    Label label; /* its name, as a key of JSON */
+} Field;
+
+typedef struct {
+    uint8_t is_flexible, field_count, tagged_count, later_count, shown_count, depth;
+    uint16_t first_field, first_later, first_shown;
+} Struct;
+
+typedef struct {
+    int16_t version_count, structs[MAX_VERSIONS];
+} Versions;
+
+typedef struct {
+    int16_t type, key_struct;
+    int is_protocol; /* members of groups whose first field is "consumer" have messages in bytes */
+    Label key_start, value_start;
+    Versions versions;
+} RecordType;
+
+typedef struct {
+    enum control_kind kind;
+    int16_t message;
+    Label start;
+} ControlType;
+
+typedef struct {
+    enum record_kind kind;
+    int struct_count, contained_count, type_count, shows_control;
+    Label after_version;
+    Struct structs[MAX_STRUCTS];
+    Field fields[MAX_FIELDS];
+    int32_t later_tags[MAX_LATER_TAGS];
+    uint8_t shown[MAX_FIELDS];
+    Versions contained[MAX_CONTAINED];
+    RecordType types[MAX_TYPES];
+    ControlType control_types[MAX_CONTROL_TYPES]; /* by type */
+    uint8_t pool[LABEL_POOL_SIZE];
+} Messages;
+
+/* --- Parsing layouts */
+
+typedef struct {
+    const uint8_t *p, *end;
+    size_t pool_size;
+    int failed;
+} Numbers;
+
+/* The next number, which has to be in this range; or else `low`, and the layouts are malformed. */
+static int64_t next_number(Numbers *numbers, int64_t low, int64_t high)
+{
+    int64_t number = low;
+    if (numbers->end - numbers->p < (ptrdiff_t)sizeof number)
+        numbers->failed = 1;
+    if (numbers->failed)
+        return low;
+    memcpy(&number, numbers->p, sizeof number);
+    numbers->p += sizeof number;
+    if (number < low || number > high) {
+        numbers->failed = 1;
+        return low;
+    }
+    return number;
+}
+
+static Label label_in(Numbers *numbers)
+{
+    int64_t at = next_number(numbers, 0, (int64_t)numbers->pool_size);
+    int64_t size = next_number(numbers, 0, (int64_t)numbers->pool_size - at);
+    return (Label){(uint16_t)at, (uint16_t)size};
+}
+
+/* A field of the struct that is parsed now. Returns the depth of what it contains. */
+static int parse_field(Numbers *numbers, const Messages *messages, Field *field)
+{
+    int depth = 0;
+    field->kind = (uint8_t)next_number(numbers, 0, FIELD_KIND_COUNT - 1);
+    field->flags = (uint8_t)next_number(numbers, 0, IS_ARRAY | IS_NULLABLE | IS_NULL_BY_DEFAULT);
+    field->child = NO_STRUCT;
+    if (field->kind == F_struct) {
+        field->child = (int16_t)next_number(numbers, 0, messages->struct_count - 1);
+        depth = numbers->failed ? 0 : messages->structs[field->child].depth;
+    } else {
+        field->child = (int16_t)next_number(numbers, NO_STRUCT, field->kind == F_bytes ? MAX_CONTAINED - 1 : NO_STRUCT);
+    }
+    field->tag = (int32_t)next_number(numbers, -1, INT32_MAX);
+    field->default_number = next_number(numbers, INT64_MIN, INT64_MAX);
+    field->label = label_in(numbers);
+    return depth;
+}
+
+static void parse_versions(Numbers *numbers, const Messages *messages, Versions *versions)
+{
+    versions->version_count = (int16_t)next_number(numbers, 0, MAX_VERSIONS);
+    for (int version = 0; version < versions->version_count; version++)
+        versions->structs[version] = (int16_t)next_number(numbers, 0, messages->struct_count - 1);
+}
+
+static void parse_struct(Numbers *numbers, Messages *messages, int *field_count, int *later_count, int *shown_count)
+{
+    Struct *layout = &messages->structs[messages->struct_count];
+    int depth = 0;
+    layout->is_flexible = (uint8_t)next_number(numbers, 0, 1);
+    layout->field_count = (uint8_t)next_number(numbers, 0, MAX_FIELDS_OF_STRUCT);
+    layout->tagged_count = (uint8_t)next_number(numbers, 0, MAX_FIELDS_OF_STRUCT - layout->field_count);
+    layout->later_count = (uint8_t)next_number(numbers, 0, MAX_FIELDS_OF_STRUCT);
+    layout->shown_count = (uint8_t)next_number(numbers, 0, layout->field_count + layout->tagged_count);
+    int count = layout->field_count + layout->tagged_count;
+    if (count > MAX_FIELDS - *field_count || layout->later_count > MAX_LATER_TAGS - *later_count) {
+        numbers->failed = 1;
+        return;
+    }
+    layout->first_field = (uint16_t)*field_count;
+    layout->first_later = (uint16_t)*later_count;
+    layout->first_shown = (uint16_t)*shown_count;
+    for (int at = 0; at < count && !numbers->failed; at++) {
+        int inner = parse_field(numbers, messages, &messages->fields[(*field_count)++]);
+        depth = inner > depth ? inner : depth;
+    }
+    for (int at = 0; at < layout->later_count; at++)
+        messages->later_tags[(*later_count)++] = (int32_t)next_number(numbers, 0, INT32_MAX);
+    for (int at = 0; at < layout->shown_count; at++)
+        messages->shown[(*shown_count)++] = (uint8_t)next_number(numbers, 0, count - 1);
+    layout->depth = (uint8_t)(depth + 1);
+    if (layout->depth > MAX_DEPTH)
+        numbers->failed = 1;
+    messages->struct_count++;
+}
+
+static void parse_type(Numbers *numbers, const Messages *messages, RecordType *type)
+{
+    int is_coordinator = messages->kind == COORDINATOR_RECORDS;
+    type->type = (int16_t)next_number(numbers, 0, INT16_MAX);
+    type->key_struct = (int16_t)next_number(numbers, is_coordinator ? 0 : NO_STRUCT, is_coordinator ? messages->struct_count - 1 : NO_STRUCT);
+    type->is_protocol = (int)next_number(numbers, 0, 1);
+    type->key_start = label_in(numbers);
+    type->value_start = label_in(numbers);
+    parse_versions(numbers, messages, &type->versions);
+}
+
+static void parse_control_type(Numbers *numbers, Messages *messages)
+{
+    ControlType *type = &messages->control_types[next_number(numbers, 0, MAX_CONTROL_TYPES - 1)];
+    type->kind = (enum control_kind)next_number(numbers, NOT_SHOWN, CONTROL_KIND_COUNT - 1);
+    type->start = label_in(numbers);
+    int has_message = type->kind == CONTROL_MESSAGE;
+    type->message = (int16_t)next_number(numbers, has_message ? 0 : NO_STRUCT, has_message ? messages->struct_count - 1 : NO_STRUCT);
+}
+
+/* Whether contained messages exist, and contain no others. */
+static int has_valid_contained(const Messages *messages, int field_count)
+{
+    for (int at = 0; at < field_count; at++)
+        if (messages->fields[at].kind == F_bytes && messages->fields[at].child >= messages->contained_count)
+            return 0;
+    for (int at = 0; at < messages->contained_count; at++)
+        for (int version = 0; version < messages->contained[at].version_count; version++) {
+            int last = messages->contained[at].structs[version];
+            for (int inner = 0; inner <= last; inner++) /* structs come after those they contain */
+                for (int field = 0; field < messages->structs[inner].field_count + messages->structs[inner].tagged_count; field++) {
+                    const Field *found = &messages->fields[messages->structs[inner].first_field + field];
+                    if (found->kind == F_bytes && found->child != NO_STRUCT)
+                        return 0;
+                }
+        }
+    return 1;
+}
+
+static int parse_messages(const uint8_t *p, size_t size, Messages *messages)
+{
+    uint32_t pool_size;
+    int field_count = 0, later_count = 0, shown_count = 0;
+    messages->kind = PLAIN_RECORDS;
+    messages->struct_count = messages->contained_count = messages->type_count = messages->shows_control = 0;
+    memset(messages->control_types, 0, sizeof messages->control_types);
+    if (!size)
+        return 1;
+    if (size < sizeof pool_size)
+        return 0;
+    memcpy(&pool_size, p, sizeof pool_size);
+    if (pool_size > LABEL_POOL_SIZE || pool_size > size - sizeof pool_size)
+        return 0;
+    memcpy(messages->pool, p + sizeof pool_size, pool_size);
+    Numbers numbers = {p + sizeof pool_size + pool_size, p + size, pool_size, 0};
+    int64_t count = next_number(&numbers, 0, MAX_STRUCTS);
+    for (int64_t at = 0; at < count && !numbers.failed; at++)
+        parse_struct(&numbers, messages, &field_count, &later_count, &shown_count);
+    count = next_number(&numbers, 0, MAX_CONTAINED);
+    for (; messages->contained_count < count && !numbers.failed; messages->contained_count++)
+        parse_versions(&numbers, messages, &messages->contained[messages->contained_count]);
+    messages->kind = (enum record_kind)next_number(&numbers, PLAIN_RECORDS, RECORD_KIND_COUNT - 1);
+    messages->after_version = label_in(&numbers);
+    count = next_number(&numbers, 0, MAX_TYPES);
+    for (; messages->type_count < count && !numbers.failed; messages->type_count++)
+        parse_type(&numbers, messages, &messages->types[messages->type_count]);
+    count = next_number(&numbers, 0, MAX_CONTROL_TYPES);
+    messages->shows_control = count > 0;
+    for (; count && !numbers.failed; count--)
+        parse_control_type(&numbers, messages);
+    return !numbers.failed && numbers.p == numbers.end && has_valid_contained(messages, field_count);
+}
+
+/* --- Reading messages */
+
+/* What is known of a message after it has been read once. */
+typedef struct {
+    const Messages *messages;
+    uint64_t text_size;    /* at most, of its text */
+    int has_other_version; /* bytes contain a message of a version without layout */
+} Reading;
+
+/* An unsigned varint below 2^31. Returns its end, or NULL. */
+static inline const uint8_t *unsigned_varint(const uint8_t *p, const uint8_t *end, int32_t *value)
+{
+    uint64_t raw = 0;
+    if (p < end && *p < 0x80) {
+        *value = *p;
+        return p + 1;
+    }
+    for (int shift = 0; p < end && shift < 35; shift += 7) {
+        uint8_t byte = *p++;
+        raw |= (uint64_t)(byte & 0x7f) << shift;
+        if (byte < 0x80) {
+            *value = (int32_t)raw;
+            return raw <= INT32_MAX ? p : NULL;
+        }
+    }
+    return NULL;
+}
+
+/* A length, negative for null: a compact one is stored as one more. Others have `size` bytes. */
+static inline const uint8_t *length_at(const uint8_t *p, const uint8_t *end, int is_compact, int size, int32_t *length)
+{
+    if (is_compact) {
+        if (!(p = unsigned_varint(p, end, length)))
+            return NULL;
+        --*length;
+        return p;
+    }
+    if (end - p < size)
+        return NULL;
+    *length = size == 2 ? be16(p) : (int32_t)be32(p);
+    return p + size;
+}
+
+static const uint8_t fixed_sizes[FIELD_KIND_COUNT] = {1, 2, 4, 8, 2, 4, 8, 1, UUID_SIZE, 0, 0, 0};
+
+#define MAX_NUMBER_TEXT 32 /* of a value of fixed size and what separates it from the next: a uuid in quotes has 24 bytes */
+
+static inline int64_t number_at(const uint8_t *p, int kind)
+{
+    switch (kind) {
+    case F_int8:
+        return (int8_t)*p;
+    case F_bool:
+        return *p != 0;
+    case F_int16:
+        return be16(p);
+    case F_uint16:
+        return (uint16_t)be16(p);
+    case F_int32:
+        return (int32_t)be32(p);
+    case F_uint32:
+        return be32(p);
+    default:
+        return (int64_t)be64(p);
+    }
+}
+
+#define MOST_EXACT 1000000000000000 /* decimal numbers with 15 digits all are different doubles: none is shown with fewer digits */
+#define MOST_PLAIN 10000000         /* from here on, Java shows an exponent */
+#define LEAST_PLAIN 0.001
+
+typedef struct {
+    int64_t digits;
+    int scale; /* digits after the decimal point; the last of them is not 0 */
+} Decimal;
+
+static const int64_t powers_of_ten[] = {1, 10, 100, 1000, 10000, 100000, 1000000};
+
+/* Whether a double is a decimal number that is easily shown: not too large, with few digits after the point. Minus zero is not. */
+static int is_decimal(const uint8_t *p, Decimal *decimal)
+{
+    uint64_t bits = be64(p);
+    double value, size;
+    memcpy(&value, &bits, sizeof value);
+    size = value < 0 ? -value : value;
+    if (!(size < (double)MOST_EXACT) || (!value && bits))
+        return 0;
+    int has_fraction = size >= LEAST_PLAIN && size < (double)MOST_PLAIN;
+    for (int scale = 0; scale < (has_fraction ? 7 : 1); scale++) {
+        double scaled = value * (double)powers_of_ten[scale];
+        *decimal = (Decimal){(int64_t)(scaled < 0 ? scaled - 0.5 : scaled + 0.5), scale};
+        if ((double)decimal->digits / (double)powers_of_ten[scale] == value) /* which is rounded only once */
+            return 1;
+    }
+    return 0;
+}
+
+static const uint8_t *read_struct(Reading *reading, const Struct *layout, const uint8_t *p, const uint8_t *end, const uint8_t **places);
+
+/* The layout of the message that bytes contain after its version, or NULL if they are not such a message, and are shown as bytes. A
+   version without layout is noted: nothing is known of such bytes. */
+static const Struct *contained_layout(Reading *reading, int contained, const uint8_t *p, const uint8_t *end)
+{
+    const Versions *versions = &reading->messages->contained[contained];
+    const uint8_t *places[MAX_FIELDS_OF_STRUCT];
+    if (end - p < 2)
+        return NULL;
+    int version = be16(p);
+    if (version < 0 || version >= versions->version_count) {
+        reading->has_other_version = 1;
+        return NULL;
+    }
+    const Struct *layout = &reading->messages->structs[versions->structs[version]];
+    return read_struct(reading, layout, p + 2, end, places) ? layout : NULL;
+}
+
+/* Reads a value, or an element of an array. Returns its end, or NULL if it is irregular. */
+static const uint8_t *read_value(Reading *reading, const Field *field, int is_flexible, int is_element, const uint8_t *p,
+                                 const uint8_t *end)
+{
+    int32_t size;
+    Decimal decimal;
+    const uint8_t *places[MAX_FIELDS_OF_STRUCT];
+    int is_nullable = field->flags & IS_NULLABLE && !is_element;
+    if (field->kind < F_string) {
+        size = fixed_sizes[field->kind];
+        if (end - p < size || (field->kind == F_float64 && !is_decimal(p, &decimal)))
+            return NULL;
+        reading->text_size += MAX_NUMBER_TEXT;
+        return p + size;
+    }
+    if (field->kind == F_struct) {
+        reading->text_size += MAX_NUMBER_TEXT; /* null */
+        if (is_nullable) {
+            if (field->tag >= 0 ? !(p = unsigned_varint(p, end, &size)) : end - p < 1)
+                return NULL;
+            if (field->tag >= 0 ? size == 0 : (int8_t)*p < 0)
+                return field->tag >= 0 ? p : p + 1;
+            p += field->tag >= 0 ? 0 : 1;
+        }
+        return read_struct(reading, &reading->messages->structs[field->child], p, end, places);
+    }
+    if (!(p = length_at(p, end, is_flexible, field->kind == F_string ? 2 : 4, &size)))
+        return NULL;
+    reading->text_size += MAX_NUMBER_TEXT; /* null, or quotes */
+    if (size < 0)
+        return is_nullable ? p : NULL;
+    if (size > end - p || (field->kind == F_string && size > MAX_STRING))
+        return NULL;
+    reading->text_size += 6 * (uint64_t)size; /* \u and four digits for each control character */
+    if (field->kind == F_bytes && field->child != NO_STRUCT)
+        contained_layout(reading, field->child, p, p + size);
+    return p + size;
+}
+
+static const uint8_t *read_field(Reading *reading, const Field *field, int is_flexible, const uint8_t *p, const uint8_t *end)
+{
+    int32_t count;
+    reading->text_size += (uint64_t)field->label.size + 1;
+    if (!(field->flags & IS_ARRAY))
+        return read_value(reading, field, is_flexible, 0, p, end);
+    if (!(p = length_at(p, end, is_flexible, 4, &count)))
+        return NULL;
+    reading->text_size += MAX_NUMBER_TEXT; /* null, or brackets */
+    if (count < 0)
+        return field->flags & IS_NULLABLE ? p : NULL;
+    if (count > end - p)
+        return NULL;
+    for (; count && p; count--)
+        p = read_value(reading, field, is_flexible, 1, p, end);
+    return p;
+}
+
+/* Reads the tagged fields of a struct into their places, which are NULL for those that are absent. */
+static const uint8_t *read_tagged(Reading *reading, const Struct *layout, const uint8_t *p, const uint8_t *end, const uint8_t **places)
+{
+    const Messages *messages = reading->messages;
+    const Field *fields = &messages->fields[layout->first_field];
+    int32_t count, tag, size;
+    if (!(p = unsigned_varint(p, end, &count)))
+        return NULL;
+    for (; count && p; count--) {
+        if (!(p = unsigned_varint(p, end, &tag)) || !(p = unsigned_varint(p, end, &size)))
+            return NULL;
+        int at = layout->field_count, last = at + layout->tagged_count;
+        for (int later = 0; later < layout->later_count; later++)
+            if (messages->later_tags[layout->first_later + later] == tag)
+                return NULL;
+        while (at < last && fields[at].tag != tag)
+            at++;
+        if (at < last) {
+            places[at] = p;
+            p = read_field(reading, &fields[at], 1, p, end);
+        } else {
+            p = size <= end - p ? p + size : NULL;
+        }
+    }
+    return p;
+}
+
+/* Reads a struct: where its fields lie. Returns its end, or NULL if it is irregular. */
+static const uint8_t *read_struct(Reading *reading, const Struct *layout, const uint8_t *p, const uint8_t *end, const uint8_t **places)
+{
+    const Field *fields = &reading->messages->fields[layout->first_field];
+    int at = 0;
+    for (; at < layout->field_count; at++) {
+        places[at] = p;
+        if (!(p = read_field(reading, &fields[at], layout->is_flexible, p, end)))
+            return NULL;
+    }
+    for (; at < layout->field_count + layout->tagged_count; at++)
+        places[at] = NULL;
+    return layout->is_flexible ? read_tagged(reading, layout, p, end, places) : p;
+}
+
+/* Whether a field that was read has its default. */
+static int has_default(Reading *reading, const Field *field, int is_flexible, const uint8_t *p, const uint8_t *end)
+{
+    static const uint8_t zeros[UUID_SIZE];
+    int is_null_by_default = (field->flags & IS_NULL_BY_DEFAULT) != 0;
+    int32_t size = 0;
+    if (field->flags & IS_ARRAY || field->kind == F_string || field->kind == F_bytes) {
+        length_at(p, end, is_flexible, field->flags & IS_ARRAY || field->kind == F_bytes ? 4 : 2, &size);
+        return is_null_by_default ? size < 0 : !size;
+    }
+    if (field->kind == F_struct) {
+        if (field->flags & IS_NULLABLE) {
+            const uint8_t *after = field->tag >= 0 ? unsigned_varint(p, end, &size) : p + 1;
+            if (field->tag >= 0 ? !size : (int8_t)*p < 0)
+                return is_null_by_default;
+            p = after;
+        }
+        const Struct *layout = &reading->messages->structs[field->child];
+        const Field *fields = &reading->messages->fields[layout->first_field];
+        const uint8_t *places[MAX_FIELDS_OF_STRUCT];
+        read_struct(reading, layout, p, end, places);
+        for (int at = 0; at < layout->field_count + layout->tagged_count; at++)
+            if (places[at] && !has_default(reading, &fields[at], layout->is_flexible, places[at], end))
+                return 0;
+        return !is_null_by_default;
+    }
+    if (is_null_by_default)
+        return 0;
+    return field->kind == F_uuid ? !memcmp(p, zeros, UUID_SIZE) : number_at(p, field->kind) == field->default_number;
+}

@@ -1,0 +1,91 @@
+"""Compiles a message schema at a version into a layout: what is read, in the order of the bytes, and what is shown.
+
+Versions, tags and nulls are decided here, once. A layout serves any reader that knows neither: functions that make text
+(`json_functions`), programs for the kernel in C (`output/kafka/native_messages.py`).
+"""
+
+from __future__ import annotations
+
+from kdump.messages.schema import default_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kdump.messages.schema import Field, Message, Value
+
+    Contained = Mapping[str, Message]
+    """Messages in fields of type bytes, by the names of the fields."""
+
+
+class FieldLayout:
+    """A field of a message at one version.
+
+    `kind` is the type of the field, or of its elements if `is_array`; `struct` has the layout of structs. `tag` is None for
+    fields without. `default` is what an absent tag stands for. `message` is what the bytes of the field contain, if known.
+    """
+
+    __slots__ = ("default", "is_array", "is_nullable", "kind", "message", "name", "struct", "tag")
+
+    def __init__(self, field: Field, version: int, *, is_flexible: bool, contained: Contained) -> None:
+        self.name = field.name
+        self.kind = field.type
+        self.is_array = field.is_array
+        self.is_nullable = field.is_nullable_in(version)
+        self.tag = field.tag if field.is_tagged_in(version) else None
+        self.default: Value = default_of(field)
+        self.message = contained.get(field.name) if field.type == "bytes" else None
+        self.struct = _struct(field.fields, version, is_flexible=is_flexible, contained=contained) if field.fields else None
+
+
+class StructLayout:
+    """A struct at one version: a message, or a struct in it.
+
+    `fields` are read first, in this order. If `is_flexible`, tagged fields follow, those of `tagged` in any order; bytes with
+    `later_tags` are invalid in this version, and other tags are skipped. `shown` are the fields that JSON has, in its order; a
+    tagged field is left out if it has its default.
+    """
+
+    __slots__ = ("fields", "is_flexible", "later_tags", "shown", "tagged")
+
+    def __init__(
+        self,
+        fields: tuple[FieldLayout, ...],
+        tagged: tuple[FieldLayout, ...],
+        shown: tuple[FieldLayout, ...],
+        later_tags: tuple[int, ...],
+        *,
+        is_flexible: bool,
+    ) -> None:
+        self.fields = fields
+        self.tagged = tagged
+        self.shown = shown
+        self.later_tags = later_tags
+        self.is_flexible = is_flexible
+
+
+def layout_of(message: Message, version: int, contained: Contained | None = None) -> StructLayout | None:
+    """The layout of a message at a version, or None if the schema does not declare the version."""
+    if not 0 <= version <= message.last_version:
+        return None
+    return _struct(message.fields, version, is_flexible=version >= message.flexible_since, contained=contained or {})
+
+
+def _struct(fields: tuple[Field, ...], version: int, *, is_flexible: bool, contained: Contained) -> StructLayout:
+    read, tagged, shown, later_tags = [], [], [], []
+    for field in fields:
+        if field.is_tagged_in(version):
+            layout = FieldLayout(field, version, is_flexible=is_flexible, contained=contained)
+            tagged.append(layout)
+        else:
+            if field.tag is not None:
+                later_tags.append(field.tag)
+            if not field.is_in(version):
+                continue
+            layout = FieldLayout(field, version, is_flexible=is_flexible, contained=contained)
+            read.append(layout)
+        if field.is_in(version):
+            shown.append(layout)
+    if not is_flexible:  # then no tag is read, and all tagged fields have their defaults
+        shown, tagged, later_tags = read, [], []
+    return StructLayout(tuple(read), tuple(tagged), tuple(shown), tuple(later_tags), is_flexible=is_flexible)
