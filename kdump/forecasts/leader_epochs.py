@@ -75,7 +75,7 @@ class LeaderEpochs:
 
 
 def _check_text(directory: Directory, file: File) -> None:
-    decoder = codecs.getincrementaldecoder("utf-8")()
+    decoder = codecs.getincrementaldecoder("utf_8")()
     try:
         for window in _windows(directory, file):
             decoder.decode(window)
@@ -93,7 +93,7 @@ def _windows(directory: Directory, file: File) -> Iterator[bytes]:
 
 def _lines(directory: Directory, file: File) -> Iterator[str]:
     """The lines of a text as Java reads them: each ends with a carriage return, a line feed or both."""
-    decoder = IncrementalNewlineDecoder(codecs.getincrementaldecoder("utf-8")(), translate=True)
+    decoder = IncrementalNewlineDecoder(codecs.getincrementaldecoder("utf_8")(), translate=True)
     rest, number = "", 0
     for window in _windows(directory, file):
         *lines, rest = (rest + decoder.decode(window)).split("\n")
