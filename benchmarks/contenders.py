@@ -26,6 +26,7 @@ DECOMPRESSION = "decompression only"
 START = "python -c pass"
 PARQUET, SCAN = "kdump log, Parquet", "kdump scan --records"
 PYARROW = "pyarrow only"
+DEEP_CHECK = "kdump check --level deep"
 LOOP, TWO_LOOPS = "busy loop", "two busy loops"
 
 _BUSY = "for _ in range(20_000_000): pass"
@@ -72,6 +73,11 @@ def kdump(arguments: Sequence[str], *, name: str = KDUMP, kernel: str = "c", job
 def listing(name: str, path: str, *options: str) -> Contender:
     """`kdump log` of a file with its records."""
     return Contender(name, [str(kdump_script()), "log", *options, path])
+
+
+def deep_check(path: Path) -> Contender:
+    """A check of every record of a file, in one process."""
+    return Contender(DEEP_CHECK, [str(kdump_script()), "check", "--level", "deep", "--jobs", "1", str(path)])
 
 
 def kafka(release: str, arguments: Sequence[str]) -> Contender:

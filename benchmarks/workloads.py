@@ -8,6 +8,7 @@ from typing import NamedTuple
 from benchmarks import contenders, segments
 from benchmarks.contenders import (
     DECOMPRESSION,
+    DEEP_CHECK,
     KDUMP,
     LIMIT,
     LOOP,
@@ -234,6 +235,16 @@ def _listed(name: str, title: str, segment: Segment) -> Workload:
     return Workload(name, title, segment, ("--print-data-log",), bars, others=_listings)
 
 
+def _checks(arguments: Sequence[str]) -> list[Contender]:
+    path = Path(arguments[-1])
+    return [contenders.deep_check(path), contenders.kdump(arguments, name=JOBS_1, jobs=1), contenders.decompression(path)]
+
+
+def _checked(name: str, title: str, segment: Segment) -> Workload:
+    bar = within_cpu(1.3, DEEP_CHECK, DECOMPRESSION) if segment.codec != "none" else within_cpu(4, DEEP_CHECK, JOBS_1)
+    return Workload(name, title, segment, ("--print-data-log",), [bar, within_memory(128, [DEEP_CHECK])], others=_checks)
+
+
 def _two_ways(arguments: Sequence[str]) -> list[Contender]:
     return [contenders.kdump(arguments, name=JOBS_1, jobs=1), contenders.kdump(arguments, name=JOBS_2, jobs=2)]
 
@@ -421,6 +432,16 @@ WORKLOADS = (
         [gains_by_two_jobs(1.7, 1.9)],
         others=_with_jobs,
         compared=96 * MIB,
+    ),
+    _checked("check", "64 MiB, every record checked", Segment(64 * MIB)),
+    _checked("check-one-record", "64 MiB, batches of one record, every record checked", Segment(64 * MIB, 1)),
+    *(
+        _checked(
+            f"check-{codec}",
+            f"64 MiB in batches of 64 KiB by {codec}, every record checked",
+            Segment(64 * MIB, _PACKED, codec=codec),
+        )
+        for codec in ("gzip", "snappy", "lz4", "zstd")
     ),
     _listed("listing", "64 MiB, records listed in every form", Segment(64 * MIB)),
     _listed("listing-one-record", "64 MiB, batches of one record, listed in every form", Segment(64 * MIB, 1)),
