@@ -84,18 +84,18 @@ class Payload:
 class OddTimes:
     """Batches whose headers have other timestamps than their records.
 
-    Each row has the position and the size of a batch, whether its base timestamp is not that of the first record, the highest
-    timestamp of the records, and the one in the header. `data` begins at `data_position` of the file and holds the headers.
+    Each row has the start of a batch in `data`, its size, whether its base timestamp is not that of the first record, the
+    highest timestamp of the records, and the one in the header. `data` begins at `position` of the file.
     """
 
-    __slots__ = ("_data", "_data_position", "rows")
+    __slots__ = ("_data", "position", "rows")
 
-    def __init__(self, rows: Sequence[tuple[int, int, int, int, int]], data: Buffer, data_position: int) -> None:
+    def __init__(self, rows: Sequence[tuple[int, int, int, int, int]], data: Buffer, position: int) -> None:
         self.rows = rows
+        self.position = position
         self._data = data
-        self._data_position = data_position
 
-    def offsets_at(self, position: int) -> tuple[int, int]:
-        """The first and the last offset of the batch at this position, according to its header."""
-        header = BATCH_HEADER.unpack_from(self._data, position - self._data_position)
+    def offsets_at(self, start: int) -> tuple[int, int]:
+        """The first and the last offset of the batch that starts here in `data`, according to its header."""
+        header = BATCH_HEADER.unpack_from(self._data, start)
         return header[BASE_OFFSET], header[BASE_OFFSET] + header[LAST_OFFSET_DELTA]

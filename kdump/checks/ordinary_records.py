@@ -62,17 +62,22 @@ class OrdinaryRecords:
         """Show the odd times of the batches from this row on to the rules."""
         self._show(chunk.window, chunk.batches["position"][row] - chunk.starts[row], odd)
 
-    def passes(self, header: Sequence[int], position: int, size: int, records: Buffer) -> bool:
-        """Whether a batch is passed over, given its header and all its records."""
+    def odd_times(self, header: Sequence[int], position: int, size: int, records: Buffer) -> list[OddTimes] | None:
+        """The odd times of a compressed batch, if any, by its header and all its records; None if it may not be passed over."""
         assert kernel.native is not None
         header_bytes = BATCH_HEADER.pack(*header)
         found = kernel.native.ordinary_records(header_bytes, 0, records, self._needs_keys)
         if found is None:
-            return False
+            return None
         has_odd_base, highest = found
-        if has_odd_base or highest != header[MAX_TIMESTAMP]:
-            self._show_odd([(position, size, has_odd_base, highest, header[MAX_TIMESTAMP])], header_bytes, position)
-        return True
+        if not has_odd_base and highest == header[MAX_TIMESTAMP]:
+            return []
+        return [OddTimes([(0, size, has_odd_base, highest, header[MAX_TIMESTAMP])], header_bytes, position)]
+
+    def show_odd(self, times: OddTimes) -> None:
+        """Show odd times to the rules."""
+        for rule in self._rules:
+            rule.odd_times(times)
 
     def _skip(self, data: Buffer, start: int, end: int) -> tuple[int, bytes]:
         assert kernel.native is not None
@@ -82,13 +87,4 @@ class OrdinaryRecords:
     def _show(self, data: Buffer, position: int, odd: bytes) -> None:
         """Show the odd times of batches in `data`, which begins at this position of the file."""
         if odd:
-            rows = [
-                (position + start, size, has_odd_base, highest, claimed)
-                for start, size, has_odd_base, highest, claimed in _ODD_TIMES.iter_unpack(odd)
-            ]
-            self._show_odd(rows, data, position)
-
-    def _show_odd(self, rows: list[tuple[int, int, int, int, int]], data: Buffer, position: int) -> None:
-        times = OddTimes(rows, data, position)
-        for rule in self._rules:
-            rule.odd_times(times)
+            self.show_odd(OddTimes(list(_ODD_TIMES.iter_unpack(odd)), data, position))

@@ -205,6 +205,8 @@ class RecordReader:
 
     def _show_batch(self, chunk: Chunk, row: int, status: str, waiting: _Waiting) -> None:
         """Let a batch wait for its neighbours, or show what is irregular. Those that wait come first."""
+        if status == salvage.INTACT and self._passes_over(chunk, row, waiting):
+            return
         header = chunk.headers[row]
         count = header[RECORD_COUNT]
         content: Content | None = None
@@ -214,11 +216,6 @@ class RecordReader:
                 content, payload = self._content(chunk, row)
         except MissingPackage:
             pass
-        if content is not None and status == salvage.INTACT and self._passes_over(content):
-            self._show_waiting(waiting, status, row + 1)
-            if payload is not None:
-                self._show_payload(payload, status)
-            return
         bad: tuple[Content, int] | None = None
         if content is not None:
             position, code, _ = kernel.walk_records(
@@ -251,11 +248,24 @@ class RecordReader:
         if waiting.is_full:
             self._show_waiting(waiting, status, row + 1)
 
-    def _passes_over(self, content: Content) -> bool:
-        """Whether the records of a compressed batch are ordinary."""
-        if self._ordinary is None or not content.is_compressed or not content.is_sound:
+    def _passes_over(self, chunk: Chunk, row: int, waiting: _Waiting) -> bool:
+        """Whether the batch in this row is compressed as usual, and its records are ordinary. Those that wait then come first."""
+        header = chunk.headers[row]
+        codec = header[ATTRIBUTES] & COMPRESSION_MASK
+        if self._ordinary is None or not codec or not chunk.window:
             return False
-        return self._ordinary.passes(content.header, content.position, content.size, content.data)
+        start, size = chunk.starts[row], header[LENGTH] + LOG_OVERHEAD
+        held = self._decompressor.decompress(codec, memoryview(chunk.window)[start + BATCH_HEADER_SIZE : start + size])
+        position = chunk.batches["position"][row]
+        odd = None if held is None else self._ordinary.odd_times(header, position, size, held)
+        if odd is None:
+            return False
+        self._show_waiting(waiting, salvage.INTACT, row + 1)
+        for times in odd:
+            self._ordinary.show_odd(times)
+        if codec == SNAPPY:  # of this framing, what is unusual is accepted
+            self._show_payload(_payload_of(header, position, chunk.window[start : start + size]), salvage.INTACT)
+        return True
 
     def _show_waiting(self, waiting: _Waiting, status: str, next_row: int) -> None:
         """Pass the batches that wait to the rules. The next one that may wait is in `next_row`."""

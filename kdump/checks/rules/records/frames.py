@@ -42,9 +42,10 @@ class Frames(SegmentRule):
 
     def batches(self, section: Section) -> None:
         """Check wrappers of a window, whose payload is the value of a message."""
-        chunk, batches = section.chunk, section.chunk.batches
+        chunk = section.chunk
         if not chunk.is_legacy or not chunk.window:
-            return
+            return  # the columns of a chunk may have to be read first
+        batches = chunk.batches
         for row, name in enumerate(batches["compresscodec"]):
             if name == CODECS[NONE] or name not in _CODEC_NAMES or section.statuses[row] == salvage.DAMAGED:
                 continue

@@ -78,16 +78,17 @@ class RecordTimestamps(SegmentRule):
     def odd_times(self, times: OddTimes) -> None:
         self._close()
         wrong = [row for row in times.rows if row[3] != row[4]]
-        if wrong and self.context.is_full(_MISMATCH):
-            self.context.count_more(_MISMATCH, [row[0] for row in wrong], wrong[-1][1])
-            wrong = []
-        for position, size, _, highest, claimed in wrong:
-            end, offsets = position + size, times.offsets_at(position)
-            message = _mismatch(claimed, highest)
-            self.context.report(_MISMATCH, position, end, message, offsets=offsets, expected=highest, found=claimed)
-        for position, size, has_odd_base, _, _ in times.rows:
+        for at, (start, size, _, highest, claimed) in enumerate(wrong):
+            position = times.position + start
+            if self.context.is_full(_MISMATCH):
+                self.context.count_more(_MISMATCH, [times.position + row[0] for row in wrong[at:]], wrong[-1][1])
+                break
+            message, offsets = _mismatch(claimed, highest), times.offsets_at(start)
+            self.context.report(_MISMATCH, position, position + size, message, offsets=offsets, expected=highest, found=claimed)
+        for start, size, has_odd_base, _, _ in times.rows:
             if has_odd_base:
-                self._irregular_bases.add(position, position + size, times.offsets_at(position))
+                position = times.position + start
+                self._irregular_bases.add(position, position + size, times.offsets_at(start))
 
     def records(self, part: RecordChunk, status: str) -> None:
         if not part.continues:
