@@ -64,6 +64,7 @@ MAX_RECORD_SIZE = 128 << 20
 _REFERENCE_SIZE = 4
 _MAX_HEADERS = (250 << 20) // _REFERENCE_SIZE  # of the 256 MiB that Kafka's launcher gives the tool
 _MAX_HELD_RECORD_BYTES = 1 << 20  # up to this size, all records of a batch are held at once, with those of its neighbors
+_MAX_SMALL_BATCH = 64 << 10  # bytes
 _MIN_BLOCK_BYTES = 256 << 10  # of a decompressed payload, at least
 _MAX_HEAP_OF_HEADERS = 245_000_000  # bytes; found with the tool of 4.3.1, whose heap has 256 MiB; that of 1.0.1 is alike
 _NO_HEADERS = -1  # of the records are held
@@ -131,6 +132,7 @@ def read(
     *,
     with_data: bool = True,
     with_header_values: bool = True,
+    bad: list[CorruptData] | None = None,
 ) -> Iterator[RecordChunk]:
     """The records of a chunk of batches of magic 2, as records.read says."""
     known_headers: dict[bytes, Headers] | None = None if with_header_values else {}
@@ -147,6 +149,13 @@ def read(
             held += size
             if len(rows) < MAX_ROWS and held < _MAX_HELD_RECORD_BYTES:
                 continue
+        elif bad is not None and _is_small(header):
+            before = len(rows)
+            bad += _walk_bad(source, chunk, row, quirks, rows, with_data, with_header_values)
+            counts.append(len(rows) - before)
+            if len(rows) < MAX_ROWS:
+                continue
+            size = held
         if counts:
             yield _chunk_of(chunk, first, counts, rows)
         if size is None:
@@ -192,6 +201,33 @@ def _walk_plain(
         return size
     del rows[before:]
     return None
+
+
+def _is_small(header: Sequence[int]) -> bool:
+    """Whether a batch of plain records is so small that reading it alone would cost more than its bytes."""
+    is_plain = not header[ATTRIBUTES] & COMPRESSION_MASK
+    return is_plain and header[LENGTH] <= _MAX_SMALL_BATCH and header[RECORD_COUNT] <= MAX_ROWS
+
+
+def _walk_bad(
+    source: Source,
+    chunk: Chunk,
+    row: int,
+    quirks: CodecQuirks | None,
+    rows: list[RecordTuple],
+    with_data: bool,
+    with_header_values: bool,
+) -> list[CorruptData]:
+    """Append the records of a small batch up to the first bad one. Returns its fault, if there is one."""
+    batch = bytes_of(source, chunk, row)
+    try:
+        walk = BatchRecords(chunk.headers[row], batch, quirks, with_data=with_data, with_header_values=with_header_values)
+        for part in walk.parts():
+            rows += part
+    except CorruptData as error:
+        rows += error.values.pop("good_rows", [])
+        return [_placed(error, source, chunk.batches["position"][row])]
+    return []
 
 
 def read_batch(

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
 
     from kdump.binary.codecs.quirks import CodecQuirks
     from kdump.binary.source import Source
+    from kdump.errors import CorruptData
     from kdump.formats.log import Chunk
     from kdump.formats.record import RecordChunk
 
@@ -20,6 +21,7 @@ def read(
     with_data: bool = True,
     with_header_values: bool = True,
     columns: Collection[str] | None = None,
+    bad: list[CorruptData] | None = None,
 ) -> Iterator[RecordChunk]:
     """The records of all batches of a chunk, in order; `quirks` says how an old reader decompresses.
 
@@ -28,6 +30,8 @@ def read(
     RecordColumns, those with these names made at once.
     If a batch is bad, everything before it is yielded, and its own records up to the bad one unless it is compressed; then
     CorruptData is raised. As in Kafka, records of a compressed batch are only yielded if all of it is valid.
+    With `bad`, which does not go with `columns`, small bad batches of magic 2 do not end the reading: what could be read of them
+    comes in one table with the records of their neighbours, and the faults of its batches are in `bad` when it is yielded.
     """
     if chunk.is_legacy:
         from kdump.formats import message_set
@@ -39,4 +43,4 @@ def read(
         return record_columns.read(source, chunk, columns)
     from kdump.formats import record
 
-    return record.read(source, chunk, quirks, with_data=with_data, with_header_values=with_header_values)
+    return record.read(source, chunk, quirks, with_data=with_data, with_header_values=with_header_values, bad=bad)

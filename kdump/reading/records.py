@@ -7,7 +7,7 @@ from kdump.formats import records
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
     from kdump.binary.source import Source
     from kdump.formats.log import Chunk
@@ -26,11 +26,12 @@ class UnreadableBatch:
 
 
 def past_bad_batches(
-    source: Source, chunk: Chunk, *, columns: Collection[str] | None = None
+    source: Source, chunk: Chunk, *, columns: Collection[str] | None = None, gathers: Callable[[], bool] | None = None
 ) -> Iterator[RecordChunk | UnreadableBatch]:
     """The records of all batches of a chunk, in order; an unreadable batch follows the records that could be read of it.
 
-    `columns` is as records.read says.
+    `columns` is as records.read says. Once `gathers` says so, the records of small batches that are bad come in one part with
+    those of their neighbours, and all of these bad batches follow the part; it cannot say so with `columns`.
     Raises CorruptData only if that says of no batch that it is bad.
     """
     row_at = {position: row for row, position in enumerate(chunk.batches["position"])}
@@ -39,8 +40,15 @@ def past_bad_batches(
     while first < len(chunk):
         end = min(first + count, len(chunk))
         part = chunk if end - first == len(chunk) else chunk.slice(first, end)
+        faults: list[CorruptData] | None = [] if gathers is not None and gathers() else None
         try:
-            yield from records.read(source, part, columns=columns)
+            for of_part in records.read(source, part, columns=columns, bad=faults):
+                yield of_part
+                for fault in faults or ():
+                    assert fault.position is not None  # those of batches have one
+                    yield UnreadableBatch(row_at[fault.position], fault.position, fault)
+                if faults:
+                    faults.clear()
         except CorruptData as fault:
             if fault.position is None:
                 raise

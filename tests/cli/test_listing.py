@@ -1,6 +1,7 @@
 """What `kdump log` and its siblings list, which rows a range leaves out, what counts as damage, and how they end."""
 
 import json
+import re
 import struct
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import pytest
 
 from kdump.cli.commands import main
+from kdump.cli.listing import run
 from tests.builders import files
 from tests.builders.files import file_name
 from tests.builders.records import TIMESTAMP, abort_record, batch, message, message_set, record, wrapper
@@ -436,6 +438,39 @@ def test_the_table_shows_producers_flags_and_messages_without_first_offset(tmp_p
     assert lines[2][5:7] == ["-", "CreateTime"] and lines[2][-4:] == ["-", "-", "ok", "intact"]
     listed.text("log", "--output", "table", _log(tmp_path, wrapper(messages=[message(value=b"w")] * 3)))
     assert listed.out.splitlines()[3].split()[:3] == ["0", "2", "-"]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        (),
+        ("--print-data-log",),
+        ("--print-data-log", "--key-decoder", "long"),
+        ("--from-offset", "1", "--to-offset", "4"),
+        ("--tail", "7"),
+        ("--limit", "6"),
+        ("--offset", "2"),
+        ("--output", "ndjson"),
+    ],
+    ids="_".join,
+)
+def test_lines_of_damaged_batches_are_the_same_once_findings_are_only_counted(
+    listed: Listed, tmp_path: Path, options: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def torn(offset: int) -> bytes:
+        records = [record(key=bytes(4 * row), value=b"value") for row in range(4)]
+        return batch(records=[*records, b"\xff"], base_offset=offset, crc=7)
+
+    path = _log(tmp_path, _batch(0), torn(1), torn(2), torn(3), _batch(4), torn(5), torn(6), b"\xff" * 70, torn(7), _batch(8))
+    printed, counts = set(), set()
+    for said in (100, 5, 2, 0):
+        monkeypatch.setattr(run, "MAX_MESSAGES", said)
+        status = listed.text("log", "--deep", *options, path)
+        lines = [line for line in listed.err.splitlines() if f"{path}" in line and "more findings" not in line]
+        more = re.findall(r": ([0-9,]+) more findings ", listed.err)
+        printed.add((status, listed.out))
+        counts.add(len(lines) + sum(map(int, more)))
+    assert len(printed) == len(counts) == 1, counts
 
 
 # --- offset indexes

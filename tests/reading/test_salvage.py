@@ -614,3 +614,39 @@ def test_records_of_bad_batches_are_read_in_parts_that_grow(monkeypatch: pytest.
     assert [part.position for part in parts if isinstance(part, UnreadableBatch)] == [row * len(bad) for row in range(100)]
     assert sum(sum(part.counts) for part in parts if not isinstance(part, UnreadableBatch)) == 200
     assert sum(rows) <= 2 * 200  # 15,000 if each part were all of the rest
+
+
+def test_records_of_small_bad_batches_come_with_those_of_their_neighbours_on_request() -> None:
+    torn = batch(records=[record(value=b"v"), record(value=b"w"), b"\xff"])
+    large = batch(records=[record(value=bytes(1 << 17)), b"\xff"])
+    negative = bytearray(torn)
+    negative[57] = 0x80  # of the record count
+    packed = batch(records=[record(value=b"v"), b"\xff"], codec="gzip")
+    data = b"".join((_batch(0), torn, torn, bytes(negative), _batch(1), packed, large, torn, _batch(2)))
+
+    def read(gathers: bool) -> tuple[list[tuple[int, list[object]]], list[tuple[int, str]], int]:
+        found: list[tuple[int, list[object]]] = []
+        unreadable: list[tuple[int, str]] = []
+        known: set[int] = set()
+        part_count = 0
+        with opened(data) as source:
+            (chunk,) = Log(source).chunks()
+            for part in past_bad_batches(source, chunk, gathers=lambda: gathers):
+                if isinstance(part, UnreadableBatch):
+                    assert part.position == chunk.batches["position"][part.row]
+                    assert part.position in known  # after its records
+                    unreadable.append((part.row, f"{part.fault.code} {part.fault.message} {part.fault.position}"))
+                    continue
+                part_count += 1
+                end = 0
+                for position, count in zip(part.batches["position"], part.counts, strict=True):
+                    known.add(position)
+                    values = [column[end : end + count] for column in part.records.columns.values()]
+                    found.append((position, [list(column) for column in values]))
+                    end += count
+        return found, unreadable, part_count
+
+    alone, together = read(False), read(True)
+    assert together[:2] == alone[:2]
+    assert [row for row, _ in alone[1]] == [1, 2, 3, 5, 6, 7]
+    assert together[2] < alone[2]

@@ -327,11 +327,17 @@ class LogLister:
     def _list_records(self, chunk: Chunk, statuses: list[str]) -> None:
         """List the records of batches; a batch whose records cannot be read is one damaged row."""
         row_at = {position: row for row, position in enumerate(chunk.batches["position"])}
-        for part in past_bad_batches(self._source, chunk, columns=self.packed):
+        for part in past_bad_batches(self._source, chunk, columns=self.packed, gathers=self._gathers):
             if isinstance(part, UnreadableBatch):
                 self._list_damage_of_records(part.position, part.fault)
             else:
                 self._list_part(part, [statuses[row_at[position]] for position in part.batches["position"]])
+
+    def _gathers(self) -> bool:
+        """Whether records of neighbouring damaged batches may be listed at once, before the findings about any of them."""
+        request = self._request
+        is_silent = self._run.is_counting and request.keep_going and request.limit is None
+        return is_silent and self._contents is not None and self.packed is None  # Kafka's lines: none is for a finding
 
     def _list_part(self, part: RecordChunk, statuses: list[str]) -> None:
         rows = self._rows_in_range(part.records)

@@ -172,6 +172,11 @@ class Run:
         if count > 0:
             self.say(f"{path}: {count:,} more findings are only counted; --output ndjson has each row with its status")
 
+    @property
+    def is_counting(self) -> bool:
+        """Whether further findings of this file are only counted."""
+        return self._found_in_file >= MAX_MESSAGES
+
     def say_once(self, message: str) -> None:
         """Write a line to stderr unless it was written before."""
         if message not in self._said:
