@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from kdump.checks.finding import Emit
     from kdump.checks.segment_facts import SegmentFacts
+    from kdump.reading.damaged_offsets import WalkedLogs
 
 _SWAP = ".swap"
 _INDEXES = (file_name.OFFSET_INDEX, file_name.TIME_INDEX, file_name.TRANSACTION_INDEX)
@@ -60,20 +61,20 @@ def jobs(path: str, *, root: str | None = None, depth: int = tree.MAX_DEPTH) -> 
     return [Job(Job.LOG_DIR, path, root), *(Job(Job.PARTITION, partition, root) for partition in inside)]
 
 
-def run(job: Job, settings: Settings, emit: Emit, watch: Watch | None = None) -> None:
-    """Carry out one task; findings and the reports of files go to `emit`."""
+def run(job: Job, settings: Settings, emit: Emit, watch: Watch | None = None, walked: WalkedLogs | None = None) -> None:
+    """Carry out one task; findings and the reports of files go to `emit`, damaged ranges of a partition's logs to `walked`."""
     try:
-        _run(job, settings, emit, watch or Watch())
+        _run(job, settings, emit, watch or Watch(), walked)
     except Unreadable as error:
         file_object.report_failure(_directory_context(job.path, settings, emit), error)
 
 
-def _run(job: Job, settings: Settings, emit: Emit, watch: Watch) -> None:
+def _run(job: Job, settings: Settings, emit: Emit, watch: Watch, walked: WalkedLogs | None) -> None:
     if job.kind == Job.FILE:
         _check_file(job.path, settings, emit, watch, [])
     elif file_object.check_directory(job.path, settings, emit, root=job.root or job.path):
         if job.kind == Job.PARTITION:
-            _check_partition(job, settings, emit, watch)
+            _check_partition(job, settings, emit, watch, walked)
         else:
             others: list[tuple[str, int]] = []
             for name in tree.log_dir_files(job.path):
@@ -84,10 +85,10 @@ def _run(job: Job, settings: Settings, emit: Emit, watch: Watch) -> None:
             log_directory.check(job.path, settings, emit)
 
 
-def _check_partition(job: Job, settings: Settings, emit: Emit, watch: Watch) -> None:
+def _check_partition(job: Job, settings: Settings, emit: Emit, watch: Watch, walked: WalkedLogs | None) -> None:
     """Check all files of a partition: segments from the oldest on, each followed by its other files; then the rest."""
     files = tree.PartitionFiles(job.path)
-    partition = PartitionFacts(job.path, files, settings, emit)
+    partition = PartitionFacts(job.path, files, settings, emit, walked)
     names = []
     for base_offset in sorted(files.segments):
         of_segment = files.segments[base_offset]

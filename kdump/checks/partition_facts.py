@@ -16,19 +16,23 @@ if TYPE_CHECKING:
     from kdump.checks.segment_facts import SegmentFacts
     from kdump.checks.settings import Settings
     from kdump.formats.tree import PartitionFiles
+    from kdump.reading.damaged_offsets import WalkedLogs
 
 
 class PartitionFacts:
     """The files of a partition, and the facts about its segments so far, by base offset, in ascending order.
 
-    `carried` is what rules hand on from segment to segment.
+    `carried` is what rules hand on from segment to segment; `walked` keeps the damage of logs for their next reader.
     """
 
-    def __init__(self, path: str, files: PartitionFiles, settings: Settings, emit: Emit) -> None:
+    def __init__(
+        self, path: str, files: PartitionFiles, settings: Settings, emit: Emit, walked: WalkedLogs | None = None
+    ) -> None:
         self.path = path
         self.files = files
         self.settings = settings
         self.emit = emit
+        self.walked = walked
         self.segments: dict[int, SegmentFacts] = {}
         self.carried = CarriedState()
 

@@ -13,12 +13,15 @@ from kdump.checks.rules.rule import SegmentRule
 from kdump.checks.segment_facts import SegmentFacts
 from kdump.errors import Unreadable
 from kdump.reading import salvage
+from kdump.reading.damaged_offsets import DamagedOffsets
 from kdump.reading.items import Damage, Section
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import os
     from collections.abc import Sequence
 
+    from kdump.binary.source import Source
     from kdump.checks.context import FileContext
     from kdump.formats.log import Chunk
     from kdump.formats.record_batch import RecordBatch
@@ -52,8 +55,13 @@ def _check(context: FileContext, facts: SegmentFacts, rule_classes: Sequence[typ
         next_base_offset=context.next_base_offset,
         threads=context.settings.threads,
     )
+    damaged = _damage_for_others(context)
+    status = None if damaged is None else _status(context.source)
     try:
         for item in items:
+            if damaged is not None:
+                damaged.take(item)
+                damaged = None if damaged.is_too_long else damaged
             if isinstance(item, Damage):
                 facts.record_damage(item.start, item.end)
                 for look_at_damage in at_damage:
@@ -69,9 +77,36 @@ def _check(context: FileContext, facts: SegmentFacts, rule_classes: Sequence[typ
             record_reader.show(item)
     finally:
         items.close()  # it may have threads
+    if damaged is not None and status is not None:
+        _hand_over(context, status, damaged)
     record_reader.end()
     for rule in rules:
         rule.end()
+
+
+def _damage_for_others(context: FileContext) -> DamagedOffsets | None:
+    """What notes the damage of this log for its next reader; None if that may walk it otherwise."""
+    partition, base_offset = context.partition, context.base_offset
+    if partition is None or partition.walked is None or base_offset is None or not context.is_part_of_log:
+        return None
+    # without the next segment in view, offsets may be trusted that are too high
+    return DamagedOffsets(base_offset) if context.next_base_offset is None else None
+
+
+def _hand_over(context: FileContext, status: os.stat_result, damaged: DamagedOffsets) -> None:
+    """Hand over the damage of a log that was read without a failure, and did not change meanwhile."""
+    source, partition = context.source, context.partition
+    assert partition is not None and partition.walked is not None
+    after = _status(source)
+    if after is not None and status.st_size == source.size and not context.is_unreadable(0, source.size):
+        partition.walked.keep(status, after, damaged)
+
+
+def _status(source: Source) -> os.stat_result | None:
+    try:
+        return source.status()
+    except Unreadable:
+        return None  # the next reader walks the log itself
 
 
 def _count(context: FileContext, section: Section) -> None:

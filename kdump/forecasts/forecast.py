@@ -23,6 +23,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from kdump.reading.damaged_offsets import WalkedLogs
+
 
 DESCRIPTIONS = {
     "path": "The partition directory, as found under the given path.",
@@ -167,11 +169,13 @@ def of_partition(
     is_found: bool = False,
     finds_remedies: bool = False,
     is_by_itself: bool = False,
+    walked: WalkedLogs | None = None,
 ) -> list[Forecast]:
     """The forecasts of one partition directory. If `is_found` in a log directory, it must have a name that a broker accepts.
 
     With `finds_remedies`, unsafe starts are tried again without some of the files. `neighbours` are the log directories to
     examine together; the default is only its own. If `is_by_itself`, nothing outside the partition is examined.
+    Logs that were `walked` are not walked again for the damage that remains in them.
 
     Raises Unreadable and MissingPackage like `forecast`.
     """
@@ -184,7 +188,7 @@ def of_partition(
         directory = Directory.of(path)
     except Unreadable as error:
         raise unreadable(error) from None
-    forecasts = _Partition(directory, key, log_directory, request)
+    forecasts = _Partition(directory, key, log_directory, request, walked)
     rows = [row for stop in request.after for row in forecasts.after(stop)]
     kind = places.kind_of(path)
     for row in rows:
@@ -204,13 +208,15 @@ def of_partition(
 class _Partition:
     """The starts of one partition. A clean start determines the recovery point of an unclean one, if that is the end."""
 
-    def __init__(self, directory: Directory, key: tuple[str, int], log_directory: LogDirectory, request: Request) -> None:
+    def __init__(
+        self, directory: Directory, key: tuple[str, int], log_directory: LogDirectory, request: Request, walked: WalkedLogs | None
+    ) -> None:
         self._directory = directory
         self._request = request
         self._key = key
         self._log_directory = log_directory
         self._clean: Forecast | None = None
-        self._damages = Damages()
+        self._damages = Damages(walked)
         self._intact = losses.IntactBatches()
 
     def find_remedy(self, row: Forecast) -> None:

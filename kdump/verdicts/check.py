@@ -10,6 +10,7 @@ from kdump.checks.check import Job, jobs
 from kdump.checks.finding import ERROR, Finding
 from kdump.checks.settings import FILE_TYPES, FULL, LEVELS, MAX_FINDINGS, UNKNOWN, Settings
 from kdump.errors import UsageError
+from kdump.reading.damaged_offsets import WalkedLogs
 from kdump.verdicts import starts
 from kdump.verdicts.surroundings import Surroundings
 from kdump.verdicts.verdict import Verdict
@@ -106,7 +107,8 @@ def run(job: Job, settings: Settings, emit: Emit, watch: Watch | None = None, *,
         checks.run(job, settings, emit, watch)
         return
     watcher = starts.Watcher(emit)
-    checks.run(job, settings, watcher.emit, watch)
+    walked = WalkedLogs()
+    checks.run(job, settings, watcher.emit, watch, walked)
     wants_forecast = watcher.wants_forecast or not watcher.fails and starts.is_denied(job.path)
     if wants_forecast and (tries_failing or not watcher.fails):
-        starts.report(job, settings, emit, fails=watcher.fails)
+        starts.report(job, settings, emit, fails=watcher.fails, walked=walked)

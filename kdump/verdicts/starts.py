@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kdump.checks.finding import Emit
     from kdump.checks.settings import Settings
     from kdump.forecasts.row import Forecast
+    from kdump.reading.damaged_offsets import WalkedLogs
     from kdump.tables import Row
 
 _ACTIVE = ("active-tail", "torn-tail", "torn-header", "zero-tail")
@@ -86,13 +87,13 @@ def is_denied(path: str) -> bool:
     return denied is not None and (denied.is_certain or denied.is_alone)
 
 
-def report(job: Job, settings: Settings, emit: Emit, *, fails: bool) -> None:
+def report(job: Job, settings: Settings, emit: Emit, *, fails: bool, walked: WalkedLogs | None = None) -> None:
     """Report the possible next starts of a partition, the worst first.
 
     Where one is not safe, that is a finding, too, unless the partition `fails` anyway. A log directory of a broker shows how it
     stopped; of a partition alone, any stop may come before its next start.
     """
-    forecasts = forecasts_of(job.path, is_found=job.root != job.path)
+    forecasts = forecasts_of(job.path, is_found=job.root != job.path, walked=walked)
     if not forecasts:
         return
     from kdump.forecasts.outcome import KEEP
@@ -124,10 +125,11 @@ def report(job: Job, settings: Settings, emit: Emit, *, fails: bool) -> None:
         )
 
 
-def forecasts_of(path: str, *, is_found: bool = False) -> list[Forecast]:
+def forecasts_of(path: str, *, is_found: bool = False, walked: WalkedLogs | None = None) -> list[Forecast]:
     """The possible next starts of a partition; none if it cannot be forecast.
 
-    Its neighbors in the log directory of a broker are left to Surroundings, which sees them all together.
+    Its neighbors in the log directory of a broker are left to Surroundings, which sees them all together. Logs that the check
+    `walked` are not walked again.
     """
     from kdump.forecasts.forecast import Request, log_directory_of, of_partition  # slow to load
     from kdump.forecasts.log_directory import LogDirectory
@@ -139,6 +141,8 @@ def forecasts_of(path: str, *, is_found: bool = False) -> list[Forecast]:
     if is_of_broker:
         stops = (CLEAN,) if log_directory.was_stopped_cleanly else (UNCLEAN,)
     try:
-        return of_partition(path, log_directory, Request(after=stops), is_found=is_found, is_by_itself=is_of_broker)
+        return of_partition(
+            path, log_directory, Request(after=stops), is_found=is_found, is_by_itself=is_of_broker, walked=walked
+        )
     except KdumpError:
         return []  # which the check has said

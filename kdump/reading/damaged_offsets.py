@@ -1,0 +1,114 @@
+"""The offsets that cannot be read because of damage, noted while a log is walked."""
+
+from __future__ import annotations
+
+from kdump.binary import system
+from kdump.reading.items import DAMAGED, Damage
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import os
+
+    from kdump.reading.items import Section
+
+_FOREVER = 0x7FFFFFFFFFFFFFFF
+_MAX_KEPT = 50_000  # ranges of walked logs: some 10 MiB
+
+
+class DamagedRange:
+    """A byte range of a log, `end` exclusive: a damaged batch, or bytes that are not a batch.
+
+    `offset` is the first offset that cannot be read because of it, `next_offset` the first one of the next intact batch.
+    """
+
+    __slots__ = ("end", "is_batch", "next_offset", "offset", "start")
+
+    def __init__(self, start: int, end: int, is_batch: bool, offset: int, next_offset: int = _FOREVER) -> None:
+        self.start = start
+        self.end = end
+        self.is_batch = is_batch
+        self.offset = offset
+        self.next_offset = next_offset
+
+
+class DamagedOffsets:
+    """The damaged ranges of one log, in order. It takes each item of its walk."""
+
+    def __init__(self, base_offset: int) -> None:
+        self._base_offset = self._expected = base_offset
+        self._ranges: list[DamagedRange] = []
+
+    def __len__(self) -> int:
+        return len(self._ranges)
+
+    @property
+    def is_too_long(self) -> bool:
+        """Whether there are more ranges than WalkedLogs keeps."""
+        return len(self._ranges) > _MAX_KEPT
+
+    def take(self, item: Section | Damage) -> None:
+        """Note the next item of the walk."""
+        if isinstance(item, Damage):
+            claimed = getattr(item.row, "base_offset", None) if item.is_batch else None
+            self._note(item.start, item.end, item.is_batch, claimed)
+            return
+        if item.summary is not None:
+            self._end_ranges(item.summary.first_offset)
+            self._expected = item.summary.last_offset + 1
+            return
+        batches = item.chunk.batches
+        for row, status in enumerate(item.statuses):
+            first, last = batches["base_offset"][row], batches["last_offset"][row]
+            first = last if first is None else first
+            if status == DAMAGED or item.claimed_length is not None:
+                start = batches["position"][row]
+                self._note(start, start + batches["size"][row], True, first)
+            else:
+                self._end_ranges(first)
+                self._expected = last + 1
+
+    def ranges(self) -> list[DamagedRange]:
+        """All ranges, once the walk has ended."""
+        expected, last_possible = self._expected, self._base_offset + (1 << 31)
+        for damaged in self._ranges:
+            if damaged.next_offset == _FOREVER and not expected <= damaged.offset < last_possible:
+                damaged.offset = expected
+        return self._ranges
+
+    def _note(self, start: int, end: int, is_batch: bool, claimed: int | None) -> None:
+        self._ranges.append(DamagedRange(start, end, is_batch, self._expected if claimed is None else claimed))
+
+    def _end_ranges(self, offset: int) -> None:
+        """The offsets that damaged batches claim are trusted if they lie between those of their neighbours."""
+        for damaged in reversed(self._ranges):
+            if damaged.next_offset != _FOREVER:
+                break
+            damaged.next_offset = offset
+            if not self._expected <= damaged.offset < offset:
+                damaged.offset = self._expected
+
+
+class WalkedLogs:
+    """The damaged ranges of logs that were walked to their ends, for a reader that would walk them again.
+
+    Only some ranges are kept. Those of a file that has changed since are not given.
+    """
+
+    def __init__(self) -> None:
+        self._ranges: dict[tuple[int, ...], list[DamagedRange]] = {}
+        self._count = 0
+
+    def keep(self, before: os.stat_result, after: os.stat_result, damaged: DamagedOffsets) -> None:
+        """Keep the ranges of a log, given the status of the file before and after its walk."""
+        if _identity(before) == _identity(after) and self._count + len(damaged) <= _MAX_KEPT:
+            self._count += len(damaged)
+            self._ranges[_identity(after)] = damaged.ranges()
+
+    def of(self, path: str) -> list[DamagedRange] | None:
+        """The ranges of the log at this path; None if they are not known. Raises Unreadable as system.status."""
+        status = system.status(path) if self._ranges else None
+        return None if status is None else self._ranges.get(_identity(status))
+
+
+def _identity(status: os.stat_result) -> tuple[int, ...]:
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
