@@ -19,7 +19,7 @@ from kdump.formats.record_batch import NO_TIMESTAMP, as_int64
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from kdump.forecasts.directory import Directory, File
 
@@ -237,18 +237,18 @@ def check_transactions(directory: Directory, file: File, base_offset: int) -> No
 
     Raises CorruptIndex if an entry ends below the segment, BrokerException for an unknown version.
     """
-    for version, last_offset in _transactions(directory, file):
-        looked_at = version >> 8  # Kafka reads only the first of the two bytes
-        if looked_at > _CURRENT_VERSION:
-            raise BrokerException(f"a transaction index has an entry of version {looked_at}", KAFKA)
-        if last_offset < base_offset:
-            raise CorruptIndex(f"an aborted transaction ends at {last_offset:,}, below the segment")
-
-
-def _transactions(directory: Directory, file: File) -> Iterator[tuple[int, int]]:
-    if file.path and file.size >= transaction_index.ENTRY_SIZE:
-        for table in transaction_index.read(directory.source(file)):
-            yield from zip(table["version"], table["last_offset"], strict=True)
+    if not file.path or file.size < transaction_index.ENTRY_SIZE:
+        return
+    for table in transaction_index.read(directory.source(file)):
+        versions, last_offsets = table["version"], table["last_offset"]
+        if max(versions) >> 8 <= _CURRENT_VERSION and min(last_offsets) >= base_offset:
+            continue
+        for version, last_offset in zip(versions, last_offsets, strict=True):
+            looked_at = version >> 8  # Kafka reads only the first of the two bytes
+            if looked_at > _CURRENT_VERSION:
+                raise BrokerException(f"a transaction index has an entry of version {looked_at}", KAFKA)
+            if last_offset < base_offset:
+                raise CorruptIndex(f"an aborted transaction ends at {last_offset:,}, below the segment")
 
 
 def _check_size(file: File) -> None:

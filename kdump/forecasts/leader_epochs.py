@@ -6,6 +6,7 @@ Kafka: LeaderEpochFileCache, LeaderEpochCheckpointFile.
 from __future__ import annotations
 
 import codecs
+import re
 from io import IncrementalNewlineDecoder
 
 from kdump.errors import CorruptData
@@ -21,7 +22,11 @@ if TYPE_CHECKING:
 
 _VERSION = 0
 _WINDOW_SIZE = 64 << 10
-_MAX_LINE = 1 << 20  # characters
+_LONG_LINE = 1 << 16  # characters
+_BLANKS = re.compile(r"[ \t\x0b\x0c]+")
+_ZEROS = re.compile(r"((?:^| )[+-]?)0+")
+_LONG_WORD = re.compile(r"([^ ]{1024})[^ ]+")  # no number, where it has no leading zeros
+_THREE_WORDS = re.compile(r"[ \t\x0b\x0c]*(?:[^ \t\x0b\x0c]+[ \t\x0b\x0c]+){3}")
 
 
 class LeaderEpochs:
@@ -94,17 +99,24 @@ def _windows(directory: Directory, file: File) -> Iterator[bytes]:
 def _lines(directory: Directory, file: File) -> Iterator[str]:
     """The lines of a text as Java reads them: each ends with a carriage return, a line feed or both."""
     decoder = IncrementalNewlineDecoder(codecs.getincrementaldecoder("utf_8")(), translate=True)
-    rest, number = "", 0
+    rest = ""
     for window in _windows(directory, file):
         *lines, rest = (rest + decoder.decode(window)).split("\n")
         yield from lines
-        number += len(lines)
-        if len(rest) > _MAX_LINE:
-            raise StorageFailure(f"line {number + 1} of {text_checkpoint.LEADER_EPOCHS} has more than {_MAX_LINE:,} characters")
+        if len(rest) > _LONG_LINE:
+            rest = _shortened(rest)
     *lines, rest = (rest + decoder.decode(b"", final=True)).split("\n")
     yield from lines
     if rest:
         yield rest
+
+
+def _shortened(line: str) -> str:
+    """A line without blanks, zeros and words that do not matter: its numbers, or why it has none, stay the same."""
+    three_words = _THREE_WORDS.match(line)
+    if three_words is not None:
+        line = three_words[0]
+    return _LONG_WORD.sub(r"\1", _ZEROS.sub(r"\g<1>0", _BLANKS.sub(" ", line)))
 
 
 def _header(line: str) -> int:
@@ -117,7 +129,8 @@ def _header(line: str) -> int:
 def _entry(line: str, number: int, rules: StartRules) -> tuple[int, int]:
     words = text_checkpoint.words(line)
     if len(words) != len(text_checkpoint.EPOCH_FIELDS):
-        raise StorageFailure(f"line {number} of {text_checkpoint.LEADER_EPOCHS} has {len(words)} words, not two")
+        count = f"{len(words)} words, not two" if len(words) < len(text_checkpoint.EPOCH_FIELDS) else "more than two words"
+        raise StorageFailure(f"line {number} of {text_checkpoint.LEADER_EPOCHS} has {count}")
     try:
         return text_checkpoint.parsed(words[0], 32), text_checkpoint.parsed(words[1], 64)
     except CorruptData:

@@ -15,12 +15,14 @@ if TYPE_CHECKING:
     from kdump.releases.broker_startup import StartRules
 
 _MAX_CHECKPOINT = 64 << 20
+_SMALL_CHECKPOINT = 1 << 20  # bytes, of which all entries are kept
 _CUT_CHECKPOINT = "checkpoint-cut"  # truncated after the version: to a broker it has no entries
 
 
 class Checkpoint:
     """The entries of a checkpoint by partition: None if there is no such file, empty if it is malformed.
 
+    Of a large file, only the entries of partitions that have a directory are kept.
     `fault` is the code of its fault. If it `is_of_a_number`, some releases treat the file as one without entries.
     """
 
@@ -39,6 +41,7 @@ class Checkpoint:
 
     def _read(self, source: Source) -> None:
         offsets = {}
+        existing = _existing(os.path.dirname(self.path)) if source.size > _SMALL_CHECKPOINT else None
         for line in text_checkpoint.TextCheckpoint(source, text_checkpoint.OFFSET_FIELDS, end=_MAX_CHECKPOINT).lines():
             if line.fault is not None:
                 if line.fault.code != _CUT_CHECKPOINT:
@@ -46,7 +49,9 @@ class Checkpoint:
                     self.is_of_a_number = line.is_number_wanted or line.fault.values.get("expected", 0) < 0
                 return
             topic, partition, offset = line.values
-            offsets[str(topic), int(partition)] = int(offset)
+            key = str(topic), int(partition)
+            if existing is None or key in existing:
+                offsets[key] = int(offset)
         self.offsets = offsets
 
     def fails(self, rules: StartRules) -> bool:
@@ -101,6 +106,15 @@ class LogDirectory:
     def was_stopped_cleanly(self) -> bool:
         """Whether the broker left the marker of a clean stop."""
         return system.exists(os.path.join(self.path, tree.CLEAN_SHUTDOWN))
+
+
+def _existing(path: str) -> set[tuple[str, int]] | None:
+    """The partitions with a directory in a log directory, None if it cannot be listed."""
+    try:
+        names = map(tree.directory_name, tree.partitions(path))
+    except Unreadable:
+        return None
+    return {(name.topic, name.partition) for name in names if name is not None}
 
 
 def unreadable(error: Unreadable) -> Unreadable:

@@ -5,15 +5,18 @@ Only the open transaction of a producer is kept: nothing else of it can make a s
 
 from __future__ import annotations
 
+import re
 from array import array
 
 from kdump.binary.batch_header import (
     ATTRIBUTES,
     BASE_OFFSET,
+    BATCH_HEADER_SIZE,
     COMPRESSION_MASK,
     CONTROL_BIT,
     LENGTH,
     LOG_OVERHEAD,
+    MIN_BATCH_LENGTH,
     PRODUCER_ID,
     RECORD_COUNT,
     TRANSACTIONAL_BIT,
@@ -48,6 +51,11 @@ if TYPE_CHECKING:
 
 _CODEC_COUNT = 5
 _MAX_CONTROL_BATCH = 1 << 20
+_MARKER = re.compile(rb"\x20\0\0\0\x08\0\0\0([\0\1])\x0c\0\0....\0", re.DOTALL)
+"""The record of a usual marker: one-byte numbers, version and type in the key, version and an epoch in the value, no headers."""
+
+_MARKER_SIZE = 17
+_MARKER_LENGTH = MIN_BATCH_LENGTH + _MARKER_SIZE
 
 
 class Completed:
@@ -69,7 +77,7 @@ class AppendInfo:
     def __init__(self, producer_id: int, open_from: int | None) -> None:
         self.producer_id = producer_id
         self.open_from = self.was_open_from = open_from
-        self.started: list[int] = []
+        self.started: int | None = None
 
     def append(self, log: LogReader, position: int, header: Header, rules: StartRules) -> Completed | None:
         """Apply a batch. Raises BrokerException for impossible markers, and for data outside an open transaction."""
@@ -82,7 +90,7 @@ class AppendInfo:
             raise BrokerException(reason, INVALID_TXN_STATE)
         if self.open_from is None and is_transactional:
             self.open_from = base_offset
-            self.started.append(base_offset)
+            self.started = base_offset
         return None
 
     def _end_transaction(self, log: LogReader, position: int, header: Header, rules: StartRules) -> Completed | None:
@@ -134,8 +142,8 @@ class ProducerStates:
             self._open_from.pop(info.producer_id)
         else:
             self._open_from[info.producer_id] = info.open_from
-        for first_offset in info.started:
-            self._ongoing[first_offset] = info.producer_id
+        if info.started is not None:
+            self._ongoing[info.started] = info.producer_id
 
     def complete(self, completed: Completed) -> None:
         if self._ongoing.pop(completed.first_offset) is None:
@@ -252,6 +260,10 @@ def _marker(log: LogReader, position: int, header: Header, rules: StartRules) ->
     offset, count = header[BASE_OFFSET], header[RECORD_COUNT]
     if not count:
         return None
+    if header[LENGTH] == _MARKER_LENGTH and count == 1 and not header[ATTRIBUTES] & COMPRESSION_MASK:
+        match = _MARKER.fullmatch(log.read(position + BATCH_HEADER_SIZE, _MARKER_SIZE))
+        if match is not None:
+            return match[1][0]
     key, value = _first_record(log, position, header)
     try:
         control_type = control_record.type_of(key)

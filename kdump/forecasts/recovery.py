@@ -18,6 +18,7 @@ from kdump.binary.batch_header import (
     PRODUCER_ID,
 )
 from kdump.forecasts.exceptions import InvalidBatch, OffsetOverflow
+from kdump.forecasts.indexes import MAX_RELATIVE_OFFSET
 from kdump.formats.record_batch import NO_PRODUCER_ID, NO_TIMESTAMP, as_int64
 
 TYPE_CHECKING = False
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from kdump.forecasts.producer_state import ProducerStates
     from kdump.forecasts.segment import Segment
     from kdump.forecasts.settings import Settings
+
+
+_MAX_OFFSET = (1 << 63) - 1
 
 
 class Cut:
@@ -45,6 +49,7 @@ def recover(segment: Segment, producers: ProducerStates, epochs: LeaderEpochs | 
     Raises InvalidOffset, OffsetOverflow and other BrokerException as a broker throws them; changes made by then remain.
     """
     offset_index, time_index = segment.offset_index, segment.time_index
+    lowest, highest = segment.base_offset, min(segment.base_offset + MAX_RELATIVE_OFFSET, _MAX_OFFSET)
     segment.reset_indexes()
     valid_bytes = last_indexed = 0
     largest_timestamp, offset_of_largest = NO_TIMESTAMP, segment.base_offset
@@ -55,9 +60,11 @@ def recover(segment: Segment, producers: ProducerStates, epochs: LeaderEpochs | 
             if not is_valid:
                 raise InvalidBatch(_what_is_wrong(position, header, size, is_legacy))
             first_offset = header[MESSAGE_OFFSET] if is_legacy else header[BASE_OFFSET]
-            last_offset = first_offset if is_legacy else as_int64(first_offset + header[LAST_OFFSET_DELTA])
-            if not offset_index.can_hold(last_offset):
-                raise OffsetOverflow(segment.base_offset, last_offset)
+            last_offset = first_offset if is_legacy else first_offset + header[LAST_OFFSET_DELTA]
+            if not lowest <= last_offset <= highest:
+                last_offset = as_int64(last_offset)
+                if not offset_index.can_hold(last_offset):
+                    raise OffsetOverflow(segment.base_offset, last_offset)
             timestamp = header[MESSAGE_TIMESTAMP] if is_legacy else header[MAX_TIMESTAMP]
             if timestamp > largest_timestamp:
                 largest_timestamp, offset_of_largest = timestamp, last_offset
@@ -71,7 +78,7 @@ def recover(segment: Segment, producers: ProducerStates, epochs: LeaderEpochs | 
                     epochs.note(header[LEADER_EPOCH], first_offset)
                 if header[PRODUCER_ID] > NO_PRODUCER_ID:
                     _update_producer(segment, position, header, producers, settings)
-                producers.end_offset = as_int64(last_offset + 1)
+                producers.end_offset = last_offset + 1 if last_offset < _MAX_OFFSET else as_int64(last_offset + 1)
     except InvalidBatch as error:
         reason = error.reason
     cut = Cut(valid_bytes, segment.truncate(valid_bytes), reason or "what follows is not a whole batch")

@@ -14,6 +14,8 @@ _BELOW_ALL = -1 << 63
 _MAX_BLOCK = 512
 """Keys of a block: to insert one moves half of them, and each block costs some 300 bytes."""
 
+_FULL = array("q", bytes(8 * _MAX_BLOCK))  # never changed
+
 
 class SortedInts:
     """A map from integers to integers of 64 bits, sorted by key; a key takes 16 to 32 bytes, in a dict 100 to 200.
@@ -21,7 +23,7 @@ class SortedInts:
     A copy shares the blocks that neither changes afterwards.
     """
 
-    __slots__ = ("_highest", "_is_shared", "_keys", "_lowest", "_values")
+    __slots__ = ("_highest", "_is_shared", "_keys", "_last_keys", "_last_values", "_lowest", "_values")
 
     def __init__(self) -> None:
         self._keys: list[array[int]] = []
@@ -29,6 +31,7 @@ class SortedInts:
         self._is_shared = bytearray()  # by block
         self._lowest = array("q")  # key of each block
         self._highest = _BELOW_ALL  # no key is above it
+        self._last_keys, self._last_values = _FULL, _FULL  # the block that ascending keys fill; full if there is none
 
     def __bool__(self) -> bool:
         return bool(self._keys)
@@ -55,7 +58,12 @@ class SortedInts:
 
     def __setitem__(self, key: int, value: int) -> None:
         if key > self._highest:
-            self._append(key, value)
+            if len(self._last_keys) < _MAX_BLOCK:
+                self._last_keys.append(key)
+                self._last_values.append(value)
+                self._highest = key
+            else:
+                self._append(key, value)
             return
         block, row, is_there = self._place(key)
         if is_there:
@@ -77,18 +85,21 @@ class SortedInts:
             self._lowest[block] = keys[0]
         else:
             del self._keys[block], self._values[block], self._is_shared[block], self._lowest[block]
+            self._last_keys = self._last_values = _FULL
         return value
 
     def clear(self) -> None:
         """Remove all keys."""
         self._keys, self._values, self._is_shared, self._lowest = [], [], bytearray(), array("q")
         self._highest = _BELOW_ALL
+        self._last_keys = self._last_values = _FULL
 
     def copy(self) -> SortedInts:
         """A map of the same keys and values."""
         other = SortedInts()
         other._keys, other._values, other._lowest = self._keys[:], self._values[:], self._lowest[:]
         self._is_shared = bytearray(b"\1" * len(self._keys))
+        self._last_keys = self._last_values = _FULL
         other._is_shared, other._highest = self._is_shared[:], self._highest
         return other
 
@@ -114,6 +125,7 @@ class SortedInts:
         else:
             self._keys[-1].append(key)
             self._values[-1].append(value)
+        self._last_keys, self._last_values = self._keys[-1], self._values[-1]
         self._highest = max(self._highest, key)
 
     def _insert(self, block: int, row: int, key: int, value: int) -> None:
@@ -126,6 +138,7 @@ class SortedInts:
             middle = _MAX_BLOCK // 2
             self._new_block(block + 1, keys[middle:], values[middle:])
             del keys[middle:], values[middle:]
+            self._last_keys = self._last_values = _FULL
             if row > middle:
                 block, row = block + 1, row - middle
                 keys, values = self._keys[block], self._values[block]

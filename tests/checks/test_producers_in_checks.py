@@ -1,9 +1,11 @@
 """What checks say of producers and transactions where a whole log, damage or the settings decide."""
 
+import struct
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from crc32c import crc32c
 
 from kdump.checks import producers
 from kdump.checks.check import jobs, run
@@ -170,3 +172,17 @@ def test_a_snapshot_of_an_unknown_version_is_salvaged_if_all_else_fits(tmp_path:
     assert isinstance(finding, Finding)
     assert finding.message == "The file has version 3; only 1 is known; read as version 1, all of it is sound."
     assert (report.batches_salvaged, report.bytes_salvaged, report.bytes_damaged) == (1, 56, 0)  # type: ignore[attr-defined]
+
+
+def test_the_last_of_very_many_producers_in_a_snapshot_is_compared(tmp_path: Path) -> None:
+    count = 262_145
+    others = [struct.pack(">qhiqiqiq", 1000 + row, 0, 0, 10, 0, TIMESTAMP, -1, -1) for row in range(count - 2)]
+    first, last = (producer_entry(producer_id=7, producer_epoch=0, last_sequence=one, last_offset=10) for one in (0, 5))
+    entries = struct.pack(">i", count) + first + b"".join(others) + last
+    snapshot = struct.pack(">hI", 1, crc32c(entries)) + entries
+    path = _write(tmp_path, {10: [_data(10, 0)], 11: [_data(11, 1)]}, {11: snapshot})
+    start = 10 + (count - 1) * 46
+    assert _said(path, "snapshot-disagrees", "snapshot-duplicate-producer") == [
+        ("snapshot-duplicate-producer", "warning", start),
+        ("snapshot-disagrees", "warning", start),
+    ]

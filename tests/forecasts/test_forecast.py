@@ -907,3 +907,25 @@ def test_replicas_of_several_brokers_and_those_on_their_way_are_no_duplicates(tm
         assert {row.outcome for row in kdump.forecast(tmp_path, after="clean")} == {"keep"}
     (other / "meta.properties").unlink()
     assert {row.outcome for row in kdump.forecast(tmp_path, after="clean")} == {"keep"}
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (b"0" + b" \t" * 700_000 + b"0", ("keep", None)),
+        (b"0" * 140_000 + b" +" + b"0" * 70_000, ("keep", None)),
+        (b"0 0" + b" " * 140_000, ("keep", None)),
+        (b" " * 140_000 + b"0 0", ("offline", None)),  # Java splits an empty word off
+        (b"1" * 140_000 + b" 0", ("die", "java.lang.NumberFormatException")),
+        (b"1 " * 70_000, ("offline", None)),
+    ],
+)
+def test_a_long_line_of_leader_epochs_is_read_as_a_short_one(
+    tmp_path: Path, line: bytes, expected: tuple[str, str | None]
+) -> None:
+    (tmp_path / "00000000000000000000.log").write_bytes(batch(records=[record()]))
+    for suffix in ("index", "timeindex"):
+        (tmp_path / f"00000000000000000000.{suffix}").write_bytes(b"")
+    (tmp_path / "leader-epoch-checkpoint").write_bytes(b"0\n1\n" + line)
+    (row,) = kdump.forecast(tmp_path, after="clean", recovery_point="end")
+    assert (row.outcome, row.exception) == expected

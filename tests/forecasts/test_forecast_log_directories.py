@@ -10,6 +10,7 @@ import pytest
 
 import kdump
 from kdump.errors import Unreadable
+from kdump.forecasts.log_directory import LogDirectory
 from kdump.forecasts.row import Forecast
 from tests.builders.cluster_metadata import removed, replicas, topic
 from tests.builders.records import batch, record
@@ -561,3 +562,11 @@ def test_a_segment_under_a_link_that_leads_nowhere_is_missing_and_not_safe(tmp_p
     assert (row.outcome, row.log_end, row.is_safe) == ("keep", 1, False)
     assert row.conditions[0].startswith("00000000000000009999.log is a dangling link")
     assert _run(tmp_path / "d1").returncode == 1
+
+
+def test_of_a_large_checkpoint_only_entries_of_existing_partitions_are_kept(tmp_path: Path) -> None:
+    (tmp_path / "topic-7").mkdir()
+    (tmp_path / "topic-8.0123456789abcdef0123456789abcdef-delete").mkdir()
+    lines = "".join(f"topic {partition} {partition + 5}\n" for partition in range(100_000))
+    (tmp_path / "recovery-point-offset-checkpoint").write_text(f"0\n100000\n{lines}")
+    assert LogDirectory(str(tmp_path)).recovery_points == {("topic", 7): 12, ("topic", 8): 13}

@@ -83,7 +83,10 @@ EVIDENCE: tuple[tuple[str, str], ...] = (
         rf"{EPOCHS} says that it has {NUMBER} epochs, but has {NUMBER}",
         rf"Expected \[?{{0}}\]? entries in checkpoint file [\[(]{EPOCHS}[\])], but found only \[?{{1}}\]?",
     ),
-    (rf"line \d+ of {EPOCHS} has \d+ words, not two", rf"Malformed line in checkpoint file [\[(]{EPOCHS}"),
+    (
+        rf"line \d+ of {EPOCHS} has (?:\d+ words, not two|more than two words)",
+        rf"Malformed line in checkpoint file [\[(]{EPOCHS}",
+    ),
     (
         rf"line \d+ of {EPOCHS} does not contain two numbers",
         rf"For input string: |Malformed line in checkpoint file [\[(]{EPOCHS}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import repeat
 from struct import Struct
 
 from kdump.binary import kernel
@@ -9,17 +10,21 @@ from kdump.binary.batch_header import ATTRIBUTES, BATCH_HEADER, BATCH_HEADER_SIZ
 from kdump.checks.catalogue.fault_kind import BLIND, RESCAN
 from kdump.checks.finding import INFO
 from kdump.checks.rules.indexes.entry_file import EntryFile
-from kdump.checks.rules.indexes.sibling_log import SiblingLog, sibling_log
+from kdump.checks.rules.indexes.sibling_log import SiblingLog, rows_of, sibling_log
 from kdump.formats.transaction_index import ENTRY_SIZE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from kdump.checks.context import FileContext
 
 _ENTRY = Struct(">hqqqq")  # version, producer id, first, last and last stable offset
 _VERSION = 0
 _ABORT = b"\0\0"
 _MARKER_SIZE = BATCH_HEADER_SIZE + 64  # with all of its only record
+_RECORD_START = b"\x20\0\0\0\x08"  # of a marker: length, attributes, deltas and size of the key, each of one byte
+_KEY_AT = BATCH_HEADER_SIZE + len(_RECORD_START)
 
 
 def check(context: FileContext) -> None:
@@ -36,20 +41,28 @@ class _Check:
         self.last_offset: int | None = None  # of the entry before
         self.stable_offset = -1  # the highest so far
         self.tail_offset = None if log is None else log.last_offset_of_tail()
+        self.batch_count = 0 if log is None else len(log.positions)
 
     def run(self) -> None:
         for first_row, data, _ in self.entries.windows():
             damaged: set[int] = set()
             zeros: set[int] = set()
-            for row, entry in enumerate(_ENTRY.iter_unpack(data)):
+            entries = list(_ENTRY.iter_unpack(data))
+            for row, (entry, batch_row) in enumerate(zip(entries, self._batch_rows(entries), strict=True)):
                 if not any(entry):
                     zeros.add(row)
-                elif not self._is_sound(first_row + row, *entry):
+                elif not self._is_sound(first_row + row, batch_row, *entry):
                     damaged.add(row)
             self.entries.count_window(data, damaged, zeros)
         self.entries.finish("txnindex-size-misaligned")
 
-    def _is_sound(self, row: int, version: int, producer_id: int, first: int, last: int, stable: int) -> bool:
+    def _batch_rows(self, entries: Sequence[tuple[int, ...]]) -> Iterable[int]:
+        """For each entry, the first batch of the log that does not end below its transaction; 0 where no log was read."""
+        if self.log is None:
+            return repeat(0, len(entries))
+        return rows_of(self.log.facts.last_offsets, [last for _, _, _, last, _ in entries])
+
+    def _is_sound(self, row: int, batch_row: int, version: int, producer_id: int, first: int, last: int, stable: int) -> bool:
         if version != _VERSION:
             message = f"Entry {row:,} has version 0x{version & 0xFFFF:04x}; only 0 is known. Its other fields were not checked."
             forecast = None if version & 0xFF00 else BLIND  # a broker looks at the first byte only
@@ -57,50 +70,53 @@ class _Check:
             return False
         is_ordered = self._is_in_order(row, first, last)
         self._check_stable_offset(row, first, last, stable)
-        return self._has_marker(row, producer_id, first, last) and is_ordered
+        return self._has_marker(row, batch_row, producer_id, first, last) and is_ordered
 
     def _is_in_order(self, row: int, first: int, last: int) -> bool:
         base_offset, before = self.context.base_offset, self.last_offset
         self.last_offset = last
-        wrong, forecast = "", None
+        forecast = None
         if base_offset is not None and last < base_offset:
             wrong, forecast = f"the segment starts at {base_offset:,}", RESCAN
         elif first > last or first < 0:
             wrong = f"its first offset is {first:,}"
         elif before is not None and last <= before:
             wrong = f"the entry before ends at {before:,}"
-        if wrong:
+        else:
+            return True
+        if not self._is_only_counted("txnindex-order", row):
             message = f"Entry {row:,} says that an aborted transaction ends at offset {last:,}, but {wrong}."
             self._report("txnindex-order", row, message, offsets=(first, last), found=last, forecast=forecast)
-        return not wrong
+        return False
 
     def _check_stable_offset(self, row: int, first: int, last: int, stable: int) -> None:
         """Report a last stable offset that goes back, or past a transaction that was still open."""
-        wrong = ""
+        stable_offset = self.stable_offset
+        if last + 1 >= stable >= stable_offset <= first:
+            self.stable_offset = stable
+            return
+        if self._is_only_counted("txnindex-lso-odd", row):
+            return
         if stable > last + 1:
             wrong = f"its marker is at offset {last:,}"
-        elif first < self.stable_offset:
-            wrong = f"an earlier entry says that all below {self.stable_offset:,} is stable, and this one starts at {first:,}"
-        elif stable < self.stable_offset:
-            wrong = f"an earlier entry has {self.stable_offset:,}, and it cannot go back"
-        if wrong:
-            message = f"Entry {row:,} has {stable:,} as last stable offset, but {wrong}."
-            self._report("txnindex-lso-odd", row, message, offsets=(first, last), found=stable)
+        elif first < stable_offset:
+            wrong = f"an earlier entry says that all below {stable_offset:,} is stable, and this one starts at {first:,}"
         else:
-            self.stable_offset = max(self.stable_offset, stable)
+            wrong = f"an earlier entry has {stable_offset:,}, and it cannot go back"
+        message = f"Entry {row:,} has {stable:,} as last stable offset, but {wrong}."
+        self._report("txnindex-lso-odd", row, message, offsets=(first, last), found=stable)
 
-    def _has_marker(self, row: int, producer_id: int, first: int, last: int) -> bool:
+    def _has_marker(self, row: int, batch_row: int, producer_id: int, first: int, last: int) -> bool:
         """Whether the log has, or may have, the ABORT marker of this entry; reported if not."""
         log = self.log
         if log is None:
             return True
-        facts = log.facts
-        batch_row = facts.last_offsets.bisect_left(last)
-        if batch_row == len(facts.positions) or facts.last_offsets[batch_row] != last:
+        facts, count = log.facts, self.batch_count
+        if batch_row == count or facts.last_offsets[batch_row] != last:
             if self._may_be_damaged(log, batch_row, last):
                 return True
-            is_inside = batch_row < len(facts.positions) and facts.first_offsets[batch_row] <= last
-            was_cleaned = self.context.settings.may_be_compacted and not is_inside and 0 < batch_row < len(facts.positions)
+            is_inside = batch_row < count and facts.first_offsets[batch_row] <= last
+            was_cleaned = self.context.settings.may_be_compacted and not is_inside and 0 < batch_row < count
             wrong = "offset {last:,} lies inside a batch" if is_inside else "the log has no batch at offset {last:,}"
         else:
             found, was_emptied = _marker_at(log, batch_row)
@@ -110,6 +126,8 @@ class _Check:
             wrong = "the batch at offset {last:,} " + (
                 "is not an ABORT marker" if found is None else f"aborts that of producer {found:,}"
             )
+        if not was_cleaned and self._is_only_counted("txnindex-without-marker", row):
+            return False
         message = f"Entry {row:,} is for a transaction of producer {producer_id:,}, but {wrong.format(last=last)}."
         severity = INFO if was_cleaned else None
         self._report("txnindex-without-marker", row, message, offsets=(first, last), found=producer_id, severity=severity)
@@ -117,9 +135,14 @@ class _Check:
 
     def _may_be_damaged(self, log: SiblingLog, batch_row: int, offset: int) -> bool:
         positions = log.positions
-        if batch_row == len(positions):
+        if batch_row == self.batch_count:
             return self.tail_offset is None or offset <= self.tail_offset
         return log.may_hold_more(positions[batch_row - 1] if batch_row else 0, positions[batch_row])
+
+    def _is_only_counted(self, code: str, row: int) -> bool:
+        """Whether a finding about an entry is one of too many: then it is counted here, and needs no message."""
+        start = row * ENTRY_SIZE
+        return self.context.counts_only(code, start, start + ENTRY_SIZE)
 
     def _report(
         self,
@@ -158,6 +181,8 @@ def _marker_at(log: SiblingLog, batch_row: int) -> tuple[int | None, bool]:
         return None, count == 0 and magic >= 2
     if count == 0:
         return None, True
+    if data.startswith(_RECORD_START, BATCH_HEADER_SIZE):
+        return (producer_id if data[_KEY_AT + 2 : _KEY_AT + 4] == _ABORT else None), False
     position = BATCH_HEADER_SIZE
     try:
         _, position = kernel.read_varint(data, position, len(data))  # length

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import chain
+from struct import Struct
 
 from kdump.binary.checksums import crc32c_for
 from kdump.binary.source import WINDOW_SIZE
@@ -13,15 +14,20 @@ from kdump.formats.producer_snapshot import CRC_COVERS_FROM, ENTRY, HEADER, VERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from kdump.checks.context import FileContext
     from kdump.checks.producers import Producers, View
     from kdump.formats.producer_snapshot import ProducerState
 
 _NONE = -1
-_MAX_IDS = 1 << 18
-"""Of so many producers it is noticed that one comes twice; a broker knows far fewer."""
+_ENTRIES_AT_ONCE = 1 << 13
+_IDS_AT_ONCE = 1 << 18
+"""Producers that are kept to notice one that comes twice. Of more, a part is kept in each pass over the file."""
+
+_MAX_PASSES = 64
+_PRODUCER_ID = Struct(f">q{ENTRY.size - 8}x")
+_SPREAD, _MAX_UINT64 = 0x9E3779B97F4A7C15, (1 << 64) - 1  # of ids over passes, whatever their step
 
 
 def check(context: FileContext) -> None:
@@ -119,16 +125,36 @@ def _crc(context: FileContext, end: int) -> int:
 
 
 def _check_duplicates(context: FileContext, count: int) -> None:
+    passes = max(1, min(_MAX_PASSES, -(-count // _IDS_AT_ONCE)))
+    for number in range(passes):
+        ids = enumerate(_producer_ids(context, count))
+        if passes > 1:
+            ids = ((row, one) for row, one in ids if (one * _SPREAD & _MAX_UINT64) * passes >> 64 == number)
+        _check_duplicates_among(context, ids)
+
+
+def _check_duplicates_among(context: FileContext, ids: Iterable[tuple[int, int]]) -> None:
+    """Report producers that come twice, given rows and their producers."""
     seen: dict[int, int] = {}
-    for row, state in enumerate(_states(context, min(count, _MAX_IDS))):
-        producer_id = state.producer_id
+    for row, producer_id in ids:
         if producer_id in seen:
-            message = (
-                f"Producer {producer_id:,} is in entry {seen[producer_id]:,} and again in entry {row:,}; the last one is used."
-            )
             start = HEADER.size + row * ENTRY.size
-            context.report("snapshot-duplicate-producer", start, start + ENTRY.size, message, found=producer_id)
+            if not context.counts_only("snapshot-duplicate-producer", start, start + ENTRY.size):
+                message = f"Producer {producer_id:,} is in entry {seen[producer_id]:,} and again in entry {row:,}; the last one is used."
+                context.report("snapshot-duplicate-producer", start, start + ENTRY.size, message, found=producer_id)
         seen[producer_id] = row
+
+
+def _producer_ids(context: FileContext, count: int) -> Iterator[int]:
+    position, end = HEADER.size, HEADER.size + count * ENTRY.size
+    while position < end:
+        window = context.source.read(position, min(_ENTRIES_AT_ONCE * ENTRY.size, end - position))
+        window = window[: len(window) // ENTRY.size * ENTRY.size]
+        if not window:
+            return  # the file was cut off meanwhile
+        for (producer_id,) in _PRODUCER_ID.iter_unpack(window):
+            yield producer_id
+        position += len(window)
 
 
 def _states(context: FileContext, count: int) -> Iterator[ProducerState]:
@@ -174,7 +200,7 @@ class _Comparison:
             return
         is_whole = start == 0 and known.is_complete
         in_transaction = {producer_id for producer_id, (_, _, first_offset) in views.items() if first_offset is not None}
-        for row, state in enumerate(_states(self.context, min(self.count, _MAX_IDS))):
+        for row, state in enumerate(_states(self.context, self.count)):
             in_transaction.discard(state.producer_id)
             differences = self._differences(state, views.get(state.producer_id), start, is_whole)
             if differences and state.producer_id == later_id and not self._differences(state, later_view, start, is_whole):
@@ -182,11 +208,10 @@ class _Comparison:
             if differences:
                 position = HEADER.size + row * ENTRY.size
                 self._report(state.producer_id, position, position + ENTRY.size, differences)
-        if self.count <= _MAX_IDS:
-            for producer_id in sorted(in_transaction):
-                _, _, first_offset = views[producer_id]
-                difference = (f"a transaction open since offset {first_offset:,}", "no such producer")
-                self._report(producer_id, 0, self.context.source.size, [difference])
+        for producer_id in sorted(in_transaction):
+            _, _, first_offset = views[producer_id]
+            difference = (f"a transaction open since offset {first_offset:,}", "no such producer")
+            self._report(producer_id, 0, self.context.source.size, [difference])
 
     def _differences(self, state: ProducerState, view: View | None, start: int, is_whole: bool) -> list[tuple[str, str]]:
         """The differences: what the log shows, and what the snapshot has instead."""
@@ -210,6 +235,8 @@ class _Comparison:
         return found
 
     def _report(self, producer_id: int, start: int, end: int, differences: list[tuple[str, str]]) -> None:
+        if self.context.counts_only("snapshot-disagrees", start, end):
+            return
         expected = ", ".join(difference[0] for difference in differences)
         found = ", ".join(difference[1] for difference in differences)
         message = f"Producer {producer_id:,}: the log up to offset {self.offset:,} shows {expected}; the snapshot has {found}."

@@ -67,11 +67,15 @@ def report_not_indexed(context: FileContext, aborted: AbortedTransactions) -> No
         )
         return
     for row in aborted.missing_from(os.path.join(partition.path, name)):
+        start = aborted.positions[row]
+        end = min(start + aborted.size, context.source.size)
+        if context.counts_only("txn-aborted-not-indexed", start, end):
+            continue
         producer_id, first, last = aborted.producer_ids[row], aborted.first_offsets[row], aborted.last_offsets[row]
         context.report(
             "txn-aborted-not-indexed",
-            aborted.positions[row],
-            aborted.positions[row] + aborted.size,
+            start,
+            end,
             f"Producer {producer_id:,} aborted offsets {first:,} to {last:,}, but the transaction index lacks this: "
             "read-committed consumers see these records.",
             offsets=(first, last),
