@@ -318,6 +318,24 @@ def _checkpoint(folder: Path, codec: str, value: int) -> Path:
     return folder
 
 
+def _metadata_records(folder: Path, count: int, *, is_snapshot: bool) -> Path:
+    """Metadata of a cluster: partition changes, each of a topic without a name, in batches of a thousand records."""
+    folder = folder.parent / "__cluster_metadata-0"
+    value = b"\x01\x05\0" + bytes(range(16)) + b"\0\0\0\1\0"  # frame, type and version; partition, topic id
+    records = b"".join([encode_record(Record(offset_delta=delta, value=value)) for delta in range(1000)])
+    _log(folder, (_batch(first, records, count=1000) for first in range(0, count, 1000)))
+    if is_snapshot:
+        (folder / LOG).rename(folder / f"{count:020}-0000000001.checkpoint")
+    return folder
+
+
+def _quorum_state(voters: int) -> Iterator[bytes]:
+    """The election state of a quorum with so many voters."""
+    yield b'{"clusterId":"","leaderId":1,"leaderEpoch":1,"votedId":-1,"appliedOffset":0,"currentVoters":['
+    yield from (b'{"voterId":%d},' % voter for voter in range(voters))
+    yield b'{"voterId":0}],"data_version":0}'
+
+
 def _log_directory(folder: Path, name: str, parts: Iterator[bytes]) -> Path:
     """A log directory with one partition, and this file."""
     _log(folder / "topic-0", [batch(records=[Record(value=b"v")])])
@@ -379,6 +397,17 @@ def _files(scale: float) -> dict[str, Callable[[Path], Path]]:
         "partition metadata of 500 MB": lambda at: _beside(at, "partition.metadata", _repeated(b"version: 0\n", many(45e6))),
         "KRaft snapshot of a record of 100 MiB": lambda at: _checkpoint(at, "none", 100 * mib),
         "meta.properties of 500 MB": lambda at: _log_directory(at, "meta.properties", _repeated(b"a=b\n", many(1.2e8))),
+        "KRaft snapshot of 10 million records": lambda at: _metadata_records(at, many(1e7), is_snapshot=True),
+        "metadata log of 10 million records": lambda at: _metadata_records(at, many(1e7), is_snapshot=False),
+        "metadata log of a record of 100 MiB": lambda at: _long_record(
+            at.parent / "__cluster_metadata-0", "none", value=100 * mib
+        ),
+        "quorum state of 100 MB": lambda at: _beside(
+            at.parent / "__cluster_metadata-0", "quorum-state", _quorum_state(many(5e6))
+        ),
+        "log start offsets of 5 million partitions": lambda at: _log_directory(
+            at, "log-start-offset-checkpoint", _topic_lines(many(5e6))
+        ),
         "recovery points of 5 million partitions": lambda at: _log_directory(
             at, "recovery-point-offset-checkpoint", _topic_lines(many(5e6))
         ),

@@ -127,7 +127,7 @@ def _crc(context: FileContext, end: int) -> int:
 def _check_duplicates(context: FileContext, count: int) -> None:
     passes = max(1, min(_MAX_PASSES, -(-count // _IDS_AT_ONCE)))
     for number in range(passes):
-        ids = enumerate(_producer_ids(context, count))
+        ids: Iterable[tuple[int, int]] = enumerate(_producer_ids(context, count))
         if passes > 1:
             ids = ((row, one) for row, one in ids if (one * _SPREAD & _MAX_UINT64) * passes >> 64 == number)
         _check_duplicates_among(context, ids)
@@ -140,7 +140,8 @@ def _check_duplicates_among(context: FileContext, ids: Iterable[tuple[int, int]]
         if producer_id in seen:
             start = HEADER.size + row * ENTRY.size
             if not context.counts_only("snapshot-duplicate-producer", start, start + ENTRY.size):
-                message = f"Producer {producer_id:,} is in entry {seen[producer_id]:,} and again in entry {row:,}; the last one is used."
+                entries = f"entry {seen[producer_id]:,} and again in entry {row:,}"
+                message = f"Producer {producer_id:,} is in {entries}; the last one is used."
                 context.report("snapshot-duplicate-producer", start, start + ENTRY.size, message, found=producer_id)
         seen[producer_id] = row
 
