@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kdump.binary.source import WINDOW_SIZE
+from kdump.errors import CorruptData
 from kdump.formats.record_batch import as_int64
 
 TYPE_CHECKING = False
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from kdump.binary.source import Source
+
+_MAX_RELATIVE = 0x7FFFFFFF
 
 
 def read(source: Source, layout: Struct) -> Iterator[list[tuple[Any, ...]]]:
@@ -38,6 +41,22 @@ def absolute(base_offset: int, offsets: Sequence[int]) -> list[int]:
     if -(1 << 62) < base_offset < 1 << 62:
         return [base_offset + offset for offset in offsets]
     return [as_int64(base_offset + offset) for offset in offsets]
+
+
+def relative(base_offset: int, offsets: Sequence[int]) -> list[int]:
+    """Offsets relative to the base offset, as entries store them.
+
+    Raises CorruptData where one does not fit: `offset-overflow-int32`, where a broker would split the segment, or
+    `offset-below-base`.
+    """
+    if offsets and min(offsets) < base_offset:
+        offset = min(offsets)
+        raise CorruptData("offset-below-base", f"offset {offset:,} is below the base offset {base_offset:,}", offset=offset)
+    if offsets and max(offsets) - base_offset > _MAX_RELATIVE:
+        offset = max(offsets)
+        message = f"offset {offset:,} is more than {_MAX_RELATIVE:,} above the base offset {base_offset:,}"
+        raise CorruptData("offset-overflow-int32", message, offset=offset)
+    return [offset - base_offset for offset in offsets]
 
 
 def at(source: Source, layout: Struct, row: int) -> tuple[Any, ...]:

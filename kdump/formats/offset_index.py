@@ -12,7 +12,7 @@ from kdump.tables import Int32, Int64, Row, Table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from kdump.binary.source import Source
 
@@ -58,3 +58,16 @@ def entry_at(source: Source, base_offset: int, row: int) -> tuple[int, int]:
 def entry_count(source: Source) -> int:
     """How many whole entries there are, zero tail included."""
     return source.size // ENTRY_SIZE
+
+
+def packed(offsets: Sequence[int], positions: Sequence[int], base_offset: int) -> bytes:
+    """The bytes of these entries.
+
+    Raises CorruptData with the codes `offset-overflow-int32` and `offset-below-base` if an offset does not fit.
+    """
+    fields = array("i", bytes(len(offsets) * ENTRY_SIZE))
+    fields[0::2] = array("i", entries.relative(base_offset, offsets))
+    fields[1::2] = array("i", positions)
+    if sys.byteorder == "little":
+        fields.byteswap()
+    return fields.tobytes()

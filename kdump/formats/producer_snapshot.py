@@ -11,7 +11,7 @@ from kdump.tables import Int16, Int32, Int64, Row, Table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
     from kdump.binary.source import Source
@@ -21,6 +21,8 @@ VERSION = 1
 HEADER = Struct(">hIi")  # version, crc, number of entries
 ENTRY = Struct(">qhiqiqiq")
 CRC_COVERS_FROM = 6
+_HEADER_UP_TO_CRC = Struct(">hI")
+_COUNT = Struct(">i")
 _ENTRIES_AT_ONCE = 4096
 _FIELDS = (
     ("producer_id", 8),
@@ -112,6 +114,12 @@ def entries(source: Source, count: int) -> Iterator[Table[ProducerState]]:
         window = source.read(position, min(_ENTRIES_AT_ONCE * ENTRY.size, end - position))
         yield Table.of(ProducerState, list(ENTRY.iter_unpack(window)))
         position += len(window)
+
+
+def packed(producers: Sequence[tuple[int, ...]]) -> bytes:
+    """The bytes of a snapshot of these producers: values in the order of ProducerState, one after the other as they are given."""
+    body = _COUNT.pack(len(producers)) + b"".join(ENTRY.pack(*producer) for producer in producers)
+    return _HEADER_UP_TO_CRC.pack(VERSION, crc32c_for(len(body))(body, 0)) + body
 
 
 def _field_at(position: int) -> str:

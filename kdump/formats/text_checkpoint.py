@@ -15,7 +15,7 @@ from kdump.formats import file_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from kdump.binary.source import Source
 
@@ -109,6 +109,12 @@ class TextCheckpoint:
         if expected is not None and found != expected and self._end == self._source.size:
             message = f"line 2 says that {expected:,} entries follow, but {found:,} do"
             yield Line(2, 0, stop, fault=CorruptData("checkpoint-count-mismatch", message, expected=expected, found=found))
+
+
+def packed(entries: Sequence[Values]) -> bytes:
+    """The bytes of a checkpoint with these entries, each a line of values that are separated by a space."""
+    lines = [str(VERSION), str(len(entries)), *(" ".join(map(str, values)) for values in entries)]
+    return "".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape")
 
 
 def entry_of(source: Source, topic: str, partition: int, *, max_size: int = 64 << 20) -> Line | None:

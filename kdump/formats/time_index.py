@@ -10,7 +10,7 @@ from kdump.tables import Int64, Row, Table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from kdump.binary.source import Source
 
@@ -49,3 +49,11 @@ def entry_at(source: Source, base_offset: int, row: int) -> tuple[int, int]:
 def entry_count(source: Source) -> int:
     """How many whole entries there are, zero tail included."""
     return source.size // ENTRY_SIZE
+
+
+def packed(timestamps: Sequence[int], offsets: Sequence[int], base_offset: int) -> bytes:
+    """The bytes of these entries.
+
+    Raises CorruptData with the codes `offset-overflow-int32` and `offset-below-base` if an offset does not fit.
+    """
+    return b"".join(map(_ENTRY.pack, timestamps, entries.relative(base_offset, offsets)))

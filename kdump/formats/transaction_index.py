@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from kdump.binary.source import Source
 
+VERSION = 0
+
 _ENTRY = Struct(">hqqqq")
 ENTRY_SIZE = _ENTRY.size
 
@@ -34,3 +36,8 @@ def read(source: Source) -> Iterator[Table[AbortedTransaction]]:
     """All whole entries, whatever version they say."""
     for rows in entries.read(source, _ENTRY):
         yield Table.of(AbortedTransaction, rows)
+
+
+def packed(producer_id: int, first_offset: int, last_offset: int, last_stable_offset: int) -> bytes:
+    """The bytes of one entry."""
+    return _ENTRY.pack(VERSION, producer_id, first_offset, last_offset, last_stable_offset)
