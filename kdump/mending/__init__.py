@@ -1,0 +1,1 @@
+"""What mends: new companions of logs, written into a new directory."""

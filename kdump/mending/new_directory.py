@@ -1,0 +1,170 @@
+"""Makes a new directory that appears under its name only when it is complete: what mends writes nowhere else."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+from kdump.binary import system
+from kdump.binary.source import WINDOW_SIZE
+from kdump.errors import Unreadable, UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from types import TracebackType
+    from typing import Self
+
+    from kdump.binary.source import Source
+
+INCOMPLETE = ".incomplete"
+"""What follows the name until everything is there and verified."""
+
+_CLONED_AT_ONCE = 1 << 30
+_FILE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
+_MODE = 0o666  # less what the umask takes away
+
+
+class NewDirectory:
+    """A directory that is built under `path` and `.incomplete`, and gets its name when `place` is called.
+
+    Files are synced when they are written, folders when the directory is placed. Left without `place`, it is removed again; a
+    process that is killed leaves the incomplete one. The inputs are only read.
+
+    Raises UsageError if the path or the incomplete directory exists, if the path lies inside an input, or if the directory in
+    which it is to be made does not exist. Writing raises OSError.
+    """
+
+    def __init__(self, path: str, inputs: Sequence[str]) -> None:
+        self.path = os.path.normpath(path) if path else ""
+        self.built = self.path + INCOMPLETE
+        self._is_placed = False
+        self._folders = [self.built]
+        _refuse(self.path, self.built, inputs)
+
+    def __enter__(self) -> Self:
+        try:
+            os.mkdir(self.built)
+        except FileExistsError:
+            raise _exists(self.built) from None
+        return self
+
+    def folder(self, name: str) -> None:
+        """Make a folder."""
+        os.mkdir(self.inside(name))
+        self._folders.append(self.inside(name))
+
+    def inside(self, name: str) -> str:
+        """The path of a file or folder while the directory is being built."""
+        return os.path.join(self.built, name)
+
+    def write(self, name: str, data: bytes) -> None:
+        """Write a file, in place of one that was written before."""
+        descriptor = os.open(self.inside(name), _FILE_FLAGS, _MODE)
+        try:
+            _write_all(descriptor, data)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def clone(self, source: Source, name: str, note: Callable[[int], None] | None = None) -> None:
+        """Copy a file without reading it where the system can, and share its blocks where the file system can.
+
+        `note` is given the number of bytes that are there. Raises Unreadable if the file shrinks meanwhile.
+        """
+        descriptor = os.open(self.inside(name), _FILE_FLAGS, _MODE)
+        try:
+            position = 0 if source.throttle is not None else _copied_by_system(source, descriptor, note)
+            while position < source.size:
+                data = source.read(position, min(WINDOW_SIZE, source.size - position))
+                _write_all(descriptor, data)
+                position += len(data)
+                if note is not None:
+                    note(position)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def sync(self) -> None:
+        """Sync all folders, the innermost first."""
+        for folder in reversed(self._folders):
+            _sync_folder(folder)
+
+    def place(self) -> None:
+        """Give the directory its name. Raises UsageError if something else has it by now."""
+        if system.has_name(self.path):
+            raise UsageError(f"{self.path} exists by now; kdump does not overwrite anything")
+        os.rename(self.built, self.path)
+        self._is_placed = True
+        _sync_folder(os.path.dirname(self.path) or os.curdir)
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if not self._is_placed:
+            from shutil import rmtree
+
+            rmtree(self.built, ignore_errors=True)
+
+
+def _refuse(path: str, built: str, inputs: Sequence[str]) -> None:
+    """Raises UsageError for a path where no new directory may be made."""
+    if not path:
+        raise UsageError("-o names a directory, and its name is empty")
+    for name in (path, built):
+        if system.has_name(name):
+            raise _exists(name)
+    parent = os.path.dirname(path) or os.curdir
+    if not system.is_directory(parent):
+        raise UsageError(f"-o {path}: {parent} is not a directory")
+    place = os.path.join(os.path.realpath(parent), os.path.basename(path))
+    for source in inputs:
+        if os.path.commonpath([place, os.path.realpath(source)]) == os.path.realpath(source):
+            raise UsageError(f"-o {path} lies inside {source}, which is only read", remedy="name a directory elsewhere")
+
+
+def _exists(path: str) -> UsageError:
+    if path.endswith(INCOMPLETE):
+        return UsageError(
+            f"{path} exists, perhaps from a run that was interrupted", remedy="remove it, or name another directory"
+        )
+    return UsageError(f"{path} exists; kdump does not overwrite anything", remedy="name another directory with -o")
+
+
+def _copied_by_system(source: Source, descriptor: int, note: Callable[[int], None] | None) -> int:
+    """Copy within the system. Returns how many bytes that were: whatever is left is to be copied by reading."""
+    position = 0
+    if not hasattr(os, "copy_file_range"):  # not on macOS
+        return position
+    while position < source.size:
+        count = min(source.size - position, _CLONED_AT_ONCE)
+        try:
+            copied = os.copy_file_range(source.fileno(), descriptor, count, position)
+        except OSError as error:
+            if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+                raise
+            return position  # not every pair of file systems can; the other way says what is wrong
+        if not copied:
+            return position
+        position += copied
+        if note is not None:
+            note(position)
+    return position
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
+
+
+def _sync_folder(path: str) -> None:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except PermissionError as error:
+        raise Unreadable("file-permission", "the directory cannot be opened to sync it", path=path) from error
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # not every file system syncs folders
+            raise
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,105 @@
+"""A new directory appears when it is complete, or not at all, and what it is made from stays as it is."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from kdump.binary.source import Source
+from kdump.errors import Unreadable, UsageError
+from kdump.mending.new_directory import NewDirectory
+
+
+def test_a_directory_has_its_name_only_when_it_is_placed(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with NewDirectory(str(out), []) as directory:
+        directory.folder("a-0")
+        directory.write("a-0/x", b"first")
+        directory.write("a-0/x", b"one")
+        directory.sync()
+        assert not out.exists() and (tmp_path / "out.incomplete" / "a-0" / "x").read_bytes() == b"one"
+        directory.place()
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    assert (out / "a-0" / "x").read_bytes() == b"one"
+
+
+def test_nothing_stays_of_a_directory_that_is_not_placed(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt), NewDirectory(str(tmp_path / "out"), []) as directory:
+        directory.write("x", b"x")
+        raise KeyboardInterrupt
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["out", "out.incomplete"])
+def test_nothing_that_exists_is_overwritten(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).symlink_to("nowhere")
+    with pytest.raises(UsageError, match=rf"{name} exists"):
+        NewDirectory(str(tmp_path / "out"), [])
+    assert (tmp_path / name).is_symlink()
+
+
+def test_what_took_the_name_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="exists by now"), NewDirectory(str(tmp_path / "out"), []) as directory:
+        (tmp_path / "out").mkdir()
+        directory.place()
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+@pytest.mark.parametrize("place", ["in/out", "in/deeper/out", "link/out", "in"])
+def test_a_directory_is_not_made_inside_an_input(place: str, tmp_path: Path) -> None:
+    (tmp_path / "in" / "deeper").mkdir(parents=True)
+    (tmp_path / "link").symlink_to("in")
+    with pytest.raises(UsageError, match=r"lies inside|exists"):
+        NewDirectory(str(tmp_path / place), [str(tmp_path / "in")])
+    assert NewDirectory(str(tmp_path / "in2"), [str(tmp_path / "in")]).built == str(tmp_path / "in2.incomplete")
+
+
+def test_the_parent_must_exist_and_a_name_must_be_given(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="is not a directory"):
+        NewDirectory(str(tmp_path / "no" / "out"), [])
+    with pytest.raises(UsageError, match="empty"):
+        NewDirectory("", [])
+
+
+@pytest.mark.parametrize("copies", [True, False])
+@pytest.mark.parametrize("size", [0, 1, (3 << 20) + 1])
+def test_a_clone_has_the_bytes_of_the_file(copies: bool, size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not copies:
+
+        def refuse(*_arguments: object) -> int:
+            raise OSError(18, "Invalid cross-device link")
+
+        monkeypatch.setattr(os, "copy_file_range", refuse, raising=False)
+    data = os.urandom(size)
+    (tmp_path / "x").write_bytes(data)
+    noted: list[int] = []
+    with Source(str(tmp_path / "x")) as source, NewDirectory(str(tmp_path / "out"), []) as directory:
+        directory.clone(source, "y", noted.append)
+        directory.place()
+    assert (tmp_path / "out" / "y").read_bytes() == data
+    assert noted[-1:] == ([size] if size else [])
+
+
+def test_a_file_that_shrinks_is_not_cloned(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(bytes(100))
+    with Source(str(path)) as source, NewDirectory(str(tmp_path / "out"), []) as directory:
+        os.truncate(path, 50)
+        with pytest.raises(Unreadable) as caught:
+            directory.clone(source, "x")
+    assert caught.value.code == "file-shrank"
+
+
+def test_a_disk_that_is_full_is_an_error_of_the_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_arguments: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    (tmp_path / "x").write_bytes(bytes(100))
+    monkeypatch.setattr(os, "copy_file_range", full, raising=False)
+    with (
+        Source(str(tmp_path / "x")) as source,
+        pytest.raises(OSError, match="No space"),
+        NewDirectory(str(tmp_path / "out"), []) as directory,
+    ):
+        directory.clone(source, "x")
+    assert [path.name for path in tmp_path.iterdir()] == ["x"]
