@@ -1,7 +1,7 @@
 """Reads the files that Apache Kafka keeps on disk.
 
 `open` reads batches, records and entries; `check` finds damage, `forecast` predicts what a broker will do at its next start,
-and `verdict` sums both up. See docs/library.md.
+and `verdict` sums both up; `reindex` makes a copy with new indexes. See docs/library.md.
 """
 
 __version__ = "0.1.0"
@@ -9,6 +9,7 @@ __version__ = "0.1.0"
 __all__ = [
     "AbortedTransaction",
     "CheckpointOffset",
+    "Companion",
     "CorruptData",
     "Damage",
     "Finding",
@@ -38,6 +39,7 @@ __all__ = [
     "check",
     "forecast",
     "open",
+    "reindex",
     "verdict",
 ]
 
@@ -63,6 +65,8 @@ if TYPE_CHECKING:
     from kdump.library.log import Log
     from kdump.library.opening import open
     from kdump.library.rows import CheckpointOffset, Damage, LeaderEpoch, Record, SalvagedBatch, SalvagedRecord
+    from kdump.mending.reindex import reindex
+    from kdump.mending.row import Companion
     from kdump.tables import Row, Table
     from kdump.verdicts.check import check, verdict
     from kdump.verdicts.verdict import Verdict
@@ -87,6 +91,8 @@ _NAMES = {
     "library.log": ("Log",),
     "library.opening": ("open",),
     "library.rows": ("CheckpointOffset", "Damage", "LeaderEpoch", "Record", "SalvagedBatch", "SalvagedRecord"),
+    "mending.reindex": ("reindex",),
+    "mending.row": ("Companion",),
     "tables": ("Row", "Table"),
     "verdicts.check": ("check", "verdict"),
     "verdicts.verdict": ("Verdict",),

@@ -12,6 +12,7 @@ COMMANDS = (
     "check",
     "forecast",
     "scan",
+    "reindex",
     "explain",
     "schema",
     "releases",

@@ -13,6 +13,7 @@ from kdump.cli.checking.options import CheckOptions
 from kdump.cli.click_parser import Invocation
 from kdump.cli.forecasting.options import ForecastOptions
 from kdump.cli.listing.options import ListingOptions, LogOptions, OffsetRangeOptions, TimeRangeOptions
+from kdump.cli.mending.options import ReindexOptions
 from kdump.cli.options import Command, CommandOptions, flag
 from kdump.cli.output_file import written_to
 from kdump.cli.scanning.options import ScanOptions
@@ -32,6 +33,7 @@ Reads Kafka's files on disk: segments, indexes, snapshots. Never writes to them,
 Look      log index timeindex txnindex snapshot checkpoint
 Check     check explain forecast
 Fleet     scan
+Mend      reindex (into a new directory)
 Data      schema
 Kafka's   --files (drop-in for kafka-dump-log.sh), releases
 Shell     completions
@@ -47,6 +49,7 @@ Examples
   kdump log --output ndjson --from-time 2026-11-20 x.log  batches as JSON, from a time on
   kdump check -o report.json --output json /data          into a file, which must not exist yet
   kdump scan /data --out tables                           a fleet as Parquet, and what is wrong with it
+  kdump reindex orders-3 -o new/orders-3                  a copy with new indexes and snapshots
   kdump log --deep --output ndjson x.log                  records as JSON, internal topics decoded
   kdump releases 2.0.1                                    what 2.0.1 prints that 2.0.0 did not
 
@@ -170,6 +173,25 @@ def scan(options: ScanOptions) -> int:
         return scan_paths(request)
 
 
+def reindex(options: ReindexOptions) -> int:
+    """Copy a partition or log directory, with indexes, producer snapshots and leader epochs rebuilt from its logs.
+
+    PATH is only read. The files in DIR are those that the recovery of a broker 4.3.1 makes, byte for byte. DIR appears when it
+    is complete, on disk and verified; otherwise not at all. Damaged logs are refused.
+
+    \b
+      kdump reindex /var/lib/kafka/orders-3 -o /mnt/new/orders-3
+      kdump reindex orders-3 -o new/orders-3 --only timeindex,snapshot
+      kdump reindex /var/lib/kafka -o /mnt/kafka --output ndjson
+
+    Exit codes: 0 DIR is there, 2 wrong usage, 3 the input is damaged or could not be read, 4 DIR could not be written.
+    """
+    from kdump.cli.mending.run import reindex_path
+
+    throttle_reading(options.rate, is_nice=options.is_nice)
+    return reindex_path(options)
+
+
 def explain(options: ExplainOptions) -> int:
     """Explain a fault: cause, consequence, remedy. Without a CODE, list all faults.
 
@@ -229,6 +251,7 @@ COMMANDS = {
     "check": Command(CheckOptions, check),
     "forecast": Command(ForecastOptions, forecast),
     "scan": Command(ScanOptions, scan),
+    "reindex": Command(ReindexOptions, reindex),
     "explain": Command(ExplainOptions, explain),
     "schema": Command(SchemaOptions, schema),
     "releases": Command(ReleasesOptions, releases),

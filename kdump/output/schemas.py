@@ -7,8 +7,10 @@ from kdump.forecasts import forecast
 from kdump.forecasts.outcome import OUTCOMES
 from kdump.forecasts.row import Forecast
 from kdump.forecasts.settings import STOPS
+from kdump.mending import row
 from kdump.output import check
 from kdump.output import forecast as forecast_output
+from kdump.output import reindex as reindex_output
 from kdump.output.rows import forecast_summary, listing
 from kdump.output.rows.forecast_summary import ForecastSummary
 
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
-_REPORTS: tuple[type[Row], ...] = (*check.ROW_CLASSES, *forecast_output.ROW_CLASSES)
+_REPORTS: tuple[type[Row], ...] = (*check.ROW_CLASSES, *forecast_output.ROW_CLASSES, *reindex_output.ROW_CLASSES)
 """Rows of outputs with several classes: each line of NDJSON has its `kind`."""
 
 _LISTED: tuple[type[Row], ...] = (
@@ -34,16 +36,24 @@ _LISTED: tuple[type[Row], ...] = (
 """Rows of outputs with one class."""
 
 ROWS: dict[str, type[Row]] = {
-    row_class.row_kind: row_class for row_class in (*check.ROW_CLASSES, *_LISTED, *forecast_output.ROW_CLASSES)
+    row_class.row_kind: row_class
+    for row_class in (*check.ROW_CLASSES, *_LISTED, *forecast_output.ROW_CLASSES, *reindex_output.ROW_CLASSES)
 }
 """The rows that have a schema, by their kind."""
 
-_DESCRIPTIONS = {**DESCRIPTIONS, Forecast: forecast.DESCRIPTIONS, ForecastSummary: forecast_summary.DESCRIPTIONS}
+_DESCRIPTIONS = {
+    **DESCRIPTIONS,
+    Forecast: forecast.DESCRIPTIONS,
+    ForecastSummary: forecast_summary.DESCRIPTIONS,
+    **row.DESCRIPTIONS,
+}
 _INTEGERS = {"Int8": 8, "Int16": 16, "Int32": 32, "Int64": 64}
 _ENUMS: dict[tuple[type[Row], str], list[str]] = {
     (Finding, "severity"): list(SEVERITIES),
     (Forecast, "after"): list(STOPS),
     (Forecast, "outcome"): list(OUTCOMES),
+    (row.Companion, "action"): list(row.ACTIONS),
+    (row.Companion, "before"): list(row.BEFORE),
 }
 
 

@@ -212,6 +212,13 @@ class LogManager(contextlib.AbstractContextManager["LogManager"]):
         }
         return row if log_start is None else {**row, "log_start_checkpoint": log_start}
 
+    def rebuilt(self, request: Request, start: Start) -> dict[str, bytes] | None:
+        """Perform one start on a fresh copy; return its files after the close, or None if it fails or loses something."""
+        found = self.record(request, start)
+        if found["result"] != "loaded" or found["bytes_lost"] or found.get("lost_batches"):
+            return None
+        return _contents(self._log_dir / _loaded_as(request))
+
     def record_log_directory(self, log_directory: Path, stop: str, now: int) -> dict[str, dict[str, Any]]:
         """Perform one start of a whole log directory with its checkpoints; return the record of each partition.
 

@@ -1,0 +1,1 @@
+"""What `kdump reindex` does."""

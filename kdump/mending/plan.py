@@ -1,0 +1,160 @@
+"""What `kdump reindex` is to make of an input: which partitions, which segments, which files are rebuilt and which cloned."""
+
+from __future__ import annotations
+
+import os
+
+from kdump.binary import system
+from kdump.binary.source import Source
+from kdump.errors import CorruptData, Unreadable, UsageError
+from kdump.forecasts import places
+from kdump.forecasts.log_directory import LogDirectory
+from kdump.formats import file_name, partition_metadata, properties, text_checkpoint, tree
+from kdump.mending.rebuilding import Rules
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+INDEX, TIME_INDEX, TRANSACTION_INDEX, SNAPSHOT, EPOCHS = "index", "timeindex", "txnindex", "snapshot", "epochs"
+KINDS = {
+    INDEX: file_name.OFFSET_INDEX,
+    TIME_INDEX: file_name.TIME_INDEX,
+    TRANSACTION_INDEX: file_name.TRANSACTION_INDEX,
+    SNAPSHOT: file_name.PRODUCER_SNAPSHOT,
+    EPOCHS: tree.LEADER_EPOCHS,
+}
+"""What can be rebuilt, and the suffix or the name of these files."""
+
+CONFIG = {"index.interval.bytes": 4096, "segment.index.bytes": 10 << 20, "producer.id.expiration.ms": 86_400_000}
+"""The settings of the topic or broker that companions depend on, with their defaults."""
+
+_OF_LOG_DIRECTORY = (*text_checkpoint.OFFSET_CHECKPOINTS, properties.META_PROPERTIES, file_name.BOOTSTRAP_CHECKPOINT)
+_UNFINISHED = ".swap"
+_HIGHEST = 0x7FFFFFFF
+
+
+class PartitionPlan:
+    """A partition: its path, its name in the new directory (empty for the directory itself), its log start by the checkpoint.
+
+    `logs` are the names of its segments' logs by base offset, ascending; `cloned` the names of files that are taken over,
+    `before` those of the companions that the input has.
+    """
+
+    __slots__ = ("before", "cloned", "log_start", "logs", "name", "path")
+
+    def __init__(self, path: str, name: str, log_start: int, kinds: Iterable[str]) -> None:
+        self.path = path
+        self.name = name
+        self.log_start = log_start
+        files = tree.PartitionFiles(path)
+        self.logs = {base: files.segments[base][file_name.LOG] for base in files.logs}
+        companions = [files.segments[base][suffix] for base in files.segments for suffix in files.segments[base]]
+        self.before = {name for name in (*companions, *files.others) if name == tree.LEADER_EPOCHS or _suffix(name) != ""}
+        self._refuse(files)
+        rebuilt = [KINDS[kind] for kind in kinds]
+        kept = [name for name in self.before if file_name.suffix(name) not in rebuilt and name not in rebuilt]
+        self.cloned = sorted(name for name in kept if self._is_of_segment(name)) + [
+            name for name in files.others if name == tree.PARTITION_METADATA and _is_sound_metadata(os.path.join(path, name))
+        ]
+        if os.path.basename(path).startswith(f"{tree.METADATA_TOPIC}-"):
+            self.cloned += [
+                name for name in files.others if name == tree.QUORUM_STATE or file_name.suffix(name) == file_name.CHECKPOINT
+            ]
+
+    def _is_of_segment(self, name: str) -> bool:
+        """Whether a companion belongs to a segment; a snapshot may also lie after all of them."""
+        base = tree.base_offset_of(name)
+        return (
+            name == tree.LEADER_EPOCHS or base in self.logs or base is not None and _suffix(name) == file_name.PRODUCER_SNAPSHOT
+        )
+
+    def _refuse(self, files: tree.PartitionFiles) -> None:
+        odd = [name for name in self.logs.values() if not tree.is_canonical(name)]
+        odd += [name for name in files.others if file_name.suffix(name) == file_name.LOG]
+        for name in odd:
+            message = "this is not the name of a log: its base offset must have 20 digits, and fit into 64 bits"
+            raise CorruptData("name-not-canonical", message, path=os.path.join(self.path, name))
+        for name in files.others:
+            if name.endswith(_UNFINISHED):
+                message = "is left of a compaction or a split that was interrupted: the next start completes it"
+                raise CorruptData("leftover-swap", message, path=os.path.join(self.path, name))
+
+
+class Plan:
+    """All partitions of an input, and the names of the files of a log directory that are cloned.
+
+    Raises Unreadable if the path is neither a partition directory nor a log directory, and CorruptData for what would be lost.
+    """
+
+    def __init__(self, path: str, kinds: Iterable[str]) -> None:
+        kinds = list(kinds)
+        self.path = path
+        self.cloned: list[str] = []
+        self.is_log_directory = False
+        system.entries(path)  # says why it cannot be listed
+        kind = places.kind_of(path)
+        if kind == places.PARTITION:
+            log_directory = LogDirectory(tree.parent(path))
+            self.partitions = [PartitionPlan(path, "", _log_start(path, log_directory), kinds)]
+            return
+        log_directory = LogDirectory(path)
+        found = [place for place in tree.partitions(path) if places.may_be_partition(place)]
+        if not found:
+            message = "is neither a partition directory nor a log directory"
+            raise Unreadable("file-not-regular", message, path=path)
+        self.is_log_directory = True
+        self.cloned = [name for name in tree.log_dir_files(path) if name in _OF_LOG_DIRECTORY]
+        self.partitions = [
+            PartitionPlan(place, os.path.basename(place), _log_start(place, log_directory), kinds)
+            for place in found
+            if not _is_deleted(place)
+        ]
+
+
+def rules_of(config: Mapping[str, str | int]) -> Rules:
+    """The settings with these values. Raises UsageError for other names, and for values that are not numbers."""
+    values = dict(CONFIG)
+    for name, value in config.items():
+        if name not in CONFIG:
+            raise UsageError(f"companions do not depend on {name!r}", remedy=f"what they depend on: {', '.join(CONFIG)}")
+        text = str(value)
+        if not (text.isascii() and text.isdigit() and len(text) <= len(str(_HIGHEST)) and int(text) <= _HIGHEST):
+            raise UsageError(f"{name}={value}: the value must be a whole number from 0 to {_HIGHEST}")
+        values[name] = int(text)
+    interval, max_size, expiration = values.values()
+    return Rules(index_interval=interval, max_index_size=max_size, producer_expiration=expiration)
+
+
+def kinds_of(words: Iterable[str]) -> list[str]:
+    """What to rebuild, by its words; all if there are none. Raises UsageError for other words."""
+    chosen = list(words)
+    for word in chosen:
+        if word not in KINDS:
+            raise UsageError(f"--only {word}: there is no such companion", remedy=f"there are {', '.join(KINDS)}")
+    return chosen or list(KINDS)
+
+
+def _log_start(path: str, log_directory: LogDirectory) -> int:
+    name = tree.directory_name(path)
+    return 0 if name is None else log_directory.log_starts.get((name.topic, name.partition), 0)
+
+
+def _is_deleted(path: str) -> bool:
+    name = tree.directory_name(path)
+    return name is not None and name.state == tree.DELETE
+
+
+def _suffix(name: str) -> str:
+    """The suffix of an index or a snapshot; empty for other files."""
+    suffix = file_name.suffix(name)
+    return suffix if suffix in KINDS.values() and tree.is_canonical(name) else ""
+
+
+def _is_sound_metadata(path: str) -> bool:
+    try:
+        with Source(path) as source:
+            partition_metadata.read(source.read(0, partition_metadata.MAX_SIZE))
+    except CorruptData:
+        return False
+    return True
