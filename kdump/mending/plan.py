@@ -74,7 +74,7 @@ class PartitionPlan:
         odd += [name for name in files.others if file_name.suffix(name) == file_name.LOG]
         for name in odd:
             message = "this is not the name of a log: its base offset must have 20 digits, and fit into 64 bits"
-            raise CorruptData("name-not-canonical", message, path=os.path.join(self.path, name))
+            raise CorruptData("name-width-odd", message, path=os.path.join(self.path, name))
         for name in files.others:
             if name.endswith(_UNFINISHED):
                 message = "is left of a compaction or a split that was interrupted: the next start completes it"

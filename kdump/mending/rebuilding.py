@@ -112,7 +112,7 @@ class SegmentIndexes:
                 message = (
                     f"an index of {len(entries) * size:,} bytes would exceed segment.index.bytes, {self._rules.max_index_size:,}"
                 )
-                raise CorruptData("index-larger-than-config", message)
+                raise CorruptData("index-oversize", message)
 
     def offset_index(self) -> bytes:
         return offset_index.packed(self._offsets, self._positions, self.base_offset)
@@ -171,7 +171,7 @@ class Rebuilding:
         """
         if source.size > _LARGEST_POSITION:
             raise CorruptData(
-                "log-too-large", f"a log of {source.size:,} bytes is larger than a segment can be", path=source.path
+                "position-overflow", f"a log of {source.size:,} bytes is larger than a segment can be", path=source.path
             )
         indexes = SegmentIndexes(base_offset, self._rules)
         self.next_offset = base_offset
@@ -271,15 +271,18 @@ class Rebuilding:
         self, first: int, last: int, positions: Sequence[int], base_offset: int, end_offset: int | None, source: Source
     ) -> None:
         """Raises CorruptData if the batches do not follow those before, or do not belong into this segment."""
+        if first < base_offset:
+            message = f"offset {first:,} is below the base offset {base_offset:,}"
+            raise CorruptData("offset-below-base", message, path=source.path, position=positions[0])
         if first < self.next_offset:
             message = f"offset {first:,} follows offset {self.next_offset - 1:,}"
-            raise CorruptData("offset-not-monotonic", message, path=source.path, position=positions[0])
+            raise CorruptData("offset-regression", message, path=source.path, position=positions[0])
         if last - base_offset > _LARGEST_POSITION:
             message = f"offset {last:,} is too far above the base offset {base_offset:,}: a start splits the segment"
             raise CorruptData("offset-overflow-int32", message, path=source.path, position=positions[-1])
         if end_offset is not None and last >= end_offset:
             message = f"offset {last:,} belongs to the next segment, which starts at {end_offset:,}"
-            raise CorruptData("segment-overlap", message, path=source.path, position=positions[-1])
+            raise CorruptData("segments-overlap", message, path=source.path, position=positions[-1])
 
     def _add_epochs(self, chunk: Chunk) -> None:
         summary = chunk.summary
@@ -399,7 +402,7 @@ class Rebuilding:
         control_type = control_record.type_of(None if key is None else bytes(key))
         if control_type not in (ABORT, COMMIT):
             raise CorruptData(
-                "control-type-unexpected", f"the control batch at offset {offset:,} is not a marker, but of a producer"
+                "control-type-unknown", f"the control batch at offset {offset:,} is not a marker, but of a producer"
             )
         return self._states.add_marker(
             producer_id,
@@ -450,7 +453,8 @@ def _chunks_of_windows(source: Source, position: int, until: int) -> Iterator[tu
         raise CorruptData(fault.code, fault.message, path=source.path, position=log.position) from None
     if position < source.size:
         message = f"{source.size - position:,} bytes at the end of the log are not a whole batch"
-        raise CorruptData("torn-batch", message, path=source.path, position=position)
+        code = "torn-header" if log.trailing == "torn-header" else "torn-tail"
+        raise CorruptData(code, message, path=source.path, position=position)
 
 
 def _check(chunk: Chunk, source: Source) -> None:
@@ -461,10 +465,10 @@ def _check(chunk: Chunk, source: Source) -> None:
             message = f"the CRC of the batch at offset {row.first_offset:,} does not match"
             raise CorruptData("crc-mismatch", message, path=source.path, position=row.position)
         if row.magic > 2:
-            raise CorruptData("magic-unknown", f"a batch of magic {row.magic}", path=source.path, position=row.position)
+            raise CorruptData("bad-magic", f"a batch of magic {row.magic}", path=source.path, position=row.position)
         if row.last_offset < row.first_offset or last_offset is not None and row.first_offset <= last_offset:
             message = f"offsets {row.first_offset:,} to {row.last_offset:,} are out of order"
-            raise CorruptData("offset-not-monotonic", message, path=source.path, position=row.position)
+            raise CorruptData("offset-regression", message, path=source.path, position=row.position)
         last_offset = row.last_offset
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 
 from kdump.binary import system
 from kdump.binary.source import Source
@@ -17,7 +18,7 @@ from kdump.forecasts.settings import CLEAN
 from kdump.formats import entries, file_name, offset_index, time_index, tree
 from kdump.formats.record_batch import NO_TIMESTAMP
 from kdump.mending.new_directory import NewDirectory
-from kdump.mending.plan import INDEX, KINDS, SNAPSHOT, TIME_INDEX, TRANSACTION_INDEX, Plan, kinds_of, rules_of
+from kdump.mending.plan import EPOCHS, INDEX, SNAPSHOT, TIME_INDEX, TRANSACTION_INDEX, Plan, kinds_of, rules_of
 from kdump.mending.rebuilding import Rebuilding, SegmentIndexes
 from kdump.mending.row import CLONED, DIFFERENT, MISSING, REBUILT, SAME, Companion
 from kdump.verdicts import check
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
 _MINUTE = 60_000
 _COMPARED_AT_ONCE = 1 << 20
 _ENTRY_SIZES = {file_name.OFFSET_INDEX: offset_index.ENTRY_SIZE, file_name.TIME_INDEX: time_index.ENTRY_SIZE}
-_EPOCHS = tree.LEADER_EPOCHS
-_OF_NAMES = ("directory-name-invalid",)
 
 
 class Progress:
@@ -106,7 +105,6 @@ class _Run:
     def __init__(self, plan: Plan, directory: NewDirectory, kinds: list[str], rules: Rules, progress: Progress) -> None:
         self._plan = plan
         self._directory = directory
-        self._suffixes = {KINDS[kind] for kind in kinds}
         self._kinds = kinds
         self._rules = rules
         self._progress = progress
@@ -159,10 +157,10 @@ class _Run:
         self._result.batches += rebuilding.batches
         if part.logs and part.log_start > rebuilding.next_offset:
             message = f"the log start offset {part.log_start:,} of the checkpoint is after the log end {rebuilding.next_offset:,}"
-            raise CorruptData("log-start-after-end", message, path=part.path)
+            raise CorruptData("log-start-beyond-end", message, path=part.path)
         self._ends[part.path] = rebuilding.next_offset
-        if _EPOCHS in self._suffixes:
-            self._write(part, _EPOCHS, rebuilding.leader_epochs(), written)
+        if EPOCHS in self._kinds:
+            self._write(part, tree.LEADER_EPOCHS, rebuilding.leader_epochs(), written)
         self._result.files += [written[name] for name in sorted(written)]
         for name in part.cloned:
             self._clone(os.path.join(part.path, name), os.path.join(part.name, name))
@@ -226,10 +224,10 @@ class _Run:
         rows: list[Row] = []
 
         def emit(row: Row) -> None:
-            if isinstance(row, Finding) and row.severity == ERROR and row.code not in _OF_NAMES and len(rows) < 1:
+            if isinstance(row, Finding) and row.severity == ERROR and not rows:
                 rows.append(row)
 
-        check.run(Job(Job.PARTITION, path, path), Settings(now=0), emit, _CheckWatch(self))
+        check.run(Job(Job.PARTITION, path, path), Settings(now=int(time.time() * 1000)), emit, _CheckWatch(self))
         if rows:
             first: Any = rows[0]  # a Finding
             message = f"{first.message} ({first.code})"
@@ -238,7 +236,7 @@ class _Run:
         for row in forecast.forecast(path, after=CLEAN, config=_of_start(self._rules)) if part.logs else ():
             if row.log_end is not None and row.log_end != promised or row.outcome not in (KEEP, STRAY):
                 message = f"a start would not keep what was made: {row.outcome}, log end {row.log_end}, not {promised}"
-                raise CorruptData("result-not-kept", message, path=part.path)
+                raise CorruptData("start-loses", message, path=part.path)
 
     def advance(self, count: int) -> None:
         """Count bytes that were verified."""
@@ -266,7 +264,7 @@ class _CheckWatch(Watch):
 
 def _changed(path: str) -> Unreadable:
     remedy = "stop the broker, or copy a snapshot of the file system"
-    fault = Unreadable("file-changed", "was changed while it was being read", path=path)
+    fault = Unreadable("file-io-error", "was changed while it was being read", path=path)
     fault.remedy = remedy
     return fault
 
