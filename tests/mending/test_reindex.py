@@ -143,7 +143,7 @@ def test_a_producer_that_was_silent_for_too_long_is_forgotten(tmp_path: Path) ->
             max_timestamp=at,
         )
 
-    write_partition(tmp_path, topic="a", segments={0: [of(0, 1, 0), of(1, 2, 60_001)], 2: [of(2, 3, day)]})
+    write_partition(tmp_path, topic="a", segments={0: [of(0, 1, 60_000), of(1, 2, 60_001)], 2: [of(2, 3, day)]})
     for name in (f"{FIRST}.timeindex", "00000000000000000002.timeindex"):  # so that the newest time is not known at first
         (tmp_path / "a-0" / name).unlink(missing_ok=True)
     kdump.reindex(tmp_path / "a-0", tmp_path / "out")
