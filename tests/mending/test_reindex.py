@@ -23,6 +23,7 @@ from tests import restarts
 from tests.builders.files import partition_metadata, write_partition
 from tests.builders.records import TIMESTAMP, batch, record, transaction_marker
 from tests.restarts import rebuilt
+from tests.support import with_interrupts
 
 FIRST = "00000000000000000000"
 LINES = list(rebuilt.lines())
@@ -275,7 +276,9 @@ def test_a_killed_run_leaves_no_directory_of_that_name(tmp_path: Path) -> None:
     before = {name: hashlib.sha256(data).digest() for name, data in _contents(tmp_path / "a-0").items()}
     command = [sys.executable, "-m", "kdump", "reindex", str(tmp_path / "a-0"), "-o", str(tmp_path / "out")]
     for number, ending in enumerate([signal.SIGKILL, signal.SIGTERM, signal.SIGINT] * 2):
-        process = subprocess.Popen([*command, "--rate", "20MB/s"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            [*command, "--rate", "20MB/s"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=with_interrupts
+        )
         while not (tmp_path / "out.incomplete").exists():
             assert process.poll() is None
             time.sleep(0.01)

@@ -164,8 +164,8 @@ def _sources() -> Iterator[Path]:
 
 
 def _of_findings(path: Path) -> bool:
-    """Whether a module reports only to `kdump check`: its codes are those of findings."""
-    return PACKAGE / "checks" in path.parents or PACKAGE / "reading" in path.parents
+    """Whether a module reports only to `kdump check` and to what mends: its codes are those of findings."""
+    return any(PACKAGE / name in path.parents for name in ("checks", "reading", "mending"))
 
 
 def _calls() -> Iterator[tuple[str, ast.Call]]:
@@ -211,8 +211,8 @@ def test_there_are_codes() -> None:
     assert {"record-size-too-small", "frame-damaged", "header-key-null", "index-missing", "option-unknown"} <= _raised_codes()
 
 
-# Codes of checks, verdicts and surroundings of a log: no run of Kafka's tool raises them.
-_NOT_OF_THE_TOOL = {"crc-mismatch", "file-not-recognized", "resync-budget"}
+# Codes of checks, verdicts, writers and surroundings of a log: no run of Kafka's tool raises them.
+_NOT_OF_THE_TOOL = {"crc-mismatch", "file-not-recognized", "offset-below-base", "offset-overflow-int32", "resync-budget"}
 
 
 @pytest.mark.parametrize(
