@@ -19,6 +19,7 @@
 #include "crc.h"
 #include "numbers.h"
 #include "utf8.h"
+#include "encodings.h"
 #include "batches.h"
 #include "records.h"
 #include "messages.h"

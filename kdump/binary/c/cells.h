@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include "encodings.h"
 #include "numbers.h"
 #include "rows.h"
 #include "utf8.h"
@@ -192,14 +193,6 @@ static int is_printable_text(const uint8_t *p, const uint8_t *end)
 
 static const char hex_digits[] = "0123456789abcdef";
 
-static inline uint8_t *put_words(uint8_t *out, const char *words, size_t size)
-{
-    memcpy(out, words, size);
-    return out + size;
-}
-
-#define PUT(out, words) put_words(out, words, sizeof(words) - 1)
-
 static uint8_t *put_hex(uint8_t *out, uint32_t number, int digits)
 {
     for (int at = digits - 1; at >= 0; at--)
@@ -236,10 +229,9 @@ static inline const uint8_t *put_json_run(uint8_t **to, const uint8_t *p, const 
 
 static uint8_t *put_json_escape(uint8_t *out, uint32_t character)
 {
-    static const char letters[] = "btn\0fr"; /* of 8 to 13 */
     *out++ = '\\';
-    if (character >= 8 && character <= 13 && letters[character - 8]) {
-        *out++ = (uint8_t)letters[character - 8];
+    if (escape_letter(character)) {
+        *out++ = escape_letter(character);
         return out;
     }
     *out++ = 'u';
@@ -283,19 +275,6 @@ static uint8_t *put_json_string(uint8_t *out, const uint8_t *p, size_t size)
         out = put_json_rest(first + 1, start, end, is_printable_text(p, end));
     }
     *out++ = '"';
-    return out;
-}
-
-static uint8_t *put_base64(uint8_t *out, const uint8_t *p, size_t size)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    for (; size; p += 3) {
-        size_t count = size < 3 ? size : 3;
-        uint32_t three = (uint32_t)p[0] << 16 | (count > 1 ? (uint32_t)p[1] << 8 : 0) | (count > 2 ? p[2] : 0u);
-        for (size_t at = 0; at < 4; at++)
-            *out++ = (uint8_t)(at <= count ? digits[three >> (18 - 6 * at) & 63] : '=');
-        size -= count;
-    }
     return out;
 }
 

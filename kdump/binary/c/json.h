@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 #include <string.h>
+#include "encodings.h"
 #include "messages.h"
 #include "numbers.h"
 #include "records.h"
@@ -11,34 +12,15 @@
 
 static inline uint8_t *put_label(uint8_t *out, const Messages *messages, Label label)
 {
-    memcpy(out, messages->pool + label.at, label.size);
-    return out + label.size;
+    return put_words(out, (const char *)messages->pool + label.at, label.size);
 }
 
 /* --- Values */
 
-/* Base64; `digits` are the 64 of them. Returns the end of the text, which has no padding. */
-static uint8_t *put_base64_digits(uint8_t *out, const uint8_t *p, size_t size, const char *digits)
-{
-    for (; size >= 3; p += 3, size -= 3) {
-        uint32_t bits = (uint32_t)p[0] << 16 | (uint32_t)p[1] << 8 | p[2];
-        for (int shift = 18; shift >= 0; shift -= 6)
-            *out++ = (uint8_t)digits[bits >> shift & 63];
-    }
-    if (size) {
-        uint32_t bits = (uint32_t)p[0] << 16 | (size == 2 ? (uint32_t)p[1] << 8 : 0);
-        *out++ = (uint8_t)digits[bits >> 18];
-        *out++ = (uint8_t)digits[bits >> 12 & 63];
-        if (size == 2)
-            *out++ = (uint8_t)digits[bits >> 6 & 63];
-    }
-    return out;
-}
-
 static uint8_t *put_uuid(uint8_t *out, const uint8_t *p)
 {
     *out++ = '"';
-    out = put_base64_digits(out, p, UUID_SIZE, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_");
+    out = put_base64_digits(out, p, UUID_SIZE, BASE64_URL_DIGITS);
     *out++ = '"';
     return out;
 }
@@ -46,9 +28,7 @@ static uint8_t *put_uuid(uint8_t *out, const uint8_t *p)
 static uint8_t *put_bytes_json(uint8_t *out, const uint8_t *p, size_t size)
 {
     *out++ = '"';
-    out = put_base64_digits(out, p, size, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/");
-    for (size_t padding = (3 - size % 3) % 3; padding; padding--)
-        *out++ = '=';
+    out = put_base64(out, p, size);
     *out++ = '"';
     return out;
 }
@@ -60,12 +40,11 @@ static int needs_escape(uint8_t byte)
 
 static uint8_t *put_escaped_byte(uint8_t *out, uint8_t byte)
 {
-    static const char letters[] = "btn\0fr"; /* of the characters from 8 on */
     *out++ = '\\';
     if (byte == '"' || byte == '\\') {
         *out++ = byte;
-    } else if (byte >= 8 && byte <= 13 && letters[byte - 8]) {
-        *out++ = (uint8_t)letters[byte - 8];
+    } else if (escape_letter(byte)) {
+        *out++ = escape_letter(byte);
     } else {
         memcpy(out, byte < 16 ? "u000" : "u001", 4);
         out[4] = (uint8_t)"0123456789ABCDEF"[byte & 15];
@@ -120,13 +99,6 @@ static uint8_t *put_double(uint8_t *out, Decimal decimal)
     return put_number(out, (int64_t)count - 1);
 }
 
-static uint8_t *put_word(uint8_t *out, const char *word)
-{
-    size_t size = strlen(word);
-    memcpy(out, word, size);
-    return out + size;
-}
-
 /* --- Messages: each function puts what lies at `*p`, and moves it to the end. There is room: `Reading.text_size` has been compared
    with it. */
 
@@ -167,7 +139,9 @@ static uint8_t *put_value(uint8_t *out, Json *json, const Field *field, int is_f
             return put_double(out, decimal);
         }
         int64_t number = number_at(at, field->kind);
-        return field->kind == F_bool ? put_word(out, number ? "true" : "false") : put_number(out, number);
+        if (field->kind == F_bool)
+            return number ? PUT(out, "true") : PUT(out, "false");
+        return put_number(out, number);
     }
     if (field->kind == F_struct) {
         if (field->flags & IS_NULLABLE && !is_element) {
@@ -179,13 +153,13 @@ static uint8_t *put_value(uint8_t *out, Json *json, const Field *field, int is_f
                 is_null = (int8_t)*(*p)++ < 0;
             }
             if (is_null)
-                return put_word(out, "null");
+                return PUT(out, "null");
         }
         return put_struct(out, json, &json->reading.messages->structs[field->child], p);
     }
     *p = length_at(*p, json->end, is_flexible, field->kind == F_string ? 2 : 4, &size);
     if (size < 0)
-        return put_word(out, "null");
+        return PUT(out, "null");
     out = put_sized(out, json, field, *p, (size_t)size);
     *p += size;
     return out;
@@ -198,7 +172,7 @@ static uint8_t *put_member(uint8_t *out, Json *json, const Field *field, int is_
         return put_value(out, json, field, is_flexible, 0, &p);
     p = length_at(p, json->end, is_flexible, 4, &count);
     if (count < 0)
-        return put_word(out, "null");
+        return PUT(out, "null");
     *out++ = '[';
     for (int32_t at = 0; at < count; at++) {
         if (at)

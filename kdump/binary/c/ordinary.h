@@ -26,17 +26,8 @@ typedef struct {
 /* A varint of no more bytes than its value needs. Returns its end, or NULL. */
 static ALWAYS_INLINE const uint8_t *shortest_varint(const uint8_t *p, const uint8_t *end, int most, int64_t *value)
 {
-    if (p < end && p[0] < 0x80) {
-        *value = p[0] >> 1 ^ -(p[0] & 1);
-        return p + 1;
-    }
-    if (end - p >= 2 && p[1] < 0x80) {
-        int raw = (p[0] & 0x7f) | p[1] << 7;
-        *value = raw >> 1 ^ -(raw & 1);
-        return p[1] ? p + 2 : NULL;
-    }
-    p = any_varint(p, end, most, value);
-    return p && p[-1] ? p : NULL;
+    const uint8_t *after = varint(p, end, most, value);
+    return after && (after - p == 1 || after[-1]) ? after : NULL;
 }
 
 /* A size from `lowest` on, and the bytes after it. Returns the end of these, or NULL. */

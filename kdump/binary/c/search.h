@@ -131,6 +131,16 @@ static inline int may_spend(SearchBudget *budget, int64_t size)
     return 1;
 }
 
+/* Whether the arguments of a search make sense; if not, the window is released, and an exception is set. */
+static int is_valid_search(Py_buffer *window, Py_ssize_t start, long long left, const SearchBudget *budget)
+{
+    if (start >= 0 && left >= 0 && budget->tries >= 0 && budget->crc_bytes >= 0 && budget->kept_crc_bytes >= 0)
+        return 1;
+    PyBuffer_Release(window);
+    PyErr_SetString(PyExc_ValueError, "a position or a budget is out of bounds");
+    return 0;
+}
+
 PyDoc_STRVAR(next_intact_doc,
              "next_intact(window, start, stop, left, is_any_whole, tries, crc_bytes, kept_crc_bytes)\n"
              "    -> (found, at, tries, crc_bytes, gave_up)\n\n"
@@ -148,11 +158,8 @@ static PyObject *next_intact(PyObject *self, PyObject *arguments)
     if (!PyArg_ParseTuple(arguments, "y*nnLpLLL:next_intact", &window, &start, &stop, &left, &is_any_whole, &budget.tries,
                           &budget.crc_bytes, &budget.kept_crc_bytes))
         return NULL;
-    if (start < 0 || left < 0 || budget.tries < 0 || budget.crc_bytes < 0 || budget.kept_crc_bytes < 0) {
-        PyBuffer_Release(&window);
-        PyErr_SetString(PyExc_ValueError, "a position or a budget is out of bounds");
+    if (!is_valid_search(&window, start, left, &budget))
         return NULL;
-    }
     if (stop > window.len)
         stop = window.len;
     Py_BEGIN_ALLOW_THREADS;
@@ -190,11 +197,8 @@ static PyObject *next_header(PyObject *self, PyObject *arguments)
     SearchBudget budget = {0};
     if (!PyArg_ParseTuple(arguments, "y*nnLpL:next_header", &window, &start, &stop, &left, &is_any_whole, &budget.tries))
         return NULL;
-    if (start < 0 || left < 0 || budget.tries < 0) {
-        PyBuffer_Release(&window);
-        PyErr_SetString(PyExc_ValueError, "a position or a budget is out of bounds");
+    if (!is_valid_search(&window, start, left, &budget))
         return NULL;
-    }
     if (stop > window.len)
         stop = window.len;
     Py_BEGIN_ALLOW_THREADS;
