@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kdump.cli.options import FILES, arguments, choice, flag, integer, text
+from kdump.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,3 +52,14 @@ def throttle_reading(rate: str, *, is_nice: bool) -> None:
         from kdump.binary.throttle import throttle
 
         throttle(rate, is_nice=is_nice)
+
+
+def settings_of(words: Sequence[str]) -> dict[str, str]:
+    """The values of `--config`, by name. Raises UsageError for a word that is not NAME=VALUE."""
+    settings = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals:
+            raise UsageError(f"--config {word}: a setting is NAME=VALUE")
+        settings[name.strip()] = value.strip()
+    return settings

@@ -11,7 +11,7 @@ from kdump.errors import Unreadable, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from types import TracebackType
     from typing import Self
 
@@ -60,30 +60,20 @@ class NewDirectory:
 
     def write(self, name: str, data: bytes) -> None:
         """Write a file, in place of one that was written before."""
-        descriptor = os.open(self.inside(name), _FILE_FLAGS, _MODE)
-        try:
-            _write_all(descriptor, data)
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        with self.create(name) as file:
+            file.write(data)
 
-    def clone(self, source: Source, name: str, note: Callable[[int], None] | None = None) -> None:
+    def clone(self, source: Source, name: str) -> None:
         """Copy a file without reading it where the system can, and share its blocks where the file system can.
 
-        `note` is given the number of bytes that are there. Raises Unreadable if the file shrinks meanwhile.
+        Raises Unreadable if the file shrinks meanwhile.
         """
-        descriptor = os.open(self.inside(name), _FILE_FLAGS, _MODE)
-        try:
-            position = 0 if source.throttle is not None else _copied_by_system(source, descriptor, note)
-            while position < source.size:
-                data = source.read(position, min(WINDOW_SIZE, source.size - position))
-                _write_all(descriptor, data)
-                position += len(data)
-                if note is not None:
-                    note(position)
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        with self.create(name) as file:
+            file.copy(source, 0, source.size)
+
+    def create(self, name: str) -> NewFile:
+        """A file that is written piece by piece, in place of one that was written before."""
+        return NewFile(self.inside(name))
 
     def sync(self) -> None:
         """Sync all folders, the innermost first."""
@@ -103,6 +93,63 @@ class NewDirectory:
             from shutil import rmtree
 
             rmtree(self.built, ignore_errors=True)
+
+
+class NewFile:
+    """A file that is being written; it is synced when it is closed. Writing raises OSError."""
+
+    def __init__(self, path: str) -> None:
+        self.size = 0
+        self._descriptor = os.open(path, _FILE_FLAGS, _MODE)
+
+    def write(self, data: bytes | memoryview) -> None:
+        """Write all of this."""
+        rest = memoryview(data)
+        while rest:
+            written = os.write(self._descriptor, rest)
+            self.size += written
+            rest = rest[written:]
+
+    def copy(self, source: Source, start: int, end: int) -> None:
+        """Copy what is between two positions of a file, within the system where that is possible.
+
+        Raises Unreadable if the file shrinks meanwhile.
+        """
+        position = start if source.throttle is not None else self._copied_by_system(source, start, end)
+        while position < end:
+            data = source.read_exactly(position, min(WINDOW_SIZE, end - position))
+            self.write(data)
+            position += len(data)
+
+    def _copied_by_system(self, source: Source, position: int, end: int) -> int:
+        """Copy within the system. Returns up to where: whatever is left is to be copied by reading."""
+        if not hasattr(os, "copy_file_range"):  # not on macOS
+            return position
+        while position < end:
+            try:
+                copied = os.copy_file_range(source.fileno(), self._descriptor, min(end - position, _CLONED_AT_ONCE), position)
+            except OSError as error:
+                if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+                    raise
+                return position  # not every pair of file systems can; the other way says what is wrong
+            if not copied:
+                return position
+            position += copied
+            self.size += copied
+        return position
+
+    def close(self) -> None:
+        """Sync and close."""
+        try:
+            os.fsync(self._descriptor)
+        finally:
+            os.close(self._descriptor)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
 
 
 def _refuse(path: str, built: str, inputs: Sequence[str]) -> None:
@@ -127,33 +174,6 @@ def _exists(path: str) -> UsageError:
             f"{path} exists, perhaps from a run that was interrupted", remedy="remove it, or name another directory"
         )
     return UsageError(f"{path} exists; kdump does not overwrite anything", remedy="name another directory with -o")
-
-
-def _copied_by_system(source: Source, descriptor: int, note: Callable[[int], None] | None) -> int:
-    """Copy within the system. Returns how many bytes that were: whatever is left is to be copied by reading."""
-    position = 0
-    if not hasattr(os, "copy_file_range"):  # not on macOS
-        return position
-    while position < source.size:
-        count = min(source.size - position, _CLONED_AT_ONCE)
-        try:
-            copied = os.copy_file_range(source.fileno(), descriptor, count, position)
-        except OSError as error:
-            if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-                raise
-            return position  # not every pair of file systems can; the other way says what is wrong
-        if not copied:
-            return position
-        position += copied
-        if note is not None:
-            note(position)
-    return position
-
-
-def _write_all(descriptor: int, data: bytes) -> None:
-    rest = memoryview(data)
-    while rest:
-        rest = rest[os.write(descriptor, rest) :]
 
 
 def _sync_folder(path: str) -> None:

@@ -6,32 +6,18 @@ import os
 
 from kdump.binary import system
 from kdump.binary.source import Source
-from kdump.errors import CorruptData, Unreadable, UsageError
+from kdump.errors import CorruptData, Unreadable
 from kdump.forecasts import places
 from kdump.forecasts.log_directory import LogDirectory
 from kdump.formats import file_name, partition_metadata, properties, text_checkpoint, tree
-from kdump.mending.rebuilding import Rules
+from kdump.mending.settings import KINDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-INDEX, TIME_INDEX, TRANSACTION_INDEX, SNAPSHOT, EPOCHS = "index", "timeindex", "txnindex", "snapshot", "epochs"
-KINDS = {
-    INDEX: file_name.OFFSET_INDEX,
-    TIME_INDEX: file_name.TIME_INDEX,
-    TRANSACTION_INDEX: file_name.TRANSACTION_INDEX,
-    SNAPSHOT: file_name.PRODUCER_SNAPSHOT,
-    EPOCHS: tree.LEADER_EPOCHS,
-}
-"""What can be rebuilt, and the suffix or the name of these files."""
-
-CONFIG = {"index.interval.bytes": 4096, "segment.index.bytes": 10 << 20, "producer.id.expiration.ms": 86_400_000}
-"""The settings of the topic or broker that companions depend on, with their defaults."""
+    from collections.abc import Iterable
 
 _OF_LOG_DIRECTORY = (*text_checkpoint.OFFSET_CHECKPOINTS, properties.META_PROPERTIES, file_name.BOOTSTRAP_CHECKPOINT)
 _UNFINISHED = ".swap"
-_HIGHEST = 0x7FFFFFFF
 
 
 class PartitionPlan:
@@ -110,29 +96,6 @@ class Plan:
             for place in found
             if not _is_deleted(place)
         ]
-
-
-def rules_of(config: Mapping[str, str | int]) -> Rules:
-    """The settings with these values. Raises UsageError for other names, and for values that are not numbers."""
-    values = dict(CONFIG)
-    for name, value in config.items():
-        if name not in CONFIG:
-            raise UsageError(f"companions do not depend on {name!r}", remedy=f"what they depend on: {', '.join(CONFIG)}")
-        text = str(value)
-        if not (text.isascii() and text.isdigit() and len(text) <= len(str(_HIGHEST)) and int(text) <= _HIGHEST):
-            raise UsageError(f"{name}={value}: the value must be a whole number from 0 to {_HIGHEST}")
-        values[name] = int(text)
-    interval, max_size, expiration = values.values()
-    return Rules(index_interval=interval, max_index_size=max_size, producer_expiration=expiration)
-
-
-def kinds_of(words: Iterable[str]) -> list[str]:
-    """What to rebuild, by its words; all if there are none. Raises UsageError for other words."""
-    chosen = list(words)
-    for word in chosen:
-        if word not in KINDS:
-            raise UsageError(f"--only {word}: there is no such companion", remedy=f"there are {', '.join(KINDS)}")
-    return chosen or list(KINDS)
 
 
 def _log_start(path: str, log_directory: LogDirectory) -> int:

@@ -91,7 +91,7 @@ class ProducerStates:
         producer.timestamp = timestamp
         if producer.has_transaction and not is_transactional:
             message = f"producer {producer_id} writes offset {first_offset:,} outside of the transaction that it has open"
-            raise CorruptData("txn-nontransactional-write", message)
+            raise CorruptData("txn-nontransactional-write", message, offset=first_offset)
         if is_transactional and not producer.has_transaction:
             producer.first_offset = first_offset
             self._owners[first_offset] = producer_id

@@ -41,22 +41,9 @@ if TYPE_CHECKING:
     from kdump.formats.log import Chunk
     from kdump.formats.summary import BatchSummary
     from kdump.mending.producer_states import Aborted
+    from kdump.mending.settings import Rules
 
 _LARGEST_POSITION = 0x7FFFFFFF
-
-
-class Rules:
-    """The settings that recovery depends on: sizes in bytes, times in milliseconds.
-
-    A producer that has been silent for `producer_expiration` is forgotten when a snapshot is loaded.
-    """
-
-    __slots__ = ("index_interval", "max_index_size", "producer_expiration")
-
-    def __init__(self, index_interval: int = 4096, max_index_size: int = 10 << 20, producer_expiration: int = 86_400_000) -> None:
-        self.index_interval = index_interval
-        self.max_index_size = max_index_size
-        self.producer_expiration = producer_expiration
 
 
 class SegmentIndexes:
@@ -264,6 +251,8 @@ class Rebuilding:
                 self._add_producers(chunk, indexes, source)
         except CorruptData as fault:
             fault.path = source.path
+            row = bisect_left(last_offsets, fault.values["offset"]) if "offset" in fault.values else 0
+            fault.position = positions[min(row, len(positions) - 1)]
             raise
         self._map_end = self.next_offset
 
@@ -374,7 +363,11 @@ class Rebuilding:
             if producer_id <= NO_PRODUCER_ID:
                 continue
             if attributes & CONTROL_BIT:
-                aborted = self._add_control_batch(header, _bytes_of(chunk, row, source))
+                try:
+                    aborted = self._add_control_batch(header, _bytes_of(chunk, row, source))
+                except CorruptData as fault:
+                    fault.values["offset"] = header[BASE_OFFSET]
+                    raise
                 if aborted is not None:
                     indexes.add_aborted(aborted)
                 continue

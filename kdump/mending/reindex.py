@@ -3,50 +3,28 @@
 from __future__ import annotations
 
 import os
-import time
 
 from kdump.binary import system
 from kdump.binary.source import Source
-from kdump.checks.check import Job
-from kdump.checks.finding import ERROR, Finding
-from kdump.checks.live_source import Watch
-from kdump.checks.settings import Settings
-from kdump.errors import CorruptData, Unreadable
-from kdump.forecasts import forecast
-from kdump.forecasts.outcome import KEEP, STRAY
-from kdump.forecasts.settings import CLEAN
-from kdump.formats import entries, file_name, offset_index, time_index, tree
+from kdump.errors import CorruptData
+from kdump.formats import entries, file_name, offset_index, time_index
 from kdump.formats.record_batch import NO_TIMESTAMP
+from kdump.mending.inputs import Inputs
 from kdump.mending.new_directory import NewDirectory
-from kdump.mending.plan import EPOCHS, INDEX, SNAPSHOT, TIME_INDEX, TRANSACTION_INDEX, Plan, kinds_of, rules_of
-from kdump.mending.rebuilding import Rebuilding, SegmentIndexes
+from kdump.mending.new_partition import NewPartition
+from kdump.mending.plan import Plan
+from kdump.mending.progress import Progress
 from kdump.mending.row import CLONED, DIFFERENT, MISSING, REBUILT, SAME, Companion
-from kdump.verdicts import check
+from kdump.mending.settings import Rules, kinds_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from typing import Any
 
     from kdump.mending.plan import PartitionPlan
-    from kdump.mending.rebuilding import Rules
-    from kdump.tables import Row
 
-    Identity = tuple[int, int, int, int]
-
-_MINUTE = 60_000
 _COMPARED_AT_ONCE = 1 << 20
 _ENTRY_SIZES = {file_name.OFFSET_INDEX: offset_index.ENTRY_SIZE, file_name.TIME_INDEX: time_index.ENTRY_SIZE}
-
-
-class Progress:
-    """Receives how much has been done, here without use."""
-
-    def start(self, total: int) -> None:
-        """All logs have this many bytes, times the number of steps."""
-
-    def at(self, done: int) -> None:
-        """This many bytes are done."""
 
 
 class Result:
@@ -92,7 +70,7 @@ def run(
     progress: Progress | None = None,
 ) -> Result:
     """As `reindex`, with the sums, and with the progress reported."""
-    kinds, rules = kinds_of(only), rules_of(config)
+    kinds, rules = kinds_of(only), Rules(config)
     with NewDirectory(output, [path]) as directory:
         try:
             return _Run(Plan(path, kinds), directory, kinds, rules, progress or Progress()).to_end()
@@ -108,9 +86,7 @@ class _Run:
         self._kinds = kinds
         self._rules = rules
         self._progress = progress
-        self._done = 0
-        self._seen: dict[str, Identity] = {}
-        self._ends: dict[str, int] = {}
+        self._inputs = Inputs()
         self._result = Result()
 
     def to_end(self) -> Result:
@@ -118,13 +94,14 @@ class _Run:
         sizes = [system.size(os.path.join(part.path, name)) for part in plan.partitions for name in part.logs.values()]
         result.partitions, result.segments, result.log_bytes = len(plan.partitions), len(sizes), sum(sizes)
         self._progress.start(2 * result.log_bytes)
-        listed = {part.path: system.names(part.path) for part in plan.partitions}
+        for part in plan.partitions:
+            self._inputs.note_directory(part.path)
         try:
             self._make()
         except CorruptData:
-            self._require_unchanged(listed)  # or else nothing is wrong with the input
+            self._inputs.require_unchanged()  # or else nothing is wrong with the input
             raise
-        self._require_unchanged(listed)
+        self._inputs.require_unchanged()
         self._directory.place()
         return result
 
@@ -133,74 +110,41 @@ class _Run:
         plan = self._plan
         for name in plan.cloned:
             self._clone(os.path.join(plan.path, name), name)
-        for part in plan.partitions:
-            if part.name:
-                self._directory.folder(part.name)
-            self._rebuild(part)
+        made = [self._rebuilt(part) for part in plan.partitions]
         self._directory.sync()
-        for part in plan.partitions:
-            self._verify(part)
+        for partition in made:
+            partition.verify()
 
-    # --- writing
-
-    def _rebuild(self, part: PartitionPlan) -> None:
+    def _rebuilt(self, part: PartitionPlan) -> NewPartition:
         """Write all files of a partition."""
+        if part.name:
+            self._directory.folder(part.name)
         for name in part.logs.values():
             self._clone(os.path.join(part.path, name), os.path.join(part.name, name))
+        made = NewPartition(
+            self._directory,
+            part.name,
+            list(part.logs),
+            origin=part.path,
+            log_start=part.log_start,
+            rules=self._rules,
+            progress=self._progress,
+        )
         written: dict[str, Companion] = {}
-        clock = max((_last_timestamp(part, base) for base in part.logs), default=NO_TIMESTAMP) + _MINUTE
-        done = self._done
-        rebuilding = self._pass(part, clock, written)
-        if not rebuilding.is_true_of(rebuilding.newest + _MINUTE):
-            self._done = done
-            rebuilding = self._pass(part, rebuilding.newest + _MINUTE, written)
-        self._result.batches += rebuilding.batches
-        if part.logs and part.log_start > rebuilding.next_offset:
-            message = f"the log start offset {part.log_start:,} of the checkpoint is after the log end {rebuilding.next_offset:,}"
-            raise CorruptData("log-start-beyond-end", message, path=part.path)
-        self._ends[part.path] = rebuilding.next_offset
-        if EPOCHS in self._kinds:
-            self._write(part, tree.LEADER_EPOCHS, rebuilding.leader_epochs(), written)
+
+        def keep(name: str, data: bytes) -> None:
+            written[name] = self._write(part, name, data)
+
+        newest = max((_last_timestamp(part, base) for base in part.logs), default=NO_TIMESTAMP)
+        made.complete(self._kinds, newest_timestamp=newest, keep=keep)
+        self._result.batches += made.batches
         self._result.files += [written[name] for name in sorted(written)]
         for name in part.cloned:
             self._clone(os.path.join(part.path, name), os.path.join(part.name, name))
+        return made
 
-    def _pass(self, part: PartitionPlan, clock: int, written: dict[str, Companion]) -> Rebuilding:
-        """Read all logs of a partition, and write what is rebuilt from them."""
-
-        def keep_snapshot(offset: int, data: bytes) -> None:
-            if SNAPSHOT in self._kinds:
-                self._write(part, f"{offset:020}{file_name.PRODUCER_SNAPSHOT}", data, written)
-
-        bases = list(part.logs)
-        found = Rebuilding(bases, self._rules, log_start=part.log_start, clock=clock, keep_snapshot=keep_snapshot)
-        for base, end in zip(bases, [*bases[1:], None], strict=True):
-            path = os.path.join(part.path, part.logs[base])
-            with Source(path) as source:
-                if _identity(source.status()) != self._seen[path]:
-                    raise _changed(path)
-                for step in found.segment(source, base, end):
-                    if isinstance(step, SegmentIndexes):
-                        self._write_indexes(part, step, written)
-                    else:
-                        self._progress.at(self._done + step)
-                self._done += source.size
-        if bases:
-            found.finish()
-        return found
-
-    def _write_indexes(self, part: PartitionPlan, indexes: SegmentIndexes, written: dict[str, Companion]) -> None:
-        stem = f"{indexes.base_offset:020}"
-        if INDEX in self._kinds:
-            self._write(part, stem + file_name.OFFSET_INDEX, indexes.offset_index(), written)
-        if TIME_INDEX in self._kinds:
-            self._write(part, stem + file_name.TIME_INDEX, indexes.time_index(), written)
-        if TRANSACTION_INDEX in self._kinds:
-            aborted = indexes.transaction_index()
-            if aborted:
-                self._write(part, stem + file_name.TRANSACTION_INDEX, aborted, written)
-
-    def _write(self, part: PartitionPlan, name: str, data: bytes, written: dict[str, Companion]) -> None:
+    def _write(self, part: PartitionPlan, name: str, data: bytes) -> Companion:
+        """Write a companion, and compare it with the input's."""
         path = os.path.join(part.name, name)
         self._directory.write(path, data)
         before, size_before = MISSING, None
@@ -208,69 +152,13 @@ class _Run:
             with Source(os.path.join(part.path, name)) as source:
                 before = SAME if _is_same(source, data, _ENTRY_SIZES.get(file_name.suffix(name), 0)) else DIFFERENT
                 size_before = source.size
-        written[name] = Companion(path, REBUILT, len(data), before, size_before)
+        return Companion(path, REBUILT, len(data), before, size_before)
 
     def _clone(self, path: str, name: str) -> None:
         with Source(path) as source:
-            self._seen[path] = _identity(source.status())
+            self._inputs.note(source)
             self._directory.clone(source, name)
             self._result.files.append(Companion(name, CLONED, source.size, SAME, source.size))
-
-    # --- verifying
-
-    def _verify(self, part: PartitionPlan) -> None:
-        """Raises CorruptData if a check finds an error in what was made, or a start would not find the end of the log."""
-        path = os.path.normpath(self._directory.inside(part.name))
-        rows: list[Row] = []
-
-        def emit(row: Row) -> None:
-            if isinstance(row, Finding) and row.severity == ERROR and not rows:
-                rows.append(row)
-
-        check.run(Job(Job.PARTITION, path, path), Settings(now=int(time.time() * 1000)), emit, _CheckWatch(self))
-        if rows:
-            first: Any = rows[0]  # a Finding
-            message = f"{first.message} ({first.code})"
-            raise CorruptData(first.code, message, path=os.path.join(part.path, os.path.relpath(first.path, path)))
-        promised = self._ends[part.path]
-        for row in forecast.forecast(path, after=CLEAN, config=_of_start(self._rules)) if part.logs else ():
-            if row.log_end is not None and row.log_end != promised or row.outcome not in (KEEP, STRAY):
-                message = f"a start would not keep what was made: {row.outcome}, log end {row.log_end}, not {promised}"
-                raise CorruptData("start-loses", message, path=part.path)
-
-    def advance(self, count: int) -> None:
-        """Count bytes that were verified."""
-        self._done += count
-        self._progress.at(self._done)
-
-    def _require_unchanged(self, listed: dict[str, list[str]]) -> None:
-        """Raises Unreadable if a file of the input was changed, or one has come or gone."""
-        for path, identity in self._seen.items():
-            found = system.status(path)
-            if found is None or _identity(found) != identity:
-                raise _changed(path)
-        for path, names in listed.items():
-            if system.names(path) != names:
-                raise _changed(path)
-
-
-class _CheckWatch(Watch):
-    def __init__(self, run_: _Run) -> None:
-        self._run = run_
-
-    def end(self, size: int) -> None:
-        self._run.advance(size)
-
-
-def _changed(path: str) -> Unreadable:
-    remedy = "stop the broker, or copy a snapshot of the file system"
-    fault = Unreadable("file-io-error", "was changed while it was being read", path=path)
-    fault.remedy = remedy
-    return fault
-
-
-def _identity(status: os.stat_result) -> Identity:
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def _is_same(source: Source, data: bytes, entry_size: int) -> bool:
@@ -296,7 +184,3 @@ def _last_timestamp(part: PartitionPlan, base_offset: int) -> int:
             if 0 < count <= time_index.entry_count(source)
             else NO_TIMESTAMP
         )
-
-
-def _of_start(rules: Rules) -> dict[str, str | int]:
-    return {"index.interval.bytes": rules.index_interval, "segment.index.bytes": rules.max_index_size}

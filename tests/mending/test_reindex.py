@@ -19,6 +19,7 @@ from kdump.checks.catalogue import FAULTS
 from kdump.cli.commands import main
 from kdump.errors import CorruptData, Unreadable, UsageError
 from kdump.mending import reindex
+from kdump.mending.progress import Progress
 from tests import restarts
 from tests.builders.files import partition_metadata, write_partition
 from tests.builders.records import TIMESTAMP, batch, record, transaction_marker
@@ -213,12 +214,12 @@ def test_damage_inside_of_records_is_found_by_the_check_of_the_result(tmp_path: 
 
 
 def test_an_input_that_changes_meanwhile_is_refused(partition: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Append(reindex.Progress):
+    class Append(Progress):
         def at(self, done: int) -> None:
             with (partition / "00000000000000000003.log").open("ab") as file:
                 file.write(batch(base_offset=4, records=[record()]))
 
-    class Roll(reindex.Progress):
+    class Roll(Progress):
         def at(self, done: int) -> None:
             (partition / "00000000000000000004.log").touch()
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from kdump.cli.shared_options import ESCAPE
-from kdump.errors import UsageError
+from kdump.cli.shared_options import ESCAPE, settings_of
 from kdump.forecasts.forecast import Request
 from kdump.forecasts.settings import STOPS
 from kdump.formats import tree
@@ -25,12 +24,5 @@ class ForecastRequest:
             release=options.broker,
             after=STOPS if options.after is None else (options.after,),
             recovery_point=options.recovery_point,
-            config=dict(map(_setting, options.config)),
+            config=settings_of(options.config),
         )
-
-
-def _setting(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not equals:
-        raise UsageError(f"--config {text}: a setting is NAME=VALUE")
-    return name.strip(), value.strip()

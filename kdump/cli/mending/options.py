@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from kdump.cli.options import DIRECTORIES, CommandOptions, argument, text, texts
 from kdump.cli.shared_options import CSV_FORMULAS, NICE, RATE, output_option
+from kdump.mending.settings import CONFIG, KINDS
 
 FORMS = ("text", "ndjson", "json", "csv", "table")
-ONLY = ("index", "timeindex", "txnindex", "snapshot", "epochs")
-CONFIG = ("index.interval.bytes", "segment.index.bytes", "producer.id.expiration.ms")
 
 
 class ReindexOptions(CommandOptions):
@@ -19,10 +18,10 @@ class ReindexOptions(CommandOptions):
     )
     only: str = text(
         "--only",
-        f"Rebuild only these companions, and clone the others as they are: {', '.join(ONLY)}.",
+        f"Rebuild only these companions, and clone the others as they are: {', '.join(KINDS)}.",
         default="",
         metavar="NAME,...",
-        completes=ONLY,
+        completes=list(KINDS),
     )
     config: tuple[str, ...] = texts(
         "--config",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kdump.cli.progress import PatientBar
-from kdump.mending.reindex import Progress
+from kdump.mending.progress import Progress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ class ReindexProgress(Progress):
     """Passes the progress on to a bar."""
 
     def __init__(self, bar: ReindexBar) -> None:
+        super().__init__()
         self._bar = bar
         self._total = 0
 

@@ -8,7 +8,7 @@ import time
 from kdump.binary.java_strings import escaped
 from kdump.cli.mending.progress import ReindexBar, ReindexProgress
 from kdump.cli.report_style import report_style_of
-from kdump.cli.shared_options import ESCAPE
+from kdump.cli.shared_options import ESCAPE, settings_of
 from kdump.cli.streams import say
 from kdump.errors import CorruptData, MissingPackage, Unreadable, UsageError
 from kdump.exit_codes import CLEAN, NOT_EXAMINED
@@ -28,7 +28,7 @@ def reindex_path(options: ReindexOptions) -> int:
     if options.out is None:
         raise UsageError("reindex writes a new directory: name it with -o DIR")
     only = [word for word in options.only.split(",") if word]
-    config = dict(map(_setting, options.config))
+    config = settings_of(options.config)
     started = time.monotonic()
     try:
         with ReindexBar(shows=os.isatty(2)) as bar:
@@ -62,10 +62,3 @@ def _report(options: ReindexOptions, out: str, result: Result, seconds: float) -
             formatter.file(row)
         formatter.end(summary)
         blocks.flush()
-
-
-def _setting(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not equals:
-        raise UsageError(f"--config {text}: a setting is NAME=VALUE")
-    return name.strip(), value.strip()

@@ -1,0 +1,66 @@
+"""Logs of a new partition are written from whole batches, and split where a start would split them."""
+
+from pathlib import Path
+
+import pytest
+
+from kdump.binary.source import Source
+from kdump.errors import CorruptData
+from kdump.mending import log_writer
+from kdump.mending.log_writer import LogWriter
+from kdump.mending.new_directory import NewDirectory
+from kdump.mending.new_partition import NewPartition
+from tests.builders.records import batch, record
+
+
+def _batch(offset: int, count: int = 1) -> bytes:
+    return batch(base_offset=offset, records=[record(value=b"v", offset_delta=delta) for delta in range(count)])
+
+
+def test_batches_are_copied_and_given(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(_batch(0) + _batch(1) + _batch(2))
+    size = len(_batch(0))
+    with Source(str(tmp_path / "x")) as source, NewDirectory(str(tmp_path / "out"), []) as directory:
+        with LogWriter(directory) as logs:
+            logs.start(0)
+            logs.copy(source, size, 3 * size, 1, 2)
+            logs.add(_batch(7), 7, 7)
+            logs.start(9)
+        directory.place()
+    assert logs.bases == [0, 9]
+    assert (tmp_path / "out" / f"{0:020}.log").read_bytes() == _batch(1) + _batch(2) + _batch(7)
+    assert (tmp_path / "out" / f"{9:020}.log").read_bytes() == b""
+
+
+def test_an_offset_too_far_above_the_base_starts_a_segment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    far = (1 << 31) - 1
+    with NewDirectory(str(tmp_path / "out"), []) as directory:
+        with LogWriter(directory) as logs:
+            for offset in (4, 4 + far, 5 + far):
+                logs.add(_batch(offset), offset, offset)
+            monkeypatch.setattr(log_writer, "LARGEST_SIZE", len(_batch(0)) + 1)
+            logs.add(_batch(6 + far), 6 + far, 6 + far)
+        assert logs.bases == [4, 5 + far, 6 + far]
+
+
+def test_what_a_start_would_not_keep_is_refused_where_it_is(tmp_path: Path) -> None:
+    with NewDirectory(str(tmp_path / "out"), []) as directory:
+        with LogWriter(directory) as logs:
+            logs.start(0)
+            logs.add(_batch(0) + _batch(0), 0, 0)
+        with pytest.raises(CorruptData) as caught:
+            NewPartition(directory, "", logs.bases, origin="/in").complete()
+    assert (caught.value.path, caught.value.code) == (f"/in/{0:020}.log", "offset-regression")
+
+
+def test_a_log_end_that_was_not_promised_is_refused(tmp_path: Path) -> None:
+    with NewDirectory(str(tmp_path / "out"), []) as directory:
+        with LogWriter(directory) as logs:
+            logs.start(0)
+            logs.add(_batch(0), 0, 0)
+        made = NewPartition(directory, "", logs.bases, origin="/in")
+        made.complete()
+        directory.sync()
+        made.verify(log_end=1, scans=True)
+        with pytest.raises(CorruptData, match="ends at offset 1, not 2"):
+            made.verify(log_end=2)
