@@ -7,6 +7,7 @@ from itertools import accumulate, chain, repeat
 from operator import add
 
 from kdump.binary import reference
+from kdump.binary.arithmetic import NO_SEQUENCE, as_int64, sequence_of_record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,8 +37,6 @@ _BASE_OFFSET: Final = 4
 _BASE_TIMESTAMP: Final = 5
 _HAS_ONE_TIMESTAMP: Final = 6
 _BASE_SEQUENCE: Final = 7
-_NO_SEQUENCE = -1
-_MAX_INT32 = 0x7FFFFFFF
 _NO_LIMIT = 1 << 62
 
 
@@ -98,8 +97,7 @@ def _sums(bases: Sequence[int], batches: Sequence[PlainBatch], deltas: Sequence[
     try:
         return _numbers("q", map(add, _spread(bases, batches), deltas))
     except OverflowError:
-        sums = map(add, _spread(bases, batches), deltas)
-        return _numbers("q", [(number + 0x8000000000000000 & 0xFFFFFFFFFFFFFFFF) - 0x8000000000000000 for number in sums])
+        return _numbers("q", map(as_int64, map(add, _spread(bases, batches), deltas)))
 
 
 def _timestamps(batches: Sequence[PlainBatch], deltas: Sequence[int]) -> bytes:
@@ -118,20 +116,8 @@ def _sizes(sizes: Sequence[int]) -> bytes:
 def _sequences(batches: Sequence[PlainBatch], deltas: Sequence[int]) -> bytes:
     bases = [batch[_BASE_SEQUENCE] for batch in batches]
     if not bases or max(bases) < 0:
-        return _numbers("i", (_NO_SEQUENCE,)) * len(deltas)
-    return _numbers("i", map(_later_sequence, _spread(bases, batches), deltas))
-
-
-def _later_sequence(base: int, delta: int) -> int:
-    """The sequence number of a record, -1 if its batch has none: after 2147483647 follows 0, and 32 bits wrap around."""
-    if base < 0:
-        return _NO_SEQUENCE
-    room = _as_int32(_MAX_INT32 - delta)
-    return _as_int32(delta - (_MAX_INT32 - base) - 1 if base > room else base + delta)
-
-
-def _as_int32(number: int) -> int:
-    return (number + 0x80000000 & 0xFFFFFFFF) - 0x80000000
+        return _numbers("i", (NO_SEQUENCE,)) * len(deltas)
+    return _numbers("i", map(sequence_of_record, _spread(bases, batches), deltas))
 
 
 def _numbers(kind: str, numbers: Iterable[int]) -> bytes:

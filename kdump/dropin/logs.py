@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from kdump.binary import kernel
+from kdump.binary.arithmetic import as_int64
 from kdump.binary.java_strings import text_of
 from kdump.dropin.decoders import DECODER_CLASSES, decoders_of
 from kdump.dropin.tool import absolute
 from kdump.errors import CorruptData
 from kdump.formats import file_name
 from kdump.formats.log import Log
-from kdump.formats.record_batch import as_int64
 from kdump.output.kafka.lines import interleaved
 from kdump.releases import history
 

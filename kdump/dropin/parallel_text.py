@@ -16,11 +16,11 @@ import select
 from struct import Struct, pack, unpack
 
 from kdump.binary import kernel
+from kdump.binary.arithmetic import as_int64
 from kdump.binary.batch_header import BATCH_HEADER_SIZE, HEADER_UP_TO_MAGIC, LENGTH_AT, LOG_OVERHEAD, MAGIC_AT, codec_id
 from kdump.binary.codecs import GZIP, LZ4, NONE, SNAPPY, ZSTD
 from kdump.errors import KdumpError
 from kdump.formats.log import Log
-from kdump.formats.record_batch import as_int64
 from kdump.reading.search import FIRST_WINDOW, NOWHERE, first_batch
 from kdump.workers.process import fork, kill, write_all
 from kdump.workers.slots import SharedSlots

@@ -7,6 +7,7 @@ from bisect import bisect_left
 from heapq import heappop, heappush
 
 from kdump.binary import kernel
+from kdump.binary.arithmetic import as_int64
 from kdump.binary.batch_header import (
     ATTRIBUTES,
     BASE_TIMESTAMP,
@@ -27,7 +28,7 @@ from kdump.dropin.offset_comparison import open_slice
 from kdump.errors import CorruptData
 from kdump.formats import message_set, record, records, time_index
 from kdump.formats.log import STRICT_RULES, Log, LogRules
-from kdump.formats.record_batch import NO_TIMESTAMP, as_int64
+from kdump.formats.record_batch import NO_TIMESTAMP
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ from itertools import repeat
 from struct import Struct
 
 from kdump.binary import kernel
+from kdump.binary.arithmetic import as_int64
 from kdump.binary.batch_header import (
     BATCH_HEADER,
     BATCH_HEADER_SIZE,
@@ -28,7 +29,7 @@ from kdump.errors import CorruptData
 from kdump.forecasts.exceptions import ILLEGAL_ARGUMENT, KAFKA, BrokerException, InvalidBatch
 from kdump.formats import message_set
 from kdump.formats.log import Log
-from kdump.formats.record_batch import NO_TIMESTAMP, as_int64
+from kdump.formats.record_batch import NO_TIMESTAMP
 from kdump.reading.headers import HeaderWindow
 
 TYPE_CHECKING = False

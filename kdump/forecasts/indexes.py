@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from struct import Struct
 
+from kdump.binary.arithmetic import as_int64
 from kdump.forecasts.exceptions import (
     BUFFER_OVERFLOW,
     ILLEGAL_ARGUMENT,
@@ -15,7 +16,7 @@ from kdump.forecasts.exceptions import (
     InvalidOffset,
 )
 from kdump.formats import offset_index, time_index, transaction_index
-from kdump.formats.record_batch import NO_TIMESTAMP, as_int64
+from kdump.formats.record_batch import NO_TIMESTAMP
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from array import array
 from typing import NamedTuple
 
+from kdump.binary.arithmetic import as_int64
 from kdump.binary.batch_header import BASE_OFFSET, CRC, LAST_OFFSET_DELTA, LENGTH, LOG_OVERHEAD, MESSAGE_CRC, RECORD_COUNT
 from kdump.binary.source import WINDOW_SIZE
 from kdump.forecasts.batches import MAX_LOG_SIZE, LogReader
 from kdump.forecasts.directory import File, has_offset, is_canonical, offset_of
 from kdump.forecasts.exceptions import BrokerException, InvalidBatch
 from kdump.formats import file_name
-from kdump.formats.record_batch import as_int64
 from kdump.reading.recent import RecentBytes
 from kdump.reading.search import WHOLE, Budget, Search
 from kdump.reading.tuning import DEFAULT

@@ -5,6 +5,7 @@ Kafka: LogSegment.recover.
 
 from __future__ import annotations
 
+from kdump.binary.arithmetic import as_int64
 from kdump.binary.batch_header import (
     BASE_OFFSET,
     BATCH_HEADER_SIZE,
@@ -19,7 +20,7 @@ from kdump.binary.batch_header import (
 )
 from kdump.forecasts.exceptions import InvalidBatch, OffsetOverflow
 from kdump.forecasts.indexes import MAX_RELATIVE_OFFSET
-from kdump.formats.record_batch import NO_PRODUCER_ID, NO_TIMESTAMP, as_int64
+from kdump.formats.record_batch import NO_PRODUCER_ID, NO_TIMESTAMP
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from kdump.binary.arithmetic import as_int64
 from kdump.binary.source import WINDOW_SIZE
 from kdump.errors import CorruptData
-from kdump.formats.record_batch import as_int64
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kdump.binary import kernel
+from kdump.binary.arithmetic import as_int64
 from kdump.binary.batch_header import (
     ATTRIBUTES,
     BASE_OFFSET,
@@ -348,7 +349,7 @@ class Log:
             if len(header_bytes) < BATCH_HEADER_SIZE:
                 raise self._header_cut(_size, BATCH_HEADER_SIZE, len(header_bytes))
             header = BATCH_HEADER.unpack(header_bytes)
-            return [self.position], [record_batch.as_int64(header[BASE_OFFSET] + header[LAST_OFFSET_DELTA])]
+            return [self.position], [as_int64(header[BASE_OFFSET] + header[LAST_OFFSET_DELTA])]
         return [self.position], [batch_offset(header_bytes)]
 
     def _regular_starts(

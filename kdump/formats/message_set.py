@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kdump.binary import codecs, kernel
+from kdump.binary.arithmetic import as_int64
 from kdump.binary.batch_header import (
     COMPRESSION_MASK,
     LOG_OVERHEAD,
@@ -15,7 +16,7 @@ from kdump.binary.batch_header import (
 from kdump.binary.checksums import crc32
 from kdump.errors import CorruptData
 from kdump.formats import record
-from kdump.formats.record_batch import LOG_APPEND_TIME, NO_TIMESTAMP, as_int64
+from kdump.formats.record_batch import LOG_APPEND_TIME, NO_TIMESTAMP
 from kdump.tables import Table
 
 TYPE_CHECKING = False

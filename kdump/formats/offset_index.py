@@ -6,8 +6,8 @@ import sys
 from array import array
 from struct import Struct
 
+from kdump.binary.arithmetic import as_int64
 from kdump.formats import entries
-from kdump.formats.record_batch import as_int64
 from kdump.tables import Int32, Int64, Row, Table
 
 TYPE_CHECKING = False

@@ -6,6 +6,7 @@ from itertools import chain, repeat
 from operator import add
 
 from kdump.binary import codecs, kernel
+from kdump.binary.arithmetic import NO_SEQUENCE, as_int64, sequence_of_record
 from kdump.binary.batch_header import (
     ATTRIBUTES,
     BASE_OFFSET,
@@ -24,7 +25,7 @@ from kdump.binary.batch_header import (
 )
 from kdump.errors import CorruptData
 from kdump.formats.long_headers import LongHeaders, start_of_headers
-from kdump.formats.record_batch import NO_SEQUENCE, RecordBatch, as_int64, increment_sequence
+from kdump.formats.record_batch import RecordBatch
 from kdump.tables import Binary, Bool, Int32, Int64, Row, Table, UInt32
 
 TYPE_CHECKING = False
@@ -545,10 +546,7 @@ def table_of_records(headers: Sequence[tuple[int, ...]], counts: Sequence[int], 
         ]
     sequences = [NO_SEQUENCE] * len(rows)
     if any(header[BASE_SEQUENCE] >= 0 for header in headers):
-        sequences = [
-            NO_SEQUENCE if first < 0 else increment_sequence(first, delta)
-            for first, delta in zip(_spread([header[BASE_SEQUENCE] for header in headers], counts), offset_deltas, strict=True)
-        ]
+        sequences = list(map(sequence_of_record, _spread([header[BASE_SEQUENCE] for header in headers], counts), offset_deltas))
     nothing = [None] * len(rows)
     return Table(
         Record,

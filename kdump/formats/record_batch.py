@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kdump.binary.arithmetic import NO_SEQUENCE, as_int64, increment_sequence
 from kdump.binary.batch_header import (
     COMPRESSION_MASK,
     CONTROL_BIT,
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     Result = TypeVar("Result")
 
 NO_TIMESTAMP = -1
-NO_SEQUENCE = -1
 NO_PRODUCER_ID = -1
 
 CREATE_TIME = "CreateTime"
@@ -198,27 +198,3 @@ def codec_name(attributes: int) -> str:
 
 def _timestamp_type(attributes: int) -> str:
     return LOG_APPEND_TIME if attributes & TIMESTAMP_TYPE_BIT else CREATE_TIME
-
-
-def increment_sequence(sequence: int, increment: int) -> int:
-    """The sequence number `increment` later: after 2147483647 follows 0 (Kafka: DefaultRecordBatch)."""
-    if sequence > as_int32(0x7FFFFFFF - increment):
-        return as_int32(increment - as_int32(0x7FFFFFFF - sequence) - 1)
-    return as_int32(sequence + increment)
-
-
-def decrement_sequence(sequence: int, decrement: int) -> int:
-    """The sequence number `decrement` earlier: before 0 comes 2147483647 (Kafka: DefaultRecordBatch)."""
-    if sequence < decrement:
-        return as_int32(0x7FFFFFFF - as_int32(decrement - sequence) + 1)
-    return as_int32(sequence - decrement)
-
-
-def as_int32(number: int) -> int:
-    """The number as 32 bits hold it: Kafka's arithmetic wraps."""
-    return (number + 0x80000000 & 0xFFFFFFFF) - 0x80000000
-
-
-def as_int64(number: int) -> int:
-    """The number as 64 bits hold it: Kafka's arithmetic wraps."""
-    return (number + 0x8000000000000000 & 0xFFFFFFFFFFFFFFFF) - 0x8000000000000000

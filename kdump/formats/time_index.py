@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from struct import Struct
 
+from kdump.binary.arithmetic import as_int64
 from kdump.formats import entries
-from kdump.formats.record_batch import as_int64
 from kdump.tables import Int64, Row, Table
 
 TYPE_CHECKING = False

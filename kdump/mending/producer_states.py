@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 
+from kdump.binary.arithmetic import NO_SEQUENCE
 from kdump.errors import CorruptData
-from kdump.formats.record_batch import NO_SEQUENCE
 from kdump.mending import java_hash_map
 
 TYPE_CHECKING = False

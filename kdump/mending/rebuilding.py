@@ -8,6 +8,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 
 from kdump.binary import kernel, producer_streak
+from kdump.binary.arithmetic import NO_SEQUENCE, increment_sequence
 from kdump.binary.batch_header import (
     ATTRIBUTES,
     BASE_OFFSET,
@@ -29,7 +30,7 @@ from kdump.errors import CorruptData
 from kdump.formats import offset_index, producer_snapshot, text_checkpoint, time_index, transaction_index
 from kdump.formats.log import Log
 from kdump.formats.record import BatchRecords
-from kdump.formats.record_batch import NO_PRODUCER_ID, NO_SEQUENCE, NO_TIMESTAMP, increment_sequence
+from kdump.formats.record_batch import NO_PRODUCER_ID, NO_TIMESTAMP
 from kdump.mending.producer_states import ProducerStates
 from kdump.messages.control_records import ABORT, COMMIT
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from struct import Struct
 
+from kdump.binary.arithmetic import as_int32
 from kdump.binary.java_strings import text_of
 from kdump.errors import CorruptData
-from kdump.formats.record_batch import as_int32
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

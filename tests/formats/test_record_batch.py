@@ -1,12 +1,11 @@
 """Headers of batches and messages as one table: every field, and arithmetic that wraps as Java's does."""
 
-import struct
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdump.formats.record_batch import as_int32, as_int64, codec_name, decrement_sequence, increment_sequence
+from kdump.binary.arithmetic import as_int64, decrement_sequence
+from kdump.formats.record_batch import codec_name
 from tests.builders.compression import CODEC_IDS, Codec
 from tests.builders.records import TIMESTAMP, batch, message, message_set, record, transaction_marker, wrapper
 from tests.support import INT16, INT32, INT64, Values, walk
@@ -165,21 +164,9 @@ def test_after_the_greatest_sequence_follows_0(base_sequence: int, last_offset_d
         assert decrement_sequence(last_sequence, last_offset_delta) == base_sequence
 
 
-@given(st.integers(0, MAX_INT32), st.integers(0, MAX_INT32))
-def test_sequences_count_round_a_circle(sequence: int, increment: int) -> None:
-    assert increment_sequence(sequence, increment) == (sequence + increment) % (1 << 31)
-    assert decrement_sequence(increment_sequence(sequence, increment), increment) == sequence
-
-
 def test_a_last_offset_wraps_as_javas_numbers_do() -> None:
     assert _only_row(batch(base_offset=MAX_INT64, last_offset_delta=1))["last_offset"] == -MAX_INT64 - 1
     assert _only_row(batch(base_offset=-MAX_INT64 - 1, last_offset_delta=-1))["last_offset"] == MAX_INT64
-
-
-@given(st.integers())
-def test_numbers_wrap_at_their_size(number: int) -> None:
-    assert as_int32(number) == struct.unpack(">i", (number & 0xFFFFFFFF).to_bytes(4, "big"))[0]
-    assert as_int64(number) == struct.unpack(">q", (number & 0xFFFFFFFFFFFFFFFF).to_bytes(8, "big"))[0]
 
 
 # --- validity

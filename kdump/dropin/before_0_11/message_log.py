@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from kdump.binary import codecs
+from kdump.binary.arithmetic import as_int64
 from kdump.binary.batch_header import LOG_OVERHEAD, MIN_RECORD_OVERHEAD, TIMESTAMP_TYPE_BIT, batch_length, batch_offset
 from kdump.binary.source import WINDOW_SIZE
 from kdump.errors import CorruptData
 from kdump.formats.message_set import Message
 from kdump.formats.message_set import messages_in as inner_messages
-from kdump.formats.record_batch import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP_TYPE, as_int64
+from kdump.formats.record_batch import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP_TYPE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

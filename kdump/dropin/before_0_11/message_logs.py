@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from kdump.binary.arithmetic import as_int64
 from kdump.dropin.before_0_11.message_log import MAX_INT, MessageLog, Placed, messages_in
 from kdump.dropin.decoders import decoders_of
 from kdump.dropin.logs import prints_data
 from kdump.dropin.tool import absolute
 from kdump.errors import CorruptData
 from kdump.formats import file_name
-from kdump.formats.record_batch import as_int64, codec_name
+from kdump.formats.record_batch import codec_name
 from kdump.output.kafka.lines import Template
 from kdump.releases import history
 

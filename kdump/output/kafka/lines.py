@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 
-from kdump.formats.record_batch import as_int32, decrement_sequence
+from kdump.binary.arithmetic import as_int32, decrement_sequence
 from kdump.tables import Table
 
 TYPE_CHECKING = False

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import base64
 
+from kdump.binary.arithmetic import decrement_sequence
 from kdump.formats.offset_index import OffsetIndexEntry
-from kdump.formats.record_batch import RecordBatch, decrement_sequence
+from kdump.formats.record_batch import RecordBatch
 from kdump.formats.time_index import TimeIndexEntry
 from kdump.formats.transaction_index import AbortedTransaction
 from kdump.tables import Int16, Int32, Int64, Row, Table, Text

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from kdump.binary.arithmetic import as_int64
 from kdump.binary.batch_header import ATTRIBUTES, BASE_OFFSET, BASE_TIMESTAMP, DELETE_HORIZON_BIT, TIMESTAMP_TYPE_BIT
 from kdump.binary.kernel import OFFSET_DELTA, TIMESTAMP_DELTA
 from kdump.checks.rules.batch_findings import report_batch
 from kdump.checks.rules.rule import SegmentRule
 from kdump.checks.rules.tally import Tally
 from kdump.checks.wording import counted, moment
-from kdump.formats.record_batch import LOG_APPEND_TIME, NO_TIMESTAMP, as_int64
+from kdump.formats.record_batch import LOG_APPEND_TIME, NO_TIMESTAMP
 from kdump.reading import salvage
 
 TYPE_CHECKING = False

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from kdump.binary.arithmetic import NO_SEQUENCE
 from kdump.checks.finding import INFO
 from kdump.checks.producers import ANYTHING, NO_PRODUCER_EPOCH, UNKNOWN_EPOCH, WRAPPED
 from kdump.checks.rules.batch_findings import report_row
 from kdump.checks.rules.transactions.producer_tally import ProducerTally
 from kdump.checks.settings import DELETE
 from kdump.checks.wording import counted, number_range, offset_range
-from kdump.formats.record_batch import NO_PRODUCER_ID, NO_SEQUENCE
+from kdump.formats.record_batch import NO_PRODUCER_ID
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
