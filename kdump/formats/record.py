@@ -178,30 +178,47 @@ def _walk_plain(
 
     Returns None, and appends nothing, if the batch is large, bad, or compressed in an unusual way.
     """
-    header, data = chunk.headers[row], chunk.window
-    count = header[RECORD_COUNT]
-    if not 0 <= count <= MAX_ROWS or not data or header[LENGTH] < MIN_BATCH_LENGTH:
+    header = chunk.headers[row]
+    plain = plain_records(chunk, row, MAX_ROWS, decompressor)
+    if plain is None:
         return None
+    count = header[RECORD_COUNT]
     if not count:
         return 0  # Kafka reads nothing after the header
-    start = chunk.starts[row]
-    position, end = start + BATCH_HEADER_SIZE, start + LOG_OVERHEAD + header[LENGTH]
-    size = 0
-    codec = header[ATTRIBUTES] & COMPRESSION_MASK
-    if codec:
-        payload = None if decompressor is None else decompressor.decompress(codec, memoryview(data)[position:end])
-        if payload is None:
-            return None
-        data = bytes(payload)  # the decompressor's buffer is about to be reused
-        position, end, size = 0, len(data), len(data)
+    data, position, end = plain
+    is_compressed = data is not chunk.window
+    size = len(data) if is_compressed else 0
     before = len(rows)
     position, code, _ = kernel.walk_records(
-        data, position, end, count, end, bool(codec), rows, wants_data, known_headers, MAX_RECORD_HEADERS
+        data, position, end, count, end, is_compressed, rows, wants_data, known_headers, MAX_RECORD_HEADERS
     )
     if position == end and not code and len(rows) == before + count:
         return size
     del rows[before:]
     return None
+
+
+def plain_records(
+    chunk: Chunk, row: int, max_count: int, decompressor: codecs.BatchDecompressor | None
+) -> tuple[bytes, int, int] | None:
+    """The bytes that hold the records of the batch in this row, where the first starts and where the last ends in them.
+
+    They are the chunk's window, or the decompressed payload; that of a batch without records is left as it is.
+    Returns None if the batch is large, has a damaged header or more than `max_count` records, or is compressed in an unusual way.
+    """
+    header, window = chunk.headers[row], chunk.window
+    if not 0 <= header[RECORD_COUNT] <= max_count or not window or header[LENGTH] < MIN_BATCH_LENGTH:
+        return None
+    start = chunk.starts[row]
+    position, end = start + BATCH_HEADER_SIZE, start + LOG_OVERHEAD + header[LENGTH]
+    codec = header[ATTRIBUTES] & COMPRESSION_MASK
+    if not codec or not header[RECORD_COUNT]:
+        return window, position, end
+    payload = None if decompressor is None else decompressor.decompress(codec, memoryview(window)[position:end])
+    if payload is None:
+        return None
+    data = bytes(payload)  # the decompressor's buffer is about to be reused
+    return data, 0, len(data)
 
 
 def _is_small(header: Sequence[int]) -> bool:

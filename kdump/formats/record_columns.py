@@ -12,17 +12,12 @@ from kdump.binary.batch_header import (
     BASE_OFFSET,
     BASE_SEQUENCE,
     BASE_TIMESTAMP,
-    BATCH_HEADER_SIZE,
-    COMPRESSION_MASK,
-    LENGTH,
-    LOG_OVERHEAD,
     MAX_TIMESTAMP,
-    MIN_BATCH_LENGTH,
     RECORD_COUNT,
     TIMESTAMP_TYPE_BIT,
 )
 from kdump.binary.columns_reference import RECORD_COLUMNS
-from kdump.formats.record import MAX_PAYLOAD_AT_ONCE, Record, RecordChunk, read_batch
+from kdump.formats.record import MAX_PAYLOAD_AT_ONCE, Record, RecordChunk, plain_records, read_batch
 from kdump.tables import Table
 
 if TYPE_CHECKING:
@@ -66,21 +61,14 @@ def read(source: Source, chunk: Chunk, wanted: Iterable[str]) -> Iterator[Record
 
 def _plain_batch(chunk: Chunk, row: int, decompressor: codecs.BatchDecompressor) -> PlainBatch | None:
     """The batch in this row, decompressed, or None if it is large, bad, or compressed in an unusual way."""
-    header, data = chunk.headers[row], chunk.window
-    count, attributes = header[RECORD_COUNT], header[ATTRIBUTES]
-    if not 0 <= count <= _MAX_BATCH_ROWS or not data or header[LENGTH] < MIN_BATCH_LENGTH:
+    plain = plain_records(chunk, row, _MAX_BATCH_ROWS, decompressor)
+    if plain is None:
         return None
-    start = chunk.starts[row]
-    position, end = start + BATCH_HEADER_SIZE, start + LOG_OVERHEAD + header[LENGTH]
-    if count and attributes & COMPRESSION_MASK:
-        payload = decompressor.decompress(attributes & COMPRESSION_MASK, memoryview(data)[position:end])
-        if payload is None:
-            return None
-        data = bytes(payload)  # the decompressor's buffer is about to be reused
-        position, end = 0, len(data)
+    header = chunk.headers[row]
+    attributes = header[ATTRIBUTES]
     is_append_time = bool(attributes & TIMESTAMP_TYPE_BIT)
     timestamp = header[MAX_TIMESTAMP] if is_append_time else header[BASE_TIMESTAMP]
-    return data, position, end, count, header[BASE_OFFSET], timestamp, is_append_time, header[BASE_SEQUENCE]
+    return *plain, header[RECORD_COUNT], header[BASE_OFFSET], timestamp, is_append_time, header[BASE_SEQUENCE]
 
 
 def _tables(source: Source, chunk: Chunk, first: int, held: Sequence[PlainBatch], names: Sequence[str]) -> Iterator[RecordChunk]:
