@@ -39,6 +39,9 @@ def run() -> NoReturn:
     signals.ignore()
     if status == INTERRUPTED:
         status = signals.exit_code(INTERRUPTED)
+        # A KeyboardInterrupt that escaped from the text of a class, as of a named tuple, has `python -m` end by SIGINT, even
+        # if it was handled later; it forgets that when the next text runs.
+        eval("None")
     if "click" not in sys.modules:
         os._exit(status)
     sys.exit(status)

@@ -35,7 +35,7 @@ SECONDS = 60
 """After which a run hangs; none takes more than a few."""
 
 
-_SECONDS = re.compile(rb'"seconds": ?[0-9.]+|in [0-9.]+ s\b|"(start|end)TimeUtc":"[^"]*"')
+_SECONDS = re.compile(rb'"seconds": ?[0-9.]+|(in|batches\.) [0-9.]+ s\b|"(start|end)TimeUtc":"[^"]*"')
 
 
 SECTORS = 24
@@ -104,6 +104,8 @@ COMMANDS = {
     "checkpoint": ("checkpoint", "PARTITION"),
     "scan": ("scan", "--engine", "local", "--jobs", "2", "PARTITION"),
     "scan tables": ("scan", "--engine", "local", "--jobs", "2", "--records", "--out", "OUT/tables", "PARTITION"),
+    "reindex": ("reindex", "PARTITION", "-o", "OUT/new"),
+    "reindex ndjson": ("reindex", "--output", "ndjson", "PARTITION", "-o", "OUT/new"),
     "drop-in": ("--files", "LOGS"),
     "drop-in deep": ("--files", "LOGS", "--print-data-log"),
     "drop-in jobs": ("--files", "LOGS", "--jobs", "2"),

@@ -55,6 +55,7 @@ COMMANDS = {
     "timeindex to a file": ("timeindex", "-o", "OUT/entries", "PARTITION"),
     "scan": ("scan", "--engine", "local", "--jobs", "1", "PARTITION"),
     "scan to tables": ("scan", "--engine", "local", "--jobs", "2", "--records", "--out", "OUT/tables", "PARTITION"),
+    "reindex": ("reindex", "PARTITION", "-o", "OUT/new"),
     "drop-in": ("--files", "LOGS", "--print-data-log", "--jobs", "1"),
     "drop-in, three jobs": ("--files", "LOGS", "--print-data-log", "--jobs", "3"),
     "explain": ("explain", "crc-mismatch"),

@@ -40,6 +40,7 @@ COMMANDS = {
     "snapshot": ("snapshot", "PARTITION"),
     "scan": ("scan", "--engine", "local", "--jobs", "2", "PARTITION"),
     "scan to tables": ("scan", "--engine", "local", "--jobs", "2", "--out", "OUT/tables", "PARTITION"),
+    "reindex": ("reindex", "PARTITION", "-o", "OUT/new"),
     "drop-in": ("--files", "LOGS", "--print-data-log"),
     "drop-in, two jobs": ("--files", "LOGS", "--print-data-log", "--jobs", "2"),
     "check of compressed batches": ("check", "--level", "deep", "COMPRESSED"),

@@ -116,6 +116,23 @@ def test_a_signal_during_a_fork_is_not_lost(name: str, tmp_path: Path, partition
     )  # Python prints what a hook raises, and goes on
 
 
+_SIGNAL_DURING_TEXT = """
+import signal
+from unittest import mock
+from kdump.cli.main import run
+with mock.patch("kdump.cli.scanning.run.scan_paths", lambda _: exec("signal.raise_signal(signal.SIGHUP)")):
+    run()
+"""
+
+
+def test_a_signal_while_python_makes_a_class_of_text_gives_its_exit_code(tmp_path: Path, partition: Path) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    (folder / "interrupted.py").write_text(_SIGNAL_DURING_TEXT)
+    ending = Run(CASES["scan"].command, partition, folder, program=("-m", "interrupted")).ending(signal.SIGHUP, HANG)
+    assert ending == Ending(signal.SIGHUP, 129, "kdump: interrupted by SIGHUP\n", 0, (), ())
+
+
 def test_nohup_keeps_a_command_going(tmp_path: Path, partition: Path) -> None:
     program = "import signal, sys; signal.signal(signal.SIGHUP, signal.SIG_IGN); from kdump.cli.main import run; run()"
     run = Run(CASES["check"].command, partition, tmp_path / "run", program=("-c", program))
