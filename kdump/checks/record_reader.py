@@ -205,7 +205,8 @@ class RecordReader:
 
     def _show_batch(self, chunk: Chunk, row: int, status: str, waiting: _Waiting) -> None:
         """Let a batch wait for its neighbours, or show what is irregular. Those that wait come first."""
-        if status == salvage.INTACT and self._passes_over(chunk, row, waiting):
+        held = self._payload_to_pass_over(chunk, row) if status == salvage.INTACT else None
+        if held is not None and self._passes_over(chunk, row, held, waiting):
             return
         header = chunk.headers[row]
         count = header[RECORD_COUNT]
@@ -213,9 +214,10 @@ class RecordReader:
         payload: Payload | None = None
         try:
             if count:
-                content, payload = self._content(chunk, row)
+                content, payload = self._content(chunk, row, held)
         except MissingPackage:
             pass
+        held = None  # it may be large, and so may what an irregular batch needs
         bad: tuple[Content, int] | None = None
         if content is not None:
             position, code, _ = kernel.walk_records(
@@ -248,22 +250,31 @@ class RecordReader:
         if waiting.is_full:
             self._show_waiting(waiting, status, row + 1)
 
-    def _passes_over(self, chunk: Chunk, row: int, waiting: _Waiting) -> bool:
-        """Whether the batch in this row is compressed as usual, and its records are ordinary. Those that wait then come first."""
+    def _payload_to_pass_over(self, chunk: Chunk, row: int) -> Buffer | None:
+        """The payload of the batch in this row, if it is compressed as usual and its records could be passed over.
+
+        It is the decompressor's buffer, valid until the next payload is decompressed.
+        """
         header = chunk.headers[row]
         codec = header[ATTRIBUTES] & COMPRESSION_MASK
         if self._ordinary is None or not codec or not chunk.window:
-            return False
+            return None
+        start = chunk.starts[row]
+        payload = memoryview(chunk.window)[start + BATCH_HEADER_SIZE : start + header[LENGTH] + LOG_OVERHEAD]
+        return self._decompressor.decompress(codec, payload)
+
+    def _passes_over(self, chunk: Chunk, row: int, held: Buffer, waiting: _Waiting) -> bool:
+        """Whether the records in this payload of the batch in this row are ordinary. Those that wait then come first."""
+        assert self._ordinary is not None
+        header, position = chunk.headers[row], chunk.batches["position"][row]
         start, size = chunk.starts[row], header[LENGTH] + LOG_OVERHEAD
-        held = self._decompressor.decompress(codec, memoryview(chunk.window)[start + BATCH_HEADER_SIZE : start + size])
-        position = chunk.batches["position"][row]
-        odd = None if held is None else self._ordinary.odd_times(header, position, size, held)
+        odd = self._ordinary.odd_times(header, position, size, held)
         if odd is None:
             return False
         self._show_waiting(waiting, salvage.INTACT, row + 1)
         for times in odd:
             self._ordinary.show_odd(times)
-        if codec == SNAPPY:  # of this framing, what is unusual is accepted
+        if header[ATTRIBUTES] & COMPRESSION_MASK == SNAPPY:  # of this framing, what is unusual is accepted
             self._show_payload(_payload_of(header, position, chunk.window[start : start + size]), salvage.INTACT)
         return True
 
@@ -273,10 +284,10 @@ class RecordReader:
             self._show(waiting.part(), status)
         waiting.start_at(next_row)
 
-    def _content(self, chunk: Chunk, row: int) -> tuple[Content | None, Payload | None]:
+    def _content(self, chunk: Chunk, row: int, held: Buffer | None) -> tuple[Content | None, Payload | None]:
         """The content of this batch, before its records are read, and its payload, unless that is regular.
 
-        Of a batch that is too large to be held, None.
+        `held` is the decompressed payload, if the decompressor still has it. Of a batch that is too large to be held, None.
         """
         header = chunk.headers[row]
         size = header[LENGTH] + LOG_OVERHEAD
@@ -291,7 +302,8 @@ class RecordReader:
         if not codec:
             return Content(header, position, batch, BATCH_HEADER_SIZE, len(batch)), None
         payload = _payload_of(header, position, batch)
-        held = self._decompressor.decompress(codec, payload.data)
+        if held is None:
+            held = self._decompressor.decompress(codec, payload.data)
         if held is not None:
             data = bytes(held)  # the buffer is about to be reused
             return Content(header, position, data, 0, len(data)), payload if codec == SNAPPY else None

@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 
-from kdump.binary import kernel
+from kdump.binary import codecs, kernel
 from kdump.checks import check
 from kdump.checks.finding import Finding
 from kdump.checks.settings import DEEP, Settings
@@ -213,3 +213,20 @@ def _native() -> ModuleType:
     from kdump.binary import _kernel
 
     return _kernel
+
+
+def test_a_payload_that_is_not_ordinary_is_decompressed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "t-0" / file_name(0, ".log")
+    path.parent.mkdir()
+    path.write_bytes(batch(records=[record(key=b"k", timestamp=TIME, attributes=1)], codec="zstd"))
+    codecs_seen = []
+    decompress = codecs.BatchDecompressor.decompress
+
+    def counted(self: codecs.BatchDecompressor, codec: int, compressed: bytes | memoryview) -> bytes | memoryview | None:
+        codecs_seen.append(codec)
+        return decompress(self, codec, compressed)
+
+    monkeypatch.setattr(codecs.BatchDecompressor, "decompress", counted)
+    with kernels.using(kernel.C):
+        assert "record-attributes-set" in {one.code for one in found_in(path.parent, "delete")}
+    assert codecs_seen == [CODEC_IDS["zstd"]]
