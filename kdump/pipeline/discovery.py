@@ -61,6 +61,18 @@ def files_of(options: Options) -> list[FileItem]:
     return [item for item in found if is_wanted(item, options)]
 
 
+def require(options: Options) -> None:
+    """Raise what `files_of` raises for paths and patterns that lead nowhere, without looking into directories."""
+    if options.file_list is None:
+        for path in tree.matching(options.paths):
+            _require(path)
+
+
+def _require(path: str) -> None:
+    if not system.has_name(path):
+        raise Unreadable("file-missing", "no such file", path=path)
+
+
 def is_wanted(item: FileItem, options: Options) -> bool:
     """Whether a file belongs to a requested topic and partition. Checkpoints belong to many; their rows are filtered instead."""
     return options.table == "checkpoints" or is_partition_wanted(item.topic, item.partition, options)
@@ -81,8 +93,7 @@ def discover(
     The name of a broker is `broker`, a part `broker=NAME` of the path, the id in meta.properties, or else the name of its log
     directory. Raises Unreadable for a path that leads nowhere and, unless `skips_unlisted`, a directory that cannot be listed.
     """
-    if not system.has_name(root):
-        raise Unreadable("file-missing", "no such file", path=root)
+    _require(root)
     walk = _Walk(root, broker, follows_links, skips_unlisted)
     if not system.is_directory(root):
         directory = tree.parent(root)

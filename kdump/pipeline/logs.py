@@ -169,13 +169,21 @@ def _in_range(item: Batches, options: Options) -> Iterator[Batches]:
         return
     start: int | None = None
     for row in range(len(item.statuses)):
-        if _may_hold(item.chunk, row, options):
+        if _may_lie(item, row, options) or _may_hold(item.chunk, row, options):
             start = row if start is None else start
         elif start is not None:
             yield item.slice(start, row)
             start = None
     if start is not None:
         yield item.slice(start, len(item.statuses))
+
+
+def _may_lie(item: Batches, row: int, options: Options) -> bool:
+    """Whether records of a batch may have other offsets or timestamps than its header says, so that each has to be looked at."""
+    if options.table != "records":
+        return False
+    is_old_wrapper = item.chunk.is_legacy and item.chunk.batches["compresscodec"][row] != "none"
+    return is_old_wrapper or item.statuses[row] != salvage.INTACT
 
 
 def _may_hold(chunk: Chunk, row: int, options: Options) -> bool:

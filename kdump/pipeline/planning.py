@@ -168,7 +168,7 @@ def _with_following(items: Sequence[FileItem]) -> Iterable[tuple[FileItem, int |
 
 def _may_hold(item: FileItem, following: int | None, options: Options) -> bool:
     """Whether a segment may hold a requested offset, by its name and that of the next one."""
-    if item.base_offset is None:
+    if item.base_offset is None or item.kind == "checkpoint":  # a snapshot of metadata is named by its end
         return True
     if options.to_offset is not None and item.base_offset > options.to_offset:
         return False

@@ -1,7 +1,7 @@
 """Files of brokers as DataFrames.
 
-`read(spark, path, table="batches")` returns one in any session; `register(spark)` registers `spark.read.format("kdump")` if
-Spark has not found it by itself. Needs the package pyspark: `pip install kdump[spark]`.
+`read(spark, path, table="batches")` returns one in any session; `register(spark)` registers `spark.read.format("kdump")`, which
+PySpark 4.0 and later know, if Spark has not found it by itself. Needs the package pyspark: `pip install kdump[spark]`.
 """
 
 from __future__ import annotations
@@ -15,14 +15,12 @@ if TYPE_CHECKING:
 
 __all__ = ["read", "register"]
 
-_PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
-
 
 def register(spark: SparkSession) -> None:
-    """Register the format `kdump` with a session. Registering twice is harmless."""
-    from kdump.spark.source import KdumpSource
+    """Register the format `kdump` with a session. Registering twice is harmless. Needs PySpark 4.0."""
+    from kdump.spark import frames
 
-    spark.dataSource.register(KdumpSource)
+    frames.register(spark)
 
 
 def read(spark: SparkSession, path: str | Sequence[str] = (), *, table: str = "batches", **options: object) -> DataFrame:
@@ -30,30 +28,12 @@ def read(spark: SparkSession, path: str | Sequence[str] = (), *, table: str = "b
     segments or findings.
 
     Options are those of the format, such as `topics="orders*"`, `fromOffset=5`, `columns="offset,key"`. Filters on the
-    DataFrame choose files before they are read, where the session allows that.
+    DataFrame choose files before they are read, where the session allows that. With PySpark 3.5 the files are listed at once.
+
+    Raises UsageError for an invalid option, and Unreadable where a path leads nowhere.
     """
-    from kdump.spark.source import FORMAT, KdumpSource
+    from kdump.spark import frames
 
-    spark.dataSource.register(KdumpSource)
-    reader = spark.read.format(FORMAT).option("table", table)
-    given = {name.lower() for name in options}
-    if "pushdown" not in given and spark.conf.get(_PUSHDOWN, "false") == "true":
-        reader = reader.option("pushdown", "true")
-    if "parallelism" not in given:
-        reader = reader.option("parallelism", str(_cores(spark)))
-    for name, value in options.items():
-        if value is not None:
-            reader = reader.option(name, str(value).lower() if isinstance(value, bool) else str(value))
-    paths = [path] if isinstance(path, str) else list(path)
-    return reader.load(paths[0] if len(paths) == 1 else paths) if paths else reader.load()
-
-
-def _cores(spark: SparkSession) -> int:
-    """The number of tasks that may run at a time; for a remote session, the cores of this machine."""
-    import os
-
-    try:
-        cores: int = spark.sparkContext.defaultParallelism
-        return cores
-    except Exception:  # a session of Spark Connect has no context, and says so in several ways
-        return os.cpu_count() or 1
+    given = {name: value for name, value in options.items() if value is not None} | {"table": table}
+    texts = {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in given.items()}
+    return frames.frame(spark, [path] if isinstance(path, str) else list(path), texts)

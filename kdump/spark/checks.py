@@ -21,6 +21,7 @@ from kdump.output.arrow.rows import columns_of
 from kdump.output.arrow.schemas import schema_of
 from kdump.pipeline.fleet import compaction, questions, replicas, retention, statistics, transactions
 from kdump.pipeline.fleet import segments as of_segments
+from kdump.spark import releases
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -55,7 +56,7 @@ def ask(query: Query, tables: Mapping[str, DataFrame]) -> DataFrame:
     session = next(iter(tables.values())).sparkSession
     frames = {name: _frame(session, name, columns, tables.get(name)) for name, columns in query.columns.items()}
     for step, text in query.steps.items():
-        frames[step] = session.createDataFrame(_asked(session, text, frames).toArrow())
+        frames[step] = releases.collected(session, _asked(session, text, frames))
     answer = _asked(session, query.text, frames)
     fields = from_arrow_schema(schema_of(query.result)).fields
     return answer.select(*(functions.col(f"`{field.name}`").cast(field.dataType).alias(field.name) for field in fields))

@@ -182,6 +182,8 @@ def _with_attempts(master: str) -> str:
 def _start(master: str | None, conf: dict[str, str], cores: int, folder: str) -> SparkSession:
     from pyspark.sql import SparkSession
 
+    from kdump.spark.releases import activate
+
     home = java_home()
     if home is not None:
         os.environ["JAVA_HOME"] = home
@@ -201,7 +203,7 @@ def _start(master: str | None, conf: dict[str, str], cores: int, folder: str) ->
         with _stderr_to(log), _noted_machines() as machines:
             session = _in_thread(lambda: _made(builder))
             # it is active where it was made, and `DataFrame.rdd` meets its settings only where it is
-            SparkSession._get_j_spark_session_class(session._jvm).setActiveSession(session._jsparkSession)
+            activate(session)
     except KeyboardInterrupt:
         for machine in machines:
             _end(machine)
@@ -212,12 +214,14 @@ def _start(master: str | None, conf: dict[str, str], cores: int, folder: str) ->
 
 
 def _made(builder: SparkSession.Builder) -> SparkSession:
-    """The session, with its settings and the format registered."""
+    """The session, with its settings and, where there are data sources in Python, the format registered."""
     from kdump.spark import register
+    from kdump.spark.releases import has_data_sources
 
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
-    register(session)
+    if has_data_sources():
+        register(session)
     return session
 
 

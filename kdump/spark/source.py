@@ -6,32 +6,34 @@ and `read` in those of its workers. Nothing is kept between them, and the reader
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import pyarrow as pa
-from pyspark.sql.datasource import (
-    DataSource,
-    DataSourceReader,
-    EqualTo,
-    Filter,
-    In,
-    InputPartition,
-)
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from kdump.errors import UsageError
-from kdump.pipeline import planning, reading
+from kdump.pipeline import discovery, planning, reading
 from kdump.pipeline.options import Options
+from kdump.spark.releases import FORMAT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from pyspark.sql.datasource import Filter
     from pyspark.sql.types import StructType
 
     from kdump.pipeline.planning import Task
 
 
-FORMAT = "kdump"
+_ONLY_READS = "kdump only reads: it writes neither tables nor streams"
+_CATALOG = {"location", "owner", "provider", "external"}
+"""Options that Spark gives of itself, and only for a table of its catalog."""
+
+_NO_TABLES = (
+    'load("/var/lib/kafka") names one. A table of the catalog (CREATE TABLE) cannot be read, because Spark does not give its'
+    " options to the reader: use CREATE TEMPORARY VIEW name USING kdump OPTIONS (path '...', table 'batches')"
+)
 
 
 class KdumpSource(DataSource):
@@ -42,11 +44,19 @@ class KdumpSource(DataSource):
         return FORMAT
 
     def schema(self) -> StructType:
-        return from_arrow_schema(Options(self.options).schema)
+        options = Options(self._given())
+        discovery.require(options)
+        return from_arrow_schema(options.schema)
+
+    def writer(self, schema: StructType, overwrite: bool) -> NoReturn:
+        raise UsageError(_ONLY_READS)
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> NoReturn:  # noqa: N802  # Spark calls it so
+        raise UsageError(_ONLY_READS)
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """The reader; the one with filters only on request, because Spark refuses it unless the session allows it."""
-        given = {name.lower(): value for name, value in self.options.items()}
+        given = self._given()
         given["columns"] = ",".join(schema.names)
         options = Options(given)
         expected = from_arrow_schema(options.schema)
@@ -59,6 +69,13 @@ class KdumpSource(DataSource):
                 raise UsageError(f"the column {field.name} may be null")
         fields = tuple((field.name, field.nullable) for field in schema.fields)
         return KdumpPushdownReader(given, fields) if options.is_pushdown else KdumpReader(given, fields)
+
+    def _given(self) -> dict[str, str]:
+        """The options, by their names in lower case. Raises UsageError for a table of a catalog."""
+        given = {name.lower(): value for name, value in self.options.items()}
+        if not given or given.keys() & _CATALOG:
+            raise UsageError("no path was given", remedy=_NO_TABLES)
+        return given
 
 
 class TaskPartition(InputPartition):
@@ -76,6 +93,7 @@ class KdumpReader(DataSourceReader):
         self._given = given
         self._fields = fields
         self._wanted: dict[str, frozenset[object]] = {}
+        self._ranges: dict[str, str] = {}  # options that choose batches and records, but no files
 
     def partitions(self) -> Sequence[InputPartition]:
         tasks = planning.plan(Options(self._given), self._wanted)
@@ -83,7 +101,7 @@ class KdumpReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, TaskPartition)
-        options = Options(self._given)
+        options = Options(self._given | self._ranges)
         columns = zip(options.schema, self._fields, strict=True)
         schema = pa.schema([ours.with_name(name).with_nullable(is_nullable) for ours, (name, is_nullable) in columns])
         for batch in reading.read(partition.task, options):
@@ -99,17 +117,70 @@ _PRUNING = {
 }
 """The columns whose values are those of a file: files that have other ones are not read. By their names in lower case."""
 
+_RANGES = {
+    ("records", "offset"): ("fromoffset", "tooffset"),
+    ("records", "timestamp"): ("fromtimestamp", "totimestamp"),
+    ("batches", "lastoffset"): ("fromoffset", None),
+    ("batches", "baseoffset"): (None, "tooffset"),
+    ("batches", "timestamp"): ("fromtimestamp", None),
+}
+"""The options for the lowest and the highest value of a column, where these leave out only what a filter on it does."""
+
 
 class KdumpPushdownReader(KdumpReader):
-    """Reads a table without the files that filters rule out."""
+    """Reads a table without the files, batches and records that filters rule out."""
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802  # Spark calls it so
-        """Use the filters that select files. All are given back, because rows of a file may still not match."""
+        """Use the filters that select files, and ranges of offsets and timestamps. Since 4.1.
+
+        All are given back, because other rows of a file may remain.
+        """
+        from pyspark.sql.datasource import EqualTo, In
+
         for item in filters:
-            if not isinstance(item, EqualTo | In) or len(item.attribute) != 1:
-                continue
-            field = _PRUNING.get(item.attribute[0].lower())
-            if field is not None:
-                values = frozenset([item.value] if isinstance(item, EqualTo) else item.value)
-                self._wanted[field] = self._wanted.get(field, values) & values
+            name = ".".join(getattr(item, "attribute", ())).lower()
+            if isinstance(item, EqualTo | In):
+                self._choose_files(name, item.value if isinstance(item, In) else [item.value])
+            self._narrow(name, *_range_of(item))
         return filters
+
+    def _choose_files(self, name: str, values: Iterable[object]) -> None:
+        """Read only files with these values of a column, if its values are those of a file."""
+        field = _PRUNING.get(name)
+        if field is not None:
+            self._wanted[field] = self._wanted.get(field, frozenset(values)) & frozenset(values)
+
+    def _narrow(self, name: str, lowest: int | None, highest: int | None) -> None:
+        """Read only this range of a column, if there are options for that; the options that were given remain in force.
+
+        Names of files are not believed, as they are for options: a filter is not to hide records in files with wrong names.
+        """
+        least, most = _RANGES.get((self._given.get("table", "batches"), name), (None, None))
+        if name == "timestamp" and (lowest is None or lowest < 0):
+            return  # records without a timestamp have a negative one, and a range leaves them out
+        given = self._given | self._ranges
+        if least is not None and lowest is not None:
+            self._ranges[least] = str(max(lowest, int(given.get(least, lowest))))
+        if most is not None and highest is not None:
+            self._ranges[most] = str(min(highest, int(given.get(most, highest))))
+
+
+def _range_of(item: Filter) -> tuple[int | None, int | None]:
+    """The lowest and the highest number that a filter lets pass, if it gives them."""
+    from pyspark.sql import datasource
+
+    value = getattr(item, "value", None)
+    if not isinstance(value, int):
+        return None, None
+    match item:
+        case datasource.EqualTo():
+            return value, value
+        case datasource.GreaterThanOrEqual():
+            return value, None
+        case datasource.GreaterThan():
+            return value + 1, None
+        case datasource.LessThanOrEqual():
+            return None, value
+        case datasource.LessThan():
+            return None, value - 1
+    return None, None

@@ -14,6 +14,7 @@ from kdump.pipeline.fleet import written
 from kdump.pipeline.options import Options
 from kdump.pipeline.tasks import ATTEMPTS, attempt, tasks_of_all
 from kdump.spark.checks import ask
+from kdump.spark.releases import to_arrow
 from kdump.spark.session import run_interruptible
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def ask_tables(session: SparkSession, queries: Sequence[Query], folder: str) -> 
 
 
 def _answer(query: Query, frames: Mapping[str, DataFrame]) -> pa.Table:
-    return ask(query, frames).toArrow()
+    return to_arrow(ask(query, frames))
 
 
 class _Progress:

@@ -329,6 +329,18 @@ def test_ranges_of_offsets_and_timestamps_are_inclusive(tmp_path: Path) -> None:
     assert _picked(_rows("records", tmp_path, fromOffset=-(1 << 70), toOffset=1 << 70), "offset") == everything
     assert _rows("records", tmp_path, columns="key", fromOffset=1 << 70) == []
     assert _picked(_rows("records", tmp_path, columns="magic", fromOffset=3, toOffset=8), "magic") == [(2,)] * 6
+
+
+def test_a_range_reaches_records_that_their_file_or_batch_does_not_promise(tmp_path: Path) -> None:
+    (tmp_path / "__cluster_metadata-0").mkdir()
+    snapshot = tmp_path / "__cluster_metadata-0" / "00000000000000000100-0000000001.checkpoint"
+    snapshot.write_bytes(batch(records=[record()] * 3, base_offset=4))
+    damaged = bytearray(batch(records=[record()] * 3, base_offset=20))
+    damaged[23:27] = bytes(4)  # lastOffsetDelta
+    (tmp_path / "a-0").mkdir()
+    (tmp_path / "a-0" / file_name(20, ".log")).write_bytes(damaged)
+    assert _picked(_rows("records", tmp_path, toOffset=5), "offset") == [(4,), (5,)]
+    assert _picked(_rows("records", tmp_path, fromOffset=21), "offset") == [(21,), (22,)]
     with mock.patch.object(reading, "opened", side_effect=AssertionError("was opened")):
         assert _rows("records", tmp_path, fromOffset=12, topics="b") == []
 

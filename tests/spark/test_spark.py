@@ -240,6 +240,63 @@ def test_filters_leave_files_unread(tmp_path: Path) -> None:
     assert [(file_slice.item.topic, file_slice.item.partition) for file_slice in slices] == [("a", 3), ("a", 4)]
 
 
+def _read_with_filters(paths: list[str], table: str, filters: list[Any]) -> list[dict[str, Any]]:
+    """The rows that a reader returns when it gets these filters, in this process."""
+    from kdump.output.arrow.schemas import table_schema
+    from kdump.spark.source import KdumpPushdownReader
+
+    given = {"paths": json.dumps(paths), "table": table, "isolated": "false", "split": "false"}
+    reader = KdumpPushdownReader(given, [(field.name, field.nullable) for field in table_schema(table)])
+    assert list(reader.pushFilters(filters)) == filters
+    return [row for part in reader.partitions() for read in reader.read(part) for row in read.to_pylist()]
+
+
+def _rows_between(rows: list[dict[str, Any]], column: str, lowest: int, highest: int) -> list[str]:
+    return sorted(repr(row) for row in rows if row[column] is not None and lowest <= row[column] <= highest)
+
+
+@pytest.mark.parametrize(
+    ("table", "column"),
+    [
+        ("records", "offset"),
+        ("records", "timestamp"),
+        ("batches", "lastOffset"),
+        ("batches", "baseOffset"),
+        ("batches", "timestamp"),
+    ],
+)
+def test_ranges_in_filters_leave_out_nothing_else(table: str, column: str) -> None:
+    from pyspark.sql.datasource import EqualTo, GreaterThan, GreaterThanOrEqual, LessThan, LessThanOrEqual
+
+    paths = [path for path in SHARE if "crc-good" not in path]  # headers with good checksums are believed
+    everything = _read_with_filters(paths, table, [])
+    values = sorted(row[column] for row in everything if row[column] is not None)
+    attribute = (column,)
+    for lowest, highest in ((values[len(values) // 3], values[-1]), (values[0], values[len(values) // 2]), (-5, 3), (2, 2)):
+        pairs: list[list[Any]] = [
+            [GreaterThanOrEqual(attribute, lowest), LessThanOrEqual(attribute, highest)],
+            [GreaterThan(attribute, lowest - 1), LessThan(attribute, highest + 1)],
+            *([[EqualTo(attribute, lowest)]] if lowest == highest else []),
+        ]
+        for filters in pairs:
+            rows = _read_with_filters(paths, table, filters)
+            assert _rows_between(rows, column, lowest, highest) == _rows_between(everything, column, lowest, highest)
+    assert (
+        len(_read_with_filters(paths, table, [GreaterThan(attribute, values[-1] - 1)])) < len(everything)
+        or column == "baseOffset"
+    )
+
+
+def test_a_range_in_an_option_and_one_in_a_filter_both_count(tmp_path: Path) -> None:
+    from pyspark.sql.datasource import GreaterThanOrEqual, LessThan
+
+    from kdump.spark.source import KdumpPushdownReader
+
+    reader = KdumpPushdownReader({"path": str(tmp_path), "table": "records", "fromoffset": "7", "tooffset": "20"}, [])
+    reader.pushFilters([GreaterThanOrEqual(("offset",), 5), LessThan(("OFFSET",), 10)])
+    assert reader._ranges == {"fromoffset": "7", "tooffset": "9"}
+
+
 @pytest.mark.parametrize(
     ("given", "words"),
     [
@@ -253,6 +310,62 @@ def test_what_is_impossible_is_reported(spark: "SparkSession", log: Path, given:
 
     with pytest.raises(AnalysisException, match=words):
         spark.read.format("kdump").options(**{"path": str(log), **given}).load().collect()
+
+
+def test_read_says_what_is_impossible_before_spark_is_asked(spark: "SparkSession", log: Path) -> None:
+    from kdump.errors import Unreadable, UsageError
+    from kdump.spark import read
+
+    with pytest.raises(UsageError, match="there is no table 'batch'"):
+        read(spark, str(log), table="batch")
+    with pytest.raises(UsageError, match="there is no option 'topic'"):
+        read(spark, str(log), topic="a")
+    with pytest.raises(Unreadable, match="/nowhere: no such file"):
+        read(spark, "/nowhere")
+
+
+def test_a_missing_path_is_reported_when_it_is_loaded(spark: "SparkSession") -> None:
+    with pytest.raises(Exception, match="/nowhere: no such file"):
+        spark.read.format("kdump").load("/nowhere")
+
+
+def test_tables_of_the_catalog_and_writers_are_refused_with_what_works(spark: "SparkSession", log: Path) -> None:
+    with pytest.raises(Exception, match="use CREATE TEMPORARY VIEW name USING kdump"):
+        spark.sql(f"CREATE TABLE one USING kdump OPTIONS (path '{log}', table 'batches')")
+    with pytest.raises(Exception, match="kdump only reads"):
+        spark.range(3).write.format("kdump").mode("append").save(str(log / "new"))
+    assert not (log / "new").exists()
+
+
+def test_before_spark_4_read_needs_pandas_and_the_format_is_refused(
+    spark: "SparkSession", log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from kdump.errors import MissingPackage, UsageError
+    from kdump.spark import frames, read, register
+
+    monkeypatch.setattr(frames, "has_data_sources", lambda: False)
+    monkeypatch.setattr(frames, "_has_pandas", lambda: False)
+    with pytest.raises(MissingPackage, match="pip install 'pandas<3'"):
+        read(spark, str(log))
+    with pytest.raises(UsageError, match=r"kdump\.spark\.read"):
+        register(spark)
+
+
+def test_rows_before_spark_4_come_by_way_of_python(spark: "SparkSession") -> None:
+    from kdump.spark import releases
+
+    class Frame:
+        """A DataFrame without the method that came with 4.0."""
+
+        def __init__(self, frame: "DataFrame") -> None:
+            self.schema, self.collect = frame.schema, frame.collect
+
+    frame = spark.sql(
+        "SELECT 5L AS offset, cast('k' AS binary) AS key, array(named_struct('key', 'h', 'value', null)) AS headers"
+    )
+    without: Any = Frame(frame)
+    assert releases.to_arrow(without) == frame.toArrow()
+    assert releases.collected(spark, without).collect() == frame.collect()
 
 
 def test_damage_ends_a_query_only_where_it_is_to(spark: "SparkSession", log: Path) -> None:

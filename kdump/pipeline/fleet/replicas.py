@@ -15,7 +15,8 @@ COMPACTED = ("__consumer_offsets", "__transaction_state", "__share_group_state")
 LAG_MS = 10 * 60_000
 """The lag allowed between replicas that were not copied at the same moment."""
 
-_SPAN_BITS = 17  # offsets are compared in spans of 131,072 first, and batch by batch where spans differ
+_SPAN = -131_072
+"""Offsets are compared in spans first, and batch by batch where these differ: `&` makes the first offset of its span of each."""
 
 BATCH_COLUMNS = (
     *PLACE,
@@ -64,7 +65,7 @@ WITH held AS ({_HELD}),
 suspicious AS (
   SELECT h.*, r.path AS logPath, r.isCleaned
   FROM held h
-  JOIN {{doubtful}} d ON d.topic = h.topic AND d.`partition` = h.`partition` AND d.span = h.firstOffset >> {_SPAN_BITS}
+  JOIN {{doubtful}} d ON d.topic = h.topic AND d.`partition` = h.`partition` AND d.span = (h.firstOffset & {_SPAN})
   JOIN {{replicas}} r ON r.broker = h.broker AND r.topic = h.topic AND r.`partition` = h.`partition`
   WHERE h.firstOffset >= r.startOffset AND h.lastOffset <= r.endOffset
 ),
@@ -168,11 +169,11 @@ FROM furthest f LEFT JOIN cleaned c ON c.topic = f.topic AND c.`partition` = f.`
 _DOUBTFUL = f"""
 WITH held AS ({_HELD}),
 digests AS (
-  SELECT h.broker, h.topic, h.`partition`, h.firstOffset >> {_SPAN_BITS} AS span, count(*) AS batches,
+  SELECT h.broker, h.topic, h.`partition`, (h.firstOffset & {_SPAN}) AS span, count(*) AS batches,
     bit_xor(xxhash64(h.firstOffset, h.lastOffset, h.epoch, h.crc, h.isvalid)) AS digest
   FROM held h JOIN {{replicas}} r ON r.broker = h.broker AND r.topic = h.topic AND r.`partition` = h.`partition`
   WHERE h.firstOffset >= r.startOffset AND h.lastOffset <= r.endOffset
-  GROUP BY h.broker, h.topic, h.`partition`, h.firstOffset >> {_SPAN_BITS}
+  GROUP BY h.broker, h.topic, h.`partition`, (h.firstOffset & {_SPAN})
 ),
 compared AS (
   SELECT topic, `partition`, span, count(*) AS brokers, min(digest) AS lowest, max(digest) AS highest,
@@ -181,7 +182,7 @@ compared AS (
 )
 SELECT c.topic, c.`partition`, c.span
 FROM compared c JOIN {{replicas}} r ON r.topic = c.topic AND r.`partition` = c.`partition`
-WHERE (r.startOffset >> {_SPAN_BITS}) <= c.span AND (r.endOffset >> {_SPAN_BITS}) >= c.span
+WHERE (r.startOffset & {_SPAN}) <= c.span AND (r.endOffset & {_SPAN}) >= c.span
 GROUP BY c.topic, c.`partition`, c.span, c.brokers, c.lowest, c.highest, c.fewest, c.most
 HAVING count(*) > 1 AND (count(*) > c.brokers OR c.lowest <> c.highest OR c.fewest <> c.most)
 """
