@@ -6,13 +6,14 @@ from bisect import bisect_left
 from struct import Struct
 
 from kdump.binary import kernel
-from kdump.binary.batch_header import BATCH_HEADER, MAX_TIMESTAMP
+from kdump.binary.batch_header import BATCH_HEADER, BATCH_HEADER_SIZE, codec_id
 from kdump.checks.content import OddTimes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from kdump.binary.codecs import BatchDecompressor
     from kdump.binary.kernel import Buffer
     from kdump.binary.source import Source
     from kdump.checks.rules.rule import SegmentRule
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 _ODD_TIMES = Struct("=5q")
 _UNCOMPRESSED = 1  # as the codecs of a summary
+_READ_BYTES = 1024 << 10
 
 
 class OrdinaryRecords:
@@ -37,18 +39,43 @@ class OrdinaryRecords:
             return None
         return cls(rules)
 
-    def pass_section(self, source: Source, section: Section) -> bool:
-        """Whether all batches of a section were passed over; none was where it is False."""
+    def pass_section(self, source: Source, section: Section, decompressor: BatchDecompressor) -> int:
+        """Pass over the first batches of a section that may be. Returns how many these are."""
         summary = section.summary
-        if summary is None or summary.is_legacy or summary.codecs != _UNCOMPRESSED:
-            return False
-        position = summary.positions[0]
-        data = source.read_exactly(position, summary.end - position)
-        end, odd = self._skip(data, 0, len(data))
-        if end < len(data):
-            return False
-        self._show(data, position, odd)
-        return True
+        if summary is None or summary.is_legacy:
+            return 0
+        position, count = summary.positions[0], len(summary.positions)
+        starts = [start - position for start in summary.positions]
+        starts.append(summary.end - position)
+        data = source.read_exactly(position, starts[-1])
+        found: list[bytes] = []
+        passed, row = -1, 0
+        while passed < row < count:
+            passed = row
+            if summary.codecs != _UNCOMPRESSED:
+                row = self._pass_compressed(data, starts, row, decompressor, found)
+            if summary.codecs & _UNCOMPRESSED and row < count:
+                end, odd = self._skip(data, starts[row], len(data))
+                row = bisect_left(starts, end, row)
+                found.append(odd)
+        self._show(data, position, b"".join(found))
+        return row
+
+    def _pass_compressed(
+        self, data: bytes, starts: Sequence[int], row: int, decompressor: BatchDecompressor, found: list[bytes]
+    ) -> int:
+        """The first row from this one on whose batch is not compressed or may not be passed over; odd times are appended."""
+        assert kernel.native is not None
+        view = memoryview(data)
+        while row + 1 < len(starts) and (codec := codec_id(data, starts[row])):
+            records = decompressor.decompress(codec, view[starts[row] + BATCH_HEADER_SIZE : starts[row + 1]])
+            odd = None if records is None else kernel.native.ordinary_records(data, starts[row], records, self._needs_keys)
+            if odd is None:
+                break
+            if odd:
+                found.append(odd)
+            row += 1
+        return row
 
     def run_from(self, chunk: Chunk, row: int) -> tuple[int, bytes]:
         """The first row from this one on that may not be passed over, and the odd times of the batches before it."""
@@ -62,17 +89,14 @@ class OrdinaryRecords:
         """Show the odd times of the batches from this row on to the rules."""
         self._show(chunk.window, chunk.batches["position"][row] - chunk.starts[row], odd)
 
-    def odd_times(self, header: Sequence[int], position: int, size: int, records: Buffer) -> list[OddTimes] | None:
+    def odd_times(self, header: Sequence[int], position: int, records: Buffer) -> list[OddTimes] | None:
         """The odd times of a compressed batch, if any, by its header and all its records; None if it may not be passed over."""
         assert kernel.native is not None
         header_bytes = BATCH_HEADER.pack(*header)
-        found = kernel.native.ordinary_records(header_bytes, 0, records, self._needs_keys)
-        if found is None:
+        odd = kernel.native.ordinary_records(header_bytes, 0, records, self._needs_keys)
+        if odd is None:
             return None
-        has_odd_base, highest = found
-        if not has_odd_base and highest == header[MAX_TIMESTAMP]:
-            return []
-        return [OddTimes([(0, size, has_odd_base, highest, header[MAX_TIMESTAMP])], header_bytes, position)]
+        return [OddTimes(list(_ODD_TIMES.iter_unpack(odd)), header_bytes, position)] if odd else []
 
     def show_odd(self, times: OddTimes) -> None:
         """Show odd times to the rules."""

@@ -123,10 +123,14 @@ class RecordReader:
 
     def show(self, section: Section) -> None:
         """Pass the records of all batches of a section to the rules."""
-        if not self._rules or self._ordinary is not None and self._ordinary.pass_section(self._source, section):
+        if not self._rules:
             return
-        chunk, statuses = section.chunk, section.statuses
         start = 0
+        if self._ordinary is not None:
+            start = self._ordinary.pass_section(self._source, section, self._decompressor)
+            if start == len(section.chunk):
+                return
+        chunk, statuses = section.chunk, section.statuses
         while start < len(statuses):
             status = statuses[start]
             end = start + 1
@@ -266,16 +270,12 @@ class RecordReader:
     def _passes_over(self, chunk: Chunk, row: int, held: Buffer, waiting: _Waiting) -> bool:
         """Whether the records in this payload of the batch in this row are ordinary. Those that wait then come first."""
         assert self._ordinary is not None
-        header, position = chunk.headers[row], chunk.batches["position"][row]
-        start, size = chunk.starts[row], header[LENGTH] + LOG_OVERHEAD
-        odd = self._ordinary.odd_times(header, position, size, held)
+        odd = self._ordinary.odd_times(chunk.headers[row], chunk.batches["position"][row], held)
         if odd is None:
             return False
         self._show_waiting(waiting, salvage.INTACT, row + 1)
         for times in odd:
             self._ordinary.show_odd(times)
-        if header[ATTRIBUTES] & COMPRESSION_MASK == SNAPPY:  # of this framing, what is unusual is accepted
-            self._show_payload(_payload_of(header, position, chunk.window[start : start + size]), salvage.INTACT)
         return True
 
     def _show_waiting(self, waiting: _Waiting, status: str, next_row: int) -> None:

@@ -377,7 +377,8 @@ class Hostile:
             assert position <= stop <= end and not len(odd) % 40
         log = exact(chance.log())
         at = chance.choice((0, 61, chance.number(len(log))))
-        self.call("ordinary_records", log, chance.choice((0, 0, chance.number())), log[at:], chance.choice((False, True)))
+        odd = self.call("ordinary_records", log, chance.choice((0, 0, chance.number())), log[at:], chance.choice((False, True)))
+        assert odd is None or len(odd) in (0, 40)
         self._record_columns()
 
     def _record_columns(self) -> None:

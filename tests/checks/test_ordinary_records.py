@@ -194,11 +194,14 @@ def test_decompressed_records_are_compared_with_their_header() -> None:
     records = [record(key=b"k", timestamp=TIME + 1), record(timestamp=TIME + 7)]
     data = batch(records=records)
     header, plain = b"before" + data[:61], data[61:]
-    assert native.ordinary_records(header, 6, plain, False) == (0, TIME + 7)
+    assert native.ordinary_records(header, 6, plain, False) == b""
     assert native.ordinary_records(header, 6, plain, True) is None
     assert native.ordinary_records(header, 6, plain + b"\0", False) is None
     data = batch(records=records, timestamp_type="LogAppendTime", max_timestamp=TIME + 50)
-    assert native.ordinary_records(data, 0, data[61:], False) == (0, TIME + 50)
+    assert native.ordinary_records(data, 0, data[61:], False) == b""
+    data = batch(records=records, base_timestamp=TIME, max_timestamp=TIME + 9)
+    odd = native.ordinary_records(b"before" + data, 6, data[61:], False)
+    assert list(struct.iter_unpack("=5q", odd)) == [(6, len(data), 1, TIME + 7, TIME + 9)]
 
 
 @pytest.mark.parametrize("start", [-1, 1])

@@ -23,11 +23,26 @@ typedef struct {
     int checks_times; /* not where the broker set them: records then have the time of their batch */
 } OrdinaryBatch;
 
-/* A varint of no more bytes than its value needs. Returns its end, or NULL. */
+static const uint8_t *any_shortest_varint(const uint8_t *p, const uint8_t *end, int most, int64_t *value)
+{
+    const uint8_t *after = any_varint(p, end, most, value);
+    return after && (after - p == 1 || after[-1]) ? after : NULL;
+}
+
+/* A varint of no more bytes than its value needs. Returns its end, or NULL. Inlined for one and two bytes: each field then has a
+   branch of its own, which is predicted well. */
 static ALWAYS_INLINE const uint8_t *shortest_varint(const uint8_t *p, const uint8_t *end, int most, int64_t *value)
 {
-    const uint8_t *after = varint(p, end, most, value);
-    return after && (after - p == 1 || after[-1]) ? after : NULL;
+    if (p < end && p[0] < 0x80) {
+        *value = p[0] >> 1 ^ -(p[0] & 1);
+        return p + 1;
+    }
+    if (end - p >= 2 && p[1] < 0x80) {
+        int raw = (p[0] & 0x7f) | p[1] << 7;
+        *value = raw >> 1 ^ -(raw & 1);
+        return p[1] ? p + 2 : NULL;
+    }
+    return any_shortest_varint(p, end, most, value);
 }
 
 /* A size from `lowest` on, and the bytes after it. Returns the end of these, or NULL. */
@@ -60,6 +75,8 @@ static ALWAYS_INLINE const uint8_t *skip_ordinary_record(const uint8_t *p, const
     if (!p || length < 1 || length > end - p)
         return NULL;
     end = p + length;
+    const uint8_t *next = end; /* known before the fields are read, so that the processor can start with the next record */
+    FORGET_ORIGIN(next);
     if (*p++) /* attributes */
         return NULL;
     p = shortest_varint(p, end, 64, &timestamp_delta);
@@ -82,7 +99,7 @@ static ALWAYS_INLINE const uint8_t *skip_ordinary_record(const uint8_t *p, const
     p = shortest_varint(p, end, 32, &header_count);
     if (!p || header_count < 0 || (header_count && !(p = skip_ordinary_headers(p, end, header_count))))
         return NULL;
-    return p == end ? p : NULL;
+    return p == end ? next : NULL;
 }
 
 /* Whether these bytes are exactly the records that the header announces, all of them ordinary but for their timestamps: the batch says
@@ -127,11 +144,20 @@ static int64_t highest_timestamp(const uint8_t *header, const OrdinaryBatch *bat
     return batch->checks_times ? batch->highest_timestamp : batch_max_timestamp(header);
 }
 
+/* Whether the timestamps of ordinary records are not those of their batch, whose header starts at `start`; then says which are. */
+static int has_odd_times(const uint8_t *header, const OrdinaryBatch *batch, int64_t start, OddTimes *odd)
+{
+    *odd = (OddTimes){start, batch_size(header), has_odd_base(header, batch), highest_timestamp(header, batch),
+                      batch_max_timestamp(header)};
+    return odd->has_odd_base || odd->highest_timestamp != odd->max_timestamp;
+}
+
 /* Passes over batches from `at` up to `end`. Returns where it stopped, or -1 if there is no memory. */
 static Py_ssize_t skip_ordinary_batches(const uint8_t *bytes, Py_ssize_t at, Py_ssize_t end, int needs_keys, OddTimes **odd,
                                         size_t *odd_count)
 {
     OrdinaryBatch batch;
+    OddTimes times;
     size_t room = 0;
     for (;;) {
         const uint8_t *p = bytes + at;
@@ -140,9 +166,7 @@ static Py_ssize_t skip_ordinary_batches(const uint8_t *bytes, Py_ssize_t at, Py_
         int64_t size = batch_size(p);
         if (!are_ordinary_records(p, p + BATCH_HEADER_SIZE, p + size, needs_keys, &batch))
             return at;
-        int is_odd = has_odd_base(p, &batch);
-        int64_t highest = highest_timestamp(p, &batch), claimed = batch_max_timestamp(p);
-        if (is_odd || highest != claimed) {
+        if (has_odd_times(p, &batch, at, &times)) {
             if (*odd_count == room) {
                 room = room ? 2 * room : 64;
                 OddTimes *grown = realloc(*odd, room * sizeof(OddTimes));
@@ -150,7 +174,7 @@ static Py_ssize_t skip_ordinary_batches(const uint8_t *bytes, Py_ssize_t at, Py_
                     return -1;
                 *odd = grown;
             }
-            (*odd)[(*odd_count)++] = (OddTimes){at, size, is_odd, highest, claimed};
+            (*odd)[(*odd_count)++] = times;
         }
         at += size;
     }
@@ -189,7 +213,7 @@ static PyObject *skip_ordinary(PyObject *self, PyObject *arguments)
 }
 
 PyDoc_STRVAR(ordinary_records_doc,
-             "ordinary_records(header, start, records, needs_keys) -> (whether the base timestamp is odd, highest timestamp) or None\n\n"
+             "ordinary_records(header, start, records, needs_keys) -> odd times, or None\n\n"
              "The header of a batch of magic 2 lies in `header` from `start` on; `records` are all its records, decompressed. The rest "
              "is as for `skip_ordinary`; None if a record is not ordinary.");
 
@@ -199,8 +223,9 @@ static PyObject *ordinary_records(PyObject *self, PyObject *arguments)
     Py_buffer header, records;
     Py_ssize_t start;
     OrdinaryBatch batch;
+    OddTimes odd;
     PyObject *result = NULL;
-    int needs_keys, is_ordinary;
+    int needs_keys, is_ordinary, is_odd = 0;
     if (!PyArg_ParseTuple(arguments, "y*ny*p:ordinary_records", &header, &start, &records, &needs_keys))
         return NULL;
     if (start < 0 || header.len < BATCH_HEADER_SIZE || start > header.len - BATCH_HEADER_SIZE) {
@@ -210,8 +235,10 @@ static PyObject *ordinary_records(PyObject *self, PyObject *arguments)
     const uint8_t *p = (const uint8_t *)header.buf + start, *first = records.buf;
     Py_BEGIN_ALLOW_THREADS;
     is_ordinary = batch_magic(p) == 2 && are_ordinary_records(p, first, first + records.len, needs_keys, &batch);
+    if (is_ordinary)
+        is_odd = has_odd_times(p, &batch, start, &odd);
     Py_END_ALLOW_THREADS;
-    result = is_ordinary ? Py_BuildValue("iL", has_odd_base(p, &batch), (long long)highest_timestamp(p, &batch)) : Py_NewRef(Py_None);
+    result = is_ordinary ? PyBytes_FromStringAndSize((const char *)&odd, is_odd ? sizeof(odd) : 0) : Py_NewRef(Py_None);
 end:
     PyBuffer_Release(&header);
     PyBuffer_Release(&records);
