@@ -31,6 +31,7 @@ class OrdinaryRecords:
     def __init__(self, rules: Sequence[SegmentRule]) -> None:
         self._rules = rules
         self._needs_keys = any(rule.needs_keys for rule in rules)
+        self._refused: tuple[int, Buffer] | None = None
 
     @classmethod
     def for_rules(cls, rules: Sequence[SegmentRule]) -> OrdinaryRecords | None:
@@ -53,7 +54,7 @@ class OrdinaryRecords:
         while passed < row < count:
             passed = row
             if summary.codecs != _UNCOMPRESSED:
-                row = self._pass_compressed(data, starts, row, decompressor, found)
+                row = self._pass_compressed(data, position, starts, row, decompressor, found)
             if summary.codecs & _UNCOMPRESSED and row < count:
                 end, odd = self._skip(data, starts[row], len(data))
                 row = bisect_left(starts, end, row)
@@ -62,7 +63,7 @@ class OrdinaryRecords:
         return row
 
     def _pass_compressed(
-        self, data: bytes, starts: Sequence[int], row: int, decompressor: BatchDecompressor, found: list[bytes]
+        self, data: bytes, position: int, starts: Sequence[int], row: int, decompressor: BatchDecompressor, found: list[bytes]
     ) -> int:
         """The first row from this one on whose batch is not compressed or may not be passed over; odd times are appended."""
         assert kernel.native is not None
@@ -71,11 +72,20 @@ class OrdinaryRecords:
             records = decompressor.decompress(codec, view[starts[row] + BATCH_HEADER_SIZE : starts[row + 1]])
             odd = None if records is None else kernel.native.ordinary_records(data, starts[row], records, self._needs_keys)
             if odd is None:
+                self._refused = None if records is None else (position + starts[row], records)
                 break
             if odd:
                 found.append(odd)
             row += 1
         return row
+
+    def take_refused(self, position: int) -> Buffer | None:
+        """The payload of the batch at this position, if it is the one that ended the last section. It is given once.
+
+        It is the decompressor's buffer, valid until the next payload is decompressed.
+        """
+        refused, self._refused = self._refused, None
+        return refused[1] if refused is not None and refused[0] == position else None
 
     def run_from(self, chunk: Chunk, row: int) -> tuple[int, bytes]:
         """The first row from this one on that may not be passed over, and the odd times of the batches before it."""

@@ -263,6 +263,9 @@ class RecordReader:
         codec = header[ATTRIBUTES] & COMPRESSION_MASK
         if self._ordinary is None or not codec or not chunk.window:
             return None
+        refused = self._ordinary.take_refused(chunk.batches["position"][row])
+        if refused is not None:
+            return refused
         start = chunk.starts[row]
         payload = memoryview(chunk.window)[start + BATCH_HEADER_SIZE : start + header[LENGTH] + LOG_OVERHEAD]
         return self._decompressor.decompress(codec, payload)
