@@ -27,6 +27,7 @@ FLOORS = {
     "mending": 8,
     "messages": 3,
     "reading": 3,
+    "schemas": 4,
     "checks": 5,
     "decoders": 4,
     "forecasts": 6,

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.cookbook_fleet import write_cookbook_fleet
+from tests.registries import unpack
 
 ROOT = Path(__file__).parent.parent
 REMAKE = "KDUMP_REMAKE_SCREENS"
@@ -44,11 +45,13 @@ SCREENS = _screens()
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the commands run: beside the files of this repository, and three brokers."""
+    """Where the commands run: beside the files of this repository, three brokers, and the log directory of a schema registry."""
     here = tmp_path_factory.mktemp("screens")
     write_cookbook_fleet(here / "brokers")
     for name in ("examples", "golden_outputs"):
         (here / name).symlink_to(ROOT / name)
+    unpack(here)
+    (here / "schemas-a").rename(here / "registry")
     return here
 
 

@@ -78,7 +78,7 @@ def schema_of(name: str) -> dict[str, object]:
 
 def _property(row_class: type[Row], column: Column) -> dict[str, object]:
     if column.type == "Json":  # what a decoder makes of bytes
-        return {"type": ["object", "integer", "null"]}
+        return {"type": ["object", "array", "string", "number", "boolean", "null"]}
     json_type, more = _type(column.type)
     property_: dict[str, object] = {"type": [json_type, "null"] if column.is_nullable else json_type, **more}
     if (row_class, column.name) in _ENUMS:

@@ -103,6 +103,8 @@ def test_records_have_the_fields_of_kafkas_lines() -> None:
         "valueBase64",
         "decodedKey",
         "decodedValue",
+        "keySchema",
+        "valueSchema",
         "decodeError",
         "position",
         "status",
@@ -157,17 +159,17 @@ def test_csv_gives_back_all_texts(contents: Contents) -> None:
 
 
 def test_null_and_empty_differ_in_csv() -> None:
-    assert _csv(_listed([((), None, b"")])).splitlines()[1] == '0,7,-1,0,0,[],,,"",,,,,0,intact,x.log'
+    assert _csv(_listed([((), None, b"")])).splitlines()[1] == '0,7,-1,0,0,[],,,"",,,,,,,0,intact,x.log'
 
 
 def test_csv_quotes_what_would_end_a_field() -> None:
     line = _csv(_listed([((), b'say "a,b"', b"1\r2")])).split("\n")[1]
-    assert line == '0,7,9,3,0,[],"say ""a,b""",,"1\r2",,,,,0,intact,x.log'
+    assert line == '0,7,9,3,0,[],"say ""a,b""",,"1\r2",,,,,,,0,intact,x.log'
 
 
 def test_csv_escapes_control_characters_on_a_terminal() -> None:
     text = _csv(_listed([((), b"\x1b[2J", b"1\n2")], file="\x1b.log"), is_terminal=True)
-    assert text.splitlines()[1] == r"0,7,4,3,0,[],\x1b[2J,,1\n2,,,,,0,intact,\x1b.log"
+    assert text.splitlines()[1] == r"0,7,4,3,0,[],\x1b[2J,,1\n2,,,,,,,0,intact,\x1b.log"
 
 
 def test_a_file_name_that_is_not_utf8_is_replaced_in_csv() -> None:

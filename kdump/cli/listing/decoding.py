@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import islice
 
 from kdump.cli.listing.decoder_names import AUTO, NONE, OPTIONS, no_words, topic_of
 from kdump.cli.shared_options import STDIN
@@ -15,11 +16,14 @@ from kdump.output.rows.decoded import Decoded
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from kdump.cli.listing.run import Run
     from kdump.formats.record import RecordChunk
     from kdump.output.kafka.lines import ContentsColumn
+
+
+_MAX_PIECE = 4 << 20  # characters of JSON that are decoded before they are written
 
 
 class Decoding:
@@ -37,7 +41,9 @@ class Decoding:
         if path == STDIN:
             path += request.suffix  # it is what the command says
         self._topic = topic_of(path) if request.decode == AUTO else request.decode if request.decode in OPTIONS else ""
-        self._decode = decoded.decoder_of(self._topic) if self._topic else decoded.plain_decoder(*request.decoders)
+        self._schemas = None if self._topic or self._is_off else run.schemas.decoder_of(path)
+        plain_kinds = ("string", "string") if self._schemas is not None else request.decoders
+        self._decode = decoded.decoder_of(self._topic) if self._topic else decoded.plain_decoder(*plain_kinds)
         if request.says_decoder and not self._is_wordless:
             self._say_decoder()
 
@@ -51,7 +57,7 @@ class Decoding:
     def is_plain(self) -> bool:
         """Whether keys and values are shown as they are, except in control records."""
         if self._run.output is not None:
-            return self._is_off or self._decode is None
+            return self._is_off or self._decode is None and self._schemas is None
         request = self._run.request
         has_words = bool(self._topic) and not self._is_wordless
         return not request.prints_data or not has_words and request.decoders == ("string", "string")
@@ -82,36 +88,57 @@ class Decoding:
         key_decoder, value_decoder = (run.show if kind == "string" else plain.DECODERS[kind] for kind in request.decoders)
         return contents_column(request.profile, (key_decoder, value_decoder), skips_metadata=request.skips_metadata)
 
-    def of(self, part: RecordChunk) -> Sequence[Decoded | None] | None:
-        """The decoded keys and values of records; None where nothing is decoded."""
-        control = part.batches["is_control"]
-        if self._is_off or self._decode is None and True not in control:
-            return None
+    def pieces(self, part: RecordChunk) -> Iterator[tuple[int, int, Sequence[Decoded | None] | None]]:
+        """The decoded keys and values of records, in pieces of bounded size: from which row up to which, and what they say.
+
+        A piece is None where nothing is decoded.
+        """
+        if self._is_off or self._decode is None and self._schemas is None and True not in part.batches["is_control"]:
+            yield 0, len(part.records), None
+            return
         found: list[Decoded | None] = []
-        columns = [part.records[name] for name in ("offset", "key_size", "key", "value_size", "value")]
-        for is_control, count in zip(control, part.counts, strict=True):
+        first = size = 0
+        for one in self._each(part):
+            found.append(one)
+            if one is not None:
+                size += len(one.key or "") + len(one.value or "")
+            if size > _MAX_PIECE:
+                yield first, first + len(found), found
+                first, size, found = first + len(found), 0, []
+        if found or not first:
+            yield first, first + len(found), found
+
+    def _each(self, part: RecordChunk) -> Iterator[Decoded | None]:
+        columns = [part.records[name] for name in ("offset", "key_size", "key", "value_size", "value", "headers")]
+        rows = zip(*columns, strict=True)
+        for is_control, count in zip(part.batches["is_control"], part.counts, strict=True):
             decode = decoded.control_record_of if is_control else self._decode
-            first = len(found)
-            if decode is None:
-                found += [None] * count
-                continue
-            for offset, key_size, key, value_size, value in zip(
-                *(column[first : first + count] for column in columns), strict=True
-            ):
-                is_lost = _is_lost(key, key_size) or _is_lost(value, value_size)
-                one = None if is_lost else decode(key, value)
+            for offset, key_size, key, value_size, value, headers in islice(rows, count):
+                if _is_lost(key, key_size) or _is_lost(value, value_size):
+                    one = None
+                elif self._schemas is not None and not is_control:
+                    one = self._schemas.decode(key, value, headers)
+                else:
+                    one = None if decode is None else decode(key, value)
                 if one is not None and one.fault is not None:
                     self._note(offset, one.fault)
-                found.append(one)
-        return found
+                yield one
 
     def report(self) -> None:
-        """Say what could not be decoded."""
+        """Say what could not be decoded. It is a finding, unless a registry was only found beside the data.
+
+        For without being told, nobody knows whether a number that starts with 0 is one, or names a schema.
+        """
+        is_finding = self._schemas is None or self._run.request.asks_for_schemas
         for code, faults in self._faults.items():
             records = "1 record" if faults.count == 1 else f"{faults.count} records"
             where = "at" if faults.count == 1 else "the first at"
-            self._run.finding_count += faults.count - 1
-            self._run.find(self._path, f"{records} not decoded, {where} offset {faults.offset}: {faults.message} ({code})")
+            text = f"{records} not decoded, {where} offset {faults.offset}: {faults.message} ({code})"
+            if is_finding:
+                self._run.finding_count += faults.count - 1
+                self._run.find(self._path, text)
+            else:
+                self._run.say(f"{self._path}: {text}")
         self._faults.clear()
 
     def _note(self, offset: int, fault: CorruptData) -> None:

@@ -138,4 +138,5 @@ class _Exporter(LogLister):
             batch = batch.take(pa.array(kept, pa.int64()))
             part, _ = self.selected(part, kept, statuses)
         self._rows.write(batch)
-        self.decoding.of(part)  # to report its faults; the file has keys and values as they are
+        for _ in self.decoding.pieces(part):
+            pass  # to report its faults; the file has keys and values as they are

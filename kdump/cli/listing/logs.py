@@ -143,8 +143,11 @@ class LogLister:
         elif len(part.records):
             spread = [status for status, rows in zip(statuses, part.counts, strict=True) for _ in range(rows)]
             positions = [at for at, rows in zip(part.batches["position"], part.counts, strict=True) for _ in range(rows)]
-            table = listing.records(part.records, spread, positions, self._source.path, self.decoding.of(part))
-            self._run.output.write(table)
+            for first, end, decoded in self.decoding.pieces(part):
+                records = part.records.slice(first, end)
+                rows = slice(first, end)
+                table = listing.records(records, spread[rows], positions[rows], self._source.path, decoded)
+                self._run.output.write(table)
         if len(part.batches):
             self._shown_position = part.batches["position"][-1]
 

@@ -39,9 +39,9 @@ class Request:
         self.offset = options.offset
         self._take_one_offset(options.limit)
         self.skips_metadata = options.skips_metadata
-        self._take_decoders(options.decode, options.key_decoder, options.value_decoder)
+        self._take_decoders(options.decode, options.key_decoder, options.value_decoder, options.schemas)
         asks_for_data = options.prints_data or options.decode not in (None, decoder_names.NONE)
-        self.is_deep = options.is_deep or asks_for_data
+        self.is_deep = options.is_deep or asks_for_data or self.asks_for_schemas
         self.prints_data = asks_for_data
         self.keep_going = options.keep_going
 
@@ -55,17 +55,26 @@ class Request:
         if self.offset is not None:
             self.from_offset = self.to_offset = self.offset
 
-    def _take_decoders(self, decode: str | None, key_decoder: str | None, value_decoder: str | None) -> None:
+    def _take_decoders(self, decode: str | None, key_decoder: str | None, value_decoder: str | None, schemas: str | None) -> None:
         """Choose the decoders: `decode` is a name in decoder_names.NAMES, `decoders` are those of keys and values.
+
+        `parts` are the decoders that were given, `names` the types of schemas after a colon, `schemas` is where schemas are, and
+        `asks_for_schemas` says whether any of these was given; otherwise a registry beside the data is used.
 
         Kafka's lines have keys and values as they are unless something else is asked for, as in Kafka; other forms of output
         show what the records of an internal topic say.
         """
-        is_plain = key_decoder is not None or value_decoder is not None
+        is_plain = key_decoder is not None or value_decoder is not None or schemas is not None
         if is_plain and decode not in (None, decoder_names.NONE):
             raise UsageError(f"--decode {decode} decodes keys and values", remedy="leave out --key-decoder and --value-decoder")
         if decode in decoder_names.PLAIN:
             key_decoder = value_decoder = decode
+        key_decoder, key_name = decoder_names.part_decoder("--key-decoder", key_decoder)
+        value_decoder, value_name = decoder_names.part_decoder("--value-decoder", value_decoder)
+        self.schemas, self.names = schemas, (key_name, value_name)
+        self.parts = (key_decoder or "", value_decoder or "")
+        self.asks_for_schemas = schemas is not None or not {key_decoder, value_decoder}.isdisjoint(decoder_names.SCHEMAS)
+        self._refuse_schemas(decode)
         self.says_decoder = decode == decoder_names.AUTO and self.output not in EXPORTS  # asked for, not by default
         self.decoders = (key_decoder or "string", value_decoder or "string")
         default = decoder_names.NONE if self.output == "kafka" else decoder_names.AUTO
@@ -73,6 +82,16 @@ class Request:
         option = decoder_names.OPTIONS.get(self.decode)
         if self.output == "kafka" and option is not None and option not in self.profile.topic_decoders:
             raise UsageError(decoder_names.no_words(self.profile, self.decode), remedy="--output ndjson decodes for any release")
+
+    def _refuse_schemas(self, decode: str | None) -> None:
+        """Raises UsageError if schemas are given that cannot be used."""
+        if not self.asks_for_schemas:
+            return
+        if decode not in (None, decoder_names.AUTO):
+            raise UsageError(f"--decode {decode} decodes without schemas", remedy="leave it out")
+        if self.output == "kafka":
+            remedy = "choose --output ndjson, csv, table or parquet"
+            raise UsageError("Kafka's lines show keys and values as they are, not by schemas", remedy=remedy)
 
     @property
     def has_range(self) -> bool:

@@ -9,6 +9,7 @@ from kdump.binary.java_strings import escaped, text_of
 from kdump.binary.source import Source
 from kdump.binary.tolerant_source import TolerantSource
 from kdump.cli.listing.options import EXPORTS
+from kdump.cli.listing.schemas import SchemasOfRun
 from kdump.cli.listing.tuning import ListTuning
 from kdump.cli.report_style import style_of_rows
 from kdump.output.kafka.lines import KafkaText, Template
@@ -63,6 +64,7 @@ class Run:
             style = style_of_rows(is_terminal=is_terminal, escapes_formulas=request.escapes_formulas)
             self.output = formatter_of(request.output, out.write, style)
         self.tuning = tuning or ListTuning()
+        self.schemas = SchemasOfRun(request, self.find)
         self.names: dict[str, str] = {}  # of files that are shown under another one
         self.begins: dict[str, Begin] = {}  # by file: where to begin, for those of which only the end is listed
         self.held: dict[str, tuple[int, int]] = {}  # by directory: the first and last offset that its logs were seen to hold

@@ -24,13 +24,18 @@ if TYPE_CHECKING:
 
 
 class Decoded:
-    """A key and a value decoded. One that could not be decoded is None, and `fault` says why."""
+    """A key and a value decoded. One that could not be decoded is None, and `fault` says why.
 
-    __slots__ = ("fault", "key", "value")
+    `key_schema` and `value_schema` describe their schemas, if they have any.
+    """
+
+    __slots__ = ("fault", "key", "key_schema", "value", "value_schema")
 
     def __init__(self, key: Json | None = None, value: Json | None = None, fault: CorruptData | None = None) -> None:
         self.key = key
         self.value = value
+        self.key_schema: Json | None = None
+        self.value_schema: Json | None = None
         self.fault = fault
 
 

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     Object = dict[str, str | None]
     Objects = list[Object]
 
+_OF_DECODED = {"decoded_key": "key", "decoded_value": "value", "key_schema": "key_schema", "value_schema": "value_schema"}
+"""Columns of records, and where their values are in what was decoded."""
+
 
 class ListedBatch(RecordBatch, kind="batch"):
     """A batch with its `status` (intact, salvaged, damaged) and its file; a damaged range has a position and a size at least."""
@@ -40,7 +43,8 @@ class ListedRecord(Row, kind="record"):
     """A record with its `status` and its file; keys and values that are not UTF-8 are in the Base64 columns.
 
     Each header is an object with `key`, `keyBase64`, `value` and `valueBase64`. The decoded key and value are in
-    the decoded columns as JSON, and why it could not in `decode_error`: a code and what is wrong.
+    the decoded columns as JSON, and why it could not in `decode_error`: a code and what is wrong. `key_schema` and
+    `value_schema` say which schema of a registry or file they have.
     """
 
     offset: Int64 | None
@@ -55,6 +59,8 @@ class ListedRecord(Row, kind="record"):
     value_base64: Text | None
     decoded_key: Json | None
     decoded_value: Json | None
+    key_schema: Json | None
+    value_schema: Json | None
     decode_error: Text | None
     position: Int64
     status: Text
@@ -166,8 +172,10 @@ def records(
             "key_base64": keys_base64,
             "value": values,
             "value_base64": values_base64,
-            "decoded_key": nothing if decoded is None else [None if one is None else one.key for one in decoded],
-            "decoded_value": nothing if decoded is None else [None if one is None else one.value for one in decoded],
+            **{
+                column: nothing if decoded is None else [None if one is None else getattr(one, name) for one in decoded]
+                for column, name in _OF_DECODED.items()
+            },
             "decode_error": nothing if decoded is None else [None if one is None else _error(one.fault) for one in decoded],
             "position": positions,
             "status": statuses,

@@ -70,7 +70,8 @@ def _record_cells(row: Row) -> list[str]:
     for name in ("key", "value"):
         decoded, encoded = getattr(record, f"decoded_{name}"), getattr(record, f"{name}_base64")
         if decoded is not None:
-            cells[name] = shown_text(_decoded_text(decoded))
+            has_schema = getattr(record, f"{name}_schema") is not None
+            cells[name] = shown_text(decoded if has_schema else _decoded_text(decoded))
         elif encoded is not None:
             cells[name] = shown_text(f"base64:{encoded}")
     if record.decode_error is not None:
@@ -80,7 +81,7 @@ def _record_cells(row: Row) -> list[str]:
 
 
 def _decoded_text(decoded: str) -> str:
-    """A decoded key or value: its type, if that has a name, and its data."""
+    """A decoded key or value of an internal topic: its type, if that has a name, and its data."""
     fields = json.loads(decoded)
     if not isinstance(fields, dict):
         return decoded

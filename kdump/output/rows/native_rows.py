@@ -46,7 +46,7 @@ _OF_MESSAGES: dict[str, object] = {
 }
 """What messages of magic 0 and 1 lack."""
 
-_UNDECODED: dict[str, object] = {"decoded_key": None, "decoded_value": None, "decode_error": None}
+_UNDECODED: dict[str, object] = dict.fromkeys(("decoded_key", "decoded_value", "key_schema", "value_schema", "decode_error"))
 
 
 def row_plan(form: str, file: str, *, shows_records: bool, codec_count: int) -> object | None:

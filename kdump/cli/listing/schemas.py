@@ -1,0 +1,78 @@
+"""The schemas of a listing: those that are asked for, or the registry that lies beside the data."""
+
+from __future__ import annotations
+
+import os
+
+from kdump.cli.shared_options import STDIN
+from kdump.formats import file_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kdump.cli.listing.request import Request
+    from kdump.output.rows.schema_decoder import SchemaDecoder
+    from kdump.schemas.collection import Collection
+
+_REGISTRY = "_schemas-0"
+
+
+class SchemasOfRun:
+    """Makes decoders of records by schema. A registry is read once, for all partitions beside it."""
+
+    def __init__(self, request: Request, find: Callable[[str, str], None]) -> None:
+        self._request = request
+        self._find = find
+        self._collections: dict[str, Collection] = {}  # by log directory
+
+    def decoder_of(self, path: str) -> SchemaDecoder | None:
+        """The decoder of a log's records; None if there are no schemas for them. Raises UsageError."""
+        request = self._request
+        if request.output == "kafka" or not request.is_deep:
+            return None
+        if not request.asks_for_schemas and (request.decode != "auto" or not _has_registry(path)):
+            return None
+        from kdump.output.rows.schema_decoder import PlainPart, SchemaDecoder
+        from kdump.schemas.decoding import KEY, VALUE, PartDecoder
+        from kdump.schemas.schema import KINDS
+
+        collection = self._collection(path)
+        topic = "" if path.startswith(STDIN) else file_name.topic(path)
+        parts = [
+            PlainPart(part, kind)
+            if kind and kind not in KINDS
+            else PartDecoder(collection, part, kind=kind, name=name, topic=topic)
+            for part, kind, name in zip((KEY, VALUE), request.parts, request.names, strict=True)
+        ]
+        return SchemaDecoder(*parts)
+
+    def _collection(self, path: str) -> Collection:
+        from kdump.schemas.collection import collection_of
+
+        request = self._request
+        log_directory = os.path.dirname(os.path.dirname(os.path.abspath(path)))
+        if log_directory not in self._collections:
+            kinds = [kind for kind in request.parts if kind]
+            collection = collection_of(path, request.schemas, kinds[-1] if kinds else "")
+            self._collections[log_directory] = collection
+            self._say_problems(collection)
+        return self._collections[log_directory]
+
+    def _say_problems(self, collection: Collection) -> None:
+        """Report what is wrong with the registry's topic: schemas may be missing."""
+        registry = collection.registry
+        if registry is None:
+            return
+        for problem in registry.problems:
+            self._find(registry.path, f"schemas may be missing: {problem}")
+        more = registry.problem_count - len(registry.problems)
+        if more:
+            self._find(registry.path, f"schemas may be missing for {more:,} more reasons")
+
+
+def _has_registry(path: str) -> bool:
+    """Whether a registry's topic lies beside the partition of a segment. Looks without importing what reads it."""
+    if path.startswith(STDIN):
+        return False
+    return os.path.isdir(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(path))), _REGISTRY))

@@ -1,0 +1,70 @@
+"""Decodes records by the schemas of their keys and values, for rows."""
+
+from __future__ import annotations
+
+from kdump.decoders import plain
+from kdump.errors import CorruptData
+from kdump.output.rows.decoded import Decoded
+from kdump.schemas import json_values
+from kdump.schemas.decoding import PartDecoded
+
+STRING = "string"
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    from kdump.binary.kernel import Headers
+    from kdump.messages.kafka_json import Json
+
+    class Part(Protocol):
+        """What decodes keys, or values."""
+
+        def decode(self, data: bytes | None, headers: Headers | None) -> PartDecoded: ...
+
+
+class PlainPart:
+    """Decodes numbers; a string needs no decoder."""
+
+    def __init__(self, part: str, kind: str) -> None:
+        self._part = part
+        self._decode = None if kind == STRING else plain.DECODERS[kind]
+
+    def decode(self, data: bytes | None, _headers: Headers | None) -> PartDecoded:
+        """The number in some bytes."""
+        if data is None or self._decode is None:
+            return PartDecoded()
+        try:
+            return PartDecoded(int(self._decode(data)), has_value=True)
+        except CorruptData as fault:
+            return PartDecoded(fault=fault)
+
+
+class SchemaDecoder:
+    """Decodes a record: its key and its value, each as its decoder says."""
+
+    def __init__(self, key: Part, value: Part) -> None:
+        self._key = key
+        self._value = value
+
+    def decode(self, key: bytes | None, value: bytes | None, headers: Headers | None) -> Decoded:
+        """Key and value as JSON. If both could not be decoded, the fault names both reasons."""
+        decoded = Decoded()
+        key_part, value_part = self._key.decode(key, headers), self._value.decode(value, headers)
+        decoded.key, key_fault = _json_of(key_part)
+        decoded.value, value_fault = _json_of(value_part)
+        decoded.key_schema, decoded.value_schema = key_part.schema, value_part.schema
+        decoded.fault = key_fault or value_fault
+        if key_fault is not None and value_fault is not None:
+            message = f"{key_fault.message}; {value_fault.code}: {value_fault.message}"
+            decoded.fault = CorruptData(key_fault.code, message)
+        return decoded
+
+
+def _json_of(part: PartDecoded) -> tuple[Json | None, CorruptData | None]:
+    if part.fault is not None or not part.has_value:
+        return None, part.fault
+    try:
+        return json_values.encode(part.value), None
+    except CorruptData as fault:
+        return None, fault

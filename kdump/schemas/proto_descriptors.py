@@ -1,0 +1,132 @@
+"""Reads compiled descriptors: what `protoc --descriptor_set_out` writes, and the Base64 that registries may hold.
+
+Kept apart from the text: a set has the files of all imports, in an order in which each follows those that it uses.
+"""
+
+from __future__ import annotations
+
+import binascii
+
+from kdump.errors import CorruptData
+from kdump.schemas.bounds import MAX_SCHEMA_SIZE, invalid
+from kdump.schemas.proto_known import descriptor_types
+from kdump.schemas.proto_text import ProtoFile
+from kdump.schemas.proto_types import Enum, Field, Message, Types
+from kdump.schemas.protobuf import ProtobufDecoder
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_TYPES = {
+    1: "double",
+    2: "float",
+    3: "int64",
+    4: "uint64",
+    5: "int32",
+    6: "fixed64",
+    7: "fixed32",
+    8: "bool",
+    9: "string",
+    12: "bytes",
+    13: "uint32",
+    15: "sfixed32",
+    16: "sfixed64",
+    17: "sint32",
+    18: "sint64",
+}
+_GROUP = 10
+_REPEATED = 3
+
+
+def parse_set(data: bytes, types: Types) -> list[ProtoFile]:
+    """Read a set of files, and add their types to `types`. Raises CorruptData (`schema-invalid`)."""
+    files = _decoded("FileSet", data).get("file", [])
+    if not files:
+        raise invalid("it is no set of Protobuf descriptors")
+    return [_file(file, types) for file in files]
+
+
+def parse_base64(text: str, types: Types) -> ProtoFile | None:
+    """Read one file from Base64, and add its types to `types`; None if the text is none."""
+    try:
+        data = binascii.a2b_base64(text.strip(), strict_mode=True)
+        return _file(_decoded("File", data), types) if data else None
+    except (ValueError, CorruptData):
+        return None
+
+
+def _decoded(name: str, data: bytes) -> dict[str, Any]:
+    if len(data) > MAX_SCHEMA_SIZE:
+        raise invalid(f"descriptors have {len(data):,} bytes, more than the {MAX_SCHEMA_SIZE:,} that are read")
+    known = descriptor_types()
+    try:
+        decoded: dict[str, Any] = ProtobufDecoder(known.messages[f"descriptors.{name}"], known).decode(data)
+    except CorruptData as fault:
+        raise invalid(f"the descriptors cannot be read: {fault.message}")
+    return decoded
+
+
+def _file(given: dict[str, Any], types: Types) -> ProtoFile:
+    file = ProtoFile()
+    file.package = given.get("package", "")
+    file.is_proto3 = given.get("syntax") == "proto3"
+    file.has_explicit_presence = not file.is_proto3
+    file.messages = [_message(one, file.package, file, types) for one in given.get("message_type", ())]
+    for one in given.get("enum_type", ()):
+        _enum(one, file.package, file, types)
+    _extensions(given, file.package, file, types)
+    return file
+
+
+def _message(given: dict[str, Any], scope: str, file: ProtoFile, types: Types) -> Message:
+    message = Message(_full(scope, given))
+    types.add(message)
+    message.is_map_entry = bool(given.get("options", {}).get("map_entry"))
+    for one in given.get("nested_type", ()):
+        message.nested.append(_message(one, message.name, file, types))
+    message.counted = message.nested
+    for one in given.get("enum_type", ()):
+        _enum(one, message.name, file, types)
+    for one in given.get("field", ()):
+        field = _field(one, file)
+        types.add_field(field, message.name)
+        message.fields[field.number] = field
+    _extensions(given, message.name, file, types)
+    return message
+
+
+def _field(given: dict[str, Any], file: ProtoFile) -> Field:
+    type = given.get("type", 0)
+    is_scalar = type in _TYPES
+    oneof = -1 if given.get("proto3_optional") else given.get("oneof_index", -1)
+    field = Field(
+        given.get("name", ""),
+        given.get("number", 0),
+        _TYPES[type] if is_scalar else given.get("type_name", ""),
+        is_repeated=given.get("label") == _REPEATED,
+        has_presence=file.has_explicit_presence or oneof >= 0 or bool(given.get("proto3_optional")),
+        oneof=oneof,
+    )
+    field.is_group = type == _GROUP
+    return field
+
+
+def _enum(given: dict[str, Any], scope: str, file: ProtoFile, types: Types) -> None:
+    enum = Enum(_full(scope, given), is_closed=not file.is_proto3)
+    for one in given.get("value", ()):
+        types.count()
+        enum.names.setdefault(one.get("number", 0), one.get("name", ""))
+    types.add(enum)
+
+
+def _extensions(given: dict[str, Any], scope: str, file: ProtoFile, types: Types) -> None:
+    for one in given.get("extension", ()):
+        field = _field(one, file)
+        types.add_field(field, scope)
+        types.extend(one.get("extendee", ""), scope, field)
+
+
+def _full(scope: str, given: dict[str, Any]) -> str:
+    name = given.get("name", "")
+    return f"{scope}.{name}" if scope else name

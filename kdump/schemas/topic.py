@@ -1,0 +1,81 @@
+"""Reads the topic of a schema registry, `_schemas-0`, past any damage."""
+
+from __future__ import annotations
+
+import os
+
+from kdump.binary import system
+from kdump.binary.tolerant_source import TolerantSource
+from kdump.errors import KdumpError
+from kdump.formats import file_name, tree
+from kdump.reading import salvage
+from kdump.reading.records import UnreadableBatch, past_bad_batches
+from kdump.schemas.registry import Registry
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kdump.binary.source import Source
+    from kdump.formats.record import RecordChunk
+
+NAME = "_schemas-0"
+"""The directory of the topic's only partition."""
+
+
+def beside(path: str) -> str | None:
+    """The registry's directory in the log directory that a segment is in, or None if there is none."""
+    directory = os.path.dirname(os.path.dirname(os.path.abspath(path)))
+    found = os.path.join(directory, NAME)
+    return found if system.is_directory(found) else None
+
+
+def read(directory: str) -> Registry:
+    """The registry whose topic this partition directory has. What cannot be read is among its problems.
+
+    Records of aborted transactions do not occur: registries write without transactions.
+    """
+    registry = Registry(directory)
+    files = tree.PartitionFiles(directory)
+    if not files.logs:
+        registry.note("it has no segments")
+    for base in files.logs:
+        path = os.path.join(directory, files.segments[base][file_name.LOG])
+        try:
+            with TolerantSource(path) as source:
+                _read_log(registry, source)
+                if source.bad_ranges:
+                    registry.note(f"{os.path.basename(path)} cannot be read completely from the device")
+        except KdumpError as error:
+            registry.note(str(error))
+    return registry
+
+
+def _read_log(registry: Registry, source: Source) -> None:
+    name = os.path.basename(source.path)
+    for item in salvage.walk(source):
+        if isinstance(item, salvage.Damage):
+            if item.status == salvage.ZERO and item.end == source.size:
+                continue  # room for what is still to be written
+            registry.note(f"{name}, bytes {item.start} to {item.end - 1}: {item.message}")
+            continue
+        damaged = set()
+        for status, position in zip(item.statuses, item.chunk.batches["position"], strict=True):
+            if status == salvage.DAMAGED:
+                damaged.add(position)
+                registry.note(f"{name}, byte {position}: the CRC of a record batch does not match; its schemas are left out")
+        for part in past_bad_batches(source, item.chunk):
+            if isinstance(part, UnreadableBatch):
+                registry.note(f"{name}, byte {part.position}: {part.fault.message}")
+            else:
+                _replay(registry, part, damaged)
+
+
+def _replay(registry: Registry, part: RecordChunk, damaged: set[int]) -> None:
+    """Apply the records of a chunk, except those of damaged batches: a wrong schema may decode without complaint."""
+    row = 0
+    batches = zip(part.batches["is_control"], part.batches["position"], part.counts, strict=True)
+    for is_control, position, count in batches:
+        if not is_control and position not in damaged:
+            columns = (part.records[name][row : row + count] for name in ("offset", "key", "value"))
+            for offset, key, value in zip(*columns, strict=True):
+                registry.replay(offset, key, value)
+        row += count
