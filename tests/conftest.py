@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, settings
 
 from kdump.binary import kernel
 from tests import kernels
-from tests.sessions import why_no_spark
+from tests.sessions import JAVA_OPTIONS, why_no_spark
 from tests.units import BESIDE_SPARK
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ settings.load_profile("kdump")
 # What is printed is as wide as where nobody says how wide, whoever says it: a shell, or pytest-xdist.
 for name in ("COLUMNS", "LINES"):
     os.environ.pop(name, None)
+
+os.environ.setdefault("SPARK_SUBMIT_OPTS", JAVA_OPTIONS)
 
 QUICK_SHARE = {
     "test_commands": 3,
@@ -39,6 +41,9 @@ QUICK_SHARE = {
 }
 """Modules that ask the same of many cases, and how many of those there are for one that is quick."""
 
+SHARE: dict[str, int] = {}
+"""Tests of very many cases, and how many of those there are for one that the default run includes; `--all-cases` runs all."""
+
 MEMORY = "/dev/shm"
 """A file system in memory, on Linux."""
 
@@ -52,6 +57,17 @@ TEMPORARY_ROOT = "PYTEST_DEBUG_TEMPROOT"
 # --- Which tests
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add `--all-cases`."""
+    parser.addoption("--all-cases", action="store_true", help="run every case of tests that otherwise run a share of them")
+
+
+@pytest.fixture(scope="session")
+def all_cases(pytestconfig: pytest.Config) -> bool:
+    """Whether a test of very many cases is to run all of them, not a share."""
+    return bool(pytestconfig.option.all_cases)
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run with each kernel what is marked so."""
     if metafunc.definition.get_closest_marker("both_kernels"):
@@ -60,12 +76,34 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` is heard
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what is quick, and put what needs Spark after all that forks."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark what is quick, leave out what no share includes, and put what needs Spark after all that forks."""
+    if _samples(config):
+        left_out = [item for item in items if not _is_of_share(item)]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if _is_of_share(item)]
     for item in items:
         if _is_quick(item):
             item.add_marker("quick")
     items.sort(key=_stage)
+
+
+def _samples(config: pytest.Config) -> bool:
+    """Whether a share of the cases will do: tests that are named, by module or by `-k`, are run as a whole."""
+    given = config.option
+    return not (given.all_cases or given.keyword or _names_modules(config))
+
+
+def _names_modules(config: pytest.Config) -> bool:
+    return any(".py" in argument for argument in config.args)
+
+
+def _is_of_share(item: pytest.Item) -> bool:
+    """Whether a test is run where a share of the cases will do; what is quick always is."""
+    if item.get_closest_marker("all_cases"):
+        return False
+    of = SHARE.get(_test_of(item), 1)
+    return of == 1 or _is_quick(item) or zlib.crc32(item.nodeid.encode()) % of == 0
 
 
 def _is_quick(item: pytest.Item) -> bool:
@@ -86,6 +124,10 @@ def _stage(item: pytest.Item) -> int:
 
 def _module_of(item: pytest.Item) -> str:
     return item.path.stem
+
+
+def _test_of(item: pytest.Item) -> str:
+    return item.name.partition("[")[0]
 
 
 # --- In which process, and where
@@ -128,7 +170,7 @@ def _is_narrow(config: pytest.Config) -> bool:
     """Whether a run is of few tests, or for somebody who looks on: worker processes would only delay it."""
     given = config.option
     looks_on = given.usepdb or given.collectonly or given.capture == "no"
-    return bool(looks_on or given.keyword) or any(".py" in argument for argument in config.args)
+    return bool(looks_on or given.keyword) or _names_modules(config)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -13,6 +13,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 
+JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""For Java in tests: to compile what runs for seconds costs more than it saves."""
+
 
 @cache
 def why_no_spark() -> str:
@@ -30,7 +33,7 @@ def why_no_spark() -> str:
 
 
 @contextmanager
-def cluster(folder: Path, workers: int = 2) -> Iterator[str]:
+def cluster(folder: Path, workers: int) -> Iterator[str]:
     """A master and workers of a standalone cluster, each a process of its own on the loopback. Its URL."""
     from kdump.spark.session import java_home
 
@@ -45,6 +48,7 @@ def cluster(folder: Path, workers: int = 2) -> Iterator[str]:
         "PYSPARK_PYTHON": sys.executable,
         "PYTHONPATH": str(ROOT),
         "SPARK_DAEMON_MEMORY": "256m",
+        "SPARK_DAEMON_JAVA_OPTS": JAVA_OPTIONS,
     }
     master = ["master.Master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", "0"]
     worker = ["worker.Worker", "--host", "127.0.0.1", "--webui-port", "0", "-c", "1", "-m", "1g", url]

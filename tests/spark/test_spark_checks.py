@@ -36,8 +36,9 @@ pytestmark = [pytest.mark.spark, pytest.mark.skipif(bool(why_no_spark()), reason
 
 DAY = 86_400_000
 
-QUERIES: tuple[Query, ...] = (
-    *questions.of_scan(NOW, retention_ms=7 * DAY, reads_records=True),
+FINDINGS = questions.of_scan(NOW, retention_ms=7 * DAY, reads_records=True)
+
+OTHERS: tuple[Query, ...] = (
     *(query for query in questions.of_scan(NOW) if query.name == "blocked"),
     segments.continuity(),
     transactions.sequence_breaks(),
@@ -76,7 +77,19 @@ def frames(spark: Any, tables: dict[str, pa.Table]) -> dict[str, Any]:
     return {name: spark.createDataFrame(table) for name, table in tables.items()}
 
 
-@pytest.mark.parametrize("query", QUERIES, ids=lambda query: query.name)
+def test_spark_finds_as_sqlite_does(frames: dict[str, Any], tables: dict[str, pa.Table]) -> None:
+    from kdump.spark import checks
+
+    expected = ask_tables(FINDINGS, tables)
+    found = checks.fleet(frames, NOW, retention_ms=7 * DAY).toArrow()
+    assert found.schema.names == table_schema("findings").names
+    assert found.schema.types == table_schema("findings").types
+    assert in_order(found.to_pylist()) == in_order(pa.concat_tables(expected).to_pylist())
+    assert all(answer.num_rows for answer in expected)
+    assert set(found["code"].to_pylist()) == FLEET
+
+
+@pytest.mark.parametrize("query", OTHERS, ids=lambda query: query.name)
 def test_spark_answers_as_sqlite_does(query: Query, frames: dict[str, Any], tables: dict[str, pa.Table]) -> None:
     from kdump.spark import checks
 
@@ -88,14 +101,6 @@ def test_spark_answers_as_sqlite_does(query: Query, frames: dict[str, Any], tabl
     assert expected.num_rows
 
 
-def test_all_findings_of_a_fleet_are_one_dataframe(frames: dict[str, Any]) -> None:
-    from kdump.spark import checks
-
-    found = checks.fleet(frames, NOW)
-    assert found.columns == table_schema("findings").names
-    assert {row["code"] for row in found.select("code").collect()} == FLEET
-
-
 def test_a_table_without_a_column_is_named(spark: Any) -> None:
     from kdump.spark import checks
 
@@ -104,11 +109,17 @@ def test_a_table_without_a_column_is_named(spark: Any) -> None:
         checks.continuity(frame)
 
 
-def test_functions_ask_what_their_names_say(frames: dict[str, Any]) -> None:
+def test_functions_ask_what_their_names_say(tables: dict[str, pa.Table], monkeypatch: pytest.MonkeyPatch) -> None:
+    """They only choose the question and its tables, so that SQLite can answer instead of Spark."""
     from kdump.spark import checks
 
-    batches, records, segments, checkpoints = (frames[name] for name in ("batches", "records", "segments", "checkpoints"))
-    answers = {
+    def ask(query: Query, given: dict[str, Any]) -> pa.Table:
+        (answer,) = ask_tables([query], given)
+        return answer
+
+    monkeypatch.setattr(checks, "ask", ask)
+    batches, records, segments, checkpoints = (tables[name] for name in ("batches", "records", "segments", "checkpoints"))
+    given: Any = {
         "txn-marker-missing": checks.missing_markers(batches),
         "replica-behind": checks.behind(segments, NOW),
         "retention-blocked": checks.retention_blocked(segments, NOW, checkpoints=checkpoints),
@@ -116,8 +127,8 @@ def test_functions_ask_what_their_names_say(frames: dict[str, Any]) -> None:
         "compaction-duplicate": checks.compaction_duplicates(records, checkpoints),
         "tombstone-overdue": checks.tombstones_overdue(batches, NOW),
     }
-    for code, frame in answers.items():
-        assert {row["code"] for row in frame.select("code").collect()} == {code}
+    for code, answer in given.items():
+        assert set(answer["code"].to_pylist()) == {code}
 
 
 def test_a_scan_on_spark_finds_and_sums_up_what_one_without_does(
