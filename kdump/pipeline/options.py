@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from typing import TYPE_CHECKING
 
@@ -53,8 +54,23 @@ NAMES = (
     "cleanupPolicy",
     "followLinks",
     "now",
+    "failOnDataLoss",
 )
 """All options, as they are written; upper and lower case make no difference."""
+
+
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
+
+
+def _local_path(path: str) -> str:
+    """A path, also where it is written as a URL of a file. Raises UsageError for other URLs."""
+    scheme = _SCHEME.match(path)
+    if scheme is None:
+        return path
+    if scheme[1].lower() == "file" and (path[5:8] == "///" or path[5:7] != "//"):
+        return "/" + path[5:].lstrip("/")
+    message = f"{path} is not a local path: kdump reads only files that are mounted, on every machine that reads them"
+    raise UsageError(message, remedy="copy them, or mount the store")
 
 
 class Options:
@@ -105,6 +121,7 @@ class Options:
         self.file_list = values.get("filelist")
         self.broker = values.get("broker")
         self.is_isolated = self._truth("isolated", True)
+        self.fails_on_data_loss = self._truth("failOnDataLoss", True)
         self.follows_links = self._truth("followLinks", False)
         if not self.paths and not self.file_list:
             raise UsageError("no path was given", remedy='load("/var/lib/kafka") names one')
@@ -144,7 +161,7 @@ class Options:
                 paths += json.loads(self._values["paths"])
             except ValueError:
                 raise UsageError(f"paths is a list in JSON, not {self._values['paths']!r}")
-        return [path.removeprefix("file://") if path.startswith("file:///") else path for path in paths]
+        return [_local_path(path) for path in paths]
 
     def _list(self, name: str) -> tuple[str, ...]:
         return tuple(item.strip() for item in self._values.get(name.lower(), "").split(",") if item.strip())

@@ -6,6 +6,9 @@ import importlib.util
 import json
 import os
 import pickle
+import shutil
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.pandas.types import from_arrow_schema
@@ -36,9 +39,26 @@ def frame(session: SparkSession, paths: Sequence[str], given: Mapping[str, str])
         return _mapped(session, parsed)
     if not _is_remote(session):  # the files are where this process runs
         discovery.require(parsed)
+        _require_python(session)
     register(session)
     reader = session.read.format(FORMAT).options(**options)
     return reader.load(paths[0] if len(paths) == 1 else list(paths)) if paths else reader.load()
+
+
+def _require_python(session: SparkSession) -> None:
+    """Raise UsageError if workers on this machine run a Python that has no kdump: by default the `python3` of PATH."""
+    context = session.sparkContext
+    python = shutil.which(context.pythonExec)
+    if not str(context.master).startswith("local") or python is None:
+        return
+    if os.path.dirname(os.path.abspath(python)) == os.path.dirname(sys.executable):
+        return
+    command = [python, "-c", "import kdump.pipeline.reading"]
+    if subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode:
+        raise UsageError(
+            f"Spark starts its workers with {python}, where kdump and pyarrow cannot be imported",
+            remedy='before the session is made, set os.environ["PYSPARK_PYTHON"] = sys.executable',
+        )
 
 
 def register(session: SparkSession) -> None:

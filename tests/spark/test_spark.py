@@ -336,6 +336,20 @@ def test_read_says_what_is_impossible_before_spark_is_asked(spark: "SparkSession
         read(spark, "/nowhere")
 
 
+def test_workers_without_kdump_are_reported_with_what_helps(
+    spark: "SparkSession", log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from kdump.errors import UsageError
+    from kdump.spark import read
+
+    python = tmp_path / "python3"
+    python.write_text("#!/bin/sh\nexit 1\n")
+    python.chmod(0o755)
+    monkeypatch.setattr(spark.sparkContext, "pythonExec", str(python))
+    with pytest.raises(UsageError, match=r'os.environ\["PYSPARK_PYTHON"\] = sys.executable'):
+        read(spark, str(log))
+
+
 def test_a_missing_path_is_reported_when_it_is_loaded(spark: "SparkSession") -> None:
     with pytest.raises(Exception, match="/nowhere: no such file"):
         spark.read.format("kdump").load("/nowhere")
@@ -390,6 +404,29 @@ def test_damage_ends_a_query_only_where_it_is_to(spark: "SparkSession", log: Pat
     with pytest.raises(Exception, match="CRC of a record batch does not match") as caught:
         read(spark, str(log), mode="FAILFAST").collect()
     assert "does not match" in last_line(caught.value)
+
+
+def test_a_stream_has_each_record_once_across_a_restart(spark: "SparkSession", log: Path, tmp_path: Path) -> None:
+    def run() -> None:
+        frame = spark.readStream.format("kdump").option("table", "records").schema("topic string, offset bigint").load(str(log))
+        query = frame.writeStream.option("checkpointLocation", str(tmp_path / "checkpoint")).start(str(tmp_path / "out"))
+        try:
+            query.processAllAvailable()
+        finally:
+            query.stop()
+
+    run()
+    with (log / "a-0" / file_name(0, ".log")).open("ab") as file:
+        file.write(batch(records=[record(key=b"k")] * 2, base_offset=6))
+    run()
+    rows = spark.read.parquet(str(tmp_path / "out")).collect()
+    assert sorted(row.offset for row in rows) == list(range(8))
+
+
+def test_only_tables_that_grow_are_streams(spark: "SparkSession", log: Path, tmp_path: Path) -> None:
+    frame = spark.readStream.format("kdump").option("table", "files").load(str(log))
+    with pytest.raises(Exception, match="a stream reads the table batches or records, not 'files'"):
+        frame.writeStream.format("noop").option("checkpointLocation", str(tmp_path)).start().processAllAvailable()
 
 
 # --- What goes wrong

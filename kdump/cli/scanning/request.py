@@ -35,6 +35,11 @@ class ScanRequest:
         if self.out is not None and os.path.lexists(self.out):
             raise UsageError(f"--out {options.out} exists; kdump does not overwrite files")
         self.master = options.master
+        if options.master is not None and options.master.startswith("sc://"):
+            raise UsageError(
+                "a scan needs the jobs of a session, which Spark Connect does not give",
+                remedy="--master spark://host:7077 names a cluster; kdump.spark.read works with Spark Connect",
+            )
         self.conf = dict(_setting(text) for text in options.conf)
         self.cores = options.jobs or jobs_here()
         self._asked_for = options.engine

@@ -155,7 +155,7 @@ def _write_with_spark(
     request: ScanRequest, given: list[dict[str, str]], folder: str, reconciliation: Reconciliation, progress: ScanProgress
 ) -> list[pyarrow.Table]:
     """The same with Spark; returns the findings that only a fleet shows. Raises UsageError if Spark is not available."""
-    from kdump.spark.session import SessionFailed, embedded, last_line
+    from kdump.spark.session import SessionFailed, as_raised_here, embedded
 
     try:
         with embedded(master=request.master, conf=request.conf, cores=request.cores) as session:
@@ -169,7 +169,7 @@ def _write_with_spark(
             except Exception as error:
                 if "KDUMP_DEBUG" in os.environ:
                     raise
-                raise KdumpError(f"Spark failed: {last_line(error)}; KDUMP_DEBUG=1 shows all") from error
+                raise as_raised_here(error) from error
     except MissingPackage as error:
         raise UsageError(str(error) + ", or use --engine local") from error
     except SessionFailed as error:
