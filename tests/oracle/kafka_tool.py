@@ -318,13 +318,13 @@ def _resolve(release: str, logging: str, folder: Path) -> str:
     return os.pathsep.join(path for path in paths if not OTHER_LOGGING.search(path))
 
 
-def compiled(source: Path) -> Path:
+def compiled(source: Path, class_path: str = "") -> Path:
     """Compile a source unless it is already compiled; return the folder of the classes."""
     classes = _home() / f"classes-{hashlib.sha256(source.read_bytes()).hexdigest()[:12]}"
     with _locked("classes.lock"):
         if not classes.exists():
             with tempfile.TemporaryDirectory(dir=_home(), prefix="compiling-") as folder:
-                command = ["javac", "-nowarn", "-d", folder, str(source)]
+                command = ["javac", "-nowarn", *(["-cp", class_path] if class_path else []), "-d", folder, str(source)]
                 done = subprocess.run(command, capture_output=True, text=True, check=False)
                 if done.returncode:
                     raise OracleError(f"javac cannot compile {source.name}: {done.stderr.strip()}")

@@ -12,11 +12,12 @@ from kdump.errors import CorruptData
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Any, Protocol
 
     from kdump.binary.codecs.frames import Frames
     from kdump.binary.codecs.quirks import CodecQuirks
+    from kdump.binary.reference import Buffer
 
     class _BatchDecompressor(Protocol):
         def decompress(self, compressed: bytes | memoryview) -> bytes | memoryview | None: ...
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 
         def decompressed(self, compressed: bytes, magic: int, limit: int, quirks: CodecQuirks | None, /) -> Iterator[bytes]:
             """As `kdump.binary.codecs.decompressed`, except that the limit applies to each block only."""
+
+        def compressed(self, pieces: Iterable[Buffer], magic: int, /) -> bytes:
+            """As `kdump.binary.codecs.compressed`."""
 
         def inspect_frames(self, payload: bytes, /) -> Frames:
             """The frames of a payload, up to the first incomplete one."""
@@ -178,6 +182,15 @@ def decompressed(
 
             raise too_large(limit)
         yield block
+
+
+def compressed(codec: int, pieces: Iterable[Buffer], magic: int) -> bytes:
+    """The payload that a Java client or broker with default levels writes for these bytes, in a batch or wrapper of this magic.
+
+    Streams of gzip and zstd may differ from Java's in how they are compressed, as those of its versions do.
+    Raises MissingPackage where the package of the codec is not installed.
+    """
+    return b"".join(pieces) if codec == NONE else _module(codec).compressed(pieces, magic)
 
 
 class BatchDecompressor:

@@ -9,16 +9,18 @@ from kdump.errors import CorruptData
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from types import ModuleType
 
     from kdump.binary.codecs.quirks import CodecQuirks
+    from kdump.binary.reference import Buffer
 
 MAGIC = b"\x1f\x8b"
 
 _REGULAR_HEADER = b"\x1f\x8b\x08\0"  # deflate, without further fields
 _JAVA_INPUT = 8 << 10  # Kafka gives gzip its input in blocks of this size
 _JAVA_OUTPUT = 16 << 10  # and takes its output in blocks of this size: an error takes its block with it
+_WRITTEN_HEADER = b"\x1f\x8b\x08\0\0\0\0\0\0\xff"  # as Java writes it: no time, an unknown operating system (JDK 16 and later)
 _INSPECTED = 1 << 20
 _PIECE = 64 << 10
 
@@ -147,6 +149,19 @@ class BatchDecompressor:
         except self._inflate.error:
             return None
         return data if inflater.eof and not inflater.unused_data else None
+
+
+def compressed(pieces: Iterable[Buffer], _magic: int) -> bytes:
+    """One member."""
+    deflater = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+    written = [_WRITTEN_HEADER]
+    crc = size = 0
+    for piece in pieces:
+        written.append(deflater.compress(piece))
+        crc = zlib.crc32(piece, crc)
+        size += len(piece)
+    written += [deflater.flush(), crc.to_bytes(4, "little"), (size & 0xFFFFFFFF).to_bytes(4, "little")]
+    return b"".join(written)
 
 
 def inspect_frames(payload: bytes) -> Frames:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kdump.binary.codecs.blocks import blocks_of
 from kdump.binary.codecs.faults import missing_package
 from kdump.binary.codecs.frames import Frames
 from kdump.binary.codecs.quirks import NEWEST
@@ -10,10 +11,11 @@ from kdump.errors import CorruptData
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
     from kdump.binary.codecs.quirks import CodecQuirks
+    from kdump.binary.reference import Buffer
 
 MAGIC = b"\x04\x22\x4d\x18"
 
@@ -21,6 +23,8 @@ _STORED = 0x80000000  # of a block's size: the block is not compressed
 _HEADER_SIZE = 7  # without content size
 _CONTENT_SIZE_SIZE = 8
 _HAS_CONTENT_CHECKSUM, _HAS_CONTENT_SIZE, _HAS_BLOCK_CHECKSUM = 0x04, 0x08, 0x10
+_WRITTEN_DESCRIPTOR = b"\x60\x40"  # version 1, independent blocks; blocks of up to 64 KiB
+_WRITTEN_BLOCK = 64 << 10
 _FEATURES_OF_LATER_READERS = (
     (0x01, "Preset dictionary is unsupported"),
     (0x02, "Reserved1 field must be 0"),
@@ -175,6 +179,25 @@ class BatchDecompressor:
         self._parsed = parsed
         if parsed[0] == _HEADER_SIZE:
             self._header = compressed[:_HEADER_SIZE]
+
+
+def compressed(pieces: Iterable[Buffer], magic: int) -> bytes:
+    """One frame of independent blocks of up to 64 KiB, without checksums of blocks and content."""
+    try:
+        import lz4.block
+    except ImportError as error:
+        raise missing_package("lz4", "lz4") from error
+
+    descriptor = _WRITTEN_DESCRIPTOR
+    hashed = descriptor if magic else MAGIC + descriptor  # as clients before magic 1 computed it (KIP-57)
+    written = [MAGIC, descriptor, bytes([xxhash32(hashed) >> 8 & 0xFF])]
+    for block in blocks_of(pieces, _WRITTEN_BLOCK):
+        data = bytes(lz4.block.compress(block, store_size=False))
+        size = len(data)
+        if size >= len(block):
+            data, size = block, len(block) | _STORED
+        written += [size.to_bytes(4, "little"), data]
+    return b"".join((*written, bytes(4)))
 
 
 def inspect_frames(payload: bytes) -> Frames:

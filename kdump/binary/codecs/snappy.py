@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kdump.binary.codecs.blocks import blocks_of
 from kdump.binary.codecs.faults import missing_package, too_large
 from kdump.binary.codecs.frames import Frames
 from kdump.binary.codecs.quirks import NEWEST
@@ -9,9 +10,10 @@ from kdump.errors import CorruptData
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from kdump.binary.codecs.quirks import CodecQuirks
+    from kdump.binary.reference import Buffer
 
 MAGIC = b"\x82SNAPPY\0"
 
@@ -20,6 +22,8 @@ _JAVA_OUTPUT = 2 << 10  # Kafka takes the output of snappy in blocks of this siz
 _MAX_BLOCK_SIZE = 512 << 20
 _MAX_RATIO = 64  # a copy of 3 bytes makes at most 64
 _ROOM = 256 << 10
+_WRITTEN_HEADER = MAGIC + b"\0\0\0\1\0\0\0\1"  # version, lowest compatible version
+_WRITTEN_BLOCK = 32 << 10
 
 
 def decompressed(compressed: bytes, _magic: int, limit: int, quirks: CodecQuirks | None) -> Iterator[bytes]:
@@ -145,6 +149,20 @@ class BatchDecompressor:
         except Exception:  # the class of the package's error differs between its versions
             return None
         return memoryview(self._room)[:given]
+
+
+def compressed(pieces: Iterable[Buffer], _magic: int) -> bytes:
+    """One xerial stream, in blocks of 32 KiB."""
+    try:
+        import snappy
+    except ImportError as error:
+        raise missing_package("snappy", "python-snappy") from error
+
+    written = [_WRITTEN_HEADER]
+    for block in blocks_of(pieces, _WRITTEN_BLOCK):
+        data = bytes(snappy.compress(block))
+        written += [len(data).to_bytes(4, "big"), data]
+    return b"".join(written)
 
 
 def inspect_frames(payload: bytes) -> Frames:

@@ -9,10 +9,11 @@ from kdump.binary.codecs.quirks import NEWEST
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
     from kdump.binary.codecs.quirks import CodecQuirks
+    from kdump.binary.reference import Buffer
 
 MAGIC = zstd_frame.MAGIC
 
@@ -20,6 +21,7 @@ _INPUT = 512  # even a bomb makes no more than some 16 MiB of so few bytes
 _BOMB_INPUT = 32  # what it gets from then on
 _JAVA_OUTPUT = 16 << 10  # Kafka takes the output of zstd in blocks of this size: an error takes its block with it
 _ROOM = 256 << 10
+_LEVEL = 3  # Kafka's default
 
 
 def decompressed(compressed: bytes, _magic: int, limit: int, quirks: CodecQuirks | None) -> Iterator[bytes]:
@@ -99,6 +101,17 @@ class BatchDecompressor:
         # zstandard's allow_extra_data=False does not see what follows a frame that does not say how much it holds
         end = zstd_frame.end_of_blocks(compressed, first_block) + zstd_frame.CHECKSUM_SIZE * parameters.has_checksum
         return data if end == len(compressed) else None
+
+
+def compressed(pieces: Iterable[Buffer], _magic: int) -> bytes:
+    """One frame of level 3, without content size and checksum."""
+    try:
+        import zstandard
+    except ImportError as error:
+        raise missing_package("zstd", "zstandard") from error
+
+    frame = zstandard.ZstdCompressor(level=_LEVEL, write_content_size=False).compressobj()
+    return b"".join([*map(frame.compress, pieces), frame.flush()])
 
 
 def inspect_frames(payload: bytes) -> Frames:
