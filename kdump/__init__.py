@@ -1,7 +1,7 @@
 """Reads the files that Apache Kafka keeps on disk.
 
 `open` reads batches, records and entries; `check` finds damage, `forecast` predicts what a broker will do at its next start,
-and `verdict` sums both up; `reindex` makes a copy with new indexes. See docs/library.md.
+and `verdict` sums both up; `reindex` makes a copy with new indexes, `slice` one of a part. See docs/library.md.
 """
 
 __version__ = "0.1.0"
@@ -29,6 +29,7 @@ __all__ = [
     "Row",
     "SalvagedBatch",
     "SalvagedRecord",
+    "SlicedSegment",
     "Table",
     "TimeIndex",
     "TimeIndexEntry",
@@ -40,6 +41,7 @@ __all__ = [
     "forecast",
     "open",
     "reindex",
+    "slice",
     "verdict",
 ]
 
@@ -66,7 +68,8 @@ if TYPE_CHECKING:
     from kdump.library.opening import open
     from kdump.library.rows import CheckpointOffset, Damage, LeaderEpoch, Record, SalvagedBatch, SalvagedRecord
     from kdump.mending.reindex import reindex
-    from kdump.mending.row import Companion
+    from kdump.mending.row import Companion, SlicedSegment
+    from kdump.mending.slice import slice
     from kdump.tables import Row, Table
     from kdump.verdicts.check import check, verdict
     from kdump.verdicts.verdict import Verdict
@@ -92,7 +95,8 @@ _NAMES = {
     "library.opening": ("open",),
     "library.rows": ("CheckpointOffset", "Damage", "LeaderEpoch", "Record", "SalvagedBatch", "SalvagedRecord"),
     "mending.reindex": ("reindex",),
-    "mending.row": ("Companion",),
+    "mending.row": ("Companion", "SlicedSegment"),
+    "mending.slice": ("slice",),
     "tables": ("Row", "Table"),
     "verdicts.check": ("check", "verdict"),
     "verdicts.verdict": ("Verdict",),

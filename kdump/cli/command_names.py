@@ -13,6 +13,7 @@ COMMANDS = (
     "forecast",
     "scan",
     "reindex",
+    "slice",
     "explain",
     "schema",
     "releases",

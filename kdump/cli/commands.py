@@ -13,7 +13,7 @@ from kdump.cli.checking.options import CheckOptions
 from kdump.cli.click_parser import Invocation
 from kdump.cli.forecasting.options import ForecastOptions
 from kdump.cli.listing.options import ListingOptions, LogOptions, OffsetRangeOptions, TimeRangeOptions
-from kdump.cli.mending.options import ReindexOptions
+from kdump.cli.mending.options import ReindexOptions, SliceOptions
 from kdump.cli.options import Command, CommandOptions, flag
 from kdump.cli.output_file import written_to
 from kdump.cli.scanning.options import ScanOptions
@@ -33,7 +33,7 @@ Reads Kafka's files on disk: segments, indexes, snapshots. Never writes to them,
 Look      log index timeindex txnindex snapshot checkpoint
 Check     check explain forecast
 Fleet     scan
-Mend      reindex (into a new directory)
+Mend      reindex slice (into a new directory)
 Data      schema
 Kafka's   --files (drop-in for kafka-dump-log.sh), releases
 Shell     completions
@@ -50,6 +50,7 @@ Examples
   kdump check -o report.json --output json /data          into a file, which must not exist yet
   kdump scan /data --out tables                           a fleet as Parquet, and what is wrong with it
   kdump reindex orders-3 -o new/orders-3                  a copy with new indexes and snapshots
+  kdump slice orders-3 -o part --from-offset 4700 --to-offset 4720   a small partition, for a bug report
   kdump log --deep --output ndjson x.log                  records as JSON, internal topics decoded
   kdump releases 2.0.1                                    what 2.0.1 prints that 2.0.0 did not
 
@@ -193,6 +194,28 @@ def reindex(options: ReindexOptions) -> int:
     return reindex_path(options)
 
 
+def slice(options: SliceOptions) -> int:
+    """Copy a part of a partition directory, as a small valid partition: for a bug report, or for a test.
+
+    PATH is only read. DIR holds the batches that have records in the ranges, both ends included, with their offsets, the markers
+    that end their transactions, and new indexes and snapshots. Whole batches are copied as they are. With --exact or keys, those
+    that lose records are written again as the log cleaner does. DIR appears when it is complete, on disk and verified.
+
+    \b
+      kdump slice /var/lib/kafka/orders-3 -o orders-3 --from-offset 4700 --to-offset 4720
+      kdump slice orders-3 -o part --from-time 2026-11-20T13:45 --to-time 2026-11-20T13:46 --exact
+      kdump slice orders-3 -o without --drop-key customer-17 --drop-key customer-23
+
+    Exit codes: 0 DIR is there, 2 wrong usage or nothing in the range, 3 something in the range is damaged or could not be read,
+    4 DIR could not be written.
+    """
+    from kdump.cli.mending.slice import slice_path
+    from kdump.cli.shared_options import throttle_reading
+
+    throttle_reading(options.rate, is_nice=options.is_nice)
+    return slice_path(options)
+
+
 def explain(options: ExplainOptions) -> int:
     """Explain a fault: cause, consequence, remedy. Without a CODE, list all faults.
 
@@ -253,6 +276,7 @@ COMMANDS = {
     "forecast": Command(ForecastOptions, forecast),
     "scan": Command(ScanOptions, scan),
     "reindex": Command(ReindexOptions, reindex),
+    "slice": Command(SliceOptions, slice),
     "explain": Command(ExplainOptions, explain),
     "schema": Command(SchemaOptions, schema),
     "releases": Command(ReleasesOptions, releases),

@@ -41,7 +41,82 @@ class ReindexSummary(Row, kind="reindex-summary"):
     exit_code: Int32
 
 
+class SlicedSegment(Row, kind="slice-segment"):
+    """What became of one log in a slice.
+
+    `batches` = `outside` + `cloned` + `rewritten` + `emptied` + `dropped`. Records are those of batches that are not outside of
+    the range: `records` = `kept` + `out_of_range` + `by_key`. Logs that lie outside of the range are not read, and have no row.
+    """
+
+    path: Text | None
+    source: Text
+    first_offset: Int64 | None
+    last_offset: Int64 | None
+    batches: Int64
+    outside: Int64
+    cloned: Int64
+    rewritten: Int64
+    emptied: Int64
+    dropped: Int64
+    records: Int64
+    kept: Int64
+    out_of_range: Int64
+    by_key: Int64
+
+
+class SliceSummary(Row, kind="slice-summary"):
+    """The sum of a run of `kdump slice`: what the new directory holds, and what was left out."""
+
+    path: Text
+    segments: Int64
+    log_start: Int64
+    log_end: Int64
+    log_bytes: Int64
+    batches: Int64
+    outside: Int64
+    cloned: Int64
+    rewritten: Int64
+    emptied: Int64
+    dropped: Int64
+    records: Int64
+    kept: Int64
+    out_of_range: Int64
+    by_key: Int64
+    seconds: Float64
+    exit_code: Int32
+
+
+_OF_SLICES = {
+    "batches": "The number of batches that were read.",
+    "outside": "How many of these hold no records in the range, and end no transaction of the slice.",
+    "cloned": "How many are in the slice as they were.",
+    "rewritten": "How many were written again with some of their records.",
+    "emptied": "How many were written again without records, because they are the last of a producer or of the slice.",
+    "dropped": "How many are not in the slice because no record of them was kept.",
+    "records": "The number of records in the batches that are not outside of the range.",
+    "kept": "How many of these are in the slice.",
+    "out_of_range": "How many are not because of their offset or time (with --exact).",
+    "by_key": "How many are not because of their key.",
+}
+
 DESCRIPTIONS = {
+    SlicedSegment: {
+        "path": "The log in the new directory; null if nothing of this log is in the slice.",
+        "source": "The log in the input.",
+        "first_offset": "The first offset of its first batch in the slice; null if there is none.",
+        "last_offset": "The last offset of its last batch in the slice; null if there is none.",
+        **_OF_SLICES,
+    },
+    SliceSummary: {
+        "path": "The new directory.",
+        "segments": "The number of segments in it.",
+        "log_start": "The offset at which it starts.",
+        "log_end": "The offset after its last batch.",
+        "log_bytes": "The size of its logs.",
+        **_OF_SLICES,
+        "seconds": "How long the run took.",
+        "exit_code": "The exit code of the command.",
+    },
     Companion: {
         "path": "The file, relative to the new directory.",
         "action": "Where it comes from: rebuilt from the log, or cloned from the input.",

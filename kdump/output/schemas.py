@@ -11,6 +11,7 @@ from kdump.mending import row
 from kdump.output import check
 from kdump.output import forecast as forecast_output
 from kdump.output import reindex as reindex_output
+from kdump.output import slice as slice_output
 from kdump.output.rows import forecast_summary, listing
 from kdump.output.rows.forecast_summary import ForecastSummary
 
@@ -20,7 +21,12 @@ if TYPE_CHECKING:
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
-_REPORTS: tuple[type[Row], ...] = (*check.ROW_CLASSES, *forecast_output.ROW_CLASSES, *reindex_output.ROW_CLASSES)
+_REPORTS: tuple[type[Row], ...] = (
+    *check.ROW_CLASSES,
+    *forecast_output.ROW_CLASSES,
+    *reindex_output.ROW_CLASSES,
+    *slice_output.ROW_CLASSES,
+)
 """Rows of outputs with several classes: each line of NDJSON has its `kind`."""
 
 _LISTED: tuple[type[Row], ...] = (
@@ -35,10 +41,7 @@ _LISTED: tuple[type[Row], ...] = (
 )
 """Rows of outputs with one class."""
 
-ROWS: dict[str, type[Row]] = {
-    row_class.row_kind: row_class
-    for row_class in (*check.ROW_CLASSES, *_LISTED, *forecast_output.ROW_CLASSES, *reindex_output.ROW_CLASSES)
-}
+ROWS: dict[str, type[Row]] = {row_class.row_kind: row_class for row_class in (*_LISTED, *_REPORTS)}
 """The rows that have a schema, by their kind."""
 
 _DESCRIPTIONS = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kdump.cli.listing import decoder_names
 from kdump.cli.listing.options import EXPORTS, LogOptions
 from kdump.cli.shared_options import ESCAPE
+from kdump.cli.times import milliseconds
 from kdump.errors import UsageError
 from kdump.formats.record_batch import NO_TIMESTAMP
 from kdump.releases.profile import profile_of
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kdump.cli.listing.options import ListingOptions
-
-_MILLISECONDS = range(9, 20)  # digits; fewer may be a date
 
 
 class Request:
@@ -32,8 +31,8 @@ class Request:
         self.is_strict = options.is_strict
         self.from_offset = options.from_offset
         self.to_offset = options.to_offset
-        self.from_time = None if options.from_time is None else _milliseconds(options.from_time, is_end=False)
-        self.to_time = None if options.to_time is None else _milliseconds(options.to_time, is_end=True)
+        self.from_time = None if options.from_time is None else milliseconds(options.from_time, is_end=False)
+        self.to_time = None if options.to_time is None else milliseconds(options.to_time, is_end=True)
         self.from_position = options.from_position
         self.tail = options.tail
         self.offset = options.offset
@@ -116,25 +115,3 @@ class Request:
             and (self.from_time is None or last >= self.from_time)
             and (self.to_time is None or first is None or first <= self.to_time)
         )
-
-
-def _milliseconds(text: str, *, is_end: bool) -> int:
-    """A time as milliseconds since 1970; a date alone means its start, or its end."""
-    digits = text.removeprefix("-")
-    if digits.isascii() and digits.isdecimal() and len(digits) in _MILLISECONDS:
-        return int(text)
-    from datetime import UTC, date, datetime, timedelta
-
-    try:
-        day = date.fromisoformat(text)
-        moment = datetime(day.year, day.month, day.day, tzinfo=UTC)
-        length = 86_400_000 - 1 if is_end else 0
-    except ValueError:
-        length = 0
-        try:
-            moment = datetime.fromisoformat(text)
-        except ValueError:
-            raise UsageError(f"'{text}' is not a time; write 2026-11-20, 2026-11-20T13:45:00 or milliseconds since 1970")
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1) + length

@@ -1,21 +1,28 @@
-"""The options of `kdump reindex`."""
+"""The options of `kdump reindex` and `kdump slice`."""
 
 from __future__ import annotations
 
-from kdump.cli.options import DIRECTORIES, CommandOptions, argument, text, texts
+from kdump.cli.options import DIRECTORIES, CommandOptions, argument, flag, integer, text, texts
 from kdump.cli.shared_options import CSV_FORMULAS, NICE, RATE, output_option
 from kdump.mending.settings import CONFIG, KINDS
 
 FORMS = ("text", "ndjson", "json", "csv", "table")
+
+OUT = text("-o", "The new directory; it must not exist yet, nor lie inside PATH.", metavar="DIR", completes=DIRECTORIES)
+SETTINGS = texts(
+    "--config",
+    f"A setting of the broker or topic: {', '.join(CONFIG)}.",
+    metavar="NAME=VALUE",
+    completes=[f"{name}=" for name in CONFIG],
+)
+OUTPUT = output_option(FORMS, "text is for people; the others are for programs.")
 
 
 class ReindexOptions(CommandOptions):
     """What `kdump reindex` takes."""
 
     path: str = argument("PATH", is_required=True, completes=DIRECTORIES)
-    out: str | None = text(
-        "-o", "The new directory; it must not exist yet, nor lie inside PATH.", metavar="DIR", completes=DIRECTORIES
-    )
+    out: str | None = OUT
     only: str = text(
         "--only",
         f"Rebuild only these companions, and clone the others as they are: {', '.join(KINDS)}.",
@@ -23,13 +30,31 @@ class ReindexOptions(CommandOptions):
         metavar="NAME,...",
         completes=list(KINDS),
     )
-    config: tuple[str, ...] = texts(
-        "--config",
-        f"A setting of the broker or topic: {', '.join(CONFIG)}.",
-        metavar="NAME=VALUE",
-        completes=[f"{name}=" for name in CONFIG],
+    config: tuple[str, ...] = SETTINGS
+    output: str = OUTPUT
+    csv_formulas: str = CSV_FORMULAS
+    is_nice: bool = NICE
+    rate: str = RATE
+
+
+class SliceOptions(CommandOptions):
+    """What `kdump slice` takes."""
+
+    path: str = argument("PATH", is_required=True, completes=DIRECTORIES)
+    out: str | None = OUT
+    from_offset: int | None = integer("--from-offset", "Keep only batches with records at this offset or a later one.")
+    to_offset: int | None = integer("--to-offset", "Keep only batches with records at this offset or an earlier one.")
+    from_time: str | None = text(
+        "--from-time",
+        "Keep only batches with records from this time or later: a date, a date and time (UTC), or milliseconds since 1970.",
     )
-    output: str = output_option(FORMS, "text is for people; the others are for programs.")
+    to_time: str | None = text("--to-time", "Keep only batches with records from this time or earlier.")
+    is_exact: bool = flag("--exact", "Also take the records outside of these ranges out of the batches at the edges.")
+    keep_keys: tuple[str, ...] = texts("--keep-key", "Keep only records with this key; may be repeated.", metavar="KEY")
+    drop_keys: tuple[str, ...] = texts("--drop-key", "Leave out records with this key; may be repeated.", metavar="KEY")
+    is_hex: bool = flag("--hex", "Keys are bytes in hexadecimal.")
+    config: tuple[str, ...] = SETTINGS
+    output: str = OUTPUT
     csv_formulas: str = CSV_FORMULAS
     is_nice: bool = NICE
     rate: str = RATE

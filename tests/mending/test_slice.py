@@ -1,0 +1,353 @@
+"""`kdump slice` makes a small valid partition that holds what was asked for, with the transactions as they were."""
+
+import json
+import random
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kdump
+from kdump.cli.commands import main
+from kdump.errors import CorruptData, UsageError
+from kdump.mending import log_writer
+from tests.builders.files import checkpoint, partition_metadata, write_partition
+from tests.builders.records import TIMESTAMP, batch, message, message_set, record, transaction_marker, wrapper
+from tests.campaigns import cut_out
+from tests.campaigns.cut_out import Written
+
+FIRST = "00000000000000000000"
+
+
+def _data(offset: int, producer_id: int, count: int = 5, **more: Any) -> bytes:
+    records = [record(key=b"k%d" % (row % 3), value=b"v%d" % (offset + row), timestamp=TIMESTAMP + row) for row in range(count)]
+    return batch(
+        base_offset=offset,
+        records=records,
+        producer_id=producer_id,
+        producer_epoch=0,
+        base_sequence=offset,
+        is_transactional=True,
+        **more,
+    )
+
+
+SEGMENTS = {
+    0: [_data(0, 7, codec="gzip"), _data(5, 8), transaction_marker(base_offset=10, producer_id=8, is_commit=False)],
+    11: [_data(11, 7), batch(base_offset=16, records=[record(key=b"z", value=b"plain")] * 10, codec="zstd")],
+    26: [
+        transaction_marker(base_offset=26, producer_id=7, is_commit=False),
+        batch(base_offset=27, records=[record(value=b"x")] * 3),
+    ],
+}
+
+
+@pytest.fixture
+def partition(tmp_path: Path) -> Path:
+    """Producer 7 has a transaction over two segments that the third aborts; that of producer 8 is aborted in the first."""
+    write_partition(tmp_path / "data", topic="orders", segments=SEGMENTS)
+    (tmp_path / "data" / "orders-0" / "partition.metadata").write_bytes(partition_metadata())
+    return tmp_path / "data" / "orders-0"
+
+
+def _read(directory: Path) -> list[Written]:
+    """All records, as `kdump log --deep` reads them."""
+    found = []
+    for path in sorted(directory.glob("*.log")):
+        log = kdump.open(path)
+        control = {one.base_offset for one in log if one.is_control}
+        flags = [(one.base_offset, one.last_offset, one.producer_id, one.is_transactional) for one in log]
+        for row in log.records():
+            of_batch = next((one for one in flags if one[0] is not None and one[0] <= row.offset <= one[1]), (0, 0, None, False))
+            is_control = row.offset in control
+            found.append(
+                Written(
+                    row.offset,
+                    row.timestamp,
+                    None if is_control else row.key,
+                    None if is_control else row.value,
+                    -1 if of_batch[2] is None else of_batch[2],
+                    bool(of_batch[3]),
+                    is_control,
+                    is_control and row.key == b"\0\0\0\1",
+                )
+            )
+    return found
+
+
+def _batches(directory: Path) -> list[tuple[Any, ...]]:
+    return [(one.base_offset, one.last_offset, one.count) for path in sorted(directory.glob("*.log")) for one in kdump.open(path)]
+
+
+def _names(directory: Path, suffix: str) -> list[int]:
+    return [int(path.stem) for path in sorted(directory.glob(f"*{suffix}"))]
+
+
+# --- ranges
+
+
+def test_without_a_range_all_logs_are_cloned(partition: Path, tmp_path: Path) -> None:
+    kdump.slice(partition, tmp_path / "out")
+    for path in partition.glob("*.log"):
+        assert (tmp_path / "out" / path.name).read_bytes() == path.read_bytes()
+    assert (tmp_path / "out" / "partition.metadata").read_bytes() == partition_metadata()
+
+
+def test_whole_batches_are_kept(partition: Path, tmp_path: Path) -> None:
+    (row,) = kdump.slice(partition, tmp_path / "out", from_offset=20, to_offset=22)
+    assert _batches(tmp_path / "out") == [(16, 25, 10)]
+    assert (row.path, row.source) == ("00000000000000000016.log", "00000000000000000011.log")
+    assert (row.first_offset, row.last_offset, row.records, row.kept) == (16, 25, 10, 10)
+    data = (tmp_path / "out" / "00000000000000000016.log").read_bytes()
+    assert (partition / "00000000000000000011.log").read_bytes().endswith(data)
+
+
+def test_an_exact_slice_cuts_the_batches_at_its_edges(partition: Path, tmp_path: Path) -> None:
+    first, *_ = kdump.slice(partition, tmp_path / "out", from_offset=3, to_offset=7, exact=True)
+    assert [one.offset for one in _read(tmp_path / "out") if not one.is_control] == [3, 4, 5, 6, 7]
+    assert _batches(tmp_path / "out")[:2] == [(0, 4, 2), (5, 9, 3)]
+    assert (first.rewritten, first.records, first.kept, first.out_of_range) == (2, 11, 6, 5)
+
+
+def test_markers_after_the_range_belong_to_the_transactions_in_it(partition: Path, tmp_path: Path) -> None:
+    """Otherwise a consumer that reads committed would wait at an open transaction."""
+    kdump.slice(partition, tmp_path / "out", from_offset=3, to_offset=7)
+    assert _batches(tmp_path / "out") == [(0, 4, 5), (5, 9, 5), (10, 10, 1), (26, 26, 1)]
+    aborted = [row for path in sorted((tmp_path / "out").glob("*.txnindex")) for row in kdump.open(path)]
+    assert [(row.producer_id, row.first_offset, row.last_offset) for row in aborted] == [(8, 5, 10), (7, 0, 26)]
+
+
+def test_a_transaction_that_started_before_the_range_is_still_aborted(partition: Path, tmp_path: Path) -> None:
+    kdump.slice(partition, tmp_path / "out", from_offset=12, to_offset=26, exact=True)
+    aborted = [row for path in sorted((tmp_path / "out").glob("*.txnindex")) for row in kdump.open(path)]
+    assert [(row.producer_id, row.first_offset, row.last_offset) for row in aborted] == [(7, 11, 26)]
+
+
+def test_a_transaction_that_is_open_stays_open(tmp_path: Path) -> None:
+    write_partition(tmp_path, topic="a", segments={0: [_data(0, 7), _data(5, 8)]})
+    kdump.slice(tmp_path / "a-0", tmp_path / "out", to_offset=2)
+    assert _batches(tmp_path / "out") == [(0, 4, 5)]
+    (state,) = kdump.open(tmp_path / "out" / "00000000000000000005.snapshot", "snapshot")
+    assert state.current_txn_first_offset == 0
+
+
+def test_segments_follow_one_another_without_a_gap(partition: Path, tmp_path: Path) -> None:
+    """Where batches between them are left out, as compaction leaves them: a check would miss a segment otherwise."""
+    kdump.slice(partition, tmp_path / "out", drop_keys=[b"z"])
+    assert _names(tmp_path / "out", ".log") == [0, 11, 16]
+    assert _batches(tmp_path / "out")[-2:] == [(26, 26, 1), (27, 29, 3)]
+    assert not [finding for finding in kdump.check(tmp_path / "out") if finding.severity == "error"]
+
+
+def test_times_choose_records_of_an_exact_slice(tmp_path: Path) -> None:
+    """Times need not ascend, and batches without times are of no time."""
+    records = [record(value=b"v", timestamp=TIMESTAMP + time) for time in (5, 1, 9, 3)]
+    none = batch(base_offset=4, records=[record(value=b"v", timestamp=-1)], base_timestamp=-1)
+    appended = batch(base_offset=5, records=records, timestamp_type="LogAppendTime", max_timestamp=TIMESTAMP + 2)
+    write_partition(tmp_path, topic="a", segments={0: [batch(records=records), none, appended]})
+    kdump.slice(tmp_path / "a-0", tmp_path / "out", from_time=TIMESTAMP + 2, to_time=TIMESTAMP + 4, exact=True)
+    assert [(one.offset, one.timestamp - TIMESTAMP) for one in _read(tmp_path / "out")] == [
+        (3, 3),
+        (5, 2),
+        (6, 2),
+        (7, 2),
+        (8, 2),
+    ]
+    kdump.slice(tmp_path / "a-0", tmp_path / "whole", from_time=TIMESTAMP + 9)
+    assert _batches(tmp_path / "whole") == [(0, 3, 4)]
+
+
+def test_a_slice_starts_at_the_log_start_offset(partition: Path, tmp_path: Path) -> None:
+    (partition.parent / "log-start-offset-checkpoint").write_bytes(checkpoint(entries=[("orders", 0, 13)]))
+    kdump.slice(partition, tmp_path / "out", exact=True)
+    assert next(one.offset for one in _read(tmp_path / "out")) == 13
+
+
+def test_nothing_is_made_of_an_empty_range(partition: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="nothing is in this range"):
+        kdump.slice(partition, tmp_path / "out", from_offset=30)
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]
+
+
+def test_an_empty_segment_at_the_end_stays(tmp_path: Path) -> None:
+    write_partition(tmp_path, topic="a", segments={0: [_data(0, 7)], 5: []})
+    kdump.slice(tmp_path / "a-0", tmp_path / "out", from_offset=3)
+    assert _names(tmp_path / "out", ".log") == [0, 5]
+
+
+# --- keys
+
+
+def test_records_are_chosen_by_their_keys(partition: Path, tmp_path: Path) -> None:
+    kdump.slice(partition, tmp_path / "kept", keep_keys=[b"k1"])
+    assert [one.offset for one in _read(tmp_path / "kept") if not one.is_control] == [1, 4, 6, 9, 12, 15]
+    kdump.slice(partition, tmp_path / "dropped", drop_keys=[b"k1", b"z"])
+    assert [one.offset for one in _read(tmp_path / "dropped") if not one.is_control] == [0, 2, 3, 5, 7, 8, 11, 13, 14, 27, 28, 29]
+
+
+def test_the_last_batch_and_those_of_producers_stay_without_records(tmp_path: Path) -> None:
+    """So the log end stays, and a producer can go on with its sequence."""
+    batches = [_data(0, 7), _data(5, 8), _data(10, 7), batch(base_offset=15, records=[record(value=b"x")])]
+    write_partition(tmp_path, topic="a", segments={0: batches})
+    (row,) = kdump.slice(tmp_path / "a-0", tmp_path / "out", keep_keys=[b"no"])
+    assert _batches(tmp_path / "out") == [(5, 9, 0), (10, 14, 0), (15, 15, 0)]
+    assert (row.emptied, row.dropped, row.by_key) == (3, 1, 16)
+    states = {
+        state.producer_id: state.last_sequence
+        for state in kdump.open(tmp_path / "out" / "00000000000000000016.snapshot", "snapshot")
+    }
+    assert states == {7: 14, 8: 9}
+
+
+def test_old_messages_keep_their_magic(tmp_path: Path) -> None:
+    messages = [message(key=b"k%d" % (row % 2), value=b"v", offset=row, timestamp=TIMESTAMP + row) for row in range(6)]
+    logs = {0: [message_set(messages=messages[:2]), wrapper(messages=messages[2:], base_offset=2)]}
+    write_partition(tmp_path, topic="a", segments=logs)
+    (row,) = kdump.slice(tmp_path / "a-0", tmp_path / "out", keep_keys=[b"k1"])
+    expected = message_set(messages=messages[1:2]) + wrapper(messages=[messages[3], messages[5]], base_offset=3)
+    assert (tmp_path / "out" / f"{1:020}.log").read_bytes() == expected
+    assert (row.batches, row.cloned, row.rewritten, row.dropped, row.records, row.kept) == (3, 1, 1, 1, 6, 3)
+
+
+# --- damage
+
+
+def _damage(partition: Path, name: str, position: int) -> None:
+    path = partition / name
+    data = bytearray(path.read_bytes())
+    data[position] ^= 1
+    path.write_bytes(data)
+
+
+def test_damage_in_the_range_is_refused(partition: Path, tmp_path: Path) -> None:
+    _damage(partition, f"{FIRST}.log", 80)
+    with pytest.raises(CorruptData, match="kdump recover") as caught:
+        kdump.slice(partition, tmp_path / "out", to_offset=7)
+    assert (caught.value.code, caught.value.path) == ("crc-mismatch", str(partition / f"{FIRST}.log"))
+    assert not (tmp_path / "out").exists()
+
+
+def test_damage_outside_of_the_range_does_no_harm(partition: Path, tmp_path: Path) -> None:
+    _damage(partition, f"{FIRST}.log", 80)
+    kdump.slice(partition, tmp_path / "out", from_offset=5)
+    assert _batches(tmp_path / "out")[0] == (5, 9, 5)
+    with open(partition / "00000000000000000026.log", "ab") as log:
+        log.write(b"torn")
+    kdump.slice(partition, tmp_path / "until", from_offset=16, to_offset=29)
+    with pytest.raises(CorruptData):
+        kdump.slice(partition, tmp_path / "beyond", from_offset=16)
+
+
+def test_damage_where_a_transaction_may_end_is_refused(partition: Path, tmp_path: Path) -> None:
+    _damage(partition, "00000000000000000026.log", 70)
+    with pytest.raises(CorruptData, match="the end of a transaction that the slice holds may have been here"):
+        kdump.slice(partition, tmp_path / "out", to_offset=7)
+
+
+def test_records_that_cannot_be_read_are_refused_only_where_they_must_be_read(tmp_path: Path) -> None:
+    write_partition(tmp_path, topic="a", segments={0: [batch(records=[record(length=99)] * 4), _data(4, 7)]})
+    kdump.slice(tmp_path / "a-0", tmp_path / "out", from_offset=4, exact=True)
+    with pytest.raises(CorruptData, match="byte 0: "):
+        kdump.slice(tmp_path / "a-0", tmp_path / "cut", from_offset=2, exact=True)
+
+
+def test_one_partition_directory_is_asked_for(partition: Path, tmp_path: Path) -> None:
+    (partition.parent / "meta.properties").write_bytes(b"version=1\n")
+    with pytest.raises(UsageError, match="is a log directory"):
+        kdump.slice(partition.parent, tmp_path / "out")
+    with pytest.raises(UsageError, match="exists"):
+        kdump.slice(partition, tmp_path / "data")
+
+
+# --- the command
+
+
+def test_the_command_reports_rows_that_add_up(partition: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    arguments = ["slice", str(partition), "-o", str(tmp_path / "out"), "--to-offset", "7", "--exact", "--drop-key", "k1"]
+    assert main([*arguments, "--output", "ndjson"]) == 0
+    *rows, summary = map(json.loads, capfd.readouterr().out.splitlines())
+    assert [row["kind"] for row in rows] == ["slice-segment"] * 3
+    for name in ("batches", "outside", "cloned", "rewritten", "records", "kept", "outOfRange", "byKey"):
+        assert summary[name] == sum(row[name] for row in rows)
+    assert summary["records"] == summary["kept"] + summary["outOfRange"] + summary["byKey"] == 12
+    assert (summary["kind"], summary["logStart"], summary["logEnd"], summary["exitCode"]) == ("slice-summary", 0, 27, 0)
+
+
+@pytest.mark.parametrize(
+    ("words", "exit_code", "said"),
+    [
+        ([], 2, "name it with -o DIR"),
+        (["-o", "{}/out", "--drop-key", "xy", "--hex"], 2, "is not bytes in hexadecimal"),
+        (["-o", "{}/out", "--from-time", "noon"], 2, "is not a time"),
+        (["-o", "{}/out", "--from-offset", "99"], 2, "nothing is in this range"),
+    ],
+)
+def test_wrong_usage_is_said(
+    words: list[str], exit_code: int, said: str, partition: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["slice", str(partition), *[word.format(tmp_path) for word in words]]) == exit_code
+    assert said in capfd.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_keys_may_be_bytes(partition: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    arguments = ["slice", str(partition), "-o", str(tmp_path / "out"), "--keep-key", b"k2".hex(), "--hex"]
+    assert main(arguments) == 0
+    assert "records of those" in capfd.readouterr().out.lower()
+    assert {one.key for one in _read(tmp_path / "out") if not one.is_control} == {b"k2"}
+
+
+def test_damage_ends_with_exit_code_3(partition: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    _damage(partition, f"{FIRST}.log", 80)
+    assert main(["slice", str(partition), "-o", str(tmp_path / "out")]) == 3
+    assert "kdump recover" in capfd.readouterr().err
+
+
+# --- safety
+
+
+@pytest.mark.parametrize("step", ["_chunks", "_take_data", "_found_last_offsets"])
+def test_a_kill_leaves_the_input_and_no_directory(step: str, partition: Path, tmp_path: Path) -> None:
+    before = {path: path.read_bytes() for path in partition.iterdir()}
+    program = (
+        "import os, signal, sys, kdump\n"
+        "from kdump.mending import slicing\n"
+        f"slicing.Slicing.{step} = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "kdump.slice(sys.argv[1], sys.argv[2], exact=True, from_offset=2)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program, partition, tmp_path / "out"], check=False)
+    assert done.returncode == -9
+    assert {path: path.read_bytes() for path in partition.iterdir()} == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "out.incomplete"]
+
+
+def test_a_full_disk_leaves_nothing(partition: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(log_writer.LogWriter, "copy", fail)
+    with pytest.raises(OSError, match="No space left"):
+        kdump.slice(partition, tmp_path / "out")
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]
+
+
+# --- random partitions
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_slices_hold_what_was_written(seed: int, tmp_path: Path) -> None:
+    """The long form, with Kafka's record classes and log managers: python -m tests.campaigns.cut_out --count 1000"""
+    for number in range(25):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        partition, cut, source = cut_out.one_case(100 + seed, number, folder)
+        assert list(cut_out.differences(partition, cut, source, folder / "out", _read)) == [], (number, cut)
+        shutil.rmtree(folder)
+
+
+@pytest.mark.oracle
+def test_kafka_reads_and_keeps_random_slices() -> None:
+    assert cut_out.main(["--count", "5", "--seed", str(random.randrange(1 << 30))]) == 0
