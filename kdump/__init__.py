@@ -1,7 +1,9 @@
 """Reads the files that Apache Kafka keeps on disk.
 
 `open` reads batches, records and entries; `check` finds damage, `forecast` predicts what a broker will do at its next start,
-and `verdict` sums both up; `reindex` makes a copy with new indexes, `slice` one of a part. See docs/library.md.
+and `verdict` sums both up; `grep` finds records; `reindex` makes a copy with new indexes, `slice` one of a part.
+
+See docs/library.md.
 """
 
 __version__ = "0.1.0"
@@ -14,6 +16,7 @@ __all__ = [
     "Damage",
     "Finding",
     "Forecast",
+    "Hit",
     "KdumpError",
     "LeaderEpoch",
     "LeaderEpochCheckpoint",
@@ -39,6 +42,7 @@ __all__ = [
     "Verdict",
     "check",
     "forecast",
+    "grep",
     "open",
     "reindex",
     "slice",
@@ -70,6 +74,8 @@ if TYPE_CHECKING:
     from kdump.mending.reindex import reindex
     from kdump.mending.row import Companion, SlicedSegment
     from kdump.mending.slice import slice
+    from kdump.output.rows.hits import Hit
+    from kdump.searching.grep import grep
     from kdump.tables import Row, Table
     from kdump.verdicts.check import check, verdict
     from kdump.verdicts.verdict import Verdict
@@ -97,6 +103,8 @@ _NAMES = {
     "mending.reindex": ("reindex",),
     "mending.row": ("Companion", "SlicedSegment"),
     "mending.slice": ("slice",),
+    "output.rows.hits": ("Hit",),
+    "searching.grep": ("grep",),
     "tables": ("Row", "Table"),
     "verdicts.check": ("check", "verdict"),
     "verdicts.verdict": ("Verdict",),

@@ -38,6 +38,7 @@ FLOORS = {
     "output": 9,
     "dropin": 10,
     "pipeline": 10,
+    "searching": 11,
     "spark": 11,
     "cli": 12,
 }

@@ -62,7 +62,7 @@ def test_the_readme_shows_a_screen_of_each_kind() -> None:
 
 def test_pages_show_screens() -> None:
     pages = {screen.page.name for screen in SCREENS}
-    assert pages >= {"drop-in.md", "commands.md", "check.md", "forecast.md", "mend.md", "fleet.md"}
+    assert pages >= {"drop-in.md", "commands.md", "check.md", "forecast.md", "find.md", "mend.md", "fleet.md"}
 
 
 @pytest.mark.parametrize("screen", SCREENS, ids=[f"{screen.page.stem}: {screen.command}" for screen in SCREENS])

@@ -59,7 +59,7 @@ SUMMARY = (
     *("sparse", "first_sparse", "last_sparse", "overfull"),
     *("horizons", "lowest_horizon", "highest_horizon", "early_horizons"),
     *("lowest_producer_id", "highest_producer_id", "lowest_producer_epoch", "highest_producer_epoch"),
-    *("highest_base_sequence", "orphans"),
+    *("highest_base_sequence", "orphans", "records"),
 )
 """The fields of a summary; kdump/formats/summary.py says what each one is."""
 
@@ -134,6 +134,7 @@ def summarize_batches(window: bytes, start: int, window_position: int, max_codec
             bits & _MARKER_BITS == TRANSACTIONAL_BIT and producer == -1
             for bits, producer in zip(attributes, producer_ids, strict=True)
         ),
+        records=sum(max(count, 0) for count in counts),
     )
     return _with_columns(summary, positions, first_offsets, last_offsets, timestamps)
 

@@ -12,6 +12,7 @@ COMMANDS = (
     "check",
     "forecast",
     "scan",
+    "grep",
     "reindex",
     "slice",
     "explain",

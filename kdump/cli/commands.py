@@ -18,6 +18,7 @@ from kdump.cli.options import Command, CommandOptions, flag
 from kdump.cli.output_file import written_to
 from kdump.cli.scanning.options import ScanOptions
 from kdump.cli.screens.options import CompletionsOptions, ExplainOptions, ReleasesOptions, SchemaOptions
+from kdump.cli.searching.options import GrepOptions
 from kdump.cli.shared_options import STDIN
 from kdump.cli.streams import forget_stdout, say
 from kdump.errors import UsageError
@@ -33,6 +34,7 @@ Reads Kafka's files on disk: segments, indexes, snapshots. Never writes to them,
 Look      log index timeindex txnindex snapshot checkpoint
 Check     check explain forecast
 Fleet     scan
+Find      grep
 Mend      reindex slice (into a new directory)
 Data      schema
 Kafka's   --files (drop-in for kafka-dump-log.sh), releases
@@ -49,6 +51,7 @@ Examples
   kdump log --output ndjson --from-time 2026-11-20 x.log  batches as JSON, from a time on
   kdump check -o report.json --output json /data          into a file, which must not exist yet
   kdump scan /data --out tables                           a fleet as Parquet, and what is wrong with it
+  kdump grep order-4711 /var/lib/kafka                    records with these bytes, and whether all was read
   kdump reindex orders-3 -o new/orders-3                  a copy with new indexes and snapshots
   kdump slice orders-3 -o part --from-offset 4700 --to-offset 4720   a small partition, for a bug report
   kdump log --deep --output ndjson x.log                  records as JSON, internal topics decoded
@@ -174,6 +177,27 @@ def scan(options: ScanOptions) -> int:
         return scan_paths(request)
 
 
+def grep(options: GrepOptions) -> int:
+    """Find records that contain a PATTERN or fulfil conditions, in files, partitions, log directories and fleets.
+
+    PATH is a file, a directory, a pattern in quotes, or - for stdin. Compressed records are searched as well. With -e or a
+    condition such as --key, all arguments are paths. All conditions must hold.
+
+    \b
+      kdump grep order-4711 /var/lib/kafka
+      kdump grep --key user-42 --tombstones /var/lib/kafka/users-*
+      kdump grep -E 'user-(42|43)' --in value --output ndjson orders-0
+      kdump grep --prove-absent --certificate gone.json user-42 /var/lib/kafka
+      kdump grep --verify gone.json
+
+    The verdict on stderr is `found`, `absent` (only if all bytes were read intact) or `not proven`. Exit codes: 0 found,
+    1 absent, 2 wrong usage, 3 something was not read intact, whatever was found, 4 the output could not be written.
+    """
+    from kdump.cli.searching.run import grep_paths
+
+    return grep_paths(options)
+
+
 def reindex(options: ReindexOptions) -> int:
     """Copy a partition or log directory, with indexes, producer snapshots and leader epochs rebuilt from its logs.
 
@@ -275,6 +299,7 @@ COMMANDS = {
     "check": Command(CheckOptions, check),
     "forecast": Command(ForecastOptions, forecast),
     "scan": Command(ScanOptions, scan),
+    "grep": Command(GrepOptions, grep),
     "reindex": Command(ReindexOptions, reindex),
     "slice": Command(SliceOptions, slice),
     "explain": Command(ExplainOptions, explain),

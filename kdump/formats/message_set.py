@@ -176,17 +176,19 @@ class _Part:
 
 def messages_of(source: Source, chunk: Chunk, row: int, limits: Limits = _AS_KAFKA) -> Iterator[Message]:
     """The message in this row, or the messages in it if it is a wrapper."""
-    header = chunk.headers[row]
-    offset, length = header[MESSAGE_OFFSET], header[MESSAGE_LENGTH]
+    message = Message(chunk.headers[row][MESSAGE_OFFSET], bytes_of_message(source, chunk, row))
+    return iter(unwrap(message, limits)) if message.codec else iter((message,))
+
+
+def bytes_of_message(source: Source, chunk: Chunk, row: int) -> bytes:
+    """The bytes of the message in this row, from its checksum on."""
+    length = chunk.headers[row][MESSAGE_LENGTH]
     start = chunk.starts[row]
     if chunk.window:
-        data = chunk.window[start + LOG_OVERHEAD : start + LOG_OVERHEAD + length]
-    elif length > record.MAX_BATCH_SIZE:
+        return chunk.window[start + LOG_OVERHEAD : start + LOG_OVERHEAD + length]
+    if length > record.MAX_BATCH_SIZE:
         raise CorruptData("decompression-limit", f"a message of {length} bytes is too large to read")
-    else:
-        data = source.read_exactly(chunk.batches["position"][row] + LOG_OVERHEAD, length)
-    message = Message(offset, data)
-    return iter(unwrap(message, limits)) if message.codec else iter((message,))
+    return source.read_exactly(chunk.batches["position"][row] + LOG_OVERHEAD, length)
 
 
 def timestamp_of(message: Message, chunk: Chunk, row: int) -> int:

@@ -78,6 +78,7 @@ class BatchSummary:
     highest_producer_epoch: int
     highest_base_sequence: int
     orphans: int  # transactional batches of data without producer
+    records: int  # that the headers of batches claim; messages do not
 
     def __init__(self, summarized: Summarized, header_at: Callable[[int], bytes], streaks: Callable[[], bytes | None]) -> None:
         """`header_at` reads the header of a batch at a position of the file; `streaks` reads what producers wrote."""

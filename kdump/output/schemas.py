@@ -12,7 +12,7 @@ from kdump.output import check
 from kdump.output import forecast as forecast_output
 from kdump.output import reindex as reindex_output
 from kdump.output import slice as slice_output
-from kdump.output.rows import forecast_summary, listing
+from kdump.output.rows import forecast_summary, hits, listing
 from kdump.output.rows.forecast_summary import ForecastSummary
 
 TYPE_CHECKING = False
@@ -26,6 +26,8 @@ _REPORTS: tuple[type[Row], ...] = (
     *forecast_output.ROW_CLASSES,
     *reindex_output.ROW_CLASSES,
     *slice_output.ROW_CLASSES,
+    *hits.ROW_CLASSES,
+    hits.SearchedFile,
 )
 """Rows of outputs with several classes: each line of NDJSON has its `kind`."""
 
@@ -38,6 +40,7 @@ _LISTED: tuple[type[Row], ...] = (
     listing.ListedProducer,
     listing.ListedCheckpointOffset,
     listing.ListedLeaderEpoch,
+    hits.VerifiedFile,
 )
 """Rows of outputs with one class."""
 
@@ -49,12 +52,15 @@ _DESCRIPTIONS = {
     Forecast: forecast.DESCRIPTIONS,
     ForecastSummary: forecast_summary.DESCRIPTIONS,
     **row.DESCRIPTIONS,
+    **hits.DESCRIPTIONS,
 }
 _INTEGERS = {"Int8": 8, "Int16": 16, "Int32": 32, "Int64": 64}
 _ENUMS: dict[tuple[type[Row], str], list[str]] = {
     (Finding, "severity"): list(SEVERITIES),
     (Forecast, "after"): list(STOPS),
     (Forecast, "outcome"): list(OUTCOMES),
+    (hits.SearchVerdict, "verdict"): list(hits.VERDICTS),
+    (hits.VerifiedFile, "status"): list(hits.STATUSES),
     (row.Companion, "action"): list(row.ACTIONS),
     (row.Companion, "before"): list(row.BEFORE),
 }

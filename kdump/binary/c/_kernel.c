@@ -42,6 +42,7 @@
 #include "packed.h"
 #include "index_summary.h"
 #include "alignment.h"
+#include "literal.h"
 
 PyDoc_STRVAR(crc32c_doc, "crc32c(data, crc=0, way=-1, /): the CRC-32C of these bytes, going on from `crc`.\n\n"
                          "`way` is one of CRC32C, which are those of this processor; -1 for the last of them, the fastest.");
@@ -70,6 +71,8 @@ static PyMethodDef methods[] = {
     {"dump_time_index", dump_time_index, METH_VARARGS, dump_time_index_doc},
     {"summarize_batches", summarize_batches, METH_VARARGS, summarize_batches_doc},
     {"summarize_messages", summarize_messages, METH_VARARGS, summarize_messages_doc},
+    {"find_literal", find_literal, METH_VARARGS, find_literal_doc},
+    {"find_in_file", find_in_file, METH_VARARGS, find_in_file_doc},
     {"find", find, METH_VARARGS, find_doc},
     {"next_intact", next_intact, METH_VARARGS, next_intact_doc},
     {"next_header", next_header, METH_VARARGS, next_header_doc},

@@ -24,7 +24,7 @@
     _(sparse) _(first_sparse) _(last_sparse) _(overfull)                                                                      \
     _(horizons) _(lowest_horizon) _(highest_horizon) _(early_horizons)                                                        \
     _(lowest_producer_id) _(highest_producer_id) _(lowest_producer_epoch) _(highest_producer_epoch)                           \
-    _(highest_base_sequence) _(orphans)
+    _(highest_base_sequence) _(orphans) _(records)
 
 #define AS_FIELD(name) int64_t name;
 typedef struct {
@@ -105,6 +105,7 @@ static inline int summarize_batch(Summary *summary, const uint8_t *p, int64_t po
     note_lowest(&summary->lowest_leader_epoch, leader_epoch);
     note_highest(&summary->highest_leader_epoch, leader_epoch);
     note_lowest(&summary->lowest_count, count);
+    summary->records += count > 0 ? count : 0;
     note_lowest(&summary->lowest_producer_id, producer_id);
     note_highest(&summary->highest_producer_id, producer_id);
     note_lowest(&summary->lowest_producer_epoch, producer_epoch);

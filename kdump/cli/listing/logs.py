@@ -12,7 +12,7 @@ from kdump.cli.listing.run import Enough
 from kdump.cli.listing.seek import start_position
 from kdump.cli.shared_options import STDIN
 from kdump.errors import CorruptData, Fault
-from kdump.formats import file_name
+from kdump.formats import file_name, record_selection
 from kdump.formats.record import RecordChunk
 from kdump.formats.record_batch import LOG_APPEND_TIME, NO_TIMESTAMP, RecordBatch
 from kdump.output.kafka.lines import interleaved
@@ -24,7 +24,6 @@ from kdump.tables import Table
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
-    from typing import TypeVar
 
     from kdump.binary.source import Source
     from kdump.cli.listing.intact import IntactText
@@ -33,9 +32,6 @@ if TYPE_CHECKING:
     from kdump.formats.log import Chunk
     from kdump.formats.record import Record
     from kdump.formats.summary import BatchSummary
-    from kdump.tables import Row
-
-    RowType = TypeVar("RowType", bound=Row)
 
 
 _WRONG_CRC = "the CRC of a record batch does not match (crc-mismatch)"
@@ -351,7 +347,7 @@ class LogLister:
             self._note_found()
         kept = rows[: self._run.room(len(rows))]
         # the limit keeps what follows it from being looked at
-        end = len(statuses) if len(kept) == len(rows) else _owners(part)[kept[-1]] + 1
+        end = len(statuses) if len(kept) == len(rows) else record_selection.owners(part)[kept[-1]] + 1
         self._find_damaged_batches(part.batches.slice(int(part.continues), end), statuses[part.continues : end])
         is_damaged = self._find_damaged_messages(part, kept, statuses)
         self.write_records(part, kept, statuses)
@@ -364,7 +360,7 @@ class LogLister:
         """Find what is wrong with single messages in sound batches; records of magic 2 have no separate CRC."""
         if not part.magics:
             return False
-        owners = _owners(part)
+        owners = record_selection.owners(part)
         is_valid, found = part.records["isvalid"], False
         for row in kept:
             if row not in part.faults and is_valid[row] is not False or statuses[owners[row]] == salvage.DAMAGED:
@@ -390,22 +386,7 @@ class LogLister:
 
     def selected(self, part: RecordChunk, kept: Sequence[int], statuses: list[str]) -> tuple[RecordChunk, list[str]]:
         """These records with their batches, without batches of which no record is kept."""
-        owners = _owners(part)
-        counts: dict[int, int] = {}
-        for row in kept:
-            counts[owners[row]] = counts.get(owners[row], 0) + 1
-        rows = list(counts)
-        batches = _picked(part.batches, rows)
-        continues = bool(rows) and batches["position"][0] == self._shown_position
-        selected = RecordChunk(
-            batches,
-            list(counts.values()),
-            _picked(part.records, kept),
-            continues,
-            faults={row: part.faults[of] for row, of in enumerate(kept) if of in part.faults},
-            first_offsets=[part.first_offsets[row] for row in rows] if part.first_offsets else (),
-            magics=[part.magics[row] for row in kept] if part.magics else (),
-        )
+        selected, rows = record_selection.selected(part, kept, self._shown_position)
         return selected, [statuses[row] for row in rows]
 
     def _write_lines(self, part: RecordChunk) -> None:
@@ -440,11 +421,6 @@ class LogLister:
         self._end_at_damage()
 
 
-def _owners(part: RecordChunk) -> list[int]:
-    """The row of its batch for each record."""
-    return [row for row, count in enumerate(part.counts) for _ in range(count)]
-
-
 def _after(part: RecordChunk, count: int) -> tuple[int, RecordChunk]:
     """The row of the batch that holds the last of the first `count` records, and what follows these records."""
     left = count
@@ -466,7 +442,3 @@ def _after(part: RecordChunk, count: int) -> tuple[int, RecordChunk]:
         )
         return row, rest
     raise ValueError(f"{count} records of {sum(part.counts)}")
-
-
-def _picked(table: Table[RowType], rows: Sequence[int]) -> Table[RowType]:
-    return Table(table.row_class, {name: [column[row] for row in rows] for name, column in table.columns.items()})

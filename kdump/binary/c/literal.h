@@ -1,0 +1,175 @@
+/* Finds where a literal stands in bytes: in memory (`find_literal`), or in a stretch of a file (`find_in_file`). The two bytes of the
+   literal that are rarest in texts are looked for; the rest is compared where both stand. */
+
+#pragma once
+
+#include <Python.h>
+#include <stdint.h>
+#include <string.h>
+#include "window.h"
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+#define SEARCH_BYTES (256 << 10) /* read at once: they stay in the cache until they are searched */
+#define CASE_BIT 0x20
+
+/* A literal of at least one byte. With `folds`, its letters are lower case, and stand for both cases. */
+typedef struct {
+    const uint8_t *bytes;
+    size_t size, first, second; /* where its two rarest bytes stand */
+    int folds;
+} Literal;
+
+/* Bytes that are common in texts and in records, the most common first. */
+static const char common_bytes[] = "e \"taoinsrlcdu:,0123456789mphg-_bfyvwk./{}xqjzETAOINSRLCDUMPHGBFYVWK\n";
+
+/* How rare a byte is: the higher, the rarer. */
+static int rarity(uint8_t byte)
+{
+    const char *place = byte ? strchr(common_bytes, byte) : NULL;
+    return place ? (int)(place - common_bytes) : byte ? 1 << 10 : -1;
+}
+
+static int is_lower_letter(uint8_t byte)
+{
+    return byte >= 'a' && byte <= 'z';
+}
+
+static Literal literal_of(const uint8_t *bytes, size_t size, int folds)
+{
+    Literal literal = {bytes, size, 0, size - 1, folds};
+    int best = -2, next = -2;
+    for (size_t at = 0; at < size; at++) {
+        int rare = rarity(bytes[at]);
+        if (rare > best) {
+            literal.second = best > -2 ? literal.first : literal.second;
+            next = best > -2 ? best : next;
+            literal.first = at;
+            best = rare;
+        } else if (rare > next) {
+            literal.second = at;
+            next = rare;
+        }
+    }
+    return literal;
+}
+
+/* What a byte is compared with, and the bits that are set before: none unless both cases count. */
+static uint8_t case_mask(const Literal *literal, size_t at)
+{
+    return literal->folds && is_lower_letter(literal->bytes[at]) ? CASE_BIT : 0;
+}
+
+static int stands_at(const uint8_t *p, const Literal *literal)
+{
+    if (!literal->folds)
+        return !memcmp(p, literal->bytes, literal->size);
+    for (size_t at = 0; at < literal->size; at++)
+        if ((p[at] | case_mask(literal, at)) != literal->bytes[at])
+            return 0;
+    return 1;
+}
+
+/* Where the literal stands first in `count` bytes; -1 for nowhere. */
+static int64_t place_of(const uint8_t *p, int64_t count, const Literal *literal)
+{
+    int64_t at = 0, last = count - (int64_t)literal->size;
+    size_t first = literal->first, second = literal->second;
+    uint8_t first_mask = case_mask(literal, first), second_mask = case_mask(literal, second);
+#ifdef __SSE2__
+    const __m128i first_byte = _mm_set1_epi8((char)literal->bytes[first]), first_bits = _mm_set1_epi8((char)first_mask);
+    const __m128i second_byte = _mm_set1_epi8((char)literal->bytes[second]), second_bits = _mm_set1_epi8((char)second_mask);
+#define FOUND_AT(from)                                                                                                         \
+    _mm_and_si128(_mm_cmpeq_epi8(_mm_or_si128(_mm_loadu_si128((const __m128i *)(const void *)(p + (from) + first)), first_bits), first_byte),  \
+                  _mm_cmpeq_epi8(_mm_or_si128(_mm_loadu_si128((const __m128i *)(const void *)(p + (from) + second)), second_bits), second_byte))
+    while (at + 64 <= last + 1) {
+        __m128i a = FOUND_AT(at), b = FOUND_AT(at + 16), c = FOUND_AT(at + 32), d = FOUND_AT(at + 48);
+        if (_mm_movemask_epi8(_mm_or_si128(_mm_or_si128(a, b), _mm_or_si128(c, d)))) {
+            uint64_t places = (uint64_t)(unsigned)_mm_movemask_epi8(a) | (uint64_t)(unsigned)_mm_movemask_epi8(b) << 16 |
+                              (uint64_t)(unsigned)_mm_movemask_epi8(c) << 32 | (uint64_t)(unsigned)_mm_movemask_epi8(d) << 48;
+            for (; places; places &= places - 1) {
+                int64_t place = at + __builtin_ctzll(places);
+                if (stands_at(p + place, literal))
+                    return place;
+            }
+        }
+        at += 64;
+    }
+#undef FOUND_AT
+#endif
+    for (; at <= last; at++)
+        if ((p[(size_t)at + first] | first_mask) == literal->bytes[first] && (p[(size_t)at + second] | second_mask) == literal->bytes[second] &&
+            stands_at(p + at, literal))
+            return at;
+    return -1;
+}
+
+PyDoc_STRVAR(find_literal_doc, "find_literal(data, start, end, literal, folds) -> position, -1 for nowhere\n\n"
+                               "Where the literal stands first between `start` and `end`. With `folds`, its letters (of ASCII) are lower "
+                               "case, and stand for both cases.");
+
+static PyObject *find_literal(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    Py_buffer data, bytes;
+    Py_ssize_t start, end;
+    int folds;
+    int64_t place = -1;
+    if (!PyArg_ParseTuple(arguments, "y*nny*p:find_literal", &data, &start, &end, &bytes, &folds))
+        return NULL;
+    int is_in_bounds = start >= 0 && start <= end && end <= data.len && bytes.len > 0;
+    if (is_in_bounds) {
+        Literal literal = literal_of(bytes.buf, (size_t)bytes.len, folds);
+        Py_BEGIN_ALLOW_THREADS;
+        place = place_of((const uint8_t *)data.buf + start, end - start, &literal);
+        Py_END_ALLOW_THREADS;
+    }
+    PyBuffer_Release(&data);
+    PyBuffer_Release(&bytes);
+    if (!is_in_bounds)
+        return PyErr_Format(PyExc_ValueError, "start or end is out of bounds, or the literal is empty");
+    return PyLong_FromLongLong(place < 0 ? -1 : start + place);
+}
+
+#define NOT_READ (-2)
+
+static int64_t place_in_file(Window *log, int64_t at, const Literal *literal)
+{
+    while (log->end - at >= (int64_t)literal->size) {
+        size_t wanted = log->end - at < SEARCH_BYTES ? (size_t)(log->end - at) : SEARCH_BYTES;
+        size_t held = hold(log, at, literal->size > wanted ? literal->size : wanted, wanted);
+        if (held < literal->size)
+            return NOT_READ;
+        int64_t place = place_of(bytes_from(log, at), (int64_t)held, literal);
+        if (place >= 0)
+            return at + place;
+        at += (int64_t)(held - literal->size + 1);
+    }
+    return -1;
+}
+
+PyDoc_STRVAR(find_in_file_doc, "find_in_file(descriptor, start, end, literal, folds, window) -> position, -1 for nowhere, -2 if bytes could not be read\n\n"
+                               "As `find_literal`, in a stretch of a file. `window` is overwritten; a literal that is longer counts as one that "
+                               "could not be read.");
+
+static PyObject *find_in_file(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    int descriptor, folds;
+    long long start, end;
+    Py_buffer bytes, window;
+    int64_t place = NOT_READ;
+    if (!PyArg_ParseTuple(arguments, "iLLy*pw*:find_in_file", &descriptor, &start, &end, &bytes, &folds, &window))
+        return NULL;
+    if (start >= 0 && start <= end && bytes.len > 0 && bytes.len <= window.len) {
+        Literal literal = literal_of(bytes.buf, (size_t)bytes.len, folds);
+        Window log = {.descriptor = descriptor, .bytes = window.buf, .size = (size_t)window.len, .position = start, .end = end};
+        Py_BEGIN_ALLOW_THREADS;
+        place = place_in_file(&log, start, &literal);
+        Py_END_ALLOW_THREADS;
+    }
+    PyBuffer_Release(&bytes);
+    PyBuffer_Release(&window);
+    return PyLong_FromLongLong(place);
+}

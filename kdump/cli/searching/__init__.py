@@ -1,0 +1,1 @@
+"""What `kdump grep` does."""

@@ -1,0 +1,81 @@
+"""The options of `kdump grep`."""
+
+from __future__ import annotations
+
+from kdump.cli.options import FILES, CommandOptions, arguments, flag, integer, text, texts
+from kdump.cli.release_options import RELEASE
+from kdump.cli.shared_options import CSV_FORMULAS, FILE, NICE, RATE, STRICT_STDERR, jobs_option, output_option
+from kdump.searching.query import FIELDS
+
+FORMS = ("kafka", "ndjson", "json", "csv", "table", "parquet")
+
+
+class GrepOptions(CommandOptions):
+    """What `kdump grep` takes."""
+
+    words: tuple[str, ...] = arguments("[PATTERN] PATH...", completes=FILES)
+    pattern: str | None = text("-e", "The pattern; all arguments are then paths.", metavar="PATTERN")
+    is_fixed: bool = flag("-F", "The pattern is text as it is (the default).")
+    is_regex: bool = flag("-E", "The pattern is a regular expression (of Python, on bytes).")
+    is_hex: bool = flag("--hex", "The pattern, --key and the values of --header are bytes in hexadecimal.")
+    ignores_case: bool = flag("-i", "Ignore the case of letters (A to Z).")
+    fields: str = text(
+        "--in",
+        f"Look for the pattern only in these fields: {', '.join(FIELDS)}. Default: the first three, or all with --prove-absent.",
+        default="",
+        metavar="FIELD,...",
+        completes=FIELDS,
+    )
+    key: str | None = text("--key", "Only records with this key.")
+    headers: tuple[str, ...] = texts("--header", "Only records with this header.", metavar="NAME[=VALUE]")
+    json: tuple[str, ...] = texts(
+        "--json",
+        "Only records whose value is JSON with VALUE at PATH, such as user.id=42 or items.*.sku=A1.",
+        metavar="PATH=VALUE",
+    )
+    is_tombstone: bool = flag("--tombstones", "Only records with a key and without a value.")
+    producer: int | None = integer("--producer", "Only records of this producer id.", metavar="ID")
+    from_offset: int | None = integer("--from-offset", "Only records with this offset or a later one.")
+    to_offset: int | None = integer("--to-offset", "Only records with this offset or an earlier one.")
+    from_time: str | None = text(
+        "--from-time", "Only records from this time or later: a date, a date and time (UTC), or milliseconds since 1970."
+    )
+    to_time: str | None = text("--to-time", "Only records from this time or earlier.")
+    partitions: int | None = integer(
+        "--partitions",
+        "The topic has N partitions: with --key, read only the one where the default partitioner puts the key, and mark keys that"
+        " belong elsewhere. Without any condition, list the records whose key belongs in another partition.",
+        minimum=1,
+    )
+    counts: bool = flag("--count", "Show the number of matches in each file.")
+    lists_files: bool = flag("-l --files-with-matches", "Show only the names of files with a match.")
+    first: int | None = integer("--first", "Stop after N matches.", minimum=1)
+    context: int = integer("--context", "Also show N records before and after each match.", minimum=0, default=0)
+    proves_absence: bool = flag(
+        "--prove-absent",
+        "Also search files that brokers are about to delete, and KRaft snapshots, and write a certificate of what was searched.",
+    )
+    certificate: str | None = text(
+        "--certificate",
+        "The file for the certificate, which must not exist yet. Default: kdump-certificate-TIME.json here.",
+        metavar="FILE",
+        completes=FILES,
+    )
+    verify: str | None = text(
+        "--verify",
+        "Search nothing: verify that the files of a certificate are still the same. PATH... are its paths, if they have moved.",
+        metavar="CERTIFICATE",
+        completes=FILES,
+    )
+    output: str = output_option(
+        FORMS,
+        "kafka: Kafka's lines. ndjson, json: matches, what was not read, and the verdict. csv, table: matches."
+        " parquet: a file of matches, with -o FILE.",
+    )
+    csv_formulas: str = CSV_FORMULAS
+    file: str | None = FILE
+    release: str = RELEASE
+    jobs: int = jobs_option("Search N files at once")
+    is_strict: bool = STRICT_STDERR
+    is_nice: bool = NICE
+    rate: str = RATE

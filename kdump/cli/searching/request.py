@@ -1,0 +1,123 @@
+"""What one invocation of `kdump grep` asks for."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from kdump.binary import system
+from kdump.cli.shared_options import ESCAPE, STDIN
+from kdump.cli.times import milliseconds
+from kdump.errors import UsageError
+from kdump.releases.profile import profile_of
+from kdump.searching.certificate import pattern_option
+from kdump.searching.grep import as_bytes
+from kdump.searching.query import DEFAULT_FIELDS, FIELDS, FIXED, HEX, REGEX, Query, Range, hex_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kdump.cli.searching.options import GrepOptions
+
+_MAX_CONTEXT = 1000
+
+
+class GrepRequest:
+    """One invocation of `kdump grep`. Raises UsageError."""
+
+    def __init__(self, options: GrepOptions) -> None:
+        self.options = options
+        self.output = options.output
+        self.profile = profile_of(options.release)
+        self.escapes_formulas = options.csv_formulas == ESCAPE
+        kinds = [
+            kind for kind, is_given in ((FIXED, options.is_fixed), (REGEX, options.is_regex), (HEX, options.is_hex)) if is_given
+        ]
+        if len(kinds) > 1:
+            raise UsageError("-F, -E and --hex do not go together")
+        self.kind = kinds[0] if kinds else FIXED
+        self._refuse_combinations()
+        self.pattern, self.paths = self._words()
+        names = [name.strip() for name in options.fields.split(",") if name.strip()]
+        self.fields: Sequence[str] = names or (FIELDS if options.proves_absence else DEFAULT_FIELDS)
+        is_bare = self.pattern is None and not self._has_condition
+        if is_bare and options.partitions is None:
+            raise UsageError("nothing to look for", remedy="give a PATTERN, or a condition such as --key or --tombstones")
+        self.query = Query(
+            self.pattern,
+            self.kind,
+            ignores_case=options.ignores_case,
+            fields=self.fields,
+            key=None if options.key is None else self._bytes(options.key),
+            headers=[self._header(text) for text in options.headers],
+            json=options.json,
+            is_tombstone=options.is_tombstone,
+            producer_id=options.producer,
+            range=Range(
+                options.from_offset,
+                options.to_offset,
+                None if options.from_time is None else milliseconds(options.from_time, is_end=False),
+                None if options.to_time is None else milliseconds(options.to_time, is_end=True),
+            ),
+            misplaced_of=options.partitions if is_bare else None,
+        )
+
+    def _refuse_combinations(self) -> None:
+        options = self.options
+        if options.counts and options.lists_files:
+            raise UsageError("--count and --files-with-matches do not go together")
+        if options.context > _MAX_CONTEXT:
+            raise UsageError(f"--context can be {_MAX_CONTEXT} at most")
+        if options.certificate is not None and not options.proves_absence:
+            raise UsageError("--certificate goes with --prove-absent")
+        if self.output == "parquet" and (options.file is None or options.counts or options.lists_files):
+            raise UsageError("parquet holds matches, and needs a file: --output parquet -o FILE")
+
+    @property
+    def _has_condition(self) -> bool:
+        options = self.options
+        return options.key is not None or bool(
+            options.headers or options.json or options.is_tombstone or options.producer is not None
+        )
+
+    def _words(self) -> tuple[bytes | None, Sequence[str]]:
+        """The pattern and the paths. The first word is the pattern, unless -e or a condition makes all of them paths."""
+        options, words = self.options, self.options.words
+        has_other = options.pattern is not None or self._has_condition or options.partitions is not None
+        if has_other and words and not _leads_somewhere(words[0]):
+            why = "-e PATTERN" if options.pattern is not None else "a condition such as --key"
+            raise UsageError(
+                f"{words[0]} does not exist; with {why}, all arguments are paths", remedy="give the pattern as -e PATTERN"
+            )
+        pattern = options.pattern if has_other else words[0] if words else None
+        paths = words if has_other else words[1:]
+        if not paths:
+            raise UsageError("grep needs a path", remedy="kdump grep PATTERN PATH..., or - for stdin")
+        return None if pattern is None else self._bytes(pattern), paths
+
+    def _bytes(self, text: str) -> bytes:
+        return hex_bytes(text) if self.options.is_hex else as_bytes(text)
+
+    def _header(self, text: str) -> tuple[bytes, bytes | None]:
+        name, equals, value = text.partition("=")
+        return as_bytes(name), self._bytes(value) if equals else None
+
+    def as_options(self) -> dict[str, object]:
+        """What was searched for, for a certificate."""
+        options, query = self.options, self.query
+        return {
+            "pattern": pattern_option(self.pattern),
+            "kind": self.kind,
+            "ignoresCase": options.ignores_case,
+            "fields": list(self.fields),
+            "key": pattern_option(query.key),
+            "headers": list(options.headers),
+            "json": list(options.json),
+            "tombstones": options.is_tombstone,
+            "producer": options.producer,
+        }
+
+
+def _leads_somewhere(path: str) -> bool:
+    """Whether a word may be a path: it exists, is stdin, or is a pattern of paths."""
+    return path == STDIN or any(sign in path for sign in "*?[") or os.sep in path or system.has_name(path)

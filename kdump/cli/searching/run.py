@@ -1,0 +1,280 @@
+"""Runs `kdump grep`: searches, shows what matches, and ends with the verdict."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from contextlib import ExitStack, contextmanager, suppress
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from kdump import exit_codes
+from kdump.binary.java_strings import escaped, text_of
+from kdump.checks.wording import counted
+from kdump.cli.output_file import written_to
+from kdump.cli.report_style import style_of_rows
+from kdump.cli.searching.progress import SearchBar
+from kdump.cli.searching.request import GrepRequest
+from kdump.cli.shared_options import STDIN, throttle_reading
+from kdump.cli.streams import stderr_bytes
+from kdump.errors import Fault, Unreadable, UsageError
+from kdump.formats.record_selection import selected
+from kdump.output.blocks import Blocks
+from kdump.output.kafka.lines import KafkaText
+from kdump.output.kafka.record_contents import contents_column
+from kdump.output.rows.formatters import formatter_of
+from kdump.output.rows.hits import ABSENT, ROW_CLASSES, SAME, UNREADABLE, Hit, NotRead, SearchedFile, SearchVerdict, VerifiedFile
+from kdump.output.rows.row_writer import RowWriter
+from kdump.output.text.grep import verdict_lines
+from kdump.searching import certificate
+from kdump.searching.grep import Search
+from kdump.tables import Table
+from kdump.workers.cores import jobs_here
+from kdump.workers.process import can_fork
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+    from kdump.cli.searching.options import GrepOptions
+    from kdump.formats.record import RecordChunk
+    from kdump.output.rows.formatters import Formatter
+    from kdump.pipeline.discovery import FileItem
+    from kdump.searching.log_search import Found
+
+_OF_ROWS = ("ndjson", "json")
+_MIN_PARALLEL_BYTES = 64 << 20  # that are worth several processes
+
+
+def grep_paths(options: GrepOptions) -> int:
+    """Search, or verify a certificate. Returns the exit code. Raises UsageError."""
+    throttle_reading(options.rate, is_nice=options.is_nice)
+    if options.verify is not None:
+        with written_to(options.file):
+            return _verify(options, options.verify)
+    request = GrepRequest(options)
+    place = _place_of_certificate(request) if options.proves_absence else None
+    with _stdin(request) as (paths, names), SearchBar(shows=os.isatty(2)) as bar:
+        search = Search(
+            paths,
+            request.query,
+            proves_absence=options.proves_absence,
+            partitions=options.partitions,
+            context=options.context,
+            first=options.first,
+            stops_at_hit=options.lists_files,
+            jobs=_jobs(options),
+            names=names,
+            progress=bar.draw,
+        )
+        if sum(item.size for item in search.places.logs) < _MIN_PARALLEL_BYTES and not options.jobs:
+            search.use_one_process()
+        if request.output == "parquet":
+            assert options.file is not None
+            return _into_parquet(request, search, options.file, place)
+        with written_to(options.file):
+            return _shown(request, search, place)
+
+
+def _jobs(options: GrepOptions) -> int:
+    if options.rate or not can_fork():
+        return 1
+    return options.jobs or jobs_here()
+
+
+@contextmanager
+def _stdin(request: GrepRequest) -> Iterator[tuple[list[str], dict[str, str]]]:
+    """The paths of a request, with a file in the place of stdin, and the names that are shown for them."""
+    paths = list(request.paths)
+    with ExitStack() as stack:
+        names: dict[str, str] = {}
+        if STDIN in paths:
+            from kdump.cli.stdin_file import spooled
+
+            path = stack.enter_context(spooled("stdin.log"))
+            names[path] = STDIN
+            paths = [path if given == STDIN else given for given in paths]
+        yield paths, names
+
+
+def _shown(request: GrepRequest, search: Search, place: str | None) -> int:
+    """Show what a search finds on stdout, then its verdict. Returns the exit code."""
+    with open(1, "wb", buffering=0, closefd=False) as stdout, stderr_bytes() as stderr:
+        out, err = Blocks(stdout, needs_reader=search.proves_absence is False), Blocks(stderr, needs_reader=False)
+        shown = _Shown(request, search, out, is_terminal=stdout.isatty())
+        try:
+            shown.all()
+        except BrokenPipeError:  # nobody reads on: what was seen so far counts
+            return exit_codes.NOT_EXAMINED if search.not_read else exit_codes.CLEAN
+        verdict = _with_certificate(search, request, place)
+        shown.end(verdict)
+        out.flush()
+        if request.output not in _OF_ROWS and not request.options.is_strict:
+            _say_verdict(err, search, verdict, is_terminal=stderr.isatty())
+        return verdict.exit_code
+
+
+def _say_verdict(err: Blocks, search: Search, verdict: SearchVerdict, *, is_terminal: bool) -> None:
+    scope = ""
+    if search.only_partition is not None:
+        scope = f" in partition {search.only_partition}, the only one that was searched"
+    for line in verdict_lines(verdict, search.not_read, scope):
+        err.write(f"kdump: {escaped(line) if is_terminal else line}\n")
+    if verdict.certificate is not None:
+        err.write(f"kdump: certificate: {escaped(verdict.certificate)}\n")
+    err.flush()
+
+
+class _Shown:
+    """Shows what a search finds, in the form of the request."""
+
+    def __init__(self, request: GrepRequest, search: Search, out: Blocks, *, is_terminal: bool) -> None:
+        self._request = request
+        self._search = search
+        self._out = out
+        self._shows_files = request.options.counts or request.options.lists_files
+        self._output: Formatter | None = None
+        self._classes: tuple[Any, ...] = (SearchedFile, NotRead, SearchVerdict) if self._shows_files else ROW_CLASSES
+        show: Callable[[bytes], str] = _escaped_text if is_terminal else text_of
+        self._text = KafkaText(request.profile, show)
+        self._contents = contents_column(request.profile, (show, show), skips_metadata=False)
+        self._path = ""
+        if request.output != "kafka":
+            style = style_of_rows(is_terminal=is_terminal, escapes_formulas=request.escapes_formulas)
+            self._output = formatter_of(request.output, out.write, style)
+            self._output.start(*self._classes)
+
+    def all(self) -> None:
+        """Show each match, or each file."""
+        for item, found in self._search.found():
+            if self._shows_files:
+                continue
+            if self._output is not None:
+                self._output.write(self._search.hits(item, found))
+            else:
+                self._write_lines(item, found)
+        if self._shows_files:
+            self._write_files()
+
+    def _write_lines(self, item: FileItem, found: Found) -> None:
+        name = self._search.name_of(item)
+        if name != self._path:
+            self._path = name
+            self._out.write(f"Dumping {escaped(name)}\n")
+        try:
+            self._write_part(found.part)
+        except Fault:  # of one message; what is wrong with it was noted when it was read
+            for row in range(len(found.part.records)):
+                with suppress(Fault):
+                    self._write_part(selected(found.part, [row], -1)[0])
+
+    def _write_part(self, part: RecordChunk) -> None:
+        """Write the lines of all records, or none. Raises Fault."""
+        lines: list[str] = []
+        self._text.record_lines(part, self._contents, False, lines)
+        self._out.write("".join(lines))
+
+    def _write_files(self) -> None:
+        files = [file for file in self._search.files if file.hits or not self._request.options.lists_files]
+        if self._output is None:
+            for file in files:
+                count = f":{file.hits}" if self._request.options.counts else ""
+                self._out.write(f"{escaped(file.file)}{count}\n")
+        elif files:
+            self._output.write(Table.of_rows(SearchedFile, files))
+
+    def end(self, verdict: SearchVerdict) -> None:
+        """Show what was not read, and the verdict, where rows of several kinds are shown."""
+        if self._output is None:
+            return
+        if self._request.output in _OF_ROWS:
+            if self._search.not_read:
+                self._output.write(Table.of_rows(NotRead, self._search.not_read))
+            self._output.write(Table.of_rows(SearchVerdict, [verdict]))
+        self._output.end()
+
+
+def _into_parquet(request: GrepRequest, search: Search, path: str, place: str | None) -> int:
+    """Write the matches into a file of Parquet, and say the verdict on stderr."""
+    try:
+        from kdump.output.arrow.row_file import RowFile
+    except ImportError as missing:
+        raise UsageError('Parquet files need the package "pyarrow"', remedy="pip install 'kdump[arrow]'") from missing
+    try:
+        with RowFile(path, Hit) as rows:
+            for item, found in search.found():
+                rows.write(search.hits(item, found))
+    except FileExistsError as error:
+        raise UsageError(f"{path} exists; kdump does not overwrite files", remedy="name another file with -o") from error
+    verdict = _with_certificate(search, request, place)
+    with stderr_bytes() as stderr:
+        if not request.options.is_strict:
+            _say_verdict(Blocks(stderr, needs_reader=False), search, verdict, is_terminal=stderr.isatty())
+    return verdict.exit_code
+
+
+def _escaped_text(data: bytes) -> str:
+    return escaped(text_of(data))
+
+
+# Certificates
+
+
+def _place_of_certificate(request: GrepRequest) -> str:
+    """Where the certificate will be. Raises UsageError if that is not possible."""
+    given = request.options.certificate
+    path = given or f"kdump-certificate-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.json"
+    if os.path.lexists(path):
+        raise UsageError(f"{path} exists; kdump does not overwrite files", remedy="name another file with --certificate")
+    folder = os.path.realpath(os.path.dirname(os.path.abspath(path)))
+    for root in request.paths:
+        real = os.path.realpath(root)
+        if os.path.isdir(real) and (folder + os.sep).startswith(real.rstrip(os.sep) + os.sep):
+            raise UsageError(
+                f"the certificate would lie inside {root}, which is only read", remedy="name another file with --certificate"
+            )
+    return path
+
+
+def _with_certificate(search: Search, request: GrepRequest, place: str | None) -> SearchVerdict:
+    """The verdict, after the certificate was written if one is wanted."""
+    verdict = search.verdict
+    if place is not None:
+        body = certificate.made(search, request.paths, request.as_options())
+        with written_to(place):
+            sys.stdout.write(json.dumps(body, indent=1, ensure_ascii=True) + "\n")
+        verdict.certificate = place
+    return verdict
+
+
+def _verify(options: GrepOptions, path: str) -> int:
+    """Compare the files of a certificate with those that are there. Returns the exit code."""
+    try:
+        body = certificate.read(path)
+    except Unreadable as error:
+        raise UsageError(str(error)) from error
+    with open(1, "wb", buffering=0, closefd=False) as stdout, stderr_bytes() as stderr:
+        out, err = Blocks(stdout, needs_reader=False), Blocks(stderr, needs_reader=False)
+        style = style_of_rows(is_terminal=stdout.isatty(), escapes_formulas=options.csv_formulas == "escape")
+        form = "ndjson" if options.output == "parquet" else options.output
+        rows = None if form == "kafka" else RowWriter(formatter_of(form, out.write, style), VerifiedFile)
+        counts: dict[str, int] = {}
+        for row in certificate.verified(body, options.words):
+            counts[row.status] = counts.get(row.status, 0) + 1
+            if rows is not None:
+                rows.write(row)
+            elif row.status != SAME:
+                out.write(f"{escaped(row.file)}: {row.status}: {row.message}\n")
+        if rows is not None:
+            rows.end()
+        out.flush()
+        same, differing = counts.get(SAME, 0), sum(counts.values()) - counts.get(SAME, 0)
+        what = f"{counted(same, 'file')} {'is' if same == 1 else 'are'} the same" + (f", {differing:,} not" if differing else "")
+        err.write(f"kdump: {what}; the certificate says {escaped(str(body['verdict']))}\n")
+        err.flush()
+    if counts.get(UNREADABLE):
+        return exit_codes.NOT_EXAMINED
+    if differing:
+        return exit_codes.FINDINGS
+    return exit_codes.CLEAN if body["verdict"] == ABSENT else exit_codes.NOT_EXAMINED

@@ -1,0 +1,58 @@
+"""The verdict of a search, as text for people."""
+
+from __future__ import annotations
+
+from kdump.checks.wording import counted, offset_range
+from kdump.output.rows.hits import FOUND
+from kdump.output.text.sizes import size_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from kdump.output.rows.hits import NotRead, SearchVerdict
+
+_MAX_SHOWN = 20
+
+
+def verdict_lines(verdict: SearchVerdict, not_read: Sequence[NotRead], scope: str = "") -> Iterator[str]:
+    """What was not read intact, then the verdict. `scope` is what the search was limited to."""
+    for gap in not_read[:_MAX_SHOWN]:
+        yield gap_line(gap)
+    if len(not_read) > _MAX_SHOWN:
+        yield f"... and {counted(len(not_read) - _MAX_SHOWN, 'more range')} not read intact; --output ndjson lists all"
+    found = (
+        f"{counted(verdict.hits, 'record')} {'matches' if verdict.hits == 1 else 'match'}"
+        if verdict.hits
+        else "no record matches"
+    )
+    searched = (
+        f"{counted(verdict.files, 'file')}, {size_text(verdict.bytes)}, {counted(verdict.batches, 'batch', 'batches')},"
+        f" {counted(verdict.records, 'record')}"
+    )
+    how = "searched" if not_read or not verdict.is_whole else "read intact"
+    yield f"{verdict.verdict}: {found}{scope}; {searched} {how}"
+    if verdict.damaged_hits:
+        are = "lies" if verdict.damaged_hits == 1 else "lie"
+        yield f"{counted(verdict.damaged_hits, 'match', 'matches')} {are} in batches whose CRC does not match"
+    if not_read:
+        more = "there may be more matches" if verdict.verdict == FOUND else "it may be there all the same"
+        was = "was" if verdict.not_read == 1 else "were"
+        ranges = f"{counted(verdict.not_read, 'range')} ({size_text(verdict.not_read_bytes)})"
+        yield f"{ranges} {was} not read intact: {more}"
+    if verdict.misplaced:
+        yield f"{counted(verdict.misplaced, 'key')} not in the partition of the default partitioner"
+    if verdict.left_out:
+        yield f"{counted(verdict.left_out, 'file')} about to be deleted not searched; --prove-absent searches them"
+
+
+def gap_line(gap: NotRead) -> str:
+    """A range that was not read intact, in one line."""
+    where = gap.file
+    if gap.start is not None and gap.end is not None:
+        where += f": bytes {gap.start:,} to {max(gap.start, gap.end - 1):,}"
+    if gap.offset is not None and gap.next_offset is not None and gap.next_offset > gap.offset:
+        where += f" ({offset_range(gap.offset, gap.next_offset - 1)})"
+    elif gap.offset is not None and gap.next_offset is None:
+        where += f" (from offset {gap.offset:,} on)"
+    return f"{where}: {gap.message} ({gap.code})"

@@ -1,0 +1,156 @@
+"""Certificates of a search: which files were searched for what, so that others can see whether these are still the files."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import kdump
+from kdump.binary import system
+from kdump.binary.source import Source
+from kdump.errors import Unreadable, UsageError
+from kdump.output.rows.hits import CHANGED, MISSING, NEW, SAME, UNREADABLE, VerifiedFile
+from kdump.searching.digests import digest
+from kdump.searching.places import Places
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from kdump.searching.grep import Search
+
+KIND = "kdump-grep-certificate"
+VERSION = 1
+_MAX_BYTES = 1 << 30
+_DIGEST = "certificateSha256"
+
+
+def made(search: Search, paths: Sequence[str], options: dict[str, object]) -> dict[str, Any]:
+    """The certificate of a search that has ended; `options` say what was searched for."""
+    verdict = search.verdict
+    body: dict[str, Any] = {
+        "kind": KIND,
+        "version": VERSION,
+        "kdump": kdump.__version__,
+        "made": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "verdict": verdict.verdict,
+        "hits": verdict.hits,
+        "options": options,
+        "paths": [os.path.abspath(path) for path in paths],
+        "bytes": verdict.bytes,
+        "batches": verdict.batches,
+        "records": verdict.records,
+        "files": [
+            {
+                "path": os.path.abspath(file.file),
+                "size": file.size,
+                "sha256": file.sha256,
+                "state": file.state,
+                "batches": file.batches,
+                "records": file.records,
+                "firstOffset": file.first_offset,
+                "lastOffset": file.last_offset,
+                "hits": file.hits,
+            }
+            for file in search.files
+        ],
+        "notRead": [
+            {
+                "file": os.path.abspath(gap.file),
+                "start": gap.start,
+                "end": gap.end,
+                "offset": gap.offset,
+                "nextOffset": gap.next_offset,
+                "code": gap.code,
+                "message": gap.message,
+            }
+            for gap in search.not_read
+        ],
+    }
+    body[_DIGEST] = _digest_of(body)
+    return body
+
+
+def pattern_option(pattern: bytes | None) -> object:
+    """A pattern as it stands in a certificate: text, or Base64 where it is not UTF-8."""
+    if pattern is None:
+        return None
+    try:
+        return pattern.decode()
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(pattern).decode()}
+
+
+def read(path: str) -> dict[str, Any]:
+    """The certificate in a file. Raises UsageError if it is none, or was altered, and Unreadable."""
+    with Source(path) as source:
+        if source.size > _MAX_BYTES:
+            raise UsageError(f"{path} is too large for a certificate")
+        data = source.read(0, source.size)
+    try:
+        body = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{path} is no certificate of kdump grep") from error
+    if not isinstance(body, dict) or body.get("kind") != KIND or body.get("version") != VERSION:
+        raise UsageError(f"{path} is no certificate of kdump grep of version {VERSION}")
+    if body.get(_DIGEST) != _digest_of({name: value for name, value in body.items() if name != _DIGEST}):
+        raise UsageError(f"{path} was altered: its digest does not match")
+    return body
+
+
+def verified(certificate: dict[str, Any], paths: Sequence[str] = ()) -> Iterator[VerifiedFile]:
+    """Each file of a certificate, and each file that is new below its paths. `paths` are where these are now, in their order.
+
+    Raises UsageError if their number is another.
+    """
+    roots: list[str] = certificate["paths"]
+    if paths and len(paths) != len(roots):
+        raise UsageError(f"the certificate is about {len(roots)} paths: {', '.join(roots)}", remedy="name as many, in this order")
+    now = dict(zip(roots, map(os.path.abspath, paths), strict=True)) if paths else {root: root for root in roots}
+    known = {_moved(file["path"], now): file for file in certificate["files"]}
+    for path, file in known.items():
+        yield _compared(path, file)
+    missed = {_moved(gap["file"], now) for gap in certificate["notRead"]}
+    yield from _new_files(list(now.values()), known.keys() | missed)
+
+
+def _moved(path: str, roots: dict[str, str]) -> str:
+    """Where a file is now."""
+    for root, place in roots.items():
+        if path == root or path.startswith(root.rstrip(os.sep) + os.sep):
+            return place + path[len(root) :]
+    return path
+
+
+def _compared(path: str, file: dict[str, Any]) -> VerifiedFile:
+    try:
+        with Source(path) as source:
+            if source.size != file["size"]:
+                return VerifiedFile(path, CHANGED, source.size, f"its size was {file['size']:,} bytes")
+            is_same = digest(source) == file["sha256"]
+            return VerifiedFile(path, SAME if is_same else CHANGED, source.size, None if is_same else "its SHA-256 differs")
+    except Unreadable as error:
+        status = MISSING if error.code == "file-missing" else UNREADABLE
+        return VerifiedFile(path, status, None, error.message)
+
+
+def _new_files(roots: list[str], known: set[str]) -> Iterator[VerifiedFile]:
+    """The logs that are there now, and were not."""
+    there = [root for root in roots if system.has_name(root)]
+    if not there:
+        return
+    places = Places(there, is_proof=True)
+    for item in places.logs:
+        if os.path.abspath(item.path) not in known:
+            yield VerifiedFile(item.path, NEW, item.size, "it was not there")
+    for found in places.unsearched:
+        if os.path.abspath(found.path) not in known:
+            yield VerifiedFile(found.path, UNREADABLE, None, found.message)
+
+
+def _digest_of(body: dict[str, Any]) -> str:
+    text = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()

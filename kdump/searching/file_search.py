@@ -1,0 +1,161 @@
+"""Searches one file, and sums up how much of it was read."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from kdump.binary.tolerant_source import TolerantSource
+from kdump.errors import KdumpError, Unreadable
+from kdump.formats.record_selection import selected
+from kdump.output.rows.hits import NotRead, SearchedFile
+from kdump.reading.items import DAMAGED
+from kdump.searching.context import with_context
+from kdump.searching.digests import digest
+from kdump.searching.log_search import Found, Gap, LogSearch
+from kdump.searching.partitioner import partition_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from kdump.pipeline.discovery import FileItem
+    from kdump.searching.query import Query
+
+
+class FileSettings(NamedTuple):
+    """How a file is searched: `context` records around each match, up to `limit` matches, with its digest if it `digests`.
+
+    `partitions` is the number of partitions of the topic, for the one that each key belongs in; `names` are shown for paths.
+    `progress` receives how many bytes of the file were searched.
+    """
+
+    query: Query
+    context: int = 0
+    limit: int | None = None
+    digests: bool = False
+    partitions: int | None = None
+    names: Mapping[str, str] | None = None
+    progress: Callable[[int], None] | None = None
+
+
+class FileResult(NamedTuple):
+    """What is known of a file after its search."""
+
+    file: SearchedFile
+    not_read: list[NotRead]
+    damaged_hits: int
+    misplaced: int
+    is_whole: bool
+    not_read_bytes: int
+
+
+class FileSearch:
+    """The search of one file: `found` yields what matches, and `result` is complete after it."""
+
+    def __init__(self, item: FileItem, settings: FileSettings) -> None:
+        self._item = item
+        self._settings = settings
+        self._name = (settings.names or {}).get(item.path, item.path)
+        self._gaps: list[Gap] = []
+        self._log: LogSearch | None = None
+        self._size = item.size
+        self._sha256: str | None = None
+        self._hits = self._damaged_hits = self._misplaced = 0
+        self._is_whole = True
+
+    def found(self) -> Iterator[Found]:
+        """What matches, without records that do not; expected partitions are counted."""
+        item, settings = self._item, self._settings
+        try:
+            with TolerantSource(item.path) as source:
+                source.path = self._name
+                self._size = source.size
+                before = _identity(source)
+                if settings.digests:
+                    self._sha256 = digest(source)
+                self._log = LogSearch(
+                    source,
+                    settings.query,
+                    partition=item.partition,
+                    base_offset=item.base_offset or 0,
+                    walks_all=bool(settings.context),
+                    progress=settings.progress,
+                )
+                yield from self._limited(self._log)
+                if settings.digests and _identity(source) != before:
+                    self._gaps.append(Gap(0, self._size, "file-changed", "was changed while it was read"))
+        except KdumpError as error:
+            code = error.code if isinstance(error, Unreadable) else "file-not-examined"
+            self._gaps.append(Gap(0, self._size, code, error.message))
+
+    def _limited(self, log: LogSearch) -> Iterator[Found]:
+        settings = self._settings
+        left = settings.limit
+        parts: Iterable[Found] = log.found()
+        if settings.context:
+            parts = with_context(parts, settings.context)
+        for part in parts:
+            hits = [at for at, matched in enumerate(part.matched) if matched]
+            if left is not None and len(hits) >= left:
+                end = hits[left - 1] + 1
+                yield self._only(Found(part.part, part.statuses, part.rows[:end], part.matched[:end]))
+                self._is_whole = False
+                return
+            left = None if left is None else left - len(hits)
+            yield self._only(part)
+
+    def _only(self, found: Found) -> Found:
+        """The same without other records. Counts the matches."""
+        part, batches = selected(found.part, found.rows, -1)
+        statuses = [found.statuses[row] for row in batches]
+        of_records = [status for status, count in zip(statuses, part.counts, strict=True) for _ in range(count)]
+        for key, status, matched in zip(part.records["key"], of_records, found.matched, strict=True):
+            if matched:
+                self._hits += 1
+                self._damaged_hits += status == DAMAGED
+                self._misplaced += is_misplaced(key, self._item.partition, self._settings.partitions)
+        return Found(part, statuses, list(range(len(found.rows))), found.matched)
+
+    @property
+    def result(self) -> FileResult:
+        """What is known of the file, after `found` has ended."""
+        item, log = self._item, self._log
+        gaps = self._gaps + ([] if log is None else log.gaps)
+        row = SearchedFile(
+            file=self._name,
+            broker=item.broker,
+            topic=item.topic,
+            partition=item.partition,
+            state=item.state,
+            size=self._size,
+            batches=log.batches if log else 0,
+            records=log.records if log else 0,
+            first_offset=log.first_offset if log else None,
+            last_offset=log.last_offset if log else None,
+            hits=self._hits,
+            not_read=len(gaps),
+            sha256=self._sha256,
+        )
+        not_read = [NotRead(self._name, gap.start, gap.end, gap.offset, gap.next_offset, gap.code, gap.message) for gap in gaps]
+        return FileResult(row, not_read, self._damaged_hits, self._misplaced, self._is_whole, _covered_bytes(gaps))
+
+
+def is_misplaced(key: object, partition: int | None, partitions: int | None) -> bool:
+    """Whether a key belongs in another partition, if their number is known. One that is null belongs in any."""
+    if partitions is None or partition is None or not isinstance(key, bytes):
+        return False
+    return partition_of(key, partitions) != partition
+
+
+def _covered_bytes(gaps: list[Gap]) -> int:
+    """How many bytes lie in at least one of these ranges."""
+    covered = end = 0
+    for gap in sorted(gaps, key=lambda gap: gap.start):
+        covered += max(0, gap.end - max(gap.start, end))
+        end = max(end, gap.end)
+    return covered
+
+
+def _identity(source: TolerantSource) -> tuple[int, ...]:
+    status: os.stat_result = source.status()
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns

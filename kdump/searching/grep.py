@@ -1,0 +1,244 @@
+"""`kdump.grep`: finds records by their contents in files, partitions, log directories and fleets, with a verdict."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING
+
+from kdump import exit_codes
+from kdump.errors import UsageError
+from kdump.output.rows import listing
+from kdump.output.rows.hits import ABSENT, FOUND, NOT_PROVEN, Hit, NotRead, SearchVerdict
+from kdump.searching.file_search import FileResult, FileSearch, FileSettings
+from kdump.searching.parallel import searched_by_processes
+from kdump.searching.partitioner import partition_of
+from kdump.searching.places import Places
+from kdump.searching.query import DEFAULT_FIELDS, FIELDS, FIXED, HEX, KINDS, Query, Range, hex_bytes
+from kdump.tables import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from kdump.formats.record import RecordChunk
+    from kdump.output.rows.decoded import Decoded
+    from kdump.output.rows.hits import SearchedFile
+    from kdump.pipeline.discovery import FileItem
+    from kdump.searching.log_search import Found
+
+    Path = str | os.PathLike[str]
+
+
+class Search:
+    """A search through all logs below some paths. Iteration yields a Hit for each record that matches.
+
+    After it has ended, `verdict` says what was found and how much was read, `not_read` what was not read intact, and `files` how
+    much of each file was searched. Raises UsageError where a path is a pattern that nothing fits.
+    """
+
+    def __init__(
+        self,
+        paths: Sequence[str],
+        query: Query,
+        *,
+        proves_absence: bool = False,
+        partitions: int | None = None,
+        context: int = 0,
+        first: int | None = None,
+        stops_at_hit: bool = False,
+        jobs: int = 1,
+        names: Mapping[str, str] | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> None:
+        if proves_absence and (first is not None or stops_at_hit or partitions is not None or not query.range.is_open):
+            raise UsageError("the proof of an absence reads everything", remedy="leave out ranges, limits and --partitions")
+        self.query = query
+        self.proves_absence = proves_absence
+        self.partitions = partitions
+        self.files: list[SearchedFile] = []
+        self.not_read: list[NotRead] = []
+        self._first = first
+        self._stops_at_hit = stops_at_hit
+        self._context = context
+        self._jobs = jobs
+        self._names = dict(names or {})
+        self._progress = progress
+        self._done = 0
+        self._started = time.monotonic()
+        self._hits = self._damaged_hits = self._misplaced = self._not_read_bytes = 0
+        self._is_whole = True
+        only = partition_of(query.key, partitions) if partitions and query.key is not None else None
+        self.only_partition = only
+        self.places = Places(paths, is_proof=proves_absence, partition=only)
+        self.not_read += [NotRead(*found[:1], None, None, None, None, *found[1:]) for found in self.places.unsearched]
+        self._refuse_too_few_partitions()
+
+    def _refuse_too_few_partitions(self) -> None:
+        count = self.partitions
+        known = [*(item.partition or 0 for item in self.places.logs), *(number for _, number in self.places.other_partitions)]
+        if count is not None and known and max(known) >= count:
+            raise UsageError(
+                f"--partitions {count}: there is a partition {max(known)}", remedy="state how many partitions the topic has"
+            )
+
+    def use_one_process(self) -> None:
+        """Search in this process: the files are not worth several."""
+        self._jobs = 1
+
+    def name_of(self, item: FileItem) -> str:
+        """The name that is shown for a file."""
+        return self._names.get(item.path, item.path)
+
+    def found(self) -> Iterator[tuple[FileItem, Found]]:
+        """What matches, file by file."""
+        settings = FileSettings(
+            self.query,
+            self._context,
+            1 if self._stops_at_hit else self._first,
+            self.proves_absence,
+            self.partitions,
+            self._names,
+            None if self._progress is None else self._report,
+        )
+        logs = self.places.logs
+        if self._jobs > 1 and self._first is None and len(logs) > 1:
+            for item, result in searched_by_processes(logs, settings, self._jobs):
+                if isinstance(result, FileResult):
+                    self._take(result)
+                else:
+                    yield item, result
+            return
+        for item in logs:
+            if self._first is not None and self._hits >= self._first:
+                self._is_whole = False
+                return
+            left = None if self._first is None else self._first - self._hits
+            search = FileSearch(item, settings if left is None else settings._replace(limit=left))
+            for found in search.found():
+                yield item, found
+            self._take(search.result)
+
+    def _report(self, of_file: int) -> None:
+        assert self._progress is not None
+        self._progress(self._done + of_file, sum(item.size for item in self.places.logs))
+
+    def _take(self, result: FileResult) -> None:
+        self._done += result.file.size
+        self.files.append(result.file)
+        self.not_read += result.not_read
+        self._hits += result.file.hits
+        self._damaged_hits += result.damaged_hits
+        self._misplaced += result.misplaced
+        self._not_read_bytes += result.not_read_bytes
+        self._is_whole = self._is_whole and result.is_whole
+
+    def __iter__(self) -> Iterator[Hit]:
+        for item, found in self.found():
+            yield from self.hits(item, found)
+
+    def hits(
+        self, item: FileItem, found: Found, decode: Callable[[RecordChunk], Sequence[Decoded | None] | None] | None = None
+    ) -> Table[Hit]:
+        """What was found in a file as rows; `decode` decodes keys and values."""
+        part = found.part
+        spread = [row for row, count in enumerate(part.counts) for _ in range(count)]
+        batches = part.batches
+        table = listing.records(
+            part.records,
+            [found.statuses[row] for row in spread],
+            [batches["position"][row] for row in spread],
+            self.name_of(item),
+            None if decode is None else decode(part),
+        )
+        count = len(spread)
+        columns = {
+            **table.columns,
+            "is_control": [bool(batches["is_control"][row]) for row in spread],
+            "broker": [item.broker] * count,
+            "topic": [item.topic] * count,
+            "partition": [item.partition] * count,
+            "expected_partition": [self._expected(key) for key in part.records["key"]],
+            "matched": found.matched,
+        }
+        return Table(Hit, columns)
+
+    def _expected(self, key: object) -> int | None:
+        return partition_of(key, self.partitions) if self.partitions and isinstance(key, bytes) else None
+
+    @property
+    def verdict(self) -> SearchVerdict:
+        """The verdict, once the iteration has ended."""
+        word = FOUND if self._hits else NOT_PROVEN if self.not_read or not self._is_whole else ABSENT
+        code = exit_codes.NOT_EXAMINED if self.not_read else exit_codes.CLEAN if self._hits else exit_codes.FINDINGS
+        return SearchVerdict(
+            verdict=word,
+            hits=self._hits,
+            damaged_hits=self._damaged_hits,
+            misplaced=self._misplaced,
+            files=len(self.files),
+            bytes=sum(file.size for file in self.files),
+            batches=sum(file.batches for file in self.files),
+            records=sum(file.records for file in self.files),
+            not_read=len(self.not_read),
+            not_read_bytes=self._not_read_bytes,
+            left_out=len(self.places.left_out),
+            is_whole=self._is_whole,
+            certificate=None,
+            seconds=round(time.monotonic() - self._started, 3),
+            exit_code=code,
+        )
+
+
+def grep(
+    pattern: str | bytes | None,
+    *paths: Path,
+    kind: str = FIXED,
+    ignores_case: bool = False,
+    fields: Sequence[str] | None = None,
+    key: str | bytes | None = None,
+    headers: Mapping[str, str | bytes | None] | None = None,
+    json: Sequence[str] = (),
+    is_tombstone: bool = False,
+    producer_id: int | None = None,
+    from_offset: int | None = None,
+    to_offset: int | None = None,
+    from_time: int | None = None,
+    to_time: int | None = None,
+    partitions: int | None = None,
+    first: int | None = None,
+    proves_absence: bool = False,
+) -> Search:
+    """Search records in logs, partition directories, log directories and fleets.
+
+    All conditions must hold. `pattern` is bytes or text, or None; `kind` is `fixed`, `regex` (of Python, on bytes) or `hex`.
+    `fields` are those in which it may stand: key, value, header (values of headers), header-name; by default the first three, or
+    all with `proves_absence`. Times are milliseconds. `partitions` is as `--partitions`, the others as the options of
+    `kdump grep`.
+
+    The result is iterated once for Hit rows, then asked for its `verdict`. Raises UsageError for what cannot be asked.
+    """
+    if not paths:
+        raise UsageError("grep needs a path")
+    if kind not in KINDS:
+        raise UsageError(f"there is no kind {kind!r} of pattern", remedy=f"kinds are {', '.join(KINDS)}")
+    data = None if pattern is None else hex_bytes(pattern) if kind == HEX and isinstance(pattern, str) else as_bytes(pattern)
+    is_bare = data is None and key is None and producer_id is None and not (headers or json or is_tombstone)
+    query = Query(
+        data,
+        kind,
+        ignores_case=ignores_case,
+        fields=fields or (FIELDS if proves_absence else DEFAULT_FIELDS),
+        key=None if key is None else as_bytes(key),
+        headers=[(as_bytes(name), None if value is None else as_bytes(value)) for name, value in (headers or {}).items()],
+        json=json,
+        is_tombstone=is_tombstone,
+        producer_id=producer_id,
+        range=Range(from_offset, to_offset, from_time, to_time),
+        misplaced_of=partitions if is_bare else None,
+    )
+    return Search([os.fspath(path) for path in paths], query, proves_absence=proves_absence, partitions=partitions, first=first)
+
+
+def as_bytes(text: str | bytes) -> bytes:
+    """Text as UTF-8; bytes of a command line that are not UTF-8 as they are."""
+    return text if isinstance(text, bytes) else text.encode("utf-8", "surrogateescape")

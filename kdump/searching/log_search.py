@@ -1,0 +1,369 @@
+"""Searches one log: only batches that may hold a match become records. What was not read intact is noted."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import TYPE_CHECKING, NamedTuple
+
+from kdump.binary import codecs, kernel
+from kdump.binary.batch_header import (
+    ATTRIBUTES,
+    BATCH_HEADER_SIZE,
+    COMPRESSION_MASK,
+    LENGTH,
+    LOG_OVERHEAD,
+    MESSAGE_ATTRIBUTES,
+    MESSAGE_LENGTH,
+    PRODUCER_ID,
+    RECORD_COUNT,
+)
+from kdump.binary.source import WINDOW_SIZE
+from kdump.errors import CorruptData, MissingPackage, Unreadable
+from kdump.formats.message_set import Message, bytes_of_message, messages_in
+from kdump.formats.record import MAX_PAYLOAD_AT_ONCE
+from kdump.formats.record_selection import owners
+from kdump.reading import salvage
+from kdump.reading.damaged_offsets import DamagedOffsets
+from kdump.reading.records import UnreadableBatch, past_bad_batches
+from kdump.reading.tuning import DEFAULT
+from kdump.searching.undecidable import Undecidable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from kdump.binary.tolerant_source import TolerantSource
+    from kdump.formats.log import Chunk
+    from kdump.formats.record import RecordChunk
+    from kdump.formats.summary import BatchSummary
+    from kdump.reading.tuning import ReadTuning
+    from kdump.searching.query import Query
+
+_NO_CODEC = 1  # as the codecs of a summary
+_NOT_READ = -2  # of the kernel
+_MAX_GAPS = 20_000  # of one file that are kept apart
+_FOREVER = 0x7FFFFFFFFFFFFFFF
+
+
+class Found(NamedTuple):
+    """Records of a log: `rows` are those that match, and `matched` says where. `statuses` are those of the batches."""
+
+    part: RecordChunk
+    statuses: list[str]
+    rows: list[int]
+    matched: list[list[str]]
+
+
+class Gap:
+    """Bytes that were not read intact, `end` exclusive: why, and which offsets may be missing (None: not known)."""
+
+    __slots__ = ("code", "end", "message", "next_offset", "offset", "start")
+
+    def __init__(self, start: int, end: int, code: str, message: str) -> None:
+        self.start = start
+        self.end = end
+        self.code = code
+        self.message = message
+        self.offset: int | None = None
+        self.next_offset: int | None = None
+
+
+class LogSearch:
+    """One search through one log. After `found` has ended, `gaps` and the counts are complete.
+
+    With `walks_all`, `found` has all records, for context. `partition` is that of the log, if it is known.
+    """
+
+    def __init__(
+        self,
+        source: TolerantSource,
+        query: Query,
+        *,
+        partition: int | None = None,
+        base_offset: int = 0,
+        walks_all: bool = False,
+        progress: Callable[[int], None] | None = None,
+        tuning: ReadTuning = DEFAULT,
+    ) -> None:
+        self.gaps: list[Gap] = []
+        self.batches = self.records = 0
+        self.first_offset: int | None = None
+        self.last_offset: int | None = None
+        self._source = source
+        self._query = query
+        self._partition = partition
+        self._walks_all = walks_all
+        self._progress = progress
+        self._tuning = tuning
+        self._offsets = DamagedOffsets(base_offset)
+        self._decompressor = codecs.BatchDecompressor(MAX_PAYLOAD_AT_ONCE)
+        self._window = bytearray(WINDOW_SIZE)
+        self._position = 0
+
+    def found(self) -> Iterator[Found]:
+        """The records that match, in the order of the file. Nothing is raised: what cannot be read becomes a gap."""
+        try:
+            for item in salvage.walk(self._source, tuning=self._tuning):
+                if self._progress is not None:
+                    self._progress(self._position)
+                if not self._offsets.is_too_long:
+                    self._offsets.take(item)
+                if isinstance(item, salvage.Damage):
+                    self._position = item.end
+                    self._note(item.start, item.end, item.code, item.message)
+                else:
+                    yield from self._in_section(item)
+        except Unreadable as error:
+            self._note(error.position or self._position, self._source.size, error.code, error.message)
+        for start, end in self._source.bad_ranges:
+            self._note(start, end, "io-error", "the device does not give these bytes")
+        self._place_gaps()
+
+    # Sections
+
+    def _in_section(self, section: salvage.Section) -> Iterator[Found]:
+        summary = section.summary
+        if summary is not None and self._passes(summary):
+            self._count(summary.count, summary.count if summary.is_legacy else summary.records)
+            self._extend(summary.first_offset, summary.last_offset)
+            self._position = summary.end
+            rows = self._rows_with_literal(summary)
+            if rows:
+                yield from self._in_batches(section.chunk, rows, [salvage.INTACT] * summary.count)
+            return
+        chunk, statuses = section.chunk, section.statuses
+        self._note_damaged(section)
+        self._count_rows(chunk)
+        yield from self._in_batches(chunk, [row for row in range(len(chunk)) if self._may_match(chunk, row)], statuses)
+        self._position = chunk.batches["position"][-1] + chunk.batches["size"][-1]
+
+    def _passes(self, summary: BatchSummary) -> bool:
+        """Whether intact batches can be searched as they lie in the file."""
+        if self._walks_all or summary.hollow:
+            return False
+        producer_id = self._query.producer_id
+        if producer_id is not None and not self._has_producer(summary, producer_id):
+            return True
+        is_plain = summary.codecs == _NO_CODEC and self._query.literal is not None
+        return is_plain and producer_id is None
+
+    def _has_producer(self, summary: BatchSummary, producer_id: int) -> bool:
+        return not summary.is_legacy and summary.lowest_producer_id <= producer_id <= summary.highest_producer_id
+
+    def _rows_with_literal(self, summary: BatchSummary) -> list[int]:
+        """The batches of a stretch in which the literal stands."""
+        rows: list[int] = []
+        if self._query.producer_id is not None:
+            return rows  # none is of this producer
+        position, end = summary.positions[0], summary.end
+        while position < end:
+            place = self._place_in_file(position, end)
+            if place < 0:
+                break
+            row = bisect_right(summary.positions, place) - 1
+            rows.append(row)
+            position = summary.positions[row + 1] if row + 1 < summary.count else end
+        return rows
+
+    def _place_in_file(self, start: int, end: int) -> int:
+        """Where the literal stands first between these positions of the file; -1 for nowhere."""
+        literal, source = self._query.literal, self._source
+        assert literal is not None
+        if kernel.native is not None and source.throttle is None:
+            place: int = kernel.native.find_in_file(source.fileno(), start, end, literal.data, literal.folds, self._window)
+            if place != _NOT_READ:
+                return place
+        while end - start >= len(literal.data):
+            window = source.read_exactly(start, min(max(WINDOW_SIZE, 2 * len(literal.data)), end - start))
+            place = literal.place_in(window)
+            if place >= 0:
+                return start + place
+            start += len(window) - len(literal.data) + 1
+        return -1
+
+    # Batches
+
+    def _may_match(self, chunk: Chunk, row: int) -> bool:
+        """Whether the batch in this row may hold a match. A payload that cannot be decompressed may; the walk says why not."""
+        query, header = self._query, chunk.headers[row]
+        if self._walks_all:
+            return True
+        if query.producer_id is not None and (chunk.is_legacy or header[PRODUCER_ID] != query.producer_id):
+            return False
+        literal = query.literal
+        if literal is None:
+            return True
+        start = chunk.starts[row]
+        if chunk.is_legacy:
+            codec, end = header[MESSAGE_ATTRIBUTES] & COMPRESSION_MASK, start + LOG_OVERHEAD + header[MESSAGE_LENGTH]
+            if codec:
+                return True
+        else:
+            codec, end = header[ATTRIBUTES] & COMPRESSION_MASK, start + LOG_OVERHEAD + header[LENGTH]
+        if not codec and chunk.window:
+            return literal.place_in(chunk.window, start, end) >= 0
+        if not codec:
+            position = chunk.batches["position"][row]
+            return self._place_in_file(position, position + end - start) >= 0
+        if not chunk.window:
+            return True
+        try:
+            payload = self._decompressor.decompress(codec, memoryview(chunk.window)[start + BATCH_HEADER_SIZE : end])
+        except MissingPackage:
+            return True
+        return payload is None or literal.place_in(payload) >= 0
+
+    def _in_batches(self, chunk: Chunk, rows: Sequence[int], statuses: list[str]) -> Iterator[Found]:
+        """What matches in the batches in these rows."""
+        if chunk.is_legacy:
+            self._note_cut_wrappers(chunk, rows)
+        for first, end in _runs(rows):
+            try:
+                yield from self._in_run(chunk.slice(first, end), statuses[first:end])
+            except MissingPackage as missing:
+                for row in range(first, end):
+                    self._note_batch(chunk, row, "codec-missing", missing.message)
+
+    def _in_run(self, chunk: Chunk, statuses: list[str]) -> Iterator[Found]:
+        row_at = {position: row for row, position in enumerate(chunk.batches["position"])}
+        try:
+            for part in past_bad_batches(self._source, chunk):
+                if isinstance(part, UnreadableBatch):
+                    self._note_batch(chunk, part.row, part.fault.code, part.fault.message)
+                    continue
+                of_batches = [statuses[row_at[position]] for position in part.batches["position"]]
+                found = self._matching(part, of_batches)
+                if found.rows or self._walks_all:
+                    yield found
+        except CorruptData as fault:
+            self._note(chunk.batches["position"][0], self._end_of(chunk, len(chunk) - 1), fault.code, fault.message)
+
+    def _note_cut_wrappers(self, chunk: Chunk, rows: Sequence[int]) -> None:
+        """Note wrappers that end inside a message, which readers leave out as Kafka does."""
+        for row in rows:
+            if not chunk.headers[row][MESSAGE_ATTRIBUTES] & COMPRESSION_MASK:
+                continue
+            try:
+                wrapper = Message(0, bytes_of_message(self._source, chunk, row))
+                value = wrapper.value
+                if value is None:
+                    continue
+                payload = codecs.opened(wrapper.codec, value, wrapper.magic)
+                read = sum(LOG_OVERHEAD + len(message.data) for message in messages_in(payload.pieces(payload.size)))
+            except (CorruptData, MissingPackage):
+                continue  # whoever reads its messages says so
+            if read < payload.size:
+                self._note_batch(chunk, row, "wrapper-cut", "a compressed message ends inside one of its messages")
+
+    def _matching(self, part: RecordChunk, statuses: list[str]) -> Found:
+        query, records = self._query, part.records
+        found = Found(part, statuses, [], [])
+        owner_of = owners(part)
+        is_of_producer = [query.producer_id is None or each == query.producer_id for each in part.batches["producer_id"]]
+        columns = [records[name] for name in ("offset", "timestamp", "key", "value", "headers")]
+        self._note_damaged_messages(part, owner_of, statuses)
+        for row, (offset, timestamp, key, value, headers) in enumerate(zip(*columns, strict=True)):
+            if not is_of_producer[owner_of[row]] or not query.range.holds(offset, timestamp):
+                continue
+            try:
+                matched = query.matched(key, value, headers, self._partition)
+            except Undecidable as error:
+                self._note_record(part, owner_of[row], error.code, f"offset {offset}: {error.message}")
+                continue
+            if matched is None:
+                continue
+            found.rows.append(row)
+            found.matched.append(matched)
+        return found
+
+    # Counts
+
+    def _count(self, batches: int, records: int) -> None:
+        self.batches += batches
+        self.records += records
+
+    def _count_rows(self, chunk: Chunk) -> None:
+        self._count(len(chunk), len(chunk) if chunk.is_legacy else sum(max(header[RECORD_COUNT], 0) for header in chunk.headers))
+        firsts = chunk.batches["last_offset" if chunk.is_legacy else "base_offset"]
+        self._extend(min(firsts), max(chunk.batches["last_offset"]))
+
+    def _extend(self, first: int, last: int) -> None:
+        self.first_offset = first if self.first_offset is None else min(first, self.first_offset)
+        self.last_offset = last if self.last_offset is None else max(last, self.last_offset)
+
+    # Gaps
+
+    def _note_damaged(self, section: salvage.Section) -> None:
+        """Note the batches of a section that are not intact."""
+        chunk = section.chunk
+        if section.claimed_length is not None:
+            message = f"a record batch says it is {section.claimed_length} bytes long; its CRC matches with another length"
+            self._note_batch(chunk, 0, "batch-length-mismatch", message)
+        for row, status in enumerate(section.statuses):
+            header = chunk.headers[row]
+            if status == salvage.DAMAGED:
+                is_valid = chunk.batches["isvalid"][row]
+                magic = chunk.batches["magic"][row]
+                code, message = (
+                    ("bad-magic", f"magic {magic} is unknown") if is_valid else ("crc-mismatch", "the CRC does not match")
+                )
+                self._note_batch(chunk, row, code, message)
+            elif not chunk.is_legacy and header[RECORD_COUNT] <= 0 and header[LENGTH] + LOG_OVERHEAD > BATCH_HEADER_SIZE:
+                self._note_batch(chunk, row, "record-count-too-low", "bytes follow the header of a batch that says it is empty")
+
+    def _note_damaged_messages(self, part: RecordChunk, owner_of: list[int], statuses: list[str]) -> None:
+        """Note messages of magic 0 and 1 that are damaged inside sound wrappers."""
+        if not part.magics:
+            return
+        for row, is_valid in enumerate(part.records["isvalid"]):
+            fault = next(iter(part.faults.get(row, {}).values()), None)
+            if (fault is None and is_valid is not False) or statuses[owner_of[row]] == salvage.DAMAGED:
+                continue
+            code, message = (
+                ("crc-mismatch", "the CRC of a message does not match") if fault is None else (fault.code, fault.message)
+            )
+            self._note_record(part, owner_of[row], code, message)
+
+    def _note_record(self, part: RecordChunk, row: int, code: str, message: str) -> None:
+        start = part.batches["position"][row]
+        self._note(start, start + part.batches["size"][row], code, message)
+
+    def _note_batch(self, chunk: Chunk, row: int, code: str, message: str) -> None:
+        self._note(chunk.batches["position"][row], self._end_of(chunk, row), code, message)
+
+    def _end_of(self, chunk: Chunk, row: int) -> int:
+        end: int = chunk.batches["position"][row] + chunk.batches["size"][row]
+        return min(end, self._source.size)
+
+    def _note(self, start: int, end: int, code: str, message: str) -> None:
+        last = self.gaps[-1] if self.gaps else None
+        if last is not None and (start, end, code) == (last.start, last.end, last.code):
+            return
+        if last is not None and len(self.gaps) >= _MAX_GAPS:
+            last.end = max(last.end, end)
+            last.code, last.message = "too-many-faults", "more faults than are listed one by one lie here"
+            return
+        self.gaps.append(Gap(start, end, code, message))
+
+    def _place_gaps(self) -> None:
+        """Find out which offsets may be missing."""
+        if self._offsets.is_too_long:
+            return
+        by_start = {damaged.start: damaged for damaged in self._offsets.ranges()}
+        for gap in self.gaps:
+            damaged = by_start.get(gap.start)
+            if damaged is not None:
+                gap.offset = damaged.offset
+                gap.next_offset = None if damaged.next_offset == _FOREVER else damaged.next_offset
+
+
+def _runs(rows: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """The start and end of each run of consecutive rows."""
+    first = end = -1
+    for row in rows:
+        if row != end:
+            if end > first:
+                yield first, end
+            first = row
+        end = row + 1
+    if end > first:
+        yield first, end

@@ -1,0 +1,154 @@
+"""The files that a search reads: logs below the given paths, and everything there that it does not read."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from kdump.binary import system
+from kdump.errors import Unreadable, UsageError
+from kdump.formats import file_name, tree
+from kdump.pipeline import discovery
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from kdump.pipeline.discovery import FileItem
+
+_LOGS = ("log", "checkpoint")
+_STATES = ("deleted", "cleaned", "swap", tree.DELETE, tree.STRAY)
+"""How files and directories are marked that brokers no longer serve."""
+
+_MAX_DEPTH = 32  # of directories that are looked at for what was passed over
+_COMPANIONS = ("index", "timeindex", "txnindex", "snapshot")
+_OTHERS = frozenset(
+    (
+        tree.LEADER_EPOCHS,
+        tree.PARTITION_METADATA,
+        tree.QUORUM_STATE,
+        ".lock",
+        "remote_log_snapshot",
+        *tree.LOG_DIR_FILES,
+        "bootstrap.checkpoint",
+    )
+)
+"""Kafka's files that hold no records of clients."""
+
+
+class Unsearched(NamedTuple):
+    """A file or directory that cannot be searched: why."""
+
+    path: str
+    code: str
+    message: str
+
+
+class Places:
+    """What is below the paths: `logs` to search, `left_out` marked files that are not searched, `unsearched` ones that should be.
+
+    With `is_proof`, marked files are searched as well, and so are KRaft snapshots; files that are not Kafka's are unsearched.
+    With `partition`, only logs of that one are searched. Raises UsageError where nothing fits a pattern.
+    """
+
+    def __init__(self, paths: Sequence[str], *, is_proof: bool = False, partition: int | None = None) -> None:
+        self.logs: list[FileItem] = []
+        self.left_out: list[FileItem] = []
+        self.unsearched: list[Unsearched] = []
+        self.other_partitions: set[tuple[str | None, int]] = set()
+        self._is_proof = is_proof
+        self._partition = partition
+        self._seen: set[str] = set()
+        for path in tree.matching(paths):
+            before = len(self.logs) + len(self.left_out) + len(self.unsearched) + len(self.other_partitions)
+            try:
+                is_directory = system.is_directory(path)
+                for item in discovery.discover(path):
+                    self._take(item, is_named=not is_directory)
+                    self._seen.add(item.path)
+                if is_directory:
+                    self._take_unseen(path)
+            except Unreadable as error:
+                self.unsearched.append(Unsearched(error.path or path, error.code, error.message))
+            if before == len(self.logs) + len(self.left_out) + len(self.unsearched) + len(self.other_partitions):
+                self.unsearched.append(Unsearched(path, "file-missing", "no log (.log) is here"))
+
+    def _take(self, item: FileItem, *, is_named: bool) -> None:
+        if is_named:
+            if item.kind in _COMPANIONS or os.path.basename(item.path) in _OTHERS:
+                raise UsageError(f"{item.path} holds no records", remedy="name a log, a partition or a log directory")
+            self.logs.append(item)
+            return
+        if item.state in (discovery.NOT_REGULAR, discovery.LINK_OUTSIDE):
+            if item.kind in _LOGS or self._is_proof:
+                why = (
+                    "is a link that leads out of this directory"
+                    if item.state == discovery.LINK_OUTSIDE
+                    else "is not a regular file"
+                )
+                self.unsearched.append(Unsearched(item.path, f"file-{item.state}", why))
+            return
+        is_log = item.kind == "log" and (item.base_offset is not None or item.topic is not None)
+        if is_log and self._partition is not None and item.partition not in (None, self._partition):
+            self.other_partitions.add((item.topic, item.partition or 0))
+        elif is_log and (self._is_proof or item.state not in _STATES):
+            self.logs.append(item)
+        elif is_log:
+            self.left_out.append(item)
+        elif self._is_proof and item.kind == "checkpoint" and item.base_offset is not None:
+            self.logs.append(item)
+        elif self._is_proof and item.size and not _is_companion(item):
+            self.unsearched.append(
+                Unsearched(item.path, "file-not-recognized", "its name is not one of Kafka's: name it to search it")
+            )
+
+    def _take_unseen(self, root: str) -> None:
+        """Note what was passed over: directories that cannot be listed, links, logs that lie too deep, remote segments."""
+        real_root = os.path.realpath(root)
+        for path in _directories(root):
+            try:
+                entries = system.entries(path)
+            except Unreadable as error:
+                self._miss(path, "directory-unlisted", f"the directory cannot be listed: {error.message.lower()}")
+                continue
+            for entry in entries:
+                if entry.is_link and system.leads_to_directory(entry):
+                    if not (os.path.realpath(entry.path) + os.sep).startswith(real_root + os.sep):
+                        self._miss(entry.path, "file-link-outside", "a link that leads out of this directory")
+                elif entry.name == tree.REMOTE_INDEX_CACHE:
+                    if self._is_proof and _holds_anything(entry.path):
+                        self._miss(entry.path, "remote-segments", "older segments are in remote storage, which is not searched")
+                elif not entry.is_directory and entry.path not in self._seen and _is_log(entry.name):
+                    self._miss(entry.path, "file-not-examined", "logs are not looked for here; name the file")
+
+    def _miss(self, path: str, code: str, message: str) -> None:
+        self.unsearched.append(Unsearched(path, code, message))
+
+
+def _is_companion(item: FileItem) -> bool:
+    name = os.path.basename(item.path)
+    return item.kind in _COMPANIONS and item.base_offset is not None or name in _OTHERS
+
+
+def _is_log(name: str) -> bool:
+    return file_name.LOG in name and discovery.base_offset_of(name) is not None
+
+
+def _holds_anything(path: str) -> bool:
+    try:
+        return bool(system.entries(path))
+    except Unreadable:
+        return True
+
+
+def _directories(root: str, depth: int = _MAX_DEPTH) -> Iterator[str]:
+    """A directory, and those below it that are not links."""
+    yield root
+    if depth == 0:
+        return
+    try:
+        inner: Iterable[str] = [entry.path for entry in system.entries(root) if entry.is_directory and not entry.is_link]
+    except Unreadable:
+        return
+    for path in inner:
+        if os.path.basename(path) != tree.REMOTE_INDEX_CACHE:
+            yield from _directories(path, depth - 1)

@@ -1,0 +1,177 @@
+"""What a search looks for: a pattern and conditions, and which of them a record fulfils."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from kdump.errors import UsageError
+from kdump.formats.record_batch import NO_TIMESTAMP
+from kdump.searching.json_path import JsonPath
+from kdump.searching.literals import Literal, required_literal
+from kdump.searching.partitioner import partition_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    from kdump.formats.record import Headers
+
+FIXED, REGEX, HEX = "fixed", "regex", "hex"
+KINDS = (FIXED, REGEX, HEX)
+"""Patterns are bytes as they are, a regular expression, or bytes in hexadecimal."""
+
+KEY, VALUE, HEADER, HEADER_NAME = "key", "value", "header", "header-name"
+FIELDS = (KEY, VALUE, HEADER, HEADER_NAME)
+DEFAULT_FIELDS = (KEY, VALUE, HEADER)
+"""The fields of a record in which a pattern is looked for."""
+
+
+class Range(NamedTuple):
+    """A range of offsets and of timestamps, both ends included; None is open."""
+
+    from_offset: int | None = None
+    to_offset: int | None = None
+    from_time: int | None = None
+    to_time: int | None = None
+
+    @property
+    def is_open(self) -> bool:
+        return self == (None, None, None, None)
+
+    def holds_offsets(self, first: int | None, last: int) -> bool:
+        """Whether some of these offsets may be in the range; a `first` of None is unknown."""
+        return (self.from_offset is None or last >= self.from_offset) and (
+            self.to_offset is None or first is None or first <= self.to_offset
+        )
+
+    def holds(self, offset: int, timestamp: int) -> bool:
+        """Whether a record is in the range. One without a timestamp is of no time."""
+        if self.from_time is not None or self.to_time is not None:
+            if timestamp == NO_TIMESTAMP:
+                return False
+            if self.from_time is not None and timestamp < self.from_time or self.to_time is not None and timestamp > self.to_time:
+                return False
+        return self.holds_offsets(offset, offset)
+
+
+class Query:
+    """A pattern and conditions, all of which must hold. Raises UsageError for those that cannot be.
+
+    `key`, `headers` (names and values; a value of None stands for any) and `pattern` are bytes. `misplaced_of` is a number of
+    partitions: only records match whose key belongs in another one by the default partitioner.
+    """
+
+    def __init__(
+        self,
+        pattern: bytes | None = None,
+        kind: str = FIXED,
+        *,
+        ignores_case: bool = False,
+        fields: Collection[str] = DEFAULT_FIELDS,
+        key: bytes | None = None,
+        headers: Sequence[tuple[bytes, bytes | None]] = (),
+        json: Sequence[str] = (),
+        is_tombstone: bool = False,
+        producer_id: int | None = None,
+        range: Range | None = None,
+        misplaced_of: int | None = None,
+    ) -> None:
+        unknown = [field for field in fields if field not in FIELDS]
+        if unknown or not fields:
+            raise UsageError(
+                f"there is no field {', '.join(unknown) or 'in an empty list'}", remedy=f"fields are {', '.join(FIELDS)}"
+            )
+        self.fields = tuple(fields)
+        self.key = key
+        self.headers = headers
+        self.paths = [JsonPath(text) for text in json]
+        self.is_tombstone = is_tombstone
+        self.producer_id = producer_id
+        self.range = range or Range()
+        self.misplaced_of = misplaced_of
+        self._contains = None if pattern is None else _matcher(pattern, kind, ignores_case=ignores_case)
+        literals = [] if pattern is None else _literals(pattern, kind, ignores_case=ignores_case)
+        literals += [Literal(data) for data in (key, *(part for pair in headers for part in pair)) if data]
+        self.literal: Literal | None = max(literals, key=lambda literal: len(literal.data), default=None)
+        """Bytes that each record has that matches, outside of compressed payloads; None if there are none."""
+
+    @property
+    def is_of_batches(self) -> bool:
+        """Whether it excludes whole batches by their headers."""
+        return self.producer_id is not None or not self.range.is_open
+
+    def matched(self, key: bytes | None, value: bytes | None, headers: Headers | None, partition: int | None) -> list[str] | None:
+        """Where a record matches, or None if it does not. Raises Undecidable."""
+        where: list[str] = []
+        if self.key is not None:
+            if key != self.key:
+                return None
+            where.append(KEY)
+        if self.is_tombstone:
+            if value is not None or key is None:
+                return None
+            where.append("tombstone")
+        for name, wanted in self.headers:
+            if not any(each == name and (wanted is None or of == wanted) for each, of in headers or ()):
+                return None
+            where.append(f"{HEADER}:{_text(name)}")
+        if self.misplaced_of is not None:
+            if key is None or partition is None or partition_of(key, self.misplaced_of) == partition:
+                return None
+            where.append("partition")
+        if self._contains is not None:
+            places = self._places(self._contains, key, value, headers or ())
+            if not places:
+                return None
+            where += [place for place in places if place not in where]
+        for path in self.paths:
+            if not path.matches(value):
+                return None
+            where.append(f"json:{path.path}")
+        return where or ["record"]
+
+    def _places(self, contains: Callable[[bytes], object], key: bytes | None, value: bytes | None, headers: Headers) -> list[str]:
+        places = []
+        if key is not None and KEY in self.fields and contains(key):
+            places.append(KEY)
+        if value is not None and VALUE in self.fields and contains(value):
+            places.append(VALUE)
+        if headers and HEADER in self.fields:
+            places += [f"{HEADER}:{_text(name)}" for name, data in headers if data is not None and contains(data)]
+        if headers and HEADER_NAME in self.fields:
+            places += [f"{HEADER_NAME}:{_text(name)}" for name, _ in headers if contains(name)]
+        return list(dict.fromkeys(places))
+
+
+def _matcher(pattern: bytes, kind: str, *, ignores_case: bool) -> Callable[[bytes], object]:
+    """What says whether bytes contain a match."""
+    if kind == REGEX:
+        try:
+            return re.compile(pattern, re.IGNORECASE if ignores_case else 0).search
+        except (re.error, OverflowError, RecursionError) as error:
+            raise UsageError(
+                f"this is no regular expression: {error}", remedy="without -E the pattern is taken as it is"
+            ) from error
+    if ignores_case:
+        folded = pattern.lower()
+        return lambda data: folded in data.lower()
+    return lambda data: pattern in data
+
+
+def _literals(pattern: bytes, kind: str, *, ignores_case: bool) -> list[Literal]:
+    if kind == REGEX:
+        found = required_literal(pattern, folds=ignores_case)
+        return [] if found is None else [found]
+    return [Literal(pattern, folds=ignores_case)] if pattern else []
+
+
+def hex_bytes(text: str) -> bytes:
+    """Bytes written in hexadecimal, with or without spaces and a leading 0x. Raises UsageError."""
+    try:
+        return bytes.fromhex(text.removeprefix("0x"))
+    except ValueError as error:
+        raise UsageError(f"'{text}' is not hexadecimal: two digits (0-9, a-f) for each byte") from error
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "backslashreplace")

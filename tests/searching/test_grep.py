@@ -1,0 +1,364 @@
+"""`kdump grep` and `kdump.grep`: what matches, what the verdict is, certificates, partitions."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kdump
+from kdump.cli import commands
+from kdump.errors import UsageError
+from kdump.searching.literals import required_literal
+from kdump.searching.partitioner import murmur2, partition_of
+from tests.builders.files import write_partition
+from tests.builders.records import batch, message, message_set, record, wrapper
+
+ROOT = Path(__file__).parents[2]
+FIRST = "00000000000000000000"
+
+
+HEADERS = [("h", b"needle"), ("needle", b"x")]
+
+
+def _batches() -> list[bytes]:
+    return [
+        batch(base_offset=0, records=[record(key=b"ab", value=b"cdef"), record(key=b"k", value=b"Needle")]),
+        batch(
+            base_offset=2,
+            codec="gzip",
+            records=[record(key=b"k2", value=b"a needle here", headers=[("h", b"needle"), ("needle", b"x")])],
+        ),
+        batch(base_offset=3, records=[record(key=b"gone", value=None), record(key=None, value=b"")]),
+    ]
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """A log directory with the partition orders-0."""
+    write_partition(tmp_path / "data", topic="orders", segments={0: _batches()})
+    return tmp_path / "data"
+
+
+def _log(data: Path) -> Path:
+    return data / "orders-0" / f"{FIRST}.log"
+
+
+def _found(*arguments: Any, **options: Any) -> list[tuple[int | None, list[str]]]:
+    return [(hit.offset, hit.matched) for hit in kdump.grep(*arguments, **options)]
+
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(capfd: pytest.CaptureFixture[str]) -> Run:
+    """What `kdump grep` returns, and prints on stdout and stderr."""
+
+    def run_here(*arguments: object) -> tuple[int, str, str]:
+        capfd.readouterr()
+        code = commands.main(["grep", *map(str, arguments)])
+        printed = capfd.readouterr()
+        return code, printed.out, printed.err
+
+    return run_here
+
+
+def _run(*arguments: object, stdin: bytes = b"") -> tuple[int, str, str]:
+    """The same in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-m", "kdump", "grep", *map(str, arguments)],
+        capture_output=True,
+        input=stdin,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        check=False,
+    )
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+# --- what matches
+
+
+@pytest.mark.both_kernels
+def test_a_match_lies_inside_one_field(data: Path) -> None:
+    assert _found("ab", data) == [(0, ["key"])]
+    assert _found("bcd", data) == []  # a size lies between, but no pattern may cross it either way
+    assert _found(b"ab\x08cd", data) == []
+
+
+@pytest.mark.both_kernels
+def test_compressed_records_and_headers_are_searched(data: Path) -> None:
+    assert _found("needle", data) == [(2, ["value", "header:h"])]
+    assert _found("needle", data, fields=["header-name"]) == [(2, ["header-name:needle"])]
+    assert _found("NEEDLE", data, ignores_case=True) == [(1, ["value"]), (2, ["value", "header:h"])]
+
+
+@pytest.mark.both_kernels
+def test_a_regular_expression_sees_one_field_at_a_time(data: Path) -> None:
+    assert _found("^cd.f$", data, kind="regex") == [(0, ["value"])]
+    assert _found("^$", data, kind="regex") == [(4, ["value"])]
+    with pytest.raises(UsageError, match="no regular expression"):
+        kdump.grep("(", data, kind="regex")
+
+
+def test_an_empty_pattern_matches_each_field_that_is_not_null(data: Path) -> None:
+    assert [offset for offset, _ in _found("", data)] == [0, 1, 2, 3, 4]
+    assert _found("", data, fields=["key"])[-1] == (3, ["key"])
+
+
+def test_all_conditions_must_hold(data: Path) -> None:
+    assert _found(None, data, key="gone", is_tombstone=True) == [(3, ["key", "tombstone"])]
+    assert _found(None, data, headers={"h": "needle"}) == [(2, ["header:h"])]
+    assert _found(None, data, headers={"h": "x"}) == []
+    assert _found("k", data, from_offset=2, to_offset=2) == [(2, ["key"])]
+    assert _found("4e 65", data, kind="hex") == [(1, ["value"])]
+
+
+def test_json_conditions_read_paths(tmp_path: Path) -> None:
+    values = [
+        b'{"user":{"id":42}}',
+        b'{"user":{"id":"42"}}',
+        b'{"user":{"id":true}}',
+        b'\0\0\0\0\1{"l":[{"s":"A"}]}',
+        b"no",
+        None,
+    ]
+    values.append(b"[" * 100_000)
+    write_partition(tmp_path, topic="a", segments={0: [batch(base_offset=0, records=[record(value=value) for value in values])]})
+    assert _found(None, tmp_path / "a-0", json=["user.id=42"]) == [(0, ["json:user.id"]), (1, ["json:user.id"])]
+    search = kdump.grep(None, tmp_path / "a-0", json=["l.*.s=A"])
+    assert [hit.offset for hit in search] == [3]
+    assert [gap.code for gap in search.not_read] == ["json-too-large"]  # the last value: nobody can say
+
+
+@pytest.mark.both_kernels
+def test_messages_and_wrappers_are_searched(tmp_path: Path) -> None:
+    inner = [message(offset=0, magic=1, key=b"k", value=b"one"), message(offset=1, magic=1, key=b"k", value=b"two")]
+    data = message_set(messages=[message(offset=0, magic=0, key=b"k", value=b"two")])
+    data += wrapper(offset=2, magic=1, messages=inner, codec="gzip")
+    path = tmp_path / f"{FIRST}.log"
+    path.write_bytes(data)
+    assert [offset for offset, _ in _found("two", path)] == [0, 2]
+
+
+def test_a_literal_that_each_match_needs_is_found_or_none() -> None:
+    wanted = {b"^user-[0-9]+": b"user-", b"ab*cd": b"cd", b"(foo)?barx": b"barx", b"a|bc": None, b"[abc]": None, b"x{2}yz": b"yz"}
+    found = {pattern: required_literal(pattern, folds=False) for pattern in wanted}
+    assert {pattern: literal and literal.data for pattern, literal in found.items()} == wanted
+
+
+# --- the verdict
+
+
+@pytest.mark.both_kernels
+def test_absent_needs_each_byte_to_be_intact(data: Path) -> None:
+    assert _verdict(data) == ("absent", 1, [])
+    log = _log(data)
+    intact = log.read_bytes()
+    log.write_bytes(intact[:-3])
+    assert _verdict(data) == ("not proven", 3, ["torn-tail"])
+    log.write_bytes(intact + bytes(100))
+    assert _verdict(data) == ("not proven", 3, ["zero-tail"])
+    log.write_bytes(intact[:70] + b"x" + intact[71:])
+    assert _verdict(data) == ("not proven", 3, ["crc-mismatch"])
+
+
+def _verdict(path: Path, pattern: str = "nowhere", **options: Any) -> tuple[str, int, list[str]]:
+    search = kdump.grep(pattern, path, **options)
+    assert list(search) == []
+    return search.verdict.verdict, search.verdict.exit_code, [gap.code for gap in search.not_read]
+
+
+@pytest.mark.both_kernels
+def test_batches_whose_crc_is_wrong_are_searched(data: Path) -> None:
+    log = _log(data)
+    bytes_ = bytearray(log.read_bytes())
+    bytes_[17] ^= 1
+    log.write_bytes(bytes_)
+    search = kdump.grep("Needle", data)
+    assert [(hit.offset, hit.status) for hit in search] == [(1, "damaged")]
+    verdict = search.verdict
+    assert (verdict.verdict, verdict.damaged_hits, verdict.exit_code) == ("found", 1, 3)
+    assert [(gap.start, gap.offset, gap.next_offset) for gap in search.not_read] == [(0, 0, 2)]
+
+
+def test_what_is_not_there_proves_nothing(data: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    assert _verdict(tmp_path / "empty") == ("not proven", 3, ["file-missing"])
+    assert _verdict(tmp_path / "none") == ("not proven", 3, ["file-missing"])
+    os.symlink(data / "orders-0", tmp_path / "empty" / "orders-0")
+    assert _verdict(tmp_path / "empty") == ("not proven", 3, ["file-link-outside"])
+
+
+def test_a_codec_without_its_package_proves_nothing(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from kdump.binary import codecs
+    from kdump.errors import MissingPackage
+
+    def missing(*_arguments: object) -> None:
+        raise MissingPackage("gzip needs a package")
+
+    monkeypatch.setattr(codecs, "_module", missing)
+    assert _verdict(data) == ("not proven", 3, ["codec-missing"])
+
+
+def test_a_stop_at_the_first_match_is_not_the_whole_search(data: Path) -> None:
+    search = kdump.grep("", data, first=2)
+    assert len(list(search)) == 2
+    assert (search.verdict.verdict, search.verdict.is_whole, search.verdict.hits) == ("found", False, 2)
+
+
+# --- is it gone?
+
+
+def test_files_that_are_about_to_be_deleted_are_searched_for_a_proof(data: Path) -> None:
+    log = _log(data)
+    (log.parent / f"{FIRST}.log.deleted").write_bytes(log.read_bytes())
+    gone = data / "old-1.0123456789abcdef0123456789abcdef-delete"
+    gone.mkdir()
+    (gone / f"{FIRST}.log").write_bytes(batch(base_offset=0, records=[record(value=b"secret")]))
+    search = kdump.grep("secret", data)
+    assert (list(search), search.verdict.verdict, search.verdict.left_out) == ([], "absent", 2)
+    search = kdump.grep("secret", data, proves_absence=True)
+    assert [hit.topic for hit in search] == ["old"]
+    assert {file.state for file in search.files} == {None, "deleted", "delete"}
+
+
+def test_a_file_that_is_not_kafkas_proves_nothing(data: Path) -> None:
+    (data / "orders-0" / "copy.bak").write_bytes(b"secret")
+    assert _verdict(data, proves_absence=True) == ("not proven", 3, ["file-not-recognized"])
+    assert _verdict(data) == ("absent", 1, [])
+
+
+def test_a_certificate_shows_whether_the_files_are_still_the_same(run: Run, data: Path, tmp_path: Path) -> None:
+    place = tmp_path / "gone.json"
+    code, _, said = run("--prove-absent", "--certificate", place, "nowhere", data)
+    assert (code, "kdump: absent: no record matches" in said) == (1, True)
+    body = json.loads(place.read_text())
+    assert [(file["path"], file["firstOffset"], file["lastOffset"]) for file in body["files"]] == [(str(_log(data)), 0, 4)]
+    assert body["options"]["pattern"] == "nowhere"
+    assert run("--verify", place)[0] == 0
+    moved = tmp_path / "moved"
+    data.rename(moved)
+    assert (run("--verify", place)[0], run("--verify", place, moved)[0]) == (1, 0)
+    (moved / "orders-0" / "00000000000000000005.log").write_bytes(b"")
+    code, shown, _ = run("--verify", place, moved)
+    assert (code, ": new: " in shown) == (1, True)
+    (moved / "orders-0" / "00000000000000000005.log").unlink()
+    with _log(moved).open("r+b") as file:
+        file.write(b"\1")
+    code, shown, _ = run("--verify", place, moved)
+    assert (code, "its SHA-256 differs" in shown) == (1, True)
+    place.write_text(place.read_text().replace('"absent"', '"found"'))
+    assert run("--verify", place, moved)[0] == 2
+
+
+def test_a_certificate_is_never_written_into_the_input_or_over_a_file(run: Run, data: Path, tmp_path: Path) -> None:
+    inside = data / "orders-0" / "c.json"
+    assert run("--prove-absent", "--certificate", inside, "x", data)[0] == 2
+    assert not inside.exists()
+    (tmp_path / "there.json").write_text("mine")
+    assert run("--prove-absent", "--certificate", tmp_path / "there.json", "x", data)[0] == 2
+    assert (tmp_path / "there.json").read_text() == "mine"
+
+
+# --- partitions
+
+
+def test_keys_are_hashed_as_the_java_client_does() -> None:
+    known = {b"21": -973932308, b"foobar": -790332482, b"a-little-bit-long-string": -985981536, b"abc": 479470107}
+    assert {key: murmur2(key) - (murmur2(key) >> 31 << 32) for key in known} == known
+    assert partition_of(b"21", 6) == (-973932308 & 0x7FFFFFFF) % 6
+
+
+def test_only_the_partition_of_the_key_is_read(tmp_path: Path) -> None:
+    for partition in range(3):
+        name = f"orders-{partition}"
+        write_partition(
+            tmp_path / name, topic="orders", segments={0: [batch(base_offset=0, records=[record(key=b"21", value=b"v")])]}
+        )
+        (tmp_path / name / "orders-0").rename(tmp_path / f"x-{partition}")
+        (tmp_path / name).rmdir()
+    for partition in range(3):
+        (tmp_path / f"x-{partition}").rename(tmp_path / f"orders-{partition}")
+    right = partition_of(b"21", 3)
+    search = kdump.grep(None, tmp_path, key="21", partitions=3)
+    assert [(hit.partition, hit.expected_partition) for hit in search] == [(right, right)]
+    assert len(search.files) == 1
+    search = kdump.grep(None, tmp_path, partitions=3)
+    assert [hit.partition for hit in search] == [partition for partition in range(3) if partition != right]
+    assert search.verdict.misplaced == 2
+    with pytest.raises(UsageError, match="there is a partition 2"):
+        kdump.grep(None, tmp_path, key="21", partitions=2)
+
+
+# --- the command
+
+
+def test_hits_are_lines_of_kafka_and_the_verdict_stands_on_stderr(run: Run, data: Path) -> None:
+    code, shown, said = run("Needle", data)
+    assert code == 0
+    assert shown.splitlines()[0] == f"Dumping {_log(data)}"
+    assert shown.splitlines()[1].startswith("| offset: 1 ") and shown.endswith("key: k payload: Needle\n")
+    assert said.startswith("kdump: found: 1 record matches; 1 file, ")
+
+
+def test_rows_end_with_what_was_not_read_and_the_verdict(run: Run, data: Path) -> None:
+    _log(data).write_bytes(_log(data).read_bytes()[:-3])
+    code, shown, said = run("Needle", data, "--output", "ndjson")
+    rows = [json.loads(line) for line in shown.splitlines()]
+    assert [row["kind"] for row in rows] == ["hit", "not-read", "search-verdict"]
+    assert (code, rows[-1]["exitCode"], said) == (3, 3, "")
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["--count", "needle"], lambda log: f"{log}:1\n"),
+        (["-l", "needle"], lambda log: f"{log}\n"),
+        (["-l", "nowhere"], lambda log: ""),
+        (["--count", "nowhere"], lambda log: f"{log}:0\n"),
+    ],
+)
+def test_files_are_counted_or_named(run: Run, data: Path, options: list[str], expected: Callable[[Path], str]) -> None:
+    assert run(*options, data)[1] == expected(_log(data))
+
+
+def test_context_is_shown_once_and_matches_nowhere(run: Run, data: Path) -> None:
+    _, shown, _ = run("--context", 1, "--output", "ndjson", "needle", data)
+    rows = [json.loads(line) for line in shown.splitlines() if '"hit"' in line]
+    assert [(row["offset"], bool(row["matched"])) for row in rows] == [(1, False), (2, True), (3, False)]
+
+
+def test_stdin_is_searched(data: Path) -> None:
+    code, shown, _ = _run("Needle", "-", stdin=_log(data).read_bytes())
+    assert (code, shown.startswith("Dumping -\n")) == (0, True)
+
+
+def test_a_pattern_is_never_taken_for_a_path(run: Run, data: Path) -> None:
+    """With a condition all words are paths: one that leads nowhere is refused, for else the answer could be `absent`."""
+    code, _, said = run("needle", data, "--key", "k")
+    assert (code, "needle does not exist" in said) == (2, True)
+    assert run("-e", "Needle", "--key", "k", data)[0] == 0
+
+
+def test_several_processes_find_the_same(tmp_path: Path) -> None:
+    segments = {
+        base: [batch(base_offset=base, records=[record(key=b"%d" % base, value=b"needle %d" % (base % 3))])] for base in range(9)
+    }
+    write_partition(tmp_path, topic="a", segments=segments)
+    (tmp_path / "a-0" / "00000000000000000004.log").write_bytes(b"damaged")
+    alone = _run("needle 1", tmp_path, "--output", "ndjson", "--jobs", 1)
+    together = _run("needle 1", tmp_path, "--output", "ndjson", "--jobs", 3)
+    assert alone[0] == together[0] == 3
+    without_time = [[line for line in shown.splitlines() if "search-verdict" not in line] for _, shown, _ in (alone, together)]
+    assert without_time[0] == without_time[1] and len(without_time[0]) == 3
+
+
+def test_matches_go_into_a_parquet_file(run: Run, data: Path, tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    assert run("needle", data, "--output", "parquet", "-o", tmp_path / "hits.parquet")[0] == 0
+    assert parquet.read_table(tmp_path / "hits.parquet").column("offset").to_pylist() == [2]
