@@ -10,6 +10,7 @@ from __future__ import annotations
 import binascii
 from struct import Struct
 
+from kdump.schemas import shapes
 from kdump.schemas.bounds import CONTAINER_COST, VALUE_COST, Budget, undecodable
 from kdump.schemas.schema import guid_text
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from kdump.schemas.avro_types import AvroType
+    from kdump.schemas.shapes import Shape
 
     Read = Callable[["Cursor"], Any]  # a value for JSON
 
@@ -69,6 +71,11 @@ class AvroDecoder:
     def __init__(self, type: AvroType) -> None:
         self.type = type
         self._read = _Compiler().read_of(type)
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of its values."""
+        return shapes.of_avro(self.type)
 
     def decode(self, data: bytes, position: int = 0, *, is_message: bool = False) -> Any:
         """The value from a position on, for JSON; what follows it is ignored.

@@ -31,20 +31,26 @@ class Protobuf:
     def __init__(self, types: Types, messages: Sequence[Message]) -> None:
         self.types = types
         self.messages = messages
+        self._decoders: dict[str, ProtobufDecoder] = {}
 
     def decoder_at(self, indexes: Sequence[int]) -> ProtobufDecoder:
         """A decoder of the message that these numbers lead to. Raises CorruptData (`schema-undecodable`)."""
         message = message_at(self.messages, indexes)
         if message is None:
             raise undecodable(f"its message has the numbers {', '.join(map(str, indexes[:10]))}, which the schema does not have")
-        return ProtobufDecoder(message, self.types)
+        return self._decoder_of(message)
 
     def decoder_named(self, name: str) -> ProtobufDecoder:
         """A decoder of the message with this full name. Raises CorruptData (`schema-invalid`)."""
         message = self.types.messages.get(name)
         if message is None:
             raise invalid(f"the schema does not declare {name[:100]}")
-        return ProtobufDecoder(message, self.types)
+        return self._decoder_of(message)
+
+    def _decoder_of(self, message: Message) -> ProtobufDecoder:
+        if message.name not in self._decoders:
+            self._decoders[message.name] = ProtobufDecoder(message, self.types)
+        return self._decoders[message.name]
 
 
 class Collection:
@@ -53,7 +59,7 @@ class Collection:
     def __init__(self, registry: Registry | None = None, schemas: Sequence[Schema] = ()) -> None:
         self.registry = registry
         self.files = list(schemas)
-        self._compiled: dict[int, AvroDecoder | Protobuf | CorruptData] = {}  # by the identity of the schema
+        self._compiled: dict[tuple[int, str], AvroDecoder | Protobuf | CorruptData] = {}  # by identity of the schema, and name
         self._fingerprints: dict[bytes, tuple[Registered | None, Schema]] | None = None
         self._known: Types | None = None
 
@@ -86,6 +92,8 @@ class Collection:
         Raises UsageError if it cannot be told which is meant.
         """
         of_type = [schema for schema in self.files if schema.type == type]
+        if self.files and not of_type:
+            raise UsageError(f"--schemas has no schema for --{part} {type.lower()}")
         if not of_type:
             registered = None if self.registry is None else self.registry.newest(f"{topic_name}-{part}")
             return None if registered is None or registered.schema.type != type else (registered, registered.schema)
@@ -135,7 +143,7 @@ class Collection:
 
     def avro(self, schema: Schema, context: str = "", name: str = "") -> AvroDecoder:
         """The decoder of an Avro schema, or of the type with a name in it. Raises CorruptData (`schema-invalid`)."""
-        compiled = self._compiled.get(id(schema))
+        compiled = self._compiled.get((id(schema), name))
         if compiled is None:
             try:
                 if schema.references or not schema.name:
@@ -145,7 +153,7 @@ class Collection:
                 compiled = AvroDecoder(avro_types.parsed(schema.text, referenced, name))
             except CorruptData as fault:
                 compiled = fault
-            self._compiled[id(schema)] = compiled
+            self._compiled[id(schema), name] = compiled
         if isinstance(compiled, CorruptData):
             raise compiled
         assert isinstance(compiled, AvroDecoder)
@@ -153,13 +161,13 @@ class Collection:
 
     def protobuf(self, schema: Schema, context: str = "") -> Protobuf:
         """The types of a Protobuf schema. Raises CorruptData (`schema-invalid`)."""
-        compiled = self._compiled.get(id(schema))
+        compiled = self._compiled.get((id(schema), ""))
         if compiled is None:
             try:
                 compiled = self._protobuf(schema, context)
             except CorruptData as fault:
                 compiled = fault
-            self._compiled[id(schema)] = compiled
+            self._compiled[id(schema), ""] = compiled
         if isinstance(compiled, CorruptData):
             raise compiled
         assert isinstance(compiled, Protobuf)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from kdump.errors import CorruptData
 from kdump.messages.kafka_json import Json
-from kdump.schemas import framing, json_values, protobuf, protobuf_bare
+from kdump.schemas import framing, json_values, protobuf, protobuf_bare, shapes
+from kdump.schemas.avro import AvroDecoder
 from kdump.schemas.bounds import FINGERPRINT_UNKNOWN, GUID_UNKNOWN, ID_UNKNOWN, MISSING, undecodable
 from kdump.schemas.framing import BARE, Framed
 from kdump.schemas.schema import AVRO, JSON, KINDS, guid_text
@@ -15,8 +16,10 @@ if TYPE_CHECKING:
 
     from kdump.binary.kernel import Headers
     from kdump.schemas.collection import Collection
+    from kdump.schemas.protobuf import ProtobufDecoder
     from kdump.schemas.registry import Registered
     from kdump.schemas.schema import Schema
+    from kdump.schemas.shapes import Shape
 
 KEY, VALUE = "key", "value"
 
@@ -57,9 +60,10 @@ class PartDecoder:
         self._name = name
         self._named = collection.named(self._type, name, topic, part) if kind else None
         self._has_file = bool(kind) and any(schema.type == self._type for schema in collection.files)
+        self._noted: dict[int, AvroDecoder | ProtobufDecoder | None] = {}
         self._about: dict[tuple[object, ...], Json] = {}
-        self._by_id: dict[int, Registered | None] = {}
-        self._by_guid: dict[bytes, Registered | None] = {}
+        self._by_id: dict[int, Registered] = {}
+        self._by_guid: dict[bytes, Registered] = {}
 
     def decode(self, data: bytes | None, headers: Headers | None) -> PartDecoded:
         """A key or value decoded."""
@@ -133,35 +137,59 @@ class PartDecoder:
         if registry is None:
             return None
         if framed.id is None:
-            if framed.guid not in self._by_guid:
-                self._by_guid[framed.guid] = registry.by_guid(guid_text(framed.guid))
-            return self._by_guid[framed.guid]
-        if framed.id not in self._by_id:
-            found = registry.by_id(framed.id)
-            if found is None:
-                return None  # not kept, for there may be as many as records
+            found = self._by_guid.get(framed.guid) or registry.by_guid(guid_text(framed.guid))
+            if found is not None:  # those that are unknown may be as many as records
+                self._by_guid[framed.guid] = found
+            return found
+        found = self._by_id.get(framed.id) or registry.by_id(framed.id)
+        if found is not None:
             self._by_id[framed.id] = found
-        return self._by_id[framed.id]
+        return found
 
     def _by_schema(self, framed: Framed, data: bytes, schema: Schema, described: _Described) -> Any:
-        is_message = framed.framing in (framing.PREFIX, framing.HEADER)
-        if schema.type == AVRO:
-            name = self._name if framed.framing == BARE else ""
-            return self._collection.avro(schema, name=name).decode(data, framed.start, is_message=is_message)
-        if schema.type == JSON:
-            return json_values.decode(data[framed.start :])
-        compiled = self._collection.protobuf(schema)
-        position = framed.start
-        if framed.framing == framing.HEADER:
-            indexes, _ = protobuf.indexes(framed.in_header, 0) if framed.in_header else ([0], 0)
-        elif is_message:
-            indexes, position = protobuf.indexes(data, position)
-        else:
-            indexes = [0]
-        decoder = compiled.decoder_named(self._name) if framed.framing == BARE and self._name else compiled.decoder_at(indexes)
+        decoder, position = self._decoder_of(framed, data, schema)
+        if isinstance(decoder, AvroDecoder):
+            return decoder.decode(data, position, is_message=framed.is_message)
+        if decoder is None:
+            return json_values.decode(data[position:])
         value = decoder.decode(data, position)
         described.message = decoder.message.name
         return value
+
+    def _decoder_of(self, framed: Framed, data: bytes, schema: Schema) -> tuple[AvroDecoder | ProtobufDecoder | None, int]:
+        """What decodes some data, None for JSON, and where the value starts."""
+        name = self._name if framed.framing == BARE else ""
+        if schema.type == AVRO:
+            return self._collection.avro(schema, name=name), framed.start
+        if schema.type == JSON:
+            return None, framed.start
+        compiled = self._collection.protobuf(schema)
+        position, indexes = framed.start, [0]
+        if framed.framing == framing.HEADER:
+            indexes, _ = protobuf.indexes(framed.in_header, 0) if framed.in_header else ([0], 0)
+        elif framed.is_message:
+            indexes, position = protobuf.indexes(data, position)
+        return (compiled.decoder_named(name) if name else compiled.decoder_at(indexes)), position
+
+    def note_shape(self, data: bytes | None, headers: Headers | None) -> None:
+        """Take note of the schema that some data have, without decoding them."""
+        if data is None:
+            return
+        framed = (framing.by_header(headers, self._header) if headers else None) or self._framed(data)
+        if framed is None:
+            return
+        try:
+            found = self._schema(framed)
+            decoder = None if found is None else self._decoder_of(framed, data, found[1])[0]
+        except CorruptData:
+            return
+        self._noted[id(decoder)] = decoder
+
+    @property
+    def noted_shape(self) -> Shape:
+        """The shape of a column for all values whose schemas were noted."""
+        found = self._noted.values()
+        return shapes.joined(shapes.Shape(shapes.JSON) if decoder is None else decoder.shape for decoder in found)
 
     def _json_of(self, described: _Described, error: str) -> Json:
         key = (*described.identity, error)

@@ -20,8 +20,10 @@ _ID_SIZE, _GUID_SIZE, _FINGERPRINT_SIZE = 5, 17, 10
 
 
 class Framed:
-    """Where the data of a key or value starts, and how it names its schema; `indexes` are the bytes that start with the
-    numbers of a Protobuf message, which are part of the data unless they are in a header."""
+    """How a key or value names its schema, and where what follows that starts.
+
+    `in_header` is the rest of the header: the numbers of a Protobuf message, which otherwise are the start of the data.
+    """
 
     __slots__ = ("fingerprint", "framing", "guid", "id", "in_header", "start")
 
@@ -41,6 +43,11 @@ class Framed:
         self.guid = guid
         self.fingerprint = fingerprint
         self.in_header = in_header
+
+    @property
+    def is_message(self) -> bool:
+        """Whether one of Confluent's serializers wrote the data."""
+        return self.framing in (PREFIX, HEADER)
 
 
 def by_header(headers: Headers, name: bytes) -> Framed | None:

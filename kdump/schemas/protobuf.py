@@ -9,6 +9,7 @@ from __future__ import annotations
 import binascii
 from struct import Struct
 
+from kdump.schemas import shapes
 from kdump.schemas.avro import date_text, json_float, time_text
 from kdump.schemas.bounds import CONTAINER_COST, MAX_DEPTH, VALUE_COST, Budget, undecodable
 from kdump.schemas.proto_types import KEY, VALUE
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from kdump.schemas.proto_types import Field, Message, Types
+    from kdump.schemas.shapes import Shape
 
     Raw = dict[int, Any]  # the fields that are set, by number, each by its type
 
@@ -50,6 +52,11 @@ class ProtobufDecoder:
     def __init__(self, message: Message, types: Types) -> None:
         self.message = message
         self._types = types
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of its values."""
+        return shapes.of_protobuf(self.message)
 
     def decode(self, data: bytes, position: int = 0) -> Any:
         """The message from a position on, for JSON.

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kdump.cli.listing.run import Run
     from kdump.formats.record import RecordChunk
     from kdump.output.kafka.lines import ContentsColumn
+    from kdump.schemas.shapes import Shape
 
 
 _MAX_PIECE = 4 << 20  # characters of JSON that are decoded before they are written
@@ -107,6 +108,22 @@ class Decoding:
                 first, size, found = first + len(found), 0, []
         if found or not first:
             yield first, first + len(found), found
+
+    def note_shapes(self, part: RecordChunk) -> None:
+        """Take note of the schemas that records have, without decoding them."""
+        if self._schemas is None:
+            return
+        columns = [part.records[name] for name in ("key", "value", "headers")]
+        rows = zip(*columns, strict=True)
+        for is_control, count in zip(part.batches["is_control"], part.counts, strict=True):
+            for key, value, headers in islice(rows, count):
+                if not is_control:
+                    self._schemas.note_shapes(key, value, headers)
+
+    @property
+    def noted_shapes(self) -> tuple[Shape, Shape] | None:
+        """The shapes of the keys and values whose schemas were noted; None if there are no schemas."""
+        return None if self._schemas is None else self._schemas.noted_shapes
 
     def _each(self, part: RecordChunk) -> Iterator[Decoded | None]:
         columns = [part.records[name] for name in ("offset", "key_size", "key", "value_size", "value", "headers")]

@@ -22,6 +22,7 @@ from kdump.binary.columns_reference import RECORD_COLUMNS
 from kdump.binary.source import Source
 from kdump.formats import file_name
 from kdump.output.arrow.builder import BATCH_BYTES, BATCH_ROWS, bounded
+from kdump.output.arrow.decoded_columns import DecodedColumns
 from kdump.output.arrow.files import TableFile
 from kdump.output.arrow.log_columns import batch_columns, record_columns
 from kdump.output.arrow.schemas import schema_of
@@ -30,6 +31,7 @@ from kdump.pipeline import discovery
 from kdump.pipeline.options import Options
 from kdump.pipeline.place import place_of
 from kdump.pipeline.rows import built
+from kdump.schemas import shapes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +40,9 @@ if TYPE_CHECKING:
     from kdump.cli.listing.request import Request
     from kdump.formats.log import Chunk
     from kdump.formats.record import RecordChunk
+    from kdump.output.rows.decoded import Decoded
     from kdump.reading import salvage
+    from kdump.schemas.shapes import Shape
 
 BATCHES, RECORDS = "batches", "records"
 
@@ -55,7 +59,7 @@ def export(request: Request, path: str) -> int:
     if request.suffix == file_name.CHECKPOINT and text_checkpoints.text_files(request.paths):
         text_checkpoints.refuse_options_of_logs(request)
     refused = {
-        "--decode": request.decode not in ("auto", "none"),
+        "--decode": request.decode not in ("auto", "none") and not request.asks_for_schemas,
         "--from-position": request.from_position is not None,
         "--skip-record-metadata": request.skips_metadata,
     }
@@ -67,9 +71,13 @@ def export(request: Request, path: str) -> int:
         err = Blocks(stderr, needs_reader=False)
         run = Run(request, Blocks(nowhere), err, is_terminal=False, is_error_terminal=stderr.isatty())
         try:
-            with TableFile(path, schema_of(options.columns), request.output) as file:
+            decoded = _decoded_columns(run, nowhere) if request.is_deep else None
+            schema = schema_of(options.columns)
+            for field in () if decoded is None else decoded.fields:
+                schema = schema.append(field)
+            with TableFile(path, schema, request.output) as file:
                 rows = _Rows(file)
-                list_each(run, lambda run, path: _export_file(run, path, options, rows))
+                list_each(run, lambda run, path: _export_file(run, path, options, rows, decoded))
                 rows.flush()
         except FileExistsError:
             raise UsageError(
@@ -79,10 +87,34 @@ def export(request: Request, path: str) -> int:
         return run.status
 
 
-def _export_file(run: Run, path: str, options: Options, rows: _Rows) -> None:
+def _export_file(run: Run, path: str, options: Options, rows: _Rows, decoded: DecodedColumns | None) -> None:
     item = next(iter(discovery.discover(path)))
     with Source(path) as source:
-        _Exporter(run, source, place_of(item), options, rows).list_all()
+        _Exporter(run, source, place_of(item), options, rows, decoded).list_all()
+
+
+def _decoded_columns(run: Run, nowhere: Any) -> DecodedColumns | None:
+    """The columns of decoded keys and values, whose types hold all schemas that occur; None if there are no schemas.
+
+    Reads the logs once without decoding, because a column has one type from its first row on.
+    """
+    silent = Run(run.request, Blocks(nowhere), Blocks(nowhere), is_terminal=False, is_error_terminal=False)
+    silent.schemas = run.schemas
+    found: list[tuple[Shape, Shape]] = []
+
+    def scout(silent: Run, path: str) -> None:
+        with Source(path) as source:
+            lister = _Scout(silent, source, silent.begins.get(path))
+            try:
+                lister.list_all()
+            finally:
+                found.extend(() if lister.decoding.noted_shapes is None else [lister.decoding.noted_shapes])
+
+    list_each(silent, scout)
+    if not found:
+        return None
+    keys, values = zip(*found, strict=True)
+    return DecodedColumns(shapes.joined(keys), shapes.joined(values))
 
 
 class _Rows:
@@ -106,13 +138,37 @@ class _Rows:
         self._held, self._held_bytes, self._held_rows = [], 0, 0
 
 
+class _Scout(LogLister):
+    """Lists one log to see which schemas its records have."""
+
+    def write_damage(self, damage: salvage.Damage) -> None:
+        """Nothing."""
+
+    def write_damaged_record(self, position: int) -> None:
+        """Nothing."""
+
+    def write_records(self, part: RecordChunk, kept: Sequence[int], statuses: list[str]) -> None:
+        if len(kept) < len(part.records):
+            part, _ = self.selected(part, kept, statuses)
+        self.decoding.note_shapes(part)
+
+
 class _Exporter(LogLister):
     """Lists one log into a Parquet or Arrow file. Damaged ranges, and batches with unreadable records, have no rows."""
 
     packed = RECORD_COLUMNS
 
-    def __init__(self, run: Run, source: Source, place: dict[str, Any], options: Options, rows: _Rows) -> None:
+    def __init__(
+        self,
+        run: Run,
+        source: Source,
+        place: dict[str, Any],
+        options: Options,
+        rows: _Rows,
+        decoded: DecodedColumns | None,
+    ) -> None:
         super().__init__(run, source, run.begins.get(source.path))
+        self._decoded = decoded
         self._place = place
         self._options = options
         self._rows = rows
@@ -137,6 +193,15 @@ class _Exporter(LogLister):
         if len(kept) < count:
             batch = batch.take(pa.array(kept, pa.int64()))
             part, _ = self.selected(part, kept, statuses)
-        self._rows.write(batch)
-        for _ in self.decoding.pieces(part):
-            pass  # to report its faults; the file has keys and values as they are
+        for first, end, decoded in self.decoding.pieces(part):  # also to report faults
+            if self._decoded is not None:
+                self._rows.write(self._with_decoded(batch.slice(first, end - first), decoded))
+        if self._decoded is None:
+            self._rows.write(batch)
+
+    def _with_decoded(self, batch: pa.RecordBatch, decoded: Sequence[Decoded | None] | None) -> pa.RecordBatch:
+        """Rows with their decoded columns."""
+        assert self._decoded is not None
+        arrays = self._decoded.arrays([None] * batch.num_rows if decoded is None else decoded)
+        schema = pa.schema([*batch.schema, *self._decoded.fields])
+        return pa.RecordBatch.from_arrays([*batch.columns, *arrays], schema=schema)

@@ -105,6 +105,8 @@ def list_each(run: Run, list_file: Callable[[Run, str], None], found: Sequence[s
                 if isinstance(path, KdumpError):
                     raise path
                 list_file(run, path)
+            except UsageError:
+                raise  # of schemas that are asked for
             except CorruptData as fault:
                 run.find(None, str(fault))
             except KdumpError as error:

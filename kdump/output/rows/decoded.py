@@ -15,6 +15,7 @@ from kdump.messages.kafka_json import Json
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
     from kdump.decoders.coordinator import CoordinatorRecord, Records
     from kdump.decoders.metadata import MetadataRecord
@@ -26,17 +27,24 @@ if TYPE_CHECKING:
 class Decoded:
     """A key and a value decoded. One that could not be decoded is None, and `fault` says why.
 
-    `key_schema` and `value_schema` describe their schemas, if they have any.
+    `key_schema` and `value_schema` describe their schemas, if they have any; `raw_key` and `raw_value` are then the values that
+    became JSON.
     """
 
-    __slots__ = ("fault", "key", "key_schema", "value", "value_schema")
+    __slots__ = ("fault", "key", "key_schema", "raw_key", "raw_value", "value", "value_schema")
 
     def __init__(self, key: Json | None = None, value: Json | None = None, fault: CorruptData | None = None) -> None:
         self.key = key
         self.value = value
         self.key_schema: Json | None = None
         self.value_schema: Json | None = None
+        self.raw_key: Any = None  # of the types that JSON has
+        self.raw_value: Any = None
         self.fault = fault
+
+    def raw(self, part: str) -> Any:
+        """The value of a part (`key` or `value`)."""
+        return self.raw_key if part == "key" else self.raw_value
 
 
 def decoder_of(topic: str) -> Decoder:

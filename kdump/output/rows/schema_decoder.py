@@ -5,7 +5,7 @@ from __future__ import annotations
 from kdump.decoders import plain
 from kdump.errors import CorruptData
 from kdump.output.rows.decoded import Decoded
-from kdump.schemas import json_values
+from kdump.schemas import json_values, shapes
 from kdump.schemas.decoding import PartDecoded
 
 STRING = "string"
@@ -16,11 +16,17 @@ if TYPE_CHECKING:
 
     from kdump.binary.kernel import Headers
     from kdump.messages.kafka_json import Json
+    from kdump.schemas.shapes import Shape
 
     class Part(Protocol):
         """What decodes keys, or values."""
 
+        @property
+        def noted_shape(self) -> Shape: ...
+
         def decode(self, data: bytes | None, headers: Headers | None) -> PartDecoded: ...
+
+        def note_shape(self, data: bytes | None, headers: Headers | None) -> None: ...
 
 
 class PlainPart:
@@ -29,6 +35,14 @@ class PlainPart:
     def __init__(self, part: str, kind: str) -> None:
         self._part = part
         self._decode = None if kind == STRING else plain.DECODERS[kind]
+
+    @property
+    def noted_shape(self) -> Shape:
+        """The shape of its numbers."""
+        return shapes.Shape(shapes.NULL if self._decode is None else shapes.INT64)
+
+    def note_shape(self, data: bytes | None, _headers: Headers | None) -> None:
+        """Nothing: there is one shape."""
 
     def decode(self, data: bytes | None, _headers: Headers | None) -> PartDecoded:
         """The number in some bytes."""
@@ -47,12 +61,23 @@ class SchemaDecoder:
         self._key = key
         self._value = value
 
+    def note_shapes(self, key: bytes | None, value: bytes | None, headers: Headers | None) -> None:
+        """Take note of the schemas that key and value have, without decoding them."""
+        self._key.note_shape(key, headers)
+        self._value.note_shape(value, headers)
+
+    @property
+    def noted_shapes(self) -> tuple[Shape, Shape]:
+        """The shapes of all keys, and of all values, whose schemas were noted."""
+        return self._key.noted_shape, self._value.noted_shape
+
     def decode(self, key: bytes | None, value: bytes | None, headers: Headers | None) -> Decoded:
         """Key and value as JSON. If both could not be decoded, the fault names both reasons."""
         decoded = Decoded()
         key_part, value_part = self._key.decode(key, headers), self._value.decode(value, headers)
         decoded.key, key_fault = _json_of(key_part)
         decoded.value, value_fault = _json_of(value_part)
+        decoded.raw_key, decoded.raw_value = key_part.value, value_part.value
         decoded.key_schema, decoded.value_schema = key_part.schema, value_part.schema
         decoded.fault = key_fault or value_fault
         if key_fault is not None and value_fault is not None:
