@@ -19,6 +19,8 @@ def as_int64(number: int) -> int:
 
 def increment_sequence(sequence: int, increment: int) -> int:
     """The sequence number `increment` later: after 2147483647 follows 0 (Kafka: DefaultRecordBatch)."""
+    if sequence >= 0 <= increment <= _MAX_INT32 - sequence:
+        return sequence + increment
     if sequence > as_int32(_MAX_INT32 - increment):
         return as_int32(increment - as_int32(_MAX_INT32 - sequence) - 1)
     return as_int32(sequence + increment)

@@ -68,6 +68,8 @@ def function_of(layout: StructLayout) -> JsonFunction:
 
 
 _VERSION_SIZE = 2
+_ONE_BYTE = 0x7F  # the largest number that a varint of one byte has
+_KNOWN_COUNT = 64  # numbers of an array
 _CACHED_STRINGS = 4096
 _CACHED_SIZE = 64  # bytes; longer strings are unlikely to return soon
 
@@ -103,10 +105,13 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 def _tags(data: bytes, at: int, functions: Mapping[int, JsonFunction | None]) -> tuple[dict[int, str], int]:
     """The texts of tagged fields, empty for those that are not shown, and where they end. A tag without function is irregular."""
     texts = {}
-    count, at = _varint(data, at)
+    count = data[at]
+    at += 1
+    if count > _ONE_BYTE:
+        count, at = _varint(data, at - 1)
     for _ in range(count):
         tag, size = data[at], data[at + 1]
-        if tag < 0x80 and size < 0x80:
+        if tag <= _ONE_BYTE and size <= _ONE_BYTE:
             at += 2
         else:
             tag, at = _varint(data, at)
@@ -121,8 +126,22 @@ def _tags(data: bytes, at: int, functions: Mapping[int, JsonFunction | None]) ->
     return texts, at
 
 
-def _numbers(data: bytes, at: int, count: int, code: str, size: int) -> tuple[str, int]:
-    return ",".join(map(str, struct.unpack_from(f">{count}{code}", data, at))), at + count * size
+def _numbers_function(code: str) -> Callable[[bytes, int, int], tuple[str, int]]:
+    """A function from the bytes, the position and the count of numbers to their array, and where they end."""
+    size = struct.calcsize(f">{code}")
+    known: dict[int, tuple[Callable[[bytes, int], tuple[int, ...]], str, int]] = {}
+
+    def text(data: bytes, at: int, count: int) -> tuple[str, int]:
+        found = known.get(count)
+        if found is None:
+            if count > _KNOWN_COUNT:
+                return f"[{','.join(map(str, struct.unpack_from(f'>{count}{code}', data, at)))}]", at + count * size
+            layout = struct.Struct(f">{count}{code}")
+            found = known[count] = layout.unpack_from, f"[{','.join(['%d'] * count)}]", layout.size
+        unpack, template, length = found
+        return template % unpack(data, at), at + length
+
+    return text
 
 
 def _message(functions: JsonFunctions) -> Callable[[bytes], str]:
@@ -167,7 +186,6 @@ _NAMES: dict[str, object] = {
     "as_bytes": kafka_json.bytes_text,
     "double": kafka_json.java_double,
     "long_string": _long,
-    "numbers": _numbers,
     "short_string": _short,
     "tags": _tags,
     "uuid": _uuid,
@@ -205,12 +223,12 @@ class _Source:
         return function
 
     def tagged_function(self, field: FieldLayout) -> JsonFunction:
-        """The function of a tagged field: its member of the object, or empty text if it has its default."""
+        """The function of a tagged field: a comma and its member of the object, or empty text if it has its default."""
         text = self._field(field)
         self._unpack()
         default = _default_text(field)
         self._lines.append(f"text = f'{{{text}}}'")
-        self._lines.append(f"return '' if text == {default!r} else f'\"{field.name}\":{{text}}', at")
+        self._lines.append(f"return '' if text == {default!r} else f',\"{field.name}\":{{text}}', at")
         return self._compiled()
 
     def _tagged(self, texts: Mapping[FieldLayout, str]) -> None:
@@ -222,10 +240,10 @@ class _Source:
         by_tag = self._refer(functions)
         self._lines += ["if data[at]:", f"    found, at = tags(data, at, {by_tag})"]
         members = [
-            f"f'\"{field.name}\":{{{texts[field]}}}'" if field in texts else f"found.get({field.tag})"
+            f',"{field.name}":{{{texts[field]}}}' if field in texts else f'{{found.get({field.tag}, "")}}'
             for field in self._layout.shown
         ]
-        self._lines.append(f"    return '{{' + ','.join(filter(None, [{', '.join(members)}])) + '}}', at")
+        self._lines += [f"    text = f'{''.join(members)}'", "    return f'{{{text[1:]}}}', at"]
         self._lines.append("at += 1")
 
     def _field(self, field: FieldLayout) -> str:
@@ -243,20 +261,19 @@ class _Source:
     def _array(self, field: FieldLayout) -> str:
         count, text = self._length("i"), self._variable()
         self._null(field, count, text)
-        self._lines.append(f"    if {count} > len(data) - at: raise Irregular")
         code = _CODES.get(field.kind)
         if code is not None and field.kind not in _TEXTS:
-            self._lines.append(f"    {text}, at = numbers(data, at, {count}, '{code}', {struct.calcsize(f'>{code}')})")
+            self._lines.append(f"    {text}, at = {self._refer(_numbers_function(code))}(data, at, {count})")
         else:
             element = self._refer(_Source(self._layout).element_function(field))
             self._lines += [
+                f"    if {count} > len(data) - at: raise Irregular",
                 "    texts = []",
                 f"    for _ in range({count}):",
                 f"        {text}, at = {element}(data, at)",
                 f"        texts.append({text})",
-                f"    {text} = ','.join(texts)",
+                f"    {text} = f\"[{{','.join(texts)}}]\"",
             ]
-        self._lines.append(f"    {text} = f'[{{{text}}}]'")
         return text
 
     def element_function(self, field: FieldLayout) -> JsonFunction:

@@ -12,6 +12,7 @@ from kdump.messages import kafka_json, schema
 from kdump.messages.consumer_offsets import RECORDS
 from kdump.messages.json_functions import IRREGULAR, JsonFunctions
 from kdump.messages.schema import Field, Message, Reader
+from kdump.output.kafka.regular_records import RegularRecords, coordinator_text, metadata_text
 from tests.any_message import any_message, damaged, messages, versions
 from tests.builders.messages import int16, int32, sized, string, tagged
 from tests.builders.records import unsigned_varint
@@ -113,3 +114,53 @@ def test_a_compact_string_above_the_limit_is_irregular() -> None:
 
 def test_an_empty_array_needs_no_bytes_after_its_count() -> None:
     assert _regular(Message("Test", Field("x", "[]int32")), int32(0), 0) == '{"x":[]}'
+
+
+@pytest.mark.parametrize("count", [1, 64, 65, 1000])
+def test_arrays_of_numbers_of_any_length(count: int) -> None:
+    message = Message("Test", Field("x", "[]int32"), Field("y", "int16"))
+    data = int32(count) + b"".join(int32(number - 500) for number in range(count)) + int16(7)
+    numbers = ",".join(str(number - 500) for number in range(count))
+    functions = JsonFunctions(message)
+    assert [functions.text(data, 0, 0) for _ in range(2)] == [f'{{"x":[{numbers}],"y":7}}'] * 2
+    for cut in (1, 2, 3):
+        with pytest.raises(IRREGULAR):
+            functions.text(data[:-cut], 0, 0)
+
+
+def test_a_tagged_field_may_come_first() -> None:
+    tag = Field("x", "int16", tag=0, tagged_since=0)
+    message = Message("Test", tag, Field("y", "int16"), flexible_since=0)
+    assert _regular(message, int16(5) + tagged(_0=int16(6)), 0) == '{"x":6,"y":5}'
+    assert _regular(message, int16(5) + tagged(_0=int16(0)), 0) == '{"y":5}'
+    assert _regular(Message("Test", tag, flexible_since=0), tagged(_0=int16(0)), 0) == "{}"
+
+
+@pytest.mark.parametrize("size", [3, 300])
+def test_the_text_of_a_key_may_be_used_again(size: int) -> None:
+    message = Message("Test", Field("x", "string"), last_version=0)
+    known = RegularRecords.of_coordinator({0: (message, message)}, "version", {})
+    texts = coordinator_text(known)
+    key, other = int16(0) + string("a" * size), int16(0) + string("b" * size)
+    value = int16(0) + string("v")
+    shown = f'{{"type":"0","data":{{"x":"{"a" * size}"}}}}'
+    assert texts(key, value) == (shown, '{"version":"0","data":{"x":"v"}}')
+    assert texts(other, None)[0] == shown.replace("a" * size, "b" * size)
+    assert texts(key, None) == (shown, "<DELETE>")
+    for bad_key, bad_value in ((int16(1), value), (b"\0", value), (key, b"\0"), (key, int16(1)), (key, value[:-1])):
+        with pytest.raises(IRREGULAR):
+            texts(bad_key, bad_value)
+
+
+def test_a_metadata_record_that_is_cut_off_is_irregular() -> None:
+    text = metadata_text(
+        RegularRecords.of_metadata({2: Message("TestRecord", Field("x", "int16"), last_version=0)}, is_preview=False)
+    )
+    record = bytes((1, 2, 0)) + int16(5)
+    assert text(record) == '{"type":"TEST_RECORD","version":0,"data":{"x":5}}'
+    for size in range(len(record)):
+        with pytest.raises(IRREGULAR):
+            text(record[:size])
+    for odd in (record + b"\0", bytes((0, 2, 0)) + int16(5), bytes((1, 3, 0)) + int16(5), bytes((1, 2, 1)) + int16(5)):
+        with pytest.raises(IRREGULAR):
+            text(odd)

@@ -71,15 +71,16 @@ def contents_column(
         text: Callable[[int, bytes | None, Content], str],
     ) -> None:
         offsets = chunk.records["offset"][len(texts) : len(texts) + len(keys)]
+        append = texts.append
         if not chunk.faults:
             for offset, key, value in zip(offsets, keys, values, strict=True):
-                texts.append(text(offset, key, value))
+                append(text(offset, key, value))
             return
         for offset, key, value in zip(offsets, keys, values, strict=True):
             faults = chunk.faults.get(len(texts), {})
             if faults.keys() - {"value"}:
                 _raise_fault_of(faults, profile)
-            texts.append(text(offset, key, faults.get("value", value)))
+            append(text(offset, key, faults.get("value", value)))
 
     def _append_control(_chunk: RecordChunk, texts: list[str], keys: Column, values: Column) -> None:
         for key, value in zip(keys, values, strict=True):

@@ -7,6 +7,8 @@ IRREGULAR for records that have to be left to those. The kernel in C gets layout
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from kdump.decoders import consumer_offsets, metadata
 from kdump.messages import kafka_json
 from kdump.messages.json_functions import IRREGULAR, Irregular, JsonFunctions
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from kdump.decoders.coordinator import Records
+    from kdump.messages.json_functions import JsonFunction
     from kdump.messages.layout import Contained
     from kdump.messages.schema import Message
 
@@ -25,6 +28,8 @@ TOMBSTONE = "<DELETE>"
 
 _VERSION_SIZE = 2
 _FRAME_SIZE = 3
+_CACHED_KEYS = 4096  # those of a coordinator return with each new value
+_CACHED_KEY_SIZE = 128  # bytes
 
 
 class RegularRecord:
@@ -96,40 +101,59 @@ class RegularRecords:
 
 def coordinator_text(known: RegularRecords) -> Callable[[bytes, bytes | None], tuple[str, str]]:
     """A function from the key and value of a record of a coordinator to their texts."""
-    functions = {
-        number: (record.key_start, JsonFunctions(record.key), record.value_start, _value_function(record))
-        for number, record in known.records.items()
-        if record.key is not None
-    }
-    after_version = known.after_version
+    keys = {number: JsonFunctions(record.key) for number, record in known.records.items() if record.key is not None}
+    values = {number: _Values(record, known.after_version) for number, record in known.records.items()}
+
+    def key_text(key: bytes) -> tuple[str, _Values]:
+        number = key[0] << 8 | key[1]
+        functions = keys.get(number)
+        if functions is None:
+            raise Irregular
+        return f"{known.records[number].key_start}{functions.text(key, _VERSION_SIZE, 0)}}}", values[number]
+
+    short_key_text = lru_cache(_CACHED_KEYS)(key_text)
 
     def texts(key: bytes, value: bytes | None) -> tuple[str, str]:
         key = bytes(key)  # it may be a bytearray, which is not hashable
-        found = functions.get(key[0] << 8 | key[1])
-        if found is None:
-            raise Irregular
-        key_start, key_json, value_start, value_json = found
-        key_text = f"{key_start}{key_json.text(key, _VERSION_SIZE, 0)}}}"
+        shown, functions = short_key_text(key) if len(key) <= _CACHED_KEY_SIZE else key_text(key)
         if value is None:
-            return key_text, TOMBSTONE
+            return shown, TOMBSTONE
         value = bytes(value)
-        version = value[0] << 8 | value[1]
-        return key_text, f"{value_start}{version}{after_version}{value_json(value, _VERSION_SIZE, version)}}}"
+        start, function = functions[value[:_VERSION_SIZE]]
+        data, end = function(value, _VERSION_SIZE)
+        if end > len(value):
+            raise Irregular
+        return shown, f"{start}{data}}}"
 
     return texts
 
 
-def _value_function(record: RegularRecord) -> Callable[[bytes, int, int], str]:
-    json = JsonFunctions(record.value)
-    if record.contained is None:
-        return json.text
-    of_consumers = JsonFunctions(record.value, record.contained)
+class _Values(dict[bytes, "tuple[str, JsonFunction]"]):
+    """What prints the values of one type: by their first bytes, the text before the message and the function of its version."""
 
-    def text(value: bytes, at: int, version: int) -> str:
-        group = json.text(value, at, version)
-        return of_consumers.text(value, at, version) if group.startswith(_CONSUMERS) else group
+    def __init__(self, record: RegularRecord, after_version: str) -> None:
+        self._record = record
+        self._after_version = after_version
 
-    return text
+    def __missing__(self, start: bytes) -> tuple[str, JsonFunction]:
+        """As for `JsonFunctions.at`. Raises IndexError if there is no version."""
+        version = start[0] << 8 | start[1]
+        record = self._record
+        function = JsonFunctions(record.value).at(version)
+        if record.contained is not None:
+            function = _of_consumers(function, JsonFunctions(record.value, record.contained).at(version))
+        found = self[start] = f"{record.value_start}{version}{self._after_version}", function
+        return found
+
+
+def _of_consumers(plain: JsonFunction, with_contained: JsonFunction) -> JsonFunction:
+    """The values of groups: contained messages are known of consumers only."""
+
+    def function(value: bytes, at: int) -> tuple[str, int]:
+        group, end = plain(value, at)
+        return with_contained(value, at) if group.startswith(_CONSUMERS) else (group, end)
+
+    return function
 
 
 _CONSUMERS = f'{{"protocolType":{kafka_json.text(consumer_offsets.CONSUMERS)},'
@@ -137,20 +161,27 @@ _CONSUMERS = f'{{"protocolType":{kafka_json.text(consumer_offsets.CONSUMERS)},'
 
 def metadata_text(known: RegularRecords) -> Callable[[bytes], str]:
     """A function from the value of a metadata record to its text."""
-    functions = {number: (record.value_start, JsonFunctions(record.value)) for number, record in known.records.items()}
-    frame_version, after_version = known.frame_version, known.after_version
-    may_have_more = frame_version == metadata.PREVIEW_FRAME_VERSION
+    by_frame: dict[bytes, tuple[str, JsonFunction]] = {}
+    may_have_more = known.frame_version == metadata.PREVIEW_FRAME_VERSION
+
+    def function_of(start: bytes) -> tuple[str, JsonFunction]:
+        if len(start) < _FRAME_SIZE:
+            raise Irregular
+        frame, number, version = start  # larger numbers than one byte holds are not known
+        record = known.records.get(number)
+        if frame != known.frame_version or record is None:
+            raise Irregular
+        found = f"{record.value_start}{version}{known.after_version}", JsonFunctions(record.value).at(version)
+        by_frame[start] = found
+        return found
 
     def text(value: bytes) -> str:
         value = bytes(value)  # it may be a bytearray, which is not hashable
-        frame, number, version = value[0], value[1], value[2]  # larger numbers than one byte holds are not known
-        found = functions.get(number)
-        if frame != frame_version or found is None:
-            raise Irregular
-        start, json = found
-        data, end = json.at(version)(value, _FRAME_SIZE)
+        frame = value[:_FRAME_SIZE]
+        start, function = by_frame.get(frame) or function_of(frame)
+        data, end = function(value, _FRAME_SIZE)
         if end > len(value) or end < len(value) and not may_have_more:
             raise Irregular
-        return f"{start}{version}{after_version}{data}}}"
+        return f"{start}{data}}}"
 
     return text
