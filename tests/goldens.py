@@ -103,10 +103,11 @@ LARGE_CASES = {"live-preallocated-indexes-4.3.0"}
 """Cases of many megabytes, which are compared at the ends of what printed the same only."""
 
 
-def fewer(runs: Iterable[tuple[str, Golden]]) -> Iterator[tuple[str, Golden]]:
+def fewer(runs: Iterable[tuple[str, Golden]], *, is_between: bool = True) -> Iterator[tuple[str, Golden]]:
     """Of neighbouring releases that printed the same for the same arguments only the first, the last, and one in between.
 
-    A rule that begins or ends with the wrong release shows at the ends; which one in between it is differs from run to run.
+    A rule that begins or ends with the wrong release shows at the ends; which one in between it is differs from run to run. There
+    is none unless `is_between`.
     """
     by_run: dict[tuple[str, Sequence[str]], list[tuple[str, Golden]]] = {}
     for one in runs:
@@ -115,8 +116,8 @@ def fewer(runs: Iterable[tuple[str, Golden]]) -> Iterator[tuple[str, Golden]]:
         turn = zlib.crc32(repr(run).encode())
         for _, group in itertools.groupby(of_run, lambda one: id(one[1])):
             same = list(group)
-            if len(same) > 3:
-                between = () if run[0] in LARGE_CASES else (same[1 + turn % (len(same) - 2)],)
+            if len(same) > 2:
+                between = () if run[0] in LARGE_CASES or not is_between else (same[1 + turn % (len(same) - 2)],)
                 same = [same[0], *between, same[-1]]
             yield from same
 
@@ -136,12 +137,12 @@ def copy_of(case: str) -> Iterator[Path]:
         yield Path(shutil.copytree(CASES / case, Path(folder) / "case"))
 
 
-def unexpected_differences(case: str, release: str = "*") -> list[str]:
+def unexpected_differences(case: str, release: str = "*", *, is_between: bool = True) -> list[str]:
     """Compare kdump with `fewer` goldens of a case, of all releases or of one; show each run that differs and is not known to."""
     found = []
     with copy_of(case) as folder:
         before = _files(folder)
-        for kept, golden in fewer(distinct(release, glob.escape(case))):
+        for kept, golden in fewer(distinct(release, glob.escape(case)), is_between=is_between):
             printed = run_in_process(kept, golden.arguments, folder)
             if compare(golden, printed) is Agreement.DIFFERENT and not known_difference(kept, golden):
                 found.append(difference(kept, golden, printed))

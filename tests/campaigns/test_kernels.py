@@ -8,20 +8,21 @@ from tests import kernels
 from tests.campaigns import hostile, sanitized
 from tests.campaigns import kernels as campaign
 
-MUTANTS = 150
+MUTANTS, MUTANTS_OF_ALL_CASES = 60, 150
 ROUNDS_OF_CALLS = 300
-ROUNDS_WITH_SANITIZERS = 120
-MUTANTS_WITH_SANITIZERS = 30
+ROUNDS_WITH_SANITIZERS, MUTANTS_WITH_SANITIZERS = 120, 30
+PART = 3  # of these rounds and mutants, by default
 SEED = 1
 
 
 @pytest.mark.slow
-def test_both_kernels_print_the_same_of_damaged_files() -> None:
+def test_both_kernels_print_the_same_of_damaged_files(all_cases: bool) -> None:
     if missing := kernels.why_no_c():
         pytest.skip(missing)
-    outcomes = list(campaign.run(range(MUTANTS), SEED))
+    count = MUTANTS_OF_ALL_CASES if all_cases else MUTANTS
+    outcomes = list(campaign.run(range(count), SEED))
     differences = [difference for outcome in outcomes for difference in outcome.differences]
-    assert sum(outcome.runs for outcome in outcomes) > MUTANTS
+    assert sum(outcome.runs for outcome in outcomes) > count
     assert not differences, "\n\n".join([f"{len(differences)} runs differ", *(one.text for one in differences[:3])])
 
 
@@ -59,14 +60,14 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("module", "work"),
+    ("module", "option", "count"),
     [
-        ("tests.campaigns.hostile", ["--rounds", str(ROUNDS_WITH_SANITIZERS)]),
-        ("tests.campaigns.kernels", ["--count", str(MUTANTS_WITH_SANITIZERS)]),
+        ("tests.campaigns.hostile", "--rounds", ROUNDS_WITH_SANITIZERS),
+        ("tests.campaigns.kernels", "--count", MUTANTS_WITH_SANITIZERS),
     ],
 )
-def test_sanitizers_find_nothing(build: Path, module: str, work: list[str]) -> None:
-    code, text = sanitized.run(build, module, *work, "--seed", str(SEED))
+def test_sanitizers_find_nothing(build: Path, module: str, option: str, count: int, all_cases: bool) -> None:
+    code, text = sanitized.run(build, module, option, str(count if all_cases else count // PART), "--seed", str(SEED))
     assert code == 0, text
 
 
