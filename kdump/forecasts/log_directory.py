@@ -23,7 +23,8 @@ class Checkpoint:
     """The entries of a checkpoint by partition: None if there is no such file, empty if it is malformed.
 
     Of a large file, only the entries of partitions that have a directory are kept.
-    `fault` is the code of its fault. If it `is_of_a_number`, some releases treat the file as one without entries.
+    `fault` is the code of its fault. If it `is_of_a_number`, some releases treat the file as one without entries. `denied` is
+    why it could not be opened, where that was not permitted.
     """
 
     def __init__(self, path: str) -> None:
@@ -31,6 +32,7 @@ class Checkpoint:
         self.offsets: dict[tuple[str, int], int] | None = {}
         self.fault: CorruptData | None = None
         self.is_of_a_number = False
+        self.denied: Unreadable | None = None
         try:
             with Source(path) as source:
                 self._read(source)
@@ -38,6 +40,7 @@ class Checkpoint:
             if error.code == "file-io-error":
                 raise  # what it says may be another answer
             self.offsets = None if error.code == "file-missing" else {}
+            self.denied = error if error.code == "file-permission" else None
 
     def _read(self, source: Source) -> None:
         offsets = {}
@@ -74,6 +77,9 @@ class LogDirectory:
         paths = [os.path.join(self.path, properties.META_PROPERTIES), *(checkpoint.path for checkpoint in self._checkpoints)]
         for path in filter(system.exists, paths):
             permissions.require_readable(path)
+        for checkpoint in self._checkpoints:
+            if checkpoint.denied is not None:
+                raise checkpoint.denied
 
     @property
     def missing_checkpoints(self) -> list[str]:

@@ -35,7 +35,7 @@ SECONDS = 60
 """After which a run hangs; none takes more than a few."""
 
 
-_SECONDS = re.compile(rb'"seconds": ?[0-9.]+|(in|batches\.) [0-9.]+ s\b|"(start|end)TimeUtc":"[^"]*"')
+_SECONDS = re.compile(rb'"seconds": ?[0-9.]+|\b[0-9]+[.][0-9]+ s\b|"(start|end)TimeUtc":"[^"]*"')
 
 
 SECTORS = 24
@@ -220,8 +220,11 @@ def _files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
-_NOT_OURS = (b"std::bad_alloc", b"<jemalloc>", b"<frozen importlib")
-"""In the last words of a process that Arrow, or the interpreter while it imports a module, ended because memory was short."""
+_NOT_OURS = (b"std::bad_alloc", b"<jemalloc>", b"<frozen importlib", b"cannot allocate memory for thread-local data: ABORT")
+"""In the last words of a process that Arrow, the C library or the interpreter during an import ended because memory was short."""
+
+_BY_C_LIBRARY = 127
+"""The exit code of a process that the C library ends."""
 
 
 def fault(case: Case, reference: Outcome, outcome: Outcome, failure: Failure) -> str | None:
@@ -231,9 +234,11 @@ def fault(case: Case, reference: Outcome, outcome: Outcome, failure: Failure) ->
         return "hangs"
     if outcome.leftover:
         return "leaves a process"
-    if outcome.exit < 0:
+    if outcome.exit < 0 or outcome.exit == _BY_C_LIBRARY:
         is_not_ours = failure.call in ("malloc", "mmap") and any(words in outcome.stderr for words in _NOT_OURS)
-        return None if is_not_ours and all(map(_is_partial, outcome.files)) else f"killed by signal {-outcome.exit}"
+        if is_not_ours and all(map(_is_partial, outcome.files)):
+            return None
+        return f"killed by signal {-outcome.exit}" if outcome.exit < 0 else f"exit {outcome.exit}"
     for words in (b"Traceback", b"internal error", b"Exception ignored", b"Fatal Python error"):
         if words in said:
             return f"shows {words.decode()!r}"

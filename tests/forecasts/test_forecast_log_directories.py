@@ -1,10 +1,12 @@
 """Forecasts of whole log directories, as observed with brokers of 4.3.1 and 3.9.1 (KRaft) and 2.8.2 (ZooKeeper)."""
 
+import errno
 import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -446,6 +448,22 @@ def test_what_we_may_not_read_says_nothing_of_the_broker(tmp_path: Path, deny: A
     with pytest.raises(Unreadable, match="you may not read it; run kdump as the broker's user") as raised:
         list(kdump.forecast(tmp_path / "d1"))
     assert raised.value.path == str(path)
+
+
+def test_a_checkpoint_that_may_not_be_opened_is_not_taken_for_an_empty_one(tmp_path: Path) -> None:
+    """Even if it is gone when we look again."""
+    path = str(_log_directory(tmp_path / "d1", "orders-0") / "recovery-point-offset-checkpoint")
+    os.unlink(path)
+    real = os.open
+
+    def denied(opened: Any, *arguments: Any, **others: Any) -> int:
+        if opened == path:
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+        return real(opened, *arguments, **others)
+
+    with mock.patch.object(os, "open", denied), pytest.raises(Unreadable, match="permission denied") as raised:
+        list(kdump.forecast(tmp_path / "d1"))
+    assert raised.value.path == path
 
 
 def _looks(monkeypatch: pytest.MonkeyPatch, owner: int, modes: dict[Path, int], owners: dict[Path, int] | None = None) -> None:
