@@ -14,7 +14,7 @@ from kdump.checks.segment_facts import SegmentFacts
 from kdump.errors import Unreadable
 from kdump.reading import salvage
 from kdump.reading.damaged_offsets import DamagedOffsets
-from kdump.reading.items import Damage, Section
+from kdump.reading.items import Damage, Patches, Section
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,8 +49,10 @@ def _check(context: FileContext, facts: SegmentFacts, rule_classes: Sequence[typ
     at_batches = [rule.batches for rule in rules if type(rule).batches is not SegmentRule.batches]
     record_reader = RecordReader(context, [rule for rule in rules if rule.reads_records])
     base_offset = context.base_offset if context.file_type == "log" else None
-    items = salvage.walk(
+    items = salvage.walk_patches(
         context.source,
+        0,
+        lambda: len(facts.damage_starts) > context.settings.max_findings,  # until then, findings come in order
         base_offset=base_offset,
         next_base_offset=context.next_base_offset,
         threads=context.settings.threads,
@@ -66,13 +68,19 @@ def _check(context: FileContext, facts: SegmentFacts, rule_classes: Sequence[typ
                 facts.record_damage(item.start, item.end)
                 for look_at_damage in at_damage:
                     look_at_damage(item)
-                is_known = item.status != salvage.ZERO or not context.is_unreadable(item.start, item.end)
-                context.coverage.add(item.status if is_known else ByteCoverage.NOT_EXAMINED, item.end, batches=int(item.is_batch))
+                _count_damage(context, item)
                 continue
-            _count(context, item)
-            _record_section(facts, item)
-            for look_at_batches in at_batches:
-                look_at_batches(item)
+            if isinstance(item, Patches):
+                _count_patches(context, item)
+                _record_patches(facts, item)
+                for rule in rules:
+                    rule.patches(item)
+                item = item.section
+            else:
+                _count(context, item)
+                _record_section(facts, item)
+                for look_at_batches in at_batches:
+                    look_at_batches(item)
             context.tick(context.coverage.position)
             record_reader.show(item)
     finally:
@@ -107,6 +115,31 @@ def _status(source: Source) -> os.stat_result | None:
         return source.status()
     except Unreadable:
         return None  # the next reader walks the log itself
+
+
+def _count_damage(context: FileContext, damage: Damage) -> None:
+    """Count the bytes of a damaged range, and the batch that was lost there."""
+    is_known = damage.status != salvage.ZERO or not context.is_unreadable(damage.start, damage.end)
+    status = damage.status if is_known else ByteCoverage.NOT_EXAMINED
+    context.coverage.add(status, damage.end, batches=int(damage.is_batch))
+
+
+def _count_patches(context: FileContext, patches: Patches) -> None:
+    """Count the bytes and batches of batches that stand alone, and of the damage after each."""
+    batches, statuses = patches.section.chunk.batches, patches.section.statuses
+    positions, sizes = batches["position"], batches["size"]
+    for rows, damage in patches.steps():
+        for row in rows:
+            context.coverage.add(statuses[row], positions[row] + sizes[row], batches=1)
+        if damage is not None:
+            _count_damage(context, damage)
+
+
+def _record_patches(facts: SegmentFacts, patches: Patches) -> None:
+    """Record the facts of batches that stand alone, and of the damage after each."""
+    for damage in patches.damages:
+        facts.record_damage(damage.start, damage.end)
+    _record_batches(facts, patches.section.chunk.batches)
 
 
 def _count(context: FileContext, section: Section) -> None:

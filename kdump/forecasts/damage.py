@@ -63,6 +63,6 @@ def _ranges_of(path: str) -> list[DamagedRange]:
     base_offset = offset_of(os.path.basename(path))
     damaged = DamagedOffsets(base_offset)
     with Source(path) as source:
-        for item in salvage.walk(source, base_offset=base_offset):
+        for item in salvage.walk_patches(source, 0, lambda: True, base_offset=base_offset):
             damaged.take(item)
     return damaged.ranges()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kdump.binary import system
-from kdump.reading.items import DAMAGED, Damage
+from kdump.reading.items import DAMAGED, Damage, Patches
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,8 +46,11 @@ class DamagedOffsets:
         """Whether there are more ranges than WalkedLogs keeps."""
         return len(self._ranges) > _MAX_KEPT
 
-    def take(self, item: Section | Damage) -> None:
+    def take(self, item: Section | Damage | Patches) -> None:
         """Note the next item of the walk."""
+        if isinstance(item, Patches):
+            self._take_patches(item)
+            return
         if isinstance(item, Damage):
             claimed = getattr(item.row, "base_offset", None) if item.is_batch else None
             self._note(item.start, item.end, item.is_batch, claimed)
@@ -66,6 +69,17 @@ class DamagedOffsets:
             else:
                 self._end_ranges(first)
                 self._expected = last + 1
+
+    def _take_patches(self, patches: Patches) -> None:
+        batches = patches.section.chunk.batches
+        last_offsets = batches["last_offset"]
+        first_offsets = last_offsets if patches.section.chunk.is_legacy else batches["base_offset"]
+        for rows, damage in patches.steps():
+            for row in rows:
+                self._end_ranges(first_offsets[row])
+                self._expected = last_offsets[row] + 1
+            if damage is not None:
+                self.take(damage)
 
     def ranges(self) -> list[DamagedRange]:
         """All ranges, once the walk has ended."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from kdump.formats.log import Chunk
     from kdump.tables import Row
 
@@ -79,3 +81,26 @@ class Damage:
         self.status = status
         self.resync = resync
         self.is_batch = is_batch
+
+
+class Patches:
+    """Salvaged batches that stand alone, and the damaged ranges after each: what would else be many short items of a walk.
+
+    `section` has the batches, with the bytes between them in its window. `damages` are in order; `counts` says how many of the
+    batches stand before each. The first item is a batch.
+    """
+
+    __slots__ = ("counts", "damages", "section")
+
+    def __init__(self, section: Section, damages: list[Damage], counts: list[int]) -> None:
+        self.section = section
+        self.damages = damages
+        self.counts = counts
+
+    def steps(self) -> Iterator[tuple[range, Damage | None]]:
+        """The rows of batches in order, each with the damage after them; None after the last ones."""
+        first = 0
+        for count, damage in zip(self.counts, self.damages, strict=True):
+            yield range(first, count), damage
+            first = count
+        yield range(first, len(self.section.statuses)), None

@@ -32,8 +32,10 @@ from kdump.reading.items import (
     SALVAGED,
     ZERO,
     Damage,
+    Patches,
     Section,
 )
+from kdump.reading.lone_batches import LoneBatches, PatchesUnderWay
 from kdump.reading.plausible import LONGEST_BATCH, is_header_but_for, is_plausible
 from kdump.reading.recent import RecentBytes
 from kdump.reading.trust import Order, extent_of, extents_of, is_lower
@@ -41,14 +43,26 @@ from kdump.reading.tuning import DEFAULT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Callable, Generator, Iterator
 
     from kdump.binary.source import Source
     from kdump.reading.read_ahead import ReadAhead
     from kdump.reading.trust import Extent
     from kdump.reading.tuning import ReadTuning
 
-__all__ = ["DAMAGED", "INTACT", "LEADS_OVER_BATCHES", "NOT_EXAMINED", "SALVAGED", "ZERO", "Damage", "Section", "walk"]
+__all__ = [
+    "DAMAGED",
+    "INTACT",
+    "LEADS_OVER_BATCHES",
+    "NOT_EXAMINED",
+    "SALVAGED",
+    "ZERO",
+    "Damage",
+    "Patches",
+    "Section",
+    "walk",
+    "walk_patches",
+]
 
 _KEPT_CRC_BYTES = 16 << 20  # of those fed to checksums, for batches that are small
 _TIMES_CHECKED = 4  # may each byte be read on average for the CRCs of large batches
@@ -69,7 +83,25 @@ def walk(
     end, only the length is wrong. Otherwise the next intact batch is searched byte by byte. Offsets must lie between the base
     offsets of this segment and the next one, if these are known. `threads` summarize a large log ahead of the walk.
     """
-    items = _Walk(source, start, base_offset, next_base_offset, tuning)
+    for item in walk_patches(
+        source, start, lambda: False, base_offset=base_offset, next_base_offset=next_base_offset, threads=threads, tuning=tuning
+    ):
+        assert not isinstance(item, Patches)  # `gathers` is never true
+        yield item
+
+
+def walk_patches(
+    source: Source,
+    start: int,
+    gathers: Callable[[], bool],
+    *,
+    base_offset: int | None = None,
+    next_base_offset: int | None = None,
+    threads: int = 0,
+    tuning: ReadTuning = DEFAULT,
+) -> Generator[Section | Damage | Patches]:
+    """The same for a caller that takes several batches with damage between them as one item, wherever `gathers` allows it."""
+    items = _Walk(source, start, base_offset, next_base_offset, tuning, gathers)
     if kernel.native is None or source.throttle is not None:
         yield from items.by_windows(source.size)
         return
@@ -83,7 +115,13 @@ class _Walk:
     """One walk through a log. Each step takes `position` on by at least one byte."""
 
     def __init__(
-        self, source: Source, start: int, base_offset: int | None, next_base_offset: int | None, tuning: ReadTuning
+        self,
+        source: Source,
+        start: int,
+        base_offset: int | None,
+        next_base_offset: int | None,
+        tuning: ReadTuning,
+        gathers: Callable[[], bool],
     ) -> None:
         recent = RecentBytes(source, tuning)
         self._source = recent
@@ -95,9 +133,11 @@ class _Walk:
         self._may_check = search.Budget(_TIMES_CHECKED * (source.size - start) + tuning.free_crc_bytes).spend
         self._order = Order(recent, base_offset, next_base_offset, tuning, may_check=self._may_check)
         self._ends = spans.HeadersAhead(self._search)
+        self._lone = LoneBatches(recent, start, tuning)
+        self._gathers = gathers
         self._next_inside = 0  # where batches begin that the next damaged batch claims, and does not hold
 
-    def by_stretches(self, read_ahead: ReadAhead) -> Iterator[Section | Damage]:
+    def by_stretches(self, read_ahead: ReadAhead) -> Iterator[Section | Damage | Patches]:
         """Everything up to the end of the log: in large stretches, or in windows where something is wrong."""
         size = self._source.size
         while self._position < size:
@@ -109,11 +149,15 @@ class _Walk:
                 read_ahead.rest(self._position)
                 yield from self.by_windows(read_ahead.next_try)
 
-    def by_windows(self, until: int) -> Iterator[Section | Damage]:
+    def by_windows(self, until: int) -> Iterator[Section | Damage | Patches]:
         """Everything up to the end of the log, or up to the first batch after `until`."""
         source, tuning = self._source, self._tuning
         window_size = tuning.window_bytes
         while self._position < min(until, source.size):
+            if self._order.is_in_doubt:
+                yield from self._lone_batches(until)
+                if self._position >= min(until, source.size):
+                    return
             log = Log(
                 source,  # type: ignore[arg-type]  # a walk needs only path, size and read
                 self._position,
@@ -143,6 +187,36 @@ class _Walk:
                 fault = found
             if self._position < source.size:
                 yield from self._go_on(fault)
+
+    def _lone_batches(self, until: int) -> Iterator[Section | Damage | Patches]:
+        """Small batches that stand alone, with the damage after each, from `position` on; nothing if none stands there."""
+        under_way: PatchesUnderWay | None = None
+        while self._position < min(until, self._source.size) and self._order.is_in_doubt:
+            batch, nested_end = self._lone.at(self._position), self._order.nested_end
+            if batch is None:
+                break
+            status = self._order.judge_found(batch.extent, batch.position)
+            if under_way is not None and not under_way.takes(batch, status, nested_end):
+                yield under_way.patches()
+                under_way = None
+            if status != SALVAGED or not self._gathers():
+                yield batch.section(status, nested_end)
+            elif under_way is None:
+                under_way = PatchesUnderWay(batch, nested_end)
+            else:
+                under_way.add(batch)
+            self._position += batch.size
+            for item in self._go_on(None):
+                if under_way is None:
+                    yield item
+                elif isinstance(item, Damage):
+                    under_way.add_damage(item)
+                else:
+                    yield under_way.patches()
+                    yield item
+                    under_way = None
+        if under_way is not None:
+            yield under_way.patches()
 
     def _rows_in_step(self, chunk: Chunk) -> int:
         """The number of leading batches that are valid, or whose length leads to a batch or the end of the file."""

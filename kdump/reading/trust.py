@@ -73,6 +73,11 @@ class Order:
         self._found = None
         self.nested_end = max(self.nested_end, claimed_end)
 
+    @property
+    def is_in_doubt(self) -> bool:
+        """Whether the next batch follows damage, and no batch since then is beyond doubt."""
+        return self._is_in_doubt
+
     def distrusts(self, position: int) -> bool:
         """Whether the length of a damaged batch at this position cannot be trusted."""
         return self._is_in_doubt or position < self.nested_end
@@ -119,7 +124,7 @@ class Order:
                     statuses[row] = SALVAGED  # one of the two headers is wrong
                     continue
             if self._is_in_doubt:
-                statuses[row] = self._judge_found(extents[row], positions[row])
+                statuses[row] = self.judge_found(extents[row], positions[row])
             else:
                 if ahead is None:
                     ahead = [extents[row] for row in rows]
@@ -205,7 +210,8 @@ class Order:
             return has_room and not after_has_room
         return True
 
-    def _judge_found(self, extent: Extent, position: int) -> str:
+    def judge_found(self, extent: Extent, position: int) -> str:
+        """The status of the next intact batch, where it follows damage and is in doubt."""
         found, self._found = self._found, extent
         self._undecided = None
         if found is None or not self.fits(found) or not found[1] < extent[0] <= extent[1] < self._ceiling:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from kdump.errors import CorruptData
     from kdump.formats.log import Chunk
     from kdump.formats.record import RecordChunk
-    from kdump.reading.items import Damage, Section
+    from kdump.reading.items import Damage, Patches, Section
 
 
 class SegmentRule:
@@ -72,6 +72,16 @@ class SegmentRule:
 
     def damage(self, damage: Damage) -> None:
         """Handle a range of bytes in which no batch can be read."""
+
+    def patches(self, patches: Patches) -> None:
+        """Check batches that stand alone, with the damage after each; all batches are in the facts already.
+
+        Where it matters which damage follows which batch, a rule has to look at `counts`.
+        """
+        if type(self).damage is not SegmentRule.damage:
+            for damage in patches.damages:
+                self.damage(damage)
+        self.batches(patches.section)
 
     def end(self) -> None:
         """Report what only the whole segment shows."""

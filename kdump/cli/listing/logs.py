@@ -89,9 +89,13 @@ class LogLister:
         findings = self._run.finding_count
         try:
             start = start_position(self._source, self._request) if self._begin is None else self._begin.start
-            for item in salvage.walk(self._source, start):
+            for item in salvage.walk_patches(self._source, start, self._gathers_patches):
                 if isinstance(item, salvage.Damage):
                     self._take_damage(item)
+                    continue
+                if isinstance(item, salvage.Patches):
+                    self._list_section(item.section)
+                    self._run.count_findings(len(item.damages))
                     continue
                 self._list_section(item)
                 if self._around is not None and self._around.note(item.chunk, item.statuses):
@@ -331,6 +335,12 @@ class LogLister:
                 self._list_damage_of_records(part.position, part.fault)
             else:
                 self._list_part(part, [statuses[row_at[position]] for position in part.batches["position"]])
+
+    def _gathers_patches(self) -> bool:
+        """Whether batches that stand alone may be listed at once, before the damage after any of them is counted."""
+        request = self._request
+        is_whole = not request.has_range and request.offset is None and self._from_position is None
+        return is_whole and self._gathers()
 
     def _gathers(self) -> bool:
         """Whether records of neighbouring damaged batches may be listed at once, before the findings about any of them."""

@@ -160,6 +160,11 @@ class Run:
         for directory, (first, last) in self.held.items():
             self.say(f"{directory}: this range is empty; the logs have offsets {first} to {last}")
 
+    def count_findings(self, count: int) -> None:
+        """Count findings that need no message, because the file has too many."""
+        self.finding_count += count
+        self._found_in_file += count
+
     def find(self, path: str | None, message: str, *values: object) -> None:
         """Count a finding, and say it unless the file has too many; `values` are put into the message then."""
         self.finding_count += 1

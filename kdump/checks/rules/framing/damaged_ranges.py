@@ -34,12 +34,21 @@ if TYPE_CHECKING:
     from kdump.checks.rules.framing.checksums import Checksums
     from kdump.checks.rules.framing.file_end import FileEnd
     from kdump.checks.segment_facts import SegmentFacts
-    from kdump.reading.items import Damage
+    from kdump.reading.items import Damage, Patches
 
 _PAGE_BYTES = 4096
 _SAMPLE_BYTES = 64 << 10  # of a damaged range, that are looked at
 _MAX_RECORDS_A_STEP = 4096
 _LOOKS_OF_UNREADABLE = ("zero-hole", "zero-tail", "garbage-region")  # codes that bytes get which the device does not return
+_COUNTED = (
+    "garbage-region",
+    "crc-mismatch",
+    "resync-budget",
+    "batch-length-negative",
+    "batch-length-too-small",
+    "batch-length-absurd",
+)
+"""Codes of ranges with a finding each: of those beyond their number, nothing more is found out."""
 
 
 class _PendingFinding:
@@ -68,6 +77,7 @@ class DamagedRanges:
         self._file_end = file_end
         self._holes: list[tuple[Damage, int]] = []  # ranges of zeros, and the number of batches before each
         self._pending: list[_PendingFinding] = []
+        self._batches_ahead = 0  # batches in the facts that stand after the range
         self._reported_gap = -1  # the number of batches before the last range whose missing offsets were reported
 
     def add(self, damage: Damage) -> None:
@@ -75,12 +85,28 @@ class DamagedRanges:
         self._file_end.is_damaged = damage.end >= self._context.source.size
         if damage.code in _LOOKS_OF_UNREADABLE and self._context.is_unreadable(damage.start, damage.end):
             return  # reported as bytes that cannot be read
+        if damage.start and damage.code in _COUNTED and self._context.counts_only(damage.code, damage.start, damage.end):
+            return
         self._HANDLERS.get(damage.code, DamagedRanges._add_other)(self, damage)
+
+    def add_patches(self, patches: Patches) -> None:
+        """Report the damaged ranges between batches that stand alone, all of which are in the facts."""
+        batch_count = len(patches.section.statuses)
+        reported = 0
+        for count, damage in zip(patches.counts, patches.damages, strict=True):
+            self._batches_ahead = batch_count - count
+            if count > reported:
+                self.report_pending()
+                reported = count
+            self.add(damage)
+        self._batches_ahead = 0
+        if batch_count > reported:
+            self.report_pending()
 
     # Each kind of damage
 
     def _add_hole(self, damage: Damage) -> None:
-        self._holes.append((damage, len(self._facts.positions)))
+        self._holes.append((damage, self._batch_count))
 
     def _report_zero_tail(self, damage: Damage) -> None:
         size = self._context.source.size
@@ -119,7 +145,7 @@ class DamagedRanges:
                 whole = self._whole_records(start + BATCH_HEADER_SIZE, damage.end, header[RECORD_COUNT])
                 message += f" Whole and salvageable: {whole:,} of {counted(header[RECORD_COUNT], 'record', 'records')}."
             offsets = (first, last)
-        words, gap = self._missing_offsets(len(self._facts.positions))  # up to the next segment, if there is one
+        words, gap = self._missing_offsets(self._batch_count)  # up to the next segment, if there is one
         if gap is None:
             words, gap = self._file_end.lost_offsets()
             if gap and offsets:
@@ -209,13 +235,18 @@ class DamagedRanges:
 
     # Missing offsets
 
+    @property
+    def _batch_count(self) -> int:
+        """The number of batches so far."""
+        return len(self._facts.positions) - self._batches_ahead
+
     def _add_pending(self, damage: Damage, message: str, *, expected: object = None, found: object = None) -> None:
         """Report a damaged range when it is known which offsets are missing."""
-        self._pending.append(_PendingFinding(damage, message, expected, found, len(self._facts.positions)))
+        self._pending.append(_PendingFinding(damage, message, expected, found, self._batch_count))
 
     def report_pending(self, *, is_end: bool = False) -> None:
         """Report the damaged ranges so far, if a batch follows them or the file ends."""
-        if not self._pending or not is_end and len(self._facts.positions) <= self._pending[0].batch_count:
+        if not self._pending or not is_end and self._batch_count <= self._pending[0].batch_count:
             return
         pending, self._pending = self._pending, []
         for finding in pending:

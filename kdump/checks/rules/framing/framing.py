@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.checks.context import FileContext
     from kdump.checks.segment_facts import SegmentFacts
-    from kdump.reading.items import Damage, Section
+    from kdump.reading.items import Damage, Patches, Section
 
 
 class Framing(SegmentRule):
@@ -28,6 +28,12 @@ class Framing(SegmentRule):
         self._ranges = DamagedRanges(context, facts, self._checksums, self._file_end)
         self._headers = Headers(context)
         self._nested = NestedBatches(context)
+
+    def patches(self, patches: Patches) -> None:
+        self._ranges.add_patches(patches)
+        if patches.section.nested_end:
+            self._nested.add(patches.section)
+        self._headers.check(patches.section)
 
     def batches(self, section: Section) -> None:
         self._ranges.report_pending()

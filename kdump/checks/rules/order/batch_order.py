@@ -15,11 +15,13 @@ from kdump.reading import salvage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from kdump.binary.source import Source
     from kdump.checks.context import FileContext
     from kdump.checks.segment_facts import SegmentFacts
     from kdump.formats.summary import BatchSummary
-    from kdump.reading.items import Damage, Section
+    from kdump.reading.items import Damage, Patches, Section
 
 _MAX_INT = 0x7FFFFFFF
 _MAX_LONG = 0x7FFFFFFFFFFFFFFF
@@ -44,16 +46,29 @@ class BatchOrder(SegmentRule):
         self._epoch = _NO_EPOCH if self._carried.leader_epoch is None else self._carried.leader_epoch
 
     def batches(self, section: Section) -> None:
-        chunk, summary = section.chunk, section.summary
+        summary = section.summary
         if summary is None or summary.overfull:
             self._deltas.check(section)
         else:
             self._deltas.check_summary(summary)
         if summary is not None and self._is_in_line(summary):
             return
-        batches = chunk.batches
+        self._check_batches(section, frozenset())
+
+    def patches(self, patches: Patches) -> None:
+        self._deltas.check(patches.section)
+        damaged_before = frozenset(patches.counts)
+        self._check_batches(patches.section, damaged_before)
+        if len(patches.section.statuses) in damaged_before:
+            self.damage(None)
+
+    def _check_batches(self, section: Section, damaged_before: Collection[int]) -> None:
+        """Compare each batch with those before it; these rows follow damage."""
+        chunk, batches = section.chunk, section.chunk.batches
         columns = zip(batches["position"], batches["size"], section.statuses, strict=True)
         for row, (position, size, status) in enumerate(columns):
+            if row in damaged_before:
+                self.damage(None)
             if status == salvage.DAMAGED:
                 self.damage(None)
                 continue

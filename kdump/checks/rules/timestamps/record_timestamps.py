@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kdump.formats.log import Chunk
     from kdump.formats.record import RecordChunk
     from kdump.formats.record_batch import RecordBatch
-    from kdump.reading.items import Damage, Section
+    from kdump.reading.items import Damage, Patches, Section
 
 _MISMATCH = "max-timestamp-mismatch"
 _INT64 = range(-(1 << 63), 1 << 63)
@@ -130,6 +130,9 @@ class RecordTimestamps(SegmentRule):
         self._close()
 
     def damage(self, damage: Damage) -> None:
+        self._close()
+
+    def patches(self, patches: Patches) -> None:
         self._close()
 
     def end(self) -> None:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from kdump.formats.log import Chunk
     from kdump.formats.record_batch import RecordBatch
     from kdump.formats.summary import BatchSummary
-    from kdump.reading.items import Damage, Section
+    from kdump.reading.items import Damage, Patches, Section
     from kdump.tables import Table
 
 _MIN_SEQUENCE_NEAR_WRAP = 0x7F000000
@@ -53,6 +53,10 @@ class Transactions(SegmentRule):
 
     def damage(self, damage: Damage) -> None:
         self.producers.damages += 1
+
+    def patches(self, patches: Patches) -> None:
+        self.producers.damages += len(patches.damages)
+        self.batches(patches.section)
 
     def batches(self, section: Section) -> None:
         chunk, row = section.chunk, 0

@@ -1,0 +1,96 @@
+"""Batches that stand alone between damage: checked together or one by one, the findings are the same."""
+
+from collections import Counter
+from collections.abc import Callable, Generator
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pytest
+
+from kdump.binary.source import Source
+from kdump.checks import check
+from kdump.checks.settings import DEEP, DELETE, FULL, Settings
+from kdump.reading import salvage
+from kdump.reading.damaged_offsets import DamagedOffsets
+from kdump.reading.items import Patches
+from kdump.reading.salvage import walk, walk_patches
+from kdump.tables import Row
+from tests.builders.hostile import HOSTILE, Hostile, batches
+from tests.builders.records import batch, record
+from tests.campaigns.hostile_files import NOW, written
+from tests.support import opened
+
+pytestmark = pytest.mark.both_kernels
+
+LOGS = [one for one in HOSTILE if one.suffix == ".log"]
+
+
+def _producers(count: int) -> dict[str, bytes]:
+    """Batches of producers and transactions, with garbage of several kinds between them."""
+    pieces = []
+    for number in range(count):
+        one = batch(
+            records=[record(value=b"v", timestamp=1_700_000_000_000 - number)],
+            base_offset=3 * number,
+            producer_id=7 + number % 3,
+            producer_epoch=0,
+            base_sequence=number,
+            is_transactional=number % 5 == 0,
+        )
+        pieces += [one, bytes(600) if number % 7 == 0 else b"\xff" * (20 + number % 40)]
+    return {".log": b"".join(pieces)}
+
+
+KINDS = [*LOGS, Hostile("producers", ".log", 1, _producers)]
+
+
+def _rows(path: Path, settings: Settings) -> Counter[str]:
+    rows: list[Row] = []
+    check.run(check.Job(check.Job.PARTITION, str(path.parent)), settings, rows.append)
+    return Counter(map(repr, rows))
+
+
+@pytest.mark.parametrize("one", KINDS, ids=lambda one: one.name)
+@pytest.mark.parametrize("level", [FULL, DEEP])
+def test_findings_do_not_depend_on_what_comes_together(one: Hostile, level: str, tmp_path: Path) -> None:
+    path = written(one, 40, tmp_path)
+    for most in (0, 3):
+        settings = Settings(now=NOW, level=level, max_findings=most, cleanup_policy=DELETE)
+        together = _rows(path, settings)
+        with mock.patch.object(
+            salvage, "walk_patches", lambda source, start, _, **others: walk_patches(source, start, lambda: False, **others)
+        ):
+            assert _rows(path, settings) == together
+
+
+@pytest.mark.parametrize("one", KINDS, ids=lambda one: one.name)
+def test_damaged_offsets_do_not_depend_on_what_comes_together(one: Hostile) -> None:
+    with opened(one.build(40)[".log"]) as source:
+        together, apart = DamagedOffsets(0), DamagedOffsets(0)
+        for item in walk_patches(source, 0, lambda: True, base_offset=0):
+            together.take(item)
+        for part in walk(source, base_offset=0):
+            apart.take(part)
+    ranges = [
+        [tuple(getattr(found, name) for name in type(found).__slots__) for found in damaged.ranges()]
+        for damaged in (together, apart)
+    ]
+    assert ranges[0] == ranges[1]
+
+
+def test_a_check_takes_batches_together_once_findings_are_only_counted(tmp_path: Path) -> None:
+    data = {".log": batches(300, lambda chance: chance.randbytes(50))}
+    path = written(Hostile("", ".log", 1, lambda _: data), 1, tmp_path)
+    found: list[object] = []
+
+    def noted(source: Source, start: int, gathers: Callable[[], bool], **others: Any) -> Generator[object]:
+        for item in walk_patches(source, start, gathers, **others):
+            found.append(item)
+            yield item
+
+    for most, comes_together in ((1000, False), (10, True)):
+        found.clear()
+        with mock.patch.object(salvage, "walk_patches", noted):
+            _rows(path, Settings(now=NOW, max_findings=most))
+        assert any(isinstance(item, Patches) for item in found) == comes_together

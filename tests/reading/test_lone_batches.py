@@ -1,0 +1,102 @@
+"""Batches that stand alone: read one by one, together, or as all others are, they come to the same."""
+
+import random
+from collections.abc import Iterator
+from unittest import mock
+
+import pytest
+
+from kdump.binary.source import Source
+from kdump.reading.items import Damage, Patches, Section
+from kdump.reading.lone_batches import LoneBatches
+from kdump.reading.salvage import walk, walk_patches
+from kdump.reading.tuning import DEFAULT, ReadTuning
+from tests.builders.hostile import HOSTILE, batches, messages_and_headers
+from tests.builders.records import batch, record
+from tests.campaigns import mutants
+from tests.support import opened
+
+pytestmark = pytest.mark.both_kernels
+
+SMALL = ReadTuning(window_bytes=300, near_bytes=160, stretch_bytes=500)
+
+
+def _parts(item: Section | Damage | Patches) -> Iterator[tuple[object, ...]]:
+    """What an item says of each batch and each damaged range."""
+    if isinstance(item, Damage):
+        yield tuple(getattr(item, name) for name in Damage.__slots__ if name != "row"), repr(item.row)
+        return
+    section = item.section if isinstance(item, Patches) else item
+    chunk = section.chunk
+    rows = []
+    for row, (start, size) in enumerate(zip(chunk.starts, chunk.batches["size"], strict=True)):
+        data = chunk.window[start : start + size]
+        rows.append((repr(chunk.batches.row(row)), chunk.headers[row], data, section.statuses[row], section.nested_end))
+    if isinstance(item, Section):
+        yield from [(*row, section.claimed_length) for row in rows]
+        return
+    for places, damage in item.steps():
+        yield from [(*rows[row], None) for row in places]
+        if damage is not None:
+            yield from _parts(damage)
+
+
+def _walked(source: Source, tuning: ReadTuning = DEFAULT) -> list[tuple[object, ...]]:
+    return [part for item in walk(source, tuning=tuning) for part in _parts(item)]
+
+
+def _assert_same(data: bytes, tuning: ReadTuning = DEFAULT) -> int:
+    """All ways to walk give the same parts. Returns how many batches came together with others."""
+    with opened(data) as source:
+        with mock.patch.object(LoneBatches, "at", lambda *_: None):
+            expected = _walked(source, tuning)
+        assert _walked(source, tuning) == expected
+        items = list(walk_patches(source, 0, lambda: True, tuning=tuning))
+        assert [part for item in items for part in _parts(item)] == expected
+    return sum(len(item.section.statuses) for item in items if isinstance(item, Patches))
+
+
+@pytest.mark.parametrize("one", [one for one in HOSTILE if one.suffix == ".log"], ids=lambda one: one.name)
+@pytest.mark.parametrize("tuning", [DEFAULT, SMALL], ids=["usual windows", "small windows"])
+def test_lone_batches_change_nothing_in_hostile_files(one, tuning) -> None:  # type: ignore[no-untyped-def]
+    _assert_same(one.build(40)[".log"], tuning)
+
+
+def test_lone_batches_change_nothing_in_damaged_files() -> None:
+    for number in range(30):
+        _assert_same(mutants.mutant(28, number).data)
+
+
+def test_lone_batches_change_nothing_among_other_damage() -> None:
+    """Between garbage of any size: one batch, several, large ones, damaged ones."""
+    chance = random.Random(28)
+    for _ in range(8):
+        pieces, offset = [], 0
+        for _ in range(60):
+            for _ in range(chance.choice((1, 1, 1, 2, 5))):
+                records = [record(value=bytes(chance.choice((1, 1, 1, 30, 6000))))]
+                data = bytearray(
+                    batch(records=records, base_offset=offset, partition_leader_epoch=chance.choice((1, 1, 1, 1, 0)))
+                )
+                if chance.random() < 0.1:
+                    data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+                pieces.append(bytes(data))
+                offset += chance.choice((1, 1, 1, 7, -3))
+                offset = max(offset, 0)
+            pieces.append(chance.choice((bytes, chance.randbytes))(chance.choice((0, 1, 16, 17, 18, 50, 600, 5000))))
+        _assert_same(b"".join(pieces))
+
+
+def test_most_batches_between_garbage_come_together() -> None:
+    assert _assert_same(batches(200, lambda chance: chance.randbytes(50))) > 150
+    assert _assert_same(messages_and_headers(200)) > 150
+
+
+def test_batches_come_together_only_where_the_caller_wants_it() -> None:
+    with opened(batches(100, lambda chance: chance.randbytes(50))) as source:
+        seen: list[Damage] = []
+        for item in walk_patches(source, 0, lambda: len(seen) >= 50):
+            assert len(seen) >= 50 or not isinstance(item, Patches)
+            if isinstance(item, Damage):
+                seen.append(item)
+        assert len(seen) == 50
