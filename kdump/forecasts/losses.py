@@ -12,13 +12,14 @@ from kdump.forecasts.batches import MAX_LOG_SIZE, LogReader
 from kdump.forecasts.directory import File, has_offset, is_canonical, offset_of
 from kdump.forecasts.exceptions import BrokerException, InvalidBatch
 from kdump.formats import file_name
+from kdump.reading.lone_batches import LoneBatches
 from kdump.reading.recent import RecentBytes
 from kdump.reading.search import WHOLE, Budget, Search
 from kdump.reading.tuning import DEFAULT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from kdump.forecasts.directory import Directory
 
@@ -205,23 +206,30 @@ def _intact(log: LogReader, search: Search) -> Iterator[Intact]:
     """The batches of a log with a correct CRC."""
     position = 0
     window_size = WINDOW_SIZE
+    lone = LoneBatches(search.source, 0, search.tuning)
     while position < log.size:
         try:
             batches = log.checked(position, window_size=window_size, may_check=search.budget.spend, through=search.source)
             for at, header, is_legacy, is_valid in batches:
                 if not is_valid:
                     break
-                first, size = header[BASE_OFFSET], header[LENGTH] + LOG_OVERHEAD
-                position = at + size
-                if is_legacy:
-                    yield first, first, 1, size, header[MESSAGE_CRC]
-                else:
-                    last = as_int64(first + header[LAST_OFFSET_DELTA])
-                    yield first, last, max(header[RECORD_COUNT], 0), size, header[CRC]
+                position = at + header[LENGTH] + LOG_OVERHEAD
+                yield _fields(header, is_legacy=is_legacy)
         except InvalidBatch:
             pass
         position = search.next_intact(position + 1)
+        while (batch := lone.at(position)) is not None:
+            yield _fields(batch.header, is_legacy=batch.is_legacy)
+            position = search.next_intact(position + batch.size + 1)
         window_size = search.tuning.near_bytes  # the next damage may be near
+
+
+def _fields(header: Sequence[int], *, is_legacy: bool) -> Intact:
+    """First and last offset, records, size and CRC of a batch."""
+    first, size = header[BASE_OFFSET], header[LENGTH] + LOG_OVERHEAD
+    if is_legacy:
+        return first, first, 1, size, header[MESSAGE_CRC]
+    return first, as_int64(first + header[LAST_OFFSET_DELTA]), max(header[RECORD_COUNT], 0), size, header[CRC]
 
 
 # --- ranges of offsets

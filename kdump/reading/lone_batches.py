@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kdump.binary import kernel
+from kdump.binary.arithmetic import as_int64
 from kdump.binary.batch_header import (
     BASE_OFFSET,
     HEADER_UP_TO_MAGIC,
@@ -51,7 +52,7 @@ class LoneBatch:
         first = header[BASE_OFFSET]
         if self.is_legacy:
             return first, first, None
-        return first, record_batch.as_int64(first + header[LAST_OFFSET_DELTA]), header[LEADER_EPOCH]
+        return first, as_int64(first + header[LAST_OFFSET_DELTA]), header[LEADER_EPOCH]
 
     def section(self, status: str, nested_end: int) -> Section:
         """The batch with its status."""
