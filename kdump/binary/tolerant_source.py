@@ -38,6 +38,15 @@ class TolerantSource(Source):
         buffer[: len(data)] = data
         return len(data)
 
+    def read_plainly(self, buffer: memoryview, position: int) -> None:
+        """Fill a buffer without a copy where the device gives all bytes, or else as `read_into`."""
+        try:
+            if self._fill(buffer, position) == len(buffer):
+                return
+        except Unreadable:
+            pass
+        self.read_into(buffer, position)
+
     def _cut_short(self, position: int, data: bytes) -> bytes:
         """What becomes of a read that gave only `data`, because the file has become shorter."""
         raise self._ends_early(position + len(data))

@@ -131,7 +131,20 @@ def _log(arguments: list[str]) -> int | None:
     return list_paths(file_name.LOG, LogOptions(**values))
 
 
-_PLAIN = {"check": _check, "log": _log}
+def _grep(arguments: list[str]) -> int | None:
+    """Run `kdump grep` without Click; None if its command line is not plain."""
+    from kdump.cli.plain_command_line import read_plain
+    from kdump.cli.searching.options import GrepOptions
+
+    values = read_plain(GrepOptions.OPTIONS, arguments)
+    if values is None:
+        return None
+    from kdump.cli.searching.run import grep_paths
+
+    return grep_paths(GrepOptions(**values))
+
+
+_PLAIN = {"check": _check, "log": _log, "grep": _grep}
 """The commands that mostly run without Click, which takes longer to load than a small file to read."""
 
 

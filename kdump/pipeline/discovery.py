@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
 import stat
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
 from kdump.binary import system
@@ -80,8 +78,11 @@ def is_wanted(item: FileItem, options: Options) -> bool:
 
 def is_partition_wanted(topic: str | None, partition: int | None, options: Options) -> bool:
     """Whether a topic and partition is requested."""
-    if options.topics and not any(fnmatchcase(topic or "", pattern) for pattern in options.topics):
-        return False
+    if options.topics:
+        from fnmatch import fnmatchcase
+
+        if not any(fnmatchcase(topic or "", pattern) for pattern in options.topics):
+            return False
     return options.partitions is None or partition in options.partitions
 
 
@@ -232,6 +233,8 @@ def _folders(path: str) -> list[str]:
 
 def write_list(items: Iterable[FileItem], path: str) -> None:
     """Write a list of files for later queries, one JSON object a line."""
+    import json
+
     with open(path, "w", encoding="ascii") as file:
         for item in items:
             file.write(json.dumps(item._asdict()) + "\n")
@@ -239,6 +242,8 @@ def write_list(items: Iterable[FileItem], path: str) -> None:
 
 def read_list(path: str) -> Iterator[FileItem]:
     """The files of a list that `write_list` wrote. Raises UsageError if it is not such a list."""
+    import json
+
     number = 0
     try:
         with open(path, encoding="ascii") as file:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import os
-from typing import TYPE_CHECKING, NamedTuple
-
 from kdump.binary.tolerant_source import TolerantSource
 from kdump.errors import KdumpError, Unreadable
 from kdump.formats.record_selection import selected
 from kdump.output.rows.hits import NotRead, SearchedFile
 from kdump.reading.items import DAMAGED
-from kdump.searching.context import with_context
-from kdump.searching.digests import digest
 from kdump.searching.log_search import Found, Gap, LogSearch
 from kdump.searching.partitioner import partition_of
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
@@ -22,31 +18,56 @@ if TYPE_CHECKING:
     from kdump.searching.query import Query
 
 
-class FileSettings(NamedTuple):
+class FileSettings:
     """How a file is searched: `context` records around each match, up to `limit` matches, with its digest if it `digests`.
 
     `partitions` is the number of partitions of the topic, for the one that each key belongs in; `names` are shown for paths.
     `progress` receives how many bytes of the file were searched.
     """
 
-    query: Query
-    context: int = 0
-    limit: int | None = None
-    digests: bool = False
-    partitions: int | None = None
-    names: Mapping[str, str] | None = None
-    progress: Callable[[int], None] | None = None
+    __slots__ = ("context", "digests", "limit", "names", "partitions", "progress", "query")
+
+    def __init__(
+        self,
+        query: Query,
+        *,
+        context: int = 0,
+        limit: int | None = None,
+        digests: bool = False,
+        partitions: int | None = None,
+        names: Mapping[str, str] | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> None:
+        self.query = query
+        self.context = context
+        self.limit = limit
+        self.digests = digests
+        self.partitions = partitions
+        self.names = names or {}
+        self.progress = progress
 
 
-class FileResult(NamedTuple):
+class FileResult:
     """What is known of a file after its search."""
 
-    file: SearchedFile
-    not_read: list[NotRead]
-    damaged_hits: int
-    misplaced: int
-    is_whole: bool
-    not_read_bytes: int
+    __slots__ = ("damaged_hits", "file", "is_whole", "misplaced", "not_read", "not_read_bytes")
+
+    def __init__(
+        self,
+        file: SearchedFile,
+        not_read: list[NotRead],
+        *,
+        damaged_hits: int = 0,
+        misplaced: int = 0,
+        is_whole: bool = True,
+        not_read_bytes: int = 0,
+    ) -> None:
+        self.file = file
+        self.not_read = not_read
+        self.damaged_hits = damaged_hits
+        self.misplaced = misplaced
+        self.is_whole = is_whole
+        self.not_read_bytes = not_read_bytes
 
 
 class FileSearch:
@@ -55,7 +76,7 @@ class FileSearch:
     def __init__(self, item: FileItem, settings: FileSettings) -> None:
         self._item = item
         self._settings = settings
-        self._name = (settings.names or {}).get(item.path, item.path)
+        self._name = settings.names.get(item.path, item.path)
         self._gaps: list[Gap] = []
         self._log: LogSearch | None = None
         self._size = item.size
@@ -72,6 +93,8 @@ class FileSearch:
                 self._size = source.size
                 before = _identity(source)
                 if settings.digests:
+                    from kdump.searching.digests import digest
+
                     self._sha256 = digest(source)
                 self._log = LogSearch(
                     source,
@@ -93,6 +116,8 @@ class FileSearch:
         left = settings.limit
         parts: Iterable[Found] = log.found()
         if settings.context:
+            from kdump.searching.context import with_context
+
             parts = with_context(parts, settings.context)
         for part in parts:
             hits = [at for at, matched in enumerate(part.matched) if matched]
@@ -137,7 +162,14 @@ class FileSearch:
             sha256=self._sha256,
         )
         not_read = [NotRead(self._name, gap.start, gap.end, gap.offset, gap.next_offset, gap.code, gap.message) for gap in gaps]
-        return FileResult(row, not_read, self._damaged_hits, self._misplaced, self._is_whole, _covered_bytes(gaps))
+        return FileResult(
+            row,
+            not_read,
+            damaged_hits=self._damaged_hits,
+            misplaced=self._misplaced,
+            is_whole=self._is_whole,
+            not_read_bytes=_covered_bytes(gaps),
+        )
 
 
 def is_misplaced(key: object, partition: int | None, partitions: int | None) -> bool:
@@ -157,5 +189,5 @@ def _covered_bytes(gaps: list[Gap]) -> int:
 
 
 def _identity(source: TolerantSource) -> tuple[int, ...]:
-    status: os.stat_result = source.status()
+    status = source.status()
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns

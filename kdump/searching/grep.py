@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING
 
 from kdump import exit_codes
 from kdump.errors import UsageError
 from kdump.output.rows import listing
 from kdump.output.rows.hits import ABSENT, FOUND, NOT_PROVEN, Hit, NotRead, SearchVerdict
+from kdump.searching.fields import DEFAULT_FIELDS, FIELDS, FIXED, HEX, KINDS
 from kdump.searching.file_search import FileResult, FileSearch, FileSettings
-from kdump.searching.parallel import searched_by_processes
 from kdump.searching.partitioner import partition_of
 from kdump.searching.places import Places
-from kdump.searching.query import DEFAULT_FIELDS, FIELDS, FIXED, HEX, KINDS, Query, Range, hex_bytes
+from kdump.searching.query import Query, Range, hex_bytes
 from kdump.tables import Table
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
@@ -70,7 +70,9 @@ class Search:
         only = partition_of(query.key, partitions) if partitions and query.key is not None else None
         self.only_partition = only
         self.places = Places(paths, is_proof=proves_absence, partition=only)
-        self.not_read += [NotRead(*found[:1], None, None, None, None, *found[1:]) for found in self.places.unsearched]
+        self.not_read += [
+            NotRead(found.path, None, None, None, None, found.code, found.message) for found in self.places.unsearched
+        ]
         self._refuse_too_few_partitions()
 
     def _refuse_too_few_partitions(self) -> None:
@@ -91,17 +93,20 @@ class Search:
 
     def found(self) -> Iterator[tuple[FileItem, Found]]:
         """What matches, file by file."""
+        limit = 1 if self._stops_at_hit else self._first
         settings = FileSettings(
             self.query,
-            self._context,
-            1 if self._stops_at_hit else self._first,
-            self.proves_absence,
-            self.partitions,
-            self._names,
-            None if self._progress is None else self._report,
+            context=self._context,
+            limit=limit,
+            digests=self.proves_absence,
+            partitions=self.partitions,
+            names=self._names,
+            progress=None if self._progress is None else self._report,
         )
         logs = self.places.logs
         if self._jobs > 1 and self._first is None and len(logs) > 1:
+            from kdump.searching.parallel import searched_by_processes
+
             for item, result in searched_by_processes(logs, settings, self._jobs):
                 if isinstance(result, FileResult):
                     self._take(result)
@@ -112,8 +117,9 @@ class Search:
             if self._first is not None and self._hits >= self._first:
                 self._is_whole = False
                 return
-            left = None if self._first is None else self._first - self._hits
-            search = FileSearch(item, settings if left is None else settings._replace(limit=left))
+            if self._first is not None and not self._stops_at_hit:
+                settings.limit = self._first - self._hits
+            search = FileSearch(item, settings)
             for found in search.found():
                 yield item, found
             self._take(search.result)

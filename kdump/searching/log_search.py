@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import TYPE_CHECKING, NamedTuple
 
 from kdump.binary import codecs, kernel
 from kdump.binary.batch_header import (
     ATTRIBUTES,
+    ATTRIBUTES_AT,
     BATCH_HEADER_SIZE,
     COMPRESSION_MASK,
     LENGTH,
@@ -28,9 +28,11 @@ from kdump.reading.records import UnreadableBatch, past_bad_batches
 from kdump.reading.tuning import DEFAULT
 from kdump.searching.undecidable import Undecidable
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from kdump.binary.kernel import Buffer
     from kdump.binary.tolerant_source import TolerantSource
     from kdump.formats.log import Chunk
     from kdump.formats.record import RecordChunk
@@ -44,13 +46,16 @@ _MAX_GAPS = 20_000  # of one file that are kept apart
 _FOREVER = 0x7FFFFFFFFFFFFFFF
 
 
-class Found(NamedTuple):
+class Found:
     """Records of a log: `rows` are those that match, and `matched` says where. `statuses` are those of the batches."""
 
-    part: RecordChunk
-    statuses: list[str]
-    rows: list[int]
-    matched: list[list[str]]
+    __slots__ = ("matched", "part", "rows", "statuses")
+
+    def __init__(self, part: RecordChunk, statuses: list[str], rows: list[int], matched: list[list[str]]) -> None:
+        self.part = part
+        self.statuses = statuses
+        self.rows = rows
+        self.matched = matched
 
 
 class Gap:
@@ -143,8 +148,8 @@ class LogSearch:
         producer_id = self._query.producer_id
         if producer_id is not None and not self._has_producer(summary, producer_id):
             return True
-        is_plain = summary.codecs == _NO_CODEC and self._query.literal is not None
-        return is_plain and producer_id is None
+        has_wrappers = summary.is_legacy and summary.codecs != _NO_CODEC
+        return self._query.literal is not None and producer_id is None and not has_wrappers
 
     def _has_producer(self, summary: BatchSummary, producer_id: int) -> bool:
         return not summary.is_legacy and summary.lowest_producer_id <= producer_id <= summary.highest_producer_id
@@ -154,6 +159,8 @@ class LogSearch:
         rows: list[int] = []
         if self._query.producer_id is not None:
             return rows  # none is of this producer
+        if summary.codecs != _NO_CODEC:
+            return self._rows_of_payloads(summary)
         position, end = summary.positions[0], summary.end
         while position < end:
             place = self._place_in_file(position, end)
@@ -163,6 +170,36 @@ class LogSearch:
             rows.append(row)
             position = summary.positions[row + 1] if row + 1 < summary.count else end
         return rows
+
+    def _rows_of_payloads(self, summary: BatchSummary) -> list[int]:
+        """The batches of a stretch in whose payload the literal stands; also those that cannot be decompressed at once."""
+        literal, source, window = self._query.literal, self._source, memoryview(self._window)
+        assert literal is not None
+        rows: list[int] = []
+        position = held = 0  # what the window holds
+        ends = [*summary.positions[1:], summary.end]
+        for row, (start, end) in enumerate(zip(summary.positions, ends, strict=True)):
+            if end > position + held:
+                position, held = start, min(len(window), summary.end - start)
+                if end - start > held:
+                    rows.append(row)
+                    held = 0
+                    continue
+                source.read_plainly(window[:held], position)
+            batch = window[start - position : end - position]
+            codec = batch[ATTRIBUTES_AT + 1] & COMPRESSION_MASK
+            payload: Buffer | None = batch[BATCH_HEADER_SIZE:]
+            if codec:
+                payload = self._decompressed(codec, batch[BATCH_HEADER_SIZE:])
+            if payload is None or literal.place_in(payload) >= 0:
+                rows.append(row)
+        return rows
+
+    def _decompressed(self, codec: int, payload: memoryview) -> Buffer | None:
+        try:
+            return self._decompressor.decompress(codec, payload)
+        except MissingPackage:
+            return None  # the walk says so
 
     def _place_in_file(self, start: int, end: int) -> int:
         """Where the literal stands first between these positions of the file; -1 for nowhere."""
@@ -206,10 +243,7 @@ class LogSearch:
             return self._place_in_file(position, position + end - start) >= 0
         if not chunk.window:
             return True
-        try:
-            payload = self._decompressor.decompress(codec, memoryview(chunk.window)[start + BATCH_HEADER_SIZE : end])
-        except MissingPackage:
-            return True
+        payload = self._decompressed(codec, memoryview(chunk.window)[start + BATCH_HEADER_SIZE : end])
         return payload is None or literal.place_in(payload) >= 0
 
     def _in_batches(self, chunk: Chunk, rows: Sequence[int], statuses: list[str]) -> Iterator[Found]:

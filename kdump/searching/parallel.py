@@ -55,10 +55,10 @@ def _shares(items: Sequence[FileItem], jobs: int) -> list[list[int]]:
 
 def _lost(item: FileItem, settings: FileSettings) -> FileResult:
     """The result of a file whose worker has died."""
-    name = (settings.names or {}).get(item.path, item.path)
+    name = settings.names.get(item.path, item.path)
     row = SearchedFile(name, item.broker, item.topic, item.partition, item.state, item.size, 0, 0, None, None, 0, 1, None)
     gap = NotRead(name, 0, item.size, None, None, "worker-died", "the process that searched it ended early")
-    return FileResult(row, [gap], 0, 0, True, item.size)
+    return FileResult(row, [gap], not_read_bytes=item.size)
 
 
 class _Worker:

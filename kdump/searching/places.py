@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
 
 from kdump.binary import system
 from kdump.errors import Unreadable, UsageError
 from kdump.formats import file_name, tree
 from kdump.pipeline import discovery
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
@@ -35,12 +35,15 @@ _OTHERS = frozenset(
 """Kafka's files that hold no records of clients."""
 
 
-class Unsearched(NamedTuple):
+class Unsearched:
     """A file or directory that cannot be searched: why."""
 
-    path: str
-    code: str
-    message: str
+    __slots__ = ("code", "message", "path")
+
+    def __init__(self, path: str, code: str, message: str) -> None:
+        self.path = path
+        self.code = code
+        self.message = message
 
 
 class Places:

@@ -2,41 +2,40 @@
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, NamedTuple
-
 from kdump.errors import UsageError
 from kdump.formats.record_batch import NO_TIMESTAMP
-from kdump.searching.json_path import JsonPath
+from kdump.searching.fields import DEFAULT_FIELDS, FIELDS, FIXED, HEADER, HEADER_NAME, KEY, REGEX, VALUE
 from kdump.searching.literals import Literal, required_literal
 from kdump.searching.partitioner import partition_of
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from kdump.formats.record import Headers
-
-FIXED, REGEX, HEX = "fixed", "regex", "hex"
-KINDS = (FIXED, REGEX, HEX)
-"""Patterns are bytes as they are, a regular expression, or bytes in hexadecimal."""
-
-KEY, VALUE, HEADER, HEADER_NAME = "key", "value", "header", "header-name"
-FIELDS = (KEY, VALUE, HEADER, HEADER_NAME)
-DEFAULT_FIELDS = (KEY, VALUE, HEADER)
-"""The fields of a record in which a pattern is looked for."""
+    from kdump.searching.json_path import JsonPath
 
 
-class Range(NamedTuple):
+class Range:
     """A range of offsets and of timestamps, both ends included; None is open."""
 
-    from_offset: int | None = None
-    to_offset: int | None = None
-    from_time: int | None = None
-    to_time: int | None = None
+    __slots__ = ("from_offset", "from_time", "to_offset", "to_time")
+
+    def __init__(
+        self,
+        from_offset: int | None = None,
+        to_offset: int | None = None,
+        from_time: int | None = None,
+        to_time: int | None = None,
+    ) -> None:
+        self.from_offset = from_offset
+        self.to_offset = to_offset
+        self.from_time = from_time
+        self.to_time = to_time
 
     @property
     def is_open(self) -> bool:
-        return self == (None, None, None, None)
+        return all(bound is None for bound in (self.from_offset, self.to_offset, self.from_time, self.to_time))
 
     def holds_offsets(self, first: int | None, last: int) -> bool:
         """Whether some of these offsets may be in the range; a `first` of None is unknown."""
@@ -84,7 +83,7 @@ class Query:
         self.fields = tuple(fields)
         self.key = key
         self.headers = headers
-        self.paths = [JsonPath(text) for text in json]
+        self.paths = _json_paths(json)
         self.is_tombstone = is_tombstone
         self.producer_id = producer_id
         self.range = range or Range()
@@ -143,9 +142,19 @@ class Query:
         return list(dict.fromkeys(places))
 
 
+def _json_paths(texts: Sequence[str]) -> list[JsonPath]:
+    if not texts:
+        return []
+    from kdump.searching.json_path import JsonPath
+
+    return [JsonPath(text) for text in texts]
+
+
 def _matcher(pattern: bytes, kind: str, *, ignores_case: bool) -> Callable[[bytes], object]:
     """What says whether bytes contain a match."""
     if kind == REGEX:
+        import re
+
         try:
             return re.compile(pattern, re.IGNORECASE if ignores_case else 0).search
         except (re.error, OverflowError, RecursionError) as error:

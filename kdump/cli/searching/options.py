@@ -5,7 +5,7 @@ from __future__ import annotations
 from kdump.cli.options import FILES, CommandOptions, arguments, flag, integer, text, texts
 from kdump.cli.release_options import RELEASE
 from kdump.cli.shared_options import CSV_FORMULAS, FILE, NICE, RATE, STRICT_STDERR, jobs_option, output_option
-from kdump.searching.query import FIELDS
+from kdump.searching.fields import FIELDS
 
 FORMS = ("kafka", "ndjson", "json", "csv", "table", "parquet")
 
@@ -13,7 +13,7 @@ FORMS = ("kafka", "ndjson", "json", "csv", "table", "parquet")
 class GrepOptions(CommandOptions):
     """What `kdump grep` takes."""
 
-    words: tuple[str, ...] = arguments("[PATTERN] PATH...", completes=FILES)
+    paths: tuple[str, ...] = arguments("[PATTERN] PATH...", completes=FILES)
     pattern: str | None = text("-e", "The pattern; all arguments are then paths.", metavar="PATTERN")
     is_fixed: bool = flag("-F", "The pattern is text as it is (the default).")
     is_regex: bool = flag("-E", "The pattern is a regular expression (of Python, on bytes).")

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from kdump.binary import system
 from kdump.cli.shared_options import ESCAPE, STDIN
 from kdump.cli.times import milliseconds
 from kdump.errors import UsageError
 from kdump.releases.profile import profile_of
-from kdump.searching.certificate import pattern_option
+from kdump.searching.fields import DEFAULT_FIELDS, FIELDS, FIXED, HEX, REGEX
 from kdump.searching.grep import as_bytes
-from kdump.searching.query import DEFAULT_FIELDS, FIELDS, FIXED, HEX, REGEX, Query, Range, hex_bytes
+from kdump.searching.query import Query, Range, hex_bytes
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -82,7 +82,7 @@ class GrepRequest:
 
     def _words(self) -> tuple[bytes | None, Sequence[str]]:
         """The pattern and the paths. The first word is the pattern, unless -e or a condition makes all of them paths."""
-        options, words = self.options, self.options.words
+        options, words = self.options, self.options.paths
         has_other = options.pattern is not None or self._has_condition or options.partitions is not None
         if has_other and words and not _leads_somewhere(words[0]):
             why = "-e PATTERN" if options.pattern is not None else "a condition such as --key"
@@ -104,6 +104,8 @@ class GrepRequest:
 
     def as_options(self) -> dict[str, object]:
         """What was searched for, for a certificate."""
+        from kdump.searching.certificate import pattern_option
+
         options, query = self.options, self.query
         return {
             "pattern": pattern_option(self.pattern),

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from contextlib import ExitStack, contextmanager, suppress
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 from kdump import exit_codes
 from kdump.binary.java_strings import escaped, text_of
@@ -27,12 +24,12 @@ from kdump.output.rows.formatters import formatter_of
 from kdump.output.rows.hits import ABSENT, ROW_CLASSES, SAME, UNREADABLE, Hit, NotRead, SearchedFile, SearchVerdict, VerifiedFile
 from kdump.output.rows.row_writer import RowWriter
 from kdump.output.text.grep import verdict_lines
-from kdump.searching import certificate
 from kdump.searching.grep import Search
 from kdump.tables import Table
 from kdump.workers.cores import jobs_here
 from kdump.workers.process import can_fork
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
@@ -223,6 +220,8 @@ def _escaped_text(data: bytes) -> str:
 
 def _place_of_certificate(request: GrepRequest) -> str:
     """Where the certificate will be. Raises UsageError if that is not possible."""
+    from datetime import UTC, datetime
+
     given = request.options.certificate
     path = given or f"kdump-certificate-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.json"
     if os.path.lexists(path):
@@ -241,6 +240,10 @@ def _with_certificate(search: Search, request: GrepRequest, place: str | None) -
     """The verdict, after the certificate was written if one is wanted."""
     verdict = search.verdict
     if place is not None:
+        import json
+
+        from kdump.searching import certificate
+
         body = certificate.made(search, request.paths, request.as_options())
         with written_to(place):
             sys.stdout.write(json.dumps(body, indent=1, ensure_ascii=True) + "\n")
@@ -250,6 +253,8 @@ def _with_certificate(search: Search, request: GrepRequest, place: str | None) -
 
 def _verify(options: GrepOptions, path: str) -> int:
     """Compare the files of a certificate with those that are there. Returns the exit code."""
+    from kdump.searching import certificate
+
     try:
         body = certificate.read(path)
     except Unreadable as error:
@@ -260,7 +265,7 @@ def _verify(options: GrepOptions, path: str) -> int:
         form = "ndjson" if options.output == "parquet" else options.output
         rows = None if form == "kafka" else RowWriter(formatter_of(form, out.write, style), VerifiedFile)
         counts: dict[str, int] = {}
-        for row in certificate.verified(body, options.words):
+        for row in certificate.verified(body, options.paths):
             counts[row.status] = counts.get(row.status, 0) + 1
             if rows is not None:
                 rows.write(row)
