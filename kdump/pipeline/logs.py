@@ -25,6 +25,7 @@ from kdump.formats.record import bytes_of
 from kdump.formats.record_batch import NO_TIMESTAMP
 from kdump.output.arrow.builder import Constant
 from kdump.output.arrow.log_columns import batch_columns, packed, record_columns
+from kdump.pipeline import record_decoding
 from kdump.pipeline.planning import FileSlice
 from kdump.reading import salvage
 from kdump.reading.headers import HeaderWindow
@@ -267,6 +268,10 @@ def record_rows(
     wanted = packed(options.columns)
     if options.has_range:
         wanted = [name for name in RECORD_COLUMNS if name in (*wanted, "offset", "timestamp")]
+    decoder = None
+    if options.decoding is not None:
+        decoder = options.decoding.decoder_of(source.path)
+        wanted = [name for name in RECORD_COLUMNS if name in (*wanted, "key", "value", "headers")]
     for item in sections(source, file_slice, options, report, notice):
         positions = item.chunk.batches["position"]
         statuses = dict(zip(positions, item.statuses, strict=True))
@@ -285,7 +290,10 @@ def record_rows(
             given.add(part)
             if len(part.records):
                 rows += len(part.records)
-                yield record_columns(part, statuses, options.max_value_bytes, wanted), len(part.records)
+                columns = record_columns(part, statuses, options.max_value_bytes, wanted)
+                if decoder is not None:
+                    columns |= record_decoding.columns(decoder, part)
+                yield columns, len(part.records)
         said = records_said(item.chunk)
         if said is not None and missing is not None and rows + missing != said:
             message = f"{rows} records were read from batches that contain {said}, and {missing} were left out"

@@ -12,6 +12,7 @@ from kdump.errors import UsageError
 from kdump.output.arrow.builder import BATCH_BYTES, BATCH_ROWS, MAX_VALUE_BYTES
 from kdump.output.arrow.rows import TABLES, columns_of
 from kdump.output.arrow.schemas import schema_of
+from kdump.pipeline.record_decoding import RecordDecoding
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,6 +56,10 @@ NAMES = (
     "followLinks",
     "now",
     "failOnDataLoss",
+    "decode",
+    "keyDecoder",
+    "valueDecoder",
+    "schemas",
 )
 """All options, as they are written; upper and lower case make no difference."""
 
@@ -102,7 +107,13 @@ class Options:
         self.unreadable = values.get("unreadable", self.FAIL).lower()
         if self.unreadable not in (self.FAIL, self.AS_ROW, self.SKIP):
             raise UsageError(f"unreadable is {self.FAIL}, {self.AS_ROW} or {self.SKIP}, not {self.unreadable!r}")
-        self.columns = columns_of(self.table, self._list("columns"), with_error=self.unreadable == self.AS_ROW)
+        self.decoding = self._decoding()
+        self.columns = columns_of(
+            self.table,
+            self._list("columns"),
+            with_error=self.unreadable == self.AS_ROW,
+            with_decoded=self.decoding is not None,
+        )
         self.schema = schema_of(self.columns)
         self.checks_crcs = self._truth("crc", True)
         self.samples_uncompressed = values.get("uncompressed", "").lower() == SAMPLE
@@ -137,6 +148,18 @@ class Options:
         """Whether offsets or timestamps are restricted."""
         bounds = (self.from_offset, self.to_offset, self.from_timestamp, self.to_timestamp)
         return any(bound is not None for bound in bounds)
+
+    def _decoding(self) -> RecordDecoding | None:
+        """How records are decoded by their schemas; None if they are not."""
+        decode = self._values.get("decode", "none").lower()
+        if decode not in ("none", AUTO):
+            raise UsageError(f"decode is none or {AUTO}, not {decode!r}")
+        given = [self._values.get(name.lower()) for name in ("keyDecoder", "valueDecoder", "schemas")]
+        if decode == "none" and not any(given):
+            return None
+        if self.table != "records":
+            raise UsageError(f"the table {self.table} has no keys and values to decode", remedy="leave out decode and the like")
+        return RecordDecoding(given[0] or "", given[1] or "", given[2])
 
     def _settings(self) -> Settings:
         level = self._values.get("level", FULL)

@@ -4,22 +4,15 @@ from __future__ import annotations
 
 import os
 
+from kdump.cli.schema_options import PLAIN
 from kdump.cli.shared_options import STDIN
-from kdump.errors import UsageError
 from kdump.formats import file_name
-from kdump.schemas.schema import KINDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.releases.profile import Profile
 
 AUTO, NONE = "auto", "none"
-PLAIN = ("string", "integer", "long")
-SCHEMAS = tuple(KINDS)
-"""Types of schemas; a name may follow, as in `avro:shop.Order`."""
-
-PARTS = (*PLAIN, *SCHEMAS)
-"""What keys or values alone can be decoded as."""
 
 OPTIONS = {
     "consumer-offsets": "offsets-decoder",
@@ -36,15 +29,6 @@ NAMES = (AUTO, NONE, *OPTIONS, *PLAIN)
 def named(text: str) -> str:
     """The spelling in NAMES for a text; Kafka's names of topics are accepted, too."""
     return text.lower().lstrip("_").replace("_", "-")
-
-
-def part_decoder(option: str, text: str | None) -> tuple[str, str]:
-    """The decoder that an option names, and the name of a type after a colon; both empty for None. Raises UsageError."""
-    kind, colon, name = (text or "").partition(":")
-    if text is not None and kind not in (SCHEMAS if colon else PARTS):
-        types = ", ".join(f"{kind}:NAME" for kind in SCHEMAS if kind != "json")
-        raise UsageError(f"{option} is one of {', '.join(PARTS)}, {types}, not {text!r}")
-    return kind, name
 
 
 def topic_of(path: str) -> str:

@@ -3,35 +3,10 @@
 from __future__ import annotations
 
 from kdump.cli.listing import decoder_names
-from kdump.cli.options import FILES, CommandOptions, choice, flag, integer, text
+from kdump.cli.options import CommandOptions, choice, flag, integer, text
 from kdump.cli.release_options import RELEASE
+from kdump.cli.schema_options import KEY_DECODER, SCHEMAS_PATH, VALUE_DECODER
 from kdump.cli.shared_options import CSV_FORMULAS, FILE, NICE, PATHS, RATE, STRICT_STDERR, output_option
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-
-def _part_decoder(part: str) -> Any:  # as `text`
-    return text(
-        f"--{part}-decoder --{part}",
-        f"How to decode {part}s: {', '.join(decoder_names.PARTS)}. A type of schemas may have a name, as in avro:shop.Order."
-        " Overrides --decode.",
-        metavar="DECODER",
-        completes=decoder_names.PARTS,
-    )
-
-
-KEY_DECODER = _part_decoder("key")
-VALUE_DECODER = _part_decoder("value")
-
-SCHEMAS = text(
-    "--schemas",
-    "Schemas for --key and --value: a file, a directory of .avsc, .proto, .json or descriptor files, or a log directory with"
-    " _schemas-0. By default, the _schemas-0 beside the data.",
-    metavar="PATH",
-    completes=FILES,
-)
 
 _FORMS = ("kafka", "ndjson", "csv", "table")
 _FORMS_HELP = (
@@ -101,7 +76,7 @@ class LogOptions(TimeRangeOptions):
     )
     key_decoder: str | None = KEY_DECODER
     value_decoder: str | None = VALUE_DECODER
-    schemas: str | None = SCHEMAS
+    schemas: str | None = SCHEMAS_PATH
     keep_going: bool = flag(
         "--keep-going", "Continue after damage, or stop at the first damage with exit code 1.", off_name="--no-keep-going"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kdump.cli import schema_options
 from kdump.cli.listing import decoder_names
 from kdump.cli.listing.options import EXPORTS, LogOptions
 from kdump.cli.shared_options import ESCAPE
@@ -57,8 +58,8 @@ class Request:
     def _take_decoders(self, decode: str | None, key_decoder: str | None, value_decoder: str | None, schemas: str | None) -> None:
         """Choose the decoders: `decode` is a name in decoder_names.NAMES, `decoders` are those of keys and values.
 
-        `parts` are the decoders that were given, `names` the types of schemas after a colon, `schemas` is where schemas are, and
-        `asks_for_schemas` says whether any of these was given; otherwise a registry beside the data is used.
+        `part_decoders` are those that were given for keys and values, `schemas` is where schemas are, and `asks_for_schemas`
+        says whether any of these was given; otherwise a registry beside the data is used.
 
         Kafka's lines have keys and values as they are unless something else is asked for, as in Kafka; other forms of output
         show what the records of an internal topic say.
@@ -66,13 +67,12 @@ class Request:
         is_plain = key_decoder is not None or value_decoder is not None or schemas is not None
         if is_plain and decode not in (None, decoder_names.NONE):
             raise UsageError(f"--decode {decode} decodes keys and values", remedy="leave out --key-decoder and --value-decoder")
-        if decode in decoder_names.PLAIN:
+        if decode in schema_options.PLAIN:
             key_decoder = value_decoder = decode
-        key_decoder, key_name = decoder_names.part_decoder("--key-decoder", key_decoder)
-        value_decoder, value_name = decoder_names.part_decoder("--value-decoder", value_decoder)
-        self.schemas, self.names = schemas, (key_name, value_name)
-        self.parts = (key_decoder or "", value_decoder or "")
-        self.asks_for_schemas = schemas is not None or not {key_decoder, value_decoder}.isdisjoint(decoder_names.SCHEMAS)
+        self.schemas, self.part_decoders = schemas, (key_decoder or "", value_decoder or "")
+        key_decoder, _ = schema_options.part_decoder("--key-decoder", key_decoder)
+        value_decoder, _ = schema_options.part_decoder("--value-decoder", value_decoder)
+        self.asks_for_schemas = schemas is not None or not {key_decoder, value_decoder}.isdisjoint(schema_options.SCHEMAS)
         self._refuse_schemas(decode)
         self.says_decoder = decode == decoder_names.AUTO and self.output not in EXPORTS  # asked for, not by default
         self.decoders = (key_decoder or "string", value_decoder or "string")

@@ -33,19 +33,10 @@ class SchemasOfRun:
             return None
         if not request.asks_for_schemas and (request.decode != "auto" or not _has_registry(path)):
             return None
-        from kdump.output.rows.schema_decoder import PlainPart, SchemaDecoder
-        from kdump.schemas.decoding import KEY, VALUE, PartDecoder
-        from kdump.schemas.schema import KINDS
+        from kdump.output.rows.schema_decoder import decoder_of_parts
 
-        collection = self._collection(path)
         topic = "" if path.startswith(STDIN) else file_name.topic(path)
-        parts = [
-            PlainPart(part, kind)
-            if kind and kind not in KINDS
-            else PartDecoder(collection, part, kind=kind, name=name, topic=topic)
-            for part, kind, name in zip((KEY, VALUE), request.parts, request.names, strict=True)
-        ]
-        return SchemaDecoder(*parts)
+        return decoder_of_parts(self._collection(path), *request.part_decoders, topic)
 
     def _collection(self, path: str) -> Collection:
         from kdump.schemas.collection import collection_of
@@ -53,7 +44,7 @@ class SchemasOfRun:
         request = self._request
         log_directory = os.path.dirname(os.path.dirname(os.path.abspath(path)))
         if log_directory not in self._collections:
-            kinds = [kind for kind in request.parts if kind]
+            kinds = [decoder.partition(":")[0] for decoder in request.part_decoders if decoder]
             collection = collection_of(path, request.schemas, kinds[-1] if kinds else "")
             self._collections[log_directory] = collection
             self._say_problems(collection)

@@ -6,6 +6,7 @@ from kdump.checks.finding import ERROR, SEVERITIES
 from kdump.checks.settings import CLEANUP_POLICIES, FULL, LEVELS, UNKNOWN
 from kdump.cli.options import DIRECTORIES, TABLES, CommandOptions, choice, flag, text, texts
 from kdump.cli.scanning.engine import ENGINES
+from kdump.cli.schema_options import KEY_DECODER, SCHEMAS_PATH, VALUE_DECODER
 from kdump.cli.shared_options import FILE, PATHS, jobs_option, output_option
 
 SAVINGS = {"sample": "sample", "all": "true", "none": "false"}
@@ -38,6 +39,15 @@ class ScanOptions(CommandOptions):
         "--tables", "The tables to write; by default all except records.", metavar="NAME,...", completes=TABLES
     )
     with_records: bool = flag("--records", "Also write the table of records, with all keys and values.")
+    decode: str = choice(
+        "--decode",
+        ("none", "auto"),
+        "auto: with --records, also decode keys and values by the schemas of the _schemas-0 beside them, or of --schemas.",
+        default="none",
+    )
+    key_decoder: str | None = KEY_DECODER
+    value_decoder: str | None = VALUE_DECODER
+    schemas: str | None = SCHEMAS_PATH
     savings: str = choice(
         "--savings",
         list(SAVINGS),

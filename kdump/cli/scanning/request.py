@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from kdump.checks.finding import SEVERITIES
 from kdump.cli.scanning.engine import LOCAL, Engine, chosen
 from kdump.cli.scanning.options import SAVINGS
+from kdump.cli.schema_options import part_decoder
 from kdump.errors import UsageError
 from kdump.output.arrow.rows import TABLES
 from kdump.pipeline.fleet import questions
@@ -64,6 +65,7 @@ class ScanRequest:
             "now": str(int(time.time() * 1000)),
         }
         self.given = {name: value for name, value in given.items() if value is not None}
+        self.decoding = _decoding(options, with_records=RECORDS in self.tables)
         self.questions = self._questions(options.include_deleted)
 
     def _questions(self, include_deleted: bool) -> list[Query]:
@@ -94,6 +96,22 @@ def _tables(names: str | None, with_records: bool) -> list[str]:
         raise UsageError(f"there is no table {unknown[0]!r}", remedy=f"there are {', '.join(TABLES)}")
     chosen |= {"files", "segments", "findings"} | ({RECORDS} if with_records else set())
     return [table for table in TABLES if table in chosen]
+
+
+def _decoding(options: ScanOptions, *, with_records: bool) -> dict[str, str]:
+    """How records are decoded, as options of the pipeline. Raises UsageError for an unknown decoder, and without records."""
+    for option, decoder in (("--key-decoder", options.key_decoder), ("--value-decoder", options.value_decoder)):
+        part_decoder(option, decoder)
+    given = {
+        "decode": options.decode if options.decode != "none" else None,
+        "keyDecoder": options.key_decoder,
+        "valueDecoder": options.value_decoder,
+        "schemas": options.schemas,
+    }
+    decoding = {name: value for name, value in given.items() if value is not None}
+    if decoding and not with_records:
+        raise UsageError("only the table of records has keys and values to decode", remedy="--records writes it")
+    return decoding
 
 
 def _setting(text: str) -> tuple[str, str]:

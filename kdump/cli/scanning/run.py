@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from kdump import __version__
 from kdump.cli.scanning.engine import LOCAL
 from kdump.cli.scanning.progress import ScanProgress
-from kdump.cli.scanning.request import BATCHES
+from kdump.cli.scanning.request import BATCHES, RECORDS
 from kdump.cli.streams import forget_stdout, say
 from kdump.errors import KdumpError, MissingPackage, Unreadable, UsageError
 from kdump.exit_codes import NOT_EXAMINED
@@ -129,6 +129,8 @@ def _write(request: ScanRequest, folder: str) -> list[str]:
         options = {**common, "table": table}
         if table == BATCHES:
             options["uncompressed"] = request.savings
+        if table == RECORDS:
+            options |= request.decoding
         if table != "findings":
             options["filelist"] = file_list
         given.append(options)

@@ -19,6 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from kdump.messages.kafka_json import Json
     from kdump.tables import Column
 
 
@@ -80,6 +81,16 @@ class RecordDetails(Row):
     is_control: Bool | None
     control_type: Text | None
     status: Text
+
+
+class DecodedDetails(Row):
+    """Keys and values decoded by their schemas, as JSON; which schemas these are, and why something was not decoded."""
+
+    decoded_key: Json | None
+    decoded_value: Json | None
+    key_schema: Json | None
+    value_schema: Json | None
+    decode_error: Text | None
 
 
 class EntryNumber(Row):
@@ -146,16 +157,19 @@ TABLES: dict[str, tuple[type[Row], ...]] = {
 """The row classes of each table. A column that several of them have is there once, as the last of them declares it."""
 
 
-def columns_of(table: str, keys: Sequence[str] = (), *, with_error: bool = False) -> tuple[Column, ...]:
+def columns_of(
+    table: str, keys: Sequence[str] = (), *, with_error: bool = False, with_decoded: bool = False
+) -> tuple[Column, ...]:
     """The columns of a table, or those with these names (upper or lower case), in the order given.
 
+    With `with_decoded`, records also have keys and values decoded by their schemas.
     With `with_error`, some rows stand for what could not be read: the table has a column `error`, and all columns may be null
     but those that say where a row is from. Raises UsageError for an unknown table or column, and if `error` is needed but not
     among the names.
     """
     if table not in TABLES:
         raise UsageError(f"there is no table {table!r}", remedy=f"there are {', '.join(TABLES)}")
-    classes: tuple[type[Row], ...] = (*TABLES[table], Unread) if with_error else TABLES[table]
+    classes = (*TABLES[table], *((DecodedDetails,) if with_decoded else ()), *((Unread,) if with_error else ()))
     columns = {column.name: column for row_class in classes for column in row_class.schema}
     ordered = {column.name: columns[column.name] for row_class in classes for column in row_class.schema}
     if with_error:

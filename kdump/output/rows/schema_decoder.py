@@ -6,7 +6,8 @@ from kdump.decoders import plain
 from kdump.errors import CorruptData
 from kdump.output.rows.decoded import Decoded
 from kdump.schemas import json_values, shapes
-from kdump.schemas.decoding import PartDecoded
+from kdump.schemas.decoding import KEY, VALUE, PartDecoded, PartDecoder
+from kdump.schemas.schema import KINDS
 
 STRING = "string"
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from kdump.binary.kernel import Headers
     from kdump.messages.kafka_json import Json
+    from kdump.schemas.collection import Collection
     from kdump.schemas.shapes import Shape
 
     class Part(Protocol):
@@ -84,6 +86,23 @@ class SchemaDecoder:
             message = f"{key_fault.message}; {value_fault.code}: {value_fault.message}"
             decoded.fault = CorruptData(key_fault.code, message)
         return decoded
+
+
+def decoder_of_parts(collection: Collection, key: str, value: str, topic: str) -> SchemaDecoder:
+    """The decoder of a topic's records. `key` and `value` are decoders as options name them, such as `avro:shop.Order`;
+    without one, the data say which schema they have.
+
+    Raises UsageError if it cannot be told which schema of several files is meant.
+    """
+    key_part, value_part = (_part(collection, part, given, topic) for part, given in ((KEY, key), (VALUE, value)))
+    return SchemaDecoder(key_part, value_part)
+
+
+def _part(collection: Collection, part: str, given: str, topic: str) -> Part:
+    kind, _, name = given.partition(":")
+    if kind and kind not in KINDS:
+        return PlainPart(part, kind)
+    return PartDecoder(collection, part, kind=kind, name=name, topic=topic)
 
 
 def _json_of(part: PartDecoded) -> tuple[Json | None, CorruptData | None]:

@@ -1,0 +1,49 @@
+"""The options that say how keys and values are decoded, and where their schemas are."""
+
+from __future__ import annotations
+
+from kdump.cli.options import FILES, text
+from kdump.errors import UsageError
+from kdump.schemas.schema import KINDS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+PLAIN = ("string", "integer", "long")
+SCHEMAS = tuple(KINDS)
+"""Types of schemas; a name may follow, as in `avro:shop.Order`."""
+
+PARTS = (*PLAIN, *SCHEMAS)
+"""What keys or values alone can be decoded as."""
+
+
+def part_decoder(option: str, given: str | None) -> tuple[str, str]:
+    """The decoder that an option names, and the name of a type after a colon; both empty for None. Raises UsageError."""
+    kind, colon, name = (given or "").partition(":")
+    if given is not None and kind not in (SCHEMAS if colon else PARTS):
+        types = ", ".join(f"{kind}:NAME" for kind in SCHEMAS if kind != "json")
+        raise UsageError(f"{option} is one of {', '.join(PARTS)}, {types}, not {given!r}")
+    return kind, name
+
+
+def _decoder_option(part: str) -> Any:  # as `text`
+    return text(
+        f"--{part}-decoder --{part}",
+        f"How to decode {part}s: {', '.join(PARTS)}. A type of schemas may have a name, as in avro:shop.Order."
+        " Overrides --decode.",
+        metavar="DECODER",
+        completes=PARTS,
+    )
+
+
+KEY_DECODER = _decoder_option("key")
+VALUE_DECODER = _decoder_option("value")
+
+SCHEMAS_PATH = text(
+    "--schemas",
+    "Schemas for --key and --value: a file, a directory of .avsc, .proto, .json or descriptor files, or a log directory with"
+    " _schemas-0. By default, the _schemas-0 beside the data.",
+    metavar="PATH",
+    completes=FILES,
+)

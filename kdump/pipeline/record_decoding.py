@@ -1,0 +1,76 @@
+"""Decodes the records of a table by their schemas."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from kdump.errors import CorruptData
+from kdump.formats import file_name
+from kdump.output.rows.decoded import Decoded
+from kdump.output.rows.schema_decoder import decoder_of_parts
+from kdump.schemas.bounds import TOO_LARGE
+from kdump.schemas.collection import Collection, collection_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from kdump.formats.record import RecordChunk
+    from kdump.output.rows.schema_decoder import SchemaDecoder
+
+MAX_TABLE = 64 << 20
+"""Characters of JSON that the records of one table become at most; further ones are not decoded."""
+
+
+class RecordDecoding:
+    """How keys and values are decoded: by which decoders, and with the schemas of which path, or of those beside the data."""
+
+    def __init__(self, key: str, value: str, schemas: str | None) -> None:
+        self._key = key
+        self._value = value
+        self._schemas = schemas
+        self._collections: dict[str, Collection] = {}  # by log directory
+
+    def decoder_of(self, path: str) -> SchemaDecoder | None:
+        """The decoder of a log's records; None for internal topics. Raises UsageError, and Unreadable for a path of schemas."""
+        topic = file_name.topic(path)
+        if topic.startswith("__"):
+            return None
+        log_directory = os.path.dirname(os.path.dirname(os.path.abspath(path)))
+        if log_directory not in self._collections:
+            kind = (self._value or self._key).partition(":")[0]
+            self._collections[log_directory] = collection_of(path, self._schemas, kind)
+        return decoder_of_parts(self._collections[log_directory], self._key, self._value, topic)
+
+
+def columns(decoder: SchemaDecoder, part: RecordChunk) -> dict[str, Any]:
+    """The columns of decoded keys and values of some records."""
+    found = list(_decoded(decoder, part))
+    errors = [None if one.fault is None else f"{one.fault.code}: {one.fault.message}" for one in found]
+    return {
+        "decoded_key": [one.key for one in found],
+        "decoded_value": [one.value for one in found],
+        "key_schema": [one.key_schema for one in found],
+        "value_schema": [one.value_schema for one in found],
+        "decode_error": errors,
+    }
+
+
+def _decoded(decoder: SchemaDecoder, part: RecordChunk) -> Iterator[Decoded]:
+    size = 0
+    rows = zip(*(part.records[name] for name in ("key", "value", "headers")), strict=True)
+    for is_control, count in zip(part.batches["is_control"], part.counts, strict=True):
+        for _ in range(count):
+            key, value, headers = next(rows)
+            if is_control:
+                yield Decoded()
+            elif size > MAX_TABLE:
+                yield Decoded(
+                    fault=CorruptData(TOO_LARGE, f"the records before it became more than {MAX_TABLE >> 20} MiB of JSON")
+                )
+            else:
+                one = decoder.decode(key, value, headers)
+                one.raw_key = one.raw_value = None
+                size += len(one.key or "") + len(one.value or "")
+                yield one

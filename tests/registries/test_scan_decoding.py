@@ -1,0 +1,66 @@
+"""`kdump scan --records --decode auto` writes decoded keys and values, the same as the listing shows."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kdump.cli.commands import main
+from tests.registries import answers, has_schema, unpack
+
+pq = pytest.importorskip("pyarrow.parquet")
+
+TOPICS = ("jade-both", "lotus-proto", "viola-odd", "amber-header-avro", "heron-json")
+USAGE = 2
+
+
+@pytest.fixture(scope="module")
+def brokers(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("registries")
+    unpack(folder)
+    for path in (folder / "schemas-a").iterdir():
+        if path.name.rpartition("-")[0] not in (*TOPICS, "_schemas", "iris-bare") and path.name != "files":
+            shutil.rmtree(path)
+    return folder
+
+
+def _records(brokers: Path, out: Path, *options: str) -> dict[tuple[str, int, int], Any]:
+    main(["scan", "--engine", "local", "--jobs", "1", "--records", "--out", str(out), *options, str(brokers / "schemas-a")])
+    rows = pq.read_table(out / "records").to_pylist()
+    return {(row["topic"], row["partition"], row["offset"]): row for row in rows}
+
+
+def test_records_are_decoded_with_the_registry_beside_them(brokers: Path, tmp_path: Path) -> None:
+    rows = _records(brokers, tmp_path / "out", "--decode", "auto")
+    compared = 0
+    for (case, _, options), recorded in answers().items():
+        for answer in recorded:
+            if case != "schemas-a" or options or answer["topic"] not in TOPICS:
+                continue
+            row, part = rows[answer["topic"], answer["partition"], answer["offset"]], answer["part"]
+            text, schema = row[f"decoded{part.capitalize()}"], row[f"{part}Schema"]
+            assert (None if text is None else json.loads(text)) == (answer.get("decoded") if has_schema(answer) else None)
+            assert (schema is not None) == has_schema(answer)
+            assert ("error" in answer) <= (row["decodeError"] is not None)
+            compared += 1
+    assert compared > 100
+
+
+def test_records_are_decoded_with_a_schema_that_is_named(brokers: Path, tmp_path: Path) -> None:
+    schema = str(brokers / "schemas-a" / "files" / "cedar.avsc")
+    rows = _records(brokers, tmp_path / "out", "--value", "avro", "--schemas", schema, "--topics", "iris-bare")
+    first = json.loads(rows["iris-bare", 0, 0]["decodedValue"])
+    assert (first["maple"], first["wren"]) == (-1, (1 << 63) - 1)
+    assert json.loads(rows["iris-bare", 0, 0]["valueSchema"])["framing"] == "bare"
+
+
+def test_without_the_option_records_have_no_decoded_columns(brokers: Path, tmp_path: Path) -> None:
+    rows = _records(brokers, tmp_path / "out", "--topics", "jade-both")
+    assert "decodedValue" not in rows["jade-both", 0, 0]
+
+
+def test_only_records_can_be_decoded(brokers: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["scan", "--engine", "local", "--decode", "auto", str(brokers / "schemas-a")]) == USAGE
+    assert "--records writes it" in capsys.readouterr().err
