@@ -16,9 +16,7 @@ pytestmark = pytest.mark.both_kernels
 
 
 @pytest.mark.parametrize("one", [one for one in HOSTILE if one.suffix == ".log"], ids=lambda one: one.name)
-def test_a_listing_does_not_depend_on_what_comes_together(
-    one: Hostile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_listing_does_not_depend_on_what_comes_together(one: Hostile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run, "MAX_MESSAGES", 3)
     path = written(one, 40, tmp_path)
     for options in ([], ["--deep"], ["--deep", "--from-position", "500"], ["--output", "ndjson"], ["--limit", "7"]):
