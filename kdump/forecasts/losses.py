@@ -218,7 +218,7 @@ def _intact(log: LogReader, search: Search) -> Iterator[Intact]:
         except InvalidBatch:
             pass
         position = search.next_intact(position + 1)
-        while (batch := lone.at(position)) is not None:
+        while (batch := lone.at(position)) is not None and not batch.claimed_size:
             yield _fields(batch.header, is_legacy=batch.is_legacy)
             position = search.next_intact(position + batch.size + 1)
         window_size = search.tuning.near_bytes  # the next damage may be near

@@ -31,14 +31,19 @@ _LARGEST = 4 << 10  # bytes of a batch, and of the damage after it
 _MOST_BATCHES = 128
 _MAX_CODEC = len(CODECS) - 1
 _MAGIC = 2
+_NEGATIVE = 0x80
 
 
 class LoneBatch:
-    """A batch after which the bytes cannot even claim to be one: its position, size and header, and bytes from there on."""
+    """A batch that no small batch follows: its position, size and header, and bytes from there on.
 
-    __slots__ = ("header", "is_legacy", "position", "size", "window")
+    `claimed_size` is that of the large batch that the bytes after it claim to be; 0 if they cannot be one.
+    """
 
-    def __init__(self, position: int, header: tuple[int, ...], window: bytes, *, is_legacy: bool) -> None:
+    __slots__ = ("claimed_size", "header", "is_legacy", "position", "size", "window")
+
+    def __init__(self, position: int, header: tuple[int, ...], window: bytes, claimed_size: int, *, is_legacy: bool) -> None:
+        self.claimed_size = claimed_size
         self.position = position
         self.header = header
         self.size = header[LENGTH] + LOG_OVERHEAD
@@ -66,6 +71,7 @@ class LoneBatches:
     def __init__(self, source: SizedReadable, start: int, tuning: ReadTuning) -> None:
         self._source = source
         self._size = min(_LARGEST, 2 * tuning.near_bytes)
+        self._smallest_claim = 4 * tuning.near_bytes  # more than any window that a walk reads first
         self._crc32c = crc32c_for(source.size - start)
 
     def at(self, position: int) -> LoneBatch | None:
@@ -84,9 +90,12 @@ class LoneBatches:
         if len(headers) != 1 or not valid[0] or end + HEADER_UP_TO_MAGIC > len(window):
             return None
         length = int.from_bytes(window[end + LENGTH_AT : end + LOG_OVERHEAD], "big", signed=True)
+        claimed_size = 0
         if MIN_RECORD_OVERHEAD <= length <= self._source.size - position - end - LOG_OVERHEAD:
-            return None
-        return LoneBatch(position, headers[0], window, is_legacy=magic < _MAGIC)
+            claimed_size = length + LOG_OVERHEAD
+            if claimed_size <= self._smallest_claim or window[end + MAGIC_AT] >= _NEGATIVE:
+                return None
+        return LoneBatch(position, headers[0], window, claimed_size, is_legacy=magic < _MAGIC)
 
 
 class PatchesUnderWay:

@@ -130,7 +130,8 @@ class _Walk:
         budget = search.Budget(source.size - start + tuning.free_crc_bytes, tuning.free_tries, kept_crc_bytes=_KEPT_CRC_BYTES)
         self._search = search.Search(recent, budget, start=start, tuning=tuning)
         # what large batches claim is read again for each of them; the search has a budget of its own
-        self._may_check = search.Budget(_TIMES_CHECKED * (source.size - start) + tuning.free_crc_bytes).spend
+        self._for_large = search.Budget(_TIMES_CHECKED * (source.size - start) + tuning.free_crc_bytes)
+        self._may_check = self._for_large.spend
         self._order = Order(recent, base_offset, next_base_offset, tuning, may_check=self._may_check)
         self._ends = spans.HeadersAhead(self._search)
         self._lone = LoneBatches(recent, start, tuning)
@@ -152,9 +153,9 @@ class _Walk:
     def by_windows(self, until: int) -> Iterator[Section | Damage | Patches]:
         """Everything up to the end of the log, or up to the first batch after `until`."""
         source, tuning = self._source, self._tuning
-        window_size = tuning.window_bytes
+        window_size, is_first = tuning.window_bytes, True
         while self._position < min(until, source.size):
-            if self._order.is_in_doubt:
+            if self._order.is_in_doubt and not is_first:  # the first window may hold what claims to be large
                 yield from self._lone_batches(until)
                 if self._position >= min(until, source.size):
                     return
@@ -165,7 +166,7 @@ class _Walk:
                 max_window_size=tuning.window_bytes,
                 may_check=self._may_check,
             )
-            window_size = tuning.near_bytes
+            window_size, is_first = tuning.near_bytes, False
             fault: CorruptData | None = None
             try:
                 for chunk in log.summarized_chunks(self._order.wants_summary):
@@ -193,8 +194,9 @@ class _Walk:
         under_way: PatchesUnderWay | None = None
         while self._position < min(until, self._source.size) and self._order.is_in_doubt:
             batch, nested_end = self._lone.at(self._position), self._order.nested_end
-            if batch is None:
-                break
+            if batch is None or 0 < batch.claimed_size <= self._for_large.crc_bytes:
+                break  # what follows has to be walked, or its CRC computed
+            fault = CorruptData("resync-budget", "") if batch.claimed_size else None
             status = self._order.judge_found(batch.extent, batch.position)
             if under_way is not None and not under_way.takes(batch, status, nested_end):
                 yield under_way.patches()
@@ -206,7 +208,7 @@ class _Walk:
             else:
                 under_way.add(batch)
             self._position += batch.size
-            for item in self._go_on(None):
+            for item in self._go_on(fault):
                 if under_way is None:
                     yield item
                 elif isinstance(item, Damage):

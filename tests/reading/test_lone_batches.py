@@ -11,7 +11,7 @@ from kdump.reading.items import Damage, Patches, Section
 from kdump.reading.lone_batches import LoneBatches
 from kdump.reading.salvage import walk, walk_patches
 from kdump.reading.tuning import DEFAULT, ReadTuning
-from tests.builders.hostile import HOSTILE, batches, messages_and_headers
+from tests.builders.hostile import HOSTILE, batches, batches_and_claims, messages_and_headers
 from tests.builders.records import batch, record
 from tests.campaigns import mutants
 from tests.support import opened
@@ -85,6 +85,12 @@ def test_lone_batches_change_nothing_among_other_damage() -> None:
                 offset = max(offset, 0)
             pieces.append(chance.choice((bytes, chance.randbytes))(chance.choice((0, 1, 16, 17, 18, 50, 600, 5000))))
         _assert_same(b"".join(pieces))
+
+
+def test_lone_batches_change_nothing_where_too_much_claims_to_be_large() -> None:
+    """Until the budget is used up, each claim is checked; then it is not, and the batches between come together."""
+    tuning = ReadTuning(near_bytes=1 << 10, window_bytes=4 << 10, stretch_bytes=8 << 10, free_crc_bytes=1 << 16)
+    assert _assert_same(batches_and_claims(300), tuning) > 100
 
 
 def test_most_batches_between_garbage_come_together() -> None:
