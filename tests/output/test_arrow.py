@@ -16,6 +16,7 @@ import pyarrow.parquet as pq  # what needs Arrow
 from kdump.binary.columns_reference import RECORD_COLUMNS
 from kdump.formats import records
 from kdump.formats.log import Log
+from kdump.formats.record_columns import RecordColumns
 from kdump.output.arrow import builder, files, log_columns
 from kdump.output.arrow.builder import Constant, Spread, Spreading
 from kdump.output.arrow.rows import columns_of
@@ -366,7 +367,37 @@ def test_a_column_of_parquet_has_a_dictionary_if_its_first_rows_repeat_values(tm
         *("offset", "timestamp", "value"),  # more than half of the values differ
         *("isvalid", "isKeyTruncated", "isValueTruncated", "isTransactional", "isControl"),  # bits never have one
     }
+    deltas = {column.path_in_schema for column in found if "DELTA_BINARY_PACKED" in column.encodings}
+    assert deltas == {"offset", "timestamp"}
+    assert {column.path_in_schema for column in found if not column.is_stats_set} == {"key", "value"}
     assert pq.read_table(path).to_pylist() == rows
+
+
+@pytest.mark.parametrize(
+    ("values", "differ"),
+    [
+        ([b"a", b"b", b"c", b""], True),
+        ([b"a", b"a", b"a", b"b"], False),
+        ([None, None, b"", b"a"], False),
+        ([b"ab", None, b"cd", b"ef"], True),
+        ([1, 2, 3, None], True),
+        ([1, 1, 1, None], False),
+    ],
+)
+def test_values_of_slices_are_compared_for_dictionaries(values: list[object], differ: bool, tmp_path: Path) -> None:
+    kind = pa.int64() if 1 in values else pa.binary()
+    around = [7, 7, 7] if 1 in values else [b"x", b"x", b"x"]
+    column = pa.array([*around, *values, *around], kind).slice(3, len(values))
+    path = tmp_path / "x.parquet"
+    with files.TableFile(str(path), pa.schema([("x", kind)])) as file:
+        file.write(pa.record_batch({"x": column}))
+    assert pq.ParquetFile(path).metadata.row_group(0).column(0).has_dictionary_page is not differ
+    assert pq.read_table(path)["x"].to_pylist() == values
+
+
+def test_headers_of_packed_records_are_not_read_as_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(RecordColumns, "_headers", property(lambda self: pytest.fail("they were read")))
+    assert _table(batch(records=[record(key=b"k", headers=[("h", b"v")])]))[0]["key"] == b"k"
 
 
 def test_a_file_without_rows_has_a_schema(tmp_path: Path) -> None:

@@ -85,8 +85,9 @@ def record_columns(
 def _own_columns(records: Table[Record], max_value_bytes: int, wanted: Collection[str]) -> Columns:
     """The columns of records that their batches do not say, and whether keys and values were cut."""
     made = records.columns
-    columns: Columns = {**made}
-    if isinstance(made, RecordColumns):
+    if not isinstance(made, RecordColumns):
+        columns: Columns = {**made}
+    else:  # a column that is read as values costs an object for each
         columns = {name: Packed(made.buffers(name), partial(made.__getitem__, name)) for name in RECORD_COLUMNS if name in wanted}
         columns["crc"] = columns["isvalid"] = Constant(None)
         if made.largest <= max_value_bytes:
