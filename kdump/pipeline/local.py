@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from kdump.errors import KdumpError, MissingPackage, UsageError
 from kdump.pipeline import tasks
+from kdump.pipeline.kept import NOTHING, Kept
 from kdump.pipeline.slice_report import Skipped, SliceReport
 from kdump.pipeline.tasks import ATTEMPTS, TaskReport
 from kdump.workers.end_with_parent import end_with_parent
@@ -41,15 +42,16 @@ def write_tables(
     cores: int,
     reconciliation: Reconciliation,
     on_task: Callable[[str, int, int], None],
+    kept: Kept = NOTHING,
 ) -> None:
-    """Write each table into its own subfolder of `folder`, and report all tasks to the reconciliation.
+    """Write each table into its own subfolder of `folder`, without what is kept, and report all tasks to the reconciliation.
 
     `on_task` gets the table, the number of its tasks that are done, and their total. Raises KdumpError with mode=FAILFAST, and
     errors that another attempt cannot fix.
     """
     os.mkdir(os.path.join(folder, ATTEMPTS))
     done: Counter[str] = Counter()
-    for task, reports in _Pool(cores).results(tasks.tasks_of_all(all_options, folder)):
+    for task, reports in _Pool(cores).results(tasks.tasks_of_all(all_options, folder, kept)):
         reconciliation.take(task, reports)
         done[task.table] += 1
         on_task(task.table, done[task.table], task.total)

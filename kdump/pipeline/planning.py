@@ -19,7 +19,7 @@ from kdump.pipeline import discovery
 from kdump.pipeline.discovery import FileItem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from kdump.pipeline.options import Options
 
@@ -89,21 +89,52 @@ Task = tuple[FileSlice | CheckSlice, ...]
 """The slices that one task reads, in order."""
 
 
-def plan(options: Options, wanted: Mapping[str, frozenset[object]] | None = None) -> list[Task]:
+def plan(
+    options: Options,
+    wanted: Mapping[str, frozenset[object]] | None = None,
+    known: Collection[str] = (),
+    *,
+    is_repeated: bool = False,
+) -> list[Task]:
     """The tasks that read a table, the longest first; at least one, which may be empty.
 
-    `wanted` gives the values allowed in fields of a FileItem, by field name.
+    `wanted` gives the values allowed in fields of a FileItem, by field name; the paths that are `known`, of files and of
+    directories to check, are left out. For a scan that may be repeated, what is likely to change is in separate tasks.
     """
     if options.split not in _SPLIT_VALUES:
         raise UsageError(f"split is one of {', '.join(_SPLIT_VALUES)}, not {options.split!r}")
     if options.table == "findings":
-        return bins(_check_slices(options), options)
+        return _tasks([one for one in _check_slices(options) if one.path not in known], options, is_repeated=is_repeated)
     if options.table == "checkpoints":  # their topics and partitions are those of rows, not of files
         wanted = {field: values for field, values in (wanted or {}).items() if field in ("broker", "path")}
-    items = [item for item in discovery.files_of(options) if _is_wanted(item, wanted or {})]
+    items = [item for item in discovery.files_of(options) if item.path not in known and _is_wanted(item, wanted or {})]
     if options.table == "files":
         return bins([FileSlice(item, 0, 0) for item in items], options)
-    return bins(_slices(_readable(items, options), options), options)
+    return _tasks(_slices(_readable(items, options), options), options, is_repeated=is_repeated)
+
+
+def _tasks(slices: Sequence[FileSlice | CheckSlice], options: Options, *, is_repeated: bool) -> list[Task]:
+    """The tasks for slices: growing segments and log directories apart from the rest, if a scan may be repeated."""
+    tasks = bins(slices, options)
+    growing = _growing(slices) if is_repeated and slices else set()
+    apart = [one for one in slices if one.path in growing]
+    if not apart or len(apart) == len(slices) or len(tasks) == 1 and options.table != "findings":
+        return tasks
+    return bins([one for one in slices if one.path not in growing], options) + bins(apart, options)
+
+
+def _growing(slices: Sequence[FileSlice | CheckSlice]) -> set[str]:
+    """The newest file of each kind in each directory, and log directories."""
+    newest: dict[tuple[str, str], FileItem] = {}
+    found = set()
+    for one in slices:
+        if isinstance(one, CheckSlice):
+            found |= {one.path} if one.kind != Job.PARTITION else set()
+            continue
+        key = (os.path.dirname(one.path), one.item.kind)
+        if key not in newest or (newest[key].base_offset or 0) < (one.item.base_offset or 0):
+            newest[key] = one.item
+    return found | {item.path for item in newest.values()}
 
 
 def _is_wanted(item: FileItem, wanted: Mapping[str, frozenset[object]]) -> bool:
@@ -225,7 +256,7 @@ def split(item: FileItem, target: int) -> list[FileSlice]:
 # --- Tasks
 
 
-def bins(slices: Sequence[FileSlice] | Sequence[CheckSlice], options: Options) -> list[Task]:
+def bins(slices: Sequence[FileSlice | CheckSlice], options: Options) -> list[Task]:
     """Pack slices into tasks of about the same weight, close to the target."""
     count = _bin_count(slices, options)
     loads = [(0, number) for number in range(count)]
@@ -241,7 +272,7 @@ def bins(slices: Sequence[FileSlice] | Sequence[CheckSlice], options: Options) -
     return [tuple(sorted(filled[number], key=_place)) for number in numbers] or [()]
 
 
-def _bin_count(slices: Sequence[FileSlice] | Sequence[CheckSlice], options: Options) -> int:
+def _bin_count(slices: Sequence[FileSlice | CheckSlice], options: Options) -> int:
     """The number of tasks: at least what the target requires, and enough for all cores. The cost of opening files is bounded."""
     size = sum(file_slice.weight for file_slice in slices)
     cost = size + OPEN_COST * len(slices)

@@ -48,6 +48,15 @@ class Disagreement(NamedTuple):
     message: str
 
 
+class Part(NamedTuple):
+    """A file of a table: its rows, and the paths that they are of."""
+
+    table: str
+    file: str
+    rows: int
+    sources: list[str]
+
+
 class _LogAccount:
     """What one table says of one log so far."""
 
@@ -106,11 +115,15 @@ def _sum(total: int | None, count: int | None) -> int | None:
 
 
 class Reconciliation:
-    """Adds up what tasks report. `skipped` is what tables lack of a file, `disagreements` are contradictions."""
+    """Adds up what tasks report.
+
+    `skipped` is what tables lack of a file, `disagreements` are contradictions, `parts` the files of tables.
+    """
 
     def __init__(self, folder: str) -> None:
         self.disagreements: list[Disagreement] = []
         self.skipped: list[tuple[FileItem, str, Skipped]] = []
+        self.parts: list[Part] = []
         self._folder = folder
         self._logs: dict[str, dict[str, _LogAccount]] = {}  # by path and table
 
@@ -126,7 +139,9 @@ class Reconciliation:
             slices += report.slices
             if report.file:
                 suffix = f"-{part}" if part else ""
-                self._place(task, report, os.path.join(directory, f"part-{task.number:05d}{suffix}.parquet"))
+                name = f"part-{task.number:05d}{suffix}.parquet"
+                self._place(task, report, os.path.join(directory, name))
+                self.add_part(task.table, name, report.rows, sorted({one.path for one in report.slices}))
         self._compare_with_plan(task, slices)
         items = {one.path: _item_of(one) for one in task.slices}
         for account in slices:
@@ -134,6 +149,23 @@ class Reconciliation:
                 self.skipped.append((items[account.path], task.table, skipped))
             if task.table in LOG_TABLES:
                 self._add(task.table, account)
+
+    def add_part(self, table: str, name: str, rows: int, sources: list[str]) -> None:
+        """Accept a file that is in its place."""
+        self.parts.append(Part(table, name, rows, sources))
+
+    def next_part(self, table: str) -> str:
+        """A name for a file of a table that no other file has."""
+        numbers = [int(part.file[5:10]) for part in self.parts if part.table == table]
+        return f"part-{max(numbers, default=-1) + 1:05d}.parquet"
+
+    def incomplete_paths(self) -> set[str]:
+        """The files and directories of which rows are missing."""
+        return {item.path for item, _, _ in self.skipped}
+
+    def unread_paths(self) -> set[str]:
+        """Those of which rows are missing because they could not be read, and not because of damage."""
+        return {item.path for item, _, skipped in self.skipped if not skipped.is_damage}
 
     def _place(self, task: ScanTask, report: TaskReport, path: str) -> None:
         """Put the file of an attempt in its place, and compare its rows with those that were reported."""

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from kdump.output.arrow.files import TableFile
 from kdump.output.arrow.schemas import schema_of
 from kdump.pipeline import planning, reading
+from kdump.pipeline.kept import NOTHING, Kept
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from kdump.pipeline.options import Options
     from kdump.pipeline.planning import CheckSlice, FileSlice, Task
@@ -50,18 +51,21 @@ class TaskReport(NamedTuple):
     slices: list[SliceReport]
 
 
-def tasks_of(options: Options, folder: str) -> Iterator[ScanTask]:
-    """The tasks that write a table."""
+def tasks_of(options: Options, folder: str, known: Collection[str] = ()) -> Iterator[ScanTask]:
+    """The tasks that write a table, without paths that are `known`."""
     attempts = os.path.join(folder, ATTEMPTS)
-    tasks = planning.plan(options)
+    tasks = planning.plan(options, known=known, is_repeated=True)
     for number, task in enumerate(tasks):
         yield ScanTask(number, len(tasks), task, options, attempts)
 
 
-def tasks_of_all(all_options: Sequence[Options], folder: str) -> Iterator[ScanTask]:
-    """The tasks that write several tables. Each table is planned when its turn comes, because plans of large fleets are large."""
+def tasks_of_all(all_options: Sequence[Options], folder: str, kept: Kept = NOTHING) -> Iterator[ScanTask]:
+    """The tasks that write several tables, without what is kept of an earlier scan.
+
+    Each table is planned when its turn comes, because plans of large fleets are large.
+    """
     for options in all_options:
-        yield from tasks_of(options, folder)
+        yield from tasks_of(options, folder, kept.of(options.table))
 
 
 def attempt(task: ScanTask) -> TaskReport:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from kdump.errors import MissingPackage
 from kdump.pipeline.fleet import written
+from kdump.pipeline.kept import NOTHING, Kept
 from kdump.pipeline.options import Options
 from kdump.pipeline.tasks import ATTEMPTS, attempt, tasks_of_all
 from kdump.spark.checks import ask
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 MAX_DRIVER_ROWS = 500_000
 """SQLite answers questions about this many rows in a few seconds, which Spark needs for planning alone."""
 
-_INTERVAL = 0.2  # seconds between two looks at how far all has come
+_INTERVAL = 1.0  # seconds between two looks at how far all has come
 
 
 def write_tables(
@@ -39,8 +40,9 @@ def write_tables(
     folder: str,
     reconciliation: Reconciliation,
     on_task: Callable[[str, int, int], None],
+    kept: Kept = NOTHING,
 ) -> None:
-    """Write a table for each set of options into its own subfolder of `folder`, and report all tasks.
+    """Write a table for each set of options into its own subfolder of `folder`, without what is kept, and report all tasks.
 
     Tasks write their own files, all in one Spark job. Spark retries failed tasks and returns one report for each, whose file
     counts. `on_task` gets the number of finished tasks and the total.
@@ -49,7 +51,7 @@ def write_tables(
     os.mkdir(attempts)
     context = session.sparkContext
     all_options = [Options({"parallelism": str(context.defaultParallelism), **options}) for options in given]
-    tasks = list(tasks_of_all(all_options, folder))
+    tasks = list(tasks_of_all(all_options, folder, kept))
     progress = _Progress(session)
     try:
         reports = run_interruptible(

@@ -63,7 +63,7 @@ def test_a_scan_leaves_a_folder_of_parquet_for_each_table(
 ) -> None:
     assert _scan(brokers, tmp_path / "out", "--output", "json") == 1
     summary = json.loads(capsys.readouterr().out)
-    assert {path.name for path in (tmp_path / "out").iterdir()} == TABLES | {"kdump.json"}
+    assert {path.name for path in (tmp_path / "out").iterdir()} == TABLES | {"kdump.json", "manifest.json"}
     assert (summary["batches"], summary["records"], summary["errors"], summary["exitCode"]) == (20, 60, 2, 1)
     assert summary["findings"][:2] == [
         {"code": "crc-mismatch", "severity": "error", "count": 1},

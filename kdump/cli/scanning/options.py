@@ -19,7 +19,8 @@ class ScanOptions(CommandOptions):
     paths: tuple[str, ...] = PATHS
     out: str | None = text(
         "--out",
-        "Write the tables to DIR, which must not exist yet. Without it, print only the summary.",
+        "Write the tables to DIR, which must not exist yet, or hold those of an earlier scan of the same: then only what is new"
+        " or changed is read. Without it, print only the summary.",
         metavar="DIR",
         completes=DIRECTORIES,
     )

@@ -7,6 +7,7 @@ import time
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from kdump import __version__
 from kdump.checks.finding import SEVERITIES
 from kdump.cli.scanning.engine import LOCAL, Engine, chosen
 from kdump.cli.scanning.options import SAVINGS
@@ -19,6 +20,9 @@ from kdump.workers.cores import jobs_here
 if TYPE_CHECKING:
     from kdump.cli.scanning.options import ScanOptions
     from kdump.pipeline.fleet.query import Query
+
+MANIFEST = "manifest.json"
+"""The file with which a scan can be repeated."""
 
 RECORDS = "records"
 BATCHES = "batches"
@@ -33,7 +37,8 @@ class ScanRequest:
     def __init__(self, options: ScanOptions) -> None:
         self.paths = list(options.paths)
         self.out = None if options.out is None else options.out.rstrip("/") or options.out
-        if self.out is not None and os.path.lexists(self.out):
+        self.is_repeated = self.out is not None and os.path.lexists(self.out)
+        if self.is_repeated and not os.path.isfile(os.path.join(str(self.out), MANIFEST)):
             raise UsageError(f"--out {options.out} exists; kdump does not overwrite files")
         self.master = options.master
         if options.master is not None and options.master.startswith("sc://"):
@@ -67,6 +72,13 @@ class ScanRequest:
         self.given = {name: value for name, value in given.items() if value is not None}
         self.decoding = _decoding(options, with_records=RECORDS in self.tables)
         self.questions = self._questions(options.include_deleted)
+
+    @property
+    def identity(self) -> dict[str, object]:
+        """What a repeated scan must be asked for as well."""
+        given = {name: value for name, value in self.given.items() if name not in ("now", "targetBytes")}
+        paths = [os.path.abspath(path) for path in self.paths]
+        return {**given, "paths": paths, "tables": self.tables, "savings": self.savings, "kdump": __version__}
 
     def _questions(self, include_deleted: bool) -> list[Query]:
         """The questions to the tables; none if the tables also hold deleted files, beside those that replaced them."""

@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kdump import __version__
 from kdump.cli.scanning.engine import LOCAL
@@ -22,18 +22,24 @@ try:
 except ImportError as missing:
     raise UsageError('Parquet tables need the package "pyarrow"', remedy="pip install 'kdump[arrow]'") from missing
 
+from kdump.binary.exchange import exchange
 from kdump.cli.scanning.summary import ScanSummary
 from kdump.formats import tree
-from kdump.pipeline import discovery
+from kdump.pipeline import discovery, earlier_scan
 from kdump.pipeline.fleet import written
 from kdump.pipeline.fleet.written import TABLES_FILE
+from kdump.pipeline.kept import NOTHING
 from kdump.pipeline.options import Options
 from kdump.pipeline.reconciliation import Reconciliation
 from kdump.pipeline.tasks import ATTEMPTS
 from kdump.workers import temporary_folders
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kdump.cli.scanning.request import ScanRequest
+    from kdump.pipeline.earlier_scan import EarlierScan
+    from kdump.pipeline.kept import Kept
 
 INCOMPLETE = ".incomplete"
 """The suffix of a table that does not add up, so that no one mistakes it for a complete one."""
@@ -48,18 +54,24 @@ def scan_paths(request: ScanRequest) -> int:
     is_json = request.output == "json"
     if not is_json:
         _show(request.engine.line + "\n")
+    earlier = _earlier_scan(request)
     folder = _new_folder(request.out)
     try:
-        incomplete = _write(request, folder)
-        summary = ScanSummary(folder, request.tables, request.failing, incomplete)
-        for table in incomplete:
+        written = _write(request, folder, earlier)
+        is_new = written.unchanged_since is None
+        summary = ScanSummary(folder if is_new else str(request.out), request.tables, request.failing, written.incomplete)
+        summary.unchanged_files, summary.unchanged_since = written.unchanged_files, written.unchanged_since
+        for table in written.incomplete:
             os.rename(os.path.join(folder, table), os.path.join(folder, table + INCOMPLETE))
         seconds = time.monotonic() - started
         manifest = summary.json(request.out, request.engine.name, seconds)
-        if request.out is not None:
+        if request.out is not None and is_new:
             with open(os.path.join(folder, _MANIFEST), "w", encoding="utf-8") as file:
                 json.dump(manifest | {"kdump": __version__, "paths": request.paths}, file, indent=2)
-            os.rename(folder, request.out)
+            if earlier is None:
+                os.rename(folder, request.out)
+            else:
+                exchange(folder, request.out)
     except UsageError:
         raise
     except Unreadable as error:
@@ -80,6 +92,19 @@ def scan_paths(request: ScanRequest) -> int:
         temporary_folders.remove(folder)
     _show(json.dumps(manifest) + "\n" if is_json else summary.text(request.out, seconds))
     return summary.exit_code
+
+
+def _earlier_scan(request: ScanRequest) -> EarlierScan | None:
+    """The scan that is repeated, if there is one. Raises UsageError if it was asked for something else."""
+    if not request.is_repeated:
+        return None
+    earlier = earlier_scan.load(str(request.out))
+    if earlier is None:
+        raise UsageError(
+            f"--out {request.out} exists, and is not a scan of this release of kdump", remedy="name another directory"
+        )
+    earlier.require(request.identity)
+    return earlier
 
 
 def _take_few_threads() -> None:
@@ -113,8 +138,16 @@ def _show(text: str) -> None:
         forget_stdout()
 
 
-def _write(request: ScanRequest, folder: str) -> list[str]:
-    """Write all tables, and the findings about them. Returns the tables that do not add up.
+class _Written(NamedTuple):
+    """The tables that do not add up, and how many files did not have to be read again; if none had to, since when (in ms)."""
+
+    incomplete: list[str]
+    unchanged_files: int = 0
+    unchanged_since: int | None = None
+
+
+def _write(request: ScanRequest, folder: str, earlier: EarlierScan | None) -> _Written:
+    """Write all tables, and the findings about them, unless an earlier scan has them.
 
     One list of files serves all but the findings, which look into directories themselves.
     """
@@ -123,7 +156,15 @@ def _write(request: ScanRequest, folder: str) -> list[str]:
         paths = [os.path.abspath(path) for path in paths]  # its processes work in separate directories
     file_list = os.path.join(folder, "_files.jsonl")
     common = {**request.given, "paths": json.dumps(paths), "unreadable": Options.SKIP}
-    discovery.write_list(discovery.files_of(Options({**common, "table": "files"})), file_list)
+    began_ns = time.time_ns()
+    items = discovery.files_of(Options({**common, "table": "files"}))
+    found = earlier_scan.find(items, paths, began_ns) if request.out is not None else None
+    kept = NOTHING
+    if earlier is not None and found is not None:
+        kept = earlier.kept(found)
+        if earlier.is_all(kept, found, items):
+            return _Written([], len(items), earlier.began_ns // 1_000_000)
+    discovery.write_list(items, file_list)
     given = []
     for table in request.tables:
         options = {**common, "table": table}
@@ -136,25 +177,40 @@ def _write(request: ScanRequest, folder: str) -> list[str]:
         given.append(options)
     reconciliation = Reconciliation(folder)
     is_local = request.engine.name == LOCAL
+
+    def take_over() -> None:
+        if earlier is not None:
+            earlier.take_over(kept, reconciliation, folder)
+
     with ScanProgress(len(given) if is_local else 1, shows=sys.stderr is not None and os.isatty(2)) as progress:
         if is_local:
             from kdump.pipeline.local import write_tables
 
             all_options = [Options({**options, "parallelism": str(request.cores)}) for options in given]
-            write_tables(all_options, folder, request.cores, reconciliation, progress.show)
+            write_tables(all_options, folder, request.cores, reconciliation, progress.show, kept)
+            take_over()
             answers = written.ask(folder, request.questions)
         else:
-            answers = _write_with_spark(request, given, folder, reconciliation, progress)
+            answers = _write_with_spark(request, given, folder, reconciliation, progress, kept, take_over)
     reconciliation.finish()
     written.add_findings(folder, answers)
     written.add_findings(folder, list(reconciliation.findings()), TABLES_FILE)
     os.unlink(file_list)
     shutil.rmtree(os.path.join(folder, ATTEMPTS))
-    return reconciliation.incomplete_tables()
+    incomplete = reconciliation.incomplete_tables()
+    if found is not None and not incomplete:
+        earlier_scan.write(folder, request.identity, found, reconciliation)
+    return _Written(incomplete, len(kept.files))
 
 
 def _write_with_spark(
-    request: ScanRequest, given: list[dict[str, str]], folder: str, reconciliation: Reconciliation, progress: ScanProgress
+    request: ScanRequest,
+    given: list[dict[str, str]],
+    folder: str,
+    reconciliation: Reconciliation,
+    progress: ScanProgress,
+    kept: Kept,
+    take_over: Callable[[], None],
 ) -> list[pyarrow.Table]:
     """The same with Spark; returns the findings that only a fleet shows. Raises UsageError if Spark is not available."""
     from kdump.spark.session import SessionFailed, as_raised_here, embedded
@@ -164,7 +220,8 @@ def _write_with_spark(
             from kdump.spark.writing import ask_tables, write_tables
 
             try:
-                write_tables(session, given, folder, reconciliation, progress.show)
+                write_tables(session, given, folder, reconciliation, progress.show, kept)
+                take_over()
                 return ask_tables(session, request.questions, folder)
             except KdumpError:
                 raise

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from kdump.checks import wording
 from kdump.checks.finding import ERROR, SEVERITIES, WARNING
 from kdump.checks.wording import counted
 from kdump.output.text.scan import codec_lines, text_of_codecs, text_of_findings, text_of_time, text_of_topics, topic_lines
@@ -34,6 +35,8 @@ class ScanSummary:
 
     def __init__(self, folder: str, tables: Sequence[str], failing: Sequence[str], incomplete: Sequence[str] = ()) -> None:
         self.incomplete = list(incomplete)
+        self.unchanged_files = 0  # that were not read again
+        self.unchanged_since: int | None = None  # the time of the scan whose tables these are, in ms, if nothing changed
         self.rows = {table: _row_count(os.path.join(folder, table)) for table in tables}
         files = _columns(folder, "files", ["size"])
         segments = _columns(folder, "segments", ["batches", "records", "minTimestamp", "maxTimestamp"])
@@ -65,6 +68,7 @@ class ScanSummary:
             "engine": engine,
             "seconds": round(seconds, 3),
             "files": self.files,
+            "unchangedFiles": self.unchanged_files,
             "bytes": self.bytes,
             "batches": self.batches,
             "records": self.records,
@@ -83,6 +87,17 @@ class ScanSummary:
             "reasons": self._verdict.reasons,
         }
 
+    @property
+    def _unchanged(self) -> str:
+        """What was not read again; empty if everything was read."""
+        if self.unchanged_since is not None:
+            time = wording.time(self.unchanged_since)
+            return f"No file has changed since the scan of {time}: none was read again, and the findings are of that time."
+        if not self.unchanged_files:
+            return ""
+        verb = "is as it was, and was" if self.unchanged_files == 1 else "are as they were, and were"
+        return f"{counted(self.unchanged_files, 'file')} of these {verb} not read again."
+
     def text(self, out: str | None, seconds: float) -> str:
         """The summary for people."""
         what = (
@@ -92,7 +107,12 @@ class ScanSummary:
         width, is_terminal = get_terminal_size((100, 24)).columns, sys.stdout is not None and sys.stdout.isatty()
         room = width if is_terminal else None  # in a pipe nothing is shortened
         period = text_of_time(self.topics)
-        lines = [*_wrapped(what, room), *([period] if period else []), ""]
+        lines = [
+            *_wrapped(what, room),
+            *(_wrapped(self._unchanged, room) if self._unchanged else []),
+            *([period] if period else []),
+            "",
+        ]
         lines += text_of_topics(self.topics, width=room)
         lines += ["", *codecs] if (codecs := text_of_codecs(self.codecs, width=room)) else []
         lines += ["", *text_of_findings(self.worst, dict(self.codes), width), ""]

@@ -1,0 +1,294 @@
+"""Takes over from an earlier scan what is still true: parts of tables whose files and partitions are as they were.
+
+A file is as it was if its size, time of modification, inode and first and last bytes are, and what its path says of it. If there
+is any doubt, it is read again: if it was modified when the earlier scan began, or if that scan could not read all of it.
+The findings of a partition are taken over if all its files are as they were, and what the checkpoints around it say of it; not
+if it holds timestamps after the earlier scan, because a check compares them with the time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from kdump.binary import system
+from kdump.binary.source import Source
+from kdump.checks.catalogue import FAULTS
+from kdump.checks.check import Job, jobs
+from kdump.errors import KdumpError, Unreadable, UsageError
+from kdump.formats import tree
+from kdump.formats.text_checkpoint import OFFSET_CHECKPOINTS
+from kdump.output.arrow.files import TableFile
+from kdump.output.arrow.schemas import table_schema
+from kdump.pipeline.kept import FINDINGS, Kept
+from kdump.verdicts import surroundings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+    from kdump.pipeline.discovery import FileItem
+    from kdump.pipeline.reconciliation import Reconciliation
+
+FILE = "manifest.json"
+"""The file, beside the tables, in which a scan says what its parts were made of."""
+
+_VERSION = 1
+_ENDS = 4 << 10  # bytes at the start and at the end of a file that are compared
+_TICK_NS = 2_000_000_000  # a file system may count its times in steps of this
+_SEGMENTS = "segments"
+_MAX_LOG_DIR_FILE = 64 << 20
+
+Marks = dict[str, str]
+"""What shows whether files or partitions are as they were, by path. Without a mark, they are read again."""
+
+
+class Found(NamedTuple):
+    """What a scan finds before it reads: the marks of files and of the partitions to check, and the time in nanoseconds."""
+
+    files: Marks
+    partitions: Marks
+    began_ns: int
+
+
+class EarlierScan:
+    """The tables of an earlier scan in a folder."""
+
+    def __init__(self, folder: str, values: Mapping[str, Any]) -> None:  # as json.load has them
+        self.folder = folder
+        self.began_ns: int = values["beganNs"]
+        self._request = values["request"]
+        self._files: Marks = values["files"]
+        self._partitions: Marks = values["partitions"]
+        self._parts: list[dict[str, Any]] = values["parts"]
+        self._incomplete = frozenset(values["incomplete"])
+        self._doubtful = frozenset(values["doubtful"])
+
+    def require(self, request: Mapping[str, Any]) -> None:
+        """Raise UsageError unless the earlier scan was asked for the same."""
+        for name in sorted(request.keys() | self._request.keys()):
+            if self._request.get(name) != request.get(name):
+                message = f"{self.folder} holds the tables of a scan with another {name}: {self._request.get(name)!r}"
+                raise UsageError(message, remedy=f"give the same, not {request.get(name)!r}, or another --out")
+
+    def kept(self, found: Found) -> Kept:
+        """What is as it was, and whose rows are all there."""
+        files = _same(found.files, self._files) - self._incomplete - self._doubtful
+        partitions = _same(found.partitions, self._partitions) - self._doubtful
+        for part in self._parts:
+            if not self._is_whole(part):
+                (partitions if part["table"] == FINDINGS else files).difference_update(part["sources"])
+        return Kept(frozenset(files), frozenset(partitions))
+
+    def is_all(self, kept: Kept, found: Found, items: Collection[FileItem]) -> bool:
+        """Whether there is nothing to read: no file or partition is new, changed or gone.
+
+        Records that are missing because of damage would be missing again.
+        """
+        paths = {item.path for item in items}
+        are_files_kept = kept.files | (_same(found.files, self._files) & self._incomplete) == paths == self._files.keys()
+        return are_files_kept and kept.partitions == self._partitions.keys() == found.partitions.keys() and not self._doubtful
+
+    def _is_whole(self, part: Mapping[str, Any]) -> bool:
+        """Whether a part is the file that the earlier scan wrote."""
+        try:
+            status = os.stat(os.path.join(self.folder, part["table"], part["file"]))
+        except OSError:
+            return False
+        return [status.st_size, status.st_mtime_ns] == [part["size"], part["mtimeNs"]]
+
+    def take_over(self, kept: Kept, reconciliation: Reconciliation, folder: str) -> None:
+        """Put the rows of what is kept into the tables in `folder`: whole parts as links, others without the rows of the rest."""
+        for part in self._parts:
+            table, sources = part["table"], frozenset(part["sources"])
+            still = sources & kept.of(table)
+            if not still:
+                continue
+            path = os.path.join(self.folder, table, part["file"])
+            name = reconciliation.next_part(table)
+            target = os.path.join(folder, table, name)
+            rows = part["rows"]
+            if still == sources:
+                _link(path, target)
+            else:
+                rows = _copy_some(path, target, table, _is_in_partition(still) if table == FINDINGS else still.__contains__)
+            reconciliation.add_part(table, name, rows, sorted(still))
+
+
+def _same(marks: Marks, earlier: Marks) -> set[str]:
+    return {path for path, mark in marks.items() if earlier.get(path) == mark}
+
+
+def load(folder: str) -> EarlierScan | None:
+    """The earlier scan whose tables are in a folder; None if there is none, or none that can be continued."""
+    try:
+        with open(os.path.join(folder, FILE), encoding="utf-8") as file:
+            values = json.load(file)
+    except (OSError, ValueError):
+        return None
+    return EarlierScan(folder, values) if isinstance(values, dict) and values.get("version") == _VERSION else None
+
+
+def write(folder: str, request: Mapping[str, Any], found: Found, reconciliation: Reconciliation) -> None:
+    """Write what the next scan needs into the folder of the tables.
+
+    It reads again what is `incomplete`, to report it again, and what is `doubtful`, even if nothing has changed.
+    """
+    doubtful = _with_future(folder, found.began_ns // 1_000_000) | _unexamined(folder) | reconciliation.unread_paths()
+    parts = reconciliation.parts
+    told = []
+    for part in parts:
+        status = os.stat(os.path.join(folder, part.table, part.file))
+        told.append(
+            {"table": part.table, "file": part.file, "rows": part.rows, "size": status.st_size, "mtimeNs": status.st_mtime_ns}
+            | {"sources": part.sources}
+        )
+    values = {
+        "version": _VERSION,
+        "beganNs": found.began_ns,
+        "request": request,
+        "files": found.files,
+        "partitions": found.partitions,
+        "incomplete": sorted(reconciliation.incomplete_paths()),
+        "doubtful": sorted(doubtful),
+        "parts": told,
+    }
+    with open(os.path.join(folder, FILE), "w", encoding="utf-8") as file:
+        json.dump(values, file)
+
+
+def _with_future(folder: str, now: int) -> set[str]:
+    """The partitions that hold timestamps after `now`."""
+    table = pq.read_table(os.path.join(folder, _SEGMENTS), columns=["path", "maxTimestamp"])
+    ahead = table.filter(pc.greater(table["maxTimestamp"], now))
+    return {os.path.dirname(path) for path in ahead["path"].to_pylist()}
+
+
+def _unexamined(folder: str) -> set[str]:
+    """The paths of findings that say that something was not examined, and the directories of these."""
+    table = pq.read_table(os.path.join(folder, FINDINGS), columns=["path", "code"])
+    codes = [code for code in pc.unique(table["code"]).to_pylist() if FAULTS[code].leaves_unexamined]
+    paths = table.filter(pc.is_in(table["code"], pa.array(codes, pa.string())))["path"].to_pylist()
+    return {*paths, *map(os.path.dirname, paths)}
+
+
+def _link(path: str, target: str) -> None:
+    try:
+        os.link(path, target)
+    except OSError:  # a file system without links
+        shutil.copy2(path, target)
+
+
+def _is_in_partition(partitions: Collection[str]) -> Callable[[str], bool]:
+    return lambda path: path in partitions or os.path.dirname(path) in partitions
+
+
+def _copy_some(path: str, target: str, table: str, is_wanted: Callable[[str], bool]) -> int:
+    """Copy the rows of some paths. Returns their number."""
+    with pq.ParquetFile(path) as file, TableFile(target, table_schema(table)) as new:
+        for batch in file.iter_batches():
+            wanted = {one: is_wanted(one) for one in pc.unique(batch["path"]).to_pylist()}
+            rows = batch if all(wanted.values()) else batch.filter(pa.array([wanted[one] for one in batch["path"].to_pylist()]))
+            new.write(rows.cast(table_schema(table)))
+        return new.rows
+
+
+# --- What shows that something is as it was
+
+
+def find(items: Iterable[FileItem], paths: Sequence[str], began_ns: int) -> Found:
+    """The marks of files, and of the partitions that a check of these paths examines."""
+    files = {item.path: mark for item in items if (mark := _mark(item, began_ns))}
+    partitions: Marks = {}
+    around: dict[str, _LogDirectory] = {}
+    for path in tree.matching(paths):
+        for job in jobs(path):
+            if job.kind != Job.PARTITION or surroundings.is_place(job):
+                continue
+            log_directory = tree.parent(job.path)
+            if log_directory not in around:
+                around[log_directory] = _LogDirectory(log_directory)
+            mark = _mark_of_partition(job.path, around[log_directory], files)
+            if mark:
+                partitions[job.path] = mark
+    return Found(files, partitions, began_ns)
+
+
+def _mark(item: FileItem, began_ns: int) -> str:
+    """The mark of a file; empty if it may be changing, or cannot be read."""
+    try:
+        with Source(item.path) as source:
+            status = source.status()
+            if status.st_size != item.size or status.st_mtime_ns > began_ns - _TICK_NS:
+                return ""
+            ends = source.read(0, min(_ENDS, source.size)), source.read(max(0, source.size - _ENDS), min(_ENDS, source.size))
+    except KdumpError:
+        return ""
+    place = (item.broker, item.topic, item.partition, item.base_offset, item.kind, item.state)
+    return _digest(repr((place, status.st_size, status.st_mtime_ns, status.st_dev, status.st_ino)).encode(), *ends)
+
+
+def _digest(*parts: bytes) -> str:
+    whole = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        whole.update(len(part).to_bytes(8, "big") + part)
+    return whole.hexdigest()
+
+
+class _LogDirectory:
+    """What the files of a log directory say of all its partitions, and of each."""
+
+    def __init__(self, path: str) -> None:
+        self.common: list[str] = []
+        self.entries: dict[tuple[str, int], list[str]] = {}
+        self.is_known = True
+        try:
+            for entry in system.entries(path):
+                if not system.leads_to_directory(entry):
+                    self._add(entry.path, entry.name)
+        except KdumpError:
+            self.is_known = False
+
+    def _add(self, path: str, name: str) -> None:
+        with Source(path) as source:
+            if source.size > _MAX_LOG_DIR_FILE:
+                self.is_known = False
+                return
+            text = source.read(0, source.size)
+        if name not in OFFSET_CHECKPOINTS:
+            self.common.append(f"{name} {_digest(text)}")
+            return
+        lines = text.decode("utf-8", "surrogateescape").split("\n")
+        count = 0
+        for line in lines[2:]:
+            fields = line.split()
+            if len(fields) == 3 and fields[1].isdecimal():
+                self.entries.setdefault((fields[0], int(fields[1])), []).append(f"{name} {line}")
+                count += 1
+            else:
+                self.common.append(f"{name} {line}")
+        said = lines[1] if len(lines) > 1 else ""
+        self.common.append(f"{name} {lines[0]} {said == str(count)}")
+
+
+def _mark_of_partition(path: str, around: _LogDirectory, files: Marks) -> str:
+    """The mark of a partition: of all its files, and of what is said of it around; empty if one of these has none."""
+    name = tree.directory_name(path)
+    if not around.is_known or name is None:
+        return ""
+    marks = [*sorted(around.common), *around.entries.get((name.topic, name.partition), [])]
+    try:
+        for entry in sorted(system.entries(path), key=lambda entry: entry.name):
+            mark = files.get(entry.path)
+            if not mark:
+                return ""
+            marks.append(f"{entry.name} {mark}")
+    except Unreadable:
+        return ""
+    return _digest(*(mark.encode("utf-8", "surrogateescape") for mark in marks))

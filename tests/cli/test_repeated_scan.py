@@ -1,0 +1,246 @@
+"""`kdump scan` into the directory of an earlier scan: the tables are those of a new scan, and what is as it was is not read."""
+
+import json
+import os
+import random
+import shutil
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pytest
+
+from kdump.cli.commands import main
+from tests.builders.files import file_name, write_partition
+from tests.builders.records import batch, record
+
+pa = pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
+import pyarrow.parquet as pq  # noqa: E402  # what needs Arrow
+
+from kdump.pipeline import reading  # noqa: E402
+
+DAY = 86_400
+
+
+def _batches(first: int, count: int = 3, value: bytes = b"v") -> list[bytes]:
+    return [batch(records=[record(key=b"k", value=value * 50)] * 2, base_offset=first + 2 * number) for number in range(count)]
+
+
+def _age(path: Path) -> None:
+    """Let everything below a path have been written yesterday."""
+    for one in path.rglob("*"):
+        if time.time() - one.stat().st_mtime < DAY / 2:
+            os.utime(one, (time.time() - DAY, time.time() - DAY))
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """A broker with three partitions, each of three segments; one batch is damaged."""
+    for partition in range(3):
+        segments = {base: _batches(base) for base in (0, 6, 12)}
+        if partition == 1:
+            segments[0][1] = segments[0][1][:-1] + b"x"
+        write_partition(tmp_path / "data", topic="a", partition=partition, segments=segments)
+    (tmp_path / "data" / "recovery-point-offset-checkpoint").write_text("0\n3\na 0 18\na 1 18\na 2 18\n")
+    _age(tmp_path / "data")
+    return tmp_path / "data"
+
+
+def _scan(data: Path, out: str = "out", *options: str) -> int:
+    command = ["scan", str(data), "--out", str(data.parent / out), "--engine", "local", "--jobs", "2", "--records"]
+    return main([*command, "--output", "json", "--target-bytes", "4k", *options])
+
+
+def _summary(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    summary: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return summary
+
+
+def _rows(data: Path, out: str) -> dict[str, Counter[str]]:
+    tables = [path for path in (data.parent / out).iterdir() if path.is_dir()]
+    return {path.name: Counter(map(repr, pq.read_table(path).to_pylist())) for path in tables}
+
+
+def _log(data: Path, partition: int, base: int) -> Path:
+    return data / f"a-{partition}" / file_name(base, ".log")
+
+
+def _assert_as_new(data: Path) -> None:
+    """Compare the tables with those of a scan that reads everything."""
+    shutil.rmtree(data.parent / "new", ignore_errors=True)
+    _scan(data, "new")
+    assert _rows(data, "out") == _rows(data, "new")
+
+
+def _is_left(folder: Path) -> Iterator[str]:
+    return (path.name for path in folder.iterdir() if path.name.startswith("."))
+
+
+def test_what_has_not_changed_is_not_read_and_told(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = _scan(data)
+    first = _summary(capsys)
+    before = _rows(data, "out")
+    with mock.patch.object(reading, "read", side_effect=AssertionError("something was read")):
+        assert _scan(data) == code == 1
+    second = _summary(capsys)
+    assert (first["unchangedFiles"], second["unchangedFiles"]) == (0, first["files"])
+    for name in ("seconds", "unchangedFiles"):
+        del first[name], second[name]
+    assert second == first
+    assert _rows(data, "out") == before
+    assert main(["scan", str(data), "--out", str(data.parent / "out"), "--engine", "local", "--records"]) == 1
+    assert "No file has changed since the scan of " in capsys.readouterr().out
+    assert not list(_is_left(data.parent))
+
+
+def test_only_what_is_new_or_changed_is_read(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _scan(data)
+    with _log(data, 0, 12).open("ab") as file:
+        file.write(_batches(18, 1)[0])
+    _log(data, 2, 0).unlink()
+    read: set[str] = set()
+    whole = reading.slice_rows
+
+    def slice_rows(file_slice: Any, options: Any, report: Any) -> Any:
+        if options.table != "files":
+            read.add(file_slice.path)
+        return whole(file_slice, options, report)
+
+    capsys.readouterr()
+    with mock.patch.object(reading, "slice_rows", slice_rows), mock.patch("kdump.pipeline.local._Worker", _Here):
+        _scan(data, "out", "--tables", "files")
+    assert "another tables" in capsys.readouterr().err
+    with mock.patch.object(reading, "slice_rows", slice_rows), mock.patch("kdump.pipeline.local._Worker", _Here):
+        _scan(data)
+    summary = _summary(capsys)
+    damaged = _log(data, 1, 0)  # whose missing records are to be reported again
+    assert {path for path in read if path.endswith(".log")} == {str(_log(data, 0, 12)), str(damaged)}
+    assert summary["unchangedFiles"] == summary["files"] - 2
+    assert summary["records"] == 3 * 18 + 2 - 6
+    _assert_as_new(data)
+
+
+class _Here:
+    """Does a task in this process, so that a test sees what is read."""
+
+    is_alive = True
+
+    def __init__(self, _others: Any) -> None:
+        self.connection = mock.Mock()
+        self.task: Any = None
+
+    @property
+    def is_busy(self) -> bool:
+        return self.task is not None
+
+    def start(self, task: Any) -> None:
+        self.task = task
+
+    def result(self) -> Any:
+        from kdump.pipeline import tasks
+
+        task, self.task = self.task, None
+        return tasks.attempt(task._replace(options=_not_isolated(task.options)))
+
+    def kill(self) -> None:
+        pass
+
+
+def _not_isolated(options: Any) -> Any:
+    options.is_isolated = False
+    return options
+
+
+@pytest.fixture(autouse=True)
+def ready(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers of this process are always ready."""
+    from kdump.pipeline import local
+
+    whole = local._ready
+    monkeypatch.setattr(local, "_ready", lambda workers: list(workers) if isinstance(workers[0], _Here) else whole(workers))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(2))
+def test_tables_are_those_of_a_new_scan_whatever_happened_between(data: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    _scan(data)
+    for _ in range(4):
+        for _ in range(chance.randrange(3)):
+            _change(data, chance)
+        if chance.random() < 0.5:
+            _age(data)
+        _scan(data)
+        _assert_as_new(data)
+
+
+def _change(data: Path, chance: random.Random) -> None:
+    logs = sorted(data.glob("a-*/*.log"))
+    path = chance.choice(logs)
+    match chance.randrange(7):
+        case 0:
+            with path.open("ab") as file:
+                file.write(_batches(100, 1)[0])
+        case 1:
+            path.unlink()
+        case 2:  # as a cleaner does
+            path.with_suffix(".swap").write_bytes(path.read_bytes()[: len(_batches(0)[0])])
+            path.with_suffix(".swap").rename(path)
+        case 3:  # in place, with its old size and time
+            status = path.stat()
+            path.write_bytes(path.read_bytes()[:-1] + b"y")
+            os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+        case 4:
+            partition = len(list(data.glob("a-*")))
+            write_partition(data, topic="a", partition=partition, segments={0: _batches(0)})
+        case 5:
+            (data / "recovery-point-offset-checkpoint").write_text(f"0\n1\na 0 {chance.randrange(100)}\n")
+        case _:
+            part = chance.choice(sorted((data.parent / "out").glob("*/part-*.parquet")))
+            part.unlink()
+
+
+def test_another_scan_and_other_directories_are_refused(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _scan(data)
+    assert _scan(data, "out", "--topics", "b") == 2
+    assert "holds the tables of a scan with another topics" in capsys.readouterr().err
+    (data.parent / "out" / "manifest.json").write_text("{}")
+    assert _scan(data) == 2
+    assert "is not a scan of this release" in capsys.readouterr().err
+
+
+def test_a_partition_with_timestamps_in_the_future_is_checked_again(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    later = int(time.time() * 1000) + 10 * DAY * 1000
+    _log(data, 0, 12).write_bytes(batch(records=[record(timestamp=later)], base_offset=12))
+    _age(data)
+    _scan(data)
+    assert json.loads((data.parent / "out" / "manifest.json").read_text())["doubtful"] == [str(data / "a-0")]
+    assert _scan(data) == 1
+    _assert_as_new(data)
+
+
+def test_a_scan_that_fails_leaves_the_earlier_one(data: Path) -> None:
+    _scan(data)
+    before = _rows(data, "out")
+    _log(data, 0, 0).unlink()
+    with mock.patch("kdump.cli.scanning.run.ScanSummary", side_effect=MemoryError):
+        assert _scan(data) == 3
+    assert _rows(data, "out") == before
+    assert not list(_is_left(data.parent))
+
+
+def test_directories_change_places_where_the_system_cannot_do_it_at_once(tmp_path: Path) -> None:
+    from kdump.binary import exchange
+
+    for name in ("old", "new"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / name).touch()
+    with mock.patch.object(exchange, "_exchanged", return_value=False):
+        exchange.exchange(str(tmp_path / "new"), str(tmp_path / "old"))
+    assert [(tmp_path / "old" / "new").exists(), (tmp_path / "new" / "old").exists()] == [True, True]
+    exchange.exchange(str(tmp_path / "new"), str(tmp_path / "old"))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["new", "old"]
+    assert [(tmp_path / "old" / "old").exists(), (tmp_path / "new" / "new").exists()] == [True, True]
