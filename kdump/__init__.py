@@ -1,9 +1,8 @@
 """Reads the files that Apache Kafka keeps on disk.
 
 `open` reads batches, records and entries; `check` finds damage, `forecast` predicts what a broker will do at its next start,
-and `verdict` sums both up; `grep` finds records; `reindex` makes a copy with new indexes, `slice` one of a part.
-
-See docs/library.md.
+and `verdict` sums both up; `grep` finds records. `recover` copies what is whole of damaged logs, `reindex` makes new indexes,
+`slice` cuts out a part. See docs/library.md.
 """
 
 __version__ = "0.1.0"
@@ -14,9 +13,11 @@ __all__ = [
     "Companion",
     "CorruptData",
     "Damage",
+    "Dropped",
     "Finding",
     "Forecast",
     "Hit",
+    "Hole",
     "KdumpError",
     "LeaderEpoch",
     "LeaderEpochCheckpoint",
@@ -29,6 +30,8 @@ __all__ = [
     "ProducerState",
     "Record",
     "RecordBatch",
+    "Recovered",
+    "Rewritten",
     "Row",
     "SalvagedBatch",
     "SalvagedRecord",
@@ -44,6 +47,7 @@ __all__ = [
     "forecast",
     "grep",
     "open",
+    "recover",
     "reindex",
     "slice",
     "verdict",
@@ -71,8 +75,9 @@ if TYPE_CHECKING:
     from kdump.library.log import Log
     from kdump.library.opening import open
     from kdump.library.rows import CheckpointOffset, Damage, LeaderEpoch, Record, SalvagedBatch, SalvagedRecord
+    from kdump.mending.recover import recover
     from kdump.mending.reindex import reindex
-    from kdump.mending.row import Companion, SlicedSegment
+    from kdump.mending.row import Companion, Dropped, Hole, Recovered, Rewritten, SlicedSegment
     from kdump.mending.slice import slice
     from kdump.output.rows.hits import Hit
     from kdump.searching.grep import grep
@@ -100,8 +105,9 @@ _NAMES = {
     "library.log": ("Log",),
     "library.opening": ("open",),
     "library.rows": ("CheckpointOffset", "Damage", "LeaderEpoch", "Record", "SalvagedBatch", "SalvagedRecord"),
+    "mending.recover": ("recover",),
     "mending.reindex": ("reindex",),
-    "mending.row": ("Companion", "SlicedSegment"),
+    "mending.row": ("Companion", "Dropped", "Hole", "Recovered", "Rewritten", "SlicedSegment"),
     "mending.slice": ("slice",),
     "output.rows.hits": ("Hit",),
     "searching.grep": ("grep",),

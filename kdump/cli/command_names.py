@@ -13,6 +13,7 @@ COMMANDS = (
     "forecast",
     "scan",
     "grep",
+    "recover",
     "reindex",
     "slice",
     "explain",

@@ -13,7 +13,7 @@ from kdump.cli.checking.options import CheckOptions
 from kdump.cli.click_parser import Invocation
 from kdump.cli.forecasting.options import ForecastOptions
 from kdump.cli.listing.options import ListingOptions, LogOptions, OffsetRangeOptions, TimeRangeOptions
-from kdump.cli.mending.options import ReindexOptions, SliceOptions
+from kdump.cli.mending.options import RecoverOptions, ReindexOptions, SliceOptions
 from kdump.cli.options import Command, CommandOptions, flag
 from kdump.cli.output_file import written_to
 from kdump.cli.scanning.options import ScanOptions
@@ -35,7 +35,7 @@ Look      log index timeindex txnindex snapshot checkpoint
 Check     check explain forecast
 Fleet     scan
 Find      grep
-Mend      reindex slice (into a new directory)
+Mend      recover reindex slice (into a new directory)
 Data      schema
 Kafka's   --files (drop-in for kafka-dump-log.sh), releases
 Shell     completions
@@ -52,6 +52,7 @@ Examples
   kdump check -o report.json --output json /data          into a file, which must not exist yet
   kdump scan /data --out tables                           a fleet as Parquet, and what is wrong with it
   kdump grep order-4711 /var/lib/kafka                    records with these bytes, and whether all was read
+  kdump recover orders-3 -o new/orders-3                  what is whole of a damaged partition
   kdump reindex orders-3 -o new/orders-3                  a copy with new indexes and snapshots
   kdump slice orders-3 -o part --from-offset 4700 --to-offset 4720   a small partition, for a bug report
   kdump log --deep --output ndjson x.log                  records as JSON, internal topics decoded
@@ -198,6 +199,28 @@ def grep(options: GrepOptions) -> int:
     return grep_paths(options)
 
 
+def recover(options: RecoverOptions) -> int:
+    """Copy what is whole of damaged partitions into a new directory that a broker loads, and report what could not be saved.
+
+    PATH is a partition directory, or a log directory, and is only read. Batches keep their offsets and bytes; companions are
+    rebuilt. DIR appears when it is complete, on disk and verified; otherwise not at all.
+
+    \b
+      kdump recover /var/lib/kafka/orders-3 -o /mnt/new/orders-3
+      kdump recover orders-3 -o new/orders-3 --merge broker2/orders-3 --merge broker3/orders-3
+      kdump recover orders-3 -o new/orders-3 --accept 4711
+      kdump recover /var/lib/kafka -o /mnt/kafka --output ndjson
+
+    Exit codes: 0 nothing is lost, 1 something is lost, 2 wrong usage, 3 something could not be read or DIR could not be verified,
+    4 DIR could not be written.
+    """
+    from kdump.cli.mending.recover import recover_paths
+    from kdump.cli.shared_options import throttle_reading
+
+    throttle_reading(options.rate, is_nice=options.is_nice)
+    return recover_paths(options)
+
+
 def reindex(options: ReindexOptions) -> int:
     """Copy a partition or log directory, with indexes, producer snapshots and leader epochs rebuilt from its logs.
 
@@ -300,6 +323,7 @@ COMMANDS = {
     "forecast": Command(ForecastOptions, forecast),
     "scan": Command(ScanOptions, scan),
     "grep": Command(GrepOptions, grep),
+    "recover": Command(RecoverOptions, recover),
     "reindex": Command(ReindexOptions, reindex),
     "slice": Command(SliceOptions, slice),
     "explain": Command(ExplainOptions, explain),

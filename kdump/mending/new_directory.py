@@ -75,6 +75,16 @@ class NewDirectory:
         """A file that is written piece by piece, in place of one that was written before."""
         return NewFile(self.inside(name))
 
+    def remove(self, name: str) -> None:
+        """Remove a file that was written."""
+        os.unlink(self.inside(name))
+
+    def empty(self, folder: str) -> None:
+        """Remove the files in a folder, to write them again."""
+        for entry in list(os.scandir(self.inside(folder))):
+            if not entry.is_dir(follow_symlinks=False):
+                os.unlink(entry.path)
+
     def sync(self) -> None:
         """Sync all folders, the innermost first."""
         for folder in reversed(self._folders):

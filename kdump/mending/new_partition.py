@@ -93,10 +93,19 @@ class NewPartition:
         if EPOCHS in kinds:
             self._keep(tree.LEADER_EPOCHS, rebuilding.leader_epochs())
 
+    def refused(self) -> list[CorruptData]:
+        """The faults of all batches whose producers a start would not accept, with their `offset`.
+
+        The companions that this writes are of no use.
+        """
+        found: list[CorruptData] = []
+        self._pass(NO_TIMESTAMP, found.append)
+        return found
+
     def _write(self, name: str, data: bytes) -> None:
         self._directory.write(os.path.join(self._name, name), data)
 
-    def _pass(self, clock: int) -> Rebuilding:
+    def _pass(self, clock: int, refuse: Callable[[CorruptData], None] | None = None) -> Rebuilding:
         """Read all logs, and write what is rebuilt from them, as a start at this time would."""
 
         def keep_snapshot(offset: int, data: bytes) -> None:
@@ -104,8 +113,8 @@ class NewPartition:
                 self._keep(f"{offset:020}{file_name.PRODUCER_SNAPSHOT}", data)
 
         bases = self._bases
-        found = Rebuilding(bases, self._rules, log_start=self._log_start, clock=clock, keep_snapshot=keep_snapshot)
-        for base, end in zip(bases, [*bases[1:], None], strict=True):
+        found = Rebuilding(bases, self._rules, log_start=self._log_start, clock=clock, keep_snapshot=keep_snapshot, refuse=refuse)
+        for base, end in zip(bases, [*bases[1:], None], strict=False):
             name = f"{base:020}{file_name.LOG}"
             with Source(self._directory.inside(os.path.join(self._name, name))) as source:
                 position = 0
@@ -136,17 +145,25 @@ class NewPartition:
 
     # --- verifying
 
-    def verify(self, *, log_end: int | None = None, scans: bool = False, cleanup_policy: str = UNKNOWN) -> None:
+    def verify(
+        self,
+        *,
+        log_end: int | None = None,
+        scans: bool = False,
+        cleanup_policy: str = UNKNOWN,
+        tolerate: Callable[[Finding], bool] | None = None,
+    ) -> None:
         """Raises CorruptData if a check finds an error in what was made, or if a start would not keep it and end at its end.
 
         The start is after a clean stop, and if it `scans`, also after an unclean one from recovery point 0. Nothing is read
         again for that but headers; a scan reads all logs once more. `log_end` is what the log end must be, if it is known.
+        `tolerate` may take an error of the input that stays in the result.
         """
         path = os.path.normpath(self._directory.inside(self._name))
         rows: list[Row] = []
 
         def emit(row: Row) -> None:
-            if isinstance(row, Finding) and row.severity == ERROR and not rows:
+            if isinstance(row, Finding) and row.severity == ERROR and not rows and not (tolerate is not None and tolerate(row)):
                 rows.append(row)
 
         settings = Settings(now=int(time.time() * 1000), cleanup_policy=cleanup_policy)

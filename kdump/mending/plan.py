@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_OF_LOG_DIRECTORY = (*text_checkpoint.OFFSET_CHECKPOINTS, properties.META_PROPERTIES, file_name.BOOTSTRAP_CHECKPOINT)
+OF_LOG_DIRECTORY = (*text_checkpoint.OFFSET_CHECKPOINTS, properties.META_PROPERTIES, file_name.BOOTSTRAP_CHECKPOINT)
 _UNFINISHED = ".swap"
 
 
@@ -90,7 +90,7 @@ class Plan:
             message = "is neither a partition directory nor a log directory"
             raise Unreadable("file-not-regular", message, path=path)
         self.is_log_directory = True
-        self.cloned = [name for name in tree.log_dir_files(path) if name in _OF_LOG_DIRECTORY]
+        self.cloned = [name for name in tree.log_dir_files(path) if name in OF_LOG_DIRECTORY]
         self.partitions = [
             PartitionPlan(place, os.path.basename(place), _log_start(place, log_directory), kinds)
             for place in found

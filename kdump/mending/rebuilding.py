@@ -120,7 +120,8 @@ class Rebuilding:
     """One pass over the segments of a partition, in the order of their base offsets.
 
     `log_start` is that of the log directory's checkpoint, 0 if there is none. `clock` is the time of the start that is
-    imitated, in milliseconds. `keep_snapshot` is given the offset and the bytes of each snapshot that stays.
+    imitated, in milliseconds. `keep_snapshot` is given the offset and the bytes of each snapshot that stays. `refuse`, if given,
+    takes the fault of each batch whose producer a start would not accept, with the batch's `offset`; else the first is raised.
     """
 
     def __init__(
@@ -131,6 +132,7 @@ class Rebuilding:
         log_start: int,
         clock: int,
         keep_snapshot: Callable[[int, bytes], None],
+        refuse: Callable[[CorruptData], None] | None = None,
     ) -> None:
         self._bases = frozenset(base_offsets)
         self._rules = rules
@@ -138,6 +140,7 @@ class Rebuilding:
         self._log_start = max(log_start, min(base_offsets, default=0))
         self._cutoff = clock - rules.producer_expiration
         self._keep_snapshot = keep_snapshot
+        self._refuse = refuse
         self._states = ProducerStates()
         self._last_snapshot: int | None = None
         self._latest_expired: int | None = None
@@ -248,7 +251,7 @@ class Rebuilding:
             return
         self._add_epochs(chunk)
         try:
-            if summary is None or not self._add_streaks(summary):
+            if summary is None or self._refuse is not None or not self._add_streaks(summary):
                 self._add_producers(chunk, indexes, source)
         except CorruptData as fault:
             fault.path = source.path
@@ -360,29 +363,37 @@ class Rebuilding:
     def _add_producers(self, chunk: Chunk, indexes: SegmentIndexes, source: Source) -> None:
         """Add what producers wrote, batch by batch."""
         for row, header in enumerate(chunk.headers):
-            producer_id, attributes = header[PRODUCER_ID], header[ATTRIBUTES]
-            if producer_id <= NO_PRODUCER_ID:
+            if header[PRODUCER_ID] <= NO_PRODUCER_ID:
                 continue
-            if attributes & CONTROL_BIT:
-                try:
-                    aborted = self._add_control_batch(header, _bytes_of(chunk, row, source))
-                except CorruptData as fault:
-                    fault.values["offset"] = header[BASE_OFFSET]
+            try:
+                aborted = self._add_producer(chunk, row, source)
+            except CorruptData as fault:
+                fault.values["offset"] = header[BASE_OFFSET]
+                if self._refuse is None:
                     raise
-                if aborted is not None:
-                    indexes.add_aborted(aborted)
+                self._refuse(fault)
                 continue
-            base_offset, base_sequence, delta = header[BASE_OFFSET], header[BASE_SEQUENCE], header[LAST_OFFSET_DELTA]
-            self._states.add_data(
-                producer_id,
-                header[PRODUCER_EPOCH],
-                first_offset=base_offset,
-                last_base_offset=base_offset,
-                last_offset=base_offset + delta,
-                last_sequence=NO_SEQUENCE if base_sequence == NO_SEQUENCE else increment_sequence(base_sequence, delta),
-                timestamp=header[MAX_TIMESTAMP],
-                is_transactional=bool(attributes & TRANSACTIONAL_BIT),
-            )
+            if aborted is not None:
+                indexes.add_aborted(aborted)
+
+    def _add_producer(self, chunk: Chunk, row: int, source: Source) -> Aborted | None:
+        """Add one batch. Returns the transaction that it aborts, if it is a marker that does."""
+        header = chunk.headers[row]
+        attributes = header[ATTRIBUTES]
+        if attributes & CONTROL_BIT:
+            return self._add_control_batch(header, _bytes_of(chunk, row, source))
+        base_offset, base_sequence, delta = header[BASE_OFFSET], header[BASE_SEQUENCE], header[LAST_OFFSET_DELTA]
+        self._states.add_data(
+            header[PRODUCER_ID],
+            header[PRODUCER_EPOCH],
+            first_offset=base_offset,
+            last_base_offset=base_offset,
+            last_offset=base_offset + delta,
+            last_sequence=NO_SEQUENCE if base_sequence == NO_SEQUENCE else increment_sequence(base_sequence, delta),
+            timestamp=header[MAX_TIMESTAMP],
+            is_transactional=bool(attributes & TRANSACTIONAL_BIT),
+        )
+        return None
 
     def _add_control_batch(self, header: tuple[int, ...], data: bytes) -> Aborted | None:
         producer_id, offset = header[PRODUCER_ID], header[BASE_OFFSET]

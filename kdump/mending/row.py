@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kdump.tables import Float64, Int32, Int64, Row, Text
+from kdump.tables import Bool, Float64, Int32, Int64, Row, Text
 
 REBUILT, CLONED = "rebuilt", "cloned"
 ACTIONS = (REBUILT, CLONED)
@@ -86,6 +86,89 @@ class SliceSummary(Row, kind="slice-summary"):
     exit_code: Int32
 
 
+class Recovered(Row, kind="recovered"):
+    """Batches that `kdump recover` took over: one row for each log of the new directory and each log that they come from.
+
+    `path` is the new log, relative to the new directory; `source` is the log that was read.
+    """
+
+    path: Text
+    source: Text
+    bytes: Int64
+    batches: Int64
+    records: Int64
+    offset_first: Int64
+    offset_last: Int64
+
+
+class Dropped(Row, kind="dropped"):
+    """Bytes from `start` to `end` of a file that `kdump recover` left out. `is_lost` is false for what is also elsewhere.
+
+    Offsets are those that the bytes claim; null if they claim none. `code` is a fault of the catalogue, or empty.
+    """
+
+    source: Text
+    start: Int64
+    end: Int64
+    bytes: Int64
+    batches: Int64
+    records: Int64
+    offset_first: Int64 | None
+    offset_last: Int64 | None
+    is_lost: Bool
+    code: Text
+    reason: Text
+
+
+class Hole(Row, kind="hole"):
+    """Offsets that no batch of the new partition has, where damage was left out, or between two logs."""
+
+    path: Text
+    offset_first: Int64
+    offset_last: Int64
+    offsets: Int64
+    is_damage: Bool
+    reason: Text
+
+
+class Rewritten(Row, kind="rewritten"):
+    """A batch that `kdump recover` took over with fields of its header put right; its records are as they were."""
+
+    path: Text
+    source: Text
+    start: Int64
+    bytes: Int64
+    batches: Int64
+    records: Int64
+    offset_first: Int64
+    offset_last: Int64
+    reason: Text
+
+
+class RecoverSummary(Row, kind="recover-summary"):
+    """The sum of a run of `kdump recover`: what the new directory holds, and what it lacks.
+
+    Dropped batches are those in rows of dropped bytes, as far as their headers could be read. Remaining errors are findings of
+    `kdump check` in intact batches that were taken over as they are.
+    """
+
+    path: Text
+    partitions: Int64
+    segments: Int64
+    bytes: Int64
+    batches: Int64
+    records: Int64
+    rewritten: Int64
+    bytes_dropped: Int64
+    batches_dropped: Int64
+    bytes_lost: Int64
+    holes: Int64
+    offsets_missing: Int64
+    remaining_errors: Int64
+    seconds: Float64
+    exit_code: Int32
+
+
 _OF_SLICES = {
     "batches": "The number of batches that were read.",
     "outside": "How many of these hold no records in the range, and end no transaction of the slice.",
@@ -133,6 +216,64 @@ DESCRIPTIONS = {
         "rebuilt": "The number of files that were rebuilt.",
         "different": "How many of these differ from the input's file.",
         "missing": "How many of these the input lacks.",
+        "seconds": "How long the run took.",
+        "exit_code": "The exit code of the command.",
+    },
+    Recovered: {
+        "path": "The new log, relative to the new directory.",
+        "source": "The log that the batches come from.",
+        "bytes": "The size of the batches.",
+        "batches": "The number of batches; messages of magic 0 and 1 count as batches.",
+        "records": "The number of records; messages of magic 0 and 1 count one each.",
+        "offset_first": "The first offset.",
+        "offset_last": "The last offset.",
+    },
+    Dropped: {
+        "source": "The file that was read.",
+        "start": "The first byte that was left out.",
+        "end": "The byte after the last one.",
+        "bytes": "The number of bytes.",
+        "batches": "The number of batches that begin there, if their headers can be read.",
+        "records": "The number of records that they claim.",
+        "offset_first": "The first offset that they claim; null if none.",
+        "offset_last": "The last offset that they claim; null if none.",
+        "is_lost": "Whether something may be lost with them; false for duplicates and for files that brokers delete.",
+        "code": "The fault: `kdump explain CODE` says more. Empty if it is none.",
+        "reason": "Why they were left out, in plain words.",
+    },
+    Hole: {
+        "path": "The partition in the new directory.",
+        "offset_first": "The first missing offset.",
+        "offset_last": "The last missing offset.",
+        "offsets": "The number of missing offsets.",
+        "is_damage": "Whether bytes were left out there. Otherwise compaction, retention or an earlier loss explains it.",
+        "reason": "What lies there, in plain words.",
+    },
+    Rewritten: {
+        "path": "The new log, relative to the new directory.",
+        "source": "The log that the batch comes from.",
+        "start": "Where the batch starts there.",
+        "bytes": "The size of the batch.",
+        "batches": "The number of batches: 1.",
+        "records": "The number of its records.",
+        "offset_first": "The first offset.",
+        "offset_last": "The last offset.",
+        "reason": "What was put right, in plain words.",
+    },
+    RecoverSummary: {
+        "path": "The new directory.",
+        "partitions": "The number of partitions.",
+        "segments": "The number of logs.",
+        "bytes": "The size of all logs.",
+        "batches": "The number of batches.",
+        "records": "The number of records.",
+        "rewritten": "The number of batches whose headers were put right.",
+        "bytes_dropped": "The number of bytes that were left out.",
+        "batches_dropped": "The number of batches among them.",
+        "bytes_lost": "The number of these bytes with which something may be lost.",
+        "holes": "The number of gaps in the offsets with damage.",
+        "offsets_missing": "The number of offsets in these gaps.",
+        "remaining_errors": "The number of errors that a check finds in the batches that were taken over.",
         "seconds": "How long the run took.",
         "exit_code": "The exit code of the command.",
     },

@@ -10,6 +10,7 @@ from kdump.forecasts.settings import STOPS
 from kdump.mending import row
 from kdump.output import check
 from kdump.output import forecast as forecast_output
+from kdump.output import recover as recover_output
 from kdump.output import reindex as reindex_output
 from kdump.output import slice as slice_output
 from kdump.output.rows import forecast_summary, hits, listing
@@ -21,10 +22,12 @@ if TYPE_CHECKING:
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
+_MENDED: tuple[type[Row], ...] = tuple(dict.fromkeys([*reindex_output.ROW_CLASSES, *recover_output.ROW_CLASSES]))
+
 _REPORTS: tuple[type[Row], ...] = (
     *check.ROW_CLASSES,
     *forecast_output.ROW_CLASSES,
-    *reindex_output.ROW_CLASSES,
+    *_MENDED,
     *slice_output.ROW_CLASSES,
     *hits.ROW_CLASSES,
     hits.SearchedFile,

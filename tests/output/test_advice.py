@@ -1,5 +1,6 @@
 """What `kdump check` and `kdump explain` advise: commands that work as printed, and only where they help."""
 
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -133,3 +134,22 @@ def test_what_a_running_broker_meets_is_reported_of_known_faults_in_one_sentence
 def test_no_advice_uses_an_option_that_the_transactions_tool_has_not() -> None:
     for fault in catalogue.FAULTS.values():
         assert "--find-hanging" not in fault.remedy
+
+
+def test_a_damaged_log_is_to_be_recovered_by_a_command_that_works_as_printed(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    directory = write_partition(tmp_path / "it's a $disk", segments={0: _batches(damaged=4)}, topic="orders")
+    (command,) = (line for line in _commands(_said(capfd, directory)) if line.startswith("kdump recover "))
+    assert main(["recover", *shlex.split(command.replace("ELSEWHERE", str(tmp_path)), comments=True)[2:]]) == 1
+    assert kdump.verdict(tmp_path / "orders-0").exit_code == 0
+
+
+def test_companions_of_sound_logs_are_to_be_rebuilt_by_a_command_that_works_as_printed(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    directory = _with_bad_index(tmp_path / "disk", topic="orders")
+    commands = _commands(_said(capfd, directory))
+    (command,) = (line for line in commands if line.startswith("kdump reindex "))
+    assert main(["reindex", *shlex.split(command.replace("ELSEWHERE", str(tmp_path)), comments=True)[2:]]) == 0
+    assert not any(line.startswith("kdump recover ") for line in commands)

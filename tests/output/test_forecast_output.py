@@ -393,6 +393,7 @@ def test_a_directory_that_loses_records_is_shown_with_what_to_do() -> None:
         "  cp -a /data/orders-0 ELSEWHERE   # before any restart, with the broker stopped",
         "  stop the broker cleanly, and wait until it exits: a start after a clean stop loses nothing",
         "  kdump check /data/orders-0   # what is damaged, and where",
+        "  kdump recover /data/orders-0 -o ELSEWHERE/orders-0   # a copy with all that is whole, and what could not be saved",
         "Starts of a broker 4.3.1. 1.2 s.",
     ]
 
@@ -445,6 +446,7 @@ def test_damage_that_stays_is_examined() -> None:
         "",
         "Next",
         "  kdump check /data/orders-0   # what is damaged, and where; a start does not change it",
+        "  kdump recover /data/orders-0 -o ELSEWHERE/orders-0   # a copy with all that is whole, and what could not be saved",
         "Starts of a broker 4.3.1. 1.2 s.",
     ]
 

@@ -1,8 +1,8 @@
-"""The options of `kdump reindex` and `kdump slice`."""
+"""The options of the commands that mend."""
 
 from __future__ import annotations
 
-from kdump.cli.options import DIRECTORIES, CommandOptions, argument, flag, integer, text, texts
+from kdump.cli.options import DIRECTORIES, CommandOptions, argument, arguments, flag, integer, text, texts
 from kdump.cli.shared_options import CSV_FORMULAS, NICE, RATE, output_option
 from kdump.mending.settings import CONFIG, KINDS
 
@@ -55,6 +55,36 @@ class SliceOptions(CommandOptions):
     is_hex: bool = flag("--hex", "Keys are bytes in hexadecimal.")
     config: tuple[str, ...] = SETTINGS
     output: str = OUTPUT
+    csv_formulas: str = CSV_FORMULAS
+    is_nice: bool = NICE
+    rate: str = RATE
+
+
+class RecoverOptions(CommandOptions):
+    """What `kdump recover` takes."""
+
+    paths: tuple[str, ...] = arguments("PATH...", is_required=True, completes=DIRECTORIES)
+    out: str | None = text(
+        "-o", "The new directory; it must not exist yet, nor lie inside PATH.", metavar="DIR", completes=DIRECTORIES
+    )
+    merge: tuple[str, ...] = texts(
+        "--merge",
+        "A directory of the same partition, or a log directory, of another broker: holes are filled from it. Repeatable.",
+        metavar="REPLICA",
+        completes=DIRECTORIES,
+    )
+    accept: tuple[str, ...] = texts(
+        "--accept",
+        "Take over the batch with this offset although its CRC does not match, with a new CRC, if it decodes. Repeatable.",
+        metavar="OFFSET",
+    )
+    config: tuple[str, ...] = texts(
+        "--config",
+        f"A setting of the broker or topic: {', '.join(CONFIG)}.",
+        metavar="NAME=VALUE",
+        completes=[f"{name}=" for name in CONFIG],
+    )
+    output: str = output_option(FORMS, "text is for people; the others are for programs.")
     csv_formulas: str = CSV_FORMULAS
     is_nice: bool = NICE
     rate: str = RATE

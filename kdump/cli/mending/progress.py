@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class ReindexBar(PatientBar):
-    """Bytes, rate and time left; each log counts twice, as it is read and as it is verified."""
+    """Bytes, rate and time left; each log counts several times, as it is read and as it is verified."""
 
     def columns(self) -> list[Any]:
         from rich.progress import BarColumn, DownloadColumn, TimeRemainingColumn, TransferSpeedColumn

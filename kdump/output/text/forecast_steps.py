@@ -10,6 +10,7 @@ from kdump.forecasts.outcome import DIE, OFFLINE, STRAY
 from kdump.forecasts.places import LOG_DIRECTORY, PARTITION
 from kdump.forecasts.sentences import as_sentence
 from kdump.forecasts.settings import CLEAN
+from kdump.output.text.mending import command_to_recover
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,7 +39,8 @@ def next_steps(rows: list[Forecast]) -> list[str]:
         if all(row.is_safe_but_for_checkpoint for row in rows):
             return steps
     if all(row.is_safe for row in rows):
-        return [*steps, f"kdump check {quoted}   # what is damaged, and where; a start does not change it"]
+        check = f"kdump check {quoted}   # what is damaged, and where; a start does not change it"
+        return [*steps, check, *([command_to_recover(path)] if any(row.damaged_batches for row in rows) else [])]
     steps.append(f"cp -a {quoted} ELSEWHERE   # before any restart, with the broker stopped")
     shown: set[str] = set()
     for row in rows:
@@ -57,6 +59,8 @@ def next_steps(rows: list[Forecast]) -> list[str]:
     elif not shown:
         steps.append(f"with a healthy replica: move {quoted} away while the broker is stopped, so that it is replicated again")
     steps.append(f"kdump check {quoted}   # what is damaged, and where")
+    if any(row.lost_records or row.damaged_batches or row.bytes_lost > 0 for row in rows):
+        steps.append(command_to_recover(path))
     return steps
 
 

@@ -9,10 +9,11 @@ from kdump.checks import catalogue
 from kdump.checks.catalogue import fault_kind
 from kdump.checks.finding import INFO
 from kdump.formats import file_name, tree
+from kdump.output.text.mending import command_to_reindex
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from kdump.checks.finding import FileReport, Finding
 
@@ -63,6 +64,9 @@ class Advice:
             index = shlex.quote(os.path.join(".", self._indexes[segment]) if segment.startswith("-") else self._indexes[segment])
             yield f"rm {index}   # with the broker stopped; the log is sound, the next start rebuilds its indexes"
         yield from _more(whole, "index", "indexes")
+        for path in list(dict.fromkeys(os.path.dirname(segment) for segment in whole))[:_MAX_COMMANDS]:
+            if tree.directory_name(path or ".") is not None and all(map(self._is_sound_in(path), self._whole)):
+                yield command_to_reindex(path)
         for topic, partition, offset in list(self._transactions)[:_MAX_COMMANDS]:
             tool = "kafka-transactions.sh --bootstrap-server HOST:9092"
             where = f"--topic {shlex.quote(topic)} --partition {partition}"
@@ -89,6 +93,10 @@ class Advice:
     def _is_sound(self, segment: str) -> bool:
         is_whole = self._whole.get(segment, False) and segment not in self._with_findings
         return self._proves_logs and is_whole and segment not in self._lacking
+
+    def _is_sound_in(self, path: str) -> Callable[[str], bool]:
+        """What says of a segment that it is sound, or in another directory."""
+        return lambda segment: os.path.dirname(segment) != path or self._is_sound(segment)
 
     def _is_damaged(self, segment: str) -> bool:
         return segment in self._with_findings or not self._whole.get(segment, True)

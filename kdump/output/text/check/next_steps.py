@@ -7,6 +7,8 @@ import os
 from kdump.checks import catalogue
 from kdump.checks.catalogue import fault_kind
 from kdump.checks.finding import ERROR, INFO
+from kdump.formats import tree
+from kdump.output.text.mending import command_to_recover
 from kdump.verdicts.verdict import LOSING
 
 TYPE_CHECKING = False
@@ -50,6 +52,9 @@ def write_next_steps(out: ReportWriter, folds: Folds, directories: Mapping[str, 
         steps.append(f"cp -a {shlex.quote(endangered)} ELSEWHERE   # before any restart")
         if os.path.isdir(endangered):
             steps.append(f"kdump forecast {shlex.quote(endangered)}   # what a start does, step by step")
+    damaged_partition = next(filter(None, map(_damaged_partition, worst)), None)
+    if damaged_partition is not None:
+        steps.append(command_to_recover(damaged_partition))
     unread = next((fold.finding for fold in worst if fold.finding.code == _NOT_RECOGNIZED and fold.finding.found == "log"), None)
     if unread is not None:
         steps.append(f"kdump check --as log {shlex.quote(unread.path)}   # it was not examined")
@@ -63,6 +68,14 @@ def write_next_steps(out: ReportWriter, folds: Folds, directories: Mapping[str, 
     out.line("Next")
     for step in steps:
         out.line("  " + out.shown(step))
+
+
+def _damaged_partition(fold: Fold) -> str | None:
+    """The partition directory whose log has an error; None if it is another kind of finding, or only a file was checked."""
+    if fold.finding.severity != ERROR or fold.finding.file_type != "log" or not os.path.isdir(fold.group):
+        return None
+    directory = os.path.dirname(fold.finding.path)
+    return directory if tree.directory_name(directory) is not None else None
 
 
 def _codes_to_explain(folds: Folds) -> list[str]:

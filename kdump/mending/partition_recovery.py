@@ -1,0 +1,416 @@
+"""Recovers one partition: takes what is whole from its logs and its replicas, writes it, and proves that a broker keeps it."""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_right
+
+from kdump.binary import system
+from kdump.binary.batch_header import LOG_OVERHEAD
+from kdump.binary.source import Source
+from kdump.checks.finding import Finding
+from kdump.errors import CorruptData
+from kdump.formats import file_name, message_set, tree
+from kdump.formats.log import Log as BatchLog
+from kdump.mending import resolving
+from kdump.mending.damaged_partition import DamagedPartition
+from kdump.mending.log_writer import LARGEST_DELTA, LARGEST_SIZE, LogWriter
+from kdump.mending.new_partition import NewPartition
+from kdump.mending.pieces import Headers, LeftOut
+from kdump.mending.row import CLONED, MISSING, REBUILT, SAME, Companion, Dropped, Hole, Recovered, Rewritten
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from kdump.mending.inputs import Inputs
+    from kdump.mending.new_directory import NewDirectory
+    from kdump.mending.pieces import Piece
+    from kdump.mending.progress import Progress
+    from kdump.mending.settings import Rules
+    from kdump.tables import Row
+
+_MOST_TRIES = 8
+_UNSTARTABLE = "start-loses"
+
+
+class PartitionRecovery:
+    """One partition of a new directory: `write` makes all its files, `verify` proves them.
+
+    `name` is its folder there, empty for the new directory itself; `log_start` is that of the checkpoint of its log directory;
+    `replicas` are directories of the same partition.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        name: str,
+        *,
+        log_start: int,
+        replicas: Sequence[str],
+        directory: NewDirectory,
+        inputs: Inputs,
+        rules: Rules,
+        progress: Progress,
+    ) -> None:
+        self.path = path
+        self.name = name
+        self.rows: list[Row] = []
+        self.remaining: list[Finding] = []
+        """Errors in the batches that were taken over as they are."""
+        self.accepted: set[int] = set()
+        """The offsets of those that were to be accepted."""
+        self._log_start = log_start
+        self._directory = directory
+        self._inputs = inputs
+        self._rules = rules
+        self._progress = progress
+        self._headers = Headers()
+        self._parts = [DamagedPartition(path), *(DamagedPartition(one, row) for row, one in enumerate(replicas, start=1))]
+        self._left_out: list[LeftOut] = []
+        self._pieces: list[Piece] = []
+        self._chain: list[Piece] = []
+        self._bases: list[int] = []
+        self._made: NewPartition | None = None
+        self._log_end = 0
+
+    @property
+    def log_bytes(self) -> int:
+        """The size of all logs that are read."""
+        return sum(system.size(log.path) for part in self._parts for log in part.logs)
+
+    @property
+    def log_end(self) -> int:
+        return self._log_end
+
+    @property
+    def segments(self) -> int:
+        return len(self._bases)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing was lost, and no errors remain."""
+        lost = any(isinstance(row, Dropped) and row.is_lost for row in self.rows)
+        return not (lost or self.remaining or any(isinstance(row, Hole) and row.is_damage for row in self.rows))
+
+    def write(self, accept: set[int]) -> None:
+        """Walk the logs, resolve what contradicts itself, write logs and companions. Raises CorruptData, Unreadable, OSError."""
+        pieces = [piece for part in self._parts for piece in part.walk(self._inputs, self._progress, accept, self.accepted)]
+        self._pieces = [piece for piece in pieces if not piece.log.rank]
+        with self._headers:
+            self._chain, left_out = resolving.resolve(pieces, self._headers)
+            self._left_out = [left for part in self._parts[:1] for left in part.left_out]
+            self._left_out += [left for left in left_out if left.is_lost or left.path.startswith(self.path)]
+            self._write_until_it_starts()
+
+    def _write_until_it_starts(self) -> None:
+        """Write logs and companions; batches that keep a broker from starting are left out, and all is written again."""
+        for tried in range(_MOST_TRIES):
+            made = self._written()
+            try:
+                made.complete(keep=self._keep)
+            except CorruptData:
+                refused = made.refused() if tried < _MOST_TRIES - 1 else []
+                if not refused:
+                    raise
+                for fault in refused:
+                    self._leave_out(fault.values["offset"], fault.code, f"{fault.message}; a start fails there")
+                continue
+            self._made, self._log_end = made, made.log_end
+            self._remove_passing_snapshots()
+            return
+
+    def _remove_passing_snapshots(self) -> None:
+        """Remove snapshots that a recovery makes, and that the next start deletes: those before old messages at the log end."""
+        kept = {f"{offset:020}{file_name.PRODUCER_SNAPSHOT}" for offset in (*self._bases, self._log_end)}
+        for row in [row for row in self.rows if isinstance(row, Companion)]:
+            name = os.path.basename(row.path)
+            if name.endswith(file_name.PRODUCER_SNAPSHOT) and name not in kept:
+                self._directory.remove(row.path)
+                self.rows.remove(row)
+
+    def _written(self) -> NewPartition:
+        """Write all logs."""
+        self._directory.empty(self.name)
+        self.rows.clear()
+        with LogWriter(self._directory, self.name) as logs:
+            self._write_logs(logs)
+        self._bases = logs.bases
+        return NewPartition(
+            self._directory,
+            self.name,
+            logs.bases,
+            origin=self.path,
+            log_start=min(self._log_start, self._chain[-1].last + 1 if self._chain else self._log_start),
+            rules=self._rules,
+            progress=self._progress,
+        )
+
+    def _keep(self, name: str, data: bytes) -> None:
+        path = os.path.join(self.name, name)
+        self._directory.write(path, data)
+        before = os.path.join(self.path, name)
+        size_before = system.size(before) if system.is_file(before) else None
+        was = MISSING
+        if size_before is not None:
+            with Source(before) as source:
+                was = SAME if source.read(0, len(data) + 1) == data else "different"
+        self.rows = [row for row in self.rows if not (isinstance(row, Companion) and row.path == path)]
+        self.rows.append(Companion(path, REBUILT, len(data), was, size_before))
+
+    # --- logs
+
+    def _write_logs(self, logs: LogWriter) -> None:
+        """Write the batches of the chain into segments, whose base offsets are those of the input where they fit."""
+        boundaries = self._boundaries()
+        for base, pieces in self._segments(boundaries):
+            logs.start(base)
+            for piece in pieces:
+                for part in self._fitting(piece, base):
+                    self._write_piece(logs, part)
+        end = self._chain[-1].last + 1 if self._chain else 0
+        newest = max((part.newest_base for part in self._parts), default=0) if not self._chain else self._parts[0].newest_base
+        is_fitting = not self._chain or newest >= end and newest in boundaries
+        if is_fitting and newest not in logs.bases:
+            logs.start(newest)  # the log end is there, and no offset is given away twice
+
+    def _boundaries(self) -> list[int]:
+        """The base offsets of the new segments, as far as the logs say."""
+        first_of: dict[int, int] = {}
+        for piece in self._chain:
+            if piece.is_sure:
+                first_of[id(piece.log)] = min(first_of.get(id(piece.log), piece.first), piece.first)
+        found = set()
+        for part in self._parts:
+            for log in part.logs:
+                first = first_of.get(id(log))
+                if part.rank and (first is None or not any(p.log is log and p.start == 0 for p in self._chain)):
+                    continue
+                if log.is_spare and first is not None:
+                    continue
+                base = log.base_offset
+                if base is not None and (first is None or base <= first):
+                    found.add(base)
+                elif first is not None:
+                    found.add(first)
+        return sorted(found)
+
+    def _segments(self, boundaries: list[int]) -> Iterator[tuple[int, list[Piece]]]:
+        """The pieces by segment; a piece that goes on in the next segment is divided."""
+        waiting = list(reversed(self._chain))
+        base: int | None = None
+        pieces: list[Piece] = []
+        end = 0
+        while waiting:
+            piece = waiting.pop()
+            at = bisect_right(boundaries, piece.first)
+            fitting = boundaries[at - 1] if at else piece.first
+            if base is None or fitting > base:
+                if base is not None:
+                    yield base, pieces
+                base, pieces = max(fitting, end), []
+            following = boundaries[at] if at < len(boundaries) else None
+            if following is not None and piece.last >= following and piece.batches > 1:
+                head, one, rest = self._headers.split(piece, following)
+                if rest is not None:
+                    waiting.append(rest)
+                if head is not None:
+                    waiting.append(one)
+                    piece = head
+                else:
+                    piece = one
+            pieces.append(piece)
+            end = piece.last + 1
+        if base is not None:
+            yield base, pieces
+
+    def _fitting(self, piece: Piece, base: int) -> Iterator[Piece]:
+        """A piece in parts that no segment is too small for; in nearly all cases it is one."""
+        while piece.batches > 1 and (piece.last - base > LARGEST_DELTA or piece.size > LARGEST_SIZE // 2):
+            middle = piece.first + (piece.last - piece.first) // 2 + 1
+            far = min(middle, base + LARGEST_DELTA + 1) if piece.first <= base + LARGEST_DELTA else middle
+            head, one, rest = self._headers.split(piece, far)
+            if head is not None:
+                yield from self._fitting(head, base)
+            yield one
+            if rest is None:
+                return
+            piece, base = rest, max(base, rest.first)
+        yield piece
+
+    def _write_piece(self, logs: LogWriter, piece: Piece) -> None:
+        source = self._headers.source(piece.log)
+        self._inputs.note(source)
+        if piece.changed:
+            logs.add(_changed_bytes(source, piece), piece.first, piece.last)
+        else:
+            logs.copy(source, piece.start, piece.end, piece.first, piece.last)
+        path = os.path.join(self.name, f"{logs.bases[-1]:020}{file_name.LOG}")
+        sums = (piece.size, piece.batches, piece.records, piece.first, piece.last)
+        if piece.changed:
+            self.rows.append(Rewritten(path, piece.log.path, piece.start, *sums, piece.change))
+            return
+        row = next((row for row in reversed(self.rows) if isinstance(row, Recovered)), None)
+        if row is None or (row.path, row.source) != (path, piece.log.path):
+            self.rows.append(Recovered(path, piece.log.path, *sums))
+            return
+        row.bytes += piece.size
+        row.batches += piece.batches
+        row.records += piece.records
+        row.offset_last = piece.last
+
+    def _leave_out(self, offset: int, code: str, reason: str) -> None:
+        """Take the batch with an offset out of the chain."""
+        at = next(row for row, piece in enumerate(self._chain) if piece.first <= offset <= piece.last)
+        piece = self._chain[at]
+        parts: list[Piece | None] = [None, piece, None]
+        if piece.batches > 1:
+            parts = list(self._headers.split(piece, offset))
+        self._chain[at : at + 1] = [part for part in (parts[0], parts[2]) if part is not None]
+        assert parts[1] is not None
+        self._left_out.append(LeftOut.of(parts[1], code, reason))
+
+    # --- the end
+
+    def finish(self) -> None:
+        """Take over the other files, and report what is not there."""
+        for name in self._parts[0].clonable():
+            with Source(os.path.join(self.path, name)) as source:
+                self._inputs.note(source)
+                self._directory.clone(source, os.path.join(self.name, name))
+                self.rows.append(Companion(os.path.join(self.name, name), CLONED, source.size, SAME, source.size))
+        for name, reason in self._parts[0].remarks:
+            path = os.path.join(self.path, name)
+            left = LeftOut(path, 0, system.size(path), "", reason, is_lost=False)
+            self._left_out.append(left)
+        if len(self._parts) > 1 or any(log.is_spare for log in self._parts[0].logs):
+            for left in self._left_out:
+                left.is_lost = left.is_lost and not self._is_filled(left)
+        self.rows += [dropped(left) for left in sorted(self._left_out, key=lambda left: (left.path, left.start))]
+        self.rows += self._holes()
+
+    def _is_filled(self, left: LeftOut) -> bool:
+        """Whether replicas hold all offsets that may have been in bytes of the first directory."""
+        log = next((log for log in self._parts[0].logs if log.path == left.path), None)
+        if log is None:
+            return False
+        before = [piece.last for piece in self._pieces if piece.log is log and piece.is_sure and piece.end <= left.start]
+        after = [piece.first for piece in self._pieces if piece.log is log and piece.is_sure and piece.start >= left.end]
+        start = before[-1] + 1 if before else log.base_offset
+        end = after[0] if after else log.next_base_offset
+        if start is None or not self._chain:
+            return False
+        if end is None:
+            end = self._chain[-1].last + 1
+            return start < end and self._has_all(start, end)
+        return self._has_all(start, end)
+
+    def _has_all(self, start: int, end: int) -> bool:
+        """Whether no offset is missing from `start` to before `end`."""
+        if start < end and not self._chain[0].first <= start < end <= self._chain[-1].last + 1:
+            return False
+        return not any(before.last + 1 < end and start < after.first for before, after in resolving.gaps(self._chain))
+
+    def _holes(self) -> Iterator[Hole]:
+        """The gaps where something was left out, or where another log begins."""
+        lost = [left for left in self._left_out if left.is_lost]
+        for before, after in resolving.gaps(self._chain):
+            first, last = before.last + 1, after.first - 1
+            is_damage = any(_lies_between(left, before, after) for left in lost)
+            if not is_damage and before.log is after.log:
+                continue
+            reason = "damage" if is_damage else "no log that was read has these offsets"
+            yield Hole(self.name or os.curdir, first, last, last - first + 1, is_damage, reason)
+
+    def verify(self) -> None:
+        """Raises CorruptData if a check or a start finds what was made wrong; errors of the input that stay are remembered."""
+        made = self._made
+        assert made is not None
+        for tried in range(2):
+            self.remaining.clear()
+            try:
+                made.verify(scans=True, tolerate=self._tolerates)
+            except CorruptData as fault:
+                if tried or fault.code != _UNSTARTABLE or not self._leave_out_bad_wrappers():
+                    raise
+            else:
+                return
+            with self._headers:
+                self.rows = []
+                self._write_until_it_starts()
+                self.finish()
+            self._directory.sync()
+            assert self._made is not None
+            made = self._made
+
+    def _tolerates(self, finding: Finding) -> bool:
+        """Whether an error is one of the batches themselves, which are as they were."""
+        is_left_out = os.path.basename(finding.path) == tree.PARTITION_METADATA  # there is none to take over
+        if finding.file_type != file_name.LOG.removeprefix(".") and not is_left_out:
+            return False
+        self.remaining.append(finding)
+        return True
+
+    def _leave_out_bad_wrappers(self) -> bool:
+        """Leave out old messages that cannot be opened: a start that meets one fails. Returns whether there are any."""
+        bad: list[tuple[int, str]] = []
+        with self._headers:
+            for piece in self._chain:
+                if piece.is_legacy:
+                    bad += _bad_wrappers(self._headers.source(piece.log), piece)
+            for offset, reason in bad:
+                self._leave_out(offset, "legacy-wrapper-null", f"{reason}; a start fails where it opens it")
+        return bool(bad)
+
+
+def _bad_wrappers(source: Source, piece: Piece) -> Iterator[tuple[int, str]]:
+    """The offsets of wrappers in a piece that cannot be opened, and why."""
+    if piece.changed:
+        wrapper = message_set.Message(piece.last, _changed_bytes(source, piece)[LOG_OVERHEAD:])
+        try:
+            for _ in message_set.unwrap(wrapper) if wrapper.codec else ():
+                pass
+        except CorruptData as fault:
+            yield piece.last, fault.message
+        return
+    for chunk in BatchLog(source, piece.start, piece.end).chunks():
+        for row, offset in enumerate(chunk.batches["last_offset"]):
+            try:
+                for _ in message_set.messages_of(source, chunk, row):
+                    pass
+            except CorruptData as fault:
+                yield offset, fault.message
+
+
+def _changed_bytes(source: Source, piece: Piece) -> bytes:
+    """The bytes of a batch with what is put right in them."""
+    data = bytearray(source.read_exactly(piece.start, piece.size))
+    for at, value in piece.changed.items():
+        data[at : at + len(value)] = value
+    return bytes(data)
+
+
+def dropped(left: LeftOut) -> Dropped:
+    """What was left out, as a row."""
+    return Dropped(
+        left.path,
+        left.start,
+        left.end,
+        left.end - left.start,
+        left.batches,
+        left.records,
+        left.first,
+        left.last,
+        left.is_lost,
+        left.code,
+        left.reason,
+    )
+
+
+def _lies_between(left: LeftOut, before: Piece, after: Piece) -> bool:
+    """Whether what was left out lies between two pieces, by its place in their logs or by its offsets."""
+    if left.path == before.log.path and left.start >= before.end and (before.log is not after.log or left.end <= after.start):
+        return True
+    if left.path == after.log.path and left.end <= after.start and before.log is not after.log:
+        return True
+    return left.first is not None and left.last is not None and before.last < left.last and left.first < after.first

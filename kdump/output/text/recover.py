@@ -1,0 +1,72 @@
+"""What `kdump recover` made, as a report for people: what was left out or put right, the holes, then the sums."""
+
+from __future__ import annotations
+
+from kdump.checks.wording import counted, offset_range
+from kdump.mending.row import Dropped, Hole, Rewritten
+from kdump.output.text.sizes import size_text
+from kdump.output.text.writer import ReportWriter
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kdump.mending.row import RecoverSummary
+    from kdump.output.text.style import ReportStyle
+    from kdump.tables import Row
+
+_MAX_SHOWN = 50
+_INDENT = 12
+
+
+class RecoverReport:
+    """Writes a few lines for each thing that was left out or put right; if they are many, the rest are counted."""
+
+    def __init__(self, write: Callable[[str], None], style: ReportStyle) -> None:
+        self._out = ReportWriter(write, style)
+        self._shown = 0
+
+    def row(self, row: Row) -> None:
+        if not isinstance(row, Dropped | Hole | Rewritten):
+            return
+        self._shown += 1
+        if self._shown > _MAX_SHOWN:
+            return
+        if isinstance(row, Dropped):
+            word = "lost" if row.is_lost else "left out"
+            offsets = ""
+            if row.offset_first is not None and row.offset_last is not None:
+                offsets = f", {offset_range(row.offset_first, row.offset_last)}"
+            code = f" ({row.code})" if row.code else ""
+            self._entry(word, f"{row.source}, bytes {row.start:,} to {row.end:,}{offsets}", f"{row.reason}{code}")
+        elif isinstance(row, Hole):
+            where = "" if row.path == "." else f" of {row.path}"
+            what = f"{offset_range(row.offset_first, row.offset_last)}{where}"
+            self._entry("hole", what, row.reason)
+        else:
+            what = f"{row.source}, byte {row.start:,}, {offset_range(row.offset_first, row.offset_last)}"
+            self._entry("rewritten", what, row.reason)
+
+    def _entry(self, word: str, what: str, reason: str) -> None:
+        self._out.line(f"{word:{_INDENT}}{self._out.shown(what)}")
+        self._out.wrapped(self._out.shown(reason), _INDENT)
+
+    def end(self, summary: RecoverSummary) -> None:
+        if self._shown > _MAX_SHOWN:
+            self._out.line(f"... and {self._shown - _MAX_SHOWN:,} more; --output ndjson lists all")
+        if self._shown:
+            self._out.line()
+        partitions = counted(summary.partitions, "partition")
+        segments = counted(summary.segments, "segment")
+        batches = counted(summary.batches, "batch", "batches")
+        records = counted(summary.records, "record")
+        self._out.wrapped(f"{partitions}, {segments}, {size_text(summary.bytes)}, {batches}, {records}. {summary.seconds:.1f} s.")
+        if summary.bytes_lost:
+            missing = f"; {counted(summary.offsets_missing, 'offset')} are missing in {counted(summary.holes, 'hole')}"
+            self._out.wrapped(f"Lost: {size_text(summary.bytes_lost)}{missing if summary.holes else ''}.")
+        else:
+            self._out.wrapped("Nothing is lost of what was there.")
+        if summary.remaining_errors:
+            errors = counted(summary.remaining_errors, "error")
+            self._out.wrapped(f"What was taken over as it is has {errors}: kdump check lists them.")
+        self._out.line(f"Complete and verified: {self._out.shown(summary.path)}. Exit status {summary.exit_code}.")

@@ -1,0 +1,327 @@
+"""Damages partition directories, recovers them, and has real log managers load what was made.
+
+    python -m tests.campaigns.recovers --count 2000                                 without a broker
+    python -m tests.campaigns.recovers --count 500 --release 4.3.1 --release 2.8.2  with the log managers of these releases
+    python -m tests.campaigns.recovers --seed 1 --number 1234 --keep /tmp/recovers  one of them again, its directory kept
+    python -m tests.campaigns.recovers --merge --count 500                          three replicas, damaged in different places
+    python -m tests.campaigns.recovers --directories DIR...                         these directories as they are
+
+Whatever the damage, the input stays as it is; each log of the result consists of intact batches in ascending order; each intact
+batch of the input is in the result, or a row of the report says why it is not; and a log manager keeps all of it, after a clean
+stop and after an unclean one with recovery point 0. Where a recovery refuses, nothing is left behind.
+"""
+
+import argparse
+import contextlib
+import random
+import shutil
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import kdump
+from kdump.checks.finding import ERROR
+from kdump.errors import CorruptData, Unreadable
+from kdump.mending import recover
+from kdump.mending.row import Dropped, Rewritten
+from tests import kernels, restarts
+from tests.campaigns import partitions
+from tests.oracle import batches
+from tests.oracle.restarts import LogManager, Request, Start, why_not_available
+
+RELEASES = ("2.8.2", "3.9.1", "4.3.1")
+STARTS = (Start("clean", 0), Start("unclean", 0))
+UNFIT = ("codec-unknown", "bad-magic")
+LOGS = (".log", ".log.swap")
+
+
+class Judged:
+    """What was seen: failures, and how often a recovery was whole, partial or refused."""
+
+    def __init__(self) -> None:
+        self.failures: list[str] = []
+        self.count = 0
+        self.seen: Counter[str] = Counter()
+        self.refusals: Counter[str] = Counter()
+        self.codes: set[str] = set()
+        """Of what was dropped."""
+        self.unfit: set[int] = set()
+        """Offsets of batches that no broker could load or no consumer could read, in the last result."""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=500)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--number", type=int, help="only this one")
+    parser.add_argument("--merge", action="store_true", help="recover from three replicas")
+    parser.add_argument("--release", choices=RELEASES, action="append", default=[], help="have this log manager load the results")
+    parser.add_argument("--keep", type=Path, help="keep the directories that fail here")
+    parser.add_argument("--directories", type=Path, nargs="+", help="recover these instead")
+    arguments = parser.parse_args()
+    for missing in filter(None, map(why_not_available, arguments.release)):
+        print(missing, file=sys.stderr)
+        return 2
+    started = time.monotonic()
+    numbers = range(arguments.count) if arguments.number is None else [arguments.number]
+    measure_all = measure_merges if arguments.merge else measure
+    if arguments.directories:
+        judged = measure_directories(arguments.directories, arguments.release)
+    else:
+        judged = measure_all(numbers, arguments.seed, arguments.release, arguments.keep)
+    print(*judged.failures, sep="\n")
+    print(f"{dict(judged.seen)}; refused: {dict(judged.refusals)}")
+    print(f"{judged.count:,} directories, {len(judged.failures):,} failures; {time.monotonic() - started:.0f} s")
+    return 1 if judged.failures else 0
+
+
+def measure(numbers: Sequence[int], seed: int, releases: Sequence[str] = (), keep: Path | None = None) -> Judged:
+    """Recover these damaged directories, with both kernels in turn."""
+    judged = Judged()
+    names = kernels.KERNELS if kernels.why_no_c() is None else kernels.KERNELS[:1]
+    with tempfile.TemporaryDirectory(prefix="kdump-recovers-") as folder, _managers(releases) as managers:
+        for number in numbers:
+            directory = Path(folder) / f"orders-{number}"
+            about = partitions.make(directory, seed, number)
+            with kernels.using(names[number % len(names)]):
+                found = judge(directory, [], managers, judged)
+            _note(judged, found, f"{number}: {about}", [directory], keep)
+            shutil.rmtree(directory)
+    return judged
+
+
+def measure_directories(directories: Sequence[Path], releases: Sequence[str] = ()) -> Judged:
+    """Recover copies of these directories."""
+    judged = Judged()
+    with tempfile.TemporaryDirectory(prefix="kdump-recovers-") as folder, _managers(releases) as managers:
+        for number, source in enumerate(directories):
+            directory = Path(folder) / f"orders-{number}"
+            directory.mkdir()
+            for path in source.iterdir():
+                if path.is_file():
+                    shutil.copyfile(path, directory / path.name)
+            _note(judged, judge(directory, [], managers, judged), str(source), [], None)
+            shutil.rmtree(directory)
+    return judged
+
+
+def measure_merges(numbers: Sequence[int], seed: int, releases: Sequence[str] = (), keep: Path | None = None) -> Judged:
+    """Damage three copies of sound directories in different places, and merge them."""
+    judged = Judged()
+    with tempfile.TemporaryDirectory(prefix="kdump-recovers-") as folder, _managers(releases) as managers:
+        restarts.unpack(Path(folder) / "seeds")
+        seeds = _sound(Path(folder) / "seeds")
+        for number in numbers:
+            chance = random.Random(f"merge {seed} {number}")
+            source = chance.choice(seeds)
+            if any(finding.severity == ERROR for finding in kdump.check(source)):
+                continue
+            replicas = [Path(folder) / f"replica{row}" / "orders-0" for row in range(3)]
+            for replica in replicas:
+                shutil.copytree(source, replica)
+                _damage(replica, chance)
+            found = judge(replicas[0], replicas[1:], managers, judged) + _unmerged(source, replicas, judged)
+            _note(judged, found, f"{number}: {source.parent.name}/{source.name}", replicas, keep)
+            for replica in replicas:
+                shutil.rmtree(replica.parent)
+            shutil.rmtree(Path(folder) / "out", ignore_errors=True)
+    return judged
+
+
+def judge(directory: Path, replicas: Sequence[Path], managers: Sequence[LogManager], judged: Judged) -> list[str]:
+    """Recover one directory. Returns what is wrong with the result."""
+    out = directory.parents[1] / "out" / "orders-0" if replicas else directory.parent / "out" / "orders-0"
+    shutil.rmtree(out.parent, ignore_errors=True)
+    out.parent.mkdir()
+    before = [_contents(path) for path in (directory, *replicas)]
+    judged.count += 1
+    try:
+        result = recover.run([str(directory)], str(out), merge=[str(path) for path in replicas], config={})
+    except (CorruptData, Unreadable) as error:
+        judged.seen["refused"] += 1
+        judged.refusals[error.code] += 1
+        failures = [] if not list(out.parent.iterdir()) else ["something is left of a refused recovery"]
+        return failures + [f"refused: {error}"] * (error.code not in ("replica-divergence", "file-not-regular"))
+    except Exception:
+        return [traceback.format_exc()]
+    judged.seen["whole" if result.is_whole else "partial"] += 1
+    failures = [] if before == [_contents(path) for path in (directory, *replicas)] else ["the input has changed"]
+    failures += _wrong_in(out)
+    judged.codes |= {row.code for row in result.rows if isinstance(row, Dropped)}
+    judged.unfit = {
+        row.offset_first
+        for row in result.rows
+        if isinstance(row, Dropped) and (row.code in UNFIT or "a start fails" in row.reason) and row.offset_first is not None
+    }
+    if not replicas:
+        failures += _unexplained(directory, out, result)
+    for manager in managers:
+        for start in STARTS:
+            failures += _not_kept(manager, start, out)
+    return failures
+
+
+def _wrong_in(out: Path) -> list[str]:
+    """What is wrong with the logs of a result, as far as bytes and offsets say."""
+    failures, last = [], -1
+    for log in sorted(out.glob("*.log")):
+        data = log.read_bytes()
+        found = list(batches.intact(data))
+        if sum(len(batch.content) for batch in found) != len(data):
+            failures.append(f"{log.name} does not consist of intact batches")
+        base = int(log.stem)
+        for batch in found:
+            if batch.first_offset <= last or batch.first_offset < base or batch.last_offset - base > 0x7FFFFFFF:
+                failures.append(f"{log.name}: offset {batch.first_offset} comes after {last}, in the segment of {base}")
+            last = batch.last_offset
+    return failures
+
+
+def _unexplained(directory: Path, out: Path, result: recover.Result) -> list[str]:
+    """Intact batches of the input that are not in the result, though no row says why."""
+    made = Counter(batch.content for log in out.glob("*.log") for batch in batches.intact(log.read_bytes()))
+    failures = []
+    for log in sorted(path for path in directory.iterdir() if path.name.endswith(LOGS) and path.is_file()):
+        data, position = log.read_bytes(), 0
+        for batch in batches.intact(data):
+            position = data.index(batch.content, position)
+            if not made[batch.content] and not _is_explained(str(log), position, position + len(batch.content), result):
+                failures.append(f"the batch of offset {batch.first_offset} at byte {position} of {log.name} is missing")
+            position += len(batch.content)
+    if result.is_whole and any(isinstance(row, Dropped) and row.is_lost for row in result.rows):
+        failures.append("bytes are lost, and the result is called whole")
+    return failures
+
+
+def _is_explained(path: str, start: int, end: int, result: recover.Result) -> bool:
+    for row in result.rows:
+        if isinstance(row, Dropped) and row.source == path and row.start < end and start < row.end and row.reason:
+            return True
+        if isinstance(row, Rewritten) and row.source == path and row.start <= start < row.start + row.bytes:
+            return True
+    return False
+
+
+def _unmerged(source: Path, replicas: Sequence[Path], judged: Judged) -> list[str]:
+    """Batches of the undamaged log that a replica holds intact, and that are missing or changed in the merged one."""
+    out = replicas[0].parents[1] / "out" / "orders-0"
+    if not out.exists():
+        return []
+    all_batches = [batch for log in sorted(source.glob("*.log")) for batch in batches.intact(log.read_bytes())]
+    whole = [batch.content for batch in all_batches]
+    held = {batch.content for path in replicas for log in path.glob("*.log") for batch in batches.intact(log.read_bytes())}
+    unfit = judged.unfit
+    wanted = [batch.content for batch in all_batches if batch.content in held and batch.first_offset not in unfit]
+    made = [batch.content for log in sorted(out.glob("*.log")) for batch in batches.intact(log.read_bytes())]
+    judged.seen["merged whole"] += made == whole
+    missing = Counter(wanted) - Counter(made)
+    known = {_covered(batch.content) for batch in all_batches if batch.content not in held}
+    more = Counter(content for content in made if content not in wanted and _covered(content) not in known)
+    if not missing and not more:
+        return []
+    return [f"{sum(missing.values())} batches of {len(wanted)} are missing, {sum(more.values())} are not of the undamaged log"]
+
+
+def _covered(content: bytes) -> bytes:
+    """What the checksum covers."""
+    return content[21:] if content[16] == 2 else content[16:]
+
+
+def _not_kept(manager: LogManager, start: Start, out: Path) -> list[str]:
+    """What a log manager does at a start that changes something, or does not end where the batches do."""
+    record = manager.record(Request(out), start)
+    about = f"{record['release']}, {start.stop}"
+    if record["result"] != "loaded":
+        return [f"{about}: {record['result']} {record.get('exception')} {record.get('message')}"]
+    failures = []
+    if record["outcome"] != "keep" or record.get("also"):
+        failures.append(f"{about}: {record['outcome']} {record.get('also')} {record.get('log')}")
+    changed = [file for file in record.get("files", ()) if not _is_new_snapshot(file)]
+    if changed:
+        failures.append(f"{about}: changed {changed}")
+    if record["log_end"] != _end_of(out):
+        failures.append(f"{about}: the log ends at {record['log_end']}, not {_end_of(out)}")
+    return failures
+
+
+def _is_new_snapshot(file: Sequence[Any]) -> bool:
+    """Whether a file is a snapshot that a start adds: of an empty log, or before old messages at the end of the log."""
+    name, change, *_ = file
+    return bool(change == "created" and name.endswith(".snapshot"))
+
+
+def _end_of(out: Path) -> int:
+    newest = max(out.glob("*.log"), default=None)
+    if newest is None:
+        return 0
+    return max((batch.last_offset + 1 for batch in batches.intact(newest.read_bytes())), default=int(newest.stem))
+
+
+def _sound(folder: Path) -> list[Path]:
+    """Directories with several batches, all intact and ascending."""
+    found = []
+    for path in sorted({log.parent for log in folder.rglob("*.log")}):
+        logs = [log for log in sorted(path.glob("*.log")) if log.is_file()]
+        size = sum(log.stat().st_size for log in logs)
+        if not all(len(log.stem) == 20 and log.stem.isdigit() for log in logs) or size > 200_000:
+            continue
+        contents = [list(batches.intact(log.read_bytes())) for log in logs]
+        if sum(len(batch.content) for of_log in contents for batch in of_log) != size:
+            continue
+        offsets = [offset for of_log in contents for batch in of_log for offset in (batch.first_offset, batch.last_offset)]
+        firsts = [batch.first_offset for of_log in contents for batch in of_log]
+        is_ascending = offsets == sorted(offsets) and len(set(firsts)) == len(firsts)
+        if len(offsets) >= 10 and is_ascending and not any(path.glob("*.swap")):
+            found.append(path)
+    return found
+
+
+def _damage(replica: Path, chance: random.Random) -> None:
+    """Damage some bytes: flips, zeros, garbage, a cut, a log that is gone."""
+    logs = sorted(replica.glob("*.log"))
+    for _ in range(chance.choice((1, 1, 2, 3))):
+        log = chance.choice(logs)
+        data = bytearray(log.read_bytes()) if log.exists() else bytearray()
+        if not data:
+            continue
+        start = chance.randrange(len(data))
+        size = min(chance.choice((1, 1, 20, 100, 2000)), len(data) - start)
+        what = chance.choice(("flip", "zero", "garbage", "cut", "gone"))
+        if what == "flip":
+            data[start] ^= 1 << chance.randrange(8)
+        elif what == "zero":
+            data[start : start + size] = bytes(size)
+        elif what == "garbage":
+            data[start : start + size] = chance.randbytes(size)
+        elif what == "cut":
+            del data[start:]
+        elif chance.random() < 0.3:
+            log.unlink()
+            continue
+        log.write_bytes(data)
+
+
+def _contents(directory: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(directory.iterdir()) if path.is_file()}
+
+
+def _note(judged: Judged, found: list[str], about: str, directories: Sequence[Path], keep: Path | None) -> None:
+    judged.failures += [f"{about}: {failure}" for failure in found]
+    if found and keep is not None:
+        for directory in directories:
+            shutil.copytree(directory, keep / directory.parent.name / directory.name, dirs_exist_ok=True)
+
+
+@contextlib.contextmanager
+def _managers(releases: Sequence[str]) -> Iterator[list[LogManager]]:
+    with contextlib.ExitStack() as stack:
+        yield [stack.enter_context(LogManager(release)) for release in releases]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,407 @@
+"""`kdump recover` takes over what is whole, says what is not, and makes directories that brokers load as they are."""
+
+import hashlib
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kdump
+from kdump.checks.catalogue import FAULTS
+from kdump.cli.commands import main
+from kdump.errors import CorruptData, UsageError
+from kdump.mending import recover
+from kdump.mending.row import Companion, Dropped, Hole, Recovered, Rewritten
+from tests.builders.files import partition_metadata, write_partition
+from tests.builders.records import batch, message, message_set, record, transaction_marker, wrapper
+from tests.campaigns import recovers
+from tests.support import with_interrupts
+
+FIRST = "00000000000000000000"
+
+
+def _batch(offset: int, count: int = 1, *, value: bytes = b"v", epoch: int = 0, **fields: Any) -> bytes:
+    records = [record(value=value, offset_delta=delta) for delta in range(count)]
+    return batch(base_offset=offset, records=records, partition_leader_epoch=epoch, **fields)
+
+
+def _partition(folder: Path, logs: dict[int, list[bytes]], name: str = "orders-0") -> Path:
+    path = folder / name
+    path.mkdir(parents=True)
+    for base, batches in logs.items():
+        (path / f"{base:020}.log").write_bytes(b"".join(batches))
+    return path
+
+
+def _broken(data: bytes, at: int = -1) -> bytes:
+    broken = bytearray(data)
+    broken[at] ^= 1
+    return bytes(broken)
+
+
+def _contents(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def _log(out: Path, base: int = 0) -> bytes:
+    return (out / f"{base:020}.log").read_bytes()
+
+
+def _is_safe(out: Path) -> bool:
+    rows = [*kdump.forecast(out, after="clean"), *kdump.forecast(out, after="unclean", recovery_point="zero")]
+    return all(row.outcome == "keep" and not row.end_differs for row in rows)
+
+
+def _of(kind: type[Any], rows: list[Any]) -> list[Any]:
+    return [row for row in rows if isinstance(row, kind)]
+
+
+# --- one directory
+
+
+@pytest.mark.both_kernels
+def test_intact_batches_keep_their_bytes_and_offsets(tmp_path: Path) -> None:
+    logs = {0: [_batch(0), _broken(_batch(1, 2)), _batch(3)], 4: [_batch(4)]}
+    rows = kdump.recover(_partition(tmp_path, logs), tmp_path / "out")
+    assert _log(tmp_path / "out") == _batch(0) + _batch(3)
+    assert _log(tmp_path / "out", 4) == _batch(4)
+    (dropped,), (hole,) = _of(Dropped, rows), _of(Hole, rows)
+    size = len(_batch(0))
+    assert (dropped.start, dropped.end, dropped.code) == (size, size + len(_batch(1, 2)), "crc-mismatch")
+    assert (dropped.offset_first, dropped.offset_last, dropped.records, dropped.is_lost) == (1, 2, 2, True)
+    assert (hole.offset_first, hole.offset_last, hole.offsets, hole.is_damage) == (1, 2, 2, True)
+    assert [(row.path, row.batches, row.offset_last) for row in _of(Recovered, rows)] == [
+        (f"{FIRST}.log", 2, 3),
+        ("00000000000000000004.log", 1, 4),
+    ]
+    assert _is_safe(tmp_path / "out")
+
+
+def test_a_sound_directory_is_copied_whole(tmp_path: Path) -> None:
+    write_partition(tmp_path, topic="orders", segments={0: [_batch(0), _batch(1)], 2: [_batch(2)]})
+    (tmp_path / "orders-0" / "partition.metadata").write_bytes(partition_metadata())
+    before = _contents(tmp_path / "orders-0")
+    result = recover.run([str(tmp_path / "orders-0")], str(tmp_path / "out"), config={})
+    after = _contents(tmp_path / "out")
+    assert result.is_whole and _contents(tmp_path / "orders-0") == before
+    assert {name: after[name] for name in before if name.endswith((".log", ".metadata"))} == {
+        name: data for name, data in before.items() if name.endswith((".log", ".metadata"))
+    }
+
+
+def test_a_wrong_length_is_put_right(tmp_path: Path) -> None:
+    wrong = bytearray(_batch(1))
+    wrong[8:12] = (7000).to_bytes(4, "big")
+    rows = kdump.recover(_partition(tmp_path, {0: [_batch(0), bytes(wrong), _batch(2)]}), tmp_path / "out")
+    assert _log(tmp_path / "out") == _batch(0) + _batch(1) + _batch(2)
+    (row,) = _of(Rewritten, rows)
+    assert (row.offset_first, row.start) == (1, len(_batch(0))) and "its length, which said 7,000 bytes" in row.reason
+
+
+def test_an_offset_and_an_epoch_that_no_checksum_covers_are_put_right(tmp_path: Path) -> None:
+    logs = {
+        0: [
+            *map(_batch, range(3)),
+            b"\0\0\1" + _batch(3)[3:],
+            *map(_batch, range(4, 7)),
+            _batch(7, epoch=9),
+            _batch(8),
+            _batch(9),
+        ]
+    }
+    rows = kdump.recover(_partition(tmp_path, logs), tmp_path / "out")
+    assert _log(tmp_path / "out") == b"".join(map(_batch, range(10)))
+    assert [row.offset_first for row in _of(Rewritten, rows)] == [3, 7]
+
+
+def test_a_batch_that_was_moved_goes_where_its_offset_is(tmp_path: Path) -> None:
+    order = [0, 1, 3, 4, 2, 5, 6]
+    rows = kdump.recover(_partition(tmp_path, {0: [_batch(offset, value=b"%d" % offset) for offset in order]}), tmp_path / "out")
+    assert _log(tmp_path / "out") == b"".join(_batch(offset, value=b"%d" % offset) for offset in range(7))
+    assert not _of(Dropped, rows)
+
+
+def test_a_duplicate_is_left_out_and_nothing_is_lost(tmp_path: Path) -> None:
+    path = _partition(tmp_path, {0: [_batch(0), _batch(1), _batch(1), _batch(2)]})
+    result = recover.run([str(path)], str(tmp_path / "out"), config={})
+    assert _log(tmp_path / "out") == _batch(0) + _batch(1) + _batch(2)
+    assert [(row.code, row.is_lost) for row in _of(Dropped, result.rows)] == [("offset-duplicate", False)]
+    assert result.is_whole
+
+
+def test_the_higher_leader_epoch_wins_where_offsets_overlap(tmp_path: Path) -> None:
+    old = [_batch(offset, value=b"old") for offset in range(6)]
+    new = [_batch(offset, value=b"new", epoch=1) for offset in range(3, 8)]
+    kdump.recover(_partition(tmp_path, {0: old + new}), tmp_path / "out")
+    assert _log(tmp_path / "out") == b"".join(old[:3] + new)
+    assert (tmp_path / "out" / "leader-epoch-checkpoint").read_text() == "0\n2\n0 0\n1 3\n"
+
+
+def test_a_base_offset_in_a_name_that_does_not_fit_is_replaced(tmp_path: Path) -> None:
+    kdump.recover(_partition(tmp_path, {0: [_batch(0)], 700: [_batch(1), _batch(2)]}), tmp_path / "out")
+    assert sorted(path.name for path in (tmp_path / "out").glob("*.log")) == [f"{FIRST}.log", "00000000000000000001.log"]
+
+
+def test_offsets_too_far_from_the_base_are_split_off(tmp_path: Path) -> None:
+    far = (1 << 31) + 5
+    kdump.recover(_partition(tmp_path, {0: [_batch(0), _batch(far)]}), tmp_path / "out")
+    assert _log(tmp_path / "out", far) == _batch(far)
+    assert _is_safe(tmp_path / "out")
+
+
+def test_a_log_of_which_nothing_is_left_keeps_the_log_end(tmp_path: Path) -> None:
+    rows = kdump.recover(_partition(tmp_path, {0: [_batch(0)], 1: [bytes(500)]}), tmp_path / "out")
+    assert _log(tmp_path / "out", 1) == b""
+    assert [row.code for row in _of(Dropped, rows)] == ["zero-tail"]
+    assert [row.log_end for row in kdump.forecast(tmp_path / "out", after="clean")] == [1]
+
+
+def test_leftovers_of_compaction_fill_only_what_is_missing(tmp_path: Path) -> None:
+    path = _partition(tmp_path, {0: [_batch(0), _broken(_batch(1))]})
+    (path / f"{FIRST}.log.swap").write_bytes(_batch(0) + _batch(1))
+    (path / f"{FIRST}.log.deleted").write_bytes(_batch(5))
+    (path / f"{FIRST}.log.cleaned").write_bytes(_batch(6))
+    rows = kdump.recover(path, tmp_path / "out")
+    assert _log(tmp_path / "out") == _batch(0) + _batch(1)
+    assert {row.code for row in _of(Dropped, rows) if not row.is_lost} == {
+        "leftover-deleted",
+        "leftover-cleaned",
+        "offset-duplicate",
+        "crc-mismatch",
+    }
+    assert not any(row.is_lost for row in _of(Dropped, rows))
+
+
+def test_a_batch_that_keeps_a_broker_from_starting_is_left_out(tmp_path: Path) -> None:
+    """Data outside of the transaction that its producer has open, because the marker was lost."""
+    fields: dict[str, Any] = {"producer_id": 7, "producer_epoch": 0}
+    logs = [
+        _batch(0, base_sequence=0, attributes=0x10, **fields),
+        _broken(transaction_marker(base_offset=1, **fields)),
+        _batch(2, base_sequence=1, **fields),
+        _batch(3),
+    ]
+    rows = kdump.recover(_partition(tmp_path, {0: logs}), tmp_path / "out")
+    assert _log(tmp_path / "out") == logs[0] + logs[3]
+    assert [(row.code, row.offset_first) for row in _of(Dropped, rows)] == [
+        ("crc-mismatch", 1),
+        ("txn-nontransactional-write", 2),
+    ]
+    assert _is_safe(tmp_path / "out")
+
+
+def test_old_messages_are_recovered(tmp_path: Path) -> None:
+    first = message_set(messages=[message(value=b"v", magic=1)])
+    second = wrapper(messages=[message(value=b"a", magic=1), message(value=b"b", magic=1)], base_offset=1)
+    third = message_set(messages=[message(value=b"v", magic=1)], base_offset=3)
+    kdump.recover(_partition(tmp_path, {0: [first, _broken(second, 20), third]}), tmp_path / "out")
+    assert _log(tmp_path / "out") == first + third
+
+
+def test_metadata_that_is_unsound_is_left_out_with_a_remark(tmp_path: Path) -> None:
+    path = _partition(tmp_path, {0: [_batch(0)]})
+    (path / "partition.metadata").write_bytes(b"nothing\n")
+    rows = kdump.recover(path, tmp_path / "out")
+    assert not (tmp_path / "out" / "partition.metadata").exists()
+    assert any("neither the version nor the topic id" in row.reason for row in _of(Dropped, rows))
+
+
+def test_a_log_that_is_gone_is_lost(tmp_path: Path) -> None:
+    path = _partition(tmp_path, {5: [_batch(5)]})
+    (path / f"{FIRST}.index").write_bytes(b"\0\0\0\1\0\0\1\0")
+    result = recover.run([str(path)], str(tmp_path / "out"), config={})
+    assert not result.is_whole
+    assert [row.code for row in _of(Dropped, result.rows)] == ["segment-missing"]
+
+
+# --- batches that are accepted
+
+
+def test_a_damaged_batch_is_accepted_if_it_is_named_and_decodes(tmp_path: Path) -> None:
+    damaged = _broken(_batch(1, value=b"vvvv"), -3)
+    path = _partition(tmp_path, {0: [_batch(0), damaged, _batch(2)]})
+    rows = kdump.recover(path, tmp_path / "out", accept=[1])
+    assert len(_log(tmp_path / "out")) == len(_batch(0) + damaged + _batch(2))
+    assert [row.reason.split(":")[0] for row in _of(Rewritten, rows)] == ["accepted as named"]
+    assert kdump.verdict(tmp_path / "out").exit_code == 0
+
+
+def test_a_batch_that_does_not_decode_is_not_accepted(tmp_path: Path) -> None:
+    damaged = bytearray(_batch(1))
+    damaged[61] = 0x7F  # the size of the first record
+    rows = kdump.recover(_partition(tmp_path, {0: [_batch(0), bytes(damaged), _batch(2)]}), tmp_path / "out", accept=[1])
+    assert [row.reason.split(":")[0] for row in _of(Dropped, rows)] == ["named to be accepted, but it does not decode"]
+
+
+def test_an_offset_to_accept_must_be_that_of_a_damaged_batch(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="--accept 0"):
+        kdump.recover(_partition(tmp_path, {0: [_batch(0)]}), tmp_path / "out", accept=[0])
+    assert not (tmp_path / "out").exists() and not (tmp_path / "out.incomplete").exists()
+
+
+# --- replicas
+
+
+def _replicas(tmp_path: Path, *contents: list[bytes]) -> list[Path]:
+    return [_partition(tmp_path / f"broker{row}", {0: batches}) for row, batches in enumerate(contents)]
+
+
+def test_holes_are_filled_from_replicas(tmp_path: Path) -> None:
+    whole = [_batch(offset, value=b"%d" % offset) for offset in range(6)]
+    copies = [[_broken(data) if offset % 3 == row else data for offset, data in enumerate(whole)] for row in range(3)]
+    one, *others = _replicas(tmp_path, *copies)
+    result = recover.run([str(one)], str(tmp_path / "out"), merge=list(map(str, others)), config={})
+    assert _log(tmp_path / "out") == b"".join(whole)
+    assert result.is_whole and not _of(Hole, result.rows)
+
+
+def test_the_lineage_of_the_higher_leader_epoch_wins(tmp_path: Path) -> None:
+    one = [_batch(0), _batch(1), _batch(2, value=b"old"), _batch(3, value=b"old")]
+    other = [_batch(0), _batch(1), _batch(2, value=b"new", epoch=2)]
+    paths = _replicas(tmp_path, one, other)
+    rows = kdump.recover(paths[0], tmp_path / "out", merge=paths[1:])
+    assert _log(tmp_path / "out") == b"".join(other)
+    assert [(row.code, row.offset_first) for row in _of(Dropped, rows)] == [
+        ("leader-epoch-regression", 2),
+        ("leader-epoch-regression", 3),
+    ]
+
+
+def test_a_contradiction_is_refused_with_both_sides_named(tmp_path: Path) -> None:
+    paths = _replicas(tmp_path, [_batch(0), _batch(1, value=b"a")], [_batch(0), _batch(1, value=b"b")])
+    with pytest.raises(CorruptData) as caught:
+        kdump.recover(paths[0], tmp_path / "out", merge=paths[1:])
+    assert caught.value.code == "replica-divergence"
+    assert all(f"{path}/{FIRST}.log at byte" in caught.value.message for path in paths)
+    assert not (tmp_path / "out").exists() and not (tmp_path / "out.incomplete").exists()
+
+
+def test_of_copies_that_disagree_in_their_offset_the_likelier_counts(tmp_path: Path) -> None:
+    right = [_batch(offset, value=b"%d" % offset) for offset in range(4)]
+    wrong = [*right[:3], b"\0\0\0\0\0\0\3" + right[3][7:]]
+    paths = _replicas(tmp_path, wrong, right)
+    rows = kdump.recover(paths[0], tmp_path / "out", merge=paths[1:])
+    assert _log(tmp_path / "out") == b"".join(right)
+    assert not any(row.is_lost for row in _of(Dropped, rows))
+
+
+def test_a_replica_must_be_one(tmp_path: Path) -> None:
+    path = _partition(tmp_path, {0: [_batch(0)]})
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(UsageError, match="--merge"):
+        kdump.recover(path, tmp_path / "out", merge=[tmp_path / "empty"])
+
+
+# --- log directories
+
+
+def test_a_log_directory_can_stand_in_for_the_broken_one(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    _partition(data, {0: [_batch(0), _broken(_batch(1))]})
+    _partition(data, {0: [_batch(0)]}, "sums-1")
+    (data / "orders-0" / "partition.metadata").write_bytes(partition_metadata())
+    (data / "sums-1" / "partition.metadata").write_bytes(partition_metadata(topic_id="AAAAAAAAAAAAAAAAAAAABQ"))
+    (data / "gone-0.0123456789abcdef0123456789abcdef-delete").mkdir()
+    (data / "meta.properties").write_text("version=1\nnode.id=1\ncluster.id=x\n")
+    (data / "recovery-point-offset-checkpoint").write_text("0\n3\norders 0 2\nsums 1 1\ngone 0 7\n")
+    (data / "log-start-offset-checkpoint").write_text("0\n1\norders 0 x\n")
+    (data / ".kafka_cleanshutdown").touch()
+    kdump.recover(data, tmp_path / "out")
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "log-start-offset-checkpoint",
+        "meta.properties",
+        "orders-0",
+        "recovery-point-offset-checkpoint",
+        "sums-1",
+    ]
+    assert (tmp_path / "out" / "recovery-point-offset-checkpoint").read_text() == "0\n2\norders 0 1\nsums 1 1\n"
+    assert (tmp_path / "out" / "log-start-offset-checkpoint").read_text() == "0\n0\n"
+    assert all(row.is_safe for row in kdump.forecast(tmp_path / "out"))
+
+
+# --- the command
+
+
+def test_the_exit_code_says_whether_something_is_lost(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    sound, damaged = _partition(tmp_path / "a", {0: [_batch(0)]}), _partition(tmp_path / "b", {0: [_broken(_batch(0))]})
+    assert main(["recover", str(sound), "-o", str(tmp_path / "o1")]) == 0
+    assert "Nothing is lost of what was there." in capfd.readouterr().out
+    assert main(["recover", str(damaged), "-o", str(tmp_path / "o2")]) == 1
+    assert "lost        " in capfd.readouterr().out
+    assert main(["recover", str(damaged)]) == 2
+    assert main(["recover", str(damaged), "-o", str(tmp_path / "o3"), "--accept", "x"]) == 2
+    assert main(["recover", str(tmp_path / "nothing"), "-o", str(tmp_path / "o3")]) == 3
+    assert not (tmp_path / "o3").exists()
+
+
+@pytest.mark.parametrize("form", ["ndjson", "json", "csv", "table"])
+def test_the_command_writes_rows(form: str, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    path = _partition(tmp_path, {0: [_batch(0), _broken(_batch(1)), _batch(2)]})
+    assert main(["recover", str(path), "-o", str(tmp_path / "out"), "--output", form]) == 1
+    printed = capfdbinary.readouterr().out.decode()
+    if form == "ndjson":
+        rows = [json.loads(line) for line in printed.splitlines()]
+        kinds = {row["kind"] for row in rows}
+        assert kinds == {"recovered", "dropped", "hole", "companion", "recover-summary"}
+        assert rows[-1]["bytesLost"] == len(_batch(1)) and rows[-1]["offsetsMissing"] == 1
+    assert "crc-mismatch" in printed
+
+
+def test_codes_are_those_of_checks() -> None:
+    judged = recovers.measure(range(12), seed=3)
+    assert judged.codes and judged.codes <= FAULTS.keys() | {""}
+
+
+def test_a_killed_run_leaves_the_input_and_no_directory_of_that_name(tmp_path: Path) -> None:
+    value = b"v" * 250_000
+    _partition(tmp_path, {0: [_batch(offset, value=value) for offset in range(40)] + [b"\0" * 70]})
+    before = {name: hashlib.sha256(data).digest() for name, data in _contents(tmp_path / "orders-0").items()}
+    command = [sys.executable, "-m", "kdump", "recover", str(tmp_path / "orders-0"), "-o", str(tmp_path / "out")]
+    for number, ending in enumerate([signal.SIGKILL, signal.SIGTERM, signal.SIGINT]):
+        process = subprocess.Popen(
+            [*command, "--rate", "20MB/s"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=with_interrupts
+        )
+        while not (tmp_path / "out.incomplete").exists():
+            assert process.poll() is None
+            time.sleep(0.01)
+        time.sleep(0.3 * number)
+        process.send_signal(ending)
+        assert process.wait() == {signal.SIGKILL: -9, signal.SIGTERM: 143, signal.SIGINT: 130}[ending]
+        assert not (tmp_path / "out").exists()
+        shutil.rmtree(tmp_path / "out.incomplete", ignore_errors=True)
+    assert {name: hashlib.sha256(data).digest() for name, data in _contents(tmp_path / "orders-0").items()} == before
+
+
+def test_a_disk_that_is_full_leaves_nothing(tmp_path: Path) -> None:
+    path = _partition(tmp_path, {0: [_batch(offset, value=b"v" * 90_000) for offset in range(20)]})
+    before = _contents(path)
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+
+    command = [sys.executable, "-m", "kdump", "recover", str(path), "-o", str(tmp_path / "out")]
+    done = subprocess.run(command, preexec_fn=limit, capture_output=True, check=False)
+    assert done.returncode == 4, done.stderr
+    assert _contents(path) == before and sorted(os.listdir(tmp_path)) == ["orders-0"]
+
+
+def test_companions_are_reported(tmp_path: Path) -> None:
+    rows = kdump.recover(_partition(tmp_path, {0: [_batch(0)]}), tmp_path / "out")
+    assert {row.path for row in _of(Companion, rows)} == {path.name for path in (tmp_path / "out").iterdir()} - {f"{FIRST}.log"}
+
+
+def test_metadata_that_is_missing_beside_kraft_properties_is_an_error_that_remains(tmp_path: Path) -> None:
+    _partition(tmp_path / "data", {0: [_batch(0)]})
+    (tmp_path / "data" / "meta.properties").write_text("version=1\nnode.id=1\ncluster.id=x\n")
+    result = recover.run([str(tmp_path / "data")], str(tmp_path / "out"), config={})
+    assert (tmp_path / "out" / "orders-0").exists()
+    assert result.remaining_errors == 1 and not result.is_whole
