@@ -7,11 +7,13 @@ from array import array
 from kdump.binary import kernel, producer_streak, summary_reference
 from kdump.binary.batch_header import (
     BASE_OFFSET,
+    BASE_TIMESTAMP,
     BATCH_HEADER,
     BATCH_HEADER_SIZE,
     LAST_OFFSET_DELTA,
     LENGTH,
     LOG_OVERHEAD,
+    MAX_TIMESTAMP,
     MESSAGE_HEADER,
 )
 
@@ -101,6 +103,11 @@ class BatchSummary:
         header = BATCH_HEADER.unpack_from(data)
         first_offset = header[BASE_OFFSET]
         return first_offset, first_offset + header[LAST_OFFSET_DELTA], position + LOG_OVERHEAD + header[LENGTH]
+
+    def times_at(self, position: int) -> tuple[int, int]:
+        """The base timestamp and the largest one of the batch of magic 2 at this position of the file."""
+        header = BATCH_HEADER.unpack_from(self._header_at(position))
+        return header[BASE_TIMESTAMP], header[MAX_TIMESTAMP]
 
     def producer_streaks(self) -> Iterator[tuple[int, ...]] | None:
         """What each producer wrote, a streak at a time; see producer_streak.STREAK. None where a batch is irregular."""

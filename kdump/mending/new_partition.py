@@ -66,6 +66,7 @@ class NewPartition:
         self.log_end = 0
         """The offset after the last batch, or the last base offset; known once it is complete."""
         self.batches = 0
+        self._is_plain = False
 
     # --- companions
 
@@ -87,6 +88,7 @@ class NewPartition:
         if not rebuilding.is_true_of(rebuilding.newest + _MINUTE):
             rebuilding = self._pass(rebuilding.newest + _MINUTE)
         self.log_end, self.batches = rebuilding.next_offset, rebuilding.batches
+        self._is_plain = rebuilding.is_plain
         if self._bases and self._log_start > self.log_end:
             message = f"the log start offset {self._log_start:,} of the checkpoint is after the log end {self.log_end:,}"
             raise CorruptData("log-start-beyond-end", message, path=self._origin)
@@ -155,9 +157,9 @@ class NewPartition:
     ) -> None:
         """Raises CorruptData if a check finds an error in what was made, or if a start would not keep it and end at its end.
 
-        The start is after a clean stop, and if it `scans`, also after an unclean one from recovery point 0. Nothing is read
-        again for that but headers; a scan reads all logs once more. `log_end` is what the log end must be, if it is known.
-        `tolerate` may take an error of the input that stays in the result.
+        The start is after a clean stop, and if it `scans`, also after an unclean one from recovery point 0: a scan reads all logs
+        once more, unless all batches are plain. What rebuilt the companions has done what a scan does with these. `log_end` is
+        what the log end must be, if it is known. `tolerate` may take an error of the input that stays in the result.
         """
         path = os.path.normpath(self._directory.inside(self._name))
         rows: list[Row] = []
@@ -178,7 +180,7 @@ class NewPartition:
             raise CorruptData("start-loses", message, path=self._origin)
         if self._bases:
             self._require_kept(path, CLEAN, None)
-            if scans:
+            if scans and not self._is_plain:
                 self._require_kept(path, UNCLEAN, ZERO)
 
     def _require_kept(self, path: str, stop: str, recovery_point: str | None) -> None:

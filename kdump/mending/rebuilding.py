@@ -152,6 +152,8 @@ class Rebuilding:
         self.next_offset = min(base_offsets, default=0)
         """The offset after the last batch so far, or the base offset of the segment."""
         self.batches = 0
+        self.is_plain = True
+        """Whether all batches so far are of magic 2 and regular, so that a scan does nothing else than this."""
 
     def segment(
         self, source: Source, base_offset: int, end_offset: int | None, *, threads: int = 0
@@ -232,6 +234,7 @@ class Rebuilding:
 
     def _add(self, chunk: Chunk, indexes: SegmentIndexes, source: Source, end_offset: int | None) -> None:
         summary = chunk.summary
+        self.is_plain = self.is_plain and summary is not None and not summary.is_legacy
         if summary is None:
             _check(chunk, source)
             batches = chunk.batches
@@ -302,6 +305,9 @@ class Rebuilding:
         for streak in streaks:
             if streak[producer_streak.KIND] == producer_streak.MARKER and streak[producer_streak.CONTROL_TYPE] == ABORT:
                 return False  # the last stable offset depends on what else was open just then
+            is_marker = streak[producer_streak.KIND] == producer_streak.MARKER
+            if (is_marker or streak[producer_streak.COMMITS]) and not _is_marked_on_time(streak, summary, is_marker=is_marker):
+                return False
         for streak in streaks:
             self._add_streak(streak, summary)
         return True
@@ -417,6 +423,13 @@ class Rebuilding:
             timestamp=timestamp,
             is_abort=control_type == ABORT,
         )
+
+
+def _is_marked_on_time(streak: tuple[int, ...], summary: BatchSummary, *, is_marker: bool) -> bool:
+    """Whether the last marker of a streak has the timestamp of its batch: a broker uses that of the marker."""
+    offset = streak[producer_streak.LAST_OFFSET if is_marker else producer_streak.COMMIT_OFFSET]
+    base, largest = summary.times_at(summary.positions[bisect_left(summary.last_offsets, offset)])
+    return base == largest
 
 
 def _chunks(source: Source, threads: int) -> Iterator[tuple[Chunk, int]]:

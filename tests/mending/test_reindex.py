@@ -18,6 +18,7 @@ from kdump.binary import kernel
 from kdump.checks.catalogue import FAULTS
 from kdump.cli.commands import main
 from kdump.errors import CorruptData, Unreadable, UsageError
+from kdump.formats import batch_writer
 from kdump.mending import reindex
 from kdump.mending.progress import Progress
 from tests import restarts
@@ -290,3 +291,13 @@ def test_a_killed_run_leaves_no_directory_of_that_name(tmp_path: Path) -> None:
         assert (tmp_path / "out.incomplete").exists() == (ending == signal.SIGKILL)
         shutil.rmtree(tmp_path / "out.incomplete", ignore_errors=True)
     assert {name: hashlib.sha256(data).digest() for name, data in _contents(tmp_path / "a-0").items()} == before
+
+
+def test_the_time_of_a_producer_is_that_of_its_marker_and_not_of_the_batch(tmp_path: Path) -> None:
+    marker = bytearray(transaction_marker(base_offset=1, producer_id=7, producer_epoch=0, timestamp=TIMESTAMP))
+    marker[35:43] = (TIMESTAMP - 500).to_bytes(8, "big")  # maxTimestamp
+    data = batch(base_offset=0, records=[record(value=b"v")], producer_id=7, producer_epoch=0, base_sequence=0, attributes=0x10)
+    write_partition(tmp_path, topic="a", segments={0: [data, batch_writer.with_crc(marker)]})
+    kdump.reindex(tmp_path / "a-0", tmp_path / "out")
+    (producer,) = kdump.open(tmp_path / "out" / "00000000000000000002.snapshot", "snapshot")
+    assert producer.timestamp == TIMESTAMP
