@@ -2,7 +2,7 @@
 
 `open` reads batches, records and entries; `check` finds damage, `forecast` predicts what a broker will do at its next start,
 and `verdict` sums both up; `grep` finds records. `recover` copies what is whole of damaged logs, `reindex` makes new indexes,
-`slice` cuts out a part. See docs/library.md.
+`slice` cuts out a part, `redact` takes out the contents. See docs/library.md.
 """
 
 __version__ = "0.1.0"
@@ -31,6 +31,8 @@ __all__ = [
     "Record",
     "RecordBatch",
     "Recovered",
+    "RedactDifference",
+    "RedactedFile",
     "Rewritten",
     "Row",
     "SalvagedBatch",
@@ -48,6 +50,7 @@ __all__ = [
     "grep",
     "open",
     "recover",
+    "redact",
     "reindex",
     "slice",
     "verdict",
@@ -76,8 +79,9 @@ if TYPE_CHECKING:
     from kdump.library.opening import open
     from kdump.library.rows import CheckpointOffset, Damage, LeaderEpoch, Record, SalvagedBatch, SalvagedRecord
     from kdump.mending.recover import recover
+    from kdump.mending.redact import redact
     from kdump.mending.reindex import reindex
-    from kdump.mending.row import Companion, Dropped, Hole, Recovered, Rewritten, SlicedSegment
+    from kdump.mending.row import Companion, Dropped, Hole, Recovered, RedactDifference, RedactedFile, Rewritten, SlicedSegment
     from kdump.mending.slice import slice
     from kdump.output.rows.hits import Hit
     from kdump.searching.grep import grep
@@ -107,7 +111,17 @@ _NAMES = {
     "library.rows": ("CheckpointOffset", "Damage", "LeaderEpoch", "Record", "SalvagedBatch", "SalvagedRecord"),
     "mending.recover": ("recover",),
     "mending.reindex": ("reindex",),
-    "mending.row": ("Companion", "Dropped", "Hole", "Recovered", "Rewritten", "SlicedSegment"),
+    "mending.redact": ("redact",),
+    "mending.row": (
+        "Companion",
+        "Dropped",
+        "Hole",
+        "Recovered",
+        "RedactDifference",
+        "RedactedFile",
+        "Rewritten",
+        "SlicedSegment",
+    ),
     "mending.slice": ("slice",),
     "output.rows.hits": ("Hit",),
     "searching.grep": ("grep",),

@@ -16,6 +16,7 @@ COMMANDS = (
     "recover",
     "reindex",
     "slice",
+    "redact",
     "explain",
     "schema",
     "releases",

@@ -13,7 +13,7 @@ from kdump.cli.checking.options import CheckOptions
 from kdump.cli.click_parser import Invocation
 from kdump.cli.forecasting.options import ForecastOptions
 from kdump.cli.listing.options import ListingOptions, LogOptions, OffsetRangeOptions, TimeRangeOptions
-from kdump.cli.mending.options import RecoverOptions, ReindexOptions, SliceOptions
+from kdump.cli.mending.options import RecoverOptions, RedactOptions, ReindexOptions, SliceOptions
 from kdump.cli.options import Command, CommandOptions, flag
 from kdump.cli.output_file import written_to
 from kdump.cli.scanning.options import ScanOptions
@@ -35,7 +35,7 @@ Look      log index timeindex txnindex snapshot checkpoint
 Check     check explain forecast
 Fleet     scan
 Find      grep
-Mend      recover reindex slice (into a new directory)
+Mend      recover reindex slice redact (into a new directory)
 Data      schema
 Kafka's   --files (drop-in for kafka-dump-log.sh), releases
 Shell     completions
@@ -263,6 +263,27 @@ def slice(options: SliceOptions) -> int:
     return slice_path(options)
 
 
+def redact(options: RedactOptions) -> int:
+    """Copy a partition directory without the contents of its records, to hand it to somebody else.
+
+    PATH is only read. Keys, values and headers become letters and digits of the same length, equal ones equal ones. Offsets,
+    times, producers, batches and indexes stay, and so does damage: bytes that cannot be read are replaced, too. A check of PATH
+    and one of DIR are compared at the end.
+
+    \b
+      kdump redact /var/lib/kafka/orders-3 -o for-the-vendor
+      kdump redact orders-3 -o shown --values --keep-field order.id --keep-field order.state
+
+    Exit codes: 0 DIR is there, 1 DIR is there but `kdump check` finds something else in it, 2 wrong usage, 3 PATH could not be
+    read, 4 DIR could not be written.
+    """
+    from kdump.cli.mending.redact import redact_path
+    from kdump.cli.shared_options import throttle_reading
+
+    throttle_reading(options.rate, is_nice=options.is_nice)
+    return redact_path(options)
+
+
 def explain(options: ExplainOptions) -> int:
     """Explain a fault: cause, consequence, remedy. Without a CODE, list all faults.
 
@@ -326,6 +347,7 @@ COMMANDS = {
     "recover": Command(RecoverOptions, recover),
     "reindex": Command(ReindexOptions, reindex),
     "slice": Command(SliceOptions, slice),
+    "redact": Command(RedactOptions, redact),
     "explain": Command(ExplainOptions, explain),
     "schema": Command(SchemaOptions, schema),
     "releases": Command(ReleasesOptions, releases),

@@ -169,6 +169,53 @@ class RecoverSummary(Row, kind="recover-summary"):
     exit_code: Int32
 
 
+REDACTED, REMAPPED, LEFT_OUT = "redacted", "remapped", "left-out"
+REDACT_ACTIONS = (REDACTED, REMAPPED, CLONED, LEFT_OUT)
+
+INPUT, OUTPUT = "input", "output"
+SIDES = (INPUT, OUTPUT)
+
+
+class RedactedFile(Row, kind="redacted-file"):
+    """A file of the input of `kdump redact`, and what became of it.
+
+    Logs are `redacted`. Positions in offset indexes are `remapped` where batches have moved; other companions are `cloned`.
+    Files that are not Kafka's are `left-out`. `filled` counts bytes that could not be read, and were replaced by a filler.
+    """
+
+    path: Text
+    action: Text
+    size: Int64 | None
+    size_before: Int64
+    batches: Int64
+    records: Int64
+    filled: Int64
+
+
+class RedactDifference(Row, kind="redact-difference"):
+    """A finding that `kdump check` has only in the input, or only in the output."""
+
+    path: Text
+    code: Text
+    offset_first: Int64 | None
+    only_in: Text
+
+
+class RedactSummary(Row, kind="redact-summary"):
+    """The sum of a run of `kdump redact`; `findings` are those of `kdump check` in the input."""
+
+    path: Text
+    files: Int64
+    log_bytes: Int64
+    batches: Int64
+    records: Int64
+    filled: Int64
+    findings: Int64
+    differences: Int64
+    seconds: Float64
+    exit_code: Int32
+
+
 _OF_SLICES = {
     "batches": "The number of batches that were read.",
     "outside": "How many of these hold no records in the range, and end no transaction of the slice.",
@@ -182,7 +229,36 @@ _OF_SLICES = {
     "by_key": "How many are not because of their key.",
 }
 
+_OF_REDACTED = {
+    "batches": "The number of batches that were redacted.",
+    "records": "The number of records in them that could be read.",
+    "filled": "The number of bytes that could not be read, and were replaced by a filler.",
+}
+
 DESCRIPTIONS = {
+    RedactedFile: {
+        "path": "The file, relative to the directory.",
+        "action": "What became of it: redacted, remapped, cloned or left-out.",
+        "size": "Its size in the new directory; null if it is left out.",
+        "size_before": "Its size in the input.",
+        **_OF_REDACTED,
+    },
+    RedactDifference: {
+        "path": "The file, relative to the directory.",
+        "code": "The code of the finding.",
+        "offset_first": "The first offset that the finding touches; null if it names none.",
+        "only_in": "Whether only the input or only the output has the finding.",
+    },
+    RedactSummary: {
+        "path": "The new directory.",
+        "files": "The number of files in it.",
+        "log_bytes": "The size of its logs.",
+        **_OF_REDACTED,
+        "findings": "The number of findings of a check of the input.",
+        "differences": "The number of findings that only the input or only the output has.",
+        "seconds": "How long the run took.",
+        "exit_code": "The exit code of the command.",
+    },
     SlicedSegment: {
         "path": "The log in the new directory; null if nothing of this log is in the slice.",
         "source": "The log in the input.",

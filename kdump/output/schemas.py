@@ -11,6 +11,7 @@ from kdump.mending import row
 from kdump.output import check
 from kdump.output import forecast as forecast_output
 from kdump.output import recover as recover_output
+from kdump.output import redact as redact_output
 from kdump.output import reindex as reindex_output
 from kdump.output import slice as slice_output
 from kdump.output.rows import forecast_summary, hits, listing
@@ -29,6 +30,7 @@ _REPORTS: tuple[type[Row], ...] = (
     *forecast_output.ROW_CLASSES,
     *_MENDED,
     *slice_output.ROW_CLASSES,
+    *redact_output.ROW_CLASSES,
     *hits.ROW_CLASSES,
     hits.SearchedFile,
 )
@@ -66,6 +68,8 @@ _ENUMS: dict[tuple[type[Row], str], list[str]] = {
     (hits.VerifiedFile, "status"): list(hits.STATUSES),
     (row.Companion, "action"): list(row.ACTIONS),
     (row.Companion, "before"): list(row.BEFORE),
+    (row.RedactedFile, "action"): list(row.REDACT_ACTIONS),
+    (row.RedactDifference, "only_in"): list(row.SIDES),
 }
 
 

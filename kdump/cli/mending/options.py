@@ -84,7 +84,27 @@ class RecoverOptions(CommandOptions):
         metavar="NAME=VALUE",
         completes=[f"{name}=" for name in CONFIG],
     )
-    output: str = output_option(FORMS, "text is for people; the others are for programs.")
+    output: str = OUTPUT
+    csv_formulas: str = CSV_FORMULAS
+    is_nice: bool = NICE
+    rate: str = RATE
+
+
+class RedactOptions(CommandOptions):
+    """What `kdump redact` takes."""
+
+    path: str = argument("PATH", is_required=True, completes=DIRECTORIES)
+    out: str | None = OUT
+    redacts_values: bool = flag("--values", "Replace values; without --values, --keys and --headers, all three are replaced.")
+    redacts_keys: bool = flag("--keys", "Replace keys.")
+    redacts_headers: bool = flag("--headers", "Replace names and values of headers.")
+    keep_fields: tuple[str, ...] = texts(
+        "--keep-field",
+        "Leave this field of JSON values as it is, such as order.id, and leave the values JSON; may be repeated.",
+        metavar="JSON.PATH",
+    )
+    seed: str | None = text("--seed", "Replace the same contents in the same way in each run with this text; keep it secret.")
+    output: str = OUTPUT
     csv_formulas: str = CSV_FORMULAS
     is_nice: bool = NICE
     rate: str = RATE

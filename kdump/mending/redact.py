@@ -1,0 +1,299 @@
+"""`kdump.redact`: a copy of a partition without the contents of its records, with everything else, damage included."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import time
+from array import array
+from bisect import bisect_right
+from collections import Counter
+
+from kdump.binary import system
+from kdump.binary.source import WINDOW_SIZE, Source
+from kdump.checks.check import Job
+from kdump.checks.finding import Finding
+from kdump.checks.settings import Settings
+from kdump.errors import CorruptData, UsageError
+from kdump.forecasts import places
+from kdump.formats import file_name, offset_index, partition_metadata, tree
+from kdump.formats.record import bytes_of
+from kdump.mending.contents import PARTS, Contents
+from kdump.mending.inputs import Inputs
+from kdump.mending.new_directory import NewDirectory
+from kdump.mending.progress import Progress
+from kdump.mending.redacting import Redacting
+from kdump.mending.row import CLONED, INPUT, LEFT_OUT, OUTPUT, REDACTED, REMAPPED, RedactDifference, RedactedFile
+from kdump.reading import salvage
+from kdump.reading.items import ZERO, Damage
+from kdump.verdicts import check
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+
+    from kdump.mending.new_directory import NewFile
+    from kdump.reading.items import Section
+    from kdump.tables import Row
+
+    Findings = Counter[tuple[str, str, int | None]]
+
+_STATES = (".deleted", ".cleaned", ".swap")
+_COMPANIONS = (file_name.TIME_INDEX, file_name.TRANSACTION_INDEX, file_name.PRODUCER_SNAPSHOT)
+_TEXTS = (tree.LEADER_EPOCHS, tree.PARTITION_METADATA)
+_READABLE = re.compile(rb"[ -~]{6,}")  # no entry of a sound companion has so many in a row
+_UNKNOWN_WORD = re.compile(rb"(?!version\b|topic_id\b)[^\s:\d-]{4,}")
+_HIGHEST_POSITION = 0x7FFFFFFF
+
+
+class Result:
+    """What was made: a row for each file, and how the findings of a check differ."""
+
+    __slots__ = ("differences", "files", "findings")
+
+    def __init__(self) -> None:
+        self.files: list[RedactedFile] = []
+        self.differences: list[RedactDifference] = []
+        self.findings = 0
+
+
+def redact(
+    path: str | os.PathLike[str],
+    output: str | os.PathLike[str],
+    *,
+    parts: Collection[str] = PARTS,
+    keep_fields: Iterable[str] = (),
+    seed: str | None = None,
+) -> list[RedactedFile | RedactDifference]:
+    """Make a copy of a partition directory whose records have other contents: letters and digits of the same length.
+
+    `parts` are words of `values`, `keys` and `headers`. Equal contents become equal ones. By what they are replaced depends on
+    `seed`, or on chance. `keep_fields` are paths in JSON values, such as `order.id`, that stay readable. `output` is as
+    `kdump.reindex` says. Returns a row for each file, and one for each finding of a check that the copy has not, or that only
+    the copy has.
+
+    Raises CorruptData for a batch that is too large to read; Unreadable if a file cannot be read or changes meanwhile;
+    UsageError for an output that cannot be made, and unknown words; OSError if the output cannot be written.
+    """
+    result = run(os.fspath(path), os.fspath(output), parts=parts, keep_fields=keep_fields, seed=seed)
+    return [*result.files, *result.differences]
+
+
+def run(
+    path: str,
+    output: str,
+    *,
+    parts: Collection[str] = PARTS,
+    keep_fields: Iterable[str] = (),
+    seed: str | None = None,
+    progress: Progress | None = None,
+) -> Result:
+    """As `redact`, with the progress reported."""
+    for word in parts:
+        if word not in PARTS:
+            raise UsageError(f"records have no {word!r}", remedy=f"there are {', '.join(PARTS)}")
+    fields = [tuple(field.split(".")) for field in keep_fields]
+    contents = Contents(secrets.token_bytes() if seed is None else seed.encode("utf-8", "surrogateescape"), parts, fields)
+    system.entries(path)  # says why it cannot be listed
+    if places.kind_of(path) != places.PARTITION:
+        raise UsageError(f"{path} is not a partition directory", remedy="name one that holds segments")
+    name = tree.directory_name(path)
+    if name is not None and name.topic == tree.METADATA_TOPIC:
+        raise UsageError(f"{path} holds the metadata of a cluster", remedy="redact takes the partitions of topics")
+    with NewDirectory(output, [path]) as directory:
+        return _Run(path, directory, contents, progress or Progress()).to_end()
+
+
+class _Run:
+    def __init__(self, path: str, directory: NewDirectory, contents: Contents, progress: Progress) -> None:
+        self._path = path
+        self._directory = directory
+        self._contents = contents
+        self._progress = progress
+        self._inputs = Inputs()
+        self._moved: dict[str, _Positions] = {}  # by the names of logs
+        self._result = Result()
+
+    def to_end(self) -> Result:
+        self._inputs.note_directory(self._path)
+        names = sorted(entry.name for entry in system.entries(self._path) if not entry.is_directory)
+        self._progress.start(sum(system.size(os.path.join(self._path, name)) for name in names if _suffix(name) == file_name.LOG))
+        for name in sorted(names, key=lambda name: _suffix(name) != file_name.LOG):  # logs first
+            self._result.files.append(self._file(name))
+        self._directory.sync()
+        self._compare()
+        self._inputs.require_unchanged()
+        self._directory.place()
+        return self._result
+
+    def _file(self, name: str) -> RedactedFile:
+        suffix = _suffix(name)
+        if suffix != file_name.LOG and suffix not in (file_name.OFFSET_INDEX, *_COMPANIONS) and name not in _TEXTS:
+            return RedactedFile(name, LEFT_OUT, None, system.size(os.path.join(self._path, name)), 0, 0, 0)
+        with Source(os.path.join(self._path, name)) as source:
+            self._inputs.note(source)
+            with self._directory.create(name) as out:
+                if suffix == file_name.LOG:
+                    return self._log(name, source, out)
+                positions = self._moved.get(name.replace(file_name.OFFSET_INDEX, file_name.LOG))
+                if suffix == file_name.OFFSET_INDEX and positions is not None:
+                    filled = _remap(source, out, positions)
+                    return RedactedFile(name, REMAPPED, out.size, source.size, 0, 0, filled)
+                filled = _clone(source, out, None if _is_sound(name, source) else _UNKNOWN_WORD if name in _TEXTS else _READABLE)
+                return RedactedFile(name, CLONED, out.size, source.size, 0, 0, filled)
+
+    # --- logs
+
+    def _log(self, name: str, source: Source, out: NewFile) -> RedactedFile:
+        redacting, batches = Redacting(self._contents), 0
+        moved = _Positions()
+        base = tree.base_offset_of(name)
+        for item in salvage.walk(source, base_offset=base, next_base_offset=self._next_base(name)):
+            if isinstance(item, Damage):
+                moved.add(item.start, out.size)
+                for data in _redacted_damage(source, item, redacting):
+                    out.write(data)
+                self._progress.advance(item.end - item.start)
+                continue
+            batches += len(item.chunk)
+            for position, data in _redacted_batches(source, item, redacting):
+                moved.add(position, out.size)
+                out.write(data)
+            self._progress.advance(sum(item.chunk.batches["size"]))
+        moved.add(source.size, out.size)
+        if not moved.is_same:
+            self._moved[name] = moved
+        return RedactedFile(name, REDACTED, out.size, source.size, batches, redacting.records, redacting.filled)
+
+    def _next_base(self, name: str) -> int | None:
+        """The base offset of the segment after that of a log, if it is not a leftover."""
+        logs = tree.PartitionFiles(self._path).logs
+        base = tree.base_offset_of(name)
+        return (
+            next((later for later in logs if base is not None and later > base), None) if name.endswith(file_name.LOG) else None
+        )
+
+    # --- what a check finds
+
+    def _compare(self) -> None:
+        """Note the findings that only the input has, or only the output."""
+        now = int(time.time() * 1000)
+        before = _findings(self._path, now)
+        after = _findings(os.path.normpath(self._directory.built), now)
+        self._result.findings = sum(before.values())
+        for findings, side in ((before - after, INPUT), (after - before, OUTPUT)):
+            for path, code, offset in sorted(findings.elements(), key=str):
+                self._result.differences.append(RedactDifference(path, code, offset, side))
+
+
+class _Positions:
+    """Where batches were in a log, and where they are now."""
+
+    def __init__(self) -> None:
+        self._before = array("q")
+        self._after = array("q")
+        self.is_same = True
+        """Whether all are where they were."""
+
+    def add(self, before: int, after: int) -> None:
+        """Note the next batch, or the end of the log."""
+        self._before.append(before)
+        self._after.append(after)
+        self.is_same = self.is_same and before == after
+
+    def moved(self, position: int) -> int:
+        """Where this position is now: as far into the same batch, if it is so long, or as far after the end."""
+        row = bisect_right(self._before, position) - 1
+        if row < 0:
+            return position
+        moved = self._after[row] + position - self._before[row]
+        if row + 1 < len(self._after):
+            moved = min(moved, self._after[row + 1] - 1)
+        return min(moved, _HIGHEST_POSITION)
+
+
+def _redacted_batches(source: Source, section: Section, redacting: Redacting) -> Iterator[tuple[int, bytes]]:
+    """The batches of a section, with their positions in the input."""
+    batches = section.chunk.batches
+    for row, (position, size, is_valid) in enumerate(zip(batches["position"], batches["size"], batches["isvalid"], strict=True)):
+        has_wrong_length = section.claimed_length is not None
+        data = source.read_exactly(position, size) if has_wrong_length else bytes_of(source, section.chunk, row)
+        yield position, redacting.batch(data, is_valid=is_valid, keeps_length=has_wrong_length)
+
+
+def _redacted_damage(source: Source, damage: Damage, redacting: Redacting) -> Iterator[bytes]:
+    """A damaged range: the header of the batch at its start stays, if there is one, and zeros do."""
+    position = damage.start
+    if damage.status != ZERO and damage.is_batch:
+        head = source.read_exactly(position, min(WINDOW_SIZE, damage.end - position))
+        yield redacting.damaged(head)
+        position += len(head)
+    while position < damage.end:
+        count = min(WINDOW_SIZE, damage.end - position)
+        yield bytes(count) if damage.status == ZERO else redacting.filler(count)
+        position += count
+
+
+def _remap(source: Source, out: NewFile, positions: _Positions) -> int:
+    """Write an offset index with the positions that batches have now. Returns how many bytes were filled up."""
+    filled = 0
+    for window in offset_index.windows(source):
+        fields = array("i", window)
+        fields.byteswap()
+        fields[1::2] = array("i", [positions.moved(position) if position else 0 for position in fields[1::2]])
+        fields.byteswap()
+        data, count = _without(fields.tobytes(), _READABLE)
+        filled += count
+        out.write(data)
+    rest = source.read(out.size, source.size - out.size)
+    out.write(rest)
+    return filled
+
+
+def _is_sound(name: str, source: Source) -> bool:
+    """Whether a file holds the id of the topic, and nothing else."""
+    if name != tree.PARTITION_METADATA:
+        return False
+    try:
+        partition_metadata.read(source.read(0, partition_metadata.MAX_SIZE))
+    except CorruptData:
+        return False
+    return True
+
+
+def _clone(source: Source, out: NewFile, foreign: re.Pattern[bytes] | None) -> int:
+    """Write a companion as it is, except for what does not look like its format. Returns how many bytes were filled up."""
+    filled = 0
+    while out.size < source.size:
+        data, count = _without(source.read_exactly(out.size, min(WINDOW_SIZE, source.size - out.size)), foreign)
+        filled += count
+        out.write(data)
+    return filled
+
+
+def _without(data: bytes, foreign: re.Pattern[bytes] | None) -> tuple[bytes, int]:
+    """Bytes in which what matches is filled up, and how many that are."""
+    if foreign is None:
+        return data, 0
+    filled = sum(len(match[0]) for match in foreign.finditer(data))
+    return (foreign.sub(lambda match: b"x" * len(match[0]), data) if filled else data), filled
+
+
+def _suffix(name: str) -> str:
+    """What a file is by its name, whatever a broker is about to do with it."""
+    for state in _STATES:
+        name = name.removesuffix(state)
+    return file_name.suffix(name)
+
+
+def _findings(path: str, now: int) -> Findings:
+    """What a check finds in a partition: file, code and first offset."""
+    found: Findings = Counter()
+
+    def emit(row: Row) -> None:
+        if isinstance(row, Finding):
+            found[os.path.relpath(row.path, path), row.code, row.offset_first] += 1
+
+    check.run(Job(Job.PARTITION, path, path), Settings(now=now), emit)
+    return found

@@ -1,0 +1,247 @@
+"""`kdump redact` leaves nothing of the contents of records, and everything else, damage included."""
+
+import json
+import random
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kdump
+from kdump.cli.commands import main
+from kdump.errors import UsageError
+from kdump.mending.row import RedactDifference, RedactedFile
+from tests import restarts
+from tests.builders.compression import Codec
+from tests.builders.files import write_partition
+from tests.builders.records import TIMESTAMP, batch, message, message_set, record, transaction_marker, wrapper
+from tests.campaigns import redactions
+
+FIRST = "00000000000000000000"
+SECRET = b"the secret of order 4711"
+CODECS: list[Codec] = ["none", "gzip", "snappy", "lz4", "zstd"]
+
+
+def _partition(folder: Path, codec: Codec = "none") -> Path:
+    records = [
+        record(key=b"customer-%d" % (row % 2), value=SECRET * row, headers=[("trace", b"abcdefgh")], timestamp=TIMESTAMP + row)
+        for row in range(40)
+    ]
+    batches = [
+        batch(records=records, base_offset=40 * number, codec=codec, producer_id=7, producer_epoch=0, base_sequence=40 * number)
+        for number in range(3)
+    ]
+    marker = transaction_marker(base_offset=120, producer_id=8)
+    write_partition(folder, topic="orders", segments={0: [*batches, marker], 121: [batch(base_offset=121, records=[record()])]})
+    return folder / "orders-0"
+
+
+def _records(directory: Path) -> list[Any]:
+    return [row for path in sorted(directory.glob("*.log")) for row in kdump.open(path).records()]
+
+
+def _differences(rows: list[RedactedFile | RedactDifference]) -> list[tuple[str, str]]:
+    return [(row.code, row.only_in) for row in rows if isinstance(row, RedactDifference)]
+
+
+def _findings(directory: Path) -> list[tuple[str, str, int | None]]:
+    return [(Path(row.path).name, row.code, row.offset_first) for row in kdump.check(directory) if row.path != str(directory)]
+
+
+# --- contents
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_only_the_contents_change(codec: Codec, tmp_path: Path) -> None:
+    source = _partition(tmp_path, codec)
+    assert _differences(kdump.redact(source, tmp_path / "out")) == []
+    for was, now in zip(_records(source), _records(tmp_path / "out"), strict=True):
+        assert (now.offset, now.timestamp, now.key_size, now.value_size, now.sequence) == (
+            *(was.offset, was.timestamp, was.key_size, was.value_size, was.sequence),
+        )
+        if was.offset < 120:
+            assert now.key != was.key and now.value != was.value or not was.value
+            assert now.value.isalnum() or not now.value
+    for path in (tmp_path / "out").iterdir():
+        assert SECRET[:4] not in path.read_bytes() and b"customer" not in path.read_bytes()
+    assert all(
+        SECRET[:4] not in (row.value or b"") and b"trace" not in str(row.headers).encode() for row in _records(tmp_path / "out")
+    )
+
+
+def test_equal_contents_stay_equal_and_others_differ(tmp_path: Path) -> None:
+    source = _partition(tmp_path)
+    kdump.redact(source, tmp_path / "out")
+    pairs = {(was.key, now.key) for was, now in zip(_records(source), _records(tmp_path / "out"), strict=True)}
+    assert len(pairs) == len({was for was, _ in pairs}) == len({now for _, now in pairs})
+
+
+def test_a_seed_repeats_a_run_and_chance_does_not(tmp_path: Path) -> None:
+    source = _partition(tmp_path)
+    for name, seed in (("a", "1"), ("b", "1"), ("c", "2"), ("d", None), ("e", None)):
+        kdump.redact(source, tmp_path / name, seed=seed)
+    logs = [(tmp_path / name / f"{FIRST}.log").read_bytes() for name in "abcde"]
+    assert logs[0] == logs[1]
+    assert len(set(logs)) == 4
+
+
+def test_only_the_chosen_parts_change(tmp_path: Path) -> None:
+    source = _partition(tmp_path)
+    for part in ("keys", "values", "headers"):
+        kdump.redact(source, tmp_path / part, parts=[part])
+        was, now = _records(source)[5], _records(tmp_path / part)[5]
+        changed = {"keys": now.key != was.key, "values": now.value != was.value, "headers": now.headers != was.headers}
+        assert changed == {name: name == part for name in changed}
+    with pytest.raises(UsageError, match="records have no 'topics'"):
+        kdump.redact(source, tmp_path / "out", parts=["topics"])
+
+
+def test_fields_of_json_can_be_kept(tmp_path: Path) -> None:
+    value = b'{"order": {"id": 4711, "who": "Ann \\"A\\" Lee"}, "lines": [{"sku": "x1", "n": -2.5e3}], "ok": true, "note": null}'
+    write_partition(tmp_path, topic="a", segments={0: [batch(records=[record(value=value), record(value=b"{not JSON: 4711}")])]})
+    kdump.redact(tmp_path / "a-0", tmp_path / "out", keep_fields=["order.id", "lines.sku", "ok"])
+    first, second = _records(tmp_path / "out")
+    found = json.loads(first.value)
+    (other,) = set(found) - {"order", "lines", "ok"}
+    (who,) = set(found["order"]) - {"id"}
+    (line,) = found["lines"]
+    assert (found["order"]["id"], line["sku"], found["ok"], found[other]) == (4711, "x1", True, None)
+    assert line == {"sku": "x1", next(name for name in line if name != "sku"): -1.1e1}
+    assert who != "who" and other != "note" and "Ann" not in found["order"][who] and len(first.value) == len(value)
+    assert b"4711" not in second.value and second.value.isalnum()
+
+
+def test_old_messages_are_redacted(tmp_path: Path) -> None:
+    messages = [message(key=b"key-%d" % row, value=SECRET, offset=row, timestamp=TIMESTAMP + row) for row in range(8)]
+    logs = {0: [message_set(messages=messages[:2]), wrapper(messages=messages[2:], base_offset=2, codec="lz4")]}
+    write_partition(tmp_path, topic="a", segments=logs)
+    assert _differences(kdump.redact(tmp_path / "a-0", tmp_path / "out")) == []
+    found = _records(tmp_path / "out")
+    assert [(row.offset, row.timestamp, row.key_size, row.isvalid) for row in found] == [
+        (row, TIMESTAMP + row, 5, True) for row in range(8)
+    ]
+    assert len({row.value for row in found}) == 1 and found[0].value != SECRET
+
+
+# --- companions
+
+
+def test_companions_of_uncompressed_logs_stay_as_they_are(tmp_path: Path) -> None:
+    source = _partition(tmp_path)
+    (source / f"{FIRST}.timeindex").write_bytes(b"\0" * 11 + b"\1")  # damaged
+    assert _differences(kdump.redact(source, tmp_path / "out")) == []
+    for path in source.iterdir():
+        if path.suffix != ".log":
+            assert (tmp_path / "out" / path.name).read_bytes() == path.read_bytes()
+
+
+def test_indexes_follow_batches_that_move(tmp_path: Path) -> None:
+    records = [record(value=random.Random(row).randbytes(5000)) for row in range(4)]
+    batches = [batch(records=records, base_offset=4 * number, codec="zstd") for number in range(6)]
+    write_partition(tmp_path, topic="a", segments={0: batches})
+    rows = kdump.redact(tmp_path / "a-0", tmp_path / "out")
+    assert _differences(rows) == []
+    assert {row.path: row.action for row in rows if isinstance(row, RedactedFile)}[f"{FIRST}.index"] == "remapped"
+    positions = {one.last_offset: one.position for one in kdump.open(tmp_path / "out" / f"{FIRST}.log")}
+    found = list(kdump.open(tmp_path / "out" / f"{FIRST}.index", "index"))
+    assert found and all(positions[entry.offset] == entry.position for entry in found)
+
+
+def test_files_that_a_broker_is_about_to_delete_are_redacted_and_others_left_out(tmp_path: Path) -> None:
+    source = _partition(tmp_path)
+    (source / f"{FIRST}.log.deleted").write_bytes((source / f"{FIRST}.log").read_bytes())
+    (source / "notes.txt").write_bytes(SECRET)
+    rows = kdump.redact(source, tmp_path / "out")
+    assert SECRET[:4] not in (tmp_path / "out" / f"{FIRST}.log.deleted").read_bytes()
+    assert not (tmp_path / "out" / "notes.txt").exists()
+    assert [(row.path, row.size) for row in rows if isinstance(row, RedactedFile) and row.action == "left-out"] == [
+        ("notes.txt", None)
+    ]
+
+
+# --- damage
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda log: log[:200] + b"?" + log[201:],  # the CRC of a batch
+        lambda log: log[:-30],  # torn
+        lambda log: log + SECRET * 20,  # garbage at the end
+        lambda log: log[:100] + bytes(5000) + log[5100:],  # zeros
+        lambda log: log[:16] + b"\x07" + log[17:],  # magic
+        lambda log: log[:8] + b"\x00\x00\x00\x40" + log[12:],  # length
+        lambda log: log + bytes(4096),  # preallocated
+        lambda log: SECRET + log,  # not at the start
+    ],
+)
+@pytest.mark.parametrize("codec", ["none", "zstd"])
+def test_damage_stays_where_it_is(damage: Any, codec: Codec, tmp_path: Path) -> None:
+    source = _partition(tmp_path, codec)
+    path = source / f"{FIRST}.log"
+    path.write_bytes(damage(path.read_bytes()))
+    assert _differences(kdump.redact(source, tmp_path / "out")) == []
+    assert _findings(tmp_path / "out") == _findings(source)
+    assert SECRET[:4] not in (tmp_path / "out" / f"{FIRST}.log").read_bytes()
+
+
+@pytest.mark.parametrize("seed", [11, 12])
+def test_nothing_is_left_in_damaged_partitions(seed: int, tmp_path: Path) -> None:
+    """The long form: python -m tests.campaigns.redactions --count 2000"""
+    for number in range(20):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        contents = redactions.one_case(seed, number, folder)
+        assert redactions.redacted(folder / "orders-0", folder / "out", contents).leaks == [], number
+        shutil.rmtree(folder)
+
+
+def test_a_check_finds_the_same_in_recorded_directories(tmp_path: Path) -> None:
+    """Except for files that are left out, and for what lies beside the partition."""
+    (tmp_path / "all").mkdir()
+    restarts.unpack(tmp_path / "all")
+    directories = sorted({path.parent for path in (tmp_path / "all").rglob("*.log")})
+    found = []
+    for directory in directories[::50]:
+        if not directory.name.startswith("__cluster_metadata"):
+            found.append(_differences(kdump.redact(directory, tmp_path / "out", seed="1")))
+            shutil.rmtree(tmp_path / "out")
+    assert len(found) > 15
+    assert sum(bool(one) for one in found) <= 1 + len(found) // 20, found
+
+
+# --- the command
+
+
+def test_the_command_reports_files_and_a_summary(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    source = _partition(tmp_path)
+    assert main(["redact", str(source), "-o", str(tmp_path / "out"), "--output", "ndjson"]) == 0
+    *rows, summary = map(json.loads, capfd.readouterr().out.splitlines())
+    assert {row["kind"] for row in rows} == {"redacted-file"}
+    assert (summary["batches"], summary["records"], summary["differences"], summary["exitCode"]) == (5, 122, 0, 0)
+    assert summary["files"] == len(rows) == len(list((tmp_path / "out").iterdir()))
+
+
+def test_a_difference_ends_with_exit_code_1(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    source = _partition(tmp_path)
+    (source / f"{FIRST}.log.bak").write_bytes(SECRET)
+    assert main(["redact", str(source), "-o", str(tmp_path / "out")]) == 1
+    said = capfd.readouterr().out
+    assert "is found only in PATH" in said and "left out" in said and "Exit status 1." in said
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [([], "name it with -o DIR"), (["-o", "{0}"], "exists"), (["-o", "{0}/orders-0/out"], "lies inside")],
+)
+def test_wrong_usage_is_said(words: list[str], said: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    source = _partition(tmp_path)
+    assert main(["redact", str(source), *[word.format(tmp_path) for word in words]]) == 2
+    assert said in capfd.readouterr().err
+
+
+def test_the_metadata_of_a_cluster_is_refused(tmp_path: Path) -> None:
+    write_partition(tmp_path, topic="__cluster_metadata", segments={0: [batch(records=[record()])]})
+    with pytest.raises(UsageError, match="holds the metadata of a cluster"):
+        kdump.redact(tmp_path / "__cluster_metadata-0", tmp_path / "out")
