@@ -1,8 +1,8 @@
 """Reads the files that Apache Kafka keeps on disk.
 
 `open` reads batches, records and entries; `check` finds damage, `forecast` predicts what a broker will do at its next start,
-and `verdict` sums both up; `grep` finds records. `recover` copies what is whole of damaged logs, `reindex` makes new indexes,
-`slice` cuts out a part, `redact` takes out the contents. See docs/library.md.
+and `verdict` sums both up; `grep` finds records, `where` says what became of one. `recover` copies what is whole of damaged
+logs, `reindex` makes new indexes, `slice` cuts out a part, `redact` takes out the contents. See docs/library.md.
 """
 
 __version__ = "0.1.0"
@@ -14,6 +14,7 @@ __all__ = [
     "CorruptData",
     "Damage",
     "Dropped",
+    "Fate",
     "Finding",
     "Forecast",
     "Hit",
@@ -54,6 +55,7 @@ __all__ = [
     "reindex",
     "slice",
     "verdict",
+    "where",
 ]
 
 TYPE_CHECKING = False
@@ -83,8 +85,10 @@ if TYPE_CHECKING:
     from kdump.mending.reindex import reindex
     from kdump.mending.row import Companion, Dropped, Hole, Recovered, RedactDifference, RedactedFile, Rewritten, SlicedSegment
     from kdump.mending.slice import slice
+    from kdump.output.rows.fates import Fate
     from kdump.output.rows.hits import Hit
     from kdump.searching.grep import grep
+    from kdump.searching.where import where
     from kdump.tables import Row, Table
     from kdump.verdicts.check import check, verdict
     from kdump.verdicts.verdict import Verdict
@@ -124,7 +128,9 @@ _NAMES = {
     ),
     "mending.slice": ("slice",),
     "output.rows.hits": ("Hit",),
+    "output.rows.fates": ("Fate",),
     "searching.grep": ("grep",),
+    "searching.where": ("where",),
     "tables": ("Row", "Table"),
     "verdicts.check": ("check", "verdict"),
     "verdicts.verdict": ("Verdict",),

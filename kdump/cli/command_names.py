@@ -13,6 +13,7 @@ COMMANDS = (
     "forecast",
     "scan",
     "grep",
+    "where",
     "recover",
     "reindex",
     "slice",

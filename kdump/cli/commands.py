@@ -18,7 +18,7 @@ from kdump.cli.options import Command, CommandOptions, flag
 from kdump.cli.output_file import written_to
 from kdump.cli.scanning.options import ScanOptions
 from kdump.cli.screens.options import CompletionsOptions, ExplainOptions, ReleasesOptions, SchemaOptions
-from kdump.cli.searching.options import GrepOptions
+from kdump.cli.searching.options import GrepOptions, WhereOptions
 from kdump.cli.shared_options import STDIN
 from kdump.cli.streams import forget_stdout, say
 from kdump.errors import UsageError
@@ -34,7 +34,7 @@ Reads Kafka's files on disk: segments, indexes, snapshots. Never writes to them,
 Look      log index timeindex txnindex snapshot checkpoint
 Check     check explain forecast
 Fleet     scan
-Find      grep
+Find      grep where
 Mend      recover reindex slice redact (into a new directory)
 Data      schema
 Kafka's   --files (drop-in for kafka-dump-log.sh), releases
@@ -52,6 +52,7 @@ Examples
   kdump check -o report.json --output json /data          into a file, which must not exist yet
   kdump scan /data --out tables                           a fleet as Parquet, and what is wrong with it
   kdump grep order-4711 /var/lib/kafka                    records with these bytes, and whether all was read
+  kdump where orders-3@4711 broker-1 broker-2             what became of a record
   kdump recover orders-3 -o new/orders-3                  what is whole of a damaged partition
   kdump reindex orders-3 -o new/orders-3                  a copy with new indexes and snapshots
   kdump slice orders-3 -o part --from-offset 4700 --to-offset 4720   a small partition, for a bug report
@@ -199,6 +200,25 @@ def grep(options: GrepOptions) -> int:
     return grep_paths(options)
 
 
+def where(options: WhereOptions) -> int:
+    """Report what became of a record: by its offset, or by its key.
+
+    PATH is a log directory, a partition directory, or a directory above them; each is a copy, such as the same partition on
+    several brokers, or from before.
+
+    \b
+      kdump where orders-3@4711 broker-1 broker-2 broker-3
+      kdump where --key user-42 before/users-0 now/users-0
+
+    Exit codes: 0 it is there, 1 it is not, 2 wrong usage, 3 something could not be read, so that the answer is not certain, 4 the
+    output could not be written.
+    """
+    from kdump.cli.searching.where import find_record
+
+    with written_to(options.file):
+        return find_record(options)
+
+
 def recover(options: RecoverOptions) -> int:
     """Copy what is whole of damaged partitions into a new directory that a broker loads, and report what could not be saved.
 
@@ -344,6 +364,7 @@ COMMANDS = {
     "forecast": Command(ForecastOptions, forecast),
     "scan": Command(ScanOptions, scan),
     "grep": Command(GrepOptions, grep),
+    "where": Command(WhereOptions, where),
     "recover": Command(RecoverOptions, recover),
     "reindex": Command(ReindexOptions, reindex),
     "slice": Command(SliceOptions, slice),

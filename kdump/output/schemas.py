@@ -14,7 +14,7 @@ from kdump.output import recover as recover_output
 from kdump.output import redact as redact_output
 from kdump.output import reindex as reindex_output
 from kdump.output import slice as slice_output
-from kdump.output.rows import forecast_summary, hits, listing
+from kdump.output.rows import fates, forecast_summary, hits, listing
 from kdump.output.rows.forecast_summary import ForecastSummary
 
 TYPE_CHECKING = False
@@ -46,6 +46,7 @@ _LISTED: tuple[type[Row], ...] = (
     listing.ListedCheckpointOffset,
     listing.ListedLeaderEpoch,
     hits.VerifiedFile,
+    fates.Fate,
 )
 """Rows of outputs with one class."""
 
@@ -58,12 +59,14 @@ _DESCRIPTIONS = {
     ForecastSummary: forecast_summary.DESCRIPTIONS,
     **row.DESCRIPTIONS,
     **hits.DESCRIPTIONS,
+    **fates.DESCRIPTIONS,
 }
 _INTEGERS = {"Int8": 8, "Int16": 16, "Int32": 32, "Int64": 64}
 _ENUMS: dict[tuple[type[Row], str], list[str]] = {
     (Finding, "severity"): list(SEVERITIES),
     (Forecast, "after"): list(STOPS),
     (Forecast, "outcome"): list(OUTCOMES),
+    (fates.Fate, "answer"): list(fates.ANSWERS),
     (hits.SearchVerdict, "verdict"): list(hits.VERDICTS),
     (hits.VerifiedFile, "status"): list(hits.STATUSES),
     (row.Companion, "action"): list(row.ACTIONS),

@@ -11,7 +11,9 @@ if TYPE_CHECKING:
 
     from kdump.reading.items import Section
 
-_FOREVER = 0x7FFFFFFFFFFFFFFF
+FOREVER = 0x7FFFFFFFFFFFFFFF
+"""The next offset where no intact batch follows."""
+
 _MAX_KEPT = 50_000  # ranges of walked logs: some 10 MiB
 
 
@@ -23,7 +25,7 @@ class DamagedRange:
 
     __slots__ = ("end", "is_batch", "next_offset", "offset", "start")
 
-    def __init__(self, start: int, end: int, is_batch: bool, offset: int, next_offset: int = _FOREVER) -> None:
+    def __init__(self, start: int, end: int, is_batch: bool, offset: int, next_offset: int = FOREVER) -> None:
         self.start = start
         self.end = end
         self.is_batch = is_batch
@@ -85,7 +87,7 @@ class DamagedOffsets:
         """All ranges, once the walk has ended."""
         expected, last_possible = self._expected, self._base_offset + (1 << 31)
         for damaged in self._ranges:
-            if damaged.next_offset == _FOREVER and not expected <= damaged.offset < last_possible:
+            if damaged.next_offset == FOREVER and not expected <= damaged.offset < last_possible:
                 damaged.offset = expected
         return self._ranges
 
@@ -95,7 +97,7 @@ class DamagedOffsets:
     def _end_ranges(self, offset: int) -> None:
         """The offsets that damaged batches claim are trusted if they lie between those of their neighbours."""
         for damaged in reversed(self._ranges):
-            if damaged.next_offset != _FOREVER:
+            if damaged.next_offset != FOREVER:
                 break
             damaged.next_offset = offset
             if not self._expected <= damaged.offset < offset:

@@ -23,7 +23,7 @@ from kdump.formats.message_set import Message, bytes_of_message, messages_in
 from kdump.formats.record import MAX_PAYLOAD_AT_ONCE
 from kdump.formats.record_selection import owners
 from kdump.reading import salvage
-from kdump.reading.damaged_offsets import DamagedOffsets
+from kdump.reading.damaged_offsets import FOREVER, DamagedOffsets
 from kdump.reading.records import UnreadableBatch, past_bad_batches
 from kdump.reading.tuning import DEFAULT
 from kdump.searching.undecidable import Undecidable
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 _NO_CODEC = 1  # as the codecs of a summary
 _NOT_READ = -2  # of the kernel
 _MAX_GAPS = 20_000  # of one file that are kept apart
-_FOREVER = 0x7FFFFFFFFFFFFFFF
 
 
 class Found:
@@ -387,7 +386,7 @@ class LogSearch:
             damaged = by_start.get(gap.start)
             if damaged is not None:
                 gap.offset = damaged.offset
-                gap.next_offset = None if damaged.next_offset == _FOREVER else damaged.next_offset
+                gap.next_offset = None if damaged.next_offset == FOREVER else damaged.next_offset
 
 
 def _runs(rows: Sequence[int]) -> Iterator[tuple[int, int]]:

@@ -93,7 +93,7 @@ class Places:
         is_log = item.kind == "log" and (item.base_offset is not None or item.topic is not None)
         if is_log and self._partition is not None and item.partition not in (None, self._partition):
             self.other_partitions.add((item.topic, item.partition or 0))
-        elif is_log and (self._is_proof or item.state not in _STATES):
+        elif is_log and (self._is_proof or is_served(item)):
             self.logs.append(item)
         elif is_log:
             self.left_out.append(item)
@@ -125,6 +125,11 @@ class Places:
 
     def _miss(self, path: str, code: str, message: str) -> None:
         self.unsearched.append(Unsearched(path, code, message))
+
+
+def is_served(item: FileItem) -> bool:
+    """Whether brokers serve a log, or will: it is not about to be deleted or replaced."""
+    return item.state not in _STATES
 
 
 def _is_companion(item: FileItem) -> bool:

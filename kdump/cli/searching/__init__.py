@@ -1,1 +1,1 @@
-"""What `kdump grep` does."""
+"""What `kdump grep` and `kdump where` do."""

@@ -1,4 +1,4 @@
-"""The options of `kdump grep`."""
+"""The options of `kdump grep` and `kdump where`."""
 
 from __future__ import annotations
 
@@ -77,5 +77,20 @@ class GrepOptions(CommandOptions):
     release: str = RELEASE
     jobs: int = jobs_option("Search N files at once")
     is_strict: bool = STRICT_STDERR
+    is_nice: bool = NICE
+    rate: str = RATE
+
+
+class WhereOptions(CommandOptions):
+    """What `kdump where` takes."""
+
+    paths: tuple[str, ...] = arguments("[TOPIC-P@OFFSET] PATH...", completes=FILES)
+    key: str | None = text("--key", "Every record with this key; all arguments are then paths.")
+    is_hex: bool = flag("--hex", "The key is bytes in hexadecimal.")
+    output: str = output_option(
+        ("text", "ndjson", "json", "csv", "table"), "text is for people; the others have a row for each answer, for programs."
+    )
+    csv_formulas: str = CSV_FORMULAS
+    file: str | None = FILE
     is_nice: bool = NICE
     rate: str = RATE

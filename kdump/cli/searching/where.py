@@ -1,0 +1,54 @@
+"""Runs `kdump where`."""
+
+from __future__ import annotations
+
+from kdump.cli.report_style import report_style_of
+from kdump.cli.shared_options import ESCAPE, throttle_reading
+from kdump.errors import UsageError
+from kdump.exit_codes import CLEAN, FINDINGS, NOT_EXAMINED
+from kdump.output.blocks import Blocks
+from kdump.output.rows import fates
+from kdump.output.rows.fates import Fate
+from kdump.output.rows.formatters import formatter_of
+from kdump.output.rows.row_writer import RowWriter
+from kdump.output.text.where import WhereReport
+from kdump.searching.grep import as_bytes
+from kdump.searching.query import hex_bytes
+from kdump.searching.where import Whereabouts, parsed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kdump.cli.searching.options import WhereOptions
+
+
+def find_record(options: WhereOptions) -> int:
+    """Show what became of a record. Returns the exit code: it is there, it is not, or nobody can say. Raises UsageError."""
+    throttle_reading(options.rate, is_nice=options.is_nice)
+    found = _question(options)
+    is_there = False
+    with open(1, "wb", buffering=0, closefd=False) as stdout:
+        out = Blocks(stdout, needs_reader=False)
+        style = report_style_of(is_terminal=stdout.isatty(), escapes_formulas=options.csv_formulas == ESCAPE)
+        report = WhereReport(out.write, style) if options.output == "text" else None
+        rows = None if report is not None else RowWriter(formatter_of(options.output, out.write, style), Fate)
+        for fate in found:
+            is_there = is_there or fate.answer in fates.THERE
+            if report is not None:
+                report.answer(fate)
+            elif rows is not None:
+                rows.write(fate)
+        if rows is not None:
+            rows.end()
+        out.flush()
+    if is_there:
+        return CLEAN
+    return FINDINGS if found.is_certain else NOT_EXAMINED
+
+
+def _question(options: WhereOptions) -> Whereabouts:
+    if options.key is not None:
+        key = hex_bytes(options.key) if options.is_hex else as_bytes(options.key)
+        return Whereabouts(options.paths, key=key)
+    if not options.paths:
+        raise UsageError("where needs TOPIC-PARTITION@OFFSET or --key K, and a path")
+    return Whereabouts(options.paths[1:], offset=parsed(options.paths[0]))

@@ -1,0 +1,74 @@
+"""The rows of `kdump where`: what became of a record."""
+
+from __future__ import annotations
+
+from kdump.tables import Bool, Int32, Int64, Row, Text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+PRESENT, ONLY_ON, CONTROL, ABORTED, OPEN = "present", "only-on", "control", "aborted", "open-transaction"
+DAMAGED, TRUNCATED, IN_DELETED_FILE = "damaged", "truncated", "present-in-deleted-file"
+BELOW_LOG_START, COMPACTED, TOMBSTONE_EXPIRED = "below-log-start", "compacted", "tombstone-expired"
+NOT_WRITTEN, NOT_FOUND, MISSING = "not-written", "not-found", "missing"
+
+THERE = (PRESENT, ONLY_ON, CONTROL, ABORTED, OPEN)
+"""Answers for records that brokers still have."""
+
+ANSWERS = (
+    *THERE,
+    DAMAGED,
+    TRUNCATED,
+    IN_DELETED_FILE,
+    BELOW_LOG_START,
+    COMPACTED,
+    TOMBSTONE_EXPIRED,
+    NOT_WRITTEN,
+    NOT_FOUND,
+    MISSING,
+)
+
+
+class Fate(Row, kind="fate"):
+    """What became of a record, and who has it. What does not apply is null.
+
+    `copies` and `damaged_on` are paths of the command line. `missing_sequences` are sequence numbers that idempotent producers
+    skipped, each with `producerId`, `producerEpoch`, `first` and `last`. `also` has further records of the same offset, such as
+    one of an older leader epoch, with `answer`, `leaderEpoch` and `copies`.
+    """
+
+    topic: Text | None
+    partition: Int32 | None
+    offset: Int64 | None
+    key: Text | None
+    answer: Text
+    copies: list[Text]
+    damaged_on: list[Text]
+    leader_epoch: Int32 | None
+    superseded_by: Int64 | None
+    tombstone: Bool | None
+    log_start: Int64 | None
+    log_end: Int64 | None
+    bytes: Bool | None
+    missing_sequences: list[dict[Text, Int64]]
+    also: list[dict[Text, Text | Int64 | list[Text]]]
+    evidence: Text
+
+
+DESCRIPTIONS: dict[type[Row], dict[str, Any]] = {
+    Fate: {
+        "answer": "What became of it; docs/find.md explains each word.",
+        "copies": "The paths that have it intact.",
+        "damaged_on": "The paths where the batch is damaged.",
+        "leader_epoch": "The leader epoch of the record.",
+        "superseded_by": "The last offset of the same key that the cleaner knew.",
+        "tombstone": "Whether the record has no value.",
+        "log_start": "The log start offset.",
+        "log_end": "The highest log end of all copies.",
+        "bytes": "Whether the record below the log start still lies in a segment.",
+        "missing_sequences": "Sequence numbers that idempotent producers skipped in a whole log.",
+        "also": "Further records of this offset.",
+        "evidence": "What the answer rests on, and other possibilities.",
+    }
+}

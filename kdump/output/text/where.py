@@ -1,0 +1,59 @@
+"""What became of records, as text for people."""
+
+from __future__ import annotations
+
+from kdump.checks.wording import counted, number_range
+from kdump.output.text.writer import ReportWriter
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from kdump.output.rows.fates import Fate
+    from kdump.output.text.style import ReportStyle
+
+
+class WhereReport:
+    """Writes a line for each answer, then what is known about it."""
+
+    def __init__(self, write: Callable[[str], None], style: ReportStyle) -> None:
+        self._out = ReportWriter(write, style)
+
+    def answer(self, fate: Fate) -> None:
+        """Write one answer."""
+        where = "?" if fate.topic is None else f"{fate.topic}-{fate.partition}"
+        offset = "" if fate.offset is None else f"@{fate.offset}"
+        key = "" if fate.key is None else f"   key {fate.key}"
+        self._out.line(self._out.shown(f"{where}{offset}   {fate.answer}{key}"))
+        for label, text in _details(fate):
+            self._out.labelled(label, self._out.shown(text))
+
+
+def _details(fate: Fate) -> Iterator[tuple[str, str]]:
+    if fate.copies:
+        yield "on", ", ".join(fate.copies)
+    if fate.damaged_on:
+        yield "damaged", ", ".join(fate.damaged_on)
+    facts = []
+    if fate.superseded_by is not None:
+        facts.append(f"superseded at offset {fate.superseded_by:,}")
+    if fate.tombstone:
+        facts.append("a tombstone")
+    if fate.leader_epoch is not None and fate.leader_epoch >= 0:
+        facts.append(f"leader epoch {fate.leader_epoch}")
+    if fate.bytes is not None:
+        facts.append("its bytes are still in the segment" if fate.bytes else "its bytes are gone")
+    if fate.log_start is not None and fate.log_end is not None:
+        facts.append(f"the log has offsets {fate.log_start:,} to {fate.log_end - 1:,}")
+    if facts:
+        yield "facts", "; ".join(facts)
+    for missing in fate.missing_sequences:
+        numbers = number_range("sequence", missing["first"], missing["last"])
+        count = counted(missing["last"] - missing["first"] + 1, "record")
+        yield "missing", f"{numbers} of producer {missing['producerId']}, epoch {missing['producerEpoch']}: {count} missing"
+    for other in fate.also:
+        copies = other["copies"]
+        names = ", ".join(copies) if isinstance(copies, list) else str(copies)
+        yield "also", f"{other['answer']}: a record of leader epoch {other['leaderEpoch']} on {names}"
+    if fate.evidence:
+        yield "because", fate.evidence

@@ -1,0 +1,237 @@
+"""Decides what became of the record at an offset, given all copies of its partition."""
+
+from __future__ import annotations
+
+from kdump.output.rows import fates
+from kdump.output.rows.fates import Fate
+from kdump.reading.damaged_offsets import FOREVER
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from kdump.searching.copies import Copy, Sighting
+
+    Occurrences = Sequence[tuple[int, bool, bool]]
+    """The offsets of records with one key, in any copy, whether each has a value, and whether its batch is intact."""
+
+    Has = tuple[Copy, Sighting]
+
+
+class Verdict:
+    """The answer about one offset of a partition, or about its record with one `key`.
+
+    `occurrences_of` finds the records of a key in all copies.
+    """
+
+    def __init__(
+        self, copies: Sequence[Copy], offset: int, key: bytes | None, occurrences_of: Callable[[bytes], Occurrences]
+    ) -> None:
+        self._copies = copies
+        self._served = [copy for copy in copies if copy.served]
+        self._offset = offset
+        self._occurrences_of = occurrences_of
+        seen = [(copy, sighting) for copy in copies for sighting in copy.sightings if sighting.offset == offset]
+        self._holders = [copy for copy, sighting in seen if sighting.is_served]  # of any record at this offset
+        every = [has for has in seen if key is None or has[1].key == key]
+        self._marked: list[Has] = [has for has in every if not has[1].is_served]
+        self._all_served: list[Has] = [has for has in every if has[1].is_served]
+        self._reference = max(self._served, key=lambda copy: (copy.last_epoch, copy.log_end or 0), default=None)
+        self._old = [has for has in self._all_served if self._is_truncated(*has)]
+        self._current = [has for has in self._all_served if has not in self._old]
+        self._damaged = [copy for copy in self._served if copy.damage_at(offset) is not None and not self._holds(copy)]
+        self._evidence: list[str] = []
+        self._superseded_by: int | None = None
+
+    def fate(self) -> Fate:
+        """The row of the answer."""
+        answer = self._answer()
+        shown = self._shown(answer)
+        key = next((sighting.key for _, sighting in shown if sighting.key is not None), None)
+        first = self._copies[0]
+        starts = [copy.log_start for copy in self._served if copy.log_start is not None]
+        ends = [copy.log_end for copy in self._served or self._copies if copy.log_end is not None]
+        return Fate(
+            topic=first.topic,
+            partition=first.partition,
+            offset=self._offset,
+            key=None if key is None else key.decode("utf-8", "backslashreplace"),
+            answer=answer,
+            copies=_paths([copy for copy, _ in shown]),
+            damaged_on=_paths(self._damaged),
+            leader_epoch=next((sighting.leader_epoch for _, sighting in shown), None),
+            superseded_by=self._superseded_by,
+            tombstone=next((not sighting.has_value for _, sighting in shown), None),
+            log_start=min(starts, default=None),
+            log_end=max(ends, default=None),
+            bytes=bool(self._all_served) if answer == fates.BELOW_LOG_START else None,
+            missing_sequences=self._reference.missing_sequences() if self._reference and answer == fates.NOT_WRITTEN else [],
+            also=self._also(answer),
+            evidence="; ".join(self._evidence),
+        )
+
+    def _shown(self, answer: str) -> list[Has]:
+        """Who has the record that the answer is about."""
+        if answer == fates.IN_DELETED_FILE:
+            return self._marked
+        if answer == fates.TRUNCATED:
+            return self._old
+        return [] if answer == fates.DAMAGED else self._current
+
+    def _also(self, answer: str) -> list[dict[str, str | int | list[str]]]:
+        """Records of this offset that an older lineage has, if the answer is about another one."""
+        if answer == fates.TRUNCATED:
+            return []
+        by_epoch: dict[int, list[Copy]] = {}
+        for copy, sighting in self._old:
+            by_epoch.setdefault(-1 if sighting.leader_epoch is None else sighting.leader_epoch, []).append(copy)
+        return [{"answer": fates.TRUNCATED, "leaderEpoch": epoch, "copies": _paths(copies)} for epoch, copies in by_epoch.items()]
+
+    # The first answer that holds
+
+    def _answer(self) -> str:
+        return (
+            self._of_transactions()
+            or self._of_cleaner()
+            or self._of_damage()
+            or self._of_lineage()
+            or self._of_log_start()
+            or self._of_presence()
+            or self._of_gap()
+        )
+
+    def _of_transactions(self) -> str:
+        for copy, sighting in self._current:
+            if self._is_below_start(copy):
+                continue
+            if sighting.is_control:
+                return fates.CONTROL
+            if sighting.is_transactional:
+                aborted = copy.is_aborted(sighting)
+                if aborted is None:
+                    damaged = any(each.next_offset > self._offset for each in copy.damaged)
+                    self._evidence.append(
+                        f"no marker of producer {sighting.producer_id} follows"
+                        + (", but it may be in what is damaged: then it was committed or aborted" if damaged else "")
+                    )
+                    return fates.OPEN
+                return fates.ABORTED if aborted else ""
+        return ""
+
+    def _of_damage(self) -> str:
+        if not self._damaged or self._current or self._old:
+            return ""
+        for copy in self._damaged:
+            damaged = copy.damage_at(self._offset)
+            assert damaged is not None
+            until = "on" if damaged.next_offset == FOREVER else f"to {damaged.next_offset - 1:,}"
+            where = f"bytes {damaged.start:,} to {damaged.end - 1:,}"
+            self._evidence.append(f"{copy.path}: {where} are damaged, offsets from {damaged.offset:,} {until}")
+            if damaged.next_offset == FOREVER:
+                self._evidence.append("it may also never have been written")
+        return fates.DAMAGED
+
+    def _of_lineage(self) -> str:
+        if not self._old or self._current:
+            return ""
+        copy, sighting = self._old[0]
+        reference = self._reference
+        assert reference is not None and sighting.leader_epoch is not None
+        end = reference.end_of_epoch(sighting.leader_epoch)
+        self._evidence.append(
+            f"{copy.path} has it in leader epoch {sighting.leader_epoch}, which ended at {end} in {reference.path}"
+        )
+        return fates.TRUNCATED
+
+    def _of_log_start(self) -> str:
+        serving = [copy for copy in self._served if not self._is_below_start(copy)]
+        if self._marked and not any(self._holds(copy) for copy in serving):
+            below = all(self._is_below_start(copy) for copy in self._served)
+            if below or not self._served:
+                self._evidence.append("only in a file that brokers are about to delete")
+                return fates.IN_DELETED_FILE
+        if self._served and not serving:
+            starts = ", ".join(f"{copy.path}: {copy.log_start:,}" for copy in self._served)
+            self._evidence.append(f"the log starts later ({starts})")
+            return fates.BELOW_LOG_START
+        return ""
+
+    def _of_presence(self) -> str:
+        holding = [copy for copy, _ in self._current if not self._is_below_start(copy)]
+        if not holding:
+            return ""
+        behind = [copy for copy in self._served if copy not in holding and self._is_behind(copy)]
+        if behind:
+            ends = ", ".join(f"{copy.path} ends at {copy.log_end or 0:,}" for copy in behind)
+            self._evidence.append(f"replicas are behind: {ends}")
+            return fates.ONLY_ON
+        return fates.PRESENT
+
+    def _of_cleaner(self) -> str:
+        """Whether the cleaner of a copy removed it: a gap below its checkpoint. A copy from before may show why."""
+        cleaned = [copy for copy in self._served if self._is_gap(copy) and self._offset < (copy.cleaned_to or 0)]
+        if not cleaned:
+            return ""
+        checkpoint = max(copy.cleaned_to or 0 for copy in cleaned)
+        self._evidence.append(f"a gap below the cleaner's checkpoint {checkpoint:,} of {cleaned[0].path}")
+        sighting = next((sighting for _, sighting in self._current), None)
+        if sighting is None or sighting.key is None:
+            if sighting is None:
+                self._evidence.append("without an older copy nobody knows its key, or whether a newer record replaced it")
+            return fates.COMPACTED
+        occurrences = self._occurrences_of(sighting.key)
+        later = [offset for offset, _, is_intact in occurrences if is_intact and self._offset < offset < checkpoint]
+        if later:
+            self._superseded_by = max(later)
+            return fates.COMPACTED
+        if not sighting.has_value:
+            return fates.TOMBSTONE_EXPIRED
+        self._evidence.append("it was the last value of its key that is known: it may be lost")
+        return fates.MISSING
+
+    def _of_gap(self) -> str:
+        ends = [copy.log_end or 0 for copy in self._served or self._copies]
+        if self._offset >= max(ends):
+            self._evidence.append(f"the log ends at {max(ends):,}; a record that all replicas truncated leaves no trace")
+            return fates.NOT_WRITTEN
+        self._evidence.append(
+            "offsets before and after it are there: it is lost, was compacted, or no record ever had this offset"
+        )
+        return fates.MISSING
+
+    # What copies hold
+
+    def _holds(self, copy: Copy) -> bool:
+        return any(each is copy for each in self._holders)
+
+    def _is_below_start(self, copy: Copy) -> bool:
+        return copy.log_start is not None and self._offset < copy.log_start
+
+    def _is_gap(self, copy: Copy) -> bool:
+        """Whether a copy has offsets before and after this one, but not this one, and no damage."""
+        return (
+            not self._holds(copy)
+            and not self._is_below_start(copy)
+            and self._offset < (copy.log_end or 0)
+            and copy.damage_at(self._offset) is None
+        )
+
+    def _is_behind(self, copy: Copy) -> bool:
+        """Whether a copy of the same lineage ends before this offset."""
+        if self._offset < (copy.log_end or 0):
+            return False
+        reference = self._reference
+        end = None if reference is None or reference is copy else reference.end_of_epoch(copy.last_epoch)
+        return end is None or (copy.log_end or 0) <= end
+
+    def _is_truncated(self, copy: Copy, sighting: Sighting) -> bool:
+        """Whether the leader epoch of a record ended before its offset in the lineage of the highest epoch."""
+        reference = self._reference
+        if reference is None or reference is copy or sighting.leader_epoch is None or sighting.leader_epoch < 0:
+            return False
+        end = reference.end_of_epoch(sighting.leader_epoch)
+        return end is not None and sighting.offset >= end
+
+
+def _paths(copies: Sequence[Copy]) -> list[str]:
+    return list(dict.fromkeys(copy.path for copy in copies))

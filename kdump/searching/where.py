@@ -1,0 +1,181 @@
+"""`kdump.where`: what became of a record, by all copies of its partition below some paths."""
+
+from __future__ import annotations
+
+import os
+
+from kdump.errors import UsageError
+from kdump.output.rows import fates
+from kdump.output.rows.fates import Fate
+from kdump.reading.items import DAMAGED
+from kdump.searching.copies import Copy
+from kdump.searching.fate import Verdict
+from kdump.searching.file_search import FileSearch, FileSettings
+from kdump.searching.grep import as_bytes
+from kdump.searching.places import Places, is_served
+from kdump.searching.query import Query
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from kdump.pipeline.discovery import FileItem
+
+    Path = str | os.PathLike[str]
+    Partition = tuple[str, int]
+    Occurrence = tuple[int, bool, bool]
+
+
+class Whereabouts:
+    """The answers about one offset, or all records of a key: a Fate each, lowest offset first.
+
+    After the iteration, `not_read` says what could not be read, and `is_certain` whether that leaves the answers as they are.
+    """
+
+    def __init__(self, paths: Sequence[str], *, offset: tuple[str, int, int] | None = None, key: bytes | None = None) -> None:
+        if not paths:
+            raise UsageError("where needs a path")
+        self._offset = offset
+        self._key = key
+        self._logs: dict[Partition, dict[tuple[str, str], list[FileItem]]] = {}
+        self.not_read: list[str] = []
+        self.is_certain = True
+        for path in paths:
+            places = Places([path], is_proof=True)
+            self.not_read += [
+                f"{found.path}: {found.message}" for found in places.unsearched if found.code != "file-not-recognized"
+            ]
+            for item in places.logs:
+                if item.topic is not None and item.partition is not None and item.kind == "log":
+                    folder = os.path.dirname(item.path)
+                    self._logs.setdefault((item.topic, item.partition), {}).setdefault((path, folder), []).append(item)
+
+    def __iter__(self) -> Iterator[Fate]:
+        answers = self._of_offset(*self._offset) if self._offset is not None else self._of_key(self._key or b"")
+        for fate in answers:
+            if fate.answer not in fates.THERE and self.not_read:
+                self.is_certain = False
+                unread = list(dict.fromkeys(self.not_read))
+                more = f" and {len(unread) - 1} more" if len(unread) > 1 else ""
+                fate.evidence += f"{'; ' if fate.evidence else ''}not everything could be read: {unread[0]}{more}"
+            yield fate
+
+    def _of_offset(self, topic: str, partition: int, offset: int) -> list[Fate]:
+        copies = self._copies((topic, partition))
+        if not copies:
+            self.is_certain = False
+            return [_nowhere(topic, partition, offset, "no log of this partition is below these paths")]
+        return [self._fate(copies, offset, None, None)]
+
+    def _of_key(self, key: bytes) -> Iterator[Fate]:
+        found_any = False
+        damaged: list[str] = []
+        missing: list[dict[str, int]] = []
+        for of_partition in sorted(self._logs):
+            occurrences = self._occurrences(of_partition, key)
+            copies = self._copies(of_partition, sorted({offset for offset, _, _ in occurrences}))
+            for offset in sorted({offset for offset, _, _ in occurrences}):
+                found_any = True
+                fate = self._fate(copies, offset, key, occurrences)
+                fate.key = _text(key)
+                yield fate
+            if not occurrences:
+                damaged += [copy.path for copy in copies if copy.damaged]
+                served = [copy for copy in copies if copy.served]
+                whole = max(served, key=lambda copy: (copy.last_epoch, copy.log_end or 0), default=None)
+                missing += [] if whole is None else whole.missing_sequences()
+        if not found_any:
+            topic, partition = next(iter(self._logs)) if len(self._logs) == 1 else (None, None)
+            fate = _nowhere(topic, partition, None, "no copy has a record with this key")
+            fate.key = _text(key)
+            fate.missing_sequences = missing
+            fate.damaged_on = list(dict.fromkeys(damaged))
+            if damaged:
+                self.is_certain = False
+                fate.evidence += "; it may be in what is damaged"
+            yield fate
+
+    def _copies(self, of_partition: Partition, offsets: Sequence[int] = ()) -> list[Copy]:
+        """All copies of a partition. They are looked into for these offsets, or the one of the question."""
+        wanted = offsets if self._offset is None else [self._offset[2]]
+        found = self._logs.get(of_partition, {})
+        served = [path for (path, _), logs in found.items() if any(map(is_served, logs))]
+        copies = [Copy(folder if served.count(path) > 1 else path, *of_partition, logs) for (path, folder), logs in found.items()]
+        for copy in copies:
+            copy.look(wanted)
+            self.not_read += copy.not_read
+        return copies
+
+    def _fate(self, copies: list[Copy], offset: int, key: bytes | None, occurrences: list[Occurrence] | None) -> Fate:
+        first = copies[0]
+
+        def occurrences_of(key: bytes) -> list[Occurrence]:
+            return occurrences if occurrences is not None else self._occurrences((first.topic, first.partition), key)
+
+        return Verdict(copies, offset, key, occurrences_of).fate()
+
+    def _occurrences(self, of_partition: Partition, key: bytes) -> list[Occurrence]:
+        """The offsets of the records with a key in all copies of a partition, whether each has a value, and an intact batch."""
+        found: list[Occurrence] = []
+        for logs in self._logs.get(of_partition, {}).values():
+            for item in logs:
+                search = FileSearch(item, FileSettings(Query(key=key)))
+                for hits in search.found():
+                    records, counts = hits.part.records, hits.part.counts
+                    spread = zip(hits.statuses, counts, strict=True)
+                    statuses = [status for status, count in spread for _ in range(count)]
+                    rows = zip(records["offset"], records["value"], statuses, strict=True)
+                    found += [(offset, value is not None, status != DAMAGED) for offset, value, status in rows]
+                self.not_read += [
+                    f"{gap.file}: bytes {gap.start} to {gap.end}: {gap.message} ({gap.code})" for gap in search.result.not_read
+                ]
+        return found
+
+
+def where(record: str | None, *paths: Path, key: str | bytes | None = None) -> Whereabouts:
+    """What became of a record: `record` is TOPIC-PARTITION@OFFSET, or None if a `key` is given.
+
+    Paths are log directories, partition directories or directories above them; each is a copy. Iteration yields a Fate for the
+    offset, or for each offset at which the key was found. Raises UsageError.
+    """
+    given = [os.fspath(path) for path in paths]
+    if (record is None) == (key is None):
+        raise UsageError("where needs TOPIC-PARTITION@OFFSET or a key, and not both")
+    if key is not None:
+        return Whereabouts(given, key=as_bytes(key))
+    return Whereabouts(given, offset=parsed(record or ""))
+
+
+def parsed(text: str) -> tuple[str, int, int]:
+    """The topic, partition and offset of TOPIC-PARTITION@OFFSET. Raises UsageError."""
+    name, at, offset = text.rpartition("@")
+    topic, dash, partition = name.rpartition("-")
+    numbers = [number for number in (partition, offset) if number.isascii() and number.isdecimal() and len(number) < 20]
+    if not at or not dash or not topic or len(numbers) != 2:
+        raise UsageError(f"{text}: write TOPIC-PARTITION@OFFSET, such as orders-3@4711", remedy="or look for a key with --key")
+    return topic, int(partition), int(offset)
+
+
+def _nowhere(topic: str | None, partition: int | None, offset: int | None, evidence: str) -> Fate:
+    return Fate(
+        topic=topic,
+        partition=partition,
+        offset=offset,
+        key=None,
+        answer=fates.NOT_FOUND,
+        copies=[],
+        damaged_on=[],
+        leader_epoch=None,
+        superseded_by=None,
+        tombstone=None,
+        log_start=None,
+        log_end=None,
+        bytes=None,
+        missing_sequences=[],
+        also=[],
+        evidence=evidence,
+    )
+
+
+def _text(key: bytes) -> str:
+    return key.decode("utf-8", "backslashreplace")
