@@ -38,7 +38,7 @@ class Cursor(Budget):
     __slots__ = ("data", "position")
 
     def __init__(self, data: bytes, position: int = 0) -> None:
-        super().__init__()
+        super().__init__(len(data))
         self.data = data
         self.position = position
 
@@ -210,16 +210,16 @@ def json_float(number: float) -> float | str:
 
 
 def _bytes(cursor: Cursor) -> str:
-    size = cursor.long()
-    cursor.spend(size if size > 0 else 0)
-    return _base64(cursor.take(size))
+    data = cursor.take(cursor.long())
+    cursor.spend(len(data))
+    return _base64(data)
 
 
 def _string(cursor: Cursor) -> str:
-    size = cursor.long()
-    cursor.spend(size if size > 0 else 0)
+    data = cursor.take(cursor.long())
+    cursor.spend(len(data))
     try:
-        return cursor.take(size).decode()
+        return data.decode()
     except UnicodeDecodeError:
         raise undecodable("it has a string that is not UTF-8")
 

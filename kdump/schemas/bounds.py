@@ -12,13 +12,19 @@ MAX_DEPTH = 100
 """Records, arrays, maps and messages within each other, in a schema or in a value."""
 
 MAX_JSON = 16 << 20
-"""Characters of JSON that one key or value may become."""
+"""Characters of JSON that one key or value may become at most."""
+
+JSON_OF_NOTHING, JSON_PER_BYTE = 64 << 10, 512
+"""Characters of JSON that any value may become, and how many more for each of its bytes: small ones shall not take long."""
 
 MAX_SCHEMA_SIZE = 1 << 20
 """Bytes of the text of one schema."""
 
-MAX_TYPES = 100_000
+MAX_TYPES = 20_000
 """Types and fields that a schema may have, together with those of its references."""
+
+MAX_TEXTS = 4 << 20
+"""Characters of a schema and of all schemas that it refers to."""
 
 MAX_REFERENCES = 1000
 """Schemas that a schema may refer to, and those that these refer to, and so on."""
@@ -39,19 +45,19 @@ MISSING = "schema-missing"
 
 
 class Budget:
-    """What is left of the characters that a value may become, and of the levels that it may have."""
+    """What is left of the characters that a value of some bytes may become, and of the levels that it may have."""
 
-    __slots__ = ("depth", "left")
+    __slots__ = ("_limit", "depth", "left")
 
-    def __init__(self, left: int = MAX_JSON) -> None:
-        self.left = left
+    def __init__(self, size: int) -> None:
+        self.left = self._limit = min(MAX_JSON, JSON_OF_NOTHING + JSON_PER_BYTE * size)
         self.depth = MAX_DEPTH
 
     def spend(self, cost: int) -> None:
         """Pay for a part of a value. Raises CorruptData (`schema-value-too-large`) if too little is left."""
         self.left -= cost
         if self.left < 0:
-            raise CorruptData(TOO_LARGE, f"it would become more than {MAX_JSON >> 20} MiB of JSON")
+            raise CorruptData(TOO_LARGE, f"it would become more than {self._limit >> 10:,} KiB of JSON")
 
     def enter(self) -> None:
         """Go one level down. Raises CorruptData (`schema-undecodable`) if it is one too many."""

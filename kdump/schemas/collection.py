@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from kdump.schemas.registry import Registered, Registry
 
 
+_MAX_KEPT = 1 << 20  # bytes of compressed schemas whose decoders are kept
+
+
 class Protobuf:
     """A Protobuf schema: all its types, and the messages of its file, or of all files of a set."""
 
@@ -60,6 +63,7 @@ class Collection:
         self.registry = registry
         self.files = list(schemas)
         self._compiled: dict[tuple[int, str], AvroDecoder | Protobuf | CorruptData] = {}  # by identity of the schema, and name
+        self._kept_bytes = 0
         self._fingerprints: dict[bytes, tuple[Registered | None, Schema]] | None = None
         self._known: Types | None = None
 
@@ -153,7 +157,9 @@ class Collection:
                 compiled = AvroDecoder(avro_types.parsed(schema.text, referenced, name))
             except CorruptData as fault:
                 compiled = fault
-            self._compiled[id(schema), name] = compiled
+            except RecursionError:
+                compiled = invalid("its types contain each other in too long a chain")
+            self._keep((id(schema), name), compiled, schema)
         if isinstance(compiled, CorruptData):
             raise compiled
         assert isinstance(compiled, AvroDecoder)
@@ -167,11 +173,21 @@ class Collection:
                 compiled = self._protobuf(schema, context)
             except CorruptData as fault:
                 compiled = fault
-            self._compiled[id(schema), ""] = compiled
+            except RecursionError:
+                compiled = invalid("its types contain each other in too long a chain")
+            self._keep((id(schema), ""), compiled, schema)
         if isinstance(compiled, CorruptData):
             raise compiled
         assert isinstance(compiled, Protobuf)
         return compiled
+
+    def _keep(self, key: tuple[int, str], compiled: AvroDecoder | Protobuf | CorruptData, schema: Schema) -> None:
+        """Keep what was made of a schema; if there is too much of it, forget all else, which can be made again."""
+        self._kept_bytes += schema.held_bytes
+        if self._kept_bytes > _MAX_KEPT:
+            self._compiled.clear()
+            self._kept_bytes = schema.held_bytes
+        self._compiled[key] = compiled
 
     def _protobuf(self, schema: Schema, context: str) -> Protobuf:
         if self._known is None:

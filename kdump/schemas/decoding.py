@@ -60,7 +60,8 @@ class PartDecoder:
         self._name = name
         self._named = collection.named(self._type, name, topic, part) if kind else None
         self._has_file = bool(kind) and any(schema.type == self._type for schema in collection.files)
-        self._noted: dict[int, AvroDecoder | ProtobufDecoder | None] = {}
+        self._noted: set[tuple[int, int]] = set()  # the identities of schemas and of their decoders
+        self._shape = shapes.Shape(shapes.NULL)
         self._about: dict[tuple[object, ...], Json] = {}
         self._by_id: dict[int, Registered] = {}
         self._by_guid: dict[bytes, Registered] = {}
@@ -183,13 +184,15 @@ class PartDecoder:
             decoder = None if found is None else self._decoder_of(framed, data, found[1])[0]
         except CorruptData:
             return
-        self._noted[id(decoder)] = decoder
+        key = (0 if found is None else id(found[1]), id(decoder))
+        if key not in self._noted and len(self._noted) < _MAX_KEPT:
+            self._noted.add(key)
+            self._shape = shapes.joined((self._shape, shapes.Shape(shapes.JSON) if decoder is None else decoder.shape))
 
     @property
     def noted_shape(self) -> Shape:
         """The shape of a column for all values whose schemas were noted."""
-        found = self._noted.values()
-        return shapes.joined(shapes.Shape(shapes.JSON) if decoder is None else decoder.shape for decoder in found)
+        return self._shape
 
     def _json_of(self, described: _Described, error: str) -> Json:
         key = (*described.identity, error)

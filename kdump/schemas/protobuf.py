@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _VARINT, _I64, _LENGTH, _GROUP, _END_GROUP, _I32 = range(6)
 _MAX_VARINT = 10  # bytes
+_VIEW_COST = 128  # characters that bytes of a message count for until they are decoded
 _MASK32, _MASK64 = (1 << 32) - 1, (1 << 64) - 1
 
 _UINT64, _INT64, _DOUBLE = Struct("<Q"), Struct("<q"), Struct("<d")
@@ -63,7 +64,7 @@ class ProtobufDecoder:
 
         Raises CorruptData (`schema-undecodable`, `schema-value-too-large`).
         """
-        return _Values(self._types).of(self.message, memoryview(data)[position:])
+        return _Values(self._types, len(data)).of(self.message, memoryview(data)[position:])
 
 
 def varint(data: bytes | memoryview, position: int) -> tuple[int, int]:
@@ -163,8 +164,8 @@ class _Values(Budget):
 
     __slots__ = ("_types",)
 
-    def __init__(self, types: Types) -> None:
-        super().__init__()
+    def __init__(self, types: Types, size: int) -> None:
+        super().__init__(size)
         self._types = types
 
     def of(self, message: Message, data: memoryview) -> Any:
@@ -190,7 +191,7 @@ class _Values(Budget):
             if items is None:
                 continue  # as if the field was unknown
             if field.is_repeated or field.message is not None:
-                self.spend(VALUE_COST * len(items))
+                self.spend((VALUE_COST if field.message is None else _VIEW_COST) * len(items))
                 raw.setdefault(number, []).extend(items)  # parts of one message are merged: as bytes, they follow each other
             elif items:
                 raw[number] = items[-1]

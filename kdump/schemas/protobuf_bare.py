@@ -21,7 +21,7 @@ def decode(data: bytes) -> dict[str, Any]:
     A number of variable length is shown unsigned and one of fixed length as well, because only a schema says more.
     Raises CorruptData (`schema-undecodable`, `schema-value-too-large`).
     """
-    return _fields(memoryview(data), Budget())
+    return _fields(memoryview(data), Budget(len(data)))
 
 
 def _fields(data: memoryview, budget: Budget) -> dict[str, Any]:

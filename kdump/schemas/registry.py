@@ -16,8 +16,13 @@ if TYPE_CHECKING:
 
     Version = tuple[str, int]  # subject, version
 
-MAX_HELD_BYTES = 48 << 20
+MAX_HELD_BYTES = 16 << 20
 """Bytes of compressed texts that are held at most."""
+
+MAX_VERSIONS = 50_000
+"""Versions of subjects that are held at most."""
+
+_MAX_RECORD = 8 << 20  # bytes of a key or value
 
 _MAX_SAID = 5  # records of the registry's topic of which one message each is kept
 
@@ -95,6 +100,8 @@ class Registry:
         type = fields.get("schemaType") or AVRO
         if type not in TYPES:
             raise _Malformed(f"the schema type {str(type)[:50]!r} is not known")
+        if at not in self._last_ids and len(self._last_ids) >= MAX_VERSIONS:
+            raise _Malformed(f"more than {MAX_VERSIONS:,} versions of subjects are not held")
         references = [_reference(one) for one in _list(fields.get("references"))]
         where = (context_of(subject), id)
         known = self._schemas.get(where)
@@ -183,6 +190,8 @@ class _Malformed(ValueError):
 def _object(data: bytes | None) -> dict[str, object]:
     if data is None:
         raise _Malformed("it has no key")
+    if len(data) > _MAX_RECORD:
+        raise _Malformed(f"it has {len(data):,} bytes")
     fields = json.loads(data)
     if not isinstance(fields, dict):
         raise _Malformed("it is no JSON object")

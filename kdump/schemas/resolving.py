@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kdump.schemas.bounds import MAX_REFERENCES, invalid
+from kdump.schemas.bounds import MAX_REFERENCES, MAX_TEXTS, invalid
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ def references_of(schema: Schema, registry: Registry | None, context: str = "") 
     Raises CorruptData (`schema-invalid`) if one is missing, if they refer to each other in a circle, or if there are too many.
     """
     found: list[Named] = []
+    size = 0
     done: set[tuple[str, str, int]] = set()
     path: set[tuple[str, int]] = set()
     # a stack instead of recursion: chains of references may be long
@@ -45,6 +46,9 @@ def references_of(schema: Schema, registry: Registry | None, context: str = "") 
         other = None if registry is None else registry.by_version(*version)
         if other is None:
             raise invalid(f"the schema refers to {subject[:100]} version {reference.version}, which is missing")
+        size += len(other.text)
+        if size > MAX_TEXTS:
+            raise invalid(f"the schemas that it refers to have more than {MAX_TEXTS >> 20} MiB of text")
         path.add(version)
         stack.append((iter(other.references), version))
         pending.append((reference.name, other))

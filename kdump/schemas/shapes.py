@@ -16,6 +16,9 @@ INT32, INT64, UINT64, FLOAT, DOUBLE = "int32", "int64", "uint64", "float", "doub
 DECIMAL, DATE, TIME, TIMESTAMP, LOCAL_TIMESTAMP = "decimal", "date", "time", "timestamp", "local-timestamp"
 STRUCT, LIST, MAP = "struct", "list", "map"
 
+MAX_LEVELS = 32
+"""Structs, lists and maps within each other that a shape may have; what is below is JSON text."""
+
 MAX_LEAVES = 2000
 """Columns without columns of their own that a shape may have; values of larger ones are JSON text."""
 
@@ -110,9 +113,9 @@ class _Avro:
         self._open: set[int] = set()
         self._left = MAX_LEAVES
 
-    def shape_of(self, type: AvroType) -> Shape:
+    def shape_of(self, type: AvroType, levels: int = 0) -> Shape:
         self._left -= 1
-        if self._left < 0 or id(type) in self._open:
+        if self._left < 0 or id(type) in self._open or levels > MAX_LEVELS:
             return Shape(JSON)
         if type.logical == "decimal":
             return Shape(DECIMAL, precision=type.precision, scale=type.scale)
@@ -122,12 +125,12 @@ class _Avro:
             return Shape(_OF_AVRO[type.kind])
         if type.kind == "union":
             branches = [branch for branch in type.branches if branch.kind != "null"]
-            return Shape(NULL) if not branches else self.shape_of(branches[0]) if len(branches) == 1 else Shape(JSON)
+            return Shape(NULL) if not branches else self.shape_of(branches[0], levels) if len(branches) == 1 else Shape(JSON)
         if type.items is not None:
-            return Shape(LIST if type.kind == "array" else MAP, items=self.shape_of(type.items))
+            return Shape(LIST if type.kind == "array" else MAP, items=self.shape_of(type.items, levels + 1))
         self._open.add(id(type))
         struct = Shape(STRUCT)
-        struct.fields = {name: self.shape_of(field) for name, field in type.fields}
+        struct.fields = {name: self.shape_of(field, levels + 1) for name, field in type.fields}
         self._open.discard(id(type))
         return struct if struct.fields else Shape(JSON)
 
@@ -189,7 +192,7 @@ class _Protobuf:
         known = _OF_KNOWN.get(message.name.removeprefix(_GOOGLE)) if message.name.startswith(_GOOGLE) else None
         if known is not None:
             return Shape(known)
-        if message.name in self._open:
+        if message.name in self._open or len(self._open) > MAX_LEVELS:
             return Shape(JSON)
         self._open.add(message.name)
         struct = Shape(STRUCT)
