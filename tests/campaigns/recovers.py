@@ -3,6 +3,7 @@
     python -m tests.campaigns.recovers --count 2000                                 without a broker
     python -m tests.campaigns.recovers --count 500 --release 4.3.1 --release 2.8.2  with the log managers of these releases
     python -m tests.campaigns.recovers --seed 1 --number 1234 --keep /tmp/recovers  one of them again, its directory kept
+    python -m tests.campaigns.recovers --count 500 --tool 4.3.1                     printed by the real tool
     python -m tests.campaigns.recovers --merge --count 500                          three replicas, damaged in different places
     python -m tests.campaigns.recovers --directories DIR...                         these directories as they are
 
@@ -14,6 +15,7 @@ stop and after an unclean one with recovery point 0. Where a recovery refuses, n
 import argparse
 import contextlib
 import random
+import re
 import shutil
 import sys
 import tempfile
@@ -31,13 +33,14 @@ from kdump.mending import recover
 from kdump.mending.row import Dropped, Rewritten
 from tests import kernels, restarts
 from tests.campaigns import partitions
-from tests.oracle import batches
+from tests.oracle import batches, kafka_tool
 from tests.oracle.restarts import LogManager, Request, Start, why_not_available
 
 RELEASES = ("2.8.2", "3.9.1", "4.3.1")
 STARTS = (Start("clean", 0), Start("unclean", 0))
 UNFIT = ("codec-unknown", "bad-magic")
 LOGS = (".log", ".log.swap")
+PRINTED = re.compile(rb"^(?:baseOffset: -?\d+ lastOffset|offset): (-?\d+) .*isvalid: (\w+)", re.MULTILINE)
 
 
 class Judged:
@@ -48,6 +51,8 @@ class Judged:
         self.count = 0
         self.seen: Counter[str] = Counter()
         self.refusals: Counter[str] = Counter()
+        self.results: list[dict[str, bytes]] = []
+        """The logs that were made."""
         self.codes: set[str] = set()
         """Of what was dropped."""
         self.unfit: set[int] = set()
@@ -61,6 +66,7 @@ def main() -> int:
     parser.add_argument("--number", type=int, help="only this one")
     parser.add_argument("--merge", action="store_true", help="recover from three replicas")
     parser.add_argument("--release", choices=RELEASES, action="append", default=[], help="have this log manager load the results")
+    parser.add_argument("--tool", metavar="RELEASE", help="have the dump tool of this release print the results")
     parser.add_argument("--keep", type=Path, help="keep the directories that fail here")
     parser.add_argument("--directories", type=Path, nargs="+", help="recover these instead")
     arguments = parser.parse_args()
@@ -74,6 +80,8 @@ def main() -> int:
         judged = measure_directories(arguments.directories, arguments.release)
     else:
         judged = measure_all(numbers, arguments.seed, arguments.release, arguments.keep)
+    if arguments.tool:
+        judged.failures += differently_printed(arguments.tool, judged.results)
     print(*judged.failures, sep="\n")
     print(f"{dict(judged.seen)}; refused: {dict(judged.refusals)}")
     print(f"{judged.count:,} directories, {len(judged.failures):,} failures; {time.monotonic() - started:.0f} s")
@@ -133,6 +141,26 @@ def measure_merges(numbers: Sequence[int], seed: int, releases: Sequence[str] = 
     return judged
 
 
+def differently_printed(release: str, results: Sequence[dict[str, bytes]]) -> list[str]:
+    """Results of which the real tool prints other batches than the intact ones, or not in their order."""
+    failures = []
+    with tempfile.TemporaryDirectory(prefix="kdump-recovers-") as folder:
+        runs = []
+        for number, logs in enumerate(results):
+            (Path(folder) / str(number)).mkdir()
+            for name, data in logs.items():
+                (Path(folder) / str(number) / name).write_bytes(data)
+            runs.append(kafka_tool.Run(Path(folder) / str(number), ["--files", ",".join(logs)]))
+        for logs, answer in zip(results, kafka_tool.run_many(release, runs), strict=True):
+            wanted = [(batch.last_offset, b"true") for data in logs.values() for batch in batches.intact(data)]
+            printed = [(int(found[1]), found[2]) for found in PRINTED.finditer(answer.stdout)]
+            if printed != wanted or answer.exit_code != 0:
+                failures.append(
+                    f"{release} prints {len(printed)} of {len(wanted)} batches, exit {answer.exit_code}: {answer.stderr[-300:]!r}"
+                )
+    return failures
+
+
 def judge(directory: Path, replicas: Sequence[Path], managers: Sequence[LogManager], judged: Judged) -> list[str]:
     """Recover one directory. Returns what is wrong with the result."""
     out = directory.parents[1] / "out" / "orders-0" if replicas else directory.parent / "out" / "orders-0"
@@ -152,6 +180,7 @@ def judge(directory: Path, replicas: Sequence[Path], managers: Sequence[LogManag
     judged.seen["whole" if result.is_whole else "partial"] += 1
     failures = [] if before == [_contents(path) for path in (directory, *replicas)] else ["the input has changed"]
     failures += _wrong_in(out)
+    judged.results.append({log.name: log.read_bytes() for log in sorted(out.glob("*.log"))})
     judged.codes |= {row.code for row in result.rows if isinstance(row, Dropped)}
     judged.unfit = {
         row.offset_first
