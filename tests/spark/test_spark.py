@@ -424,12 +424,6 @@ def test_a_stream_has_each_record_once_across_a_restart(spark: "SparkSession", l
     assert sorted(row.offset for row in rows) == list(range(8))
 
 
-def test_only_tables_that_grow_are_streams(spark: "SparkSession", log: Path, tmp_path: Path) -> None:
-    frame = spark.readStream.format("kdump").option("table", "files").load(str(log))
-    with pytest.raises(Exception, match="a stream reads the table batches or records, not 'files'"):
-        frame.writeStream.format("noop").option("checkpointLocation", str(tmp_path)).start().processAllAvailable()
-
-
 # --- What goes wrong
 
 
