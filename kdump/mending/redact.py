@@ -17,14 +17,14 @@ from kdump.checks.finding import Finding
 from kdump.checks.settings import Settings
 from kdump.errors import CorruptData, UsageError
 from kdump.forecasts import places
-from kdump.formats import file_name, offset_index, partition_metadata, tree
+from kdump.formats import file_name, offset_index, partition_metadata, quorum_state, tree
 from kdump.formats.record import bytes_of
 from kdump.mending.contents import PARTS, Contents
 from kdump.mending.inputs import Inputs
 from kdump.mending.new_directory import NewDirectory
 from kdump.mending.progress import Progress
 from kdump.mending.redacting import Redacting
-from kdump.mending.row import CLONED, INPUT, LEFT_OUT, OUTPUT, REDACTED, REMAPPED, RedactDifference, RedactedFile
+from kdump.mending.row import CLONED, INPUT, OUTPUT, REDACTED, REMAPPED, RedactDifference, RedactedFile
 from kdump.reading import salvage
 from kdump.reading.items import ZERO, Damage
 from kdump.verdicts import check
@@ -41,7 +41,13 @@ if TYPE_CHECKING:
 
 _STATES = (".deleted", ".cleaned", ".swap")
 _COMPANIONS = (file_name.TIME_INDEX, file_name.TRANSACTION_INDEX, file_name.PRODUCER_SNAPSHOT)
-_TEXTS = (tree.LEADER_EPOCHS, tree.PARTITION_METADATA)
+_LOGS = (file_name.LOG, file_name.CHECKPOINT)
+_TEXTS = (tree.LEADER_EPOCHS, tree.PARTITION_METADATA, tree.QUORUM_STATE)
+_READERS = {
+    tree.PARTITION_METADATA: (partition_metadata.read, partition_metadata.MAX_SIZE),
+    tree.QUORUM_STATE: (quorum_state.read, quorum_state.MAX_SIZE),
+}
+_ANYTHING = re.compile(rb".+", re.DOTALL)
 _READABLE = re.compile(rb"[ -~]{6,}")  # no entry of a sound companion has so many in a row
 _UNKNOWN_WORD = re.compile(rb"(?!version\b|topic_id\b)[^\s:\d-]{4,}")
 _HIGHEST_POSITION = 0x7FFFFFFF
@@ -118,8 +124,8 @@ class _Run:
     def to_end(self) -> Result:
         self._inputs.note_directory(self._path)
         names = sorted(entry.name for entry in system.entries(self._path) if not entry.is_directory)
-        self._progress.start(sum(system.size(os.path.join(self._path, name)) for name in names if _suffix(name) == file_name.LOG))
-        for name in sorted(names, key=lambda name: _suffix(name) != file_name.LOG):  # logs first
+        self._progress.start(sum(system.size(os.path.join(self._path, name)) for name in names if _suffix(name) in _LOGS))
+        for name in sorted(names, key=lambda name: _suffix(name) not in _LOGS):  # logs first
             self._result.files.append(self._file(name))
         self._directory.sync()
         self._compare()
@@ -129,17 +135,18 @@ class _Run:
 
     def _file(self, name: str) -> RedactedFile:
         suffix = _suffix(name)
-        if suffix != file_name.LOG and suffix not in (file_name.OFFSET_INDEX, *_COMPANIONS) and name not in _TEXTS:
-            return RedactedFile(name, LEFT_OUT, None, system.size(os.path.join(self._path, name)), 0, 0, 0)
         with Source(os.path.join(self._path, name)) as source:
             self._inputs.note(source)
             with self._directory.create(name) as out:
-                if suffix == file_name.LOG:
+                if suffix in _LOGS:
                     return self._log(name, source, out)
                 positions = self._moved.get(name.replace(file_name.OFFSET_INDEX, file_name.LOG))
                 if suffix == file_name.OFFSET_INDEX and positions is not None:
                     filled = _remap(source, out, positions)
                     return RedactedFile(name, REMAPPED, out.size, source.size, 0, 0, filled)
+                if suffix not in (file_name.OFFSET_INDEX, *_COMPANIONS) and name not in _TEXTS:
+                    filled = _clone(source, out, _ANYTHING)
+                    return RedactedFile(name, REDACTED, out.size, source.size, 0, 0, filled)
                 filled = _clone(source, out, None if _is_sound(name, source) else _UNKNOWN_WORD if name in _TEXTS else _READABLE)
                 return RedactedFile(name, CLONED, out.size, source.size, 0, 0, filled)
 
@@ -252,14 +259,15 @@ def _remap(source: Source, out: NewFile, positions: _Positions) -> int:
 
 
 def _is_sound(name: str, source: Source) -> bool:
-    """Whether a file holds the id of the topic, and nothing else."""
-    if name != tree.PARTITION_METADATA:
+    """Whether a file holds the id of the topic, or the vote of a node, and nothing else."""
+    if name not in _READERS:
         return False
+    read, max_size = _READERS[name]
     try:
-        partition_metadata.read(source.read(0, partition_metadata.MAX_SIZE))
+        read(source.read(0, max_size))
     except CorruptData:
         return False
-    return True
+    return source.size <= max_size
 
 
 def _clone(source: Source, out: NewFile, foreign: re.Pattern[bytes] | None) -> int:

@@ -27,12 +27,14 @@ from kdump.binary.batch_header import (
     PRODUCER_EPOCH,
     PRODUCER_ID,
     RECORD_COUNT,
+    batch_offset,
     batch_size,
 )
+from kdump.binary.codecs import snappy
 from kdump.binary.kernel import VarintTooLong, read_varint
 from kdump.formats.batch_writer import with_crc, with_length
 from kdump.mending.contents import FILLER
-from kdump.messages.control_records import KRAFT_VERSION, LEADER_CHANGE, SNAPSHOT_FOOTER, SNAPSHOT_HEADER
+from kdump.messages.control_records import KRAFT_VERSION, KRAFT_VOTERS, LEADER_CHANGE, SNAPSHOT_FOOTER, SNAPSHOT_HEADER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,6 +50,7 @@ _VARINT, _VARLONG = 5, 10
 _MOST_KEPT = 3  # bytes in a row that may be content
 _SIZE, _TIMESTAMP_SIZE = 4, 8
 _HIGHEST_VERSION, _HIGHEST_EPOCH, _HIGHEST_TIMESTAMP = 255, (1 << 24) - 1, (1 << 43) - 1
+_HIGHEST_OFFSET = (1 << 48) - 1  # of a message in a wrapper that is damaged
 _HIGHEST_USUAL = {
     LAST_OFFSET_DELTA: (1 << 24) - 1,
     BASE_TIMESTAMP: _HIGHEST_TIMESTAMP,
@@ -59,7 +62,7 @@ _HIGHEST_USUAL = {
 }
 """The highest values of fields that are believed of a damaged header."""
 
-_WITHOUT_NAMES = (LEADER_CHANGE, SNAPSHOT_HEADER, SNAPSHOT_FOOTER, KRAFT_VERSION)
+_OF_QUORUMS = (LEADER_CHANGE, SNAPSHOT_HEADER, SNAPSHOT_FOOTER, KRAFT_VERSION, KRAFT_VOTERS)
 
 
 class Redacting:
@@ -110,8 +113,8 @@ class Redacting:
             redacted = self._message(data, is_whole=False, is_valid=with_crc(data) == data)
         else:
             header = data[:BATCH_HEADER_SIZE]
-            if len(header) == BATCH_HEADER_SIZE and with_crc(data) != data:
-                header = _without_contents(header)
+            if len(header) < BATCH_HEADER_SIZE or with_crc(data) != data:
+                header = _without_contents(header.ljust(BATCH_HEADER_SIZE, b"\0"))[: len(header)]
             redacted = header + self.filler(len(data) - BATCH_HEADER_SIZE)
         is_large_enough = len(data) >= LOG_OVERHEAD + MIN_RECORD_OVERHEAD
         return with_crc(redacted) if is_large_enough and with_crc(data) == data else redacted
@@ -147,8 +150,10 @@ class Redacting:
             return payload[:start] + self.filler(len(payload) - start)
         plain = bytearray(found.data)
         redact(plain)
-        end = codecs.inspect_frames(codec, payload).end
-        return codecs.compressed(codec, [bytes(plain)], magic) + self.filler(len(payload) - end)
+        frames = codecs.inspect_frames(codec, payload)
+        if frames.is_raw:
+            return snappy.raw_block(bytes(plain))
+        return codecs.compressed(codec, [bytes(plain)], magic) + self.filler(len(payload) - frames.end)
 
     def _all_records(self, data: bytearray, count: int, *, is_control: bool) -> None:
         """All records of a payload, in place. What follows the first fault is filled up."""
@@ -168,22 +173,32 @@ class Redacting:
         if length is None or length < 0 or fields.position + length > len(data):
             fields.disown()
             return fields.position, False
-        end = fields.end = fields.position + length
+        fields.end = fields.position + length
         fields.position += 1  # attributes
-        is_good = fields.varint(_VARLONG) is not None and fields.varint() is not None
+        deltas = fields.position
+        if fields.varint(_VARLONG) is None or fields.varint() is None:
+            return min(fields.position, len(data)), False
+        contents = fields.position
+        is_good = self._contents_of(fields, is_control=is_control) and fields.position == fields.end
+        if not is_good:  # so the deltas may be contents, too
+            fields.disown_all(deltas, contents)
+        return fields.position, is_good
+
+    def _contents_of(self, fields: _Fields, *, is_control: bool) -> bool:
+        """Key, value and headers of a record. Returns whether they are in it."""
         control: list[int] = []  # the types of control records
         of_control = (lambda key: _control_key(key, control)), (lambda value: _control_value(value, control))
         for replaced in of_control if is_control else (self._contents.key, self._contents.value):
-            is_good = is_good and fields.sized(replaced)
-        headers = fields.varint() if is_good else None
-        if headers is None or not 0 <= headers <= end - fields.position:
-            if headers is not None:
-                fields.disown()
-            return min(fields.position, len(data)), False
-        for _ in range(headers):
-            if not fields.sized(self._contents.header, may_be_null=False) or not fields.sized(self._contents.header):
-                return fields.position, False
-        return fields.position, fields.position == end
+            if not fields.sized(replaced):
+                return False
+        headers = fields.varint()
+        if headers is None:
+            return False
+        if not 0 <= headers <= fields.end - fields.position:
+            fields.disown()
+            return False
+        header = self._contents.header
+        return all(fields.sized(header, may_be_null=False) and fields.sized(header) for _ in range(headers))
 
     # --- magic 0 and 1
 
@@ -239,6 +254,8 @@ class Redacting:
                 break
             inner = bytes(data[position:end])
             is_valid = with_crc(inner) == inner
+            if not is_valid and not -1 <= batch_offset(inner) <= _HIGHEST_OFFSET:
+                break  # no message begins here
             if inner[MAGIC_AT] > 1 or inner[MESSAGE_ATTRIBUTES_AT] & COMPRESSION_MASK:
                 redacted = self.damaged(inner)
             else:
@@ -278,6 +295,13 @@ class _Fields:
             most = 0x7F if size < _VARINT else 0x0F
             self.data[self.start : self.position] = bytes([0xFE | sign, *[0xFF] * (size - 2), most])
 
+    def disown_all(self, start: int, end: int) -> None:
+        """Replace the numbers between these positions that may be content by others of the same length."""
+        after, self.position = self.position, start
+        while self.position < end and self.varint(_VARLONG) is not None:
+            self.disown()
+        self.position = after
+
     def sized(self, replaced: Callable[[bytes], bytes], *, may_be_null: bool = True) -> bool:
         """A size and what it counts, which is replaced. Returns False if it cannot be."""
         size = self.varint()
@@ -303,8 +327,8 @@ def _control_key(data: bytes, types: list[int]) -> bytes:
 
 
 def _control_value(data: bytes, types: list[int]) -> bytes:
-    """The value of a control record: of a marker its version and epoch stay, of a quorum's records all but the names of hosts."""
-    if types and types[0] in _WITHOUT_NAMES:  # a key may be empty
+    """The value of a control record: of a marker its version and epoch stay, of the records of a quorum all."""
+    if types and types[0] in _OF_QUORUMS:  # a key may be empty
         return data
     version, epoch = _usual(data[:2], _HIGHEST_VERSION), _usual(data[2:6], _HIGHEST_EPOCH)
     return version + epoch + FILLER * (len(data) - len(version) - len(epoch))

@@ -169,8 +169,8 @@ class RecoverSummary(Row, kind="recover-summary"):
     exit_code: Int32
 
 
-REDACTED, REMAPPED, LEFT_OUT = "redacted", "remapped", "left-out"
-REDACT_ACTIONS = (REDACTED, REMAPPED, CLONED, LEFT_OUT)
+REDACTED, REMAPPED = "redacted", "remapped"
+REDACT_ACTIONS = (REDACTED, REMAPPED, CLONED)
 
 INPUT, OUTPUT = "input", "output"
 SIDES = (INPUT, OUTPUT)
@@ -179,13 +179,14 @@ SIDES = (INPUT, OUTPUT)
 class RedactedFile(Row, kind="redacted-file"):
     """A file of the input of `kdump redact`, and what became of it.
 
-    Logs are `redacted`. Positions in offset indexes are `remapped` where batches have moved; other companions are `cloned`.
-    Files that are not Kafka's are `left-out`. `filled` counts bytes that could not be read, and were replaced by a filler.
+    Logs are `redacted`, and so are files that are not Kafka's, as a whole. Positions in offset indexes are `remapped` where
+    batches have moved; other companions are `cloned`. `filled` counts bytes that could not be read, and
+    were replaced by a filler.
     """
 
     path: Text
     action: Text
-    size: Int64 | None
+    size: Int64
     size_before: Int64
     batches: Int64
     records: Int64
@@ -238,8 +239,8 @@ _OF_REDACTED = {
 DESCRIPTIONS = {
     RedactedFile: {
         "path": "The file, relative to the directory.",
-        "action": "What became of it: redacted, remapped, cloned or left-out.",
-        "size": "Its size in the new directory; null if it is left out.",
+        "action": "What became of it: redacted, remapped or cloned.",
+        "size": "Its size in the new directory.",
         "size_before": "Its size in the input.",
         **_OF_REDACTED,
     },

@@ -14,7 +14,7 @@ from kdump.errors import UsageError
 from kdump.mending.row import RedactDifference, RedactedFile
 from tests import restarts
 from tests.builders.compression import Codec
-from tests.builders.files import write_partition
+from tests.builders.files import checkpoint, write_partition
 from tests.builders.records import TIMESTAMP, batch, message, message_set, record, transaction_marker, wrapper
 from tests.campaigns import redactions
 
@@ -148,16 +148,13 @@ def test_indexes_follow_batches_that_move(tmp_path: Path) -> None:
     assert found and all(positions[entry.offset] == entry.position for entry in found)
 
 
-def test_files_that_a_broker_is_about_to_delete_are_redacted_and_others_left_out(tmp_path: Path) -> None:
+def test_files_that_a_broker_is_about_to_delete_are_redacted_and_foreign_ones_as_a_whole(tmp_path: Path) -> None:
     source = _partition(tmp_path)
     (source / f"{FIRST}.log.deleted").write_bytes((source / f"{FIRST}.log").read_bytes())
     (source / "notes.txt").write_bytes(SECRET)
-    rows = kdump.redact(source, tmp_path / "out")
+    assert _differences(kdump.redact(source, tmp_path / "out")) == []
     assert SECRET[:4] not in (tmp_path / "out" / f"{FIRST}.log.deleted").read_bytes()
-    assert not (tmp_path / "out" / "notes.txt").exists()
-    assert [(row.path, row.size) for row in rows if isinstance(row, RedactedFile) and row.action == "left-out"] == [
-        ("notes.txt", None)
-    ]
+    assert (tmp_path / "out" / "notes.txt").read_bytes() == b"x" * len(SECRET)
 
 
 # --- damage
@@ -198,7 +195,7 @@ def test_nothing_is_left_in_damaged_partitions(seed: int, tmp_path: Path) -> Non
 
 
 def test_a_check_finds_the_same_in_recorded_directories(tmp_path: Path) -> None:
-    """Except for files that are left out, and for what lies beside the partition."""
+    """Except for what depends on files beside the partition."""
     (tmp_path / "all").mkdir()
     restarts.unpack(tmp_path / "all")
     directories = sorted({path.parent for path in (tmp_path / "all").rglob("*.log")})
@@ -224,11 +221,12 @@ def test_the_command_reports_files_and_a_summary(tmp_path: Path, capfd: pytest.C
 
 
 def test_a_difference_ends_with_exit_code_1(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Here of a finding that comes from a checkpoint beside the partition."""
     source = _partition(tmp_path)
-    (source / f"{FIRST}.log.bak").write_bytes(SECRET)
+    (tmp_path / "log-start-offset-checkpoint").write_bytes(checkpoint(entries=[("orders", 0, 500)]))
     assert main(["redact", str(source), "-o", str(tmp_path / "out")]) == 1
     said = capfd.readouterr().out
-    assert "is found only in PATH" in said and "left out" in said and "Exit status 1." in said
+    assert "log-start-beyond-end" in said and "is found only in PATH" in said and "Exit status 1." in said
 
 
 @pytest.mark.parametrize(

@@ -151,16 +151,21 @@ class BatchDecompressor:
         return memoryview(self._room)[:given]
 
 
-def compressed(pieces: Iterable[Buffer], _magic: int) -> bytes:
-    """One xerial stream, in blocks of 32 KiB."""
+def raw_block(data: bytes) -> bytes:
+    """One block without framing, as clients write it that are not Java's."""
     try:
         import snappy
     except ImportError as error:
         raise missing_package("snappy", "python-snappy") from error
 
+    return bytes(snappy.compress(data))
+
+
+def compressed(pieces: Iterable[Buffer], _magic: int) -> bytes:
+    """One xerial stream, in blocks of 32 KiB."""
     written = [_WRITTEN_HEADER]
     for block in blocks_of(pieces, _WRITTEN_BLOCK):
-        data = bytes(snappy.compress(block))
+        data = raw_block(block)
         written += [len(data).to_bytes(4, "big"), data]
     return b"".join(written)
 

@@ -14,7 +14,7 @@ from kdump.errors import CorruptData, MissingPackage, Unreadable, UsageError
 from kdump.exit_codes import CLEAN, FINDINGS, NOT_EXAMINED
 from kdump.mending import redact
 from kdump.mending.contents import HEADERS, KEYS, PARTS, VALUES
-from kdump.mending.row import LEFT_OUT, REDACTED, RedactDifference, RedactedFile, RedactSummary
+from kdump.mending.row import REDACTED, RedactDifference, RedactedFile, RedactSummary
 from kdump.output.blocks import Blocks
 from kdump.output.redact import formatter_of
 
@@ -48,8 +48,8 @@ def redact_path(options: RedactOptions) -> int:
 def _report(options: RedactOptions, out: str, result: Result, seconds: float, exit_code: int) -> None:
     summary = RedactSummary(
         path=out,
-        files=sum(row.action != LEFT_OUT for row in result.files),
-        log_bytes=sum(row.size or 0 for row in result.files if row.action == REDACTED),
+        files=len(result.files),
+        log_bytes=sum(row.size for row in result.files if row.action == REDACTED),
         batches=sum(row.batches for row in result.files),
         records=sum(row.records for row in result.files),
         filled=sum(row.filled for row in result.files),

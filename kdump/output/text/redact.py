@@ -1,9 +1,9 @@
-"""What `kdump redact` made, as a report for people: files that are left out, findings that differ, then the sums."""
+"""What `kdump redact` made, as a report for people: findings that differ, then the sums."""
 
 from __future__ import annotations
 
 from kdump.checks.wording import counted
-from kdump.mending.row import INPUT, LEFT_OUT, RedactDifference
+from kdump.mending.row import INPUT, RedactDifference
 from kdump.output.text.sizes import size_text
 from kdump.output.text.writer import ReportWriter
 
@@ -18,7 +18,7 @@ _MAX_SHOWN = 50
 
 
 class RedactReport:
-    """Writes a line for each thing that is not as in the input; if they are many, the rest are counted."""
+    """Writes a line for each finding that only one side has; if they are many, the rest are counted."""
 
     def __init__(self, write: Callable[[str], None], style: ReportStyle) -> None:
         self._out = ReportWriter(write, style)
@@ -28,14 +28,9 @@ class RedactReport:
         if isinstance(row, RedactDifference):
             where = "" if row.offset_first is None else f" at offset {row.offset_first:,}"
             side = "PATH" if row.only_in == INPUT else "DIR"
-            self._line(f"{self._out.shown(row.path)}   {row.code}{where} is found only in {side}")
-        elif row.action == LEFT_OUT:
-            self._line(f"{self._out.shown(row.path)}   left out: kdump does not know what it holds")
-
-    def _line(self, text: str) -> None:
-        self._lines += 1
-        if self._lines <= _MAX_SHOWN:
-            self._out.line(text)
+            self._lines += 1
+            if self._lines <= _MAX_SHOWN:
+                self._out.line(f"{self._out.shown(row.path)}   {row.code}{where} is found only in {side}")
 
     def end(self, summary: RedactSummary) -> None:
         if self._lines > _MAX_SHOWN:
