@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from kdump.searching.query import Query
 
 
+_MAX_ROWS = 2048  # that are shown at once
+
+
 class FileSettings:
     """How a file is searched: `context` records around each match, up to `limit` matches, with its digest if it `digests`.
 
@@ -127,7 +130,9 @@ class FileSearch:
                 self._is_whole = False
                 return
             left = None if left is None else left - len(hits)
-            yield self._only(part)
+            for start in range(0, len(part.rows), _MAX_ROWS):
+                end = start + _MAX_ROWS
+                yield self._only(Found(part.part, part.statuses, part.rows[start:end], part.matched[start:end]))
 
     def _only(self, found: Found) -> Found:
         """The same without other records. Counts the matches."""

@@ -20,7 +20,7 @@ from kdump.binary.batch_header import (
 from kdump.binary.source import WINDOW_SIZE
 from kdump.errors import CorruptData, MissingPackage, Unreadable
 from kdump.formats.message_set import Message, bytes_of_message, messages_in
-from kdump.formats.record import MAX_PAYLOAD_AT_ONCE
+from kdump.formats.record import MAX_BATCH_SIZE, MAX_PAYLOAD_AT_ONCE
 from kdump.formats.record_selection import owners
 from kdump.reading import salvage
 from kdump.reading.damaged_offsets import FOREVER, DamagedOffsets
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 _NO_CODEC = 1  # as the codecs of a summary
 _NOT_READ = -2  # of the kernel
+_MAGIC = 2  # of compressed batches
 _MAX_GAPS = 20_000  # of one file that are kept apart
 
 
@@ -181,7 +182,8 @@ class LogSearch:
             if end > position + held:
                 position, held = start, min(len(window), summary.end - start)
                 if end - start > held:
-                    rows.append(row)
+                    if self._may_match_alone(start, end):
+                        rows.append(row)
                     held = 0
                     continue
                 source.read_plainly(window[:held], position)
@@ -190,9 +192,38 @@ class LogSearch:
             payload: Buffer | None = batch[BATCH_HEADER_SIZE:]
             if codec:
                 payload = self._decompressed(codec, batch[BATCH_HEADER_SIZE:])
-            if payload is None or literal.place_in(payload) >= 0:
+            if payload is None:
+                if self._may_be_in_blocks(codec, bytes(batch[BATCH_HEADER_SIZE:])):
+                    rows.append(row)
+            elif literal.place_in(payload) >= 0:
                 rows.append(row)
         return rows
+
+    def _may_match_alone(self, start: int, end: int) -> bool:
+        """Whether the literal stands in the batch of magic 2 between these positions, which is larger than a window."""
+        codec = self._source.read_exactly(start, BATCH_HEADER_SIZE)[ATTRIBUTES_AT + 1] & COMPRESSION_MASK
+        if not codec:
+            return self._place_in_file(start + BATCH_HEADER_SIZE, end) >= 0
+        if end - start > MAX_BATCH_SIZE:
+            return True  # the walk refuses it
+        return self._may_be_in_blocks(
+            codec, self._source.read_exactly(start + BATCH_HEADER_SIZE, end - start - BATCH_HEADER_SIZE)
+        )
+
+    def _may_be_in_blocks(self, codec: int, payload: bytes) -> bool:
+        """Whether the literal stands in a payload that is decompressed block by block, or it cannot be decompressed."""
+        literal = self._query.literal
+        assert literal is not None
+        rest = b""
+        try:
+            for block in codecs.decompressed(codec, payload, _MAGIC):
+                held = rest + block
+                if literal.place_in(held) >= 0:
+                    return True
+                rest = held[max(0, len(held) - len(literal.data) + 1) :]
+        except (CorruptData, MissingPackage):
+            return True  # the walk says why
+        return False
 
     def _decompressed(self, codec: int, payload: memoryview) -> Buffer | None:
         try:
@@ -241,9 +272,11 @@ class LogSearch:
             position = chunk.batches["position"][row]
             return self._place_in_file(position, position + end - start) >= 0
         if not chunk.window:
-            return True
-        payload = self._decompressed(codec, memoryview(chunk.window)[start + BATCH_HEADER_SIZE : end])
-        return payload is None or literal.place_in(payload) >= 0
+            position = chunk.batches["position"][row]
+            return self._may_match_alone(position, position + end - start)
+        compressed = memoryview(chunk.window)[start + BATCH_HEADER_SIZE : end]
+        payload = self._decompressed(codec, compressed)
+        return self._may_be_in_blocks(codec, bytes(compressed)) if payload is None else literal.place_in(payload) >= 0
 
     def _in_batches(self, chunk: Chunk, rows: Sequence[int], statuses: list[str]) -> Iterator[Found]:
         """What matches in the batches in these rows."""

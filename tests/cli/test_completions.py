@@ -59,7 +59,7 @@ def _offered(line: str) -> list[tuple[str, str]]:
         ("kdump releases 1.0.", ["1.0.2", "1.0.1", "1.0.0"]),
         ("kdump scan --engine l", ["local"]),
         ("kdump scan --tables files,b", ["files,batches"]),
-        ("kdump schema f", ["finding", "file", "forecast", "forecast-summary"]),
+        ("kdump schema f", ["fate", "finding", "file", "forecast", "forecast-summary"]),
         ("kdump completions f", ["fish"]),
     ],
 )
