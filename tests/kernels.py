@@ -5,7 +5,7 @@ import functools
 import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from unittest import mock
 
 from kdump.binary import kernel
@@ -97,7 +97,12 @@ def in_windows(size: int) -> ReadTuning:
 @contextlib.contextmanager
 def reading_with(tuning: ReadTuning) -> Iterator[None]:
     """Logs are read with these sizes for a while, by whoever reads them."""
-    with mock.patch.object(salvage, "walk", functools.partial(salvage.walk, tuning=tuning)):
+    real = salvage.walk_patches
+
+    def walk(*arguments: Any, **others: Any) -> Any:
+        return real(*arguments, **{**others, "tuning": tuning})
+
+    with mock.patch.object(salvage, "walk_patches", walk):  # which `salvage.walk` calls, too
         yield
 
 

@@ -162,13 +162,13 @@ def test_a_segment_that_is_not_a_file_is_not_examined(partition: Path, listed: L
 def test_an_index_spares_reading_a_log_from_its_start(tmp_path: Path, listed: Lister, monkeypatch: pytest.MonkeyPatch) -> None:
     path = files.write_partition(tmp_path, segments={0: [_batch(n) for n in range(500)]}, index_interval_bytes=4096)
     starts: list[int] = []
-    walk = salvage.walk
+    walk = salvage.walk_patches
 
-    def noted(source: Any, start: int = 0, **others: Any) -> Any:
+    def noted(source: Any, start: int, *arguments: Any, **others: Any) -> Any:
         starts.append(start)
-        return walk(source, start, **others)
+        return walk(source, start, *arguments, **others)
 
-    monkeypatch.setattr(salvage, "walk", noted)
+    monkeypatch.setattr(salvage, "walk_patches", noted)
     for option, number, offsets in (("--tail", 2, [498, 499]), ("--offset", 450, [450])):
         starts.clear()
         assert listed(option, number, path) == CLEAN
