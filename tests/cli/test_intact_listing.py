@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kdump.binary import kernel
+from kdump.cli.listing import logs
 from kdump.cli.listing.intact import IntactText
 from kdump.cli.listing.logs import LogLister
 from kdump.output.rows import table
@@ -97,6 +98,41 @@ def test_both_kernels_list_the_same(tmp_path: Path, form: str, log: bytes, way: 
     arguments = ["log", *way, "--output", form, str(path)]
     expected = _listed(kernel.PYTHON, arguments, 1 << 20, Sizes())
     assert _listed(kernel.C, arguments, stretch, sizes) == expected
+
+
+OFFSETS, MOMENTS, POSITIONS = st.integers(0, 60), st.integers(-(10**15), 10**15) | st.integers(-6, 6), st.integers(0, 1500)
+BOUNDS = st.fixed_dictionaries(
+    {},
+    optional={
+        "--from-offset": OFFSETS,
+        "--to-offset": OFFSETS,
+        "--from-position": POSITIONS,
+        "--from-time": MOMENTS,
+        "--to-time": MOMENTS,
+        "--limit": st.integers(1, 9),
+    },
+) | st.fixed_dictionaries({"--tail": st.integers(1, 9)})
+
+
+@pytest.mark.parametrize("form", ["ndjson", "kafka"])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(log=_logs(), way=st.sampled_from(WAYS), stretch=STRETCHES, bounds=BOUNDS)
+def test_the_kernel_lists_the_same_part_as_tables(
+    tmp_path: Path, form: str, log: bytes, way: list[str], stretch: int, bounds: dict[str, int]
+) -> None:
+    path = tmp_path / NAME
+    path.write_bytes(log)
+    options = [text for option, value in bounds.items() for text in (option, _as_option(option, value))]
+    arguments = ["log", *way, *options, "--output", form, str(path)]
+    with mock.patch.object(logs, "intact_text", lambda *_: None):
+        expected = _listed(kernel.C, arguments, stretch, Sizes())
+    assert _listed(kernel.C, arguments, stretch, Sizes()) == expected
+
+
+def _as_option(option: str, value: int) -> str:
+    if not option.endswith("-time"):
+        return str(value)
+    return f"{'-' if value < 0 else ''}{abs(value):013d}"  # milliseconds since 1970
 
 
 @pytest.fixture
@@ -249,6 +285,52 @@ def test_pages_of_a_table_end_where_those_of_the_reference_end(
 def test_the_kernel_writes_intact_batches(log: Path, form: str) -> None:
     printed = kernels.listed(["log", "--output", form, log])
     assert printed.exit_code == 0 and len(printed.stdout.splitlines()) >= len(CODECS)
+
+
+@pytest.mark.usefixtures("no_tables")
+@pytest.mark.parametrize(
+    ("options", "offsets"),
+    [
+        (["--from-offset", "4"], range(4, 20)),
+        (["--to-offset", "15"], range(16)),
+        (["--from-offset", "6", "--to-offset", "11"], range(6, 12)),
+        (["--deep", "--from-offset", "6", "--to-offset", "11"], range(6, 12)),
+        (["--from-time", "1700000000010"], range(10, 20)),
+        (["--to-time", "1700000000009"], range(10)),
+        (["--limit", "3"], range(6)),
+        (["--tail", "2"], range(16, 20)),
+        (["--deep", "--tail", "4"], range(16, 20)),
+    ],
+)
+def test_the_kernel_writes_whole_batches_of_a_range(tmp_path: Path, options: list[str], offsets: range) -> None:
+    path, time = tmp_path / NAME, 1_700_000_000_000
+    records = [
+        [Record(value=b"x", timestamp=time + first), Record(value=b"y", timestamp=time + first + 1)] for first in range(0, 20, 2)
+    ]
+    path.write_bytes(b"".join(batch(base_offset=2 * row, records=two) for row, two in enumerate(records)))
+    with kernels.using(kernel.C):
+        lines = kernels.listed(["log", *options, "--output", "ndjson", path]).stdout.splitlines()
+    rows = [json.loads(line) for line in lines]
+    name = "offset" if "--deep" in options else "baseOffset"
+    assert [row[name] for row in rows] == list(offsets if "--deep" in options else offsets[::2])
+
+
+@pytest.mark.parametrize("stretch", [1, 1 << 20])
+def test_offsets_that_a_log_has_are_named_from_the_lowest_on(tmp_path: Path, stretch: int) -> None:
+    path = tmp_path / NAME
+    path.write_bytes(batch(base_offset=1 << 56, records=[Record()]) + batch(base_offset=1, records=[Record()]))
+    for name in (kernel.PYTHON, kernel.C):
+        printed = _listed(name, ["log", "--to-offset", "0", "--output", "ndjson", str(path)], stretch, Sizes())
+        assert printed.stderr.endswith(b": this range is empty; the logs have offsets 1 to 72057594037927936\n")
+
+
+def test_records_outside_the_offsets_of_their_batch_are_not_in_its_range(tmp_path: Path) -> None:
+    path = tmp_path / NAME
+    odd = [Record(value=b"x", offset_delta=0), Record(value=b"y", offset_delta=9)]
+    path.write_bytes(batch(base_offset=4, records=odd, last_offset_delta=1) + batch(base_offset=20, records=[Record()]))
+    with kernels.using(kernel.C):
+        lines = kernels.listed(["log", "--deep", "--to-offset", "6", "--output", "ndjson", path]).stdout.splitlines()
+    assert [json.loads(line)["offset"] for line in lines] == [4]
 
 
 def test_markers_close_together_are_listed_from_tables_many_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

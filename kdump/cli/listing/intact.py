@@ -5,6 +5,8 @@ What the kernel leaves (control records, irregular records) is listed from table
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
 from kdump.binary import kernel
 from kdump.binary.batch_header import BATCH_HEADER_SIZE, CONTROL_BIT, batch_size
 from kdump.binary.codecs import CODECS
@@ -30,12 +32,9 @@ _MAX_PAUSE_BYTES = 1 << 20
 def intact_text(run: Run, source: Source, decoding: Decoding) -> IntactText | None:
     """What writes the rows of intact stretches of a log; None where only tables can be listed as the request asks for it."""
     request = run.request
-    is_whole = not request.has_range and all(
-        bound is None for bound in (request.from_position, request.limit, request.tail, request.offset)
-    )
-    if kernel.native is None or not is_whole or run.is_terminal or source.throttle is not None or request.escapes_formulas:
+    if kernel.native is None or run.is_terminal or source.throttle is not None or request.escapes_formulas:
         return None
-    if request.is_deep and not decoding.is_plain:
+    if request.offset is not None or request.is_deep and (request.limit is not None or not decoding.is_plain):
         return None
     plan = _plan_of_lines(run) if run.output is None else _plan_of_rows(run, source)
     if plan is None:
@@ -92,9 +91,9 @@ class IntactText:
         self._window_position = 0
         self._pause = 0
 
-    def write(self, summary: BatchSummary, list_chunk: Callable[[Chunk], None]) -> None:
-        """Write the rows of the stretch with this summary; `list_chunk` lists the batches that the kernel leaves."""
-        position, end = summary.positions[0], summary.end
+    def write(self, summary: BatchSummary, rows: range, list_chunk: Callable[[Chunk], None]) -> None:
+        """Write the rows of these batches of a stretch; `list_chunk` lists those that the kernel leaves."""
+        position, end = _bounds(summary, rows)
         if not self._needs_windows(summary):
             position = self._text.render_log(self._source, position, end, end)
         while position < end:
@@ -106,6 +105,14 @@ class IntactText:
                 list_chunk(chunk)
                 reached = chunk.batches["position"][-1] + chunk.batches["size"][-1]
             position = reached
+
+    def first_odd(self, summary: BatchSummary, rows: range) -> int:
+        """The first of these batches whose records may have other offsets than its header says, or the end of `rows`."""
+        assert kernel.native is not None
+        position, end = _bounds(summary, rows)
+        data = self._source.read_exactly(position, end - position)
+        reached, _ = kernel.native.skip_ordinary(data, 0, len(data), False)
+        return bisect_left(summary.positions, position + reached, rows.start, rows.stop)
 
     def _needs_windows(self, summary: BatchSummary) -> bool:
         """Whether records are compressed, or the kernel will leave some."""
@@ -138,3 +145,9 @@ class IntactText:
         positions = chunk.batches["position"]
         count = sum(1 for at in positions if at < position + max(self._pause, 1))
         return chunk.slice(0, count) if count < len(chunk) else chunk
+
+
+def _bounds(summary: BatchSummary, rows: range) -> tuple[int, int]:
+    """Where these batches of a stretch start in the file, and where they end."""
+    positions = summary.positions
+    return positions[rows.start], positions[rows.stop] if rows.stop < len(positions) else summary.end

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from bisect import bisect_left, bisect_right
 
 from kdump.binary.batch_header import BASE_TIMESTAMP
 from kdump.cli.listing.decoding import Decoding
@@ -46,6 +47,11 @@ def list_log(run: Run, path: str) -> None:
         lister = LogLister(run, source, run.begins.get(path))
         lister.intact_text = intact_text(run, source, lister.decoding)
         lister.list_all()
+
+
+def _has_ascending_times(summary: BatchSummary) -> bool:
+    """Whether each batch has a timestamp, and none an earlier one than the batch before."""
+    return not summary.timestamps_back and summary.first_timestamp > NO_TIMESTAMP
 
 
 def _write_heading(run: Run, name: str) -> None:
@@ -193,8 +199,8 @@ class LogLister:
 
     def _list_section(self, section: salvage.Section) -> None:
         """List those batches of a section, or of their records, that are asked for."""
-        if self.intact_text is not None and section.summary is not None:
-            self._list_stretch(self.intact_text, section.summary)
+        if self.intact_text is not None and section.summary is not None and self._may_list_at_once(section.summary):
+            self._list_stretch(self.intact_text, section.summary, section.chunk)
             return
         chunk, statuses = section.chunk, section.statuses
         if self._held:
@@ -214,22 +220,91 @@ class LogLister:
                 self._note_offsets(chunk, statuses, is_first=is_first)
                 break
 
-    def _list_stretch(self, text: IntactText, summary: BatchSummary) -> None:
-        """List a section of intact batches, all of which are asked for."""
-        text.write(summary, lambda chunk: self._list_batches(chunk, [salvage.INTACT] * len(chunk)))
+    @property
+    def _has_bounds(self) -> bool:
+        """Whether not all of the log is asked for."""
+        return self._request.has_range or self._from_position is not None or self._request.limit is not None
+
+    def _may_list_at_once(self, summary: BatchSummary) -> bool:
+        """Whether the summary says which batches of a section are asked for."""
+        return not self._held and not self._left_out and not (self._has_bounds and summary.is_legacy)
+
+    def _list_stretch(self, text: IntactText, summary: BatchSummary, chunk: Chunk) -> None:
+        """List a section of intact batches: at once those of which all is asked for."""
+        asked = self._rows_asked_for(summary)
+        whole = self._rows_asked_for_as_a_whole(text, summary, asked)
+        self._list_intact(chunk, range(asked.start, whole.start))
+        if whole:
+            whole = whole[: self._run.room(len(whole))]
+            counted = 0
+
+            def list_chunk(left: Chunk) -> None:
+                nonlocal counted
+                counted += len(left)
+                self._list_batches(left, [salvage.INTACT] * len(left))
+
+            text.write(summary, whole, list_chunk)
+            self._run.count(len(whole) - counted)  # records are not limited here
+        self._list_intact(chunk, range(whole.stop, asked.stop))
+        is_first = self._last_offset < 0
         self._last_offset = summary.last_offset
+        self._hold(summary.first_offsets[0], summary.last_offset, summary.positions[0], is_first=is_first)
+
+    def _rows_asked_for(self, summary: BatchSummary) -> range:
+        """The batches of a section outside of which nothing is asked for, by their positions and offsets."""
+        request, start, end = self._request, 0, summary.count
+        if self._from_position is not None:
+            start = bisect_left(summary.positions, self._from_position)
+        if request.from_offset is not None:
+            start = max(start, bisect_left(summary.last_offsets, request.from_offset))
+        if request.to_offset is not None:
+            end = bisect_right(summary.first_offsets, request.to_offset)
+        if request.from_time is not None and _has_ascending_times(summary):
+            start = max(start, bisect_left(summary.timestamps, request.from_time))
+        return range(start, max(start, end))
+
+    def _rows_asked_for_as_a_whole(self, text: IntactText, summary: BatchSummary, asked: range) -> range:
+        """Those of which all is asked for."""
+        request, nothing = self._request, range(asked.stop, asked.stop)
+        if request.from_time is not None or request.to_time is not None:
+            if request.is_deep or not _has_ascending_times(summary):
+                return nothing
+            end = summary.count if request.to_time is None else bisect_right(summary.timestamps, request.to_time)
+            return range(asked.start, max(asked.start, min(asked.stop, end)))
+        if not request.is_deep or not request.has_range or not asked:
+            return asked
+        if summary.codecs != 1 or summary.empty:  # an empty batch has no record in the range
+            return nothing
+        start, end = asked.start, asked.stop
+        if request.from_offset is not None:
+            start = max(start, bisect_left(summary.first_offsets, request.from_offset))
+        if request.to_offset is not None:
+            end = min(end, bisect_right(summary.last_offsets, request.to_offset))
+        return range(start, text.first_odd(summary, range(start, end))) if start < end else nothing
+
+    def _list_intact(self, chunk: Chunk, rows: range) -> None:
+        """List what is asked for of these intact batches, from tables."""
+        if rows:
+            part = chunk.slice(rows.start, rows.stop)
+            for start, end in self._runs_in_range(part):
+                self._list_batches(part.slice(start, end), [salvage.INTACT] * (end - start))
 
     def _note_offsets(self, chunk: Chunk, statuses: list[str], *, is_first: bool) -> None:
         """Note which offsets the log has; if the index led past the first batches, the file name gives the first offset."""
-        row = next(row for row, status in enumerate(statuses) if status != salvage.DAMAGED)
-        first = chunk.batches["last_offset" if chunk.is_legacy else "base_offset"][row]
+        sound = [row for row, status in enumerate(statuses) if status != salvage.DAMAGED]
+        first, last = (chunk.batches[name] for name in ("last_offset" if chunk.is_legacy else "base_offset", "last_offset"))
+        # offsets are not ascending if one of them is damaged
+        held = min([first[row] for row in sound]), max([last[row] for row in sound])
+        self._hold(*held, chunk.batches["position"][sound[0]], is_first=is_first)
+
+    def _hold(self, first: int, last: int, position: int, *, is_first: bool) -> None:
         folder, name = self._folder_and_name
         try:
-            if is_first and chunk.batches["position"][row]:
+            if is_first and position:
                 first = min(first, file_name.base_offset(name))
         except CorruptData:
             pass  # a copy under another name
-        self._run.hold(folder or (STDIN if name == STDIN else "."), first, self._last_offset)
+        self._run.hold(folder or (STDIN if name == STDIN else "."), first, last)
 
     def _find_wrong_length(self, claimed_length: int, chunk: Chunk) -> None:
         """Report that a batch is listed with the length that it should have, not the one in the file."""
