@@ -33,8 +33,11 @@ def why_no_spark() -> str:
 
 
 @contextmanager
-def cluster(folder: Path, workers: int) -> Iterator[str]:
-    """A master and workers of a standalone cluster, each a process of its own on the loopback. Its URL."""
+def cluster(folder: Path, workers: int = 2, python: str | None = None) -> Iterator[str]:
+    """A master and workers of a standalone cluster, each a process of its own on the loopback. Its URL.
+
+    Workers run this Python with this kdump, or `python` with nothing else.
+    """
     from kdump.spark.session import java_home
 
     port = _free_port()
@@ -45,8 +48,8 @@ def cluster(folder: Path, workers: int) -> Iterator[str]:
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_WORKER_DIR": str(folder / "work"),
         "SPARK_LOCAL_DIRS": str(folder / "local"),
-        "PYSPARK_PYTHON": sys.executable,
-        "PYTHONPATH": str(ROOT),
+        "PYSPARK_PYTHON": python or sys.executable,
+        "PYTHONPATH": str(ROOT) if python is None else "",
         "SPARK_DAEMON_MEMORY": "256m",
         "SPARK_DAEMON_JAVA_OPTS": JAVA_OPTIONS,
     }

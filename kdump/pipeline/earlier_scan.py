@@ -26,7 +26,6 @@ from kdump.errors import KdumpError, Unreadable, UsageError
 from kdump.formats import tree
 from kdump.formats.text_checkpoint import OFFSET_CHECKPOINTS
 from kdump.output.arrow.files import TableFile
-from kdump.output.arrow.schemas import table_schema
 from kdump.pipeline.kept import FINDINGS, Kept
 from kdump.verdicts import surroundings
 
@@ -117,7 +116,7 @@ class EarlierScan:
             if still == sources:
                 _link(path, target)
             else:
-                rows = _copy_some(path, target, table, _is_in_partition(still) if table == FINDINGS else still.__contains__)
+                rows = _copy_some(path, target, _is_in_partition(still) if table == FINDINGS else still.__contains__)
             reconciliation.add_part(table, name, rows, sorted(still))
 
 
@@ -189,13 +188,13 @@ def _is_in_partition(partitions: Collection[str]) -> Callable[[str], bool]:
     return lambda path: path in partitions or os.path.dirname(path) in partitions
 
 
-def _copy_some(path: str, target: str, table: str, is_wanted: Callable[[str], bool]) -> int:
+def _copy_some(path: str, target: str, is_wanted: Callable[[str], bool]) -> int:
     """Copy the rows of some paths. Returns their number."""
-    with pq.ParquetFile(path) as file, TableFile(target, table_schema(table)) as new:
+    with pq.ParquetFile(path) as file, TableFile(target, file.schema_arrow) as new:
         for batch in file.iter_batches():
             wanted = {one: is_wanted(one) for one in pc.unique(batch["path"]).to_pylist()}
             rows = batch if all(wanted.values()) else batch.filter(pa.array([wanted[one] for one in batch["path"].to_pylist()]))
-            new.write(rows.cast(table_schema(table)))
+            new.write(rows)
         return new.rows
 
 

@@ -71,6 +71,8 @@ class ScanRequest:
         }
         self.given = {name: value for name, value in given.items() if value is not None}
         self.decoding = _decoding(options, with_records=RECORDS in self.tables)
+        if self.is_repeated and self.decoding:
+            raise UsageError(f"--out {options.out} exists; a scan that decodes records cannot be repeated")
         self.questions = self._questions(options.include_deleted)
 
     @property

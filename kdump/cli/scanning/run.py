@@ -158,7 +158,8 @@ def _write(request: ScanRequest, folder: str, earlier: EarlierScan | None) -> _W
     common = {**request.given, "paths": json.dumps(paths), "unreadable": Options.SKIP}
     began_ns = time.time_ns()
     items = discovery.files_of(Options({**common, "table": "files"}))
-    found = earlier_scan.find(items, paths, began_ns) if request.out is not None else None
+    is_repeatable = request.out is not None and not request.decoding  # schemas may change while files do not
+    found = earlier_scan.find(items, paths, began_ns) if is_repeatable else None
     kept = NOTHING
     if earlier is not None and found is not None:
         kept = earlier.kept(found)

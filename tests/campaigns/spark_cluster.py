@@ -1,0 +1,190 @@
+"""Scans the golden cases on a standalone cluster whose workers have a Python without packages, and compares the tables.
+
+    python -m tests.campaigns.spark_cluster                  sends kdump along in each documented way; some ten minutes
+    python -m tests.campaigns.spark_cluster --kill 20        also kills an executor every 20 seconds, with speculation on
+
+Master and workers are processes on the loopback. Each way is written in docs/spark-sessions.md as it is used here.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.campaigns.spark_releases import TABLES
+from tests.campaigns.spark_slices import CASES
+from tests.sessions import ROOT, cluster
+
+LOOPBACK = ("spark.driver.host=127.0.0.1", "spark.driver.bindAddress=127.0.0.1", "spark.executor.memory=512m")
+RETRIES = ("spark.speculation=true", "spark.speculation.multiplier=1.1", "spark.task.maxFailures=100")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Scan in each way; return the exit code: 1 if tables differ, or if an error is not told."""
+    parser = argparse.ArgumentParser(
+        prog="tests.campaigns.spark_cluster", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("paths", nargs="*", default=[str(CASES)], metavar="DIR", help="by default those of the golden cases")
+    parser.add_argument("--kill", type=float, metavar="SECONDS", help="kill an executor so often, and let tasks run twice")
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="keep the packages here for the next run")
+    options = parser.parse_args(arguments)
+    options.paths = [str(Path(path).resolve()) for path in options.paths]  # as a scan on a cluster names them
+    with tempfile.TemporaryDirectory(prefix="kdump-cluster-") as name:
+        folder = Path(name)
+        keep = options.keep or folder / "packages"
+        python = _python(keep, "bare")
+        packages = _packages(keep)
+        _scan(options.paths, folder / "local", "--engine", "local")
+        expected = {table: _rows(folder / "local", table) for table in TABLES}
+        failed = _without(options.paths, folder, python)
+        ways = {
+            "archive": (python, [f"spark.archives={packages}#packages", "spark.executorEnv.PYTHONPATH=./packages"]),
+            "pyFiles": (_python(keep, "with-dependencies"), [f"spark.submit.pyFiles={_zip_of_kdump(folder)}"]),
+        }
+        for way, (interpreter, conf) in ways.items():
+            failed += _compare(way, options.paths, folder, interpreter, conf, expected, options.kill)
+    return 1 if failed else 0
+
+
+def _python(keep: Path, name: str) -> str:
+    """The Python of a new environment: bare, or with what kdump needs."""
+    home = keep / name
+    python = home / "bin" / "python"
+    if not python.exists():
+        subprocess.run([sys.executable, "-m", "venv", str(home)], check=True)
+        if name != "bare":
+            needed = ["pyarrow>=18", "click", "crc32c", "lz4", "python-snappy", "rich", "zstandard"]
+            subprocess.run([str(python), "-m", "pip", "install", "--quiet", *needed], check=True)
+    return str(python)
+
+
+def _packages(keep: Path) -> Path:
+    """A zip of kdump with its kernel and all that it needs, as pip installs them."""
+    archive = keep / "packages.zip"
+    if not archive.exists():
+        target = str(keep / "packages")
+        subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--target", target, f"{ROOT}[arrow]"], check=True)
+        shutil.make_archive(str(archive.with_suffix("")), "zip", target)
+    return archive
+
+
+def _zip_of_kdump(folder: Path) -> Path:
+    """A zip of the modules of kdump alone, without its kernel."""
+    shutil.copytree(ROOT / "kdump", folder / "modules" / "kdump", ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+    return Path(shutil.make_archive(str(folder / "kdump"), "zip", folder / "modules"))
+
+
+def _scan(paths: Sequence[str], out: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "kdump", "scan", *paths, "--records", "--out", str(out), "--output", "json", *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def _rows(out: Path, table: str) -> Counter[str]:
+    import pyarrow.parquet as pq
+
+    return Counter(map(repr, pq.read_table(out / table).to_pylist()))
+
+
+def _options(url: str, conf: Sequence[str]) -> list[str]:
+    return ["--master", url, *(argument for setting in (*LOOPBACK, *conf) for argument in ("--conf", setting))]
+
+
+def _without(paths: Sequence[str], folder: Path, python: str) -> int:
+    """Look at the error where workers have no kdump, and none is sent."""
+    with cluster(_new(folder / "cluster-without"), python=python) as url, _python_of_workers(python):
+        done = _scan(paths[:1], folder / "without", *_options(url, ["spark.task.maxFailures=1"]))
+    told = "Spark's workers has no package" in done.stderr and done.stderr.count("\n") == 1 and done.returncode == 3
+    print(f"without   {'told' if told else 'NOT TOLD'}: {done.stderr.strip()[:300]}", flush=True)
+    return 0 if told else 1
+
+
+@contextmanager
+def _python_of_workers(python: str) -> Iterator[None]:
+    """Name the Python of workers within the block; the driver keeps its own."""
+    os.environ["PYSPARK_PYTHON"] = python
+    os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    try:
+        yield
+    finally:
+        del os.environ["PYSPARK_PYTHON"], os.environ["PYSPARK_DRIVER_PYTHON"]
+
+
+def _new(folder: Path) -> Path:
+    folder.mkdir()
+    return folder
+
+
+def _compare(
+    way: str,
+    paths: Sequence[str],
+    folder: Path,
+    python: str,
+    conf: Sequence[str],
+    expected: dict[str, Counter[str]],
+    kill: float | None,
+) -> int:
+    """Scan in a way, and compare the tables."""
+    started = time.monotonic()
+    killer = _Killer(kill) if kill else None
+    try:
+        with cluster(_new(folder / f"cluster-{way}"), python=python) as url, _python_of_workers(python):
+            settings = [*conf, *(RETRIES if kill else ())]
+            done = _scan(paths, folder / way, *_options(url, settings), *(["--target-bytes", "64k"] if kill else []))
+    finally:
+        if killer is not None:
+            killer.end()
+    killed = f", {killer.killed} executors killed" if killer is not None else ""
+    if not (folder / way).exists():
+        print(f"{way:<9} FAILED: {done.stderr.strip()[-600:]}", flush=True)
+        return 1
+    differing = [table for table, rows in expected.items() if _rows(folder / way, table) != rows]
+    engine = json.loads(done.stdout)["engine"]
+    result = "the same" if not differing else f"DIFFERENT: {', '.join(differing)}"
+    print(f"{way:<9} {time.monotonic() - started:6.1f} s  {engine}{killed}: {result}", flush=True)
+    return 1 if differing else 0
+
+
+class _Killer:
+    """Kills an executor of this user every few seconds."""
+
+    def __init__(self, seconds: float) -> None:
+        self.killed = 0
+        self._seconds = seconds
+        self._is_over = threading.Event()
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def end(self) -> None:
+        self._is_over.set()
+
+    def _run(self) -> None:
+        while not self._is_over.wait(self._seconds):
+            for path in Path("/proc").glob("[0-9]*/cmdline"):
+                try:
+                    is_executor = b"CoarseGrainedExecutorBackend" in path.read_bytes() and path.stat().st_uid == os.getuid()
+                    if is_executor and _is_below(int(path.parent.name), os.getpid()):
+                        os.kill(int(path.parent.name), signal.SIGKILL)
+                        self.killed += 1
+                        break
+                except OSError:
+                    continue  # it has ended
+
+
+def _is_below(process: int, ancestor: int) -> bool:
+    """Whether a process was started by another one, or by one below it."""
+    while process > 1 and process != ancestor:
+        process = int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+    return process == ancestor
+
+
+if __name__ == "__main__":
+    sys.exit(main())
