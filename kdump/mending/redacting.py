@@ -50,7 +50,7 @@ _VARINT, _VARLONG = 5, 10
 _MOST_KEPT = 3  # bytes in a row that may be content
 _SIZE, _TIMESTAMP_SIZE = 4, 8
 _HIGHEST_VERSION, _HIGHEST_EPOCH, _HIGHEST_TIMESTAMP = 255, (1 << 24) - 1, (1 << 43) - 1
-_HIGHEST_OFFSET = (1 << 48) - 1  # of a message in a wrapper that is damaged
+_HIGHEST_OFFSET = (1 << 40) - 1  # of what is damaged
 _HIGHEST_USUAL = {
     LAST_OFFSET_DELTA: (1 << 24) - 1,
     BASE_TIMESTAMP: _HIGHEST_TIMESTAMP,
@@ -108,7 +108,7 @@ class Redacting:
         If its checksum fits, that is so afterwards.
         """
         if len(data) <= MAGIC_AT:
-            return data
+            return self._head(data)
         if data[MAGIC_AT] < 2:
             redacted = self._message(data, is_whole=False, is_valid=with_crc(data) == data)
         else:
@@ -118,6 +118,19 @@ class Redacting:
             redacted = header + self.filler(len(data) - BATCH_HEADER_SIZE)
         is_large_enough = len(data) >= LOG_OVERHEAD + MIN_RECORD_OVERHEAD
         return with_crc(redacted) if is_large_enough and with_crc(data) == data else redacted
+
+    def _head(self, data: bytes) -> bytes:
+        """The first bytes of a header: an offset, a length and a leader epoch, as far as they are usual and whole."""
+        offset, length, epoch = data[:LENGTH_AT], data[LENGTH_AT:LOG_OVERHEAD], data[LOG_OVERHEAD:MAGIC_AT]
+        kept = b""
+        for number, size, highest in (
+            (offset, LENGTH_AT, _HIGHEST_OFFSET),
+            (length, _SIZE, _HIGHEST_EPOCH),
+            (epoch, _SIZE, _HIGHEST_EPOCH),
+        ):
+            if len(number) == size:
+                kept += _usual(number, highest)
+        return kept + self.filler(len(data) - len(kept))
 
     def filler(self, size: int) -> bytes:
         """This number of bytes in place of others that cannot be read."""
@@ -250,7 +263,8 @@ class Redacting:
         while position + LOG_OVERHEAD + MIN_RECORD_OVERHEAD <= len(data):
             end = position + batch_size(data, position)
             if end < position + LOG_OVERHEAD + MIN_RECORD_OVERHEAD or end > len(data):
-                position += MESSAGE_TIMESTAMP_AT
+                start, position = position, position + LOG_OVERHEAD
+                data[start:position] = self._head(bytes(data[start:position]))
                 break
             inner = bytes(data[position:end])
             is_valid = with_crc(inner) == inner
