@@ -26,11 +26,12 @@ from kdump.errors import KdumpError, Unreadable, UsageError
 from kdump.formats import tree
 from kdump.formats.text_checkpoint import OFFSET_CHECKPOINTS
 from kdump.output.arrow.files import TableFile
+from kdump.pipeline.fleet.written import FLEET_FILE, TABLES_FILE
 from kdump.pipeline.kept import FINDINGS, Kept
 from kdump.verdicts import surroundings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from kdump.pipeline.discovery import FileItem
     from kdump.pipeline.reconciliation import Reconciliation
@@ -42,6 +43,8 @@ _VERSION = 1
 _ENDS = 4 << 10  # bytes at the start and at the end of a file that are compared
 _TICK_NS = 2_000_000_000  # a file system may count its times in steps of this
 _SEGMENTS = "segments"
+_SUMMARY = "kdump.json"
+_FLEET_FILES = (FLEET_FILE, TABLES_FILE)
 _MAX_LOG_DIR_FILE = 64 << 20
 
 Marks = dict[str, str]
@@ -70,11 +73,27 @@ class EarlierScan:
         self._doubtful = frozenset(values["doubtful"])
 
     def require(self, request: Mapping[str, Any]) -> None:
-        """Raise UsageError unless the earlier scan was asked for the same."""
+        """Raise UsageError unless the earlier scan was asked for the same, and its folder holds nothing else."""
         for name in sorted(request.keys() | self._request.keys()):
             if self._request.get(name) != request.get(name):
                 message = f"{self.folder} holds the tables of a scan with another {name}: {self._request.get(name)!r}"
                 raise UsageError(message, remedy=f"give the same, not {request.get(name)!r}, or another --out")
+
+        for name in self._foreign():
+            raise UsageError(
+                f"{self.folder} also holds {name}, which a scan would delete", remedy="move it, or give another --out"
+            )
+
+    def _foreign(self) -> Iterator[str]:
+        """What is in the folder, and was not written by the scan."""
+        ours = {(part["table"], part["file"]) for part in self._parts}
+        for name in sorted(os.listdir(self.folder)):
+            path = os.path.join(self.folder, name)
+            if name in self._request["tables"]:
+                files = sorted(os.listdir(path))
+                yield from (os.path.join(name, file) for file in files if (name, file) not in ours and file not in _FLEET_FILES)
+            elif name not in (FILE, _SUMMARY):
+                yield name
 
     def kept(self, found: Found) -> Kept:
         """What is as it was, and whose rows are all there."""
@@ -266,14 +285,23 @@ class _LogDirectory:
         lines = text.decode("utf-8", "surrogateescape").split("\n")
         count = 0
         for line in lines[2:]:
-            fields = line.split()
-            if len(fields) == 3 and fields[1].isdecimal():
-                self.entries.setdefault((fields[0], int(fields[1])), []).append(f"{name} {line}")
+            partition = _partition_of(line)
+            if partition is not None:
+                self.entries.setdefault(partition, []).append(f"{name} {line}")
                 count += 1
             else:
                 self.common.append(f"{name} {line}")
         said = lines[1] if len(lines) > 1 else ""
         self.common.append(f"{name} {lines[0]} {said == str(count)}")
+
+
+def _partition_of(line: str) -> tuple[str, int] | None:
+    """The topic and partition of a line of a checkpoint: `topic partition offset`."""
+    try:
+        topic, partition, _offset = line.split()
+        return topic, int(partition)
+    except ValueError:
+        return None
 
 
 def _mark_of_partition(path: str, around: _LogDirectory, files: Marks) -> str:

@@ -207,6 +207,11 @@ def test_another_scan_and_other_directories_are_refused(data: Path, capsys: pyte
     _scan(data)
     assert _scan(data, "out", "--topics", "b") == 2
     assert "holds the tables of a scan with another topics" in capsys.readouterr().err
+    for name in ("notes.txt", "batches/mine.parquet"):
+        (data.parent / "out" / name).touch()
+        assert _scan(data) == 2
+        assert f"also holds {name}, which a scan would delete" in capsys.readouterr().err
+        (data.parent / "out" / name).unlink()
     (data.parent / "out" / "manifest.json").write_text("{}")
     assert _scan(data) == 2
     assert "is not a scan of this release" in capsys.readouterr().err
