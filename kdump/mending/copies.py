@@ -19,15 +19,36 @@ _MOST_DOUBTFUL = 1 << 18
 
 
 class _Copy:
-    """One copy of a batch: what it claims, and how many of its neighbours and fields agree with that."""
+    """One copy of a batch: what it claims, and how much of what is around it in the file agrees with that.
 
-    __slots__ = ("agreement", "claim", "piece", "start")
+    In its file it lies after the offsets below `low`, and before `high` (None for the end of the file). `is_joined` says that
+    its own offsets continue one of these, or leave no more room than what was skipped may have filled.
+    """
 
-    def __init__(self, piece: Piece, start: int, claim: Extent, agreement: int) -> None:
+    __slots__ = ("agreement", "claim", "high", "is_joined", "key", "low", "piece", "start")
+
+    def __init__(self, piece: Piece, start: int, claim: Extent, key: Key, before: Extent | None, skipped: int) -> None:
+        """`skipped` bytes before it are no whole batch."""
         self.piece = piece
         self.start = start
         self.claim = claim
-        self.agreement = agreement
+        self.key = key
+        self.agreement = 0 if before is None else _agreement(before, claim)
+        self.low = (piece.log.base_offset or 0) if before is None else before[1] + 1
+        self.high: int | None = None
+        self.is_joined = 0 <= claim[0] - self.low <= skipped  # a record has more than a byte
+
+    def precedes(self, after: Extent) -> None:
+        """Take what the batch after it claims."""
+        self.agreement += _agreement(self.claim, after)
+        self.high = after[0]
+        self.is_joined = self.is_joined or self.claim[1] + 1 == after[0]
+
+    def may_be_at(self, claim: Extent) -> bool:
+        """Whether these offsets fit where it lies, and its own do not continue what is around it."""
+        if claim[:2] == self.claim[:2]:
+            return True
+        return not self.is_joined and self.low <= claim[0] and (self.high is None or claim[1] < self.high)
 
 
 _SURE = 6  # the offsets of both neighbours ascend and continue, and their leader epochs are the same
@@ -36,17 +57,18 @@ _SURE = 6  # the offsets of both neighbours ascend and continue, and their leade
 def without_wrong_copies(pieces: Sequence[Piece], headers: Headers) -> tuple[list[Piece], list[LeftOut]]:
     """The pieces without batches that claim other offsets or another leader epoch than the same batch in other replicas.
 
-    The claim wins that more replicas make, then the one that agrees better with its neighbours in the file.
+    The claim wins that more replicas make, then the one that agrees better with its neighbours in the file, then the one that
+    leaves the smaller gap.
     """
     doubtful: dict[Key, list[_Copy]] = {}
-    for piece, start, claim, key, agreement in _batches(pieces, headers):
-        if agreement < _SURE and len(doubtful) < _MOST_DOUBTFUL:
-            doubtful.setdefault(key, []).append(_Copy(piece, start, claim, agreement))
+    for copy in _copies(pieces, headers):
+        if copy.agreement < _SURE and len(doubtful) < _MOST_DOUBTFUL:
+            doubtful.setdefault(copy.key, []).append(copy)
     if not doubtful:
         return list(pieces), []
-    for piece, start, claim, key, agreement in _batches(pieces, headers):
-        if agreement >= _SURE and key in doubtful:
-            doubtful[key].append(_Copy(piece, start, claim, agreement))
+    for copy in _copies(pieces, headers):
+        if copy.agreement >= _SURE and copy.key in doubtful:
+            doubtful[copy.key].append(copy)
     wrong: dict[int, list[int]] = {}
     for copies in doubtful.values():
         for copy in _wrong_of(copies):
@@ -68,35 +90,35 @@ def _wrong_of(copies: list[_Copy]) -> list[_Copy]:
     def weight(claim: Extent) -> tuple[int, int, int]:
         of_claim = claims[claim]
         ranks = {copy.piece.log.rank for copy in of_claim}
-        return len(ranks), max(copy.agreement for copy in of_claim), -min(ranks)
+        return len(ranks), max(copy.agreement for copy in of_claim), -min(abs(claim[0] - copy.low) for copy in of_claim)
 
     best = max(claims, key=weight)
     ranks = {copy.piece.log.rank for copy in claims[best]}
-    # what one replica holds twice may be two batches of the same contents
-    return [copy for copy in copies if copy.claim != best and copy.piece.log.rank not in ranks]
+    # what one replica holds twice, or where it belongs, may be two batches of the same contents
+    return [
+        copy
+        for copy in copies
+        if copy.claim != best and copy.piece.log.rank not in ranks and copy.may_be_at(best) and weight(copy.claim) < weight(best)
+    ]
 
 
-def _batches(pieces: Sequence[Piece], headers: Headers) -> Iterator[tuple[Piece, int, Extent, Key, int]]:
-    """Each batch of all pieces: its piece, start, claim, what identifies its contents, and how much agrees with its claim."""
+def _copies(pieces: Sequence[Piece], headers: Headers) -> Iterator[_Copy]:
+    """Each batch of all pieces."""
     for _, of_log in groupby(pieces, key=lambda piece: id(piece.log)):
         before: Extent | None = None
-        held: tuple[Piece, int, Extent, Key, int] | None = None
+        held: _Copy | None = None
+        read = 0
         for piece in of_log:
             if piece.changed:
                 continue
             for start, end, extent, crc, count in headers.of(piece):
                 if held is not None:
-                    yield _with_next(held, extent)
-                agreement = 0 if before is None else _agreement(before, extent)
-                held = piece, start, extent, (crc, end - start, count), agreement
-                before = extent
+                    held.precedes(extent)
+                    yield held
+                held = _Copy(piece, start, extent, (crc, end - start, count), before, start - read)
+                before, read = extent, end
         if held is not None:
             yield held
-
-
-def _with_next(batch: tuple[Piece, int, Extent, Key, int], after: Extent) -> tuple[Piece, int, Extent, Key, int]:
-    piece, start, extent, key, agreement = batch
-    return piece, start, extent, key, agreement + _agreement(extent, after)
 
 
 def _agreement(before: Extent, after: Extent) -> int:

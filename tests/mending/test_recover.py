@@ -17,8 +17,9 @@ import pytest
 import kdump
 from kdump.checks.catalogue import FAULTS
 from kdump.cli.commands import main
-from kdump.errors import CorruptData, UsageError
+from kdump.errors import CorruptData, Unreadable, UsageError
 from kdump.mending import recover
+from kdump.mending.progress import Progress
 from kdump.mending.row import Companion, Dropped, Hole, Recovered, Rewritten
 from tests.builders.files import partition_metadata, write_partition
 from tests.builders.records import batch, message, message_set, record, transaction_marker, wrapper
@@ -405,3 +406,35 @@ def test_metadata_that_is_missing_beside_kraft_properties_is_an_error_that_remai
     result = recover.run([str(tmp_path / "data")], str(tmp_path / "out"), config={})
     assert (tmp_path / "out" / "orders-0").exists()
     assert result.remaining_errors == 1 and not result.is_whole
+
+
+def test_several_partitions_are_recovered_into_one_directory(tmp_path: Path) -> None:
+    paths = [_partition(tmp_path, {0: [_batch(0)]}, name) for name in ("orders-0", "sums-1")]
+    assert main(["recover", *map(str, paths), "-o", str(tmp_path / "out")]) == 0
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["orders-0", "sums-1"]
+    assert main(["recover", str(paths[0]), str(paths[0]), "-o", str(tmp_path / "again")]) == 2
+    assert not (tmp_path / "again").exists()
+
+
+def test_replicas_are_found_in_log_directories(tmp_path: Path) -> None:
+    for broker, batches in (("a", [_batch(0), _broken(_batch(1))]), ("b", [_broken(_batch(0)), _batch(1)])):
+        _partition(tmp_path / broker, {0: batches})
+        (tmp_path / broker / "orders-0" / "partition.metadata").write_bytes(partition_metadata())
+        (tmp_path / broker / "meta.properties").write_text(f"version=1\nnode.id={ord(broker)}\ncluster.id=x\n")
+    result = recover.run([str(tmp_path / "a")], str(tmp_path / "out"), merge=[str(tmp_path / "b")], config={})
+    assert (tmp_path / "out" / "orders-0" / f"{FIRST}.log").read_bytes() == _batch(0) + _batch(1)
+    assert result.is_whole
+    assert "node.id=97" in (tmp_path / "out" / "meta.properties").read_text()
+
+
+def test_an_input_that_changes_meanwhile_is_refused(tmp_path: Path) -> None:
+    path = _partition(tmp_path, {0: [_batch(0)]})
+
+    class Append(Progress):
+        def at(self, done: int) -> None:
+            with (path / f"{FIRST}.log").open("ab") as file:
+                file.write(_batch(1))
+
+    with pytest.raises(Unreadable, match="was changed"):
+        recover.run([str(path)], str(tmp_path / "out"), config={}, progress=Append())
+    assert not (tmp_path / "out").exists() and not (tmp_path / "out.incomplete").exists()
