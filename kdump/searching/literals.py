@@ -16,21 +16,24 @@ _MIN_BYTES = 2  # of a literal that is worth looking for
 class Literal:
     """Bytes to look for. If it `folds`, the letters of ASCII stand for both cases."""
 
-    __slots__ = ("data", "folds")
+    __slots__ = ("_find", "data", "folds")
 
     def __init__(self, data: bytes, *, folds: bool = False) -> None:
         self.data = data.lower() if folds else data
         self.folds = folds
+        self._find = _find if kernel.native is None else kernel.native.find_literal
 
     def place_in(self, data: Buffer, start: int = 0, end: int | None = None) -> int:
         """Where it stands first between these positions; -1 for nowhere."""
-        stop = len(data) if end is None else end
-        if kernel.native is not None:
-            place: int = kernel.native.find_literal(data, start, stop, self.data, self.folds)
-            return place
-        held = bytes(memoryview(data)[start:stop])
-        found = (held.lower() if self.folds else held).find(self.data)
-        return start + found if found >= 0 else -1
+        place: int = self._find(data, start, len(data) if end is None else end, self.data, self.folds)
+        return place
+
+
+def _find(data: Buffer, start: int, end: int, literal: bytes, folds: bool) -> int:
+    """As the kernel in C."""
+    held = bytes(memoryview(data)[start:end])
+    found = (held.lower() if folds else held).find(literal)
+    return start + found if found >= 0 else -1
 
 
 def required_literal(pattern: bytes, *, folds: bool) -> Literal | None:

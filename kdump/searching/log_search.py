@@ -177,6 +177,7 @@ class LogSearch:
         assert literal is not None
         rows: list[int] = []
         position = held = 0  # what the window holds
+        place_in, decompressed = literal.place_in, self._decompressed
         ends = [*summary.positions[1:], summary.end]
         for row, (start, end) in enumerate(zip(summary.positions, ends, strict=True)):
             if end > position + held:
@@ -187,15 +188,12 @@ class LogSearch:
                     held = 0
                     continue
                 source.read_plainly(window[:held], position)
-            batch = window[start - position : end - position]
-            codec = batch[ATTRIBUTES_AT + 1] & COMPRESSION_MASK
-            payload: Buffer | None = batch[BATCH_HEADER_SIZE:]
-            if codec:
-                payload = self._decompressed(codec, batch[BATCH_HEADER_SIZE:])
-            if payload is None:
-                if self._may_be_in_blocks(codec, bytes(batch[BATCH_HEADER_SIZE:])):
-                    rows.append(row)
-            elif literal.place_in(payload) >= 0:
+            at = start - position
+            codec = window[at + ATTRIBUTES_AT + 1] & COMPRESSION_MASK
+            compressed = window[at + BATCH_HEADER_SIZE : end - position]
+            payload = decompressed(codec, compressed) if codec else compressed
+            may_match = self._may_be_in_blocks(codec, bytes(compressed)) if payload is None else place_in(payload) >= 0
+            if may_match:
                 rows.append(row)
         return rows
 

@@ -149,6 +149,7 @@ static int fill_module(PyObject *module)
 {
     choose_checksums();
     choose_text_check();
+    rank_bytes();
     int is_filled = add_constants(module) && add_names(module, "COLUMNS", column_names, COLUMN_COUNT) &&
                     add_names(module, "RECORD_COLUMNS", record_column_names, RECORD_COLUMN_COUNT) &&
                     add_names(module, "SUMMARY", summary_names, SUMMARY_SIZE) &&
