@@ -138,12 +138,14 @@ class FileSearch:
         """The same without other records. Counts the matches."""
         part, batches = selected(found.part, found.rows, -1)
         statuses = [found.statuses[row] for row in batches]
-        of_records = [status for status, count in zip(statuses, part.counts, strict=True) for _ in range(count)]
-        for key, status, matched in zip(part.records["key"], of_records, found.matched, strict=True):
+        spread = [row for row, count in enumerate(part.counts) for _ in range(count)]
+        is_control = part.batches["is_control"]
+        for key, row, matched in zip(part.records["key"], spread, found.matched, strict=True):
             if matched:
                 self._hits += 1
-                self._damaged_hits += status == DAMAGED
-                self._misplaced += is_misplaced(key, self._item.partition, self._settings.partitions)
+                self._damaged_hits += statuses[row] == DAMAGED
+                is_elsewhere = is_misplaced(key, self._item.partition, self._settings.partitions)
+                self._misplaced += is_elsewhere and not is_control[row]
         return Found(part, statuses, list(range(len(found.rows))), found.matched)
 
     @property

@@ -163,7 +163,10 @@ class Search:
             "broker": [item.broker] * count,
             "topic": [item.topic] * count,
             "partition": [item.partition] * count,
-            "expected_partition": [self._expected(key) for key in part.records["key"]],
+            "expected_partition": [
+                None if batches["is_control"][row] else self._expected(key)
+                for row, key in zip(spread, part.records["key"], strict=True)
+            ],
             "matched": found.matched,
         }
         return Table(Hit, columns)

@@ -322,11 +322,13 @@ class LogSearch:
         query, records = self._query, part.records
         found = Found(part, statuses, [], [])
         owner_of = owners(part)
-        is_of_producer = [query.producer_id is None or each == query.producer_id for each in part.batches["producer_id"]]
+        is_asked = [query.producer_id is None or each == query.producer_id for each in part.batches["producer_id"]]
+        if query.misplaced_of is not None:  # markers are in each partition of a transaction
+            is_asked = [each and not is_control for each, is_control in zip(is_asked, part.batches["is_control"], strict=True)]
         columns = [records[name] for name in ("offset", "timestamp", "key", "value", "headers")]
         self._note_damaged_messages(part, owner_of, statuses)
         for row, (offset, timestamp, key, value, headers) in enumerate(zip(*columns, strict=True)):
-            if not is_of_producer[owner_of[row]] or not query.range.holds(offset, timestamp):
+            if not is_asked[owner_of[row]] or not query.range.holds(offset, timestamp):
                 continue
             try:
                 matched = query.matched(key, value, headers, self._partition)

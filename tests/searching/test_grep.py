@@ -16,7 +16,7 @@ from kdump.errors import UsageError
 from kdump.searching.literals import required_literal
 from kdump.searching.partitioner import murmur2, partition_of
 from tests.builders.files import write_partition
-from tests.builders.records import batch, message, message_set, record, wrapper
+from tests.builders.records import batch, message, message_set, record, transaction_marker, wrapper
 
 ROOT = Path(__file__).parents[2]
 FIRST = "00000000000000000000"
@@ -293,6 +293,19 @@ def test_only_the_partition_of_the_key_is_read(tmp_path: Path) -> None:
     assert search.verdict.misplaced == 2
     with pytest.raises(UsageError, match="there is a partition 2"):
         kdump.grep(None, tmp_path, key="21", partitions=2)
+
+
+def test_transaction_markers_are_in_no_wrong_partition(tmp_path: Path) -> None:
+    wrong = next(key for key in (b"a", b"b", b"c", b"d") if partition_of(key, 2) == 1)
+    batches = [
+        batch(base_offset=0, records=[record(key=wrong)], producer_id=7, producer_epoch=0, base_sequence=0, attributes=0x10),
+        transaction_marker(base_offset=1, producer_id=7, producer_epoch=0, is_commit=True),
+    ]
+    write_partition(tmp_path, topic="orders", segments={0: batches})
+    search = kdump.grep(None, tmp_path / "orders-0", partitions=2)
+    assert [(hit.offset, hit.expected_partition) for hit in search] == [(0, 1)]
+    assert search.verdict.misplaced == 1
+    assert [hit.expected_partition for hit in kdump.grep("", tmp_path / "orders-0", partitions=2)] == [1, None]
 
 
 # --- the command

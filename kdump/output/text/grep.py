@@ -38,7 +38,9 @@ def verdict_lines(verdict: SearchVerdict, not_read: Sequence[NotRead], scope: st
     if not_read:
         more = "there may be more matches" if verdict.verdict == FOUND else "it may be there all the same"
         was = "was" if verdict.not_read == 1 else "were"
-        ranges = f"{counted(verdict.not_read, 'range')} ({size_text(verdict.not_read_bytes)})"
+        ranges = counted(verdict.not_read, "file or directory", "files or directories")
+        if verdict.not_read_bytes:
+            ranges = f"{counted(verdict.not_read, 'range')} ({size_text(verdict.not_read_bytes)})"
         yield f"{ranges} {was} not read intact: {more}"
     if verdict.misplaced:
         yield f"{counted(verdict.misplaced, 'key')} not in the partition of the default partitioner"
@@ -49,8 +51,8 @@ def verdict_lines(verdict: SearchVerdict, not_read: Sequence[NotRead], scope: st
 def gap_line(gap: NotRead) -> str:
     """A range that was not read intact, in one line."""
     where = gap.file
-    if gap.start is not None and gap.end is not None:
-        where += f": bytes {gap.start:,} to {max(gap.start, gap.end - 1):,}"
+    if gap.start is not None and gap.end is not None and gap.end > gap.start:
+        where += f": bytes {gap.start:,} to {gap.end - 1:,}"
     if gap.offset is not None and gap.next_offset is not None and gap.next_offset > gap.offset:
         where += f" ({offset_range(gap.offset, gap.next_offset - 1)})"
     elif gap.offset is not None and gap.next_offset is None:
