@@ -22,16 +22,20 @@ def part_decoder(option: str, given: str | None) -> tuple[str, str]:
     """The decoder that an option names, and the name of a type after a colon; both empty for None. Raises UsageError."""
     kind, colon, name = (given or "").partition(":")
     if given is not None and kind not in (SCHEMAS if colon else PARTS):
-        types = ", ".join(f"{kind}:NAME" for kind in SCHEMAS if kind != "json")
-        raise UsageError(f"{option} is one of {', '.join(PARTS)}, {types}, not {given!r}")
+        from kdump.schemas import own
+
+        installed = own.names()
+        if given not in (own.COMMAND, *installed):
+            known = [*PARTS, *(f"{kind}:NAME" for kind in SCHEMAS if kind != "json"), own.COMMAND, *installed]
+            raise UsageError(f"{option} is one of {', '.join(known)}, not {given!r}")
     return kind, name
 
 
 def _decoder_option(part: str) -> Any:  # as `text`
     return text(
         f"--{part}-decoder --{part}",
-        f"How to decode {part}s: {', '.join(PARTS)}. A type of schemas may have a name, as in avro:shop.Order."
-        " Overrides --decode.",
+        f"How to decode {part}s: {', '.join(PARTS)}, or an installed decoder. A type of schemas may have a name, as in"
+        " avro:shop.Order. Overrides --decode.",
         metavar="DECODER",
         completes=PARTS,
     )
@@ -39,6 +43,12 @@ def _decoder_option(part: str) -> Any:  # as `text`
 
 KEY_DECODER = _decoder_option("key")
 VALUE_DECODER = _decoder_option("value")
+
+DECODER_COMMAND = text(
+    "--decoder-cmd",
+    "Decode keys and values with this command, or only those with --key cmd or --value cmd. It reads and writes lines of JSON.",
+    metavar="COMMAND",
+)
 
 SCHEMAS_PATH = text(
     "--schemas",

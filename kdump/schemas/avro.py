@@ -273,8 +273,12 @@ def _uuid(type: AvroType) -> Read:
     def read(cursor: Cursor) -> str:
         if type.kind == "fixed":
             return guid_text(cursor.take(16))
-        text = _string(cursor)
-        return text.lower() if len(text) == 36 else text
+        from uuid import UUID  # slow to load
+
+        try:
+            return str(UUID(_string(cursor)))
+        except ValueError:
+            raise undecodable("it has a UUID that is none")
 
     return read
 

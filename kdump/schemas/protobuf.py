@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-    from kdump.schemas.proto_types import Field, Message, Types
+    from kdump.schemas.proto_types import Enum, Field, Message, Types
     from kdump.schemas.shapes import Shape
 
     Raw = dict[int, Any]  # the fields that are set, by number, each by its type
@@ -247,8 +247,9 @@ class _Values(Budget):
             field, value = message.fields[number], raw[number]
             self.spend(len(field.key) + VALUE_COST)
             if field.is_repeated:
-                if value:
-                    found[field.key] = self._repeated(field, value)
+                items = self._repeated(field, value) if value else None
+                if items:  # the entries of a map may all be unknown
+                    found[field.key] = items
             elif field.message is not None or field.has_presence or not _is_default(value):
                 found[field.key] = self._json(field, value)
         return found
@@ -267,8 +268,8 @@ class _Values(Budget):
             self.spend(CONTAINER_COST)
             raw = self._raw(entry, data)
             key = self._json(key_field, raw.get(KEY, _default(key_field)))
-            if VALUE not in raw and value_field.enum is not None and value_field.enum.is_closed and _has(data, VALUE):
-                continue  # its number is not known
+            if value_field.enum is not None and value_field.enum.is_closed and _has_unknown(data, value_field.enum):
+                continue
             text = key if isinstance(key, str) else "true" if key is True else "false" if key is False else str(key)
             found[text] = self._json(value_field, raw.get(VALUE, _default(value_field)))
         return found
@@ -340,8 +341,11 @@ def _packed(data: memoryview) -> Iterator[int]:
         yield number
 
 
-def _has(data: memoryview, wanted: int) -> bool:
-    return any(number == wanted for number, _, _ in tagged(data))
+def _has_unknown(entry: memoryview, enum: Enum) -> bool:
+    """Whether the entry of a map has a number that a closed enum does not have; it is then as if it was not there."""
+    return any(
+        number == VALUE and wire_type == _VARINT and _int32(value) not in enum.names for number, wire_type, value in tagged(entry)
+    )
 
 
 def _int32(number: int) -> int:

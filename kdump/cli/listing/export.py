@@ -83,6 +83,8 @@ def export(request: Request, path: str) -> int:
             raise UsageError(
                 f"{path} exists; kdump does not overwrite files", remedy="name another file with -o, or remove this one"
             )
+        finally:
+            run.schemas.close()
         err.flush()
         return run.status
 

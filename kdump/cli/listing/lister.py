@@ -49,6 +49,8 @@ def list_files(request: Request, tuning: ListTuning | None = None) -> int:
         except Unreadable as error:
             run.is_unexamined = True
             run.say(str(error))
+        finally:
+            run.schemas.close()
         err.flush()
         return run.status
 

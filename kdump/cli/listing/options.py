@@ -5,7 +5,7 @@ from __future__ import annotations
 from kdump.cli.listing import decoder_names
 from kdump.cli.options import CommandOptions, choice, flag, integer, text
 from kdump.cli.release_options import RELEASE
-from kdump.cli.schema_options import KEY_DECODER, SCHEMAS_PATH, VALUE_DECODER
+from kdump.cli.schema_options import DECODER_COMMAND, KEY_DECODER, SCHEMAS_PATH, VALUE_DECODER
 from kdump.cli.shared_options import CSV_FORMULAS, FILE, NICE, PATHS, RATE, STRICT_STDERR, output_option
 
 _FORMS = ("kafka", "ndjson", "csv", "table")
@@ -77,6 +77,7 @@ class LogOptions(TimeRangeOptions):
     key_decoder: str | None = KEY_DECODER
     value_decoder: str | None = VALUE_DECODER
     schemas: str | None = SCHEMAS_PATH
+    decoder_command: str | None = DECODER_COMMAND
     keep_going: bool = flag(
         "--keep-going", "Continue after damage, or stop at the first damage with exit code 1.", off_name="--no-keep-going"
     )

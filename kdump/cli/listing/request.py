@@ -39,7 +39,11 @@ class Request:
         self.offset = options.offset
         self._take_one_offset(options.limit)
         self.skips_metadata = options.skips_metadata
-        self._take_decoders(options.decode, options.key_decoder, options.value_decoder, options.schemas)
+        self.decoder_command = options.decoder_command
+        key_decoder, value_decoder = options.key_decoder, options.value_decoder
+        if options.decoder_command is not None and key_decoder is None and value_decoder is None:
+            key_decoder = value_decoder = "cmd"
+        self._take_decoders(options.decode, key_decoder, value_decoder, options.schemas)
         asks_for_data = options.prints_data or options.decode not in (None, decoder_names.NONE)
         self.is_deep = options.is_deep or asks_for_data or self.asks_for_schemas
         self.prints_data = asks_for_data
@@ -72,7 +76,7 @@ class Request:
         self.schemas, self.part_decoders = schemas, (key_decoder or "", value_decoder or "")
         key_decoder, _ = schema_options.part_decoder("--key-decoder", key_decoder)
         value_decoder, _ = schema_options.part_decoder("--value-decoder", value_decoder)
-        self.asks_for_schemas = schemas is not None or not {key_decoder, value_decoder}.isdisjoint(schema_options.SCHEMAS)
+        self.asks_for_schemas = schemas is not None or not {key_decoder, value_decoder} <= {"", *schema_options.PLAIN}
         self._refuse_schemas(decode)
         self.says_decoder = decode == decoder_names.AUTO and self.output not in EXPORTS  # asked for, not by default
         self.decoders = (key_decoder or "string", value_decoder or "string")

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from kdump.cli.listing.request import Request
     from kdump.output.rows.schema_decoder import SchemaDecoder
     from kdump.schemas.collection import Collection
+    from kdump.schemas.own import Command
 
 _REGISTRY = "_schemas-0"
 
@@ -24,6 +25,7 @@ class SchemasOfRun:
     def __init__(self, request: Request, find: Callable[[str, str], None]) -> None:
         self._request = request
         self._find = find
+        self._decoder: Command | None = None
         self._collections: dict[str, Collection] = {}  # by log directory
 
     def decoder_of(self, path: str) -> SchemaDecoder | None:
@@ -36,7 +38,20 @@ class SchemasOfRun:
         from kdump.output.rows.schema_decoder import decoder_of_parts
 
         topic = "" if path.startswith(STDIN) else file_name.topic(path)
-        return decoder_of_parts(self._collection(path), *request.part_decoders, topic)
+        return decoder_of_parts(self._collection(path), *request.part_decoders, topic, self._command())
+
+    def close(self) -> None:
+        """End the command that decodes."""
+        if self._decoder is not None:
+            self._decoder.close()
+
+    def _command(self) -> Command | None:
+        command = self._request.decoder_command
+        if command is not None and self._decoder is None:
+            from kdump.schemas.own import Command
+
+            self._decoder = Command(command)
+        return self._decoder
 
     def _collection(self, path: str) -> Collection:
         from kdump.schemas.collection import collection_of

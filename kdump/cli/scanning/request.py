@@ -115,7 +115,8 @@ def _tables(names: str | None, with_records: bool) -> list[str]:
 def _decoding(options: ScanOptions, *, with_records: bool) -> dict[str, str]:
     """How records are decoded, as options of the pipeline. Raises UsageError for an unknown decoder, and without records."""
     for option, decoder in (("--key-decoder", options.key_decoder), ("--value-decoder", options.value_decoder)):
-        part_decoder(option, decoder)
+        if part_decoder(option, decoder)[0] == "cmd":
+            raise UsageError(f"a scan has no command that decodes, so {option} cannot be cmd", remedy="kdump log has one")
     given = {
         "decode": options.decode if options.decode != "none" else None,
         "keyDecoder": options.key_decoder,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kdump.decoders import plain
-from kdump.errors import CorruptData
+from kdump.errors import CorruptData, UsageError
 from kdump.output.rows.decoded import Decoded
 from kdump.schemas import json_values, shapes
 from kdump.schemas.decoding import KEY, VALUE, PartDecoded, PartDecoder
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from kdump.binary.kernel import Headers
     from kdump.messages.kafka_json import Json
     from kdump.schemas.collection import Collection
+    from kdump.schemas.own import Command
     from kdump.schemas.shapes import Shape
 
     class Part(Protocol):
@@ -88,20 +89,28 @@ class SchemaDecoder:
         return decoded
 
 
-def decoder_of_parts(collection: Collection, key: str, value: str, topic: str) -> SchemaDecoder:
+def decoder_of_parts(collection: Collection, key: str, value: str, topic: str, command: Command | None = None) -> SchemaDecoder:
     """The decoder of a topic's records. `key` and `value` are decoders as options name them, such as `avro:shop.Order`;
-    without one, the data say which schema they have.
+    without one, the data say which schema they have. `command` is what the decoder `cmd` asks.
 
-    Raises UsageError if it cannot be told which schema of several files is meant.
+    Raises UsageError if it cannot be told which schema of several files is meant, and for a decoder that there is not.
     """
-    key_part, value_part = (_part(collection, part, given, topic) for part, given in ((KEY, key), (VALUE, value)))
+    key_part, value_part = (_part(collection, part, given, topic, command) for part, given in ((KEY, key), (VALUE, value)))
     return SchemaDecoder(key_part, value_part)
 
 
-def _part(collection: Collection, part: str, given: str, topic: str) -> Part:
+def _part(collection: Collection, part: str, given: str, topic: str, command: Command | None) -> Part:
     kind, _, name = given.partition(":")
-    if kind and kind not in KINDS:
+    if kind in (STRING, *plain.DECODERS):
         return PlainPart(part, kind)
+    if kind and kind not in KINDS:
+        from kdump.schemas import own
+
+        if kind != own.COMMAND:
+            return own.OwnPart(part, topic, own.function_of(given))
+        if command is None:
+            raise UsageError("the decoder cmd needs a command", remedy="--decoder-cmd says which")
+        return own.OwnPart(part, topic, command)
     return PartDecoder(collection, part, kind=kind, name=name, topic=topic)
 
 

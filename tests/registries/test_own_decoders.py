@@ -1,0 +1,152 @@
+"""Decoders of one's own: commands and installed functions. What goes wrong in them is a row with an error."""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kdump.cli.commands import main
+from kdump.errors import CorruptData
+from kdump.schemas import own
+from tests.builders.records import batch, record
+
+CLEAN, FINDINGS, USAGE = range(3)
+
+Listing = tuple[int, list[dict[str, Any]], str]
+Lister = Callable[..., Listing]
+
+UPPER = """
+import base64, json, sys
+for line in sys.stdin:
+    given = json.loads(line)
+    data = base64.b64decode(given["data"]).decode()
+    print(json.dumps({"value": [given["part"], given["topic"], data.upper(), given["headers"]]}), flush=True)
+"""
+
+
+@pytest.fixture
+def listed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> Lister:
+    """Lists three records: exit code, rows, stderr."""
+
+    def list_log(*options: str, source: str = "") -> Listing:
+        command: tuple[str, ...] = ()
+        if source:
+            (tmp_path / "decoder.py").write_text(source)
+            command = ("--decoder-cmd", f"{sys.executable} '{tmp_path / 'decoder.py'}'")
+        (tmp_path / "t-0").mkdir()
+        records = [record(key=b"k", value=b"a", headers=[("h", b"x")]), record(key=b"k"), record(key=b"k", value=b"b" * 200_000)]
+        (tmp_path / "t-0" / f"{0:020d}.log").write_bytes(batch(records=records))
+        status = main(["log", "--deep", "--output", "ndjson", *command, *options, str(tmp_path / "t-0")])
+        out, err = capfd.readouterr()
+        assert "Traceback" not in err.replace("decoder.py", "") or source
+        return status, [json.loads(line) for line in out.splitlines()], err
+
+    return list_log
+
+
+def test_a_command_decodes_keys_and_values(listed: Lister) -> None:
+    status, rows, err = listed(source=UPPER)
+    assert (status, err) == (CLEAN, "")
+    assert rows[0]["decodedKey"] == ["key", "t", "K", [["h", "eA=="]]]
+    assert rows[0]["decodedValue"] == ["value", "t", "A", [["h", "eA=="]]]
+    assert rows[1]["decodedValue"] is None and rows[1]["decodeError"] is None
+    assert rows[2]["decodedValue"][2] == "B" * 200_000
+
+
+def test_a_command_decodes_only_what_it_is_asked_for(listed: Lister) -> None:
+    _, rows, _ = listed("--value", "cmd", source=UPPER)
+    assert (rows[0]["decodedKey"], rows[0]["decodedValue"][0]) == (None, "value")
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        pytest.param("import sys; sys.stdin.readline(); sys.exit(7)", "the decoder ended with exit code 7", id="it ends"),
+        pytest.param("import sys; sys.stdin.readline(); print('x')", "no JSON object", id="it writes no JSON"),
+        pytest.param("import sys; sys.stdin.readline(); print('[1]')", "no JSON object", id="it writes a list"),
+        pytest.param(
+            'import sys\nfor line in sys.stdin: print(\'{"error": "no"}\', flush=True)', "was not decoded: no", id="it says no"
+        ),
+        pytest.param("import sys; sys.stdin.readline(); print('x' * (17 << 20))", "a line of more than 16 MiB", id="a long line"),
+    ],
+)
+def test_what_goes_wrong_in_a_command_is_an_error_of_each_row(listed: Lister, source: str, reason: str) -> None:
+    status, rows, err = listed("--value", "cmd", source=source)
+    assert status == FINDINGS
+    assert reason in rows[0]["decodeError"] and rows[0]["decodeError"].startswith("decoder-failed: the value")
+    assert rows[1]["decodeError"] is None, "there is no value"
+    assert rows[2]["decodeError"].startswith("decoder-failed: ") and rows[2]["value"] == "b" * 200_000
+    assert "2 records not decoded, the first at offset 0" in err
+
+
+def test_a_command_that_does_not_answer_is_not_waited_for_twice() -> None:
+    command = own.Command(f"{sys.executable} -c 'import time; time.sleep(1000)'", patience=0.2)
+    for _ in range(2):
+        with pytest.raises(CorruptData, match=r"did not answer within 0\.2 seconds"):
+            command(b"x" * 1_000_000, "value", "t", [])
+    command.close()
+
+
+def test_a_command_that_writes_what_nobody_asked_for_is_not_asked_again() -> None:
+    source = 'print("{}\\n{}", flush=True); import sys; sys.stdin.read()'
+    command = own.Command(f"{sys.executable} -c '{source}'")
+    with pytest.raises(CorruptData, match=r"value or error|nobody asked for"):
+        command(b"x", "value", "t", [])
+    for _ in range(2):
+        with pytest.raises(CorruptData, match="nobody asked for"):
+            command(b"x", "value", "t", [])
+
+
+def test_a_command_that_is_not_there(listed: Lister) -> None:
+    status, rows, _ = listed("--decoder-cmd", "/no/such/command")
+    assert status == FINDINGS
+    assert "cannot be started" in rows[0]["decodeError"]
+
+
+@pytest.mark.parametrize("options", [["--value", "cmd"], ["--decoder-cmd", ""], ["--decoder-cmd", "'"], ["--value", "rot14"]])
+def test_decoders_that_cannot_be_used_are_refused(listed: Lister, options: list[str]) -> None:
+    assert listed(*options)[0] == USAGE
+
+
+PACKAGE = """
+def decode(data, part, topic, headers):
+    if len(data) > 1:
+        raise ValueError("too long")
+    return {part: data.decode(), "topic": topic, "headers": len(headers)}
+def odd(data, part, topic, headers):
+    return object()
+"""
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    site = tmp_path / "site"
+    info = site / "mine-1.dist-info"
+    info.mkdir(parents=True)
+    (site / "kdump_test_decoders.py").write_text(PACKAGE)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 1\n")
+    points = ["mine = kdump_test_decoders:decode", "odd = kdump_test_decoders:odd", "gone = kdump_test_decoders:gone"]
+    (info / "entry_points.txt").write_text("\n".join(["[kdump.decoders]", *points, ""]))
+    monkeypatch.syspath_prepend(str(site))
+
+
+@pytest.mark.usefixtures("package")
+def test_an_installed_function_decodes(listed: Lister) -> None:
+    status, rows, _ = listed("--value", "mine")
+    assert rows[0]["decodedValue"] == {"value": "a", "topic": "t", "headers": 1}
+    assert rows[2]["decodeError"] == "decoder-failed: the value was not decoded: ValueError: too long"
+    assert status == FINDINGS
+
+
+@pytest.mark.usefixtures("package")
+def test_what_an_installed_function_returns_has_to_be_a_value_for_json(listed: Lister) -> None:
+    assert "TypeError" in listed("--value", "odd")[1][0]["decodeError"]
+
+
+@pytest.mark.usefixtures("package")
+def test_a_function_that_cannot_be_loaded_is_refused(listed: Lister) -> None:
+    status, _, err = listed("--value", "gone")
+    assert status == USAGE and "the decoder gone cannot be loaded" in err
