@@ -22,7 +22,7 @@ from kdump.binary.columns_reference import RECORD_COLUMNS
 from kdump.binary.source import Source
 from kdump.formats import file_name
 from kdump.output.arrow.builder import BATCH_BYTES, BATCH_ROWS, bounded
-from kdump.output.arrow.decoded_columns import DecodedColumns
+from kdump.output.arrow.decoded_columns import UNFIT, DecodedColumns
 from kdump.output.arrow.files import TableFile
 from kdump.output.arrow.log_columns import batch_columns, record_columns
 from kdump.output.arrow.schemas import schema_of
@@ -79,6 +79,8 @@ def export(request: Request, path: str) -> int:
                 rows = _Rows(file)
                 list_each(run, lambda run, path: _export_file(run, path, options, rows, decoded))
                 rows.flush()
+            if decoded is not None and decoded.unfit_count:
+                run.find(path, f"decoded values that do not fit into their columns: {decoded.unfit_count:,} ({UNFIT})")
         except FileExistsError:
             raise UsageError(
                 f"{path} exists; kdump does not overwrite files", remedy="name another file with -o, or remove this one"

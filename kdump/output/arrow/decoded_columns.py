@@ -52,6 +52,8 @@ class DecodedColumns:
     """Makes the columns of decoded records, each of one type for the whole file."""
 
     def __init__(self, key: Shape, value: Shape) -> None:
+        self.unfit_count = 0
+        """How many values did not fit into their column so far."""
         self._columns = [_typed(shape) for shape in (key, value)]
         text = pa.string()
         types = [*(type for type, _ in self._columns), text, text, text]
@@ -76,6 +78,7 @@ class DecodedColumns:
                 pa.scalar(value, type)
             except (ValueError, TypeError, ArithmeticError, AttributeError, pa.ArrowException):
                 value = None
+                self.unfit_count += 1
                 errors[row] = f"{UNFIT}: the {part} does not fit into the column, whose type is that of the schemas seen before"
             values.append(value)
         return pa.array(values, type)
