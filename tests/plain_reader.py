@@ -118,7 +118,7 @@ def _records(batch: bytes, position: int, is_intact: bool) -> list[PlainRecord]:
         if length < 0 or end > len(payload):
             raise NotReadable
         at += 1
-        time_delta, at = _varint(payload, at)
+        time_delta, at = _varint(payload, at, 10)
         offset_delta, at = _varint(payload, at)
         key, at = _bytes(payload, at)
         value, at = _bytes(payload, at)
@@ -193,7 +193,7 @@ def _sized(data: bytes, at: int) -> tuple[bytes | None, int]:
     return data[at + 4 : at + 4 + size], at + 4 + size
 
 
-def _varint(data: bytes, at: int) -> tuple[int, int]:
+def _varint(data: bytes, at: int, most: int = 5) -> tuple[int, int]:
     value = shift = 0
     while True:
         byte = data[at]
@@ -202,7 +202,7 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
         shift += 7
         if not byte & 0x80:
             return (value >> 1) ^ -(value & 1), at
-        if shift > 63:
+        if shift == 7 * most:
             raise NotReadable
 
 
