@@ -25,7 +25,7 @@ class _Copy:
     its own offsets continue one of these, or leave no more room than what was skipped may have filled.
     """
 
-    __slots__ = ("agreement", "claim", "high", "is_joined", "key", "low", "piece", "start")
+    __slots__ = ("agreement", "claim", "high", "is_in_order", "is_joined", "key", "low", "piece", "start")
 
     def __init__(self, piece: Piece, start: int, claim: Extent, key: Key, before: Extent | None, skipped: int) -> None:
         """`skipped` bytes before it are no whole batch."""
@@ -36,12 +36,14 @@ class _Copy:
         self.agreement = 0 if before is None else _agreement(before, claim)
         self.low = (piece.log.base_offset or 0) if before is None else before[1] + 1
         self.high: int | None = None
+        self.is_in_order = self.low <= claim[0]
         self.is_joined = 0 <= claim[0] - self.low <= skipped  # a record has more than a byte
 
     def precedes(self, after: Extent) -> None:
         """Take what the batch after it claims."""
         self.agreement += _agreement(self.claim, after)
         self.high = after[0]
+        self.is_in_order = self.is_in_order and self.claim[1] < after[0]
         self.is_joined = self.is_joined or self.claim[1] + 1 == after[0]
 
     def may_be_at(self, claim: Extent) -> bool:
@@ -57,8 +59,8 @@ _SURE = 6  # the offsets of both neighbours ascend and continue, and their leade
 def without_wrong_copies(pieces: Sequence[Piece], headers: Headers) -> tuple[list[Piece], list[LeftOut]]:
     """The pieces without batches that claim other offsets or another leader epoch than the same batch in other replicas.
 
-    The claim wins that more replicas make, then the one that agrees better with its neighbours in the file, then the one that
-    leaves the smaller gap.
+    The claim wins that more replicas make, then one that lies between its neighbours in the file, one that continues them, the
+    one that agrees better with them, and the one that leaves the smaller gap.
     """
     doubtful: dict[Key, list[_Copy]] = {}
     for copy in _copies(pieces, headers):
@@ -87,10 +89,17 @@ def _wrong_of(copies: list[_Copy]) -> list[_Copy]:
     if len(claims) < 2:
         return []
 
-    def weight(claim: Extent) -> tuple[int, int, int]:
+    def weight(claim: Extent) -> tuple[int, bool, bool, int, int]:
         of_claim = claims[claim]
         ranks = {copy.piece.log.rank for copy in of_claim}
-        return len(ranks), max(copy.agreement for copy in of_claim), -min(abs(claim[0] - copy.low) for copy in of_claim)
+        is_joined = any(copy.is_joined for copy in of_claim)
+        return (
+            len(ranks),
+            any(copy.is_in_order for copy in of_claim),
+            is_joined,
+            max(copy.agreement for copy in of_claim),
+            -min(abs(claim[0] - copy.low) for copy in of_claim),
+        )
 
     best = max(claims, key=weight)
     ranks = {copy.piece.log.rank for copy in claims[best]}

@@ -250,7 +250,7 @@ def _unmerged(source: Path, replicas: Sequence[Path], judged: Judged) -> list[st
     judged.seen["merged whole"] += made == whole
     missing = Counter(wanted) - Counter(made)
     known = {_covered(batch.content) for batch in all_batches if batch.content not in held}
-    more = Counter(content for content in made if content not in wanted and _covered(content) not in known)
+    more = Counter(content for content in made if content not in whole and _covered(content) not in known)
     if not missing and not more:
         return []
     return [f"{sum(missing.values())} batches of {len(wanted)} are missing, {sum(more.values())} are not of the undamaged log"]

@@ -438,3 +438,11 @@ def test_an_input_that_changes_meanwhile_is_refused(tmp_path: Path) -> None:
     with pytest.raises(Unreadable, match="was changed"):
         recover.run([str(path)], str(tmp_path / "out"), config={}, progress=Append())
     assert not (tmp_path / "out").exists() and not (tmp_path / "out.incomplete").exists()
+
+
+def test_an_offset_out_of_order_does_not_count_more_than_one_at_the_end_of_a_log(tmp_path: Path) -> None:
+    right = [_batch(offset, value=b"%d" % offset) for offset in (0, 4, 9)]
+    wrong = [right[0], b"\0\0\1" + right[1][3:], right[2]]
+    paths = _replicas(tmp_path, [*right[:2], right[2][:40]], wrong)
+    kdump.recover(paths[0], tmp_path / "out", merge=paths[1:])
+    assert _log(tmp_path / "out") == b"".join(right)
