@@ -238,12 +238,25 @@ def _stream(release: str, _paths: Sequence[str]) -> str:
         for base_offset in (0, 2, 4):
             with path.open("ab") as file:
                 file.write(batch(records=[record()] * 2, base_offset=base_offset))
-            frame = session.readStream.format("kdump").option("table", "records").load(str(path.parent.parent))
-            query = frame.writeStream.option("checkpointLocation", f"{folder}/checkpoint").start(f"{folder}/out")
-            query.processAllAvailable()
-            query.stop()
+            for _ in range(5):
+                try:
+                    _stream_once(session, folder)
+                    break
+                except Exception as error:  # Spark waits ten seconds for the process that plans a stream
+                    if "failed to connect back" not in str(error):
+                        raise
         offsets = sorted(row.offset for row in session.read.parquet(f"{folder}/out").select("offset").collect())
     return "" if offsets == list(range(6)) else f"offsets {offsets}"
+
+
+def _stream_once(session: "SparkSession", folder: str) -> None:
+    """Stream what is new below a folder, into another one."""
+    frame = session.readStream.format("kdump").option("table", "records").load(f"{folder}/data")
+    query = frame.writeStream.option("checkpointLocation", f"{folder}/checkpoint").start(f"{folder}/out")
+    try:
+        query.processAllAvailable()
+    finally:
+        query.stop()
 
 
 def _connect(_release: str, paths: Sequence[str]) -> str:
