@@ -195,7 +195,7 @@ def test_a_directory_whose_name_is_a_formula_is_escaped_in_csv_on_demand(command
         assert rows and all(row["path"].startswith(start) for row in rows)
 
 
-_OF_A_SCAN = re.compile(r"out(/kdump\.json|/[a-z_]+(/part-[0-9]{5}\.parquet|/[a-z]+\.parquet)?)?")
+_OF_A_SCAN = re.compile(r"out(/kdump\.json|/manifest\.json|/[a-z_]+(/part-[0-9]{5}\.parquet|/[a-z]+\.parquet)?)?")
 
 
 @pytest.mark.parametrize("topic", ["..", ".", "=..", "a b", NAME, "x" * 240, "\\..\\..\\up", "%2e%2e%2fup"])
