@@ -28,6 +28,7 @@ from kdump.formats.text_checkpoint import OFFSET_CHECKPOINTS
 from kdump.output.arrow.files import TableFile
 from kdump.pipeline.fleet.written import FLEET_FILE, TABLES_FILE
 from kdump.pipeline.kept import FINDINGS, Kept
+from kdump.pipeline.scan_files import MANIFEST, SUMMARY
 from kdump.verdicts import surroundings
 
 if TYPE_CHECKING:
@@ -36,14 +37,10 @@ if TYPE_CHECKING:
     from kdump.pipeline.discovery import FileItem
     from kdump.pipeline.reconciliation import Reconciliation
 
-FILE = "manifest.json"
-"""The file, beside the tables, in which a scan says what its parts were made of."""
-
 _VERSION = 1
 _ENDS = 4 << 10  # bytes at the start and at the end of a file that are compared
 _TICK_NS = 2_000_000_000  # a file system may count its times in steps of this
 _SEGMENTS = "segments"
-_SUMMARY = "kdump.json"
 _FLEET_FILES = (FLEET_FILE, TABLES_FILE)
 _MAX_LOG_DIR_FILE = 64 << 20
 
@@ -92,7 +89,7 @@ class EarlierScan:
             if name in self._request["tables"]:
                 files = sorted(os.listdir(path))
                 yield from (os.path.join(name, file) for file in files if (name, file) not in ours and file not in _FLEET_FILES)
-            elif name not in (FILE, _SUMMARY):
+            elif name not in (MANIFEST, SUMMARY):
                 yield name
 
     def kept(self, found: Found) -> Kept:
@@ -146,7 +143,7 @@ def _same(marks: Marks, earlier: Marks) -> set[str]:
 def load(folder: str) -> EarlierScan | None:
     """The earlier scan whose tables are in a folder; None if there is none, or none that can be continued."""
     try:
-        with open(os.path.join(folder, FILE), encoding="utf-8") as file:
+        with open(os.path.join(folder, MANIFEST), encoding="utf-8") as file:
             values = json.load(file)
     except (OSError, ValueError):
         return None
@@ -177,7 +174,7 @@ def write(folder: str, request: Mapping[str, Any], found: Found, reconciliation:
         "doubtful": sorted(doubtful),
         "parts": told,
     }
-    with open(os.path.join(folder, FILE), "w", encoding="utf-8") as file:
+    with open(os.path.join(folder, MANIFEST), "w", encoding="utf-8") as file:
         json.dump(values, file)
 
 

@@ -15,14 +15,12 @@ from kdump.cli.schema_options import part_decoder
 from kdump.errors import UsageError
 from kdump.output.arrow.rows import TABLES
 from kdump.pipeline.fleet import questions
+from kdump.pipeline.scan_files import MANIFEST
 from kdump.workers.cores import jobs_here
 
 if TYPE_CHECKING:
     from kdump.cli.scanning.options import ScanOptions
     from kdump.pipeline.fleet.query import Query
-
-MANIFEST = "manifest.json"
-"""The file with which a scan can be repeated."""
 
 RECORDS = "records"
 BATCHES = "batches"

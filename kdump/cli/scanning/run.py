@@ -31,6 +31,7 @@ from kdump.pipeline.fleet.written import TABLES_FILE
 from kdump.pipeline.kept import NOTHING
 from kdump.pipeline.options import Options
 from kdump.pipeline.reconciliation import Reconciliation
+from kdump.pipeline.scan_files import SUMMARY
 from kdump.pipeline.tasks import ATTEMPTS
 from kdump.workers import temporary_folders
 
@@ -43,8 +44,6 @@ if TYPE_CHECKING:
 
 INCOMPLETE = ".incomplete"
 """The suffix of a table that does not add up, so that no one mistakes it for a complete one."""
-
-_MANIFEST = "kdump.json"
 
 
 def scan_paths(request: ScanRequest) -> int:
@@ -64,10 +63,10 @@ def scan_paths(request: ScanRequest) -> int:
         for table in written.incomplete:
             os.rename(os.path.join(folder, table), os.path.join(folder, table + INCOMPLETE))
         seconds = time.monotonic() - started
-        manifest = summary.json(request.out, request.engine.name, seconds)
+        result = summary.json(request.out, request.engine.name, seconds)
         if request.out is not None and is_new:
-            with open(os.path.join(folder, _MANIFEST), "w", encoding="utf-8") as file:
-                json.dump(manifest | {"kdump": __version__, "paths": request.paths}, file, indent=2)
+            with open(os.path.join(folder, SUMMARY), "w", encoding="utf-8") as file:
+                json.dump(result | {"kdump": __version__, "paths": request.paths}, file, indent=2)
             if earlier is None:
                 os.rename(folder, request.out)
             else:
@@ -90,7 +89,7 @@ def scan_paths(request: ScanRequest) -> int:
         return NOT_EXAMINED
     finally:
         temporary_folders.remove(folder)
-    _show(json.dumps(manifest) + "\n" if is_json else summary.text(request.out, seconds))
+    _show(json.dumps(result) + "\n" if is_json else summary.text(request.out, seconds))
     return summary.exit_code
 
 
