@@ -254,7 +254,7 @@ def reindex(options: ReindexOptions) -> int:
 
     Exit codes: 0 DIR is there, 2 wrong usage, 3 the input is damaged or could not be read, 4 DIR could not be written.
     """
-    from kdump.cli.mending.run import reindex_path
+    from kdump.cli.mending.reindex import reindex_path
     from kdump.cli.shared_options import throttle_reading
 
     throttle_reading(options.rate, is_nice=options.is_nice)

@@ -8,12 +8,8 @@ from kdump.forecasts.outcome import OUTCOMES
 from kdump.forecasts.row import Forecast
 from kdump.forecasts.settings import STOPS
 from kdump.mending import row
-from kdump.output import check
+from kdump.output import check, mending
 from kdump.output import forecast as forecast_output
-from kdump.output import recover as recover_output
-from kdump.output import redact as redact_output
-from kdump.output import reindex as reindex_output
-from kdump.output import slice as slice_output
 from kdump.output.rows import fates, forecast_summary, hits, listing
 from kdump.output.rows.forecast_summary import ForecastSummary
 
@@ -23,14 +19,12 @@ if TYPE_CHECKING:
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
-_MENDED: tuple[type[Row], ...] = tuple(dict.fromkeys([*reindex_output.ROW_CLASSES, *recover_output.ROW_CLASSES]))
+_MENDED: dict[type[Row], None] = dict.fromkeys(row_class for classes in mending.ROW_CLASSES.values() for row_class in classes)
 
 _REPORTS: tuple[type[Row], ...] = (
     *check.ROW_CLASSES,
     *forecast_output.ROW_CLASSES,
     *_MENDED,
-    *slice_output.ROW_CLASSES,
-    *redact_output.ROW_CLASSES,
     *hits.ROW_CLASSES,
     hits.SearchedFile,
 )

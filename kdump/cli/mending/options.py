@@ -64,9 +64,7 @@ class RecoverOptions(CommandOptions):
     """What `kdump recover` takes."""
 
     paths: tuple[str, ...] = arguments("PATH...", is_required=True, completes=DIRECTORIES)
-    out: str | None = text(
-        "-o", "The new directory; it must not exist yet, nor lie inside PATH.", metavar="DIR", completes=DIRECTORIES
-    )
+    out: str | None = OUT
     merge: tuple[str, ...] = texts(
         "--merge",
         "A directory of the same partition, or a log directory, of another broker: holes are filled from it. Repeatable.",
@@ -78,12 +76,7 @@ class RecoverOptions(CommandOptions):
         "Take over the batch with this offset although its CRC does not match, with a new CRC, if it decodes. Repeatable.",
         metavar="OFFSET",
     )
-    config: tuple[str, ...] = texts(
-        "--config",
-        f"A setting of the broker or topic: {', '.join(CONFIG)}.",
-        metavar="NAME=VALUE",
-        completes=[f"{name}=" for name in CONFIG],
-    )
+    config: tuple[str, ...] = SETTINGS
     output: str = OUTPUT
     csv_formulas: str = CSV_FORMULAS
     is_nice: bool = NICE

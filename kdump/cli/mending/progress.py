@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-class ReindexBar(PatientBar):
+class MendBar(PatientBar):
     """Bytes, rate and time left; each log counts several times, as it is read and as it is verified."""
 
     def columns(self) -> list[Any]:
@@ -19,10 +19,10 @@ class ReindexBar(PatientBar):
         return [BarColumn(), DownloadColumn(binary_units=True), TransferSpeedColumn(), TimeRemainingColumn()]
 
 
-class ReindexProgress(Progress):
+class MendProgress(Progress):
     """Passes the progress on to a bar."""
 
-    def __init__(self, bar: ReindexBar) -> None:
+    def __init__(self, bar: MendBar) -> None:
         super().__init__()
         self._bar = bar
         self._total = 0

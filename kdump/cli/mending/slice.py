@@ -1,27 +1,23 @@
-"""Runs `kdump slice`, and reports what was made."""
+"""Runs `kdump slice`."""
 
 from __future__ import annotations
 
 import os
-import time
 
-from kdump.binary.java_strings import escaped
-from kdump.cli.mending.progress import ReindexBar, ReindexProgress
-from kdump.cli.report_style import report_style_of
-from kdump.cli.shared_options import ESCAPE, settings_of
-from kdump.cli.streams import say
+from kdump.cli.mending import command
+from kdump.cli.shared_options import settings_of
 from kdump.cli.times import milliseconds
-from kdump.errors import CorruptData, MissingPackage, Unreadable, UsageError
-from kdump.exit_codes import CLEAN, NOT_EXAMINED
+from kdump.errors import UsageError
+from kdump.exit_codes import CLEAN
 from kdump.mending import slice
 from kdump.mending.row import SliceSummary
 from kdump.mending.slicing import Wanted
-from kdump.output.blocks import Blocks
-from kdump.output.slice import formatter_of
+from kdump.output.mending import SLICE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.cli.mending.options import SliceOptions
+    from kdump.mending.progress import Progress
     from kdump.mending.slice import Result
 
 _SUMS = ("batches", "outside", "cloned", "rewritten", "emptied", "dropped", "records", "kept", "out_of_range", "by_key")
@@ -29,8 +25,6 @@ _SUMS = ("batches", "outside", "cloned", "rewritten", "emptied", "dropped", "rec
 
 def slice_path(options: SliceOptions) -> int:
     """Make the new directory, then report its logs on stdout. Returns the exit code."""
-    if options.out is None:
-        raise UsageError("slice writes a new directory: name it with -o DIR")
     wanted = Wanted(
         from_offset=options.from_offset,
         to_offset=options.to_offset,
@@ -41,36 +35,25 @@ def slice_path(options: SliceOptions) -> int:
         drop_keys=[_key(text, is_hex=options.is_hex) for text in options.drop_keys],
     )
     config = settings_of(options.config)
-    started = time.monotonic()
-    try:
-        with ReindexBar(shows=os.isatty(2)) as bar:
-            result = slice.run(options.path, options.out, wanted, config=config, progress=ReindexProgress(bar))
-    except (CorruptData, Unreadable, MissingPackage) as error:
-        say(escaped(str(error)))
-        return NOT_EXAMINED
-    _report(options, options.out, result, time.monotonic() - started)
-    return CLEAN
+
+    def make(out: str, progress: Progress) -> command.Made:
+        result = slice.run(options.path, out, wanted, config=config, progress=progress)
+        return command.Made(result.rows, lambda seconds: _summary(result, out, seconds))
+
+    return command.run(SLICE, options, make)
 
 
-def _report(options: SliceOptions, out: str, result: Result, seconds: float) -> None:
-    summary = SliceSummary(
+def _summary(result: Result, out: str, seconds: float) -> SliceSummary:
+    return SliceSummary(
         path=out,
         segments=result.segments,
         log_start=result.log_start,
         log_end=result.log_end,
         log_bytes=result.log_bytes,
         **{name: sum(getattr(row, name) for row in result.rows) for name in _SUMS},
-        seconds=round(seconds, 3),
+        seconds=seconds,
         exit_code=CLEAN,
     )
-    with open(1, "wb", buffering=0, closefd=False) as stdout:
-        style = report_style_of(is_terminal=stdout.isatty(), escapes_formulas=options.csv_formulas == ESCAPE)
-        blocks = Blocks(stdout, needs_reader=False)
-        formatter = formatter_of(options.output, blocks.write, style)
-        for row in result.rows:
-            formatter.segment(row)
-        formatter.end(summary)
-        blocks.flush()
 
 
 def _key(text: str, *, is_hex: bool) -> bytes:

@@ -3,34 +3,24 @@
 from __future__ import annotations
 
 from kdump.checks.wording import counted, offset_range
-from kdump.mending.row import Dropped, Hole, Rewritten
+from kdump.mending.row import Dropped, Hole, RecoverSummary, Rewritten
+from kdump.output.text.mend_report import MendReport
 from kdump.output.text.sizes import size_text
-from kdump.output.text.writer import ReportWriter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from kdump.mending.row import RecoverSummary
-    from kdump.output.text.style import ReportStyle
     from kdump.tables import Row
 
-_MAX_SHOWN = 50
 _INDENT = 12
 
 
-class RecoverReport:
-    """Writes a few lines for each thing that was left out or put right; if they are many, the rest are counted."""
+class RecoverReport(MendReport):
+    """Writes a few lines for each thing that was left out or put right."""
 
-    def __init__(self, write: Callable[[str], None], style: ReportStyle) -> None:
-        self._out = ReportWriter(write, style)
-        self._shown = 0
+    all_in = "ndjson"
 
     def row(self, row: Row) -> None:
-        if not isinstance(row, Dropped | Hole | Rewritten):
-            return
-        self._shown += 1
-        if self._shown > _MAX_SHOWN:
+        if not isinstance(row, Dropped | Hole | Rewritten) or not self._shows_next():
             return
         if isinstance(row, Dropped):
             word = "lost" if row.is_lost else "left out"
@@ -51,11 +41,8 @@ class RecoverReport:
         self._out.line(f"{word:{_INDENT}}{self._out.shown(what)}")
         self._out.wrapped(self._out.shown(reason), _INDENT)
 
-    def end(self, summary: RecoverSummary) -> None:
-        if self._shown > _MAX_SHOWN:
-            self._out.line(f"... and {self._shown - _MAX_SHOWN:,} more; --output ndjson lists all")
-        if self._shown:
-            self._out.line()
+    def sums(self, summary: Row) -> None:
+        assert isinstance(summary, RecoverSummary)
         partitions = counted(summary.partitions, "partition")
         segments = counted(summary.segments, "segment")
         batches = counted(summary.batches, "batch", "batches")
@@ -69,4 +56,4 @@ class RecoverReport:
         if summary.remaining_errors:
             errors = counted(summary.remaining_errors, "error")
             self._out.wrapped(f"What was taken over as it is has {errors}: kdump check lists them.")
-        self._out.line(f"Complete and verified: {self._out.shown(summary.path)}. Exit status {summary.exit_code}.")
+        self._complete(summary.path, summary.exit_code)

@@ -3,31 +3,21 @@
 from __future__ import annotations
 
 from kdump.checks.wording import counted, offset_range
+from kdump.mending.row import SlicedSegment, SliceSummary
+from kdump.output.text.mend_report import MendReport
 from kdump.output.text.sizes import size_text
-from kdump.output.text.writer import ReportWriter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from kdump.mending.row import SlicedSegment, SliceSummary
-    from kdump.output.text.style import ReportStyle
-
-_MAX_SHOWN = 50
+    from kdump.tables import Row
 
 
-class SliceReport:
-    """Writes a line for each log of the slice; if they are many, the rest are counted."""
+class SliceReport(MendReport):
+    """Writes a line for each log of the slice."""
 
-    def __init__(self, write: Callable[[str], None], style: ReportStyle) -> None:
-        self._out = ReportWriter(write, style)
-        self._logs = 0
-
-    def segment(self, row: SlicedSegment) -> None:
-        if row.path is None:
-            return
-        self._logs += 1
-        if self._logs > _MAX_SHOWN:
+    def row(self, row: Row) -> None:
+        assert isinstance(row, SlicedSegment)
+        if row.path is None or not self._shows_next():
             return
         what = "no batches"
         if row.first_offset is not None and row.last_offset is not None:
@@ -35,10 +25,8 @@ class SliceReport:
         origin = "" if row.path == row.source else f", from {self._out.shown(row.source)}"
         self._out.line(f"{self._out.shown(row.path)}   {what}{origin}")
 
-    def end(self, summary: SliceSummary) -> None:
-        if self._logs > _MAX_SHOWN:
-            self._out.line(f"... and {counted(self._logs - _MAX_SHOWN, 'more log')}; --output table lists all")
-        self._out.line()
+    def sums(self, summary: Row) -> None:
+        assert isinstance(summary, SliceSummary)
         self._out.wrapped(
             f"{counted(summary.segments, 'segment')}, {size_text(summary.log_bytes)}, log start offset {summary.log_start},"
             f" log end offset {summary.log_end}. {summary.seconds:.1f} s."
@@ -51,4 +39,4 @@ class SliceReport:
             f"Records of those not outside: {summary.records:,}, {summary.kept:,} kept, {summary.out_of_range:,} out of range,"
             f" {summary.by_key:,} left out by their keys."
         )
-        self._out.line(f"Complete and verified: {self._out.shown(summary.path)}. Exit status {summary.exit_code}.")
+        self._complete(summary.path, summary.exit_code)

@@ -1,0 +1,66 @@
+"""Runs a command that mends: makes the new directory, then reports on stdout what is in it."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from kdump.binary.java_strings import escaped
+from kdump.cli.mending.progress import MendBar, MendProgress
+from kdump.cli.report_style import report_style_of
+from kdump.cli.shared_options import ESCAPE
+from kdump.cli.streams import say
+from kdump.errors import CorruptData, MissingPackage, Unreadable, UsageError
+from kdump.exit_codes import CLEAN, NOT_EXAMINED
+from kdump.output.blocks import Blocks
+from kdump.output.mending import formatter_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Protocol
+
+    from kdump.mending.progress import Progress
+    from kdump.tables import Row
+
+    class MendOptions(Protocol):
+        """What the options of all these commands have."""
+
+        out: str | None
+        output: str
+        csv_formulas: str
+
+
+class Made:
+    """What a command has made: its rows, its summary by the seconds that it took, and the exit code."""
+
+    def __init__(self, rows: Sequence[Row], summary: Callable[[float], Row], exit_code: int = CLEAN) -> None:
+        self.rows = rows
+        self.summary = summary
+        self.exit_code = exit_code
+
+
+def run(command: str, options: MendOptions, make: Callable[[str, Progress], Made]) -> int:
+    """Make the directory of `-o`, and report what was made. Returns the exit code.
+
+    `make` is given the directory, and takes an account of its progress.
+    """
+    if options.out is None:
+        raise UsageError(f"{command} writes a new directory: name it with -o DIR")
+    started = time.monotonic()
+    try:
+        with MendBar(shows=os.isatty(2)) as bar:
+            made = make(options.out, MendProgress(bar))
+    except (CorruptData, Unreadable, MissingPackage) as error:
+        say(escaped(str(error)))
+        return NOT_EXAMINED
+    summary = made.summary(round(time.monotonic() - started, 3))
+    with open(1, "wb", buffering=0, closefd=False) as stdout:
+        style = report_style_of(is_terminal=stdout.isatty(), escapes_formulas=options.csv_formulas == ESCAPE)
+        blocks = Blocks(stdout, needs_reader=False)
+        formatter = formatter_of(command, options.output, blocks.write, style)
+        for row in made.rows:
+            formatter.row(row)
+        formatter.end(summary)
+        blocks.flush()
+    return made.exit_code

@@ -1,0 +1,44 @@
+"""Runs `kdump reindex`."""
+
+from __future__ import annotations
+
+from kdump.cli.mending import command
+from kdump.cli.shared_options import settings_of
+from kdump.exit_codes import CLEAN
+from kdump.mending import reindex
+from kdump.mending.row import DIFFERENT, MISSING, REBUILT, ReindexSummary
+from kdump.output.mending import REINDEX
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kdump.cli.mending.options import ReindexOptions
+    from kdump.mending.progress import Progress
+    from kdump.mending.reindex import Result
+
+
+def reindex_path(options: ReindexOptions) -> int:
+    """Make the new directory, then report its files on stdout. Returns the exit code."""
+    only = [word for word in options.only.split(",") if word]
+    config = settings_of(options.config)
+
+    def make(out: str, progress: Progress) -> command.Made:
+        result = reindex.run(options.path, out, only=only, config=config, progress=progress)
+        return command.Made(result.files, lambda seconds: _summary(result, out, seconds))
+
+    return command.run(REINDEX, options, make)
+
+
+def _summary(result: Result, out: str, seconds: float) -> ReindexSummary:
+    rebuilt = [row for row in result.files if row.action == REBUILT]
+    return ReindexSummary(
+        path=out,
+        partitions=result.partitions,
+        segments=result.segments,
+        log_bytes=result.log_bytes,
+        batches=result.batches,
+        rebuilt=len(rebuilt),
+        different=sum(row.before == DIFFERENT for row in rebuilt),
+        missing=sum(row.before == MISSING for row in rebuilt),
+        seconds=seconds,
+        exit_code=CLEAN,
+    )

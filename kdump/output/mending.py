@@ -1,0 +1,85 @@
+"""The formats of the commands that mend, by the names of `--output`: text for people, and rows of any format."""
+
+from __future__ import annotations
+
+from kdump.mending.row import (
+    Companion,
+    Dropped,
+    Hole,
+    Recovered,
+    RecoverSummary,
+    RedactDifference,
+    RedactedFile,
+    RedactSummary,
+    ReindexSummary,
+    Rewritten,
+    SlicedSegment,
+    SliceSummary,
+)
+from kdump.output.rows import formatters
+from kdump.output.rows.row_writer import RowWriter
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    from kdump.output.rows.formatters import Formatter, Write
+    from kdump.output.text.mend_report import MendReport
+    from kdump.output.text.style import ReportStyle
+    from kdump.tables import Row
+
+    class MendFormatter(Protocol):
+        """Takes one row after the other, then the summary."""
+
+        def row(self, row: Row) -> None: ...
+        def end(self, summary: Row) -> None: ...
+
+
+RECOVER, REINDEX, SLICE, REDACT = "recover", "reindex", "slice", "redact"
+
+ROW_CLASSES: dict[str, tuple[type[Row], ...]] = {
+    RECOVER: (Dropped, Hole, Rewritten, Recovered, Companion, RecoverSummary),
+    REINDEX: (Companion, ReindexSummary),
+    SLICE: (SlicedSegment, SliceSummary),
+    REDACT: (RedactedFile, RedactDifference, RedactSummary),
+}
+"""What the report of each command consists of, as rows; CSV and tables have only the first."""
+
+
+def formatter_of(command: str, name: str, write: Write, style: ReportStyle) -> MendFormatter:
+    """The formatter of this name for the report of a command; its module is loaded only now."""
+    if name == "text":
+        return _report_of(command)(write, style)
+    return _Rows(formatters.formatter_of(name, write, style), ROW_CLASSES[command])
+
+
+def _report_of(command: str) -> type[MendReport]:
+    if command == RECOVER:
+        from kdump.output.text.recover import RecoverReport
+
+        return RecoverReport
+    if command == REINDEX:
+        from kdump.output.text.reindex import ReindexReport
+
+        return ReindexReport
+    if command == SLICE:
+        from kdump.output.text.slice import SliceReport
+
+        return SliceReport
+    from kdump.output.text.redact import RedactReport
+
+    return RedactReport
+
+
+class _Rows:
+    """Rows as they are, and the summary at the end."""
+
+    def __init__(self, formatter: Formatter, row_classes: tuple[type[Row], ...]) -> None:
+        self._rows = RowWriter(formatter, *row_classes)
+
+    def row(self, row: Row) -> None:
+        self._rows.write(row)
+
+    def end(self, summary: Row) -> None:
+        self._rows.write(summary)
+        self._rows.end()

@@ -1,0 +1,50 @@
+"""What the reports of all commands that mend have in common: a list of bounded length, then the sums."""
+
+from __future__ import annotations
+
+from kdump.output.text.writer import ReportWriter
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kdump.output.text.style import ReportStyle
+    from kdump.tables import Row
+
+_MAX_SHOWN = 50
+
+
+class MendReport:
+    """Writes an entry for some rows, and the sums at the end. If entries are many, the rest are counted."""
+
+    all_in = "table"
+    """The `--output` that lists all of them."""
+
+    def __init__(self, write: Callable[[str], None], style: ReportStyle) -> None:
+        self._out = ReportWriter(write, style)
+        self._entries = 0
+
+    def row(self, row: Row) -> None:
+        """Take the next row."""
+        raise NotImplementedError
+
+    def sums(self, summary: Row) -> None:
+        """Write what all rows come to."""
+        raise NotImplementedError
+
+    def end(self, summary: Row) -> None:
+        """Write how many entries were left out, then the sums."""
+        if self._entries > _MAX_SHOWN:
+            self._out.line(f"... and {self._entries - _MAX_SHOWN:,} more; --output {self.all_in} lists all")
+        if self._entries:
+            self._out.line()
+        self.sums(summary)
+
+    def _shows_next(self) -> bool:
+        """Count an entry. Returns whether it is to be shown."""
+        self._entries += 1
+        return self._entries <= _MAX_SHOWN
+
+    def _complete(self, path: str, exit_code: int, *, verified: bool = True) -> None:
+        what = "Complete and verified" if verified else "Complete"
+        self._out.line(f"{what}: {self._out.shown(path)}. Exit status {exit_code}.")
