@@ -92,7 +92,8 @@ def recover(
 
     Returns rows: Recovered, Rewritten, Dropped, Hole and Companion. The output appears when it is complete, synced and verified,
     or not at all: a check finds no error that the batches did not have before, and a start keeps all of it, after a clean stop
-    and after an unclean one that scans everything.
+    and after an unclean one. The unclean one is simulated for old messages and wrappers; of other batches, rebuilding has
+    scanned all as a start does.
 
     Raises CorruptData if the result cannot be verified, or if two replicas contradict each other; Unreadable if a file cannot be
     read or changes meanwhile; UsageError for an output that cannot be made, unknown settings, and an offset to accept that no
