@@ -319,6 +319,14 @@ def test_hits_are_lines_of_kafka_and_the_verdict_stands_on_stderr(run: Run, data
     assert said.startswith("kdump: found: 1 record matches; 1 file, ")
 
 
+def test_a_table_has_a_line_for_each_match(run: Run, data: Path) -> None:
+    _, out, _ = run("needle", data, "--output", "table")
+    headings, rule, *rows = out.splitlines()[1:]
+    assert headings.split()[:3] == ["topic", "partition", "offset"] and headings.split()[-1] == "matched"
+    assert set(rule) == {"─"}
+    assert [row.split()[:3] for row in rows] == [["orders", "0", "2"]]
+
+
 def test_rows_end_with_what_was_not_read_and_the_verdict(run: Run, data: Path) -> None:
     _log(data).write_bytes(_log(data).read_bytes()[:-3])
     code, shown, said = run("Needle", data, "--output", "ndjson")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from kdump.binary.java_strings import escaped
+from kdump.output.rows.hits import Hit
 from kdump.output.rows.layout import Heading, Layout, cell, headings_of, shown_text, time_text
 from kdump.output.rows.listing import ListedRecord
 
@@ -33,6 +34,15 @@ def layout_of_records() -> Layout:
         headings_of(ListedRecord, _RECORD_COLUMNS),
         _record_cells,
         expendable=("headers", "sequence", "keySize", "valueSize", "position"),
+    )
+
+
+def layout_of_hits() -> Layout:
+    """Records as they are listed, after their partition."""
+    return Layout(
+        headings_of(Hit, ("topic", "partition", *_RECORD_COLUMNS, "matched")),
+        _hit_cells,
+        expendable=("headers", "sequence", "keySize", "valueSize", "position", "matched"),
     )
 
 
@@ -78,6 +88,12 @@ def _record_cells(row: Row) -> list[str]:
         reason = record.decode_error.partition(": ")[2]
         cells["value"] = f"? {escaped(reason)}: {cells['value']}"
     return list(cells.values())
+
+
+def _hit_cells(row: Row) -> list[str]:
+    hit: Any = row
+    place = [cell(name, getattr(hit, name)) for name in ("topic", "partition")]
+    return [*place, *_record_cells(row), " ".join(hit.matched) or "-"]
 
 
 def _decoded_text(decoded: str) -> str:

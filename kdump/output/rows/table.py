@@ -218,6 +218,12 @@ def _records() -> Layout:
     return layout_of_records()
 
 
+def _hits() -> Layout:
+    from kdump.output.rows.listing_layouts import layout_of_hits
+
+    return layout_of_hits()
+
+
 def _findings() -> Layout:
     from kdump.output.rows.finding_line import layout_of_findings
 
@@ -233,6 +239,7 @@ def _forecasts() -> Layout:
 _LAYOUTS: dict[str, Callable[[], Layout]] = {
     "batch": _batches,
     "record": _records,
+    "hit": _hits,
     "finding": _findings,
     "forecast": _forecasts,
 }
