@@ -10,6 +10,7 @@ import os
 import zlib
 from typing import TYPE_CHECKING, NamedTuple
 
+from kdump.binary import system
 from kdump.binary.batch_header import BATCH_HEADER_SIZE
 from kdump.binary.source import Source
 from kdump.errors import CorruptData, KdumpError, Unreadable, UsageError
@@ -191,9 +192,10 @@ def _slices(
         if since is not None and following is not None and (following.base_offset or 0) <= since.next_offset:
             continue  # all of it was read
         try:
-            inode = os.stat(item.path).st_ino
-        except OSError:
-            inode = -1  # reading it fails likewise
+            status = system.status(item.path)
+        except Unreadable:
+            status = None  # reading it fails likewise
+        inode = -1 if status is None else status.st_ino
         begin = look_back = 0
         lowest = highest = end = None
         if since is not None and base_offset <= since.next_offset:

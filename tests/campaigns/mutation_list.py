@@ -157,13 +157,6 @@ MUTATIONS: tuple[Mutation, ...] = (
         tests=("tests/cli/test_listing.py::test_damaged_rows_count_for_the_limit",),
     ),
     Mutation(
-        id="21",
-        file="kdump/cli/times.py",
-        old="86_400_000 - 1 if is_end",
-        new="86_400_000 if is_end",
-        tests=("tests/cli/test_listing.py::test_a_day_ends_before_the_next_midnight",),
-    ),
-    Mutation(
         id="line-of-header",
         file="kdump/cli/listing/text_checkpoints.py",
         old="elif line.number > 2 and run.output is not None:",
@@ -190,6 +183,13 @@ MUTATIONS: tuple[Mutation, ...] = (
         old='if table != "findings":',
         new='if table > "findings":',
         tests=("tests/cli/test_scan.py::test_all_tables_but_the_findings_are_of_one_list_of_files",),
+    ),
+    Mutation(
+        id="21",
+        file="kdump/cli/times.py",
+        old="86_400_000 - 1 if is_end",
+        new="86_400_000 if is_end",
+        tests=("tests/cli/test_listing.py::test_a_day_ends_before_the_next_midnight",),
     ),
     Mutation(
         id="records-before-snapshot",
@@ -510,8 +510,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         id="segment-without-name",
         file="kdump/pipeline/planning.py",
-        old="    if item.base_offset is None:\n        return True",
-        new="    if item.base_offset is not None:\n        return True",
+        old="    if item.base_offset is None or item.kind",
+        new="    if item.base_offset is not None or item.kind",
         tests=("tests/pipeline/test_pipeline.py::test_only_segments_that_may_hold_an_offset_are_read",),
     ),
     Mutation(

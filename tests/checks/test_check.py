@@ -477,7 +477,7 @@ def test_findings_in_many_files_are_counted_after_the_fifth(tmp_path: Path) -> N
     assert "25 more findings of crc-mismatch in 25 other files; --all shows each." in out
     assert "10 more directories with findings" in out
     assert "t00-0: consumers cannot read 1 of 2 offsets: 0.\n" in out and "and 25 offsets in 25 more directories\n" in out
-    assert len(out.splitlines()) <= 92
+    assert len(out.splitlines()) <= 93
     assert _run("check", tmp_path, "--all")[1].count("\nerror    crc-mismatch") == 30
 
 

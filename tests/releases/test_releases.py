@@ -212,7 +212,16 @@ def test_there_are_codes() -> None:
 
 
 # Codes of checks, verdicts, writers and surroundings of a log: no run of Kafka's tool raises them.
-_NOT_OF_THE_TOOL = {"crc-mismatch", "file-not-recognized", "offset-below-base", "offset-overflow-int32", "resync-budget"}
+_NOT_OF_THE_TOOL = {
+    "bad-magic",
+    "crc-mismatch",
+    "file-not-examined",
+    "file-not-recognized",
+    "offset-below-base",
+    "offset-overflow-int32",
+    "resync-budget",
+    "too-many-faults",
+}
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from kdump.binary import system
 from kdump.cli.shared_options import STDIN
 from kdump.formats import file_name
 
@@ -81,4 +82,4 @@ def _has_registry(path: str) -> bool:
     """Whether a registry's topic lies beside the partition of a segment. Looks without importing what reads it."""
     if path.startswith(STDIN):
         return False
-    return os.path.isdir(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(path))), _REGISTRY))
+    return system.is_directory(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(path))), _REGISTRY))
