@@ -189,6 +189,7 @@ def grep(options: GrepOptions) -> int:
       kdump grep order-4711 /var/lib/kafka
       kdump grep --key user-42 --tombstones /var/lib/kafka/users-*
       kdump grep -E 'user-(42|43)' --in value --output ndjson orders-0
+      kdump grep --json customer.id=42 orders-0
       kdump grep --prove-absent --certificate gone.json user-42 /var/lib/kafka
       kdump grep --verify gone.json
 

@@ -31,9 +31,18 @@ def part_decoder(option: str, given: str | None) -> tuple[str, str]:
     return kind, name
 
 
-def _decoder_option(part: str) -> Any:  # as `text`
+def part_decoders(key: str | None, value: str | None, command: str | None) -> tuple[str, str]:
+    """The decoders of keys and values that options name, `cmd` if only a command is named. Raises UsageError."""
+    if command is not None and key is None and value is None:
+        key = value = "cmd"
+    part_decoder("--key-decoder", key)
+    part_decoder("--value-decoder", value)
+    return key or "", value or ""
+
+
+def _decoder_option(part: str, short: str) -> Any:  # as `text`
     return text(
-        f"--{part}-decoder --{part}",
+        f"--{part}-decoder{short}",
         f"How to decode {part}s: {', '.join(PARTS)}, or an installed decoder. A type of schemas may have a name, as in"
         " avro:shop.Order. Overrides --decode.",
         metavar="DECODER",
@@ -41,18 +50,22 @@ def _decoder_option(part: str) -> Any:  # as `text`
     )
 
 
-KEY_DECODER = _decoder_option("key")
-VALUE_DECODER = _decoder_option("value")
+KEY_DECODER = _decoder_option("key", " --key")
+LONG_KEY_DECODER = _decoder_option("key", "")
+"""The same for commands where --key is something else."""
+
+VALUE_DECODER = _decoder_option("value", " --value")
 
 DECODER_COMMAND = text(
     "--decoder-cmd",
-    "Decode keys and values with this command, or only those with --key cmd or --value cmd. It reads and writes lines of JSON.",
+    "Decode keys and values with this command, or only those with --key-decoder cmd or --value-decoder cmd. It reads and writes"
+    " lines of JSON.",
     metavar="COMMAND",
 )
 
 SCHEMAS_PATH = text(
     "--schemas",
-    "Schemas for --key and --value: a file, a directory of .avsc, .proto, .json or descriptor files, or a log directory with"
+    "Schemas for keys and values: a file, a directory of .avsc, .proto, .json or descriptor files, or a log directory with"
     " _schemas-0. By default, the _schemas-0 beside the data.",
     metavar="PATH",
     completes=FILES,

@@ -18,30 +18,41 @@ if TYPE_CHECKING:
 
     from kdump.formats.record import RecordChunk
     from kdump.output.rows.schema_decoder import SchemaDecoder
+    from kdump.schemas.own import Command
 
 MAX_TABLE = 64 << 20
 """Characters of JSON that the records of one table become at most; further ones are not decoded."""
 
 
 class RecordDecoding:
-    """How keys and values are decoded: by which decoders, and with the schemas of which path, or of those beside the data."""
+    """How keys and values are decoded: by which decoders, and with the schemas of which path, or of those beside the data.
 
-    def __init__(self, key: str, value: str, schemas: str | None) -> None:
+    `command` is what the decoder `cmd` asks.
+    """
+
+    def __init__(self, key: str, value: str, schemas: str | None, command: Command | None = None) -> None:
         self._key = key
         self._value = value
         self._schemas = schemas
+        self._command = command
         self._collections: dict[str, Collection] = {}  # by log directory
 
     def decoder_of(self, path: str) -> SchemaDecoder | None:
         """The decoder of a log's records; None for internal topics. Raises UsageError, and Unreadable for a path of schemas."""
         topic = file_name.topic(path)
-        if topic.startswith("__"):
-            return None
+        return None if topic.startswith("__") else self.decoder_for(path, topic)
+
+    def decoder_for(self, path: str, topic: str) -> SchemaDecoder:
+        """The same for the log of any topic."""
+        return decoder_of_parts(self.collection_of(path), self._key, self._value, topic, self._command)
+
+    def collection_of(self, path: str) -> Collection:
+        """The schemas for the records of a log. Raises UsageError, and Unreadable."""
         log_directory = os.path.dirname(os.path.dirname(os.path.abspath(path)))
         if log_directory not in self._collections:
             kind = (self._value or self._key).partition(":")[0]
             self._collections[log_directory] = collection_of(path, self._schemas, kind)
-        return decoder_of_parts(self._collections[log_directory], self._key, self._value, topic)
+        return self._collections[log_directory]
 
 
 def columns(decoder: SchemaDecoder, part: RecordChunk) -> dict[str, Any]:

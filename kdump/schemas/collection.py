@@ -97,7 +97,7 @@ class Collection:
         """
         of_type = [schema for schema in self.files if schema.type == type]
         if self.files and not of_type:
-            raise UsageError(f"--schemas has no schema for --{part} {type.lower()}")
+            raise UsageError(f"--schemas has no schema for --{part}-decoder {type.lower()}")
         if not of_type:
             registered = None if self.registry is None else self.registry.newest(f"{topic_name}-{part}")
             return None if registered is None or registered.schema.type != type else (registered, registered.schema)
@@ -112,7 +112,7 @@ class Collection:
                     return None, schema
         if len(of_type) > 1:
             names = ", ".join(schema.name for schema in of_type[:5])
-            remedy = f"name the type: --{part} {type.lower()}:NAME, or call a file {topic_name or 'TOPIC'}-{part}"
+            remedy = f"name the type: --{part}-decoder {type.lower()}:NAME, or call a file {topic_name or 'TOPIC'}-{part}"
             raise UsageError(f"--schemas has several schemas: {names}", remedy=remedy)
         return None, of_type[0]
 
@@ -224,9 +224,28 @@ def collection_of(path: str, given: str | None, kind: str = "") -> Collection:
     if given is None:
         directory = topic.beside(path)
         return Collection(None if directory is None else topic.read(directory))
-    inner = os.path.join(given, topic.NAME)
-    for directory in (given, inner):
-        if files.is_registry(directory):
-            return Collection(topic.read(directory))
+    directory = _registry_in(given)
+    if directory is not None:
+        return Collection(topic.read(directory))
     beside = topic.beside(path)
     return Collection(None if beside is None else topic.read(beside), files.schemas_in(given, KINDS.get(kind, "")))
+
+
+def _registry_in(given: str) -> str | None:
+    return next((directory for directory in (given, os.path.join(given, topic.NAME)) if files.is_registry(directory)), None)
+
+
+def places_of(path: str, given: str | None) -> list[str]:
+    """Where `collection_of` looks for schemas: directories of a registry's topic, which may not exist, files and directories."""
+    beside = topic.place_beside(path)
+    if given is None:
+        return [beside]
+    directory = _registry_in(given)
+    return [beside, given] if directory is None else [directory]
+
+
+def files_at(place: str) -> list[str]:
+    """The files that hold the schemas of such a place."""
+    if os.path.basename(place) == topic.NAME or files.is_registry(place):
+        return topic.files_in(place)
+    return files.files_at(place)

@@ -38,14 +38,17 @@ def schemas_in(path: str, type: str = "") -> list[Schema]:
         if not system.has_name(path):
             raise UsageError(f"there is no {path}", remedy="--schemas is a file, a directory of schemas, or a log directory")
         return [_schema(path, os.path.basename(path), type)]
-    found = []
-    for file in _files_below(path):
-        name = os.path.relpath(file, path)
-        if _kind(name):
-            found.append(_schema(file, name, type))
+    found = [_schema(file, os.path.relpath(file, path), type) for file in files_at(path)]
     if not found:
         raise UsageError(f"{path} has no schemas", remedy=f"their names end in {', '.join(_KINDS)}")
     return found
+
+
+def files_at(path: str) -> list[str]:
+    """The files that `schemas_in` reads; none if there is nothing."""
+    if not system.is_directory(path):
+        return [path] if system.has_name(path) else []
+    return [file for file in _files_below(path) if _kind(os.path.relpath(file, path))]
 
 
 def is_registry(path: str) -> bool:

@@ -23,9 +23,21 @@ NAME = "_schemas-0"
 
 def beside(path: str) -> str | None:
     """The registry's directory in the log directory that a segment is in, or None if there is none."""
-    directory = os.path.dirname(os.path.dirname(os.path.abspath(path)))
-    found = os.path.join(directory, NAME)
+    found = place_beside(path)
     return found if system.is_directory(found) else None
+
+
+def place_beside(path: str) -> str:
+    """Where the registry's directory is, or would be, in the log directory that a segment is in."""
+    return os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(path))), NAME)
+
+
+def files_in(directory: str) -> list[str]:
+    """The segments of a registry's topic; none if there is no such directory."""
+    if not system.is_directory(directory):
+        return []
+    files = tree.PartitionFiles(directory)
+    return [os.path.join(directory, files.segments[base][file_name.LOG]) for base in files.logs]
 
 
 def read(directory: str) -> Registry:
@@ -34,11 +46,14 @@ def read(directory: str) -> Registry:
     Records of aborted transactions do not occur: registries write without transactions.
     """
     registry = Registry(directory)
-    files = tree.PartitionFiles(directory)
-    if not files.logs:
+    try:
+        paths = files_in(directory)
+    except KdumpError as error:
+        registry.note(str(error))
+        return registry
+    if not paths:
         registry.note("it has no segments")
-    for base in files.logs:
-        path = os.path.join(directory, files.segments[base][file_name.LOG])
+    for path in paths:
         try:
             with TolerantSource(path) as source:
                 _read_log(registry, source)

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 import kdump
 from kdump.binary import system
 from kdump.binary.source import Source
-from kdump.errors import Unreadable, UsageError
+from kdump.errors import KdumpError, Unreadable, UsageError
 from kdump.output.rows.hits import CHANGED, MISSING, NEW, SAME, UNREADABLE, VerifiedFile
+from kdump.schemas import collection, topic
 from kdump.searching.digests import digest
 from kdump.searching.places import Places
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from kdump.searching.grep import Search
 
@@ -70,6 +71,8 @@ def made(search: Search, paths: Sequence[str], options: dict[str, object]) -> di
             for gap in search.not_read
         ],
     }
+    if search.schemas is not None:
+        body["schemas"] = {"places": search.schemas.places, "files": search.schemas.files}
     body[_DIGEST] = _digest_of(body)
     return body
 
@@ -102,7 +105,9 @@ def read(path: str) -> dict[str, Any]:
 
 
 def verified(certificate: dict[str, Any], paths: Sequence[str] = ()) -> Iterator[VerifiedFile]:
-    """Each file of a certificate, and each file that is new below its paths. `paths` are where these are now, in their order.
+    """Each file of a certificate, and each file that is new below its paths or among its schemas.
+
+    `paths` are where the paths of the certificate are now, in their order.
 
     Raises UsageError if their number is another.
     """
@@ -111,10 +116,16 @@ def verified(certificate: dict[str, Any], paths: Sequence[str] = ()) -> Iterator
         raise UsageError(f"the certificate is about {len(roots)} paths: {', '.join(roots)}", remedy="name as many, in this order")
     now = dict(zip(roots, map(os.path.abspath, paths), strict=True)) if paths else {root: root for root in roots}
     known = {_moved(file["path"], now): file for file in certificate["files"]}
+    schemas = certificate.get("schemas", {"places": [], "files": []})
+    known |= {_moved(file["path"], now): file for file in schemas["files"]}
     for path, file in known.items():
         yield _compared(path, file)
     missed = {_moved(gap["file"], now) for gap in certificate["notRead"]}
-    yield from _new_files(list(now.values()), known.keys() | missed)
+    new = {found.file: found for found in _new_files(list(now.values()), known.keys() | missed)}
+    new |= {
+        found.file: found for found in _new_schemas([_moved(place, now) for place in schemas["places"]], known.keys() | missed)
+    }
+    yield from new.values()
 
 
 def _moved(path: str, roots: dict[str, str]) -> str:
@@ -122,6 +133,11 @@ def _moved(path: str, roots: dict[str, str]) -> str:
     for root, place in roots.items():
         if path == root or path.startswith(root.rstrip(os.sep) + os.sep):
             return place + path[len(root) :]
+    for root, place in roots.items():  # a registry's topic is beside a partition, and not below it
+        for beside, now in ((root, place), (os.path.dirname(root), os.path.dirname(place))):
+            registry = os.path.join(os.path.dirname(beside), topic.NAME)
+            if path == registry or path.startswith(registry + os.sep):
+                return os.path.join(os.path.dirname(now), topic.NAME) + path[len(registry) :]
     return path
 
 
@@ -149,6 +165,18 @@ def _new_files(roots: list[str], known: set[str]) -> Iterator[VerifiedFile]:
     for found in places.unsearched:
         if os.path.abspath(found.path) not in known:
             yield VerifiedFile(found.path, UNREADABLE, None, found.message)
+
+
+def _new_schemas(places: list[str], known: Collection[str]) -> Iterator[VerifiedFile]:
+    """The schema files that are there now, and were not."""
+    for place in places:
+        try:
+            for path in collection.files_at(place):
+                if path not in known:
+                    with Source(path) as source:
+                        yield VerifiedFile(path, NEW, source.size, "it was not there")
+        except KdumpError as error:
+            yield VerifiedFile(place, UNREADABLE, None, error.message)
 
 
 def _digest_of(body: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Digests of files."""
+"""Digests and identities of files."""
 
 from __future__ import annotations
 
@@ -20,3 +20,9 @@ def digest(source: Source) -> str:
         hashed.update(window[:size])
         position += size
     return hashed.hexdigest()
+
+
+def identity(source: Source) -> tuple[int, ...]:
+    """What changes if a file is replaced or written to."""
+    status = source.status()
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from kdump.pipeline.discovery import FileItem
+    from kdump.searching.decoding import ConditionDecoder, Decoding
     from kdump.searching.query import Query
 
 
@@ -25,10 +26,10 @@ class FileSettings:
     """How a file is searched: `context` records around each match, up to `limit` matches, with its digest if it `digests`.
 
     `partitions` is the number of partitions of the topic, for the one that each key belongs in; `names` are shown for paths.
-    `progress` receives how many bytes of the file were searched.
+    `progress` receives how many bytes of the file were searched. `decoding` says how keys and values are decoded for conditions.
     """
 
-    __slots__ = ("context", "digests", "limit", "names", "partitions", "progress", "query")
+    __slots__ = ("context", "decoding", "digests", "limit", "names", "partitions", "progress", "query")
 
     def __init__(
         self,
@@ -40,7 +41,9 @@ class FileSettings:
         partitions: int | None = None,
         names: Mapping[str, str] | None = None,
         progress: Callable[[int], None] | None = None,
+        decoding: Decoding | None = None,
     ) -> None:
+        self.decoding = decoding
         self.query = query
         self.context = context
         self.limit = limit
@@ -82,6 +85,7 @@ class FileSearch:
         self._name = settings.names.get(item.path, item.path)
         self._gaps: list[Gap] = []
         self._log: LogSearch | None = None
+        self._decoder: ConditionDecoder | None = None
         self._size = item.size
         self._sha256: str | None = None
         self._hits = self._damaged_hits = self._misplaced = 0
@@ -94,11 +98,13 @@ class FileSearch:
             with TolerantSource(item.path) as source:
                 source.path = self._name
                 self._size = source.size
-                before = _identity(source)
                 if settings.digests:
-                    from kdump.searching.digests import digest
+                    from kdump.searching.digests import digest, identity
 
+                    before = identity(source)
                     self._sha256 = digest(source)
+                if settings.decoding is not None and settings.query.needs_decoding:
+                    self._decoder = settings.decoding.of_conditions(item)
                 self._log = LogSearch(
                     source,
                     settings.query,
@@ -106,9 +112,10 @@ class FileSearch:
                     base_offset=item.base_offset or 0,
                     walks_all=bool(settings.context),
                     progress=settings.progress,
+                    decoder=self._decoder,
                 )
                 yield from self._limited(self._log)
-                if settings.digests and _identity(source) != before:
+                if settings.digests and identity(source) != before:
                     self._gaps.append(Gap(0, self._size, "file-changed", "was changed while it was read"))
         except KdumpError as error:
             code = error.code if isinstance(error, Unreadable) else "file-not-examined"
@@ -169,6 +176,10 @@ class FileSearch:
             sha256=self._sha256,
         )
         not_read = [NotRead(self._name, gap.start, gap.end, gap.offset, gap.next_offset, gap.code, gap.message) for gap in gaps]
+        if self._decoder is not None:
+            for path, problems in self._decoder.problems.items():
+                message = f"schemas may be missing: {problems[0]}"
+                not_read.append(NotRead(path, None, None, None, None, "schemas-incomplete", message))
         return FileResult(
             row,
             not_read,
@@ -193,8 +204,3 @@ def _covered_bytes(gaps: list[Gap]) -> int:
         covered += max(0, gap.end - max(gap.start, end))
         end = max(end, gap.end)
     return covered
-
-
-def _identity(source: TolerantSource) -> tuple[int, ...]:
-    status = source.status()
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns

@@ -7,10 +7,13 @@ import time
 
 from kdump import exit_codes
 from kdump.errors import UsageError
+from kdump.formats.record_selection import selected
 from kdump.output.rows import listing
 from kdump.output.rows.hits import ABSENT, FOUND, NOT_PROVEN, Hit, NotRead, SearchVerdict
-from kdump.searching.fields import DEFAULT_FIELDS, FIELDS, FIXED, HEX, KINDS
+from kdump.searching.decoding import Decoding, require_decoders, schemas_of
+from kdump.searching.fields import DEFAULT_FIELDS, FIXED, HEX, KINDS, PROOF_FIELDS
 from kdump.searching.file_search import FileResult, FileSearch, FileSettings
+from kdump.searching.log_search import Found
 from kdump.searching.partitioner import partition_of
 from kdump.searching.places import Places
 from kdump.searching.query import Query, Range, hex_bytes
@@ -20,11 +23,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from kdump.formats.record import RecordChunk
     from kdump.output.rows.decoded import Decoded
     from kdump.output.rows.hits import SearchedFile
     from kdump.pipeline.discovery import FileItem
-    from kdump.searching.log_search import Found
+    from kdump.searching.decoding import HitDecoder
+    from kdump.searching.schema_files import SchemaFiles
 
     Path = str | os.PathLike[str]
 
@@ -33,7 +36,9 @@ class Search:
     """A search through all logs below some paths. Iteration yields a Hit for each record that matches.
 
     After it has ended, `verdict` says what was found and how much was read, `not_read` what was not read intact, and `files` how
-    much of each file was searched. Raises UsageError where a path is a pattern that nothing fits.
+    much of each file was searched. Keys and values are decoded with `decoding`; without it, they are as they are.
+
+    Raises UsageError where a path is a pattern that nothing fits, and if it cannot be told which schemas are meant.
     """
 
     def __init__(
@@ -49,6 +54,7 @@ class Search:
         jobs: int = 1,
         names: Mapping[str, str] | None = None,
         progress: Callable[[int, int], None] | None = None,
+        decoding: Decoding | None = None,
     ) -> None:
         if proves_absence and (first is not None or stops_at_hit or partitions is not None or not query.range.is_open):
             raise UsageError("the proof of an absence reads everything", remedy="leave out ranges, limits and --partitions")
@@ -67,6 +73,7 @@ class Search:
         self._started = time.monotonic()
         self._hits = self._damaged_hits = self._misplaced = self._not_read_bytes = 0
         self._is_whole = True
+        self._said: set[tuple[str, str]] = set()
         only = partition_of(query.key, partitions) if partitions and query.key is not None else None
         self.only_partition = only
         self.places = Places(paths, is_proof=proves_absence, partition=only)
@@ -74,6 +81,24 @@ class Search:
             NotRead(found.path, None, None, None, None, found.code, found.message) for found in self.places.unsearched
         ]
         self._refuse_too_few_partitions()
+        self._decoding = decoding
+        self._hit_decoder: tuple[str, HitDecoder] | None = None
+        require_decoders(decoding, is_needed=bool(query.decoded_parts))
+        if decoding is not None:
+            decoding.require(self.places.logs)
+            if decoding.command is not None:
+                self.use_one_process()
+        self.schemas: SchemaFiles | None = None
+        if proves_absence and decoding is not None and query.needs_decoding:
+            from kdump.searching.schema_files import SchemaFiles
+
+            self.schemas = SchemaFiles(*schemas_of(decoding, self.places.logs))
+            self.not_read += self.schemas.not_read
+
+    @property
+    def decoding(self) -> Decoding | None:
+        """How keys and values are decoded."""
+        return self._decoding
 
     def _refuse_too_few_partitions(self) -> None:
         count = self.partitions
@@ -93,6 +118,15 @@ class Search:
 
     def found(self) -> Iterator[tuple[FileItem, Found]]:
         """What matches, file by file."""
+        try:
+            yield from self._found()
+        finally:
+            if self._decoding is not None:
+                self._decoding.close()
+        if self.schemas is not None:
+            self.not_read += self.schemas.changed()
+
+    def _found(self) -> Iterator[tuple[FileItem, Found]]:
         limit = 1 if self._stops_at_hit else self._first
         settings = FileSettings(
             self.query,
@@ -102,6 +136,7 @@ class Search:
             partitions=self.partitions,
             names=self._names,
             progress=None if self._progress is None else self._report,
+            decoding=self._decoding,
         )
         logs = self.places.logs
         if self._jobs > 1 and self._first is None and len(logs) > 1:
@@ -131,7 +166,12 @@ class Search:
     def _take(self, result: FileResult) -> None:
         self._done += result.file.size
         self.files.append(result.file)
-        self.not_read += result.not_read
+        for gap in result.not_read:
+            if gap.start is None and (gap.file, gap.message) in self._said:
+                continue  # about a registry's topic that is beside several files
+            if gap.start is None:
+                self._said.add((gap.file, gap.message))
+            self.not_read.append(gap)
         self._hits += result.file.hits
         self._damaged_hits += result.damaged_hits
         self._misplaced += result.misplaced
@@ -140,12 +180,31 @@ class Search:
 
     def __iter__(self) -> Iterator[Hit]:
         for item, found in self.found():
-            yield from self.hits(item, found)
+            for table in self.hits(item, found):
+                yield from table
 
-    def hits(
-        self, item: FileItem, found: Found, decode: Callable[[RecordChunk], Sequence[Decoded | None] | None] | None = None
-    ) -> Table[Hit]:
-        """What was found in a file as rows; `decode` decodes keys and values."""
+    def hits(self, item: FileItem, found: Found) -> Iterator[Table[Hit]]:
+        """What was found in a file as rows, with decoded keys and values, in tables of bounded size."""
+        decoder = self._decoder_of_hits(item)
+        if decoder is None:
+            yield self._table(item, found, None)
+            return
+        for first, end, decoded in decoder.pieces(found.part):
+            piece = found
+            if end - first < len(found.part.records):
+                part, batches = selected(found.part, range(first, end), -1)
+                statuses = [found.statuses[row] for row in batches]
+                piece = Found(part, statuses, list(range(end - first)), found.matched[first:end])
+            yield self._table(item, piece, decoded)
+
+    def _decoder_of_hits(self, item: FileItem) -> HitDecoder | None:
+        if self._decoding is None:
+            return None
+        if self._hit_decoder is None or self._hit_decoder[0] != item.path:
+            self._hit_decoder = item.path, self._decoding.of_hits(item)
+        return self._hit_decoder[1]
+
+    def _table(self, item: FileItem, found: Found, decoded: Sequence[Decoded] | None) -> Table[Hit]:
         part = found.part
         spread = [row for row, count in enumerate(part.counts) for _ in range(count)]
         batches = part.batches
@@ -154,7 +213,7 @@ class Search:
             [found.statuses[row] for row in spread],
             [batches["position"][row] for row in spread],
             self.name_of(item),
-            None if decode is None else decode(part),
+            decoded,
         )
         count = len(spread)
         columns = {
@@ -216,13 +275,20 @@ def grep(
     partitions: int | None = None,
     first: int | None = None,
     proves_absence: bool = False,
+    decode: bool = True,
+    key_decoder: str = "",
+    value_decoder: str = "",
+    schemas: Path | None = None,
+    decoder_command: str | None = None,
 ) -> Search:
     """Search records in logs, partition directories, log directories and fleets.
 
     All conditions must hold. `pattern` is bytes or text, or None; `kind` is `fixed`, `regex` (of Python, on bytes) or `hex`.
-    `fields` are those in which it may stand: key, value, header (values of headers), header-name; by default the first three, or
-    all with `proves_absence`. Times are milliseconds. `partitions` is as `--partitions`, the others as the options of
-    `kdump grep`.
+    `fields` are those in which it may stand: key, value, header (values of headers), header-name, decoded-key, decoded-value; by
+    default the first three, or four with `proves_absence`. Times are milliseconds. The others are as the options of `kdump grep`.
+
+    Keys and values are decoded for `json`, for decoded fields, and in Hit rows: by the `_schemas-0` beside the data, or as
+    `key_decoder`, `value_decoder`, `schemas` and `decoder_command` say. With `decode=False`, nothing is decoded.
 
     The result is iterated once for Hit rows, then asked for its `verdict`. Raises UsageError for what cannot be asked.
     """
@@ -236,7 +302,7 @@ def grep(
         data,
         kind,
         ignores_case=ignores_case,
-        fields=fields or (FIELDS if proves_absence else DEFAULT_FIELDS),
+        fields=fields or (PROOF_FIELDS if proves_absence else DEFAULT_FIELDS),
         key=None if key is None else as_bytes(key),
         headers=[(as_bytes(name), None if value is None else as_bytes(value)) for name, value in (headers or {}).items()],
         json=json,
@@ -245,7 +311,22 @@ def grep(
         range=Range(from_offset, to_offset, from_time, to_time),
         misplaced_of=partitions if is_bare else None,
     )
-    return Search([os.fspath(path) for path in paths], query, proves_absence=proves_absence, partitions=partitions, first=first)
+    decoding = Decoding(
+        key=key_decoder,
+        value=value_decoder,
+        schemas=None if schemas is None else os.fspath(schemas),
+        command=decoder_command,
+    )
+    if decoding.is_asked_for and not decode:
+        raise UsageError("decoders and schemas are of no use if nothing is decoded")
+    return Search(
+        [os.fspath(path) for path in paths],
+        query,
+        proves_absence=proves_absence,
+        partitions=partitions,
+        first=first,
+        decoding=decoding if decode else None,
+    )
 
 
 def as_bytes(text: str | bytes) -> bytes:

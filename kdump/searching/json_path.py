@@ -34,11 +34,8 @@ class JsonPath:
         except ValueError:
             self._value = self._text
 
-    def matches(self, value: bytes | None) -> bool:
-        """Whether a value is JSON with this value at the path. Raises Undecidable for JSON that cannot be read."""
-        if value is None:
-            return False
-        document = _parsed(value)
+    def matches(self, document: Any) -> bool:
+        """Whether a document has this value at the path."""
         return any(self._equals(found) for found in _at(document, self._steps))
 
     def _equals(self, found: Any) -> bool:
@@ -66,8 +63,13 @@ def _at(document: Any, steps: list[str]) -> Iterator[Any]:
         yield from _at(found, rest)
 
 
-def _parsed(value: bytes) -> Any:
-    """A value as JSON, also with the five bytes of a schema registry before it; NaN, which equals nothing, if it is none."""
+def document_of(value: bytes | None) -> Any:
+    """A value as JSON, also with the five bytes of a schema registry before it; NaN, which equals nothing, if it is none.
+
+    Raises Undecidable for JSON that cannot be read.
+    """
+    if value is None:
+        return math.nan
     for data in (value, value[_FRAME_BYTES:] if value[:1] == b"\0" else b""):
         try:
             return json.loads(data)

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from kdump.formats.record import RecordChunk
     from kdump.formats.summary import BatchSummary
     from kdump.reading.tuning import ReadTuning
+    from kdump.searching.decoding import ConditionDecoder
     from kdump.searching.query import Query
 
 _NO_CODEC = 1  # as the codecs of a summary
@@ -76,6 +77,7 @@ class LogSearch:
     """One search through one log. After `found` has ended, `gaps` and the counts are complete.
 
     With `walks_all`, `found` has all records, for context. `partition` is that of the log, if it is known.
+    `decoder` decodes keys and values for conditions; control records are as they are.
     """
 
     def __init__(
@@ -88,6 +90,7 @@ class LogSearch:
         walks_all: bool = False,
         progress: Callable[[int], None] | None = None,
         tuning: ReadTuning = DEFAULT,
+        decoder: ConditionDecoder | None = None,
     ) -> None:
         self.gaps: list[Gap] = []
         self.batches = self.records = 0
@@ -99,6 +102,7 @@ class LogSearch:
         self._walks_all = walks_all
         self._progress = progress
         self._tuning = tuning
+        self._decoder = decoder
         self._offsets = DamagedOffsets(base_offset)
         self._decompressor = codecs.BatchDecompressor(MAX_PAYLOAD_AT_ONCE)
         self._window = bytearray(WINDOW_SIZE)
@@ -327,13 +331,14 @@ class LogSearch:
             is_asked = [each and not is_control for each, is_control in zip(is_asked, part.batches["is_control"], strict=True)]
         columns = [records[name] for name in ("offset", "timestamp", "key", "value", "headers")]
         self._note_damaged_messages(part, owner_of, statuses)
+        decoder_of = [None if is_control else self._decoder for is_control in part.batches["is_control"]]
         for row, (offset, timestamp, key, value, headers) in enumerate(zip(*columns, strict=True)):
             if not is_asked[owner_of[row]] or not query.range.holds(offset, timestamp):
                 continue
             try:
-                matched = query.matched(key, value, headers, self._partition)
+                matched = query.matched(key, value, headers, self._partition, decoder_of[owner_of[row]])
             except Undecidable as error:
-                self._note_record(part, owner_of[row], error.code, f"offset {offset}: {error.message}")
+                self._note_undecidable(part, owner_of[row], offset, error)
                 continue
             if matched is None:
                 continue
@@ -393,6 +398,19 @@ class LogSearch:
         start = part.batches["position"][row]
         self._note(start, start + part.batches["size"][row], code, message)
 
+    def _note_undecidable(self, part: RecordChunk, row: int, offset: int, error: Undecidable) -> None:
+        """Note a record of which nobody can say whether it matches, with others of its kind in adjacent batches."""
+        start = part.batches["position"][row]
+        end = start + part.batches["size"][row]
+        last = self.gaps[-1] if self.gaps else None
+        if last is not None and last.code == error.code and last.next_offset is not None and start <= last.end:
+            last.end, last.next_offset = max(end, last.end), max(offset + 1, last.next_offset)
+            return
+        self._note(start, end, error.code, f"offset {offset}: {error.message}")
+        last = self.gaps[-1]
+        if last.code == error.code:  # else there are too many to list
+            last.offset, last.next_offset = offset, offset + 1
+
     def _note_batch(self, chunk: Chunk, row: int, code: str, message: str) -> None:
         self._note(chunk.batches["position"][row], self._end_of(chunk, row), code, message)
 
@@ -407,6 +425,7 @@ class LogSearch:
         if last is not None and len(self.gaps) >= _MAX_GAPS:
             last.end = max(last.end, end)
             last.code, last.message = "too-many-faults", "more faults than are listed one by one lie here"
+            last.offset = last.next_offset = None
             return
         self.gaps.append(Gap(start, end, code, message))
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from kdump.errors import UsageError
 from kdump.formats.record_batch import NO_TIMESTAMP
-from kdump.searching.fields import DEFAULT_FIELDS, FIELDS, FIXED, HEADER, HEADER_NAME, KEY, REGEX, VALUE
+from kdump.searching.fields import DECODED, DECODED_FIELDS, DEFAULT_FIELDS, FIELDS, FIXED, HEADER, HEADER_NAME, KEY, REGEX, VALUE
 from kdump.searching.literals import Literal, required_literal
 from kdump.searching.partitioner import partition_of
+from kdump.searching.undecidable import Undecidable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
+    from typing import Any
 
     from kdump.formats.record import Headers
+    from kdump.searching.decoding import ConditionDecoder
     from kdump.searching.json_path import JsonPath
 
 
@@ -80,7 +83,10 @@ class Query:
             raise UsageError(
                 f"there is no field {', '.join(unknown) or 'in an empty list'}", remedy=f"fields are {', '.join(FIELDS)}"
             )
-        self.fields = tuple(fields)
+        decoded = DECODED_FIELDS.items()
+        self.fields = tuple(field for field in fields if field != DECODED)
+        self.decoded_parts = [part for part, field in decoded if DECODED in fields or field in fields]
+        """The parts of a record in whose decoded form the pattern is looked for."""
         self.key = key
         self.headers = headers
         self.paths = _json_paths(json)
@@ -89,7 +95,10 @@ class Query:
         self.range = range or Range()
         self.misplaced_of = misplaced_of
         self._contains = None if pattern is None else _matcher(pattern, kind, ignores_case=ignores_case)
-        literals = [] if pattern is None else _literals(pattern, kind, ignores_case=ignores_case)
+        self._contains_decoded = self._contains
+        if self._contains is not None and self.decoded_parts and kind != REGEX:
+            self._contains_decoded = _decoded_matcher(pattern or b"", self._contains, ignores_case=ignores_case)
+        literals = [] if pattern is None or self.decoded_parts else _literals(pattern, kind, ignores_case=ignores_case)
         literals += [Literal(data) for data in (key, *(part for pair in headers for part in pair)) if data]
         self.literal: Literal | None = max(literals, key=lambda literal: len(literal.data), default=None)
         """Bytes that each record has that matches, outside of compressed payloads; None if there are none."""
@@ -99,8 +108,23 @@ class Query:
         """Whether it excludes whole batches by their headers."""
         return self.producer_id is not None or not self.range.is_open
 
-    def matched(self, key: bytes | None, value: bytes | None, headers: Headers | None, partition: int | None) -> list[str] | None:
-        """Where a record matches, or None if it does not. Raises Undecidable."""
+    @property
+    def needs_decoding(self) -> bool:
+        """Whether a condition is about decoded keys or values."""
+        return bool(self.paths or self._contains is not None and self.decoded_parts)
+
+    def matched(
+        self,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Headers | None,
+        partition: int | None,
+        decoder: ConditionDecoder | None = None,
+    ) -> list[str] | None:
+        """Where a record matches, or None if it does not. Without a decoder, keys and values are as they are.
+
+        Raises Undecidable.
+        """
         where: list[str] = []
         if self.key is not None:
             if key != self.key:
@@ -120,13 +144,15 @@ class Query:
             where.append("partition")
         if self._contains is not None:
             places = self._places(self._contains, key, value, headers or ())
+            places += self._decoded_places(key, value, headers, decoder, is_found=bool(places))
             if not places:
                 return None
             where += [place for place in places if place not in where]
-        for path in self.paths:
-            if not path.matches(value):
+        if self.paths:
+            document = _document(value) if decoder is None else decoder.document(key, value, headers)
+            if not all(path.matches(document) for path in self.paths):
                 return None
-            where.append(f"json:{path.path}")
+            where += [f"json:{path.path}" for path in self.paths]
         return where or ["record"]
 
     def _places(self, contains: Callable[[bytes], object], key: bytes | None, value: bytes | None, headers: Headers) -> list[str]:
@@ -140,6 +166,37 @@ class Query:
         if headers and HEADER_NAME in self.fields:
             places += [f"{HEADER_NAME}:{_text(name)}" for name, _ in headers if contains(name)]
         return list(dict.fromkeys(places))
+
+    def _decoded_places(
+        self,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Headers | None,
+        decoder: ConditionDecoder | None,
+        *,
+        is_found: bool,
+    ) -> list[str]:
+        """Where the pattern stands in decoded parts. Raises Undecidable if it stands nowhere in what is decoded."""
+        assert self._contains_decoded is not None
+        places = []
+        unknown: Undecidable | None = None
+        for part in self.decoded_parts:
+            try:
+                found = (part, key if part == KEY else value) if decoder is None else decoder.text(part, key, value, headers)
+            except Undecidable as error:
+                unknown = error
+                continue
+            if found[1] is not None and self._contains_decoded(found[1]):
+                places.append(found[0])
+        if unknown is not None and not places and not is_found:
+            raise unknown
+        return places
+
+
+def _document(value: bytes | None) -> Any:
+    from kdump.searching.json_path import document_of
+
+    return document_of(value)
 
 
 def _json_paths(texts: Sequence[str]) -> list[JsonPath]:
@@ -165,6 +222,20 @@ def _matcher(pattern: bytes, kind: str, *, ignores_case: bool) -> Callable[[byte
         folded = pattern.lower()
         return lambda data: folded in data.lower()
     return lambda data: pattern in data
+
+
+def _decoded_matcher(pattern: bytes, contains: Callable[[bytes], object], *, ignores_case: bool) -> Callable[[bytes], object]:
+    """What says whether JSON contains a pattern as it is, or as JSON writes it: with a backslash before quotes, for example."""
+    import json
+
+    try:
+        written = json.dumps(pattern.decode(), ensure_ascii=False)[1:-1].encode()
+    except UnicodeDecodeError:
+        return contains
+    if written == pattern:
+        return contains
+    contains_written = _matcher(written, FIXED, ignores_case=ignores_case)
+    return lambda data: contains(data) or contains_written(data)
 
 
 def _literals(pattern: bytes, kind: str, *, ignores_case: bool) -> list[Literal]:

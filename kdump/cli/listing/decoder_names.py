@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
-
 from kdump.cli.schema_options import PLAIN
 from kdump.cli.shared_options import STDIN
 from kdump.formats import file_name
+from kdump.output.rows.decoded import internal_topic
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,12 +32,9 @@ def named(text: str) -> str:
 
 def topic_of(path: str) -> str:
     """The internal topic that a file belongs to, by its name and its directory; empty for any other topic."""
-    if file_name.suffix(os.path.basename(path)) == file_name.CHECKPOINT:
-        return "cluster-metadata"
-    if path.startswith(STDIN + "."):
+    if path.startswith(STDIN + ".") and file_name.suffix(path) != file_name.CHECKPOINT:
         return ""  # stdin is in no directory
-    topic = file_name.topic(path)
-    return named(topic) if topic.startswith("__") and named(topic) in OPTIONS else ""
+    return internal_topic(path)
 
 
 def no_words(profile: Profile, name: str) -> str:

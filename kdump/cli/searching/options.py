@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from kdump.cli.options import FILES, CommandOptions, arguments, flag, integer, text, texts
+from kdump.cli.options import FILES, CommandOptions, arguments, choice, flag, integer, text, texts
 from kdump.cli.release_options import RELEASE
+from kdump.cli.schema_options import DECODER_COMMAND, LONG_KEY_DECODER, SCHEMAS_PATH, VALUE_DECODER
 from kdump.cli.shared_options import CSV_FORMULAS, FILE, NICE, RATE, STRICT_STDERR, jobs_option, output_option
 from kdump.searching.fields import FIELDS
 
@@ -21,7 +22,8 @@ class GrepOptions(CommandOptions):
     ignores_case: bool = flag("-i", "Ignore the case of letters (A to Z).")
     fields: str = text(
         "--in",
-        f"Look for the pattern only in these fields: {', '.join(FIELDS)}. Default: the first three, or all with --prove-absent.",
+        f"Look for the pattern only in these fields: {', '.join(FIELDS)}. Default: the first three, or four with"
+        " --prove-absent. In decoded keys and values, the pattern is looked for in their JSON.",
         default="",
         metavar="FIELD,...",
         completes=FIELDS,
@@ -30,9 +32,20 @@ class GrepOptions(CommandOptions):
     headers: tuple[str, ...] = texts("--header", "Only records with this header.", metavar="NAME[=VALUE]")
     json: tuple[str, ...] = texts(
         "--json",
-        "Only records whose value is JSON with VALUE at PATH, such as user.id=42 or items.*.sku=A1.",
+        "Only records whose decoded value, or value that is JSON, has VALUE at PATH, such as user.id=42 or items.*.sku=A1.",
         metavar="PATH=VALUE",
     )
+    decode: str = choice(
+        "--decode",
+        ("auto", "none"),
+        "auto: decode values for --json, keys and values for --in decoded, and both of records that match, by the schemas of the"
+        " _schemas-0 beside the data.",
+        default="auto",
+    )
+    key_decoder: str | None = LONG_KEY_DECODER
+    value_decoder: str | None = VALUE_DECODER
+    schemas: str | None = SCHEMAS_PATH
+    decoder_command: str | None = DECODER_COMMAND
     is_tombstone: bool = flag("--tombstones", "Only records with a key and without a value.")
     producer: int | None = integer("--producer", "Only records of this producer id.", metavar="ID")
     from_offset: int | None = integer("--from-offset", "Only records with this offset or a later one.")

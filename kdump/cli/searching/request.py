@@ -5,17 +5,19 @@ from __future__ import annotations
 import os
 
 from kdump.binary import system
+from kdump.cli.schema_options import part_decoders
 from kdump.cli.shared_options import ESCAPE, STDIN
 from kdump.cli.times import milliseconds
 from kdump.errors import UsageError
 from kdump.releases.profile import profile_of
-from kdump.searching.fields import DEFAULT_FIELDS, FIELDS, FIXED, HEX, REGEX
+from kdump.searching.decoding import Decoding
+from kdump.searching.fields import DEFAULT_FIELDS, FIXED, HEX, PROOF_FIELDS, REGEX
 from kdump.searching.grep import as_bytes
 from kdump.searching.query import Query, Range, hex_bytes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from kdump.cli.searching.options import GrepOptions
 
@@ -39,7 +41,7 @@ class GrepRequest:
         self._refuse_combinations()
         self.pattern, self.paths = self._words()
         names = [name.strip() for name in options.fields.split(",") if name.strip()]
-        self.fields: Sequence[str] = names or (FIELDS if options.proves_absence else DEFAULT_FIELDS)
+        self.fields: Sequence[str] = names or (PROOF_FIELDS if options.proves_absence else DEFAULT_FIELDS)
         is_bare = self.pattern is None and not self._has_condition
         if is_bare and options.partitions is None:
             raise UsageError("nothing to look for", remedy="give a PATTERN, or a condition such as --key or --tombstones")
@@ -61,6 +63,17 @@ class GrepRequest:
             ),
             misplaced_of=options.partitions if is_bare else None,
         )
+
+    def decoding(self, spooled: Collection[str]) -> Decoding | None:
+        """How keys and values are decoded; None if they are not. `spooled` are files in the place of stdin. Raises UsageError."""
+        options = self.options
+        key, value = part_decoders(options.key_decoder, options.value_decoder, options.decoder_command)
+        decoding = Decoding(key=key, value=value, schemas=options.schemas, command=options.decoder_command, spooled=spooled)
+        if decoding.is_asked_for and options.decode == "none":
+            raise UsageError("--decode none decodes nothing", remedy="leave it out")
+        if decoding.is_asked_for and self.output == "kafka" and not self.query.needs_decoding:
+            raise UsageError("Kafka's lines show keys and values as they are, not by schemas", remedy="--output ndjson decodes")
+        return None if options.decode == "none" else decoding
 
     def _refuse_combinations(self) -> None:
         options = self.options
@@ -107,7 +120,14 @@ class GrepRequest:
         from kdump.searching.certificate import pattern_option
 
         options, query = self.options, self.query
-        return {
+        decoders: dict[str, object] = {}
+        if query.needs_decoding:
+            given = self.decoding(())
+            decoders["decode"] = options.decode
+            if given is not None:
+                decoders |= {"keyDecoder": given.key or None, "valueDecoder": given.value or None}
+                decoders |= {"schemas": given.schemas, "decoderCommand": given.command}
+        return decoders | {
             "pattern": pattern_option(self.pattern),
             "kind": self.kind,
             "ignoresCase": options.ignores_case,

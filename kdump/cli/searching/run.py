@@ -64,6 +64,7 @@ def grep_paths(options: GrepOptions) -> int:
             jobs=_jobs(options),
             names=names,
             progress=bar.draw,
+            decoding=request.decoding(names),
         )
         if sum(item.size for item in search.places.logs) < _MIN_PARALLEL_BYTES and not options.jobs:
             search.use_one_process()
@@ -148,7 +149,8 @@ class _Shown:
             if self._shows_files:
                 continue
             if self._output is not None:
-                self._output.write(self._search.hits(item, found))
+                for table in self._search.hits(item, found):
+                    self._output.write(table)
             else:
                 self._write_lines(item, found)
         if self._shows_files:
@@ -201,7 +203,8 @@ def _into_parquet(request: GrepRequest, search: Search, path: str, place: str | 
     try:
         with RowFile(path, Hit) as rows:
             for item, found in search.found():
-                rows.write(search.hits(item, found))
+                for table in search.hits(item, found):
+                    rows.write(table)
     except FileExistsError as error:
         raise UsageError(f"{path} exists; kdump does not overwrite files", remedy="name another file with -o") from error
     verdict = _with_certificate(search, request, place)

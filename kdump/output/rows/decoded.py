@@ -6,8 +6,11 @@ the data of a value. The object of a null value (a tombstone) is null.
 
 from __future__ import annotations
 
+import os
+
 from kdump.decoders import control_record, plain
 from kdump.errors import CorruptData
+from kdump.formats import file_name
 from kdump.messages import kafka_json
 from kdump.messages.control_records import COMMIT, MESSAGES, NAMES
 from kdump.messages.kafka_json import Json
@@ -45,6 +48,15 @@ class Decoded:
     def raw(self, part: str) -> Any:
         """The value of a part (`key` or `value`)."""
         return self.raw_key if part == "key" else self.raw_value
+
+
+def internal_topic(path: str) -> str:
+    """The name in TOPICS of the internal topic that a file belongs to, by its name and its directory; empty for any other."""
+    if file_name.suffix(os.path.basename(path)) == file_name.CHECKPOINT:
+        return "cluster-metadata"
+    topic = file_name.topic(path)
+    name = topic.lower().lstrip("_").replace("_", "-")
+    return name if topic.startswith("__") and name in TOPICS else ""
 
 
 def decoder_of(topic: str) -> Decoder:

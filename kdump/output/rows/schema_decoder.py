@@ -13,7 +13,7 @@ STRING = "string"
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Protocol
+    from typing import Any, Protocol
 
     from kdump.binary.kernel import Headers
     from kdump.messages.kafka_json import Json
@@ -87,6 +87,13 @@ class SchemaDecoder:
             message = f"{key_fault.message}; {value_fault.code}: {value_fault.message}"
             decoded.fault = CorruptData(key_fault.code, message)
         return decoded
+
+    def part(self, part: str, key: bytes | None, value: bytes | None, headers: Headers | None) -> tuple[bool, Any]:
+        """Whether the key or the value has a decoded value, and that value. Raises CorruptData if it could not be decoded."""
+        found = self._key.decode(key, headers) if part == KEY else self._value.decode(value, headers)
+        if found.fault is not None:
+            raise found.fault
+        return found.has_value, found.value
 
 
 def decoder_of_parts(collection: Collection, key: str, value: str, topic: str, command: Command | None = None) -> SchemaDecoder:

@@ -1,0 +1,309 @@
+"""`kdump grep` in decoded keys and values: what matches, what cannot be decided, and certificates with schemas."""
+
+import json
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kdump
+from kdump.cli import commands
+from kdump.errors import UsageError
+from tests.builders.files import write_partition
+from tests.builders.records import batch, record, transaction_marker
+from tests.registries import Answer, Question, answers, has_schema, unpack
+
+ANSWERS = answers()
+FIRST = f"{0:020d}.log"
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(scope="module")
+def cases(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The recorded log directories, which are only read."""
+    folder = tmp_path_factory.mktemp("registries")
+    unpack(folder)
+    return folder
+
+
+@pytest.fixture
+def registry(cases: Path, tmp_path: Path) -> Path:
+    """A log directory with a registry's topic and Avro values, to change."""
+    for name in ("_schemas-0", "jade-both-0"):
+        shutil.copytree(cases / "schemas-a" / name, tmp_path / "registry" / name)
+    return tmp_path / "registry"
+
+
+@pytest.fixture
+def run(capfd: pytest.CaptureFixture[str]) -> Run:
+    """What `kdump grep` returns, and prints on stdout and stderr."""
+
+    def run_here(*arguments: object) -> tuple[int, str, str]:
+        capfd.readouterr()
+        code = commands.main(["grep", *map(str, arguments)])
+        printed = capfd.readouterr()
+        return code, printed.out, printed.err
+
+    return run_here
+
+
+def _leaf(document: Any, path: tuple[str, ...] = ()) -> tuple[str, Any] | None:
+    """The path of some value in a document, and the value."""
+    if isinstance(document, dict):
+        found = (_leaf(inner, (*path, name)) for name, inner in document.items() if name and not set(name) & set(".=*"))
+        return next((one for one in found if one is not None), None)
+    if isinstance(document, list) or not path or isinstance(document, float):
+        return None
+    return ".".join(path), document
+
+
+def _values() -> list[tuple[Question, Answer]]:
+    """One recorded value with a leaf for each question."""
+    found = []
+    for question, recorded in ANSWERS.items():
+        of_values = [one for one in recorded if one["part"] == "value" and has_schema(one) and "error" not in one]
+        value = next((one for one in of_values if _leaf(one.get("decoded"))), None)
+        if value is not None:
+            found.append((question, value))
+    return found
+
+
+VALUES = _values()
+
+
+def test_recorded_values_are_of_each_type_and_framing() -> None:
+    assert {value["schemaType"] for _, value in VALUES} == {"AVRO", "PROTOBUF", "JSON"}
+    assert {value["framing"] for _, value in VALUES} == {"prefix", "header", "single-object", "bare"}
+
+
+def _options(question: Question, cases: Path) -> dict[str, Any]:
+    """The options of a listing as those of the library."""
+    names = {"--key": "key_decoder", "--value": "value_decoder", "--schemas": "schemas"}
+    given = dict(zip(question[2][::2], question[2][1::2], strict=True))
+    if "--schemas" in given:
+        given["--schemas"] = str(cases / question[0] / given["--schemas"])
+    return {names[option]: value for option, value in given.items()}
+
+
+@pytest.mark.parametrize(("question", "answer"), VALUES, ids=["-".join(question[:2]) for question, _ in VALUES])
+def test_a_recorded_value_is_found_by_what_the_official_deserializer_returned(
+    question: Question, answer: Answer, cases: Path
+) -> None:
+    leaf = _leaf(answer["decoded"])
+    assert leaf is not None
+    path = cases / question[0] / question[1]
+    search = kdump.grep(None, path, json=[f"{leaf[0]}={json.dumps(leaf[1])}"], **_options(question, cases))
+    found = {hit.offset: hit for hit in search}
+    assert json.loads(found[answer["offset"]].decoded_value or "") == answer["decoded"]
+    undecodable = {one["offset"] for one in ANSWERS[question] if one["part"] == "value" and "error" in one and has_schema(one)}
+    assert undecodable <= {
+        offset
+        for gap in search.not_read
+        if gap.offset is not None and gap.next_offset is not None
+        for offset in range(gap.offset, gap.next_offset)
+    }
+    matching = {
+        one["offset"]
+        for one in ANSWERS[question]
+        if one["part"] == "value" and "error" not in one and _at(one.get("decoded"), leaf[0]) == leaf[1]
+    }
+    assert matching == set(found)
+
+
+def _at(document: Any, path: str) -> Any:
+    for name in path.split("."):
+        document = document.get(name, ...) if isinstance(document, dict) else ...
+    return document
+
+
+def test_a_schema_that_is_missing_leaves_the_verdict_open(run: Run, registry: Path) -> None:
+    partition = registry / "jade-both-0"
+    assert run("--json", "x=777", partition)[0] == 1
+    shutil.rmtree(registry / "_schemas-0")
+    code, _, said = run("--json", "x=-4", partition)
+    assert (code, "(offsets 0 to 6)" in said, "no schema has the id 4 (schema-id-unknown)" in said) == (3, True, True)
+    assert "kdump: not proven: no record matches" in said
+    assert run("--json", "x=-4", "--decode", "none", partition)[0] == 1, "values that are JSON: there is none"
+
+
+def test_a_damaged_registry_leaves_the_verdict_open(run: Run, registry: Path) -> None:
+    segment = registry / "_schemas-0" / FIRST
+    data = bytearray(segment.read_bytes())
+    data[-2] ^= 0xFF  # of the last record: all that these values need is there
+    segment.write_bytes(data)
+    code, _, said = run("--json", "x=777", registry / "jade-both-0")
+    assert (code, "schemas may be missing" in said, "(schemas-incomplete)" in said) == (3, True, True)
+    assert run("--json", "x=-4", registry / "jade-both-0")[0] == 3, "there may be more"
+    assert run("no such text", registry / "jade-both-0")[0] == 1, "a pattern needs no schemas"
+
+
+def test_several_processes_say_once_what_is_wrong_with_the_registry(run: Run, registry: Path) -> None:
+    shutil.copytree(registry / "jade-both-0", registry / "jade-both-1")
+    with (registry / "_schemas-0" / FIRST).open("ab") as file:
+        file.write(b"x" * 100)
+    paths = (registry / "jade-both-0", registry / "jade-both-1")
+    both = [run("--json", "x=-4", "--jobs", jobs, "--output", "ndjson", *paths) for jobs in (1, 2)]
+    rows = [[json.loads(line) for line in shown.splitlines()] for _, shown, _ in both]
+    assert rows[0][:-1] == rows[1][:-1]
+    assert [row["kind"] for row in rows[0]] == [*["hit"] * 4, "not-read", "search-verdict"]
+    assert rows[0][0]["decodedKey"] and rows[0][0]["decodedValue"] == {"x": -4}
+
+
+def test_a_pattern_is_looked_for_in_decoded_json(registry: Path, tmp_path: Path) -> None:
+    partition = registry / "jade-both-0"
+    assert [hit.offset for hit in kdump.grep('"x":-4', partition, fields=["decoded"])] == [5, 6]
+    assert [hit.matched for hit in kdump.grep('"x":-4', partition, fields=["decoded-value"])] == [["decoded-value"]] * 2
+    assert list(kdump.grep('"x":-4', partition, fields=["decoded-key"])) == []
+    assert list(kdump.grep('"x":-4', partition)) == []
+    assert [hit.matched for hit in kdump.grep("\\D1042352526091,", partition, kind="regex", fields=["decoded"])] == [
+        ["decoded-key"]
+    ]
+    plain = batch(records=[record(key=b"k", value=b'a "quoted" text'), record(value=b'{"a":"a \\"quoted\\" text"}')])
+    write_partition(tmp_path, topic="plain", segments={0: [plain]})
+    found = kdump.grep('"quoted"', tmp_path / "plain-0", fields=["decoded"])
+    assert [(hit.offset, hit.matched) for hit in found] == [(0, ["value"]), (1, ["value"])]
+    with pytest.raises(UsageError, match="needs them to be decoded"):
+        kdump.grep("x", partition, fields=["decoded"], decode=False)
+
+
+def test_other_fields_need_no_decoding(registry: Path) -> None:
+    """A record that matches by its bytes matches, whatever becomes of its decoding; one that does not is open."""
+    shutil.rmtree(registry / "_schemas-0")
+    search = kdump.grep(b"\0\0\0\0\4\7", registry / "jade-both-0", fields=["value", "decoded-value"])
+    assert [hit.offset for hit in search] == [5, 6]
+    assert [(gap.offset, gap.next_offset) for gap in search.not_read] == [(0, 5)]
+    assert search.verdict.exit_code == 3
+
+
+def test_values_that_do_not_say_what_they_are_leave_the_verdict_open(tmp_path: Path) -> None:
+    values = [b"text\n", b"", None, b'{"a":1}', b"[1]", b"\x06foo", b"\xc3\x01" + b"x" * 9, b"\0\0\0\0\1\2"]
+    write_partition(
+        tmp_path, topic="a", segments={0: [batch(base_offset=at, records=[record(value=values[at])]) for at in range(8)]}
+    )
+    search = kdump.grep(None, tmp_path / "a-0", json=["a=2"])
+    assert list(search) == []
+    assert [(gap.code, gap.offset) for gap in search.not_read] == [
+        ("schema-missing", 5),
+        ("schema-fingerprint-unknown", 6),
+        ("schema-id-unknown", 7),
+    ]
+    for options in ({"decode": False}, {"value_decoder": "string"}):
+        search = kdump.grep(None, tmp_path / "a-0", json=["a=2"], **options)
+        assert (list(search), search.verdict.verdict) == ([], "absent")
+
+
+def test_transaction_markers_are_not_decoded(tmp_path: Path) -> None:
+    batches = [
+        batch(
+            base_offset=0, records=[record(value=b'{"a":1}')], producer_id=7, producer_epoch=0, base_sequence=0, attributes=0x10
+        ),
+        transaction_marker(base_offset=1, producer_id=7, producer_epoch=0, is_commit=True),
+    ]
+    write_partition(tmp_path, topic="a", segments={0: batches})
+    search = kdump.grep(None, tmp_path / "a-0", json=["a=2"])
+    assert (list(search), search.verdict.verdict) == ([], "absent")
+
+
+def test_values_without_a_name_of_a_schema_need_one(run: Run, cases: Path) -> None:
+    partition, schema = cases / "schemas-a" / "iris-bare-0", cases / "schemas-a" / "files" / "cedar.avsc"
+    given = ("--value", "avro", "--schemas", schema, "--output", "ndjson", "--json", "nadir=false", partition)
+    code, shown, _ = run(*given)
+    rows = [json.loads(line) for line in shown.splitlines()]
+    recorded = [
+        one
+        for (case, name, _), part in ANSWERS.items()
+        for one in part
+        if (case, name) == ("schemas-a", "iris-bare-0") and one["part"] == "value" and one["decoded"]["nadir"] is False
+    ]
+    assert {row["offset"] for row in rows[:-1]} == {one["offset"] for one in recorded} and code == 0
+    assert run("--json", "nadir=false", partition)[0] == 3, "nobody says that it is Avro"
+    found = kdump.grep(None, partition, json=["nadir=false"], value_decoder="avro", schemas=schema)
+    assert len(list(found)) == len(recorded)
+
+
+def test_a_command_decodes_for_conditions(run: Run, tmp_path: Path) -> None:
+    source = "import json, sys\nfor line in sys.stdin: print(json.dumps({'value': {'n': len(line)}}), flush=True)"
+    (tmp_path / "decoder.py").write_text(source)
+    write_partition(tmp_path, topic="a", segments={0: [batch(records=[record(value=b"abc"), record(value=b"x" * 99)])]})
+    command = f"{sys.executable} '{tmp_path / 'decoder.py'}'"
+    length = len(json.dumps({"part": "value", "topic": "a", "data": "YWJj", "headers": []})) + 1
+    arguments = ("--json", f"n={length}", "--count", tmp_path / "a-0")
+    assert run("--decoder-cmd", command, *arguments)[:2] == (0, f"{tmp_path / 'a-0' / FIRST}:1\n")
+    code, _, said = run("--decoder-cmd", "false", *arguments)
+    assert (code, "decoder-failed" in said, "not proven" in said) == (3, True, True)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--value", "avro", "x"],
+        ["--json", "a=1", "--value", "rot14"],
+        ["--json", "a=1", "--value", "avro", "--decode", "none"],
+        ["--json", "a=1", "--schemas", "/no/such/file"],
+        ["--json", "a=1", "--value", "cmd"],
+        ["--in", "decoded", "--decode", "none", "-e", "x"],
+    ],
+)
+def test_decoders_that_cannot_be_used_are_refused(run: Run, registry: Path, options: list[str]) -> None:
+    assert run(*options, registry / "jade-both-0")[0] == 2
+
+
+def test_a_certificate_has_the_schemas_that_were_used(run: Run, registry: Path, tmp_path: Path) -> None:
+    place, partition, topic = tmp_path / "gone.json", registry / "jade-both-0", registry / "_schemas-0"
+    assert run("--prove-absent", "--certificate", place, "--json", "x=777", partition)[0] == 1
+    body = json.loads(place.read_text())
+    assert body["options"]["decode"] == "auto" and body["options"]["valueDecoder"] is None
+    assert body["schemas"]["places"] == [str(topic)]
+    assert [file["path"] for file in body["schemas"]["files"]] == [str(topic / FIRST)]
+    assert run("--verify", place)[0] == 0
+    moved = tmp_path / "moved"
+    registry.rename(moved)
+    assert run("--verify", place, moved / "jade-both-0")[0] == 0
+    later = moved / "_schemas-0" / "00000000000000000999.log"
+    later.write_bytes(b"")
+    code, shown, _ = run("--verify", place, moved / "jade-both-0")
+    assert (code, f"{later}: new: it was not there" in shown) == (1, True)
+    later.unlink()
+    with (moved / "_schemas-0" / FIRST).open("ab") as file:
+        file.write(b"x")
+    code, shown, _ = run("--verify", place, moved / "jade-both-0")
+    assert (code, "its size was" in shown) == (1, True)
+
+
+def test_a_certificate_has_schema_files(run: Run, cases: Path, tmp_path: Path) -> None:
+    shutil.copytree(cases / "schemas-a" / "iris-bare-0", tmp_path / "data" / "iris-bare-0")
+    schema = tmp_path / "schema.avsc"
+    shutil.copy(cases / "schemas-a" / "files" / "cedar.avsc", schema)
+    given = ("--value", "avro", "--schemas", schema, "--json", "nadir=7", tmp_path / "data" / "iris-bare-0")
+    assert run("--prove-absent", "--certificate", tmp_path / "gone.json", *given)[0] == 1
+    assert run("--verify", tmp_path / "gone.json")[0] == 0
+    schema.write_text(schema.read_text() + " ")
+    code, shown, _ = run("--verify", tmp_path / "gone.json")
+    assert (code, f"{schema}: changed" in shown) == (1, True)
+
+
+def test_matches_with_decoded_values_go_into_parquet_and_tables(run: Run, registry: Path, tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    given = ("--json", "x=-4", registry / "jade-both-0")
+    assert run("--output", "parquet", "-o", tmp_path / "hits.parquet", *given)[0] == 0
+    column = parquet.read_table(tmp_path / "hits.parquet").column("decodedValue").to_pylist()
+    assert [json.loads(value) for value in column] == [{"x": -4}, {"x": -4}]
+    assert '{"x":-4}' in run("--output", "table", *given)[1]
+    assert '"{""x"":-4}"' in run("--output", "csv", *given)[1]
+
+
+def test_internal_topics_are_decoded_by_kafkas_own_schemas(tmp_path: Path) -> None:
+    key = b"\0\1" + b"\0\5group" + b"\0\6orders" + b"\0\0\0\0"
+    value = b"\0\3" + (42).to_bytes(8, "big") + b"\xff\xff\xff\xff" + b"\0\0" + (1).to_bytes(8, "big")
+    batches = [
+        batch(base_offset=0, records=[record(key=key, value=value)]),
+        batch(base_offset=1, records=[record(key=b"\0\1", value=value)]),
+    ]
+    write_partition(tmp_path, topic="__consumer_offsets", segments={0: batches})
+    search = kdump.grep(None, tmp_path / "__consumer_offsets-0", json=["data.offset=42"])
+    assert [(hit.offset, json.loads(hit.decoded_key or "")["data"]["group"]) for hit in search] == [(0, "group")]
+    assert [(gap.offset, gap.next_offset) for gap in search.not_read] == [(1, 2)]
