@@ -85,8 +85,7 @@ class OwnPart:
         named = [(bytes(key).decode("utf-8", "replace"), value) for key, value in headers or ()]
         try:
             value = self._decode(bytes(data), self._part, self._topic, named)
-            json_values.encode(value)
-            return PartDecoded(value, has_value=True)
+            return PartDecoded(json.loads(json_values.encode(value)), has_value=True)
         except CorruptData as fault:
             reason = fault.message
         except Exception as error:  # whatever a foreign function raises

@@ -103,8 +103,13 @@ class Decoding:
             if self.command is not None:
                 self._asked = Command(self.command)
             self._by_schema = RecordDecoding(self.key, self.value, self.schemas, self._asked)
-        topic = "" if item.path in self._spooled else item.topic or ""
-        decoder = self._by_schema.decoder_for(item.path, topic)
+        is_spooled = item.path in self._spooled
+        if is_spooled and self.schemas is None:  # nothing lies beside it
+            from kdump.output.rows.schema_decoder import decoder_of_parts
+            from kdump.schemas.collection import Collection
+
+            return decoder_of_parts(Collection(), self.key, self.value, "", self._asked), {}
+        decoder = self._by_schema.decoder_for(item.path, "" if is_spooled else item.topic or "")
         registry = self._by_schema.collection_of(item.path).registry
         return decoder, {} if registry is None or not registry.problem_count else {registry.path: registry.problems}
 

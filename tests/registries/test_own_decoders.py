@@ -146,6 +146,10 @@ def test_what_an_installed_function_returns_has_to_be_a_value_for_json(listed: L
     assert "TypeError" in listed("--value", "odd")[1][0]["decodeError"]
 
 
+def test_what_a_function_returns_becomes_what_json_makes_of_it() -> None:
+    assert own.OwnPart("value", "t", lambda *_: {1: (2, None)}).decode(b"x", None).value == {"1": [2, None]}
+
+
 @pytest.mark.usefixtures("package")
 def test_a_function_that_cannot_be_loaded_is_refused(listed: Lister) -> None:
     status, _, err = listed("--value", "gone")

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -223,6 +224,29 @@ def test_values_without_a_name_of_a_schema_need_one(run: Run, cases: Path) -> No
     assert run("--json", "nadir=false", partition)[0] == 3, "nobody says that it is Avro"
     found = kdump.grep(None, partition, json=["nadir=false"], value_decoder="avro", schemas=schema)
     assert len(list(found)) == len(recorded)
+
+
+def test_stdin_is_decoded_with_named_schemas(registry: Path) -> None:
+    log = (registry / "jade-both-0" / FIRST).read_bytes()
+    codes = []
+    for options in ([], ["--schemas", str(registry)]):
+        command = [sys.executable, "-m", "kdump", "grep", "--json", "x=-4", "--count", *options, "-"]
+        codes.append(subprocess.run(command, input=log, capture_output=True, check=False).returncode)
+    assert codes == [3, 0]
+
+
+@pytest.mark.parametrize(("question", "answer"), VALUES, ids=["-".join(question[:2]) for question, _ in VALUES])
+def test_a_member_is_found_in_what_the_official_deserializer_returned(question: Question, answer: Answer, cases: Path) -> None:
+    path, value = _leaf(answer["decoded"]) or ("", None)
+    member = _json({path.rpartition(".")[2]: value})[1:-1]
+    texts = {one["offset"]: _json(one["decoded"]) for one in ANSWERS[question] if one["part"] == "value" and "decoded" in one}
+    given = {"fields": ["decoded-value"], **_options(question, cases)}
+    found = {hit.offset for hit in kdump.grep(member, cases / question[0] / question[1], **given)}
+    assert found == {offset for offset, text in texts.items() if member in text}
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def test_a_command_decodes_for_conditions(run: Run, tmp_path: Path) -> None:

@@ -98,8 +98,8 @@ DESCRIPTIONS = {
         "topic": "The topic, by the name of the directory.",
         "partition": "The partition, by the name of the directory.",
         "expected_partition": "With --partitions: the partition that the default partitioner gives the key.",
-        "matched": "Where it matches: key, value, header:NAME, header-name:NAME, decoded-key, decoded-value, or a condition; empty for"
-        " context.",
+        "matched": "Where it matches: key, value, header:NAME, header-name:NAME, decoded-key, decoded-value, or a condition;"
+        " empty for context.",
     },
     NotRead: {
         "file": "The file or directory.",
