@@ -32,23 +32,23 @@ _THREE_WORDS = re.compile(r"[ \t\x0b\x0c]*(?:[^ \t\x0b\x0c]+[ \t\x0b\x0c]+){3}")
 class LeaderEpochs:
     """The last epoch of a partition. Raises StorageFailure or BrokerException for a malformed file.
 
-    A broker keeps all epochs, but what it adds depends on the last one only.
+    A broker keeps all epochs, but what it adds depends on `last_epoch` only; -1 if there is none.
     """
 
     def __init__(self, directory: Directory, rules: StartRules) -> None:
-        self._last_epoch = -1
+        self.last_epoch = -1
         file = directory.create(text_checkpoint.LEADER_EPOCHS)
         self._read(directory, file, rules)
 
     def note(self, epoch: int, first_offset: int) -> None:
         """Add the epoch of a batch if it is later than all others."""
-        if epoch > self._last_epoch:
+        if epoch > self.last_epoch:
             self._assign(epoch, first_offset)
 
     def _assign(self, epoch: int, start_offset: int) -> None:
         if epoch < 0 or start_offset < 0:
             raise BrokerException(f"leader epoch {epoch} that starts at offset {start_offset:,} is impossible", ILLEGAL_ARGUMENT)
-        self._last_epoch = epoch
+        self.last_epoch = epoch
 
     def _read(self, directory: Directory, file: File, rules: StartRules) -> None:
         """Read all entries. A file that ends before the count has none. All lines are read before an entry is looked at."""

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from kdump.forecasts.directory import Directory
+    from kdump.forecasts.recoveries import Recoveries
     from kdump.forecasts.recovery import Cut
     from kdump.forecasts.settings import Settings
 
@@ -46,9 +47,13 @@ _INDEX_IS_MISSING = "the offset index is missing"
 
 
 class Start:
-    """One start of a partition. After `run`, even with an exception, the directory is as the broker leaves it."""
+    """One start of a partition. After `run`, even with an exception, the directory is as the broker leaves it.
 
-    def __init__(self, directory: Directory, settings: Settings) -> None:
+    `recoveries` are those of all starts of this partition by this broker.
+    """
+
+    def __init__(self, directory: Directory, settings: Settings, recoveries: Recoveries) -> None:
+        self._recoveries = recoveries
         self.directory = directory
         self.settings = settings
         self.events = Events()
@@ -192,7 +197,7 @@ class Start:
         producers = ProducerStates(self.directory, self.settings.rules)
         self._rebuild_producers(producers, self.settings.log_start, segment.base_offset, is_clean=False)
         try:
-            cut = recovery.recover(segment, producers, epochs, self.settings)
+            cut = self._recoveries.recover(segment, producers, epochs, self.settings)
         except OffsetOverflow:
             self._overflowing = segment
             raise

@@ -102,6 +102,30 @@ class AppendInfo:
         return completed
 
 
+class OpenTransactions:
+    """The transactions of all producers at one moment."""
+
+    __slots__ = ("by_producer", "ongoing", "unreplicated")
+
+    def __init__(self, by_producer: SortedInts, ongoing: SortedInts, unreplicated: SortedInts) -> None:
+        self.by_producer = by_producer
+        self.ongoing = ongoing
+        self.unreplicated = unreplicated
+
+    @property
+    def numbers(self) -> int:
+        """How many numbers are kept."""
+        return self.by_producer.size + self.ongoing.size + self.unreplicated.size
+
+    def is_same(self, other: OpenTransactions) -> bool:
+        """Whether all transactions are known to be the same."""
+        return (
+            self.by_producer.is_same(other.by_producer)
+            and self.ongoing.is_same(other.ongoing)
+            and self.unreplicated.is_same(other.unreplicated)
+        )
+
+
 class ProducerStates:
     """The producers of a partition, and its snapshots. Kafka: ProducerStateManager.
 
@@ -131,6 +155,19 @@ class ProducerStates:
         """The start of the first transaction that is open or not yet fully replicated."""
         firsts = self._ongoing.first_key, self._unreplicated.first_key
         return min((first for first in firsts if first is not None), default=None)
+
+    def transactions(self) -> OpenTransactions:
+        """The transactions now."""
+        return OpenTransactions(self._open_from.copy(), self._ongoing.copy(), self._unreplicated.copy())
+
+    def take_open(self, open_from: SortedInts, end_offset: int) -> None:
+        """Replace what a snapshot holds: the open transactions of producers, and the offset up to which they are known."""
+        self._open_from = open_from.copy()
+        self.end_offset = end_offset
+
+    def open_transactions(self) -> SortedInts:
+        """The first offsets of open transactions by producer."""
+        return self._open_from.copy()
 
     def prepared(self, producer_id: int) -> AppendInfo:
         return AppendInfo(producer_id, self._open_from.get(producer_id))

@@ -49,6 +49,15 @@ class SortedInts:
         """The lowest key, None if there is none."""
         return self._lowest[0] if self._lowest else None
 
+    @property
+    def size(self) -> int:
+        """The count of keys and values together."""
+        return 2 * sum(map(len, self._keys))
+
+    def is_same(self, other: SortedInts) -> bool:
+        """Whether keys and values are the same, and divided into the same blocks."""
+        return self._keys == other._keys and self._values == other._values
+
     def get(self, key: int) -> int | None:
         """The value of a key, None if it is not there."""
         if key > self._highest:

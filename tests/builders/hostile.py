@@ -5,7 +5,7 @@ import struct
 from collections.abc import Callable
 from typing import NamedTuple
 
-from .records import batch, message, message_set, record
+from .records import batch, message, message_set, record, transaction_marker
 
 SEED = 28
 
@@ -103,6 +103,24 @@ def descending_batches(count: int) -> bytes:
     return b"".join(struct.pack(">q", number) + one[8:] for number in range(count, 0, -1))
 
 
+def aborted_transactions(count: int) -> bytes:
+    """Transactions of one record, each of which a marker aborts."""
+    parts = []
+    for number in range(count):
+        parts += [
+            batch(
+                records=[record(key=b"k")],
+                producer_id=1,
+                producer_epoch=0,
+                base_sequence=number,
+                is_transactional=True,
+                base_offset=2 * number,
+            ),
+            transaction_marker(is_commit=False, base_offset=2 * number + 1),
+        ]
+    return b"".join(parts)
+
+
 def small_records(count: int) -> bytes:
     """Sound batches of 1000 records that are as small as they can be."""
     one = batch(records=[record() for _ in range(1000)])
@@ -135,6 +153,7 @@ HOSTILE = (
     Hostile("batches that claim the rest", ".log", 20_000, lambda count: {".log": batches_and_claims(count)}),
     Hostile("messages and headers", ".log", 20_000, lambda count: {".log": messages_and_headers(count)}),
     Hostile("descending batches", ".log", 30_000, lambda count: {".log": descending_batches(count)}),
+    Hostile("aborted transactions", ".log", 30_000, lambda count: {".log": aborted_transactions(count)}),
     Hostile("small records", ".log", 300, lambda count: {".log": small_records(count)}),
     Hostile("descending index", ".index", 2_000_000, lambda count: {".index": descending_index(count), ".log": sound(1000)}),
     Hostile("random index", ".index", 1_000_000, lambda count: {".index": random_index(count), ".log": sound(1000)}),
