@@ -164,8 +164,8 @@ def _sources() -> Iterator[Path]:
 
 
 def _of_findings(path: Path) -> bool:
-    """Whether a module reports only to `kdump check` and to what mends: its codes are those of findings."""
-    return any(PACKAGE / name in path.parents for name in ("checks", "reading", "mending"))
+    """Whether a module reports only to `kdump check`, and to what mends and searches: its codes are those of findings."""
+    return any(PACKAGE / name in path.parents for name in ("checks", "reading", "mending", "searching"))
 
 
 def _calls() -> Iterator[tuple[str, ast.Call]]:
@@ -215,12 +215,10 @@ def test_there_are_codes() -> None:
 _NOT_OF_THE_TOOL = {
     "bad-magic",
     "crc-mismatch",
-    "file-not-examined",
     "file-not-recognized",
     "offset-below-base",
     "offset-overflow-int32",
     "resync-budget",
-    "too-many-faults",
 }
 
 
