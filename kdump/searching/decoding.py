@@ -32,7 +32,8 @@ class Decoding:
 
     `key` and `value` are decoders as the options name them, such as `avro:shop.Order`; without one, the data say which schema
     they have. `schemas` is where schemas are; by default in `_schemas-0` beside the data. `command` is what the decoder `cmd`
-    asks. `spooled` are paths of files that are not where their data came from. Raises UsageError if nothing can be decoded so.
+    asks. Internal topics have Kafka's own schemas in any case. `spooled` are paths of files that are not where their data came
+    from.
     """
 
     def __init__(
@@ -84,7 +85,7 @@ class Decoding:
         return HitDecoder(None, self._schema_decoder(item)[0])
 
     def _internal(self, item: FileItem) -> Decoder | None:
-        topic = "" if self.is_asked_for or item.path in self._spooled else decoded.internal_topic(item.path)
+        topic = "" if item.path in self._spooled else decoded.internal_topic(item.path)
         return decoded.decoder_of(topic) if topic else None
 
     def _has_registry(self, item: FileItem) -> bool:

@@ -331,3 +331,5 @@ def test_internal_topics_are_decoded_by_kafkas_own_schemas(tmp_path: Path) -> No
     search = kdump.grep(None, tmp_path / "__consumer_offsets-0", json=["data.offset=42"])
     assert [(hit.offset, json.loads(hit.decoded_key or "")["data"]["group"]) for hit in search] == [(0, "group")]
     assert [(gap.offset, gap.next_offset) for gap in search.not_read] == [(1, 2)]
+    search = kdump.grep(None, tmp_path / "__consumer_offsets-0", json=["data.offset=42"], value_decoder="avro")
+    assert [hit.offset for hit in search] == [0]
