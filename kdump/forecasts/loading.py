@@ -78,7 +78,7 @@ class Start:
         is_stray = self._is_stray()
         if is_stray and not rules.knows_strays:
             raise BrokerException("for this release, a directory marked -stray is not in the form of topic-partition", KAFKA)
-        self._epochs = LeaderEpochs(self.directory, rules)
+        self._epochs = LeaderEpochs(self.directory, rules, self._recoveries.epochs_read)
         self._producers = ProducerStates(self.directory, rules)
         self._load()
         self._look_for_transactions()

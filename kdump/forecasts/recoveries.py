@@ -9,7 +9,7 @@ from kdump.forecasts import recovery
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kdump.forecasts.leader_epochs import LeaderEpochs
+    from kdump.forecasts.leader_epochs import EpochsRead, LeaderEpochs
     from kdump.forecasts.producer_state import OpenTransactions, ProducerStates
     from kdump.forecasts.segment import Segment
     from kdump.forecasts.settings import Settings
@@ -20,9 +20,10 @@ _MOST_NUMBERS = 1 << 20  # in the results that are kept: 4 to 8 MiB
 
 
 class Recoveries:
-    """The recoveries of a partition by brokers of one release with one configuration."""
+    """The recoveries of a partition by brokers of one release and configuration, and the leader epochs that they read."""
 
     def __init__(self, most_numbers: int = _MOST_NUMBERS) -> None:
+        self.epochs_read: EpochsRead = {}
         self._known: dict[Key, _Recovered] = {}
         self._room = most_numbers
 

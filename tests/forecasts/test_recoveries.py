@@ -2,13 +2,14 @@
 
 import os
 import random
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kdump.forecasts import forecast as forecasts
-from kdump.forecasts import recoveries, recovery
+from kdump.forecasts import leader_epochs, recoveries, recovery
 from kdump.forecasts.forecast import forecast
 from tests.builders.hostile import HOSTILE
 from tests.builders.records import batch, message, message_set, record, transaction_marker
@@ -47,6 +48,22 @@ def test_a_log_is_recovered_again_after_it_was_cut(recovered: list[str], tmp_pat
     rows = list(forecast(tmp_path / "t-0"))
     assert [row.bytes_lost > 0 for row in rows] == [True] * 3
     assert len(recovered) == 2  # of the whole log, and of what is left
+
+
+@pytest.mark.parametrize("text", ["0\n2\n0 0\n1 5\n", "0\n2\n0 0\n"])
+def test_leader_epochs_are_read_once_for_all_starts(text: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    _log(tmp_path / "t-0", 0, ABORTED.build(20)[".log"])
+    (tmp_path / "t-0" / "leader-epoch-checkpoint").write_text(text)
+    sizes, lines = [], leader_epochs._lines
+
+    def counted(directory: Any, file: Any) -> Iterator[str]:
+        sizes.append(file.size)
+        return lines(directory, file)
+
+    monkeypatch.setattr(leader_epochs, "_lines", counted)
+    rows = list(forecast(tmp_path / "t-0"))
+    assert len({row.reason for row in rows}) == 1 and len(rows) == 3
+    assert sizes == [len(text)]
 
 
 def test_no_more_is_kept_than_there_is_room_for(recovered: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
