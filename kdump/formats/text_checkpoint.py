@@ -10,6 +10,8 @@ Kafka: CheckpointFileWithFailureHandler, since 3.8.0 CheckpointFile.
 
 from __future__ import annotations
 
+import re
+
 from kdump.errors import CorruptData
 from kdump.formats import file_name
 
@@ -40,6 +42,7 @@ _WINDOW_SIZE = 1 << 16
 _MAX_LINE_SIZE = 1 << 12
 _MAX_BAD_LINES = 1024
 _SHORT = 10  # digits, so that any number fits
+_PLAIN = re.compile(rb"(?:([!-~]+) )?(-?[0-9]{1,9}) (-?[0-9]{1,18})")  # an entry as a broker writes it, with a topic or without
 _BLANKS = str.maketrans("\t\x0b\f", "   ")
 
 
@@ -152,6 +155,17 @@ def _malformed(number: int, start: int, end: int, message: str, *, is_number_wan
 
 
 def _entry(number: int, start: int, end: int, data: bytes, fields: Fields) -> Line:
+    plain = _PLAIN.fullmatch(data)
+    if plain is not None:
+        topic, first, second = plain.groups()
+        if topic is None and len(fields) == len(EPOCH_FIELDS):
+            return Line(number, start, end, (int(first), int(second)))
+        if topic is not None and len(fields) == len(OFFSET_FIELDS):
+            return Line(number, start, end, (topic.decode(), int(first), int(second)))
+    return _any_entry(number, start, end, data, fields)
+
+
+def _any_entry(number: int, start: int, end: int, data: bytes, fields: Fields) -> Line:
     try:
         found = words(_text(data))
     except CorruptData as fault:

@@ -1,5 +1,6 @@
 """Checkpoints in lines of text."""
 
+import random
 from itertools import pairwise
 from pathlib import Path
 
@@ -89,3 +90,18 @@ def test_the_entry_of_a_partition_is_found(tmp_path: Path) -> None:
         assert last is not None and last.values == ("more", 3, 77)
         assert text_checkpoint.entry_of(source, "opic", 5) is None
         assert text_checkpoint.entry_of(source, "topic", 100_000) is None
+
+
+def test_entries_as_brokers_write_them_are_the_same_as_if_read_word_by_word() -> None:
+    chance, parts = random.Random(28), [b"0", b"9", b"-", b" ", b" ", b"t", b"\t", b"\0", b"\xc3\xa9", b"+", b"1234567", b"\xff"]
+    entries = 0
+    for number in range(20_000):
+        data = b"".join(chance.choice(parts) for _ in range(chance.randrange(9)))
+        if number % 2:
+            data = b" ".join(b"%d" % (chance.getrandbits(chance.randrange(1, 70)) - 9) for _ in range(chance.randrange(1, 4)))
+        for fields in (text_checkpoint.EPOCH_FIELDS, text_checkpoint.OFFSET_FIELDS):
+            quick, slow = (read(1, 2, 3, data, fields) for read in (text_checkpoint._entry, text_checkpoint._any_entry))
+            assert (quick.values, str(quick.fault)) == (slow.values, str(slow.fault))
+            assert quick.is_number_wanted == slow.is_number_wanted
+            entries += bool(quick.values)
+    assert entries > 1000
