@@ -154,14 +154,18 @@ def _test_of(item: pytest.Item) -> str:
 
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist looks
 def pytest_cmdline_main(config: pytest.Config) -> None:
-    """Use all cores, where pytest-xdist is there and much is run; `-n` says otherwise."""
+    """Use all cores, where pytest-xdist is there and much is run; `-n` says otherwise.
+
+    There is a process more than cores: the one that runs Spark often waits for it, and may run little else afterwards.
+    """
     _keep_byte_code(config)
     _use_memory_for_files()
     given = config.option
     if "PYTEST_XDIST_WORKER" in os.environ or not config.pluginmanager.hasplugin("xdist"):
         return
     if given.numprocesses is None and not given.tx and not _is_narrow(config):
-        given.numprocesses = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        given.numprocesses = cores + 1
     if given.numprocesses and given.dist == "no":
         given.dist, given.loadscopereorder = "loadscope", False
 
