@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import mmap
 import os
-import select
 from struct import Struct, pack, unpack
 
 from kdump.binary import kernel
@@ -22,7 +21,7 @@ from kdump.binary.codecs import GZIP, LZ4, NONE, SNAPPY, ZSTD
 from kdump.errors import KdumpError
 from kdump.formats.log import Log
 from kdump.reading.search import FIRST_WINDOW, NOWHERE, first_batch
-from kdump.workers.process import fork, kill, write_all
+from kdump.workers.process import fork, kill, readable, write_all
 from kdump.workers.slots import SharedSlots
 
 TYPE_CHECKING = False
@@ -309,10 +308,7 @@ class _SharedDump:
         if not children:
             self._is_over = self._is_over or waits  # no worker is left
             return
-        words = select.poll()
-        for descriptor in children:
-            words.register(descriptor, select.POLLIN)
-        for descriptor, _ in words.poll(None if waits else 0):
+        for descriptor in readable(children, None if waits else 0):
             self.is_lost = not children[descriptor].listen() or self.is_lost
         self.settle()
         self._is_over = self._is_over or self.is_lost

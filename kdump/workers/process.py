@@ -12,8 +12,11 @@ from kdump.workers.end_with_parent import end_with_parent
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import signal as _signal
+    from collections.abc import Iterable
 else:
     import _signal  # the module around it takes a third of our start
+
+_LONGEST_WAIT_MS = 500
 
 
 def can_fork() -> bool:
@@ -43,9 +46,21 @@ def fork() -> int:
 
 def wait_for(descriptor: int, seconds: float | None = None) -> bool:
     """Whether a pipe can be read, or has ended, within this time; None waits for ever."""
+    return bool(readable([descriptor], seconds))
+
+
+def readable(descriptors: Iterable[int], seconds: float | None = None) -> list[int]:
+    """The pipes that can be read, or have ended, as soon as there are any; none after this time. None waits for ever.
+
+    Python hears a signal that comes just before a call only after it, so none of the calls here waits long.
+    """
     news = select.poll()
-    news.register(descriptor, select.POLLIN)
-    return bool(news.poll(None if seconds is None else int(1000 * seconds)))
+    for descriptor in descriptors:
+        news.register(descriptor, select.POLLIN)
+    left = float("inf") if seconds is None else 1000 * seconds
+    while not (found := news.poll(min(left, _LONGEST_WAIT_MS))) and left > _LONGEST_WAIT_MS:
+        left -= _LONGEST_WAIT_MS
+    return [descriptor for descriptor, _ in found]
 
 
 def write_all(descriptor: int, data: bytes | memoryview) -> None:

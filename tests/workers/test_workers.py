@@ -1,6 +1,7 @@
 """What worker processes share with the process that started them."""
 
 import os
+import select
 import signal
 import time
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from unittest import mock
 
 import pytest
 
+from kdump.workers import process
 from kdump.workers.last_position import LastPosition
 from kdump.workers.process import fork
 from kdump.workers.slots import SharedSlots
@@ -147,3 +149,37 @@ def test_each_process_keeps_its_own_end_only() -> None:
         assert len(os.listdir("/dev/fd")) == before + 1
         slots.close()
         assert len(os.listdir("/dev/fd")) == before
+
+
+class _Pipes:
+    """Stands for what polls pipes: notes how long it is asked to wait, and says at the end that one can be read."""
+
+    def __init__(self, empty: int) -> None:
+        self.empty = empty
+        self.waits: list[float] = []
+
+    def register(self, descriptor: int, events: int) -> None:
+        self.descriptor = descriptor
+
+    def poll(self, milliseconds: float) -> list[tuple[int, int]]:
+        self.waits.append(milliseconds)
+        return [] if len(self.waits) <= self.empty else [(self.descriptor, select.POLLIN)]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "empty", "waits", "found"),
+    [
+        (None, 3, [500, 500, 500, 500], [7]),
+        (1.2, 9, [500, 500, 200], []),
+        (1.2, 1, [500, 500], [7]),
+        (0.5, 9, [500], []),
+        (0, 9, [0], []),
+    ],
+)
+def test_no_call_waits_so_long_that_a_signal_is_not_heard(
+    seconds: float | None, empty: int, waits: list[float], found: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipes = _Pipes(empty)
+    monkeypatch.setattr(select, "poll", lambda: pipes)
+    assert process.readable([7], seconds) == found
+    assert pipes.waits == pytest.approx(waits)
