@@ -8,6 +8,7 @@ from bisect import bisect_right
 from kdump.binary import system
 from kdump.binary.batch_header import LOG_OVERHEAD
 from kdump.binary.source import Source
+from kdump.checks.catalogue import FAULTS
 from kdump.checks.finding import Finding
 from kdump.errors import CorruptData
 from kdump.formats import file_name, message_set, tree
@@ -345,6 +346,8 @@ class PartitionRecovery:
 
     def _tolerates(self, finding: Finding) -> bool:
         """Whether an error is one of the batches themselves, which are as they were."""
+        if FAULTS[finding.code].leaves_unexamined:
+            return False
         is_left_out = os.path.basename(finding.path) == tree.PARTITION_METADATA  # there is none to take over
         if finding.file_type != file_name.LOG.removeprefix(".") and not is_left_out:
             return False

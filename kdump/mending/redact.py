@@ -12,10 +12,11 @@ from collections import Counter
 
 from kdump.binary import system
 from kdump.binary.source import WINDOW_SIZE, Source
+from kdump.checks.catalogue import FAULTS
 from kdump.checks.check import Job
 from kdump.checks.finding import Finding
 from kdump.checks.settings import Settings
-from kdump.errors import CorruptData, UsageError
+from kdump.errors import CorruptData, Unreadable, UsageError
 from kdump.forecasts import places
 from kdump.formats import file_name, offset_index, partition_metadata, quorum_state, tree
 from kdump.formats.record import bytes_of
@@ -184,13 +185,16 @@ class _Run:
     # --- what a check finds
 
     def _compare(self) -> None:
-        """Note the findings that only the input has, or only the output."""
+        """Note the findings that only the input has, or only the output. Raises Unreadable if only one could be examined."""
         now = int(time.time() * 1000)
         before = _findings(self._path, now)
         after = _findings(os.path.normpath(self._directory.built), now)
         self._result.findings = sum(before.values())
         for findings, side in ((before - after, INPUT), (after - before, OUTPUT)):
             for path, code, offset in sorted(findings.elements(), key=str):
+                if FAULTS[code].leaves_unexamined:
+                    folder = self._path if side == INPUT else self._directory.path
+                    raise Unreadable(code, "could not be examined", path=os.path.join(folder, path))
                 self._result.differences.append(RedactDifference(path, code, offset, side))
 
 
