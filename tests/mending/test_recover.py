@@ -4,11 +4,9 @@ import hashlib
 import json
 import os
 import resource
-import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +22,7 @@ from kdump.mending.row import Companion, Dropped, Hole, Recovered, Rewritten
 from tests.builders.files import partition_metadata, write_partition
 from tests.builders.records import batch, message, message_set, record, transaction_marker, wrapper
 from tests.campaigns import recovers
-from tests.support import with_interrupts
+from tests.mending.kills import kill_while_writing
 
 FIRST = "00000000000000000000"
 
@@ -365,19 +363,8 @@ def test_a_killed_run_leaves_the_input_and_no_directory_of_that_name(tmp_path: P
     value = b"v" * 250_000
     _partition(tmp_path, {0: [_batch(offset, value=value) for offset in range(40)] + [b"\0" * 70]})
     before = {name: hashlib.sha256(data).digest() for name, data in _contents(tmp_path / "orders-0").items()}
-    command = [sys.executable, "-m", "kdump", "recover", str(tmp_path / "orders-0"), "-o", str(tmp_path / "out")]
-    for number, ending in enumerate([signal.SIGKILL, signal.SIGTERM, signal.SIGINT]):
-        process = subprocess.Popen(
-            [*command, "--rate", "20MB/s"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=with_interrupts
-        )
-        while not (tmp_path / "out.incomplete").exists():
-            assert process.poll() is None
-            time.sleep(0.01)
-        time.sleep(0.3 * number)
-        process.send_signal(ending)
-        assert process.wait() == {signal.SIGKILL: -9, signal.SIGTERM: 143, signal.SIGINT: 130}[ending]
-        assert not (tmp_path / "out").exists()
-        shutil.rmtree(tmp_path / "out.incomplete", ignore_errors=True)
+    endings = [signal.SIGKILL, signal.SIGTERM, signal.SIGINT]
+    kill_while_writing(["recover", str(tmp_path / "orders-0")], tmp_path / "out", endings, seconds=0.3)
     assert {name: hashlib.sha256(data).digest() for name, data in _contents(tmp_path / "orders-0").items()} == before
 
 

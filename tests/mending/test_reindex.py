@@ -5,9 +5,6 @@ import os
 import re
 import shutil
 import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +21,8 @@ from kdump.mending.progress import Progress
 from tests import restarts
 from tests.builders.files import partition_metadata, write_partition
 from tests.builders.records import TIMESTAMP, batch, record, transaction_marker
+from tests.mending.kills import kill_while_writing
 from tests.restarts import rebuilt
-from tests.support import with_interrupts
 
 FIRST = "00000000000000000000"
 LINES = list(rebuilt.lines())
@@ -276,20 +273,8 @@ def test_a_killed_run_leaves_no_directory_of_that_name(tmp_path: Path) -> None:
     value = b"v" * 500_000
     write_partition(tmp_path, topic="a", segments={0: [batch(base_offset=n, records=[record(value=value)]) for n in range(60)]})
     before = {name: hashlib.sha256(data).digest() for name, data in _contents(tmp_path / "a-0").items()}
-    command = [sys.executable, "-m", "kdump", "reindex", str(tmp_path / "a-0"), "-o", str(tmp_path / "out")]
-    for number, ending in enumerate([signal.SIGKILL, signal.SIGTERM, signal.SIGINT] * 2):
-        process = subprocess.Popen(
-            [*command, "--rate", "20MB/s"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=with_interrupts
-        )
-        while not (tmp_path / "out.incomplete").exists():
-            assert process.poll() is None
-            time.sleep(0.01)
-        time.sleep(0.05 * number)
-        process.send_signal(ending)
-        assert process.wait() == {signal.SIGKILL: -9, signal.SIGTERM: 143, signal.SIGINT: 130}[ending]
-        assert not (tmp_path / "out").exists()
-        assert (tmp_path / "out.incomplete").exists() == (ending == signal.SIGKILL)
-        shutil.rmtree(tmp_path / "out.incomplete", ignore_errors=True)
+    endings = [signal.SIGKILL, signal.SIGTERM, signal.SIGINT] * 2
+    kill_while_writing(["reindex", str(tmp_path / "a-0")], tmp_path / "out", endings, seconds=0.05)
     assert {name: hashlib.sha256(data).digest() for name, data in _contents(tmp_path / "a-0").items()} == before
 
 

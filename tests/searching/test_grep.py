@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 import kdump
-from kdump.cli import commands
 from kdump.errors import UsageError
 from kdump.searching.literals import required_literal
 from kdump.searching.partitioner import murmur2, partition_of
 from tests.builders.files import write_partition
 from tests.builders.records import batch, message, message_set, record, transaction_marker, wrapper
+from tests.searching.conftest import Run
 
 ROOT = Path(__file__).parents[2]
 FIRST = "00000000000000000000"
@@ -52,24 +52,8 @@ def _found(*arguments: Any, **options: Any) -> list[tuple[int | None, list[str]]
     return [(hit.offset, hit.matched) for hit in kdump.grep(*arguments, **options)]
 
 
-Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def run(capfd: pytest.CaptureFixture[str]) -> Run:
-    """What `kdump grep` returns, and prints on stdout and stderr."""
-
-    def run_here(*arguments: object) -> tuple[int, str, str]:
-        capfd.readouterr()
-        code = commands.main(["grep", *map(str, arguments)])
-        printed = capfd.readouterr()
-        return code, printed.out, printed.err
-
-    return run_here
-
-
 def _run(*arguments: object, stdin: bytes = b"") -> tuple[int, str, str]:
-    """The same in a process of its own."""
+    """What `kdump grep` returns and prints in a process of its own."""
     done = subprocess.run(
         [sys.executable, "-m", "kdump", "grep", *map(str, arguments)],
         capture_output=True,

@@ -4,23 +4,20 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import kdump
-from kdump.cli import commands
 from kdump.errors import UsageError
 from tests.builders.files import write_partition
 from tests.builders.records import batch, record, transaction_marker
 from tests.registries import Answer, Question, answers, has_schema, unpack
+from tests.searching.conftest import Run
 
 ANSWERS = answers()
 FIRST = f"{0:020d}.log"
-
-Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture(scope="module")
@@ -37,19 +34,6 @@ def registry(cases: Path, tmp_path: Path) -> Path:
     for name in ("_schemas-0", "jade-both-0"):
         shutil.copytree(cases / "schemas-a" / name, tmp_path / "registry" / name)
     return tmp_path / "registry"
-
-
-@pytest.fixture
-def run(capfd: pytest.CaptureFixture[str]) -> Run:
-    """What `kdump grep` returns, and prints on stdout and stderr."""
-
-    def run_here(*arguments: object) -> tuple[int, str, str]:
-        capfd.readouterr()
-        code = commands.main(["grep", *map(str, arguments)])
-        printed = capfd.readouterr()
-        return code, printed.out, printed.err
-
-    return run_here
 
 
 def _leaf(document: Any, path: tuple[str, ...] = ()) -> tuple[str, Any] | None:
