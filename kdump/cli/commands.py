@@ -211,8 +211,8 @@ def where(options: WhereOptions) -> int:
       kdump where orders-3@4711 broker-1 broker-2 broker-3
       kdump where --key user-42 before/users-0 now/users-0
 
-    Exit codes: 0 it is there, 1 it is not, 2 wrong usage, 3 something could not be read, so that the answer is not certain, 4 the
-    output could not be written.
+    Exit codes: 0 it is there, 1 it is not, 2 wrong usage, 3 something could not be read, so that the answer is not certain or not
+    complete, 4 the output could not be written.
     """
     from kdump.cli.searching.where import find_record
 

@@ -367,3 +367,15 @@ def test_matches_go_into_a_parquet_file(run: Run, data: Path, tmp_path: Path) ->
     parquet = pytest.importorskip("pyarrow.parquet")
     assert run("needle", data, "--output", "parquet", "-o", tmp_path / "hits.parquet")[0] == 0
     assert parquet.read_table(tmp_path / "hits.parquet").column("offset").to_pylist() == [2]
+
+
+@pytest.mark.parametrize("output", ["kafka", "ndjson"])
+def test_the_verdict_stands_if_nobody_reads_the_output(data: Path, output: str) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "kdump", "grep", "needle", str(data), "--output", output]
+    done = subprocess.run(
+        command, stdout=writer, stderr=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False
+    )
+    os.close(writer)
+    assert done.returncode == 0 and b"error" not in done.stderr

@@ -185,3 +185,13 @@ def test_rows_have_all_fields(tmp_path: Path, capfd: pytest.CaptureFixture[str])
     assert commands.main(["where", "--key", "6b", "--hex", str(data), "--output", "ndjson"]) == 0
     row = json.loads(capfd.readouterr().out)
     assert (row["offset"], row["answer"], row["tombstone"], row["logStart"], row["logEnd"]) == (4, "present", False, 4, 5)
+
+
+def test_more_records_with_a_key_may_lie_in_what_could_not_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    batches = [batch(base_offset=offset, records=[record(key=b"k", value=b"v" * 100)]) for offset in range(3)]
+    partition = write_partition(tmp_path, topic="a", segments={0: batches})
+    assert commands.main(["where", "--key", "k", str(partition)]) == 0
+    log = partition / f"{0:020}.log"
+    log.write_bytes(log.read_bytes()[:-20])
+    assert commands.main(["where", "--key", "k", str(partition)]) == 3
+    assert "there may be more records with this key" in capsys.readouterr().err

@@ -106,8 +106,11 @@ def _shown(request: GrepRequest, search: Search, place: str | None) -> int:
         except BrokenPipeError:  # nobody reads on: what was seen so far counts
             return exit_codes.NOT_EXAMINED if search.not_read else exit_codes.CLEAN
         verdict = _with_certificate(search, request, place)
-        shown.end(verdict)
-        out.flush()
+        try:
+            shown.end(verdict)
+            out.flush()
+        except BrokenPipeError:
+            pass  # nobody reads on: the verdict stands
         if request.output not in _OF_ROWS and not request.options.is_strict:
             _say_verdict(err, search, verdict, is_terminal=stderr.isatty())
         return verdict.exit_code

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from kdump.binary.java_strings import escaped
 from kdump.cli.report_style import report_style_of
 from kdump.cli.shared_options import ESCAPE, throttle_reading
+from kdump.cli.streams import say
 from kdump.errors import UsageError
 from kdump.exit_codes import CLEAN, FINDINGS, NOT_EXAMINED
 from kdump.output.blocks import Blocks
@@ -40,6 +42,9 @@ def find_record(options: WhereOptions) -> int:
         if rows is not None:
             rows.end()
         out.flush()
+    if is_there and options.key is not None and found.not_read:
+        say(escaped(f"not everything could be read, so there may be more records with this key: {found.not_read[0]}"))
+        return NOT_EXAMINED
     if is_there:
         return CLEAN
     return FINDINGS if found.is_certain else NOT_EXAMINED
