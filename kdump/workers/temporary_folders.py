@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import shutil
 import tempfile
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from kdump.workers.ending_signals import Uninterrupted
@@ -18,13 +18,13 @@ def new_folder(prefix: str, parent: str | None = None) -> str:
     """A new folder in `parent`, or where temporary files go. It is removed when this process ends, if it is still there."""
     with Uninterrupted():
         folder = tempfile.mkdtemp(prefix=prefix, dir=parent)
-        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        atexit.register(remove, folder)
     return folder
 
 
 def remove(folder: str) -> None:
     """Remove a folder with all that is in it, if it is still there."""
-    with Uninterrupted():
+    with Uninterrupted(), suppress(OSError):  # of some calls, rmtree does not ignore errors
         shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -269,6 +269,10 @@ def fault(case: Case, reference: Outcome, outcome: Outcome, failure: Failure) ->
     return None
 
 
+_OF_ONE_RUN = ("manifest.json", "certificate")
+"""Files that have times and inodes of the run that wrote them."""
+
+
 def _is_partial(name: str) -> bool:
     return any("incomplete" in part or part.startswith((".", "_")) for part in Path(name).parts)
 
@@ -279,7 +283,7 @@ def _tables(outcome: Outcome) -> object:
     for name, data in outcome.files.items():
         if name.endswith(".parquet") and data:
             rows[str(Path(name).parent)] += parquet.read_metadata(io.BytesIO(data)).num_rows
-        else:
+        elif not name.endswith(_OF_ONE_RUN):
             others[name] = data
     return rows, others
 
