@@ -162,10 +162,6 @@ class Registry:
         active = [version for version in versions if self._versions[subject, version][1] == ACTIVE]
         return self.by_id(self._versions[subject, max(active)][0], context_of(subject)) if active else None
 
-    def ids_of(self, subject: str) -> list[int]:
-        """The ids of the versions of a subject, in their order, deleted or not."""
-        return [self._last_ids[subject, version] for version in sorted(self._subjects.get(subject, ()))]
-
     def all(self) -> Iterable[tuple[int, Schema]]:
         """The schemas of the default context with their ids."""
         return [(id, schema) for (context, id), schema in self._schemas.items() if not context]

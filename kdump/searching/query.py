@@ -104,11 +104,6 @@ class Query:
         """Bytes that each record has that matches, outside of compressed payloads; None if there are none."""
 
     @property
-    def is_of_batches(self) -> bool:
-        """Whether it excludes whole batches by their headers."""
-        return self.producer_id is not None or not self.range.is_open
-
-    @property
     def needs_decoding(self) -> bool:
         """Whether a condition is about decoded keys or values."""
         return bool(self.paths or self._contains is not None and self.decoded_parts)
