@@ -23,7 +23,7 @@ from kdump.checks.live_source import Watch
 from kdump.errors import Unreadable
 from kdump.formats import file_name
 from kdump.workers.last_position import LastPosition
-from kdump.workers.process import fork, kill, write_all
+from kdump.workers.process import FAILED, kill, start, write_all
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,7 +48,6 @@ _GRACE_SECONDS = 5.0  # seconds beyond the time limit, before a process that doe
 _FRAME = struct.Struct(">I")
 _LAST_POSITION_BYTES = 8192  # of three numbers and a path
 _SIGKILL = 9
-_FAILED_EXIT_CODE = 70  # the exit code of a process that has said why it ends
 
 
 _ROWS: tuple[type[Row], ...] = (Finding, FileReport, Start)
@@ -233,14 +232,12 @@ class _Worker:
         self._last_sign = (0.0, (0, 0, 0, ""))
         self.descriptor, writing = os.pipe()
         try:
-            self._process = fork()
+            self._process = start(lambda: _work(jobs, settings, do, _Reporter(self._last_position, skipped, reported, writing)))
         except OSError:
             os.close(self.descriptor)
-            os.close(writing)
             raise
-        if self._process == 0:
-            _work(jobs, settings, do, _Reporter(self._last_position, skipped, reported, writing))
-        os.close(writing)
+        finally:
+            os.close(writing)
 
     def messages(self) -> Iterator[tuple[str, int, Any]]:
         """The messages since the last call: rows or a reason, as the first word says."""
@@ -310,7 +307,7 @@ class _Reporter(Watch):
 
     def begin(self, path: str) -> None:
         if os.getppid() != self._parent:
-            os._exit(_FAILED_EXIT_CODE)  # nobody is interested any more
+            os._exit(FAILED)  # nobody is interested any more
         self._path = path
         self._last_position.put_text(os.fsencode(path))
         self.at(0)
@@ -334,8 +331,7 @@ class _Reporter(Watch):
 
 
 def _work(jobs: dict[int, Job], settings: Settings, do: Do, reporter: _Reporter) -> None:
-    """Do the jobs in the forked process, then exit."""
-    code = 0
+    """Do the jobs in the forked process. What is raised ends it, after it was said why."""
     try:
         for number, job in jobs.items():
             reporter.number = number
@@ -343,17 +339,12 @@ def _work(jobs: dict[int, Job], settings: Settings, do: Do, reporter: _Reporter)
             reporter.send_rows()
             _send(reporter.descriptor, ("done", number, None))
     except Exception as error:
-        code = _FAILED_EXIT_CODE
         if "KDUMP_DEBUG" in os.environ:
             import traceback
 
             traceback.print_exc()
-        try:
-            _send(reporter.descriptor, ("failed", 0, f"{type(error).__name__}: {error}"))
-        except OSError:
-            pass
-    finally:
-        os._exit(code)
+        _send(reporter.descriptor, ("failed", 0, f"{type(error).__name__}: {error}"))
+        raise
 
 
 def _send(descriptor: int, message: tuple[str, int, Any]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from contextlib import suppress
 
 from kdump.cli.command_names import is_dropin
 from kdump.cli.signals import EndingSignals
@@ -21,6 +22,7 @@ _SCREENS = ("explain", "schema", "releases", "completions")  # commands that pri
 
 
 _DEBUG = "KDUMP_DEBUG"
+_LAST_WORDS = b"kdump: out of memory\n"
 _NEW_OBJECTS = 20_000  # before Python looks for cycles among them: of what modules and tables are made, none is garbage
 
 
@@ -36,6 +38,10 @@ def run() -> NoReturn:
         status = main()
     except KeyboardInterrupt as interrupt:  # in the last moment
         status = _interrupted(interrupt)
+    except MemoryError:  # while a message was made
+        if sys.stderr is not None:
+            os.write(2, _LAST_WORDS)
+        status = NOT_EXAMINED
     signals.ignore()
     if status == INTERRUPTED:
         status = signals.exit_code(INTERRUPTED)
@@ -44,7 +50,21 @@ def run() -> NoReturn:
         eval("None")
     if "click" not in sys.modules:
         os._exit(status)
+    if status == NOT_EXAMINED and "pyspark" not in sys.modules:
+        _end_briefly(status)
     sys.exit(status)
+
+
+def _end_briefly(status: int) -> NoReturn:
+    """End the process without Python's own clean-up, which prints lines of errors if memory is short."""
+    import atexit
+
+    with suppress(MemoryError, OSError):
+        atexit._run_exitfuncs()
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:
+                stream.flush()
+    os._exit(status)
 
 
 def main() -> int:

@@ -21,13 +21,13 @@ from kdump.binary.codecs import GZIP, LZ4, NONE, SNAPPY, ZSTD
 from kdump.errors import KdumpError
 from kdump.formats.log import Log
 from kdump.reading.search import FIRST_WINDOW, NOWHERE, first_batch
-from kdump.workers.process import fork, kill, readable, write_all
+from kdump.workers.process import kill, readable, start, write_all
 from kdump.workers.slots import SharedSlots
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import NoReturn, Protocol
+    from typing import Protocol
 
     from kdump.binary.source import Source
     from kdump.formats.log import Chunk, LogRules
@@ -354,15 +354,14 @@ class _SharedDump:
 
     # In another process
 
-    def become(self, outlet: _SharedOutlet) -> NoReturn:
-        """Be a worker: take stretches, send their text, and end this process."""
+    def serve(self, outlet: _SharedOutlet) -> None:
+        """Be a worker: take stretches, and send their text."""
         for child in self._children:
             child.close()
         worker = Worker(self, outlet)
         while worker.take_stretch():
             pass
         outlet.say_goodbye()
-        os._exit(0)
 
 
 class _Over(Exception):
@@ -649,25 +648,23 @@ class _Child:
         self._slots = SharedSlots(_SLOT_COUNT, slot_size)
         self._view = memoryview(self._slots.memory)
         descriptors: list[int] = []
-        writer = os.getpid()
         try:
             descriptors += os.pipe()
             self.descriptor, talking = descriptors
-            self._process = fork()
-            if not self._process:
-                os.close(self.descriptor)
-                self._slots.take_end_of_worker()
-                dump.become(_SharedOutlet(self._slots, talking))
+            self._process = start(lambda: self._serve(talking))
         except OSError:
             for descriptor in descriptors:
                 os.close(descriptor)
             self._slots.close()
             raise
-        finally:
-            if os.getpid() != writer:
-                os._exit(1)  # whatever happened: a worker must never continue as the writing process
         os.close(talking)
         self._slots.take_end_of_reader()
+
+    def _serve(self, talking: int) -> None:
+        """In the worker process: do its work."""
+        os.close(self.descriptor)
+        self._slots.take_end_of_worker()
+        self._dump.serve(_SharedOutlet(self._slots, talking))
 
     def listen(self) -> bool:
         """Read its new messages. Returns False if it died."""

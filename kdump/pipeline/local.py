@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter, deque
-from multiprocessing import connection, get_context
 from typing import TYPE_CHECKING
 
 from kdump.errors import KdumpError, MissingPackage, UsageError
@@ -17,21 +16,18 @@ from kdump.pipeline import tasks
 from kdump.pipeline.kept import NOTHING, Kept
 from kdump.pipeline.slice_report import Skipped, SliceReport
 from kdump.pipeline.tasks import ATTEMPTS, TaskReport
-from kdump.workers.end_with_parent import end_with_parent
+from kdump.workers import messages
 from kdump.workers.ending_signals import Uninterrupted
-from kdump.workers.process import how_it_ended
+from kdump.workers.process import how_it_ended, kill, readable, start, wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
-    from multiprocessing.connection import Connection
-    from multiprocessing.context import ForkProcess
 
     from kdump.pipeline.options import Options
     from kdump.pipeline.reconciliation import Reconciliation
     from kdump.pipeline.tasks import ScanTask
 
 _TICK = 0.5  # seconds between two looks whether all processes live
-_FORK = get_context("fork")
 _HOPELESS = (MissingPackage, UsageError, OSError)
 """Errors that a second attempt would also hit: a missing package, a full disk."""
 
@@ -130,22 +126,30 @@ class _Pool:
 
 def _ready(workers: Sequence[_Worker]) -> list[_Worker]:
     """The workers that have a result or have died; waits for a bounded time."""
-    said = connection.wait([worker.connection for worker in workers], _TICK)
-    return [worker for worker in workers if worker.connection in said or not worker.is_alive]
+    said = readable([worker.descriptor for worker in workers], _TICK)
+    return [worker for worker in workers if worker.descriptor in said or not worker.is_alive]
 
 
 class _Worker:
-    """A process that does one task after another and reports the result of each."""
+    """A process that does one task after another and reports the result of each, which arrives at `descriptor`."""
 
     def __init__(self, others: Iterable[_Worker]) -> None:
-        self.connection, theirs = _FORK.Pipe()
-        inherited = [self.connection, *(other.connection for other in others)]
-        self._process: ForkProcess = _FORK.Process(target=_serve, args=(theirs, inherited, os.getpid()), daemon=False)
+        inherited = [descriptor for other in others for descriptor in other._pipes]
+        pipes: list[int] = []
         try:
-            self._process.start()
+            pipes += os.pipe()
+            pipes += os.pipe()
+            self.descriptor, answering, taking, self._giving = pipes
+            inherited += [self.descriptor, self._giving]
+            self._process = start(lambda: _serve(taking, answering, inherited))
         except OSError as error:
+            for descriptor in pipes:
+                os.close(descriptor)
             raise KdumpError(f"no worker process can be started: {error.strerror}", remedy="take fewer with --jobs") from error
-        theirs.close()
+        os.close(answering)
+        os.close(taking)
+        self._pipes: list[int] = [self.descriptor, self._giving]
+        self._status: int | None = None  # of the process, once it has ended
         self._task: ScanTask | None = None
 
     @property
@@ -159,45 +163,54 @@ class _Worker:
 
     @property
     def is_alive(self) -> bool:
-        return self._process.is_alive()
+        if self._status is None:
+            process, status = os.waitpid(self._process, os.WNOHANG)
+            self._status = status if process else None
+        return self._status is None
 
     def start(self, task: ScanTask) -> None:
         self._task = task
         try:
-            self.connection.send(task)
+            messages.send(self._giving, task)
         except OSError:
             pass  # it died while idle, which shows when its result is requested
 
     def result(self) -> TaskReport:
         """The report of its task. Raises what the task raised, and _Died."""
         self._task = None
+        answer: TaskReport | Exception
         try:
-            if not self.connection.poll():
+            if not wait_for(self.descriptor, 0):
                 raise EOFError
-            answer: TaskReport | Exception = self.connection.recv()
+            answer = messages.receive(self.descriptor)
         except (EOFError, OSError):
-            self.kill()
-            raise _Died(f"the process that read it {how_it_ended(self._process.exitcode or 0)}") from None
+            raise _Died(f"the process that read it {how_it_ended(self.kill())}") from None
+        except MemoryError:
+            self.kill()  # it may have more to say, which nobody would understand
+            raise
         if isinstance(answer, Exception):
             raise answer
         return answer
 
-    def kill(self) -> None:
-        """Kill the process."""
-        self._process.kill()
-        self._process.join()
-        self.connection.close()
+    def kill(self) -> int:
+        """Kill the process, if it has not ended. Returns its exit code, negative for a signal."""
+        if self.is_alive:
+            kill(self._process)
+            _, self._status = os.waitpid(self._process, 0)
+        while self._pipes:
+            os.close(self._pipes.pop())
+        assert self._status is not None
+        return os.waitstatus_to_exitcode(self._status)
 
 
-def _serve(channel: Connection, inherited: list[Connection], parent: int) -> None:
+def _serve(taking: int, answering: int, inherited: list[int]) -> None:
     """Do tasks until the parent has no more."""
-    end_with_parent(parent)
-    for other in inherited:
-        other.close()
+    for descriptor in inherited:
+        os.close(descriptor)
     while True:
         try:
-            task = channel.recv()
-        except (EOFError, MemoryError):
+            task = messages.receive(taking)
+        except EOFError:
             break
         answer: TaskReport | Exception
         try:
@@ -208,8 +221,4 @@ def _serve(channel: Connection, inherited: list[Connection], parent: int) -> Non
             if "KDUMP_DEBUG" in os.environ:
                 sys.excepthook(type(error), error, error.__traceback__)
             answer = KdumpError(f"{type(error).__name__}: {error}")
-        try:
-            channel.send(answer)
-        except MemoryError:
-            break  # whoever waits for it learns that this process died
-    os._exit(0)
+        messages.send(answering, answer)

@@ -19,7 +19,7 @@ from kdump.errors import KdumpError, MissingPackage
 from kdump.output.arrow.builder import bounded, is_small, joined
 from kdump.pipeline.slice_report import CRASHED, Skipped, SliceReport
 from kdump.workers.last_position import LastPosition
-from kdump.workers.process import fork, how_it_ended, kill, write_all
+from kdump.workers.process import FAILED, how_it_ended, kill, start, write_all
 from kdump.workers.slots import SharedSlots
 
 if TYPE_CHECKING:
@@ -39,7 +39,6 @@ _INLINE, _REPORTS = -1, -2
 _SLOTS, _SLOT_SIZE = 4, 8 << 20  # what of them is not used takes no memory
 _PATIENCE = 0.1  # seconds to wait for a slot, the first time: the consumer may keep all batches
 _LAST_POSITION_SIZE = 64 << 10  # of the number of the slice that is read, and an error
-_FAILED = 70
 _MAX_WAITING_SLICES = 64  # slices of few rows that wait to be sent
 _SCHEMA_SIZE = 256 << 10  # what surrounds a batch is smaller
 _MAX_CRASHES = 1000  # of one task, after which it is given up
@@ -119,11 +118,12 @@ class _Process:
         self._slots = SharedSlots(_SLOTS, _SLOT_SIZE)
         self._memory = pa.py_buffer(self._slots.memory)
         reading, writing = os.pipe()
-        self._process = fork()
-        if self._process == 0:
+
+        def work() -> None:
             os.close(reading)
-            self._slots.take_end_of_worker()
-            _work(slices, options, read_slice, build, self._last_position, _Outlet(self._slots, writing))
+            _work(slices, options, read_slice, build, self._last_position, self._slots, writing)
+
+        self._process = start(work)
         os.close(writing)
         self._slots.take_end_of_reader()
         self._pipe = os.fdopen(reading, "rb", buffering=0)
@@ -192,7 +192,7 @@ class _Process:
         error = self._last_position.text()
         if error:
             self.error = pickle.loads(error)
-        elif os.waitstatus_to_exitcode(status) == _FAILED:
+        elif os.waitstatus_to_exitcode(status) == FAILED:
             self.error = KdumpError("a process that read files failed")
 
 
@@ -249,21 +249,25 @@ class _Outlet:
 
 
 def _work(
-    slices: list[FileSlice], options: Options, read_slice: ReadSlice, build: Build, last_position: LastPosition, outlet: _Outlet
+    slices: list[FileSlice],
+    options: Options,
+    read_slice: ReadSlice,
+    build: Build,
+    last_position: LastPosition,
+    slots: SharedSlots,
+    writing: int,
 ) -> None:
-    """Run the fork: read, send, exit."""
-    code = 0
+    """Run the fork: read and send. What is raised ends it, and is left with the last position."""
     try:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        _send(slices, options, read_slice, build, last_position, outlet)
+        slots.take_end_of_worker()
+        _send(slices, options, read_slice, build, last_position, _Outlet(slots, writing))
     except BrokenPipeError:
-        code = _FAILED  # the parent is gone
+        raise  # the parent is gone
     except Exception as error:
-        code = _FAILED
         last_position.put_text(pickle.dumps(_portable(error)))
         last_position.put(*last_position.numbers())
-    finally:
-        os._exit(code)
+        raise
 
 
 def _send(

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import pickle
 from typing import TYPE_CHECKING
 
 from kdump.output.rows.hits import NotRead, SearchedFile
 from kdump.searching.file_search import FileResult, FileSearch
 from kdump.searching.log_search import Found
-from kdump.workers import process
+from kdump.workers import messages, process
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -17,26 +16,26 @@ if TYPE_CHECKING:
     from kdump.pipeline.discovery import FileItem
     from kdump.searching.file_search import FileSettings
 
-_SIZE_BYTES = 8
-_READ_BYTES = 1 << 16
-
 
 def searched_by_processes(
     items: Sequence[FileItem], settings: FileSettings, jobs: int
 ) -> Iterator[tuple[FileItem, Found | FileResult]]:
-    """What is found in each file, then its result. A worker that dies leaves its files unread, and says so."""
-    shares = _shares(items, jobs)
-    workers = [_Worker([items[at] for at in share], settings) for share in shares if share]
-    owner_of = {at: worker for worker, share in zip(workers, (share for share in shares if share), strict=True) for at in share}
+    """What is found in each file, then its result. A worker that dies leaves its files unread, and says so.
+
+    Where no worker can be started for files, this process searches them.
+    """
+    owner_of: dict[int, _Worker] = {}
+    workers: list[_Worker] = []
     try:
+        for share in filter(None, _shares(items, jobs)):
+            try:
+                workers.append(_Worker([items[at] for at in share], settings))
+            except OSError:  # the machine has no process or no descriptor for another one
+                break
+            owner_of |= dict.fromkeys(share, workers[-1])
         for at, item in enumerate(items):
-            for message in owner_of[at].messages():
-                if message is None:
-                    yield item, _lost(item, settings)
-                    break
+            for message in owner_of[at].messages_of(item) if at in owner_of else _searched_here(item, settings):
                 yield item, message
-                if isinstance(message, FileResult):
-                    break
     finally:
         for worker in workers:
             worker.end()
@@ -53,52 +52,45 @@ def _shares(items: Sequence[FileItem], jobs: int) -> list[list[int]]:
     return [sorted(share) for share in shares]
 
 
-def _lost(item: FileItem, settings: FileSettings) -> FileResult:
-    """The result of a file whose worker has died."""
-    name = settings.names.get(item.path, item.path)
-    row = SearchedFile(name, item.broker, item.topic, item.partition, item.state, item.size, 0, 0, None, None, 0, 1, None)
-    gap = NotRead(name, 0, item.size, None, None, "worker-died", "the process that searched it ended early")
-    return FileResult(row, [gap], not_read_bytes=item.size)
+def _searched_here(item: FileItem, settings: FileSettings) -> Iterator[Found | FileResult]:
+    search = FileSearch(item, settings)
+    yield from search.found()
+    yield search.result
 
 
 class _Worker:
     """A process that searches files one after the other, and writes what it finds into a pipe."""
 
     def __init__(self, items: list[FileItem], settings: FileSettings) -> None:
+        """Raises OSError where none can be started."""
+        self._settings = settings
         self._read, write = os.pipe()
-        self._held = bytearray()
-        self._process = process.fork()
-        if self._process:
-            os.close(write)
-            return
-        code = 1
         try:
+            self._process = process.start(lambda: self._search(items, write))
+        except OSError:
             os.close(self._read)
-            for item in items:
-                search = FileSearch(item, settings)
-                for found in search.found():
-                    _put(write, found)
-                _put(write, search.result)
-            code = 0
+            raise
         finally:
-            os._exit(code)
+            os.close(write)
 
-    def messages(self) -> Iterator[Found | FileResult | None]:
-        """What it says next; None once it has ended."""
+    def _search(self, items: list[FileItem], write: int) -> None:
+        os.close(self._read)
+        for item in items:
+            for message in _searched_here(item, self._settings):
+                messages.send(write, message)
+
+    def messages_of(self, item: FileItem) -> Iterator[Found | FileResult]:
+        """What it finds in a file that is its next one, then the result, which says so if the process has died."""
+        hits = 0
         while True:
-            size = self._taken(_SIZE_BYTES)
-            data = None if size is None else self._taken(int.from_bytes(size, "big"))
-            yield None if data is None else pickle.loads(data)  # of this program's own process
-
-    def _taken(self, count: int) -> bytes | None:
-        while len(self._held) < count:
-            data = os.read(self._read, max(_READ_BYTES, count - len(self._held)))
-            if not data:
-                return None
-            self._held += data
-        taken = bytes(self._held[:count])
-        del self._held[:count]
-        return taken
+            try:
+                message: Found | FileResult = messages.receive(self._read)
+            except EOFError:
+                message = _lost(item, self._settings, hits)
+            yield message
+            if isinstance(message, FileResult):
+                return
+            hits += sum(map(bool, message.matched))
 
     def end(self) -> None:
         os.close(self._read)
@@ -109,7 +101,9 @@ class _Worker:
         os.waitpid(self._process, 0)
 
 
-def _put(descriptor: int, message: Found | FileResult) -> None:
-    data = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
-    process.write_all(descriptor, len(data).to_bytes(_SIZE_BYTES, "big"))
-    process.write_all(descriptor, data)
+def _lost(item: FileItem, settings: FileSettings, hits: int) -> FileResult:
+    """The result of a file whose worker has died after so many hits."""
+    name = settings.names.get(item.path, item.path)
+    row = SearchedFile(name, item.broker, item.topic, item.partition, item.state, item.size, 0, 0, None, None, hits, 1, None)
+    gap = NotRead(name, 0, item.size, None, None, "worker-died", "the process that searched it ended early")
+    return FileResult(row, [gap], not_read_bytes=item.size)

@@ -12,9 +12,12 @@ from kdump.workers.end_with_parent import end_with_parent
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import signal as _signal
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 else:
     import _signal  # the module around it takes a third of our start
+
+FAILED = 70
+"""The exit code of a worker process in which something was raised."""
 
 _LONGEST_WAIT_MS = 500
 
@@ -25,11 +28,15 @@ def can_fork() -> bool:
     return hasattr(os, "fork") and (threading is None or threading.active_count() == 1)
 
 
-def fork() -> int:
-    """As os.fork; the worker process gets no signal that asks it to end, and ends when this process ends.
+def start(work: Callable[[], object]) -> int:
+    """Start a fork of this process that does `work` and ends: with exit code 0, or FAILED if something is raised.
 
-    Such signals are often sent to all processes of a terminal or a service: this process hears them, too, and kills the worker.
-    They are blocked before the fork, for an interrupt in an at-fork hook would only be printed.
+    Returns the number of the worker process. In it, nothing is raised any further: whatever fails, even before `work`, it never
+    goes on as the process that started it. It gets no signal that asks it to end, and ends when this process ends. Such signals
+    are often sent to all processes of a terminal or a service: this process hears them, too, and kills the worker. They are
+    blocked before the fork, for an interrupt in an at-fork hook would only be printed.
+
+    Raises OSError where no process can be started.
     """
     parent = os.getpid()
     before = ending_signals.block()
@@ -39,9 +46,15 @@ def fork() -> int:
     finally:
         if process:
             ending_signals.unblock(before)
-    if not process:
+    if process:
+        return process
+    code = FAILED
+    try:
         end_with_parent(parent)
-    return process
+        work()
+        code = 0
+    finally:
+        os._exit(code)
 
 
 def wait_for(descriptor: int, seconds: float | None = None) -> bool:

@@ -230,6 +230,9 @@ def _files(folder: Path) -> list[Path]:
 _NOT_OURS = (b"std::bad_alloc", b"<jemalloc>", b"<frozen importlib", b"cannot allocate memory for thread-local data: ABORT")
 """In the last words of a process that Arrow, the C library or the interpreter during an import ended because memory was short."""
 
+_ABORTED = b"Fatal Python error: Aborted"
+"""What `PYTHONFAULTHANDLER` prints after that."""
+
 _BY_C_LIBRARY = 127
 """The exit code of a process that the C library ends."""
 
@@ -246,6 +249,8 @@ def fault(case: Case, reference: Outcome, outcome: Outcome, failure: Failure) ->
         if is_not_ours and all(map(_is_partial, outcome.files)):
             return None
         return f"killed by signal {-outcome.exit}" if outcome.exit < 0 else f"exit {outcome.exit}"
+    if failure.call in ("malloc", "mmap") and any(words in outcome.stderr for words in _NOT_OURS):
+        said = said.replace(_ABORTED, b"")  # by a worker process; the command has to go on without it
     for words in (b"Traceback", b"internal error", b"Exception ignored", b"Fatal Python error"):
         if words in said:
             return f"shows {words.decode()!r}"

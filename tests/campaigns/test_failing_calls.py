@@ -94,6 +94,15 @@ def test_an_outcome_is_bad_if_it_misleads(outcome: Outcome, wrong: str | None) -
     assert failing_calls.fault(CASE, CLEAN, outcome, Failure("pread", "5")) == wrong
 
 
+def test_a_worker_process_that_arrow_ends_for_lack_of_memory_is_no_fault_of_the_command() -> None:
+    outcome = CLEAN._replace(stderr=b"what():  std::bad_alloc\nFatal Python error: Aborted\n")
+    assert failing_calls.fault(CASE, CLEAN, outcome, Failure("malloc", "12")) is None
+    assert failing_calls.fault(CASE, CLEAN, outcome, Failure("pread", "5")) == "shows 'Fatal Python error'"
+    assert failing_calls.fault(CASE, CLEAN, outcome._replace(stdout=b"less\n"), Failure("malloc", "12")) is not None
+    outcome = CLEAN._replace(stderr=b"what():  std::bad_alloc\nFatal Python error: no memory for this thread\n")
+    assert failing_calls.fault(CASE, CLEAN, outcome, Failure("malloc", "12")) == "shows 'Fatal Python error'"
+
+
 def test_each_kind_of_call_is_counted_and_fails(tmp_path: Path, library: Path) -> None:
     (case, _) = failing_calls.cases(tmp_path, names=["check to file"])
     for call in ("open", "pread", "stat", "fstat", "opendir", "readdir", "write", "mmap", "malloc"):

@@ -1,5 +1,6 @@
 """With which exit code an invocation ends, whatever happens in it, and through which door it goes."""
 
+import subprocess
 import sys
 from collections.abc import Callable
 from typing import NoReturn
@@ -42,6 +43,20 @@ def test_whatever_happens_has_an_exit_code(
     monkeypatch.delenv("KDUMP_DEBUG", raising=False)
     assert main.main() == status
     assert capfd.readouterr().err == words
+
+
+_WITHOUT_MEMORY = """
+from unittest import mock
+from kdump.cli.main import run
+fails = mock.Mock(side_effect=MemoryError)
+with mock.patch("kdump.cli.commands.main", fails), mock.patch("kdump.cli.main.say", fails):
+    run()
+"""
+
+
+def test_memory_that_ends_while_a_message_is_made_has_an_exit_code() -> None:
+    process = subprocess.run([sys.executable, "-c", _WITHOUT_MEMORY, "index"], capture_output=True, check=False)
+    assert (process.returncode, process.stdout, process.stderr) == (3, b"", b"kdump: out of memory\n")
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,13 @@
 """`kdump grep` and `kdump.grep`: what matches, what the verdict is, certificates, partitions."""
 
+import errno
 import json
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +15,12 @@ import pytest
 
 import kdump
 from kdump.errors import UsageError
+from kdump.searching.file_search import FileSearch
+from kdump.searching.grep import Search
 from kdump.searching.literals import required_literal
+from kdump.searching.log_search import Found
 from kdump.searching.partitioner import murmur2, partition_of
+from kdump.searching.query import Query
 from tests.builders.files import write_partition
 from tests.builders.records import batch, message, message_set, record, transaction_marker, wrapper
 from tests.searching.conftest import Run
@@ -351,16 +358,53 @@ def test_a_pattern_is_never_taken_for_a_path(run: Run, data: Path) -> None:
 
 
 def test_several_processes_find_the_same(tmp_path: Path) -> None:
-    segments = {
-        base: [batch(base_offset=base, records=[record(key=b"%d" % base, value=b"needle %d" % (base % 3))])] for base in range(9)
-    }
-    write_partition(tmp_path, topic="a", segments=segments)
+    _nine_segments(tmp_path)
     (tmp_path / "a-0" / "00000000000000000004.log").write_bytes(b"damaged")
     alone = _run("needle 1", tmp_path, "--output", "ndjson", "--jobs", 1)
     together = _run("needle 1", tmp_path, "--output", "ndjson", "--jobs", 3)
     assert alone[0] == together[0] == 3
     without_time = [[line for line in shown.splitlines() if "search-verdict" not in line] for _, shown, _ in (alone, together)]
     assert without_time[0] == without_time[1] and len(without_time[0]) == 3
+
+
+def _nine_segments(folder: Path) -> Path:
+    segments = {
+        base: [batch(base_offset=base, records=[record(key=b"%d" % base, value=b"needle %d" % (base % 3))])] for base in range(9)
+    }
+    return write_partition(folder, topic="a", segments=segments)
+
+
+@pytest.mark.parametrize("processes", range(4))
+def test_files_are_searched_where_no_process_can_be_started(
+    processes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    partition = _nine_segments(tmp_path)
+    fork, started = os.fork, count()
+
+    def few() -> int:
+        if next(started) >= processes:
+            raise BlockingIOError(errno.EAGAIN, "no process")
+        return fork()
+
+    monkeypatch.setattr(os, "fork", few)
+    search = Search([str(partition)], Query(b"needle 1"), jobs=3)
+    assert [hit.offset for hit in search] == [1, 4, 7]
+    assert (search.verdict.verdict, search.verdict.exit_code, search.verdict.files) == ("found", 0, 9)
+
+
+def test_matches_of_a_process_that_died_later_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    partition, whole, test = _nine_segments(tmp_path), FileSearch.found, os.getpid()
+
+    def found_and_killed(search: FileSearch) -> Iterator[Found]:
+        yield from whole(search)
+        if os.getpid() != test:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    monkeypatch.setattr(FileSearch, "found", found_and_killed)
+    search = Search([str(partition)], Query(b"needle 1"), jobs=3)
+    assert [hit.offset for hit in search] == [1]  # the first file of each process
+    assert (search.verdict.verdict, search.verdict.hits, search.verdict.exit_code) == ("found", 1, 3)
+    assert {gap.code for gap in search.not_read} == {"worker-died"}
 
 
 def test_matches_go_into_a_parquet_file(run: Run, data: Path, tmp_path: Path) -> None:

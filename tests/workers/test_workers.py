@@ -10,23 +10,48 @@ from unittest import mock
 
 import pytest
 
-from kdump.workers import process
+from kdump.workers import messages, process
 from kdump.workers.last_position import LastPosition
-from kdump.workers.process import fork
+from kdump.workers.process import FAILED, start
 from kdump.workers.slots import SharedSlots
 from tests.support import HANG
 
 
 def _ended(work: Callable[[], None]) -> int:
     """The exit code of a worker process that does this; negative for a signal."""
-    process = fork()
-    if not process:
-        try:
-            work()
-        except BaseException:
-            os._exit(99)
-        os._exit(0)
-    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+    return os.waitstatus_to_exitcode(os.waitpid(start(work), 0)[1])
+
+
+def test_a_worker_process_never_goes_on_as_the_one_that_started_it() -> None:
+    def fails(*_: object) -> None:
+        raise MemoryError
+
+    def exits() -> None:
+        raise SystemExit(3)
+
+    assert _ended(fails) == FAILED == 70
+    assert _ended(exits) == FAILED
+    with mock.patch.object(process, "end_with_parent", fails):
+        assert _ended(lambda: None) == FAILED
+
+
+def test_a_message_is_received_as_it_was_sent_or_not_at_all() -> None:
+    reading, writing = os.pipe()
+    large = {"row": list(range(100_000))}
+
+    def work() -> None:
+        messages.send(writing, large)
+        messages.send(writing, None)
+        os.write(writing, (1000).to_bytes(8, "big") + b"the first of them")
+
+    worker = start(work)
+    os.close(writing)
+    assert messages.receive(reading) == large
+    assert messages.receive(reading) is None
+    with pytest.raises(EOFError):
+        messages.receive(reading)
+    os.close(reading)
+    assert os.waitpid(worker, 0)[1] == 0
 
 
 @pytest.mark.parametrize("is_killed_by_linux", [True, False])
@@ -38,10 +63,14 @@ def test_a_worker_ends_when_its_parent_is_killed(is_killed_by_linux: bool) -> No
             stack.callback(os._exit, 99)
             if not is_killed_by_linux:
                 stack.enter_context(mock.patch("kdump.workers.end_with_parent._is_killed_by_linux", return_value=False))
-            if not fork():
+
+            def work() -> None:
                 os.write(writing, b"worker")
-            else:
-                os.close(writing)
+                while True:
+                    time.sleep(HANG)
+
+            start(work)
+            os.close(writing)
             while True:
                 time.sleep(HANG)
     os.close(writing)
