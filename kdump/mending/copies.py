@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     Key = tuple[int, int, int]  # CRC, size, records
 
 _MOST_DOUBTFUL = 1 << 18
+_MOST_ROUNDS = 4
 
 
 class _Copy:
@@ -60,8 +61,20 @@ def without_wrong_copies(pieces: Sequence[Piece], headers: Headers) -> tuple[lis
     """The pieces without batches that claim other offsets or another leader epoch than the same batch in other replicas.
 
     The claim wins that more replicas make, then one that lies between its neighbours in the file, one that continues them, the
-    one that agrees better with them, and the one that leaves the smaller gap.
+    one that agrees better with them, and the one that leaves the smaller gap. Where neighbours are wrong themselves, that is
+    seen only without them: so what is left is compared again.
     """
+    kept, left_out = list(pieces), []
+    for _ in range(_MOST_ROUNDS):
+        kept, wrong = _without_obviously_wrong(kept, headers)
+        left_out += wrong
+        if not wrong:
+            break
+    return kept, left_out
+
+
+def _without_obviously_wrong(pieces: Sequence[Piece], headers: Headers) -> tuple[list[Piece], list[LeftOut]]:
+    """One round of comparing, with what is in the files at the moment as neighbours."""
     doubtful: dict[Key, list[_Copy]] = {}
     for copy in _copies(pieces, headers):
         if copy.agreement < _SURE and len(doubtful) < _MOST_DOUBTFUL:

@@ -292,6 +292,15 @@ def test_of_copies_that_disagree_in_their_offset_the_likelier_counts(tmp_path: P
     assert not any(row.is_lost for row in _of(Dropped, rows))
 
 
+def test_neighbours_whose_offsets_are_wrong_do_not_vouch_for_wrong_offsets(tmp_path: Path) -> None:
+    right = [message_set(messages=[message(value=b"%d" % offset)], base_offset=offset) for offset in (0, 1, 4, 5, 6)]
+    wrong = [right[0], b"\0\0\0\0\0\1" + right[1][6:], b"\0\0\0\0\2" + right[2][5:], *right[3:]]
+    paths = _replicas(tmp_path, wrong, right)
+    rows = kdump.recover(paths[0], tmp_path / "out", merge=paths[1:])
+    assert _log(tmp_path / "out") == b"".join(right)
+    assert not any(row.is_lost for row in _of(Dropped, rows))
+
+
 def test_a_replica_must_be_one(tmp_path: Path) -> None:
     path = _partition(tmp_path, {0: [_batch(0)]})
     (tmp_path / "empty").mkdir()
