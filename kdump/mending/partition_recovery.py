@@ -14,6 +14,7 @@ from kdump.errors import CorruptData
 from kdump.formats import file_name, message_set, tree
 from kdump.formats.log import Log as BatchLog
 from kdump.mending import resolving
+from kdump.mending.attested import Attested, Witnesses
 from kdump.mending.damaged_partition import DamagedPartition
 from kdump.mending.log_writer import LARGEST_DELTA, LARGEST_SIZE, LogWriter
 from kdump.mending.new_partition import NewPartition
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 _MOST_TRIES = 8
 _UNSTARTABLE = "start-loses"
+_NOT_THERE = "no log that was read has these offsets: compaction leaves such gaps, and so does a deleted segment"
 
 
 class PartitionRecovery:
@@ -287,8 +289,50 @@ class PartitionRecovery:
         if len(self._parts) > 1 or any(log.is_spare for log in self._parts[0].logs):
             for left in self._left_out:
                 left.is_lost = left.is_lost and not self._is_filled(left)
+        attested = list(self._attested())
+        self._tell_preallocated(attested)
         self.rows += [dropped(left) for left in sorted(self._left_out, key=lambda left: (left.path, left.start))]
-        self.rows += self._holes()
+        self.rows += self._holes(attested)
+
+    def _attested(self) -> Iterator[Attested]:
+        """The offsets that files beside the logs of the first directory know of, after the end of a log or between two."""
+        part, found = self._parts[0], Witnesses(self.path)
+        last_of: dict[int, int] = {}
+        for piece in self._pieces:
+            if piece.is_sure:
+                last_of[id(piece.log)] = max(last_of.get(id(piece.log), piece.last), piece.last)
+        for log in part.logs:
+            if log.base_offset is not None:
+                last = last_of.get(id(log), log.base_offset - 1)
+                with Source(log.path) as source:
+                    after = found.after_log(source, log.base_offset, last, is_newest=log.base_offset == part.newest_base)
+                if after is not None:
+                    yield after
+        yield from found.after_end(self._log_end)
+        has_gaps = any(before.log is not after.log for before, after in resolving.gaps(self._chain)) or self._has_gap_at_end()
+        if has_gaps or found.doubts_logs(self._log_end):
+            for finding in found.missing_logs():
+                if finding.offset_first is not None and finding.offset_last is not None:
+                    yield Attested(finding.offset_first, finding.offset_last, finding.message)
+                elif (tree.base_offset_of(os.path.basename(finding.path)) or 0) >= self._log_end:
+                    self._left_out.append(LeftOut(finding.path, finding.start, finding.end, finding.code, finding.message))
+
+    def _has_gap_at_end(self) -> bool:
+        """Whether offsets are missing between the last batch and the log end, which is then that of an empty segment."""
+        return bool(self._chain) and self._chain[-1].last + 1 < self._log_end
+
+    def _tell_preallocated(self, attested: Sequence[Attested]) -> None:
+        """Do not count zeros at the end of the newest log as lost, unless another file knows of batches after its last one."""
+        if any(one.last >= self._log_end for one in attested):
+            return
+        newest = next((log.path for log in self._parts[0].logs if log.base_offset == self._parts[0].newest_base), None)
+        for left in self._left_out:
+            if left.code == "zero-tail" and left.path == newest:
+                left.is_lost = False
+                left.reason = (
+                    f"the last {left.end - left.start:,} bytes of the newest log are zero, and hold no data: "
+                    "brokers preallocate it if told to, and trim it"
+                )
 
     def _is_filled(self, left: LeftOut) -> bool:
         """Whether replicas hold all offsets that may have been in bytes of the first directory."""
@@ -312,16 +356,38 @@ class PartitionRecovery:
             return False
         return not any(before.last + 1 < end and start < after.first for before, after in resolving.gaps(self._chain))
 
-    def _holes(self) -> Iterator[Hole]:
-        """The gaps where something was left out, or where another log begins."""
+    def _holes(self, attested: Sequence[Attested]) -> Iterator[Hole]:
+        """The gaps where something was left out, where another log begins, or where another file knows of batches."""
         lost = [left for left in self._left_out if left.is_lost]
+        start = self._chain[0].first if self._chain else self._log_end
+        before_start = [one for one in attested if one.first < start]
+        first = min((one.first for one in before_start), default=start)
+        last = min(max((one.last for one in before_start), default=-1), start - 1)
+        yield from self._hole(first, last, before_start, is_damage=False, is_in_log=True)
         for before, after in resolving.gaps(self._chain):
             first, last = before.last + 1, after.first - 1
             is_damage = any(_lies_between(left, before, after) for left in lost)
-            if not is_damage and before.log is after.log:
-                continue
-            reason = "damage" if is_damage else "no log that was read has these offsets"
-            yield Hole(self.name or os.curdir, first, last, last - first + 1, is_damage, reason)
+            yield from self._hole(first, last, attested, is_damage=is_damage, is_in_log=before.log is after.log)
+        if self._has_gap_at_end():
+            before = self._chain[-1]
+            is_damage = any(left.path == before.log.path and left.start >= before.end for left in lost)
+            yield from self._hole(before.last + 1, self._log_end - 1, attested, is_damage=is_damage, is_in_log=False)
+        last = max((one.last for one in attested), default=-1)
+        yield from self._hole(self._log_end, last, attested, is_damage=False, is_in_log=True)
+
+    def _hole(self, first: int, last: int, attested: Sequence[Attested], *, is_damage: bool, is_in_log: bool) -> Iterator[Hole]:
+        """The row of a gap, if there is one that compaction may not have left in a log."""
+        known = next((one for one in attested if one.first <= last and first <= one.last), None)
+        if first > last or is_in_log and not is_damage and known is None:
+            return
+        reason = (
+            "damage"
+            if is_damage
+            else "no log that was read has these offsets: compaction leaves such gaps, and so does a deleted segment"
+        )
+        if known is not None:
+            reason = f"{reason}; {known.reason}"
+        yield Hole(self.name or os.curdir, first, last, last - first + 1, is_damage or known is not None, reason)
 
     def verify(self) -> None:
         """Raises CorruptData if a check or a start finds what was made wrong; errors of the input that stay are remembered."""

@@ -31,6 +31,7 @@ from kdump.formats import file_name, rewriting
 from kdump.formats.message_set import Message, unwrap
 from kdump.formats.record import bytes_of
 from kdump.formats.record_batch import NO_PRODUCER_ID, NO_TIMESTAMP
+from kdump.mending.attested import Witnesses
 from kdump.mending.row import SlicedSegment
 from kdump.reading import salvage
 from kdump.reading.items import INTACT, Damage
@@ -192,6 +193,9 @@ class Slicing:
                 yield chunk
                 if is_done(next_offset):
                     return
+        is_zero_tail = damage is not None and damage.code == "zero-tail" and end is None
+        if is_zero_tail and Witnesses(self._part.path).is_preallocated(source, base, next_offset):
+            return
         self._require_outside(damage, next_offset, HIGHEST_OFFSET if end is None else end - 1)
 
     def _require_outside(self, damage: CorruptData | None, first: int, last: int) -> None:

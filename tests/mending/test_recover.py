@@ -246,6 +246,80 @@ def test_an_offset_to_accept_must_be_that_of_a_damaged_batch(tmp_path: Path) -> 
     assert not (tmp_path / "out").exists() and not (tmp_path / "out.incomplete").exists()
 
 
+# --- what other files know
+
+
+def _with_companions(tmp_path: Path, logs: dict[int, list[bytes]]) -> Path:
+    return write_partition(tmp_path, topic="orders", segments=logs)
+
+
+def _large(offset: int) -> bytes:
+    return _batch(offset, value=bytes(5000))
+
+
+def test_zeros_that_a_broker_preallocated_are_not_lost(tmp_path: Path) -> None:
+    path = _with_companions(tmp_path, {0: [_batch(0)], 1: [_batch(1)]})
+    log = path / f"{1:020}.log"
+    log.write_bytes(log.read_bytes().ljust(1 << 20, b"\0"))
+    result = recover.run([str(path)], str(tmp_path / "out"), config={})
+    assert result.is_whole and _log(tmp_path / "out", 1) == _batch(1)
+    (dropped,) = _of(Dropped, result.rows)
+    assert (dropped.code, dropped.is_lost, dropped.start, dropped.end) == ("zero-tail", False, len(_batch(1)), 1 << 20)
+    assert "hold no data" in dropped.reason
+
+
+@pytest.mark.parametrize("evidence", ["index", "snapshot", "older log", "checkpoint"])
+def test_zeros_where_other_files_know_of_batches_are_lost(tmp_path: Path, evidence: str) -> None:
+    path = _with_companions(tmp_path, {0: [_large(0), _large(1), _large(2)], 3: [_batch(3)]})
+    log = path / f"{0 if evidence == 'older log' else 3:020}.log"
+    data = log.read_bytes()
+    if evidence == "index":
+        (path / f"{3:020}.index").write_bytes(b"\0\0\0\2\0\0\1\0")
+    elif evidence == "snapshot":
+        (path / f"{6:020}.snapshot").write_bytes(b"")
+    elif evidence == "checkpoint":
+        (tmp_path / "replication-offset-checkpoint").write_text("0\n1\norders 0 6\n")
+    else:
+        data = _large(0)
+    log.write_bytes(data.ljust(1 << 20, b"\0"))
+    result = recover.run([str(path)], str(tmp_path / "out"), config={})
+    assert not result.is_whole
+    assert [row.is_lost for row in _of(Dropped, result.rows)] == [True]
+    holes = [(row.offset_first, row.offset_last) for row in _of(Hole, result.rows) if row.is_damage]
+    assert holes == [(1, 2) if evidence == "older log" else (4, 5)]
+
+
+def test_batches_that_only_an_index_knows_of_are_lost(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path = _with_companions(tmp_path, {0: [_large(offset) for offset in range(4)]})
+    (path / f"{FIRST}.log").write_bytes(_large(0) + _large(1))
+    assert main(["recover", str(path), "-o", str(tmp_path / "out")]) == 1
+    shown = capfd.readouterr().out
+    assert f"{FIRST}.index knows of them" in shown and "Lost: 2 offsets in 1 hole." in shown
+
+
+def test_offsets_before_the_first_log_are_lost_if_leader_epochs_know_of_them(tmp_path: Path) -> None:
+    path = _with_companions(tmp_path, {0: [_large(0)], 1: [_large(1)]})
+    for file in path.glob(f"{FIRST}.*"):
+        file.unlink()
+    rows = kdump.recover(path, tmp_path / "out")
+    assert [(row.offset_first, row.offset_last, row.is_damage) for row in _of(Hole, rows)] == [(0, 0, True)]
+
+
+def test_a_partition_whose_logs_are_all_gone_is_not_whole(tmp_path: Path) -> None:
+    path = _with_companions(tmp_path, {0: [_large(0)]})
+    for file in path.glob(f"{FIRST}.*"):
+        file.unlink()
+    result = recover.run([str(path)], str(tmp_path / "out"), config={})
+    assert not result.is_whole
+    assert [(row.code, row.is_lost) for row in _of(Dropped, result.rows)] == [("segment-missing", True)]
+
+
+def test_what_another_log_has_is_not_lost_though_an_index_names_it(tmp_path: Path) -> None:
+    path = _with_companions(tmp_path, {0: [_batch(0)], 1: [_batch(1)]})
+    (path / f"{FIRST}.index").write_bytes(b"\0\0\0\1\0\0\0\x08")
+    assert recover.run([str(path)], str(tmp_path / "out"), config={}).is_whole
+
+
 # --- replicas
 
 

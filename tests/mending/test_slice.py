@@ -215,6 +215,24 @@ def test_old_messages_keep_their_magic(tmp_path: Path) -> None:
 # --- damage
 
 
+@pytest.mark.parametrize("snapshot, is_lost", [(10, False), (12, True)])
+def test_zeros_at_the_end_of_the_newest_log_are_damage_only_if_batches_were_there(
+    tmp_path: Path, snapshot: int, is_lost: bool
+) -> None:
+    write_partition(tmp_path, topic="a", segments={0: [_data(0, 7)], 5: [_data(5, 7)]})
+    partition = tmp_path / "a-0"
+    log = partition / f"{5:020}.log"
+    data = log.read_bytes()
+    log.write_bytes(data.ljust(1 << 20, b"\0"))
+    (partition / f"{snapshot:020}.snapshot").write_bytes(b"")
+    if is_lost:
+        with pytest.raises(CorruptData, match="zero"):
+            kdump.slice(partition, tmp_path / "out", from_offset=5)
+        return
+    kdump.slice(partition, tmp_path / "out", from_offset=5)
+    assert (tmp_path / "out" / f"{5:020}.log").read_bytes() == data
+
+
 def _damage(partition: Path, name: str, position: int) -> None:
     path = partition / name
     data = bytearray(path.read_bytes())

@@ -48,9 +48,11 @@ class RecoverReport(MendReport):
         batches = counted(summary.batches, "batch", "batches")
         records = counted(summary.records, "record")
         self._out.wrapped(f"{partitions}, {segments}, {size_text(summary.bytes)}, {batches}, {records}. {summary.seconds:.1f} s.")
-        if summary.bytes_lost:
-            missing = f"; {counted(summary.offsets_missing, 'offset')} are missing in {counted(summary.holes, 'hole')}"
-            self._out.wrapped(f"Lost: {size_text(summary.bytes_lost)}{missing if summary.holes else ''}.")
+        lost = [size_text(summary.bytes_lost)] if summary.bytes_lost else []
+        if summary.holes:
+            lost.append(f"{counted(summary.offsets_missing, 'offset')} in {counted(summary.holes, 'hole')}")
+        if lost:
+            self._out.wrapped(f"Lost: {'; '.join(lost)}.")
         else:
             self._out.wrapped("Nothing is lost of what was there.")
         if summary.remaining_errors:

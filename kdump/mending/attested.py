@@ -1,0 +1,110 @@
+"""What the other files of a damaged partition attest to: offsets that its logs do not have any more."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from kdump.binary.source import Source
+from kdump.checks import check
+from kdump.checks.check import Job
+from kdump.checks.context import FileContext
+from kdump.checks.finding import ERROR, Finding
+from kdump.checks.partition_facts import PartitionFacts
+from kdump.checks.rules import witnesses
+from kdump.checks.settings import Settings
+from kdump.formats import text_checkpoint, tree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kdump.tables import Row
+
+_CHECKPOINTS = {
+    text_checkpoint.RECOVERY_POINTS: "says that the log was flushed up to offset {offset:,}",
+    text_checkpoint.HIGH_WATERMARKS: "says that all offsets below {offset:,} were committed",
+    text_checkpoint.CLEANER_OFFSETS: "says that the log was cleaned up to offset {offset:,}",
+}
+_MISSING = ("segment-missing", "segments-gap", "epochs-beyond-log", "index-orphan")
+_MOST_EPOCHS = 1 << 20  # bytes
+
+
+class Attested:
+    """Offsets from `first` to `last`, and which file knows of them."""
+
+    __slots__ = ("first", "last", "reason")
+
+    def __init__(self, first: int, last: int, reason: str) -> None:
+        self.first = first
+        self.last = last
+        self.reason = reason
+
+
+class Witnesses:
+    """The other files of one partition. They attest to what `kdump check` says they do."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._partition = PartitionFacts(path, tree.PartitionFiles(path), _settings(), lambda _: None)
+
+    def after_log(self, source: Source, base_offset: int, last_offset: int, *, is_newest: bool) -> Attested | None:
+        """What follows the last offset of a log, by its own indexes; of the newest, also by snapshots and by later indexes."""
+        partition = self._partition
+        context = FileContext(
+            source,
+            source.path,
+            "log",
+            partition.settings,
+            partition.emit,
+            base_offset=base_offset,
+            is_newest=is_newest,
+            partition=partition,
+        )
+        found = witnesses.after(context, last_offset)
+        if not found:
+            return None
+        return Attested(last_offset + 1, max(witness.offset for witness in found), f"{witnesses.words(found)} of them")
+
+    def after_end(self, log_end: int) -> Iterator[Attested]:
+        """What follows the log end, by the checkpoints of the log directory."""
+        name = tree.directory_name(self._path)
+        if name is None or name.is_going:
+            return
+        for checkpoint, words in _CHECKPOINTS.items():
+            _, offset = self._partition.checkpointed_offset(checkpoint)
+            if offset is not None and offset > log_end:
+                yield Attested(log_end, offset - 1, f"{checkpoint} {words.format(offset=offset)}")
+
+    def is_preallocated(self, newest: Source, base_offset: int, next_offset: int) -> bool:
+        """Whether zeros at the end of the newest log, after its last batch, held no batch as far as the other files know."""
+        return self.after_log(newest, base_offset, next_offset - 1, is_newest=True) is None and not any(
+            self.after_end(next_offset)
+        )
+
+    def doubts_logs(self, log_end: int) -> bool:
+        """Whether whole logs may be gone, by what is left of them or by the leader epochs: `missing_logs` says more."""
+        partition = self._partition
+        if not partition.files.logs or witnesses.orphans(partition):
+            return True
+        starts = self._epoch_starts()
+        return bool(starts) and (starts[0] < partition.files.logs[0] or starts[-1] > log_end)
+
+    def _epoch_starts(self) -> list[int]:
+        if tree.LEADER_EPOCHS not in self._partition.files.others:
+            return []
+        with Source(os.path.join(self._path, tree.LEADER_EPOCHS)) as source:
+            lines = text_checkpoint.TextCheckpoint(source, text_checkpoint.EPOCH_FIELDS, end=_MOST_EPOCHS).lines()
+            return [int(line.values[1]) for line in lines if line.fault is None and line.values]
+
+    def missing_logs(self) -> Iterator[Finding]:
+        """The errors that name offsets before, between or after the logs, or that there is no log. This checks all of it."""
+        rows: list[Row] = []
+        check.run(Job(Job.PARTITION, self._path, self._path), self._partition.settings, rows.append)
+        for row in rows:
+            if isinstance(row, Finding) and row.code in _MISSING and row.severity == ERROR:
+                yield row
+
+
+def _settings() -> Settings:
+    return Settings(now=int(time.time() * 1000))
