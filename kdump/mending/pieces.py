@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from kdump.reading.trust import Extent
 
 NO_EPOCH = -1
+_HIGHEST_OFFSET = (1 << 63) - 1
 _SIZES = 8  # bytes of the sizes of key and value, which every message has
 _SMALL_WINDOW, _LARGE_WINDOW = 1 << 11, 1 << 18
 
@@ -113,6 +114,8 @@ class Piece:
     def takes(self, other: Self) -> bool:
         """Add the batches that follow, if they continue the piece in the file and in order, and all are beyond doubt."""
         if not (self.is_sure and other.is_sure and self.end == other.start and self.last < other.first):
+            return False
+        if other.last == _HIGHEST_OFFSET:  # it is left out
             return False
         if self.changed or other.changed or self.is_legacy != other.is_legacy or other.first_epoch < self.last_epoch:
             return False
@@ -292,7 +295,7 @@ class Walk:
     def _section(self, section: Section) -> int:
         """Add the batches of a section. Returns where it ends."""
         summary = section.summary
-        if summary is not None and not (summary.is_legacy and _smallest(summary) < MESSAGE_HEADER_SIZE + _SIZES):
+        if summary is not None and _are_fit(summary):
             if summary.gaps or summary.sparse or summary.overfull:
                 records = summary.count if summary.is_legacy else sum(max(n, 0) for n in section.chunk.batches["count"])
             else:
@@ -403,9 +406,19 @@ class Walk:
             elif piece.first < 0 or piece.last < piece.first:
                 reason = f"its offsets, {piece.first:,} to {piece.last:,}, are impossible"
                 self.left_out.append(LeftOut.of(piece, "offset-negative", reason))
+            elif piece.last == _HIGHEST_OFFSET:
+                reason = f"its offset, {piece.last:,}, is the highest of all: no log can end after it"
+                self.left_out.append(LeftOut.of(piece, "offset-negative", reason))
             elif not (kept and kept[-1].takes(piece)):
                 kept.append(piece)
         self.pieces = kept
+
+
+def _are_fit(summary: BatchSummary) -> bool:
+    """Whether all batches can be taken over, as far as sizes and offsets say."""
+    if summary.last_offset == _HIGHEST_OFFSET:
+        return False
+    return not summary.is_legacy or _smallest(summary) >= MESSAGE_HEADER_SIZE + _SIZES
 
 
 def _smallest(summary: BatchSummary) -> int:

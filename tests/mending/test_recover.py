@@ -20,7 +20,7 @@ from kdump.mending import recover
 from kdump.mending.progress import Progress
 from kdump.mending.row import Companion, Dropped, Hole, Recovered, Rewritten
 from tests.builders.files import partition_metadata, write_partition
-from tests.builders.records import batch, message, message_set, record, transaction_marker, wrapper
+from tests.builders.records import abort_record, batch, message, message_set, record, transaction_marker, wrapper
 from tests.campaigns import recovers
 from tests.mending.kills import kill_while_writing
 
@@ -244,6 +244,23 @@ def test_an_offset_to_accept_must_be_that_of_a_damaged_batch(tmp_path: Path) -> 
     with pytest.raises(UsageError, match="--accept 0"):
         kdump.recover(_partition(tmp_path, {0: [_batch(0)]}), tmp_path / "out", accept=[0])
     assert not (tmp_path / "out").exists() and not (tmp_path / "out.incomplete").exists()
+
+
+@pytest.mark.both_kernels
+def test_a_batch_with_the_highest_offset_is_left_out(tmp_path: Path) -> None:
+    highest = (1 << 63) - 1
+    path = _partition(tmp_path, {highest - 2: [_batch(highest - 2), _batch(highest - 1), _batch(highest)]})
+    rows = kdump.recover(path, tmp_path / "out")
+    assert _log(tmp_path / "out", highest - 2) == _batch(highest - 2) + _batch(highest - 1)
+    assert [(row.offset_first, row.is_lost) for row in _of(Dropped, rows)] == [(highest, True)]
+
+
+def test_a_marker_that_claims_several_offsets_ends_its_transaction_at_the_first(tmp_path: Path) -> None:
+    of_producer: Any = {"producer_id": 7, "producer_epoch": 0, "is_transactional": True}
+    marker = batch(base_offset=1, records=[abort_record()], is_control=True, last_offset_delta=5, **of_producer)
+    path = _partition(tmp_path, {0: [_batch(0, base_sequence=0, **of_producer), marker]})
+    rows = kdump.recover(path, tmp_path / "out")
+    assert not _of(Dropped, rows) and _is_safe(tmp_path / "out")
 
 
 # --- what other files know

@@ -217,6 +217,10 @@ class LogManager(contextlib.AbstractContextManager["LogManager"]):
         found = self.record(request, start)
         if found["result"] != "loaded" or found["bytes_lost"] or found.get("lost_batches"):
             return None
+        return self.files(request)
+
+    def files(self, request: Request) -> dict[str, bytes]:
+        """The files of a partition as its last start left them."""
         return _contents(self._log_dir / _loaded_as(request))
 
     def record_log_directory(self, log_directory: Path, stop: str, now: int) -> dict[str, dict[str, Any]]:

@@ -112,7 +112,8 @@ class _Check:
         if log is None:
             return True
         facts, count = log.facts, self.batch_count
-        if batch_row == count or facts.last_offsets[batch_row] != last:
+        # A broker takes the base offset of a marker's batch, also where the batch says that it goes on.
+        if batch_row == count or last not in (facts.first_offsets[batch_row], facts.last_offsets[batch_row]):
             if self._may_be_damaged(log, batch_row, last):
                 return True
             is_inside = batch_row < count and facts.first_offsets[batch_row] <= last
