@@ -53,10 +53,12 @@ def versions(message: Message) -> range:
 
 def any_message(message: Message, version: int, chance: random.Random, contained: Mapping[str, Message] | None = None) -> bytes:
     """A message with random values. Fields of type bytes hold messages where `contained` names one."""
-    return _Writer(version, version >= message.flexible_since, chance, contained or {}).fields(message.fields)
+    return Writer(version, version >= message.flexible_since, chance, contained or {}).fields(message.fields)
 
 
-class _Writer:
+class Writer:
+    """Writes the fields of a message of one version with random values."""
+
     def __init__(self, version: int, is_flexible: bool, chance: random.Random, contained: Mapping[str, Message]) -> None:
         self.version = version
         self.is_flexible = is_flexible

@@ -43,11 +43,11 @@ class DecoderWords:
         self.shares_have_type = then.at(SHARES_HAVE_TYPE)
         self.field_names = FIELD_NAMES
         self.schema_errors = then.at(SCHEMA_ERRORS)
-        self._partitions = then.at(PARTITIONS)
+        self.partitions = then.at(PARTITIONS)
 
     def partitions_text(self, partitions: list[str]) -> str:
         """The partitions of a transaction."""
-        start, separator, end = self._partitions
+        start, separator, end = self.partitions
         return start + separator.join(partitions) + end
 
 

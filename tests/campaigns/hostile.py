@@ -32,7 +32,14 @@ NUMBERS = (0, 1, -1, 2, 7, 60, 61, 63, 64, 0x7FFFFFFF, -0x80000000, 1 << 32, 0x7
 NOTHING, NUMBER, CHOICE, OPTIONAL, HEADERS, CONTENTS, DECODED, BARE = range(8)
 JSON_HEADERS, CSV_HEADERS, JSON_BYTES, CSV_BYTES, TABLE_HEADERS, TABLE_BYTES, *TABLE_NUMBERS = range(64, 74)
 KEY_SIZE, VALUE_SIZE = 22, 23
-DECODERS = ("offsets-decoder", "transaction-log-decoder", "cluster-metadata-decoder", "share-group-state-decoder")
+DECODERS = (
+    "offsets-decoder",
+    "transaction-log-decoder",
+    "cluster-metadata-decoder",
+    "share-group-state-decoder",
+    "remote-log-metadata-decoder",
+)
+BEFORE_JSON = {"offsets-decoder": ("1.0.1", "3.7.2"), "transaction-log-decoder": ("2.4.1", "4.0.2")}
 STATE_FIELDS = 4
 COLUMNS = 25
 
@@ -104,7 +111,8 @@ class Chance(random.Random):
 
     def messages(self) -> bytes:
         """The layouts of an internal topic; in one of five, with a number changed."""
-        data = _messages(self.choice(DECODERS))
+        decoder = self.choice(DECODERS)
+        data = _messages(decoder, self.choice((RELEASES[-1], *BEFORE_JSON.get(decoder, ()))))
         if self.random() < 0.8:
             return data
         changed = bytearray(data)
@@ -123,10 +131,11 @@ class Chance(random.Random):
 
 
 @functools.cache
-def _messages(decoder: str) -> bytes:
-    regular = topic_records.decoder_of(profile_of(RELEASES[-1]), decoder).regular
+def _messages(decoder: str, release: str) -> bytes:
+    profile = profile_of(release)
+    regular = topic_records.decoder_of(profile, decoder).regular
     assert regular is not None
-    return native_messages.compiled(regular, profile_of(RELEASES[-1]).control_types)
+    return native_messages.compiled(regular, profile.control_types)
 
 
 def exact(data: bytes) -> Buffer:

@@ -8,13 +8,16 @@
 #include <stdint.h>
 #include <string.h>
 #include "layout.h"
+#include "scala_order.h"
 
 /* Layouts are a pool of texts, its size in front as u32, and int64 numbers, in this machine's byte order:
        number of structs; for each: is flexible, fields, tagged fields, later tags, shown fields;
            for each field and tagged field: kind, flags, child, tag, default, name's place and size in the pool;
            the later tags; the shown fields;
+           number of pieces of its text; for each: operation, place of a field and of another one, number, places of fields of an
+               element, place and size of the literal, number of texts, place and size of each;
        number of contained messages; for each: number of versions, a struct for each;
-       kind of records, place and size of the text after versions;
+       kind of records, whether they are shown as text, what is done with tombstones, place and size of the text after versions;
        number of types of records; for each: type, struct of the key, contained messages are read, texts before key and version,
            number of versions, a struct for each;
        number of types of control records; for each: type, what is shown, text before it, struct of a message.
@@ -34,6 +37,37 @@ enum record_kind { PLAIN_RECORDS, COORDINATOR_RECORDS, METADATA_RECORDS, PREVIEW
 /* What is shown of a control record after a text: the coordinator's epoch of a marker, nothing, or a message. */
 enum control_kind { NOT_SHOWN, MARKER_EPOCH, TYPE_NAME, CONTROL_MESSAGE, CONTROL_KIND_COUNT };
 
+/* Text of a struct that is not JSON consists of pieces: a literal, and what follows it. Some only say what Kafka expects. */
+enum piece_operation {
+    SHOW_NOTHING,
+    SHOW_VALUE,      /* a number, a text, a uuid without quotes, or a struct by its own pieces */
+    SHOW_ESCAPED,    /* a text as JSON */
+    SHOW_QUOTED,     /* the same without escapes */
+    SHOW_NAME,       /* the text whose number the field has; others are not expected */
+    SHOW_IF_ANY,     /* a text that is not empty, after the first of the texts */
+    SHOW_SIZE,       /* texts: for null, before the size of bytes, after it */
+    SHOW_EPOCHS,     /* a map of numbers, not empty, with ascending keys; element: key, value */
+    SHOW_PARTITIONS, /* a set, if the other field is not 0; number: its order; element: topic, partitions; texts: before, between, after */
+    SHOW_MEMBERS,    /* of a group, its first field the protocol type and the other field the protocol; number: `member_flags`;
+                        element: member id, instance id or none, subscription, assignment; texts: before, after */
+    EXPECT_LEAST,    /* the field is not below the number */
+    EXPECT_ORDER,    /* the field is not below the other field */
+    PIECE_OPERATION_COUNT
+};
+
+enum member_flags {
+    ESCAPES_MEMBERS = 1,
+    READS_SUBSCRIPTIONS = 2,
+    HAS_UNIQUE_INSTANCES = 4,
+    ALLOWS_NULL_USER_DATA = 8,
+    SHOWS_MEMBER_BYTES = 16,
+    ALLOWS_NO_MEMBERS = 32,
+    MEMBERS_AS_2_13 = 64 /* the order of SCALA_2_13 */
+};
+#define MAX_MEMBER_FLAGS 127
+
+enum tombstones { TOMBSTONES_SHOWN, TOMBSTONES_HIDDEN, TOMBSTONES_LEFT, TOMBSTONES_COUNT };
+
 #define UUID_SIZE 16
 #define MAX_STRING 0x7fff
 #define MAX_FIELDS_OF_STRUCT 32
@@ -45,6 +79,10 @@ enum control_kind { NOT_SHOWN, MARKER_EPOCH, TYPE_NAME, CONTROL_MESSAGE, CONTROL
 #define MAX_TYPES 64
 #define MAX_CONTROL_TYPES 16
 #define MAX_DEPTH 8
+#define MAX_PIECES 512
+#define MAX_PIECE_TEXTS 512
+#define MAX_ELEMENT_PLACES 4
+#define NO_PLACE (-1)
 #define LABEL_POOL_SIZE 16384
 #define NO_STRUCT (-1)
 
@@ -61,9 +99,17 @@ typedef struct {
 } Field;
 
 typedef struct {
-    uint8_t is_flexible, field_count, tagged_count, later_count, shown_count, depth;
-    uint16_t first_field, first_later, first_shown;
+    uint8_t is_flexible, field_count, tagged_count, later_count, shown_count, depth, piece_count;
+    uint16_t first_field, first_later, first_shown, first_piece;
 } Struct;
+
+typedef struct {
+    uint8_t operation, text_count;
+    int8_t place, other, element[MAX_ELEMENT_PLACES]; /* of fields in their struct, or NO_PLACE */
+    uint16_t first_text;
+    int64_t number;
+    Label literal;
+} Piece;
 
 typedef struct {
     int16_t version_count, structs[MAX_VERSIONS];
@@ -84,10 +130,13 @@ typedef struct {
 
 typedef struct {
     enum record_kind kind;
-    int struct_count, contained_count, type_count, shows_control;
+    int struct_count, contained_count, type_count, shows_control, is_text;
+    enum tombstones tombstones;
     Label after_version;
     Struct structs[MAX_STRUCTS];
     Field fields[MAX_FIELDS];
+    Piece pieces[MAX_PIECES];
+    Label piece_texts[MAX_PIECE_TEXTS];
     int32_t later_tags[MAX_LATER_TAGS];
     uint8_t shown[MAX_FIELDS];
     Versions contained[MAX_CONTAINED];
@@ -154,7 +203,31 @@ static void parse_versions(Numbers *numbers, const Messages *messages, Versions 
         versions->structs[version] = (int16_t)next_number(numbers, 0, messages->struct_count - 1);
 }
 
-static void parse_struct(Numbers *numbers, Messages *messages, int *field_count, int *later_count, int *shown_count)
+/* How many there are of what all structs share. */
+typedef struct {
+    int fields, later_tags, shown, pieces, texts;
+} Counts;
+
+static void parse_piece(Numbers *numbers, Messages *messages, const Struct *layout, Counts *counts)
+{
+    Piece *piece = &messages->pieces[counts->pieces++];
+    int last = layout->field_count + layout->tagged_count - 1;
+    piece->operation = (uint8_t)next_number(numbers, 0, PIECE_OPERATION_COUNT - 1);
+    piece->place = (int8_t)next_number(numbers, NO_PLACE, last);
+    piece->other = (int8_t)next_number(numbers, NO_PLACE, last);
+    piece->number = next_number(numbers, INT64_MIN, INT64_MAX);
+    for (int at = 0; at < MAX_ELEMENT_PLACES; at++)
+        piece->element[at] = (int8_t)next_number(numbers, NO_PLACE, MAX_FIELDS_OF_STRUCT - 1);
+    piece->literal = label_in(numbers);
+    piece->text_count = (uint8_t)next_number(numbers, 0, MAX_FIELDS_OF_STRUCT);
+    piece->first_text = (uint16_t)counts->texts;
+    if (piece->text_count > MAX_PIECE_TEXTS - counts->texts)
+        numbers->failed = 1;
+    for (int text = 0; text < piece->text_count && !numbers->failed; text++)
+        messages->piece_texts[counts->texts++] = label_in(numbers);
+}
+
+static void parse_struct(Numbers *numbers, Messages *messages, Counts *counts)
 {
     Struct *layout = &messages->structs[messages->struct_count];
     int depth = 0;
@@ -164,21 +237,27 @@ static void parse_struct(Numbers *numbers, Messages *messages, int *field_count,
     layout->later_count = (uint8_t)next_number(numbers, 0, MAX_FIELDS_OF_STRUCT);
     layout->shown_count = (uint8_t)next_number(numbers, 0, layout->field_count + layout->tagged_count);
     int count = layout->field_count + layout->tagged_count;
-    if (count > MAX_FIELDS - *field_count || layout->later_count > MAX_LATER_TAGS - *later_count) {
+    if (count > MAX_FIELDS - counts->fields || layout->later_count > MAX_LATER_TAGS - counts->later_tags) {
         numbers->failed = 1;
         return;
     }
-    layout->first_field = (uint16_t)*field_count;
-    layout->first_later = (uint16_t)*later_count;
-    layout->first_shown = (uint16_t)*shown_count;
+    layout->first_field = (uint16_t)counts->fields;
+    layout->first_later = (uint16_t)counts->later_tags;
+    layout->first_shown = (uint16_t)counts->shown;
     for (int at = 0; at < count && !numbers->failed; at++) {
-        int inner = parse_field(numbers, messages, &messages->fields[(*field_count)++]);
+        int inner = parse_field(numbers, messages, &messages->fields[counts->fields++]);
         depth = inner > depth ? inner : depth;
     }
     for (int at = 0; at < layout->later_count; at++)
-        messages->later_tags[(*later_count)++] = (int32_t)next_number(numbers, 0, INT32_MAX);
+        messages->later_tags[counts->later_tags++] = (int32_t)next_number(numbers, 0, INT32_MAX);
     for (int at = 0; at < layout->shown_count; at++)
-        messages->shown[(*shown_count)++] = (uint8_t)next_number(numbers, 0, count - 1);
+        messages->shown[counts->shown++] = (uint8_t)next_number(numbers, 0, count - 1);
+    layout->first_piece = (uint16_t)counts->pieces;
+    layout->piece_count = (uint8_t)next_number(numbers, 0, MAX_FIELDS_OF_STRUCT);
+    if (layout->piece_count > MAX_PIECES - counts->pieces)
+        numbers->failed = 1;
+    for (int at = 0; at < layout->piece_count && !numbers->failed; at++)
+        parse_piece(numbers, messages, layout, counts);
     layout->depth = (uint8_t)(depth + 1);
     if (layout->depth > MAX_DEPTH)
         numbers->failed = 1;
@@ -224,12 +303,106 @@ static int has_valid_contained(const Messages *messages, int field_count)
     return 1;
 }
 
+static int is_number(const Field *field)
+{
+    return !(field->flags & IS_ARRAY) && (field->kind < F_float64 || field->kind == F_bool);
+}
+
+/* The field at a place of a struct, if it is always there and of a kind, or an array of it; or NULL. */
+static const Field *field_of_kind(const Messages *messages, const Struct *layout, int place, int kind, int is_array)
+{
+    const Field *field = &messages->fields[layout->first_field + place];
+    int is_there = place >= 0 && place < layout->field_count;
+    return is_there && field->kind == kind && (field->flags & IS_ARRAY) == (is_array ? IS_ARRAY : 0) ? field : NULL;
+}
+
+/* The struct of the elements of an array, or NULL. */
+static const Struct *element_struct(const Messages *messages, const Struct *layout, int place)
+{
+    const Field *field = field_of_kind(messages, layout, place, F_struct, 1);
+    return field ? &messages->structs[field->child] : NULL;
+}
+
+static int has_partitions(const Messages *messages, const Struct *element, int topic, int partitions)
+{
+    const Field *name = element ? field_of_kind(messages, element, topic, F_string, 0) : NULL;
+    const Field *numbers = element ? field_of_kind(messages, element, partitions, F_int32, 1) : NULL;
+    return name && numbers && !((name->flags | numbers->flags) & IS_NULLABLE);
+}
+
+/* Whether the contained messages are subscriptions and assignments, with the fields of their first version. */
+static int contains_protocol(const Messages *messages)
+{
+    if (messages->contained_count != 2 || !messages->contained[0].version_count || !messages->contained[1].version_count)
+        return 0;
+    const Struct *assignment = &messages->structs[messages->contained[1].structs[0]];
+    return has_partitions(messages, element_struct(messages, assignment, 0), 0, 1) && field_of_kind(messages, assignment, 1, F_bytes, 0);
+}
+
+/* Whether the fields of a piece have the kinds that its operation needs. */
+static int is_valid_piece(const Messages *messages, const Struct *layout, const Piece *piece)
+{
+    const Field *fields = &messages->fields[layout->first_field];
+    const int8_t *element = piece->element;
+    int operation = piece->operation;
+    if (operation == SHOW_NOTHING)
+        return 1;
+    if (piece->place == NO_PLACE)
+        return 0;
+    const Field *field = &fields[piece->place];
+    int has_other_number = piece->other >= 0 && piece->other < layout->field_count && is_number(&fields[piece->other]);
+    int is_tagged = piece->place >= layout->field_count;
+    const Struct *inner = is_tagged ? NULL : element_struct(messages, layout, piece->place);
+    switch (operation) {
+    case SHOW_VALUE: /* of tagged fields, only numbers have a text for their default */
+        if (is_number(field))
+            return 1;
+        if (is_tagged || field->flags & IS_ARRAY || field->kind == F_float64 || field->kind == F_bytes)
+            return 0;
+        return field->kind != F_struct || !(field->flags & IS_NULLABLE);
+    case SHOW_ESCAPED:
+    case SHOW_QUOTED:
+        return field_of_kind(messages, layout, piece->place, F_string, 0) != NULL;
+    case SHOW_IF_ANY:
+        return piece->text_count == 1 && field_of_kind(messages, layout, piece->place, F_string, 0);
+    case SHOW_SIZE:
+        return piece->text_count == 3 && field_of_kind(messages, layout, piece->place, F_bytes, 0);
+    case SHOW_NAME:
+    case EXPECT_LEAST:
+        return is_number(field);
+    case EXPECT_ORDER:
+        return !is_tagged && is_number(field) && has_other_number;
+    case SHOW_EPOCHS:
+        return inner && field_of_kind(messages, inner, element[0], F_int32, 0) && field_of_kind(messages, inner, element[1], F_int64, 0);
+    case SHOW_PARTITIONS:
+        return piece->text_count == 3 && has_partitions(messages, inner, element[0], element[1]) && has_other_number &&
+               piece->number >= SCALA_2_11 && piece->number <= SCALA_2_13;
+    default:
+        return piece->text_count == 2 && inner && contains_protocol(messages) && field_of_kind(messages, layout, 0, F_string, 0) &&
+               field_of_kind(messages, layout, piece->other, F_string, 0) && field_of_kind(messages, inner, element[0], F_string, 0) &&
+               (element[1] == NO_PLACE || field_of_kind(messages, inner, element[1], F_string, 0)) &&
+               field_of_kind(messages, inner, element[2], F_bytes, 0) && field_of_kind(messages, inner, element[3], F_bytes, 0) &&
+               piece->number >= 0 && piece->number <= MAX_MEMBER_FLAGS;
+    }
+}
+
+static int has_valid_pieces(const Messages *messages)
+{
+    for (int at = 0; at < messages->struct_count; at++) {
+        const Struct *layout = &messages->structs[at];
+        for (int piece = 0; piece < layout->piece_count; piece++)
+            if (!is_valid_piece(messages, layout, &messages->pieces[layout->first_piece + piece]))
+                return 0;
+    }
+    return 1;
+}
+
 static int parse_messages(const uint8_t *p, size_t size, Messages *messages)
 {
     uint32_t pool_size;
-    int field_count = 0, later_count = 0, shown_count = 0;
+    Counts counts = {0};
     messages->kind = PLAIN_RECORDS;
-    messages->struct_count = messages->contained_count = messages->type_count = messages->shows_control = 0;
+    messages->struct_count = messages->contained_count = messages->type_count = messages->shows_control = messages->is_text = 0;
     memset(messages->control_types, 0, sizeof messages->control_types);
     if (!size)
         return 1;
@@ -242,11 +415,13 @@ static int parse_messages(const uint8_t *p, size_t size, Messages *messages)
     Numbers numbers = {p + sizeof pool_size + pool_size, p + size, pool_size, 0};
     int64_t count = next_number(&numbers, 0, MAX_STRUCTS);
     for (int64_t at = 0; at < count && !numbers.failed; at++)
-        parse_struct(&numbers, messages, &field_count, &later_count, &shown_count);
+        parse_struct(&numbers, messages, &counts);
     count = next_number(&numbers, 0, MAX_CONTAINED);
     for (; messages->contained_count < count && !numbers.failed; messages->contained_count++)
         parse_versions(&numbers, messages, &messages->contained[messages->contained_count]);
     messages->kind = (enum record_kind)next_number(&numbers, PLAIN_RECORDS, RECORD_KIND_COUNT - 1);
+    messages->is_text = (int)next_number(&numbers, 0, 1);
+    messages->tombstones = (enum tombstones)next_number(&numbers, TOMBSTONES_SHOWN, TOMBSTONES_COUNT - 1);
     messages->after_version = label_in(&numbers);
     count = next_number(&numbers, 0, MAX_TYPES);
     for (; messages->type_count < count && !numbers.failed; messages->type_count++)
@@ -255,7 +430,8 @@ static int parse_messages(const uint8_t *p, size_t size, Messages *messages)
     messages->shows_control = count > 0;
     for (; count && !numbers.failed; count--)
         parse_control_type(&numbers, messages);
-    return !numbers.failed && numbers.p == numbers.end && has_valid_contained(messages, field_count);
+    return !numbers.failed && numbers.p == numbers.end && has_valid_contained(messages, counts.fields) &&
+           has_valid_pieces(messages);
 }
 
 /* --- Reading messages */

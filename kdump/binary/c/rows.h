@@ -7,9 +7,9 @@
 #include <string.h>
 #include "arithmetic.h"
 #include "batches.h"
-#include "json.h"
 #include "layout.h"
 #include "records.h"
+#include "topic_records.h"
 
 #define COLUMNS(_)                                                                                                            \
     _(base_offset) _(last_offset) _(count) _(base_sequence) _(last_sequence) _(producer_id) _(producer_epoch)                  \

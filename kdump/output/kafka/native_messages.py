@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
     from kdump.messages.layout import FieldLayout, StructLayout
     from kdump.messages.schema import Message
-    from kdump.output.kafka.regular_records import RegularRecords
+    from kdump.output.kafka.message_words import Piece, Words
+    from kdump.output.kafka.regular_records import RegularRecord, RegularRecords
     from kdump.releases.history import ControlType
 
 
@@ -38,13 +39,14 @@ class _Layouts:
 
     def compiled(self, records: RegularRecords | None, control_types: Mapping[int, ControlType]) -> bytes:
         c = self._native
-        contained, types, kind, after_version = self._records(records) if records else ([], [], c.PLAIN_RECORDS, "")
+        contained, types, kind = self._records(records) if records else ([], [], c.PLAIN_RECORDS)
+        forms = (records.is_text, getattr(c, records.tombstones)) if records else (0, c.TOMBSTONES_SHOWN)
         controls = [self._control_type(number, shown, with_messages=bool(records)) for number, shown in control_types.items()]
         controls = [control for control in controls if control]
         numbers = [len(self._structs), *(number for struct in self._structs for number in struct), len(contained)]
         for versions in contained:
             numbers += versions
-        numbers += (kind, *self._label(after_version), len(types))
+        numbers += (kind, *forms, *self._label(records.after_version if records else ""), len(types))
         for numbers_of_one in (*types, [len(controls)], *controls):
             numbers += numbers_of_one
         pool = self._pool.encode()
@@ -62,8 +64,8 @@ class _Layouts:
             kind, message = c.CONTROL_MESSAGE, self._struct(_layout(control_records.MESSAGES[number], 0))
         return number, kind, *self._label(shown.start(number)), message
 
-    def _records(self, records: RegularRecords) -> tuple[list[list[int]], list[list[int]], int, str]:
-        """Contained messages, types of records, their kind, and the text after versions."""
+    def _records(self, records: RegularRecords) -> tuple[list[list[int]], list[list[int]], int]:
+        """Contained messages, types of records, and their kind."""
         from kdump.messages.consumer_protocol import ASSIGNMENT, SUBSCRIPTION
 
         c = self._native
@@ -73,36 +75,63 @@ class _Layouts:
         contained = [self._versions(message) for message in (SUBSCRIPTION, ASSIGNMENT)]
         types = []
         for number, record in records.records.items():
-            key = c.NO_STRUCT if record.key is None else self._struct(_layout(record.key, 0))
-            value = self._versions(record.value, with_contained=bool(record.contained))
+            key = c.NO_STRUCT if record.key is None else self._struct(_layout(record.key, 0), words=record.key_words)
+            value = self._values(record)
             start = (number, key, bool(record.contained), *self._label(record.key_start), *self._label(record.value_start))
             types.append([*start, *value])
-        return contained, types, kind, records.after_version
+        return contained, types, kind
 
-    def _versions(self, message: Message, *, with_contained: bool = False) -> list[int]:
+    def _versions(self, message: Message) -> list[int]:
         """The number of versions, and the struct of each."""
-        contained = {name: number for name, number in _CONTAINED_FIELDS.items() if with_contained}
+        structs = [self._struct(_layout(message, version)) for version in self._range(message.last_version)]
+        return [len(structs), *structs]
+
+    def _values(self, record: RegularRecord) -> list[int]:
+        """The same of the value of a record."""
+        contained = {name: number for name, number in _CONTAINED_FIELDS.items() if record.contained}
         structs = [
-            self._struct(_layout(message, version), contained)
-            for version in range(min(message.last_version + 1, self._native.MAX_VERSIONS))
+            self._struct(_layout(record.value, version), contained, record.value_words)
+            for version in self._range(record.last_version)
         ]
         return [len(structs), *structs]
 
-    def _struct(self, layout: StructLayout, contained: dict[str, int] | None = None) -> int:
+    def _range(self, last_version: int) -> range:
+        return range(min(last_version + 1, self._native.MAX_VERSIONS))
+
+    def _struct(self, layout: StructLayout, contained: dict[str, int] | None = None, words: Words | None = None) -> int:
         """The number of a struct, which is added if it is new."""
         fields = (*layout.fields, *layout.tagged)
+        inner = words.inner if words else {}
         numbers = [layout.is_flexible, len(layout.fields), len(layout.tagged), len(layout.later_tags), len(layout.shown)]
         for field in fields:
-            numbers += self._field(field, contained or {})
+            numbers += self._field(field, contained or {}, inner.get(field.name))
         numbers += layout.later_tags
         numbers += (fields.index(field) for field in layout.shown)
+        pieces = [self._piece(piece, fields) for piece in words.pieces] if words else []
+        pieces = [piece for piece in pieces if piece]
+        numbers += (len(pieces), *(number for piece in pieces for number in piece))
         return self._structs.setdefault(tuple(numbers), len(self._structs))
 
-    def _field(self, field: FieldLayout, contained: dict[str, int]) -> Sequence[int]:
+    def _piece(self, piece: Piece, fields: Sequence[FieldLayout]) -> Sequence[int]:
+        """A piece of text, or nothing if its field is not among these."""
+        c = self._native
+        place = _place(piece.field, fields)
+        if piece.field and place < 0:
+            return ()
+        struct = fields[place].struct if piece.element else None
+        inner = [_place(name, struct.fields) for name in piece.element] if struct else []
+        inner += [c.NO_PLACE] * (c.MAX_ELEMENT_PLACES - len(inner))
+        number = piece.number if isinstance(piece.number, int) else sum(getattr(c, name) for name in piece.number)
+        texts = [number for text in piece.texts for number in self._label(text)]
+        operation = getattr(c, piece.operation)
+        label = self._label(piece.literal)
+        return operation, place, _place(piece.other, fields), number, *inner, *label, len(piece.texts), *texts
+
+    def _field(self, field: FieldLayout, contained: dict[str, int], words: Words | None) -> Sequence[int]:
         c = self._native
         child: int = c.NO_STRUCT
         if field.struct is not None:
-            child = self._struct(field.struct, contained)
+            child = self._struct(field.struct, contained, words)
         elif field.kind == "bytes":
             child = contained.get(field.name, child)
         default = field.default
@@ -117,6 +146,11 @@ class _Layouts:
             self._places[text] = len(self._pool)
             self._pool += text
         return self._places[text], len(text)
+
+
+def _place(name: str, fields: Sequence[FieldLayout]) -> int:
+    """The place of the field of this name, -1 if there is none."""
+    return next((place for place, field in enumerate(fields) if field.name == name), -1)
 
 
 _CONTAINED_FIELDS = {"subscription": 0, "assignment": 1}

@@ -1,4 +1,4 @@
-"""The JSON of regular records of internal topics: what it consists of, and functions that print it.
+"""The text of regular records of internal topics: what it consists of, and functions that print JSON.
 
 The functions are generated for each message and version. They print what the decoders in `topic_records` print, and raise one of
 IRREGULAR for records that have to be left to those. The kernel in C gets layouts made of the same descriptions
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kdump.messages.json_functions import JsonFunction
     from kdump.messages.layout import Contained
     from kdump.messages.schema import Message
+    from kdump.output.kafka.message_words import Words
 
 __all__ = ["IRREGULAR", "TOMBSTONE", "RegularRecord", "RegularRecords", "coordinator_text", "metadata_text"]
 
@@ -35,10 +36,11 @@ _CACHED_KEY_SIZE = 128  # bytes
 class RegularRecord:
     """The messages of records of one type, and the texts before the key's message and before the version of the value.
 
-    `key` is None if the key is not shown. `contained` are the messages in the values of consumer groups.
+    `key` is None if the key is not shown. `contained` are the messages in the values of consumer groups. Where messages are not
+    shown as JSON, `key_words` and `value_words` say how. Values of versions after `last_version` are not regular.
     """
 
-    __slots__ = ("contained", "key", "key_start", "value", "value_start")
+    __slots__ = ("contained", "key", "key_start", "key_words", "last_version", "value", "value_start", "value_words")
 
     def __init__(
         self,
@@ -48,26 +50,46 @@ class RegularRecord:
         key: Message | None = None,
         key_start: str = "",
         contained: Contained | None = None,
+        key_words: Words | None = None,
+        value_words: Words | None = None,
+        last_version: int | None = None,
     ) -> None:
         self.key = key
         self.key_start = key_start
         self.value = value
         self.value_start = value_start
         self.contained = contained
+        self.key_words = key_words
+        self.value_words = value_words
+        self.last_version = value.last_version if last_version is None else min(last_version, value.last_version)
 
 
 class RegularRecords:
     """The records of a topic, by type, and the text between the version of a value and its message.
 
-    `frame_version` is that of metadata records, None for records of coordinators.
+    `frame_version` is that of metadata records, None for records of coordinators. `tombstones` says what is done with records
+    without value, by the name that the kernel in C has for it.
     """
 
-    __slots__ = ("after_version", "frame_version", "records")
+    __slots__ = ("after_version", "frame_version", "records", "tombstones")
 
-    def __init__(self, records: dict[int, RegularRecord], after_version: str, frame_version: int | None = None) -> None:
+    def __init__(
+        self,
+        records: dict[int, RegularRecord],
+        after_version: str,
+        frame_version: int | None = None,
+        *,
+        tombstones: str = "TOMBSTONES_SHOWN",
+    ) -> None:
         self.records = records
         self.after_version = after_version
         self.frame_version = frame_version
+        self.tombstones = tombstones
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the records are shown by their words, not as JSON."""
+        return any(record.value_words is not None for record in self.records.values())
 
     @classmethod
     def of_coordinator(cls, records: Records, version_name: str, contained: Mapping[int, Contained]) -> RegularRecords:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from kdump.decoders.metadata import MetadataRecord
     from kdump.messages.schema import Value
 
-_TEXTS = {
+TEXTS = {
     remote_log_metadata.SEGMENT: (
         "RemoteLogSegmentMetadata{{remoteLogSegmentId={remoteLogSegmentId}, startOffset={startOffset}, endOffset={endOffset},"
         " brokerId={brokerId}, maxTimestampMs={maxTimestampMs}, eventTimestampMs={eventTimestampMs},"
@@ -39,7 +39,7 @@ def text_of(record: MetadataRecord) -> str:
     state = record.fields[name]
     assert isinstance(state, int)
     texts = {field: _TEXT_OF.get(field, _plain)(value) for field, value in record.fields.items()}
-    return _TEXTS[record.id].format(**{"txnIndexEmpty": ""} | texts, state=states[state])
+    return TEXTS[record.id].format(**{"txnIndexEmpty": ""} | texts, state=states[state])
 
 
 def _plain(value: Value) -> str:

@@ -36,7 +36,7 @@ def _offsets(profile: Profile) -> RecordDecoder:
     if not profile.decoder_words.offsets_are_json:
         from kdump.output.kafka import topic_records_before_json
 
-        return RecordDecoder(topic_records_before_json.offsets(profile))
+        return topic_records_before_json.offsets(profile)
 
     def value_of(record: CoordinatorRecord) -> dict[str, Value]:
         assert record.value is not None
@@ -58,7 +58,7 @@ def _transactions(profile: Profile) -> RecordDecoder:
     if not profile.decoder_words.transactions_are_json:
         from kdump.output.kafka import topic_records_before_json
 
-        return RecordDecoder(topic_records_before_json.transactions(profile))
+        return topic_records_before_json.transactions(profile)
     return _coordinator(profile, profile.schemas.coordinator(RECORDS))
 
 
@@ -164,6 +164,7 @@ def _known_metadata(schemas: KnownSchemas) -> Mapping[int, Message]:
 def _remote_log_metadata(profile: Profile) -> RecordDecoder:
     from kdump.decoders import metadata, remote_log_metadata
     from kdump.messages.remote_log_metadata import RECORDS
+    from kdump.output.kafka import regular_texts
     from kdump.output.kafka import remote_log_metadata as texts
 
     known = profile.schemas.metadata(RECORDS)
@@ -180,7 +181,7 @@ def _remote_log_metadata(profile: Profile) -> RecordDecoder:
             return None, f"Error at offset {offset}, skipping. {_message_of(profile, fault, offset)}"
         return None, texts.text_of(record)
 
-    return RecordDecoder(decode)
+    return RecordDecoder(decode, regular_texts.remote_metadata(known, texts.TEXTS))
 
 
 def _message_of(profile: Profile, fault: CorruptData, offset: int) -> str:

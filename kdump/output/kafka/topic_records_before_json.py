@@ -5,7 +5,8 @@ from __future__ import annotations
 from kdump.decoders import coordinator_before_json as before_json
 from kdump.errors import CorruptData
 from kdump.messages import kafka_json, schema
-from kdump.output.kafka import reports, scala_order
+from kdump.output.kafka import regular_texts, reports, scala_order
+from kdump.output.kafka.record_decoder import RecordDecoder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,22 +18,8 @@ if TYPE_CHECKING:
 TOMBSTONE = "<DELETE>"
 UNKNOWN_KEY = "unknown::version={version}"
 
-_STATES = (
-    "Empty",
-    "Ongoing",
-    "PrepareCommit",
-    "PrepareAbort",
-    "CompleteCommit",
-    "CompleteAbort",
-    "Dead",
-    "PrepareEpochFence",
-)
 
-_LAST_FEATURE_LEVEL = 2
-"""The last level of the feature transaction.version, which transactions hold since 4.0."""
-
-
-def offsets(profile: Profile) -> Decode:
+def offsets(profile: Profile) -> RecordDecoder:
     """The decoder of __consumer_offsets."""
     from kdump.messages.consumer_offsets import RECORDS
 
@@ -65,7 +52,7 @@ def offsets(profile: Profile) -> Decode:
         text = words.offset_with_metadata if offset["metadata"] else words.offset
         return key_text, text.format(**offset)
 
-    return _with_schema_errors(words, decode)
+    return RecordDecoder(_with_schema_errors(words, decode), regular_texts.offsets(profile, offset_value, group_value))
 
 
 def _offsets_key(words: DecoderWords, key: bytes | None, *, bounds_sizes: bool) -> tuple[int, dict[str, Value] | None]:
@@ -82,7 +69,7 @@ def _offsets_key(words: DecoderWords, key: bytes | None, *, bounds_sizes: bool) 
     raise CorruptData("offsets-key-version-unknown", f"version {version} of the key is not known", version=version)
 
 
-def transactions(profile: Profile) -> Decode:
+def transactions(profile: Profile) -> RecordDecoder:
     """The decoder of __transaction_state."""
     from kdump.messages.transaction_state import RECORDS
 
@@ -110,7 +97,7 @@ def transactions(profile: Profile) -> Decode:
         )
         return words.transaction_key.format(**fields), words.transaction.format(**_transaction_texts(profile, transaction))
 
-    return _with_schema_errors(words, decode)
+    return RecordDecoder(_with_schema_errors(words, decode), regular_texts.transactions(profile, value_message))
 
 
 def _had(value: bytes | CorruptData) -> bytes:
@@ -243,9 +230,9 @@ def _transaction_texts(profile: Profile, transaction: dict[str, Value]) -> dict[
         raise CorruptData("transaction-log-state-unknown", f"the transaction's state is {state}", state=state)
     feature_level = transaction.get("clientTransactionVersion", 0)
     assert isinstance(feature_level, int)
-    if not 0 <= feature_level <= _LAST_FEATURE_LEVEL:
+    if not 0 <= feature_level <= before_json.LAST_FEATURE_LEVEL:
         raise CorruptData("transaction-log-feature-unknown", f"the feature level is {feature_level}", level=feature_level)
     partitions = before_json.partitions_of(transaction, "transactionPartitions", "partitionIds") if state else []
     ordered = scala_order.ORDERS[profile.report_order](partitions)
     texts = [f"{topic}-{partition}" for topic, partition in ordered]
-    return transaction | {"state": _STATES[state], "partitions": profile.decoder_words.partitions_text(texts)}
+    return transaction | {"state": before_json.STATES[state], "partitions": profile.decoder_words.partitions_text(texts)}

@@ -1,0 +1,46 @@
+"""The text of a message that is not JSON: pieces that the kernel in C runs (binary/c/words.h)."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+class Piece:
+    """A literal, and what an operation shows after it.
+
+    Operations are those of the kernel in C (`piece_operation` in messages.h), by name. `field` and `other` are names of fields,
+    `element` those of fields of an array's elements. A piece is left out if a version does not have its field.
+    """
+
+    __slots__ = ("element", "field", "literal", "number", "operation", "other", "texts")
+
+    def __init__(
+        self,
+        operation: str,
+        field: str = "",
+        *,
+        literal: str = "",
+        other: str = "",
+        number: int | Sequence[str] = 0,
+        element: Sequence[str] = (),
+        texts: Sequence[str] = (),
+    ) -> None:
+        self.operation = operation
+        self.field = field
+        self.literal = literal
+        self.other = other
+        self.number = number  # or the names of the kernel's constants that make it up
+        self.element = element
+        self.texts = texts
+
+
+class Words:
+    """The pieces of a message, and those of the structs in it, by the names of their fields."""
+
+    __slots__ = ("inner", "pieces")
+
+    def __init__(self, pieces: Sequence[Piece], inner: Mapping[str, Words] | None = None) -> None:
+        self.pieces = pieces
+        self.inner = inner or {}
