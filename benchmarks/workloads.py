@@ -417,6 +417,7 @@ WORKLOADS = (
     _decoded("__consumer_offsets", "--offsets-decoder", "consumer-offsets-all-groups-4.3.0", "consumer-offsets-live-4.3.0"),
     _decoded("__transaction_state", "--transaction-log-decoder", "transaction-state-4.3.0"),
     _decoded("__cluster_metadata", "--cluster-metadata-decoder", "cluster-metadata-many-records-4.3.0"),
+    _decoded("__remote_log_metadata", "--remote-log-metadata-decoder", "remote-log-metadata-4.3.0"),
     _memory(64 * MIB, "64 MiB, shallow", (), "64m"),
     _memory(64 * MIB, "64 MiB, --print-data-log", _DATA, "64m-data"),
     _memory(_BIG, "4 segments of 1 GiB, shallow", (), "4g", times=4),

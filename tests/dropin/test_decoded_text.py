@@ -19,7 +19,7 @@ from tests import kernels
 from tests.any_message import MALFORMED, Writer, any_message, damaged
 from tests.builders.compression import Codec
 from tests.builders.messages import int8, int16, int32, int64, sized, string
-from tests.builders.records import batch, record, unsigned_varint
+from tests.builders.records import batch, message, message_set, record, unsigned_varint
 from tests.kernels import Sizes
 
 OFFSETS, TRANSACTIONS, REMOTE = "offsets-decoder", "transaction-log-decoder", "remote-log-metadata-decoder"
@@ -260,3 +260,16 @@ def test_values_of_the_tests_are_shown_as_they_are(tmp_path: Path) -> None:
         path.write_bytes(batch(records=[record(key=key, value=value) for key, value in records]))
         printed = _printed(kernel.PYTHON, path, release, decoder)
         assert printed.exit_code == 0 and b"Error at" not in printed.stdout and b"unknown" not in printed.stdout, release
+
+
+@pytest.mark.parametrize("release", ["3.9.1", "4.3.1"])
+def test_metadata_that_reaches_past_its_message_does_not_end_a_run(release: str, tmp_path: Path) -> None:
+    """The real tools of both releases print this."""
+    path = tmp_path / "00000000000000000000.log"
+    path.write_bytes(message_set(messages=[message(value=b"abc", value_length=1000, magic=0)]))
+    for name in kernels.KERNELS:
+        if name == kernel.C and kernels.why_no_c():
+            continue
+        printed = _printed(name, path, release, REMOTE)
+        assert printed.stdout.endswith(b" payload: Error at offset 0, skipping. newLimit > capacity: (1000 > 3)\n"), name
+        assert printed.exit_code == 0

@@ -171,7 +171,8 @@ def _remote_log_metadata(profile: Profile) -> RecordDecoder:
 
     def decode(offset: int, _key: bytes | None, value: Content) -> KeyAndPayload:
         if isinstance(value, CorruptData):
-            raise value
+            fault = CorruptData("record-value-past-end", value.message, **value.values)
+            return None, _message_of(profile, fault, offset)
         try:
             if value is None:
                 raise CorruptData("remote-value-null", "the record has no value")
