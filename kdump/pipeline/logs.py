@@ -271,6 +271,7 @@ def record_rows(
     decoder = None
     if options.decoding is not None:
         decoder = options.decoding.decoder_of(source.path)
+        report.shapes = None if decoder is None else decoder.noted_shapes
         wanted = [name for name in RECORD_COLUMNS if name in (*wanted, "key", "value", "headers")]
     for item in sections(source, file_slice, options, report, notice):
         positions = item.chunk.batches["position"]

@@ -26,6 +26,7 @@ from kdump.pipeline.discovery import FileItem
 from kdump.pipeline.planning import FileSlice
 from kdump.pipeline.slice_report import Skipped, SliceReport
 from kdump.pipeline.tasks import ATTEMPTS
+from kdump.schemas.shapes import NotedShapes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -117,13 +118,15 @@ def _sum(total: int | None, count: int | None) -> int | None:
 class Reconciliation:
     """Adds up what tasks report.
 
-    `skipped` is what tables lack of a file, `disagreements` are contradictions, `parts` the files of tables.
+    `skipped` is what tables lack of a file, `disagreements` are contradictions, `parts` the files of tables, `shapes` those
+    of the keys and of the values of each topic that were decoded by schemas.
     """
 
     def __init__(self, folder: str) -> None:
         self.disagreements: list[Disagreement] = []
         self.skipped: list[tuple[FileItem, str, Skipped]] = []
         self.parts: list[Part] = []
+        self.shapes: dict[str, tuple[NotedShapes, NotedShapes]] = {}
         self._folder = folder
         self._logs: dict[str, dict[str, _LogAccount]] = {}  # by path and table
 
@@ -149,6 +152,12 @@ class Reconciliation:
                 self.skipped.append((items[account.path], task.table, skipped))
             if task.table in LOG_TABLES:
                 self._add(task.table, account)
+            if account.shapes is not None:
+                self._note_shapes(items[account.path].topic or "", account.shapes)
+
+    def _note_shapes(self, topic: str, shapes: tuple[NotedShapes, NotedShapes]) -> None:
+        for noted, more in zip(self.shapes.setdefault(topic, (NotedShapes(), NotedShapes())), shapes, strict=True):
+            noted.add(more)
 
     def add_part(self, table: str, name: str, rows: int, sources: list[str]) -> None:
         """Accept a file that is in its place."""

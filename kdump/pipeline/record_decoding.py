@@ -81,6 +81,7 @@ def _decoded(decoder: SchemaDecoder, part: RecordChunk) -> Iterator[Decoded]:
                     fault=CorruptData(TOO_LARGE, f"the records before it became more than {MAX_TABLE >> 20} MiB of JSON")
                 )
             else:
+                decoder.note_shapes(key, value, headers)
                 one = decoder.decode(key, value, headers)
                 one.raw_key = one.raw_value = None
                 size += len(one.key or "") + len(one.value or "")

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kdump.pipeline.planning import CheckSlice, FileSlice
+    from kdump.schemas.shapes import NotedShapes
 
 CRASHED = "reader-crashed"
 """The code of what was left out because the process that read it died."""
@@ -38,10 +39,11 @@ class SliceReport:
 
     `size` and `inode` are those of the file when it was opened. `first` and `last` are the range of bytes of the batches and
     damaged ranges that start in the slice: None where there are none. `rows` counts rows of the table; `batches` and `records`
-    what headers of batches say, `records` None where old messages do not say.
+    what headers of batches say, `records` None where old messages do not say. `shapes` are those of the keys and of the values
+    that were decoded by schemas.
     """
 
-    __slots__ = ("batches", "end", "first", "inode", "last", "path", "records", "rows", "size", "skipped", "start")
+    __slots__ = ("batches", "end", "first", "inode", "last", "path", "records", "rows", "shapes", "size", "skipped", "start")
 
     def __init__(self, path: str, start: int = 0, end: int | None = None) -> None:
         self.path = path
@@ -55,6 +57,7 @@ class SliceReport:
         self.batches = 0
         self.records: int | None = 0
         self.skipped: list[Skipped] = []
+        self.shapes: tuple[NotedShapes, NotedShapes] | None = None
 
     @classmethod
     def of(cls, file_slice: FileSlice | CheckSlice) -> SliceReport:

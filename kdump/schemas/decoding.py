@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from kdump.schemas.protobuf import ProtobufDecoder
     from kdump.schemas.registry import Registered
     from kdump.schemas.schema import Schema
-    from kdump.schemas.shapes import Shape
 
 KEY, VALUE = "key", "value"
 
@@ -61,7 +60,8 @@ class PartDecoder:
         self._named = collection.named(self._type, name, topic, part) if kind else None
         self._has_file = bool(kind) and any(schema.type == self._type for schema in collection.files)
         self._noted: set[tuple[int, int]] = set()  # the identities of schemas and of their decoders
-        self._shape = shapes.Shape(shapes.NULL)
+        self.noted_shapes = shapes.NotedShapes()
+        """The shapes of values whose schemas were noted."""
         self._about: dict[tuple[object, ...], Json] = {}
         self._by_id: dict[int, Registered] = {}
         self._by_guid: dict[bytes, Registered] = {}
@@ -187,12 +187,7 @@ class PartDecoder:
         key = (0 if found is None else id(found[1]), id(decoder))
         if key not in self._noted and len(self._noted) < _MAX_KEPT:
             self._noted.add(key)
-            self._shape = shapes.joined((self._shape, shapes.Shape(shapes.JSON) if decoder is None else decoder.shape))
-
-    @property
-    def noted_shape(self) -> Shape:
-        """The shape of a column for all values whose schemas were noted."""
-        return self._shape
+            self.noted_shapes.add([shapes.Shape(shapes.JSON) if decoder is None else decoder.shape])
 
     def _json_of(self, described: _Described, error: str) -> Json:
         key = (*described.identity, error)

@@ -11,9 +11,10 @@ import subprocess
 import time
 
 from kdump.errors import CorruptData, UsageError
-from kdump.schemas import json_values, shapes
+from kdump.schemas import json_values
 from kdump.schemas.bounds import MAX_JSON
 from kdump.schemas.decoding import PartDecoded
+from kdump.schemas.shapes import JSON, NotedShapes, Shape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from kdump.binary.kernel import Headers
-    from kdump.schemas.shapes import Shape
 
     Decode = Callable[[bytes, str, str, list[tuple[str, bytes | None]]], Any]
 
@@ -70,10 +70,8 @@ class OwnPart:
         self._topic = topic
         self._decode = decode
 
-    @property
-    def noted_shape(self) -> Shape:
+        self.noted_shapes = NotedShapes([Shape(JSON)])
         """JSON: nobody knows what it returns."""
-        return shapes.Shape(shapes.JSON)
 
     def note_shape(self, data: bytes | None, headers: Headers | None) -> None:
         """Nothing: there is one shape."""

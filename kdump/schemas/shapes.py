@@ -6,7 +6,7 @@ from kdump.schemas.proto_types import VALUE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from kdump.schemas.avro_types import AvroType
     from kdump.schemas.proto_types import Field, Message
@@ -21,6 +21,8 @@ MAX_LEVELS = 32
 
 MAX_LEAVES = 2000
 """Columns without columns of their own that a shape may have; values of larger ones are JSON text."""
+
+_MAX_NOTED = 200  # shapes that are kept apart
 
 _WIDER = ((INT32, INT64), (FLOAT, DOUBLE), (INT32, DOUBLE))
 """Pairs of numbers of which the second holds all that the first holds."""
@@ -45,13 +47,45 @@ class Shape:
             return sum(field.leaves for field in self.fields.values())
         return 1 if self.items is None else self.items.leaves
 
+    def __str__(self) -> str:
+        """The shape as text, which is the same only for the same shapes."""
+        if self.kind == STRUCT:
+            return f"{STRUCT}<{','.join(f'{name!r}:{field}' for name, field in self.fields.items())}>"
+        if self.kind == DECIMAL:
+            return f"{DECIMAL}({self.precision},{self.scale})"
+        return self.kind if self.items is None else f"{self.kind}<{self.items}>"
 
-def joined(shapes: Iterable[Shape]) -> Shape:
-    """The shape of a column that holds values of all these shapes: JSON text where they do not fit together."""
-    found = Shape(NULL)
-    for shape in shapes:
-        found = _both(found, shape)
-    return found if found.leaves <= MAX_LEAVES else Shape(JSON)
+
+class NotedShapes:
+    """The different shapes that were met, whatever their order and number."""
+
+    __slots__ = ("_by_text",)
+
+    def __init__(self, shapes: Iterable[Shape] = ()) -> None:
+        self._by_text: dict[str, Shape] = {}
+        self.add(shapes)
+
+    def __bool__(self) -> bool:
+        return bool(self._by_text)
+
+    def __iter__(self) -> Iterator[Shape]:
+        return iter(self._by_text.values())
+
+    def add(self, shapes: Iterable[Shape]) -> None:
+        """Note shapes. If they become many, they are joined into one."""
+        for shape in shapes:
+            self._by_text.setdefault(str(shape), shape)
+            if len(self._by_text) > _MAX_NOTED:
+                both = self.joined
+                self._by_text = {str(both): both}
+
+    @property
+    def joined(self) -> Shape:
+        """The shape of a column that holds values of all of them: JSON text where they do not fit together."""
+        found = Shape(NULL)
+        for _, shape in sorted(self._by_text.items()):
+            found = _both(found, shape)
+        return found if found.leaves <= MAX_LEAVES else Shape(JSON)
 
 
 def _both(one: Shape, other: Shape) -> Shape:

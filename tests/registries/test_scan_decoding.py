@@ -64,3 +64,43 @@ def test_without_the_option_records_have_no_decoded_columns(brokers: Path, tmp_p
 def test_only_records_can_be_decoded(brokers: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["scan", "--engine", "local", "--decode", "auto", str(brokers / "schemas-a")]) == USAGE
     assert "--records writes it" in capsys.readouterr().err
+
+
+def _decoded(out: Path, topic: str) -> Any:
+    return pq.read_table(out / "decoded" / f"topic={topic}")
+
+
+def test_each_topic_with_schemas_has_a_table_with_columns_of_their_types(
+    brokers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = _records(brokers, tmp_path / "out", "--decode", "auto")
+    of_topics = {path.name.removeprefix("topic=") for path in (tmp_path / "out" / "decoded").iterdir()}
+    assert "Decoded keys and values of 5 topics, with typed columns: " in capsys.readouterr().out
+    assert of_topics == {row["topic"] for row in rows.values() if row["decodedKey"] or row["decodedValue"]} == {*TOPICS}
+    table = _decoded(tmp_path / "out", "jade-both")
+    assert str(table.schema.field("decodedKey").type) == "struct<id: int64, region: string>"
+    found = {(row["partition"], row["offset"]): row for row in table.to_pylist()}
+    assert found[0, 5]["decodedKey"] == {"id": 1042352526091, "region": None}
+    assert found[0, 5]["decodedValue"]["x"] == -4
+    recorded = {(partition, offset): row for (topic, partition, offset), row in rows.items() if topic == "jade-both"}
+    for name in ("keySchema", "valueSchema", "decodeError", "timestamp", "position", "path"):
+        assert {place: row[name] for place, row in found.items()} == {place: row[name] for place, row in recorded.items()}
+
+
+def test_the_tables_of_topics_have_the_columns_of_the_listing(brokers: Path, tmp_path: Path) -> None:
+    _records(brokers, tmp_path / "out", "--decode", "auto", "--target-bytes", "1k")
+    names = ["decodedKey", "decodedValue", "keySchema", "valueSchema", "decodeError", "offset"]
+    for topic in (*TOPICS, "viola-odd"):
+        file = tmp_path / f"{topic}.parquet"
+        paths = sorted((brokers / "schemas-a").glob(f"{topic}-[0-9]"))
+        main(["log", "--deep", "--output", "parquet", "-o", str(file), *map(str, paths)])
+        listed = pq.read_table(file, columns=[*names, "partition"]).sort_by([("partition", "ascending"), ("offset", "ascending")])
+        scanned = _decoded(tmp_path / "out", topic).sort_by([("partition", "ascending"), ("offset", "ascending")])
+        scanned = scanned.select(listed.column_names)
+        assert scanned.schema.field("decodedValue").type == listed.schema.field("decodedValue").type
+        assert repr(scanned.to_pylist()) == repr(listed.to_pylist())  # NaN does not equal itself
+
+
+def test_a_scan_that_decodes_nothing_has_no_tables_of_topics(brokers: Path, tmp_path: Path) -> None:
+    _records(brokers, tmp_path / "out")
+    assert not (tmp_path / "out" / "decoded").exists()

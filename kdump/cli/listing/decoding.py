@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kdump.cli.listing.run import Run
     from kdump.formats.record import RecordChunk
     from kdump.output.kafka.lines import ContentsColumn
-    from kdump.schemas.shapes import Shape
+    from kdump.schemas.shapes import NotedShapes
 
 
 _MAX_PIECE = 4 << 20  # characters of JSON that are decoded before they are written
@@ -121,7 +121,7 @@ class Decoding:
                     self._schemas.note_shapes(key, value, headers)
 
     @property
-    def noted_shapes(self) -> tuple[Shape, Shape] | None:
+    def noted_shapes(self) -> tuple[NotedShapes, NotedShapes] | None:
         """The shapes of the keys and values whose schemas were noted; None if there are no schemas."""
         return None if self._schemas is None else self._schemas.noted_shapes
 

@@ -31,7 +31,7 @@ from kdump.pipeline import discovery
 from kdump.pipeline.options import Options
 from kdump.pipeline.place import place_of
 from kdump.pipeline.rows import built
-from kdump.schemas import shapes
+from kdump.schemas.shapes import NotedShapes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from kdump.formats.record import RecordChunk
     from kdump.output.rows.decoded import Decoded
     from kdump.reading import salvage
-    from kdump.schemas.shapes import Shape
 
 BATCHES, RECORDS = "batches", "records"
 
@@ -104,21 +103,23 @@ def _decoded_columns(run: Run, nowhere: Any) -> DecodedColumns | None:
     """
     silent = Run(run.request, Blocks(nowhere), Blocks(nowhere), is_terminal=False, is_error_terminal=False)
     silent.schemas = run.schemas
-    found: list[tuple[Shape, Shape]] = []
+    keys, values = NotedShapes(), NotedShapes()
+    has_schemas = False
 
     def scout(silent: Run, path: str) -> None:
+        nonlocal has_schemas
         with Source(path) as source:
             lister = _Scout(silent, source, silent.begins.get(path))
             try:
                 lister.list_all()
             finally:
-                found.extend(() if lister.decoding.noted_shapes is None else [lister.decoding.noted_shapes])
+                if lister.decoding.noted_shapes is not None:
+                    has_schemas = True
+                    for noted, shapes in zip((keys, values), lister.decoding.noted_shapes, strict=True):
+                        noted.add(shapes)
 
     list_each(silent, scout)
-    if not found:
-        return None
-    keys, values = zip(*found, strict=True)
-    return DecodedColumns(shapes.joined(keys), shapes.joined(values))
+    return DecodedColumns(keys.joined, values.joined) if has_schemas else None
 
 
 class _Rows:

@@ -25,7 +25,7 @@ except ImportError as missing:
 from kdump.binary.exchange import exchange
 from kdump.cli.scanning.summary import ScanSummary
 from kdump.formats import tree
-from kdump.pipeline import discovery, earlier_scan
+from kdump.pipeline import decoded_tables, discovery, earlier_scan
 from kdump.pipeline.fleet import written
 from kdump.pipeline.fleet.written import TABLES_FILE
 from kdump.pipeline.kept import NOTHING
@@ -60,8 +60,11 @@ def scan_paths(request: ScanRequest) -> int:
         is_new = written.unchanged_since is None
         summary = ScanSummary(folder if is_new else str(request.out), request.tables, request.failing, written.incomplete)
         summary.unchanged_files, summary.unchanged_since = written.unchanged_files, written.unchanged_since
+        summary.decoded_topics = decoded_tables.topics_in(folder)
         for table in written.incomplete:
-            os.rename(os.path.join(folder, table), os.path.join(folder, table + INCOMPLETE))
+            _mark_incomplete(folder, table)
+            if table == RECORDS and summary.decoded_topics:
+                _mark_incomplete(folder, decoded_tables.FOLDER)
         seconds = time.monotonic() - started
         result = summary.json(request.out, request.engine.name, seconds)
         if request.out is not None and is_new:
@@ -91,6 +94,10 @@ def scan_paths(request: ScanRequest) -> int:
         temporary_folders.remove(folder)
     _show(json.dumps(result) + "\n" if is_json else summary.text(request.out, seconds))
     return summary.exit_code
+
+
+def _mark_incomplete(folder: str, table: str) -> None:
+    os.rename(os.path.join(folder, table), os.path.join(folder, table + INCOMPLETE))
 
 
 def _earlier_scan(request: ScanRequest) -> EarlierScan | None:
@@ -193,6 +200,7 @@ def _write(request: ScanRequest, folder: str, earlier: EarlierScan | None) -> _W
         else:
             answers = _write_with_spark(request, given, folder, reconciliation, progress, kept, take_over)
     reconciliation.finish()
+    decoded_tables.write(folder, reconciliation.shapes)
     written.add_findings(folder, answers)
     written.add_findings(folder, list(reconciliation.findings()), TABLES_FILE)
     os.unlink(file_list)

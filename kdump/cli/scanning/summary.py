@@ -36,6 +36,7 @@ class ScanSummary:
     def __init__(self, folder: str, tables: Sequence[str], failing: Sequence[str], incomplete: Sequence[str] = ()) -> None:
         self.incomplete = list(incomplete)
         self.unchanged_files = 0  # that were not read again
+        self.decoded_topics: list[str] = []  # that have tables of decoded keys and values
         self.unchanged_since: int | None = None  # the time of the scan whose tables these are, in ms, if nothing changed
         self.rows = {table: _row_count(os.path.join(folder, table)) for table in tables}
         files = _columns(folder, "files", ["size"])
@@ -82,6 +83,7 @@ class ScanSummary:
             "codecs": [_object(line) for line in self.codecs],
             "tables": self.rows,
             "incompleteTables": self.incomplete,
+            **({"decodedTopics": self.decoded_topics} if self.decoded_topics else {}),
             "exitCode": self.exit_code,
             "verdict": self._verdict.text,
             "reasons": self._verdict.reasons,
@@ -124,6 +126,9 @@ class ScanSummary:
                 names = " ".join(f"{name}.incomplete" for name in self.incomplete)
                 lines += _wrapped(f"Unreliable, because they do not add up: {names}.", room)
             lines += _wrapped(f"Tables in {out}: {tables} (Parquet).", room)
+            if self.decoded_topics:
+                what = counted(len(self.decoded_topics), "topic")
+                lines += _wrapped(f"Decoded keys and values of {what}, with typed columns: {out}/decoded/topic=NAME.", room)
             lines.append(f'To query them: spark.read.parquet("{out}/findings")')  # a command stays on one line, to be copied
         lines += _wrapped(f"Verdict: {self._verdict.text}. Exit status {self.exit_code}.", room)
         return "\n".join(lines) + "\n"

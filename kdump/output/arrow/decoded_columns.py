@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 from datetime import date, datetime, time
 from decimal import Decimal
 
@@ -26,6 +27,8 @@ NAMES = ("decodedKey", "decodedValue", "keySchema", "valueSchema", "decodeError"
 UNFIT = "schema-column-unfit"
 """The code of values that are decoded, but do not fit into their column, such as a date of the year 10000."""
 
+_PARTS = ("key", "value")
+_UNFIT = (ValueError, TypeError, ArithmeticError, AttributeError, pa.ArrowException)
 _MAX_DECIMAL = 76  # digits
 _DIGITS_128 = 38
 
@@ -63,25 +66,44 @@ class DecodedColumns:
     def arrays(self, decoded: Sequence[Decoded | None]) -> list[pa.Array]:
         """The columns of some records. A value that does not fit is null, and an error of its record."""
         errors = [None if one is None or one.fault is None else f"{one.fault.code}: {one.fault.message}" for one in decoded]
-        arrays = [self._array(number, part, decoded, errors) for number, part in enumerate(("key", "value"))]
+        keys, values = ([None if one is None else one.raw(part) for one in decoded] for part in _PARTS)
+        arrays = self._typed(keys, values, errors)
         for part in ("key_schema", "value_schema"):
             arrays.append(pa.array([None if one is None else getattr(one, part) for one in decoded], pa.string()))
         return [*arrays, pa.array(errors, pa.string())]
 
-    def _array(self, number: int, part: str, decoded: Sequence[Decoded | None], errors: list[str | None]) -> pa.Array:
-        type, convert = self._columns[number]
-        values: list[Any] = []
-        for row, one in enumerate(decoded):
-            raw = None if one is None else one.raw(part)
-            try:
-                value = raw if raw is None or convert is None else convert(raw)
-                pa.scalar(value, type)
-            except (ValueError, TypeError, ArithmeticError, AttributeError, pa.ArrowException):
-                value = None
-                self.unfit_count += 1
-                errors[row] = f"{UNFIT}: the {part} does not fit into the column, whose type is that of the schemas seen before"
-            values.append(value)
-        return pa.array(values, type)
+    def typed(self, rows: pa.RecordBatch) -> list[pa.Array]:
+        """The columns of rows whose keys and values were decoded to JSON text."""
+        texts = [rows.column(name).to_pylist() for name in NAMES]
+        errors = texts[-1]
+        keys, values = ([None if text is None else json.loads(text) for text in part] for part in texts[:2])
+        arrays = self._typed(keys, values, errors)
+        return [*arrays, *(rows.column(name) for name in NAMES[2:4]), pa.array(errors, pa.string())]
+
+    def _typed(self, keys: Sequence[Any], values: Sequence[Any], errors: list[str | None]) -> list[pa.Array]:
+        parts = zip(_PARTS, self._columns, (keys, values), strict=True)
+        return [self._array(part, *column, raw, errors) for part, column, raw in parts]
+
+    def _array(
+        self, part: str, type: pa.DataType, convert: Convert | None, raw: Sequence[Any], errors: list[str | None]
+    ) -> pa.Array:
+        try:
+            return pa.array([_converted(one, convert) for one in raw], type)
+        except _UNFIT:  # some value, which is looked for now
+            return pa.array([self._fitting(part, type, convert, one, row, errors) for row, one in enumerate(raw)], type)
+
+    def _fitting(
+        self, part: str, type: pa.DataType, convert: Convert | None, raw: Any, row: int, errors: list[str | None]
+    ) -> Any:
+        """A value, or None and an error if it does not fit."""
+        try:
+            value = _converted(raw, convert)
+            pa.scalar(value, type)
+        except _UNFIT:
+            self.unfit_count += 1
+            errors[row] = f"{UNFIT}: the {part} does not fit into the column, whose type is that of the schemas seen before"
+            return None
+        return value
 
 
 def _typed(shape: Shape) -> tuple[pa.DataType, Convert | None]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from kdump.decoders import plain
 from kdump.errors import CorruptData, UsageError
 from kdump.output.rows.decoded import Decoded
-from kdump.schemas import json_values, shapes
+from kdump.schemas import json_values
 from kdump.schemas.decoding import KEY, VALUE, PartDecoded, PartDecoder
 from kdump.schemas.schema import KINDS
+from kdump.schemas.shapes import INT64, NotedShapes, Shape
 
 STRING = "string"
 
@@ -19,13 +20,12 @@ if TYPE_CHECKING:
     from kdump.messages.kafka_json import Json
     from kdump.schemas.collection import Collection
     from kdump.schemas.own import Command
-    from kdump.schemas.shapes import Shape
 
     class Part(Protocol):
         """What decodes keys, or values."""
 
         @property
-        def noted_shape(self) -> Shape: ...
+        def noted_shapes(self) -> NotedShapes: ...
 
         def decode(self, data: bytes | None, headers: Headers | None) -> PartDecoded: ...
 
@@ -38,11 +38,7 @@ class PlainPart:
     def __init__(self, part: str, kind: str) -> None:
         self._part = part
         self._decode = None if kind == STRING else plain.DECODERS[kind]
-
-    @property
-    def noted_shape(self) -> Shape:
-        """The shape of its numbers."""
-        return shapes.Shape(shapes.NULL if self._decode is None else shapes.INT64)
+        self.noted_shapes = NotedShapes([] if self._decode is None else [Shape(INT64)])
 
     def note_shape(self, data: bytes | None, _headers: Headers | None) -> None:
         """Nothing: there is one shape."""
@@ -70,9 +66,9 @@ class SchemaDecoder:
         self._value.note_shape(value, headers)
 
     @property
-    def noted_shapes(self) -> tuple[Shape, Shape]:
+    def noted_shapes(self) -> tuple[NotedShapes, NotedShapes]:
         """The shapes of all keys, and of all values, whose schemas were noted."""
-        return self._key.noted_shape, self._value.noted_shape
+        return self._key.noted_shapes, self._value.noted_shapes
 
     def decode(self, key: bytes | None, value: bytes | None, headers: Headers | None) -> Decoded:
         """Key and value as JSON. If both could not be decoded, the fault names both reasons."""
