@@ -6,6 +6,7 @@ import os
 import time
 
 from kdump import exit_codes
+from kdump.binary.given_bytes import of_hexadecimal, of_text
 from kdump.errors import UsageError
 from kdump.formats.record_selection import selected
 from kdump.output.rows import listing
@@ -16,7 +17,7 @@ from kdump.searching.file_search import FileResult, FileSearch, FileSettings
 from kdump.searching.log_search import Found
 from kdump.searching.partitioner import partition_of
 from kdump.searching.places import Places
-from kdump.searching.query import Query, Range, hex_bytes
+from kdump.searching.query import Query, Range
 from kdump.tables import Table
 
 TYPE_CHECKING = False
@@ -296,7 +297,7 @@ def grep(
         raise UsageError("grep needs a path")
     if kind not in KINDS:
         raise UsageError(f"there is no kind {kind!r} of pattern", remedy=f"kinds are {', '.join(KINDS)}")
-    data = None if pattern is None else hex_bytes(pattern) if kind == HEX and isinstance(pattern, str) else as_bytes(pattern)
+    data = None if pattern is None else of_hexadecimal(pattern) if kind == HEX and isinstance(pattern, str) else as_bytes(pattern)
     is_bare = data is None and key is None and producer_id is None and not (headers or json or is_tombstone)
     query = Query(
         data,
@@ -331,4 +332,4 @@ def grep(
 
 def as_bytes(text: str | bytes) -> bytes:
     """Text as UTF-8; bytes of a command line that are not UTF-8 as they are."""
-    return text if isinstance(text, bytes) else text.encode("utf-8", "surrogateescape")
+    return text if isinstance(text, bytes) else of_text(text)

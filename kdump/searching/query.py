@@ -240,13 +240,5 @@ def _literals(pattern: bytes, kind: str, *, ignores_case: bool) -> list[Literal]
     return [Literal(pattern, folds=ignores_case)] if pattern else []
 
 
-def hex_bytes(text: str) -> bytes:
-    """Bytes written in hexadecimal, with or without spaces and a leading 0x. Raises UsageError."""
-    try:
-        return bytes.fromhex(text.removeprefix("0x"))
-    except ValueError as error:
-        raise UsageError(f"'{text}' is not hexadecimal: two digits (0-9, a-f) for each byte") from error
-
-
 def _text(data: bytes) -> str:
     return data.decode("utf-8", "backslashreplace")

@@ -298,7 +298,7 @@ def test_the_command_reports_rows_that_add_up(partition: Path, tmp_path: Path, c
     ("words", "exit_code", "said"),
     [
         ([], 2, "name it with -o DIR"),
-        (["-o", "{}/out", "--drop-key", "xy", "--hex"], 2, "is not bytes in hexadecimal"),
+        (["-o", "{}/out", "--drop-key", "xy", "--hex"], 2, "is not hexadecimal: two digits"),
         (["-o", "{}/out", "--from-time", "noon"], 2, "is not a time"),
         (["-o", "{}/out", "--from-offset", "99"], 2, "nothing is in this range"),
     ],
@@ -311,8 +311,9 @@ def test_wrong_usage_is_said(
     assert not (tmp_path / "out").exists()
 
 
-def test_keys_may_be_bytes(partition: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    arguments = ["slice", str(partition), "-o", str(tmp_path / "out"), "--keep-key", b"k2".hex(), "--hex"]
+@pytest.mark.parametrize("written", ["6b32", "0x6b32", "0X6B 32"])
+def test_keys_may_be_bytes(written: str, partition: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    arguments = ["slice", str(partition), "-o", str(tmp_path / "out"), "--keep-key", written, "--hex"]
     assert main(arguments) == 0
     assert "records of those" in capfd.readouterr().out.lower()
     assert {one.key for one in _read(tmp_path / "out") if not one.is_control} == {b"k2"}

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
-
+from kdump.binary.given_bytes import given_bytes
 from kdump.cli.mending import command
 from kdump.cli.shared_options import settings_of
 from kdump.cli.times import milliseconds
-from kdump.errors import UsageError
 from kdump.exit_codes import CLEAN
 from kdump.mending import slice
 from kdump.mending.row import SliceSummary
@@ -31,8 +29,8 @@ def slice_path(options: SliceOptions) -> int:
         from_time=None if options.from_time is None else milliseconds(options.from_time, is_end=False),
         to_time=None if options.to_time is None else milliseconds(options.to_time, is_end=True),
         is_exact=options.is_exact,
-        keep_keys=[_key(text, is_hex=options.is_hex) for text in options.keep_keys],
-        drop_keys=[_key(text, is_hex=options.is_hex) for text in options.drop_keys],
+        keep_keys=[given_bytes(text, is_hex=options.is_hex) for text in options.keep_keys],
+        drop_keys=[given_bytes(text, is_hex=options.is_hex) for text in options.drop_keys],
     )
     config = settings_of(options.config)
 
@@ -54,12 +52,3 @@ def _summary(result: Result, out: str, seconds: float) -> SliceSummary:
         seconds=seconds,
         exit_code=CLEAN,
     )
-
-
-def _key(text: str, *, is_hex: bool) -> bytes:
-    if not is_hex:
-        return os.fsencode(text)
-    try:
-        return bytes.fromhex(text)
-    except ValueError:
-        raise UsageError(f"{text!r} is not bytes in hexadecimal", remedy="write them as 00ff12") from None

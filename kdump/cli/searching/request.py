@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from kdump.binary import system
+from kdump.binary.given_bytes import given_bytes, of_text
 from kdump.cli.schema_options import part_decoders
 from kdump.cli.shared_options import ESCAPE, STDIN
 from kdump.cli.times import milliseconds
@@ -12,8 +13,7 @@ from kdump.errors import UsageError
 from kdump.releases.profile import profile_of
 from kdump.searching.decoding import Decoding
 from kdump.searching.fields import DEFAULT_FIELDS, FIXED, HEX, PROOF_FIELDS, REGEX
-from kdump.searching.grep import as_bytes
-from kdump.searching.query import Query, Range, hex_bytes
+from kdump.searching.query import Query, Range
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -109,11 +109,11 @@ class GrepRequest:
         return None if pattern is None else self._bytes(pattern), paths
 
     def _bytes(self, text: str) -> bytes:
-        return hex_bytes(text) if self.options.is_hex else as_bytes(text)
+        return given_bytes(text, is_hex=self.options.is_hex)
 
     def _header(self, text: str) -> tuple[bytes, bytes | None]:
         name, equals, value = text.partition("=")
-        return as_bytes(name), self._bytes(value) if equals else None
+        return of_text(name), self._bytes(value) if equals else None
 
     def as_options(self) -> dict[str, object]:
         """What was searched for, for a certificate."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kdump.binary.given_bytes import given_bytes
 from kdump.binary.java_strings import escaped
 from kdump.cli.report_style import report_style_of
 from kdump.cli.shared_options import ESCAPE, throttle_reading
@@ -14,8 +15,6 @@ from kdump.output.rows.fates import Fate
 from kdump.output.rows.formatters import formatter_of
 from kdump.output.rows.row_writer import RowWriter
 from kdump.output.text.where import WhereReport
-from kdump.searching.grep import as_bytes
-from kdump.searching.query import hex_bytes
 from kdump.searching.where import Whereabouts, parsed
 
 TYPE_CHECKING = False
@@ -52,8 +51,7 @@ def find_record(options: WhereOptions) -> int:
 
 def _question(options: WhereOptions) -> Whereabouts:
     if options.key is not None:
-        key = hex_bytes(options.key) if options.is_hex else as_bytes(options.key)
-        return Whereabouts(options.paths, key=key)
+        return Whereabouts(options.paths, key=given_bytes(options.key, is_hex=options.is_hex))
     if not options.paths:
         raise UsageError("where needs TOPIC-PARTITION@OFFSET or --key K, and a path")
     return Whereabouts(options.paths[1:], offset=parsed(options.paths[0]))
