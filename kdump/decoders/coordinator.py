@@ -13,11 +13,12 @@ from kdump.messages import schema
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from kdump.messages.schema import Message, Value
 
     Records = Mapping[int, tuple[Message, Message]]
+    Reads = Callable[[Message, schema.Reader, int], dict[str, Value]]
 
 _INT16 = Struct(">h")
 
@@ -35,8 +36,12 @@ class CoordinatorRecord:
         self.value: dict[str, Value] | None = None
 
 
-def read(records: Records, key: bytes, value: bytes | None, *, checks_version: bool = True) -> CoordinatorRecord:
+def read(
+    records: Records, key: bytes, value: bytes | None, *, checks_version: bool = True, keeps_value: bool = True
+) -> CoordinatorRecord:
     """A record of one of these types. Bytes after the messages are ignored, as Kafka does.
+
+    Unless it `keeps_value`, the value is passed over, and takes no memory.
 
     Raises CorruptData with the codes `record-type-unknown`, `record-version-unknown`, and, for the part
     (`key` or `value`) named in `values`, `record-version-short` and `record-unreadable` (with the `inner` fault).
@@ -46,7 +51,8 @@ def read(records: Records, key: bytes, value: bytes | None, *, checks_version: b
     messages = records.get(record_type)
     if messages is None:
         raise CorruptData("record-type-unknown", f"records of type {record_type} are not known", type=record_type)
-    record = CoordinatorRecord(record_type, messages, _message(messages[0], key_reader, 0, "key", shown_version=record_type))
+    fields = _message(schema.read, messages[0], key_reader, 0, "key", shown_version=record_type)
+    record = CoordinatorRecord(record_type, messages, fields)
     if value is None:
         return record
     value_reader = schema.Reader(value)
@@ -54,7 +60,8 @@ def read(records: Records, key: bytes, value: bytes | None, *, checks_version: b
     if checks_version and not 0 <= record.version <= record.value_message.last_version:
         text = f"version {record.version} of records of type {record_type} is not known"
         raise CorruptData("record-version-unknown", text, type=record_type, version=record.version)
-    record.value = _message(record.value_message, value_reader, record.version, "value", shown_version=record.version)
+    reads = schema.read if keeps_value else schema.pass_over
+    record.value = _message(reads, record.value_message, value_reader, record.version, "value", shown_version=record.version)
     return record
 
 
@@ -65,9 +72,11 @@ def _version(reader: schema.Reader, part: str) -> int:
         raise CorruptData("record-version-short", f"the {part} ends inside its version", part=part) from fault
 
 
-def _message(message: Message, reader: schema.Reader, version: int, part: str, *, shown_version: int) -> dict[str, Value]:
+def _message(
+    reads: Reads, message: Message, reader: schema.Reader, version: int, part: str, *, shown_version: int
+) -> dict[str, Value]:
     try:
-        return schema.read(message, reader, version)
+        return reads(message, reader, version)
     except CorruptData as fault:
         text = f"the {part} is no {message.name} of version {version}: {fault.message}"
         raise CorruptData("record-unreadable", text, part=part, version=shown_version, inner=fault) from fault

@@ -11,9 +11,11 @@ from kdump.messages import schema
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from kdump.messages.schema import Message, Value
+
+    Reads = Callable[[Message, schema.Reader, int], dict[str, Value]]
 
 FRAME_VERSION = 1
 PREVIEW_FRAME_VERSION = 0
@@ -31,8 +33,10 @@ class MetadataRecord:
         self.fields = fields
 
 
-def read(records: Mapping[int, Message], value: bytes | None, *, bounds_sizes: bool = True) -> MetadataRecord:
-    """A record with one of these ids.
+def read(
+    records: Mapping[int, Message], value: bytes | None, *, bounds_sizes: bool = True, keeps_fields: bool = True
+) -> MetadataRecord:
+    """A record with one of these ids. Unless it `keeps_fields`, they are passed over, and take no memory.
 
     Raises CorruptData with the codes `metadata-number-short` and `metadata-number-too-large` (which `number`, in `values`),
     `metadata-frame-zero`, `metadata-frame-unknown`, `metadata-id-unknown`, `metadata-unreadable`, `metadata-garbage`, and
@@ -46,7 +50,7 @@ def read(records: Mapping[int, Message], value: bytes | None, *, bounds_sizes: b
         raise CorruptData("metadata-frame-unknown", f"frame version {frame_version} is not known", version=frame_version)
     record_id = _number(reader, "type")
     version = _number(reader, "version")
-    record = _record(records, record_id, version, reader)
+    record = _record(records, record_id, version, reader, schema.read if keeps_fields else schema.pass_over)
     if reader.remaining:
         text = f"{reader.remaining} bytes stand after the {record.message.name}"
         raise CorruptData("metadata-garbage", text, id=record_id, size=reader.remaining)
@@ -75,12 +79,14 @@ def read_preview(records: Mapping[int, Message], value: bytes | None, *, bounds_
     return _record(records, numbers[1], numbers[2], reader)
 
 
-def _record(records: Mapping[int, Message], record_id: int, version: int, reader: schema.Reader) -> MetadataRecord:
+def _record(
+    records: Mapping[int, Message], record_id: int, version: int, reader: schema.Reader, reads: Reads = schema.read
+) -> MetadataRecord:
     message = records.get(record_id)
     if message is None:
         raise CorruptData("metadata-id-unknown", f"records with the id {record_id} are not known", id=record_id)
     try:
-        fields = schema.read(message, reader, version)
+        fields = reads(message, reader, version)
     except CorruptData as fault:
         code = "metadata-out-of-memory" if fault.code == "message-out-of-memory" else "metadata-unreadable"
         text = f"the value is no {message.name} of version {version}: {fault.message}"

@@ -231,6 +231,13 @@ _FIXED = {
     "float64": Struct(">d"),
 }
 _UUID_SIZE = 16
+_RUN = 1 << 12  # elements of an array that are passed over at once
+_OTHER, _TEXT, _COMPACT = 0, -1, -2  # what has the size of a field that is not the same in all messages
+
+
+def _size_of(field: Field) -> int:
+    """The bytes of each value of a field; 0 if they differ."""
+    return _FIXED[field.type].size if field.type in _FIXED else {"bool": 1, "uuid": _UUID_SIZE}.get(field.type, 0)
 
 
 def read(message: Message, reader: Reader, version: int) -> dict[str, Value]:
@@ -239,6 +246,14 @@ def read(message: Message, reader: Reader, version: int) -> dict[str, Value]:
     Raises CorruptData like Reader.
     """
     return _Walk(message, reader, version).fields(message.fields)
+
+
+def pass_over(message: Message, reader: Reader, version: int) -> dict[str, Value]:
+    """Read a message of this version without its values: no fields, so that arrays take no memory, however long they are.
+
+    Raises CorruptData like Reader, for the same bytes as `read`.
+    """
+    return _Passage(message, reader, version).fields(message.fields)
 
 
 def _is_since(first: int, version: int) -> bool:
@@ -280,8 +295,14 @@ class _Walk:
 
     def _read_tagged(self, fields: dict[int | None, Field], values: dict[str, Value]) -> None:
         reader = self.reader
+        data, end = reader.data, len(reader.data)
         for _ in range(reader.unsigned_varint()):
-            tag, size = reader.unsigned_varint(), reader.unsigned_varint()
+            at = reader.position
+            if at + 2 <= end and data[at] < 0x80 > data[at + 1]:
+                tag, size = data[at], data[at + 1]
+                reader.position = at + 2
+            else:
+                tag, size = reader.unsigned_varint(), reader.unsigned_varint()
             if tag in fields:
                 if not fields[tag].is_tagged_in(self.version):
                     message = f"version {self.version} has no field with tag {tag}"
@@ -289,7 +310,7 @@ class _Walk:
                 values[fields[tag].name] = self._field(fields[tag], is_tagged=True)
             elif size < 0:
                 raise CorruptData("message-size-negative", f"an unknown field says it is {size} bytes long", size=size)
-            else:
+            elif size:
                 reader.bytes(size)
 
     def _field(self, field: Field, is_tagged: bool = False) -> Value:
@@ -306,6 +327,9 @@ class _Walk:
         elif count > remaining:
             message = f"{field.name} says it has {count} elements, with {remaining} bytes left"
             raise CorruptData("message-array-too-large", message, count=count, remaining=remaining)
+        return self._elements(field, count)
+
+    def _elements(self, field: Field, count: int) -> list[Value]:
         return [self._value(field, False, is_element=True) for _ in range(count)]
 
     def _value(self, field: Field, is_tagged: bool, is_element: bool = False) -> Value:
@@ -350,6 +374,87 @@ class _Walk:
             kind = "array" if field.is_array and not what else field.type
             name = field.name + what
             raise CorruptData("message-null", f"{name} may not be null", field=name, size=size, type=kind)
+
+
+class _Passage(_Walk):
+    """Reads the same without the values: regular fields by their sizes, which are few steps, and the others like `_Walk`."""
+
+    __slots__ = ("_plans",)
+
+    def __init__(self, message: Message, reader: Reader, version: int) -> None:
+        super().__init__(message, reader, version)
+        self._plans: dict[int, tuple[list[tuple[int, Field]], dict[int | None, Field]]] = {}
+
+    def fields(self, fields: tuple[Field, ...]) -> dict[str, Value]:
+        reader = self.reader
+        data, end = reader.data, len(reader.data)
+        plan, by_tag = self._plans.get(id(fields)) or self._plan(fields)
+        for size, field in plan:
+            at = reader.position
+            if size > 0:
+                after = at + size
+            elif size == _TEXT and at + 2 <= end and data[at] < 0x80:  # else it is negative
+                after = at + 2 + (data[at] << 8) + data[at + 1]
+            elif size == _COMPACT and at < end and data[at] < 0x80:  # a length is stored as one more
+                after = at + data[at] if data[at] else end + 1
+            else:
+                after = end + 1
+            if after <= end:
+                reader.position = after
+                continue
+            try:
+                self._field(field)
+            except CorruptData as fault:
+                fault.values["fields"] = (field.name, *fault.values.get("fields", ()))
+                raise
+        if self.is_flexible:
+            self._read_tagged(by_tag, {})
+        return {}
+
+    def _plan(self, fields: tuple[Field, ...]) -> tuple[list[tuple[int, Field]], dict[int | None, Field]]:
+        """The fields that are read, each with its size or what has it, and those by tag."""
+        read = [field for field in fields if field.is_in(self.version) and not field.is_tagged_in(self.version)]
+        plan = [(self._size(field), field) for field in read], {field.tag: field for field in fields if field.tag is not None}
+        self._plans[id(fields)] = plan
+        return plan
+
+    def _size(self, field: Field) -> int:
+        if field.is_array or field.type == "struct":
+            return _OTHER
+        if field.type in ("string", "bytes"):
+            return _COMPACT if self.is_flexible else _TEXT if field.type == "string" else _OTHER
+        return _size_of(field)
+
+    def _elements(self, field: Field, count: int) -> list[Value]:
+        size = _size_of(field) or self._struct_size(field)
+        while count:
+            run = min(count, _RUN) if size else 1
+            if not size or not self._are_regular(field, run, size):
+                for _ in range(run):
+                    self._value(field, False, is_element=True)
+            count -= run
+        return []
+
+    def _struct_size(self, field: Field) -> int:
+        """The bytes of each struct of a field without tags; 0 if they differ, or have to be read one by one."""
+        if field.type != "struct" or (self.version > self.last_version and not field.is_common):
+            return 0
+        plan, _ = self._plans.get(id(field.fields)) or self._plan(field.fields)
+        sizes = [size for size, _ in plan]
+        return sum(sizes) + self.is_flexible if min(sizes, default=0) > 0 else 0
+
+    def _are_regular(self, field: Field, count: int, size: int) -> bool:
+        """Pass over so many elements, all of this size; not if some have tags or are missing."""
+        start = self.reader.position
+        end = start + count * size
+        if end > len(self.reader.data):
+            return False
+        if field.type == "struct" and self.is_flexible:
+            tag_counts = self.reader.data[start + size - 1 : end : size]
+            if tag_counts.count(0) != count:
+                return False
+        self.reader.position = end
+        return True
 
 
 def default_of(field: Field) -> Value:

@@ -82,9 +82,9 @@ def _reader(context: FileContext) -> Read | None:
 
     def read(key: bytes | None, value: bytes | None) -> object:
         if module in _IN_FRAMES:
-            return metadata.read(records, value)
+            return metadata.read(records, value, keeps_fields=False)
         if key is None:
             raise CorruptData("record-key-null", "the record has no key")
-        return coordinator.read(records, key, value)
+        return coordinator.read(records, key, value, keeps_value=False)
 
     return read
