@@ -141,6 +141,13 @@ def test_damaged_rows_count_for_the_limit(
     assert (found, len(rows)) == (status, limit)
 
 
+def test_what_cannot_be_read_is_a_finding_though_its_row_reaches_the_limit(tmp_path: Path, listed: Listed) -> None:
+    path = _log(tmp_path, batch(records=[record(value=b"v")], codec="gzip", trailing=b"x"), _batch(1))
+    found, rows = listed("log", "--deep", "--limit", "1", path)
+    assert (found, [row["status"] for row in rows]) == (FINDINGS, ["damaged"])
+    assert listed.err == f"kdump: {path}, byte 0: bytes are left after the last record (record-count-too-low)\n"
+
+
 def test_the_first_damage_ends_a_listing_that_is_not_to_go_on(tmp_path: Path, listed: Listed) -> None:
     for damaged in (_torn, _flipped):
         path = _log(tmp_path, _batch(0), damaged(1), _batch(2), damaged(3))

@@ -9,7 +9,9 @@ import pytest
 
 from kdump.cli.commands import main
 from kdump.reading import salvage
+from tests import kernels
 from tests.builders import files
+from tests.builders.compression import Codec
 from tests.builders.files import file_name
 from tests.builders.records import batch, message, message_set, record, wrapper
 
@@ -224,6 +226,30 @@ def test_a_batch_whose_records_cannot_be_read_is_one_row_of_a_tail(tmp_path: Pat
     for count, offsets in ((1, [None]), (2, [1, None])):
         assert listed("--deep", "--tail", count, path) == FINDINGS
         assert listed.offsets == offsets
+
+
+def _odd(offset: int, codec: Codec) -> bytes:
+    return batch(records=[record(value=b"v")] * 3, base_offset=offset, codec=codec, trailing=b"x")
+
+
+@pytest.mark.parametrize("stretch", [1, 1 << 20])
+def test_a_tail_has_as_many_rows_as_are_asked_for_whatever_headers_claim(tmp_path: Path, listed: Lister, stretch: int) -> None:
+    path = tmp_path / LOG
+    path.write_bytes(_batch(0) + _odd(1, "gzip") + _batch(4, 2) + _odd(6, "none") + _batch(9))
+    whole = [0, None, 4, 5, 6, 7, None, 9]  # none can be read of a batch that is compressed
+    with kernels.reading_with(kernels.in_windows(stretch)):
+        assert listed("--deep", path) == FINDINGS
+        assert listed.offsets == whole
+        for count in range(1, 10):
+            listed("--deep", "--tail", count, path)
+            assert listed.offsets == whole[-count:]
+
+
+def test_damage_before_a_tail_that_begins_inside_of_a_batch_is_not_in_it(tmp_path: Path, listed: Lister) -> None:
+    path = tmp_path / LOG
+    path.write_bytes(b"no batch " * 20 + _batch(0, 3) + _batch(3))
+    assert listed("--deep", "--tail", 3, path) == CLEAN
+    assert (listed.offsets, listed.err) == ([1, 2, 3], "")
 
 
 # --- one offset

@@ -495,15 +495,16 @@ class LogLister:
             batch_row, rest = _after(part, shown)
             if not any(fault is one for faults in part.faults.values() for one in faults.values()):  # reported already
                 self._find_in_batch(part.batches["position"][batch_row], fault)
+                self._end_at_damage()
             part = rest
 
     def _list_damage_of_records(self, position: int, fault: Fault) -> None:
+        self._find_in_batch(position, fault)  # before its row, which may be the last within the limit
         self.write_damaged_record(position)
-        self._find_in_batch(position, fault)
+        self._end_at_damage()
 
     def _find_in_batch(self, position: int, fault: Fault) -> None:
         self._run.find(f"{self._source.path}, byte {position}", f"{fault.message} ({fault.code})")
-        self._end_at_damage()
 
 
 def _after(part: RecordChunk, count: int) -> tuple[int, RecordChunk]:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import os
+from bisect import bisect_left
 from collections import deque
+from functools import partial
 from typing import NamedTuple
 
 from kdump.binary.source import Source
 from kdump.binary.tolerant_source import TolerantSource
 from kdump.cli.listing.seek import starts_from_the_end
-from kdump.errors import CorruptData, KdumpError, Unreadable
-from kdump.formats import records
+from kdump.errors import KdumpError, Unreadable
 from kdump.reading import salvage
+from kdump.reading.records import UnreadableBatch, past_bad_batches
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from kdump.formats.log import Chunk
 
@@ -59,15 +61,33 @@ def begins(paths: Sequence[str | Unreadable], count: int, *, is_deep: bool) -> d
 
 def _begin_in(source: Source, wanted: int, *, is_deep: bool) -> tuple[Begin, int]:
     """Where the last rows of a segment start, and how many rows there are from that batch on."""
+    find = _last_records if is_deep else _last_batches
     for start in starts_from_the_end(source):
-        last = _last_rows(source, start, wanted, is_deep=is_deep)
+        last = find(source, start, wanted)
         if last is not None:
             return last
     raise ValueError("the last start is that of the log")
 
 
-def _last_rows(source: Source, start: int, wanted: int, *, is_deep: bool) -> tuple[Begin, int] | None:
+def _last_batches(source: Source, start: int, wanted: int) -> tuple[Begin, int] | None:
     """The same, by a walk from here; None if that has too few rows, or if there is damage, which only a walk from 0 can judge."""
+    return _last_rows(source, start, wanted, lambda section: [1] * len(section.chunk))
+
+
+def _last_records(source: Source, start: int, wanted: int) -> tuple[Begin, int] | None:
+    """The same for records. Headers say where they roughly start: only the last batches have to be read to count them."""
+    counted_from = source.size
+    while True:
+        last = _last_rows(source, start, wanted, partial(_record_counts, source, counted_from))
+        if last is None or last[0].position >= counted_from:
+            return last
+        # where batches have fewer records than their headers claim, all are counted
+        counted_from = last[0].position if counted_from == source.size else 0
+
+
+def _last_rows(
+    source: Source, start: int, wanted: int, counts_of: Callable[[salvage.Section], list[int]]
+) -> tuple[Begin, int] | None:
     batches: deque[tuple[int, int]] = deque()  # the position and rows of each that may be among the last
     total, is_cut = 0, False
     for item in salvage.walk(source, start):
@@ -75,8 +95,7 @@ def _last_rows(source: Source, start: int, wanted: int, *, is_deep: bool) -> tup
             return None
         if isinstance(item, salvage.Damage):
             continue
-        counts = _record_counts(source, item) if is_deep else [1] * len(item.chunk)
-        for position, rows in zip(item.chunk.batches["position"], counts, strict=True):
+        for position, rows in zip(item.chunk.batches["position"], counts_of(item), strict=True):
             batches.append((position, rows))
             total += rows
             while total - batches[0][1] >= wanted:
@@ -84,22 +103,28 @@ def _last_rows(source: Source, start: int, wanted: int, *, is_deep: bool) -> tup
                 is_cut = True
     if start and not is_cut:
         return None
-    return Begin(start, batches[0][0] if is_cut else 0, max(0, total - wanted)), total
+    skipped = max(0, total - wanted)
+    return Begin(start, batches[0][0] if is_cut or skipped else 0, skipped), total
 
 
-def _record_counts(source: Source, section: salvage.Section) -> list[int]:
-    """The number of records in each batch of a section; a batch that cannot be read counts as one row."""
+def _record_counts(source: Source, counted_from: int, section: salvage.Section) -> list[int]:
+    """The rows that the records of each batch of a section have.
+
+    Those of intact batches before the position `counted_from` are as many as their headers claim.
+    """
     chunk = section.chunk
-    if chunk.is_legacy or not section.is_intact:
-        return [_read_count(source, chunk.slice(row, row + 1)) for row in range(len(chunk))]
-    return [max(0, count) for count in chunk.batches["count"]]
+    row = bisect_left(chunk.batches["position"], counted_from) if section.is_intact and not chunk.is_legacy else 0
+    claimed = [max(0, count) for count in chunk.batches["count"][:row]] if row else []
+    return claimed + (_read_counts(source, chunk.slice(row, len(chunk))) if row < len(chunk) else [])
 
 
-def _read_count(source: Source, batch: Chunk) -> int:
-    count = 0
-    try:
-        for part in records.read(source, batch):
-            count += sum(part.counts)
-    except CorruptData:
-        return count + 1
-    return count
+def _read_counts(source: Source, chunk: Chunk) -> list[int]:
+    """The same, of batches that are read; where records cannot be read, they are one row."""
+    counts = dict.fromkeys(chunk.batches["position"], 0)
+    for part in past_bad_batches(source, chunk, columns=()):
+        if isinstance(part, UnreadableBatch):
+            counts[part.position] += 1
+            continue
+        for position, count in zip(part.batches["position"], part.counts, strict=True):
+            counts[position] += count
+    return list(counts.values())
