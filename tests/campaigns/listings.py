@@ -39,7 +39,7 @@ class Case(NamedTuple):
 
     source: Path
     data: bytes
-    index: bytes | None
+    index_data: bytes | None
     stretch: int
     is_deep: bool
     chance: random.Random
@@ -77,8 +77,8 @@ def faults(case: Case, folder: Path) -> Iterator[str]:
     path = folder / case.source.name
     path.write_bytes(case.data)
     path.with_suffix(INDEX).unlink(missing_ok=True)
-    if case.index is not None:
-        path.with_suffix(INDEX).write_bytes(case.index)
+    if case.index_data is not None:
+        path.with_suffix(INDEX).write_bytes(case.index_data)
     batches = {row["position"]: row for row in _listed(case, path, is_deep=False).rows}
     whole = _listed(case, path, is_deep=case.is_deep)
     for options in _parts(case.chance, whole, batches):
@@ -125,7 +125,7 @@ def _parts(chance: random.Random, whole: Listed, batches: dict[int, Row]) -> Ite
 
 
 def _faults_of_part(case: Case, options: dict[str, int], whole: Listed, batches: dict[int, Row], part: Listed) -> Iterator[str]:
-    is_sought = case.index is not None and bool(options.keys() & {"--tail", "--from-offset", "--from-position"})
+    is_sought = case.index_data is not None and bool(options.keys() & {"--tail", "--from-offset", "--from-position"})
     if is_sought:  # batches that the whole log puts in doubt may be beyond it from where the index leads
         part, whole = (of._replace(rows=[{**row, "status": "?"} for row in of.rows]) for of in (part, whole))
     ranges = {int(found[1]) for message in whole.messages if (found := _RANGE.search(message))}
