@@ -121,6 +121,45 @@ def test_no_terminal_gets_a_control_character(command: tuple[str, ...], director
     assert "\udcff" not in shown
 
 
+_KEY = (HOSTILE.encode() + b"\xff\xed\xa0\x80").hex()
+
+SEARCHES = [
+    *(("grep", "title", "--output", output) for output in ("kafka", "table", "csv", "ndjson")),
+    ("grep", "-l", "title"),
+    ("grep", "--prove-absent", "--certificate", "OUT", "title"),
+    ("grep", "--decoder-cmd", 'sed -u \'s/.*/{"value": "\\u001b[2J\\u202e"}/\'', "--in", "decoded", "2J", "--output", "table"),
+    ("grep", "--decoder-cmd", "printf '\\033[2J\\n'; false", "--in", "decoded", "2J"),
+    ("grep", "--value-decoder", "avro", "--schemas", "SCHEMAS", "--json", "a\x1b[2J=b"),
+    ("log", "--deep", "--value-decoder", "protobuf", "--schemas", "SCHEMAS", "--output", "table"),
+    *(("where", "--hex", "--key", _KEY, "--output", output) for output in ("text", "table", "csv")),
+    *(("recover", "--output", output, "-o", "OUT") for output in ("text", "table")),
+    ("reindex", "-o", "OUT"),
+]
+
+
+@pytest.mark.parametrize("command", SEARCHES, ids=" ".join)
+def test_no_search_and_no_copy_drives_a_terminal(command: tuple[str, ...], directory: Path) -> None:
+    schemas = directory.parent / "schemas"
+    schemas.mkdir()
+    (schemas / f"{NAME}.avsc").write_text('{"type": "record", "name": "\x1b[2J", "fields": []}')
+    (schemas / f"{NAME}.proto").write_text("message \x1b[2J\u202e {")
+    places = {"OUT": str(directory.parent / f"out{NAME}"), "SCHEMAS": str(schemas)}
+    shown = _on_terminal(*(places.get(word, word) for word in command), directory)
+    assert shown.strip()
+    assert UNSAFE.findall(_COLORS.sub("", shown)) == []
+    assert "\nVerdict: clean." not in shown.replace("\r", "\n")
+    assert "\udcff" not in shown
+
+
+@pytest.mark.parametrize("command", [("slice", "--from-offset", "0"), ("redact",)], ids=" ".join)
+def test_no_copy_of_a_partition_drives_a_terminal(command: tuple[str, ...], directory: Path) -> None:
+    (partition,) = (path for path in directory.iterdir() if path.is_dir())
+    shown = _on_terminal(*command, partition, "-o", directory.parent / f"out{NAME}")
+    assert shown.strip()
+    assert UNSAFE.findall(_COLORS.sub("", shown)) == []
+    assert "\udcff" not in shown
+
+
 def test_the_drop_in_form_drives_no_terminal(directory: Path) -> None:
     (partition,) = (path for path in directory.iterdir() if path.is_dir())
     plain = directory.parent / "plain"

@@ -93,7 +93,7 @@ def _record_cells(row: Row) -> list[str]:
 def _hit_cells(row: Row) -> list[str]:
     hit: Any = row
     place = [cell(name, getattr(hit, name)) for name in ("topic", "partition")]
-    return [*place, *_record_cells(row), " ".join(hit.matched) or "-"]
+    return [*place, *_record_cells(row), shown_text(" ".join(hit.matched)) or "-"]
 
 
 def _decoded_text(decoded: str) -> str:
