@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+import kdump
+from golden_outputs.runs import CASES
 from kdump.checks import catalogue
-from kdump.checks.catalogue import broker_words
+from kdump.checks.catalogue import broker_words, searches
 from kdump.cli.commands import main
 
 STARTS = Path(__file__).parent.parent / "restarts" / "starts.jsonl.xz"
@@ -159,3 +161,33 @@ def test_unknown_words_get_suggestions(capfd: pytest.CaptureFixture[str], word: 
 def test_no_line_of_a_log_steers_the_terminal(capfd: pytest.CaptureFixture[str]) -> None:
     out = _run(capfd, "Found record size \x1b[31m smaller than minimum record overhead (14)")[1]
     assert "\x1b" not in out and "\\x1b[31m" in out
+
+
+def test_codes_of_searches_and_decoders_are_explained(capfd: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = _run(capfd, "schema-id-unknown")
+    assert status == FOUND
+    assert out.startswith("schema-id-unknown: no schema has the id that a key or value names.\n")
+    status, out, _ = _run(capfd, "codec-missing")
+    assert out.startswith("codec-missing is what searches and listings say for codec-package-missing.\n\ncodec-package-missing (")
+    status, out, _ = _run(capfd, "compressed-record-length-past-end")
+    assert "record-length-bad (error): a record has an impossible length." in out
+    _, out, _ = _run(capfd)
+    assert re.search(r"^ +decoder-failed +a decoder of your own", out, re.MULTILINE)
+
+
+def test_the_codes_of_searches_are_no_faults_and_lead_to_some() -> None:
+    assert not searches.SEARCHES.keys() & catalogue.FAULTS.keys()
+    assert set(searches.SAME_AS.values()) <= catalogue.FAULTS.keys()
+    for one in searches.SEARCHES.values():
+        assert set(one.see) <= catalogue.FAULTS.keys() | searches.SEARCHES.keys()
+
+
+def test_whatever_a_search_says_of_damaged_files_is_explained(capfd: pytest.CaptureFixture[str]) -> None:
+    found = set()
+    for path in sorted(CASES.iterdir()):
+        search = kdump.grep("no such text", path, json=["a=b"])
+        assert not list(search)
+        found |= {gap.code for gap in search.not_read}
+    assert len(found) > 15
+    for code in sorted(found):
+        assert _run(capfd, code)[0] == FOUND, code

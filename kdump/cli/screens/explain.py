@@ -27,6 +27,8 @@ def explain_fault(words: Sequence[str]) -> int:
         click.echo(explanation.contents(width), nl=False)
     elif code in catalogue.FAULTS:
         click.echo(explanation.explanation(code, width), nl=False)
+    elif page := explanation.explanation_of_search(code, width):
+        click.echo(page, nl=False)
     elif meaning := explanation.meaning(text, width):
         click.echo(meaning, nl=False)
     else:

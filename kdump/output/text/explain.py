@@ -8,7 +8,8 @@ import shlex
 
 from kdump.binary.java_strings import escaped
 from kdump.checks import catalogue
-from kdump.checks.catalogue import broker_words
+from kdump.checks.catalogue import broker_words, searches
+from kdump.checks.rules.records.reader_faults import code_in_catalogue
 from kdump.output.text.writer import wrapped
 
 TYPE_CHECKING = False
@@ -34,6 +35,21 @@ def explanation(code: str, width: int) -> str:
     ]
     lines = [f"{fault.code} ({fault.severity}): {fault.title}", ""]
     for label, text in rows:
+        if text:
+            lines += _labelled(label, text, width)
+    return "\n".join(lines) + "\n"
+
+
+def explanation_of_search(code: str, width: int) -> str:
+    """The page about a code of searches, decoders or readers; empty if it is none."""
+    found = searches.SEARCHES.get(code)
+    if found is None:
+        same = searches.SAME_AS.get(code) or code_in_catalogue(code)
+        if same not in catalogue.FAULTS:
+            return ""
+        return f"{code} is what searches and listings say for {same}.\n\n{explanation(same, width)}"
+    lines = [f"{code}: {found.title}", ""]
+    for label, text in (("How it comes about", found.cause), ("What to do", found.remedy), ("See also", ", ".join(found.see))):
         if text:
             lines += _labelled(label, text, width)
     return "\n".join(lines) + "\n"
@@ -81,6 +97,9 @@ def contents(width: int) -> str:
         if faults:
             lines += [*([""] if lines else []), title]
         lines += _listed(faults, code_width, width)
+    lines += ["", "Searches and decoders (what they could not read)"]
+    for code, one in searches.SEARCHES.items():
+        lines += _line("", code, one.title, code_width, width)
     more = "kdump explain CODE says more. It also accepts an exception or a line of server.log."
     return "\n".join([*lines, "", more]) + "\n"
 
@@ -89,10 +108,13 @@ def _listed(faults: Iterable[catalogue.FaultKind], code_width: int, width: int) 
     """Faults with their severities and titles, a line each."""
     lines = []
     for fault in faults:
-        first, *others = wrapped(fault.title, width - code_width - 11)
-        lines.append(f"  {fault.severity:9}{fault.code:{code_width}}{first}")
-        lines += [" " * (code_width + 11) + line for line in others]
+        lines += _line(fault.severity, fault.code, fault.title, code_width, width)
     return lines
+
+
+def _line(severity: str, code: str, title: str, code_width: int, width: int) -> list[str]:
+    first, *others = wrapped(title, width - code_width - 11)
+    return [f"  {severity:9}{code:{code_width}}{first}", *(" " * (code_width + 11) + line for line in others)]
 
 
 def _labelled(label: str, text: str, width: int) -> list[str]:

@@ -32,6 +32,7 @@ _OF_RECORDS = {
     "header-key-null": "header-key-null",
     "header-key-past-end": "header-bytes-odd",
     "inner-record-size-too-small": "record-length-bad",
+    "batch-shorter-than-header": "batch-length-too-small",
     "decompression-limit": "decompression-limit",
 }
 """Codes of the catalogue by those of the readers."""
@@ -62,9 +63,20 @@ _OF_MESSAGES = {
 _MAY_TRAIL = ("frame-damaged", "frame-block-size", "frame-block-too-large", "frame-truncated", "frame-bad-header")
 
 
+def code_in_catalogue(code: str) -> str:
+    """The code of the catalogue for the code of a reader's fault, as far as the code alone says; else the code itself."""
+    plain = _plain(code)
+    return _OF_FRAMES.get(plain) or _OF_MESSAGES.get(plain) or _OF_RECORDS.get(plain) or plain
+
+
+def _plain(code: str) -> str:
+    """A code without what it says about where the fault was met."""
+    return code.removesuffix("-behind-records").removeprefix("wrapper-").removeprefix("compressed-")
+
+
 def fault_in_catalogue(source: Source, chunk: Chunk, fault: CorruptData) -> tuple[str | None, str]:
     """The code of the catalogue for a fault of a reader, and the message; no code for those that other rules report."""
-    code = fault.code.removesuffix("-behind-records").removeprefix("wrapper-").removeprefix("compressed-")
+    code = _plain(fault.code)
     words = words_of(fault)
     sentence = f"{words[0].upper()}{words[1:]}."
     if code in _OF_FRAMES:
