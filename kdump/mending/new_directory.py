@@ -120,6 +120,10 @@ class NewFile:
             self.size += written
             rest = rest[written:]
 
+    def patch(self, position: int, data: bytes) -> None:
+        """Replace bytes that were written before."""
+        os.pwrite(self._descriptor, data, position)
+
     def copy(self, source: Source, start: int, end: int) -> None:
         """Copy what is between two positions of a file, within the system where that is possible.
 

@@ -11,11 +11,12 @@ from bisect import bisect_right
 from collections import Counter
 
 from kdump.binary import system
+from kdump.binary.batch_header import LENGTH_AT, LOG_OVERHEAD, batch_size
 from kdump.binary.source import WINDOW_SIZE, Source
 from kdump.checks.catalogue import FAULTS
 from kdump.checks.check import Job
 from kdump.checks.finding import Finding
-from kdump.checks.settings import Settings
+from kdump.checks.settings import DEEP, Settings
 from kdump.errors import CorruptData, Unreadable, UsageError
 from kdump.forecasts import places
 from kdump.formats import file_name, offset_index, partition_metadata, quorum_state, tree
@@ -52,6 +53,8 @@ _ANYTHING = re.compile(rb".+", re.DOTALL)
 _READABLE = re.compile(rb"[ -~]{6,}")  # no entry of a sound companion has so many in a row
 _UNKNOWN_WORD = re.compile(rb"(?!version\b|topic_id\b)[^\s:\d-]{4,}")
 _HIGHEST_POSITION = 0x7FFFFFFF
+_LARGEST_CLAIM = 1 << 24  # a length above this is replaced, since it may be content
+_OF_CONTENTS = ("header-bytes-odd", "metadata-record-undecodable")  # headers become text, and no value stays one of metadata
 
 
 class Result:
@@ -156,10 +159,12 @@ class _Run:
     def _log(self, name: str, source: Source, out: NewFile) -> RedactedFile:
         redacting, batches = Redacting(self._contents), 0
         moved = _Positions()
+        claims: list[tuple[int, int, int]] = []  # of damaged batches: where they start now, where they end, and ended
         base = tree.base_offset_of(name)
         for item in salvage.walk(source, base_offset=base, next_base_offset=self._next_base(name)):
             if isinstance(item, Damage):
                 moved.add(item.start, out.size)
+                claims += [(out.size, end, item.start) for end in _claimed_end(source, item)]
                 for data in _redacted_damage(source, item, redacting):
                     out.write(data)
                 self._progress.advance(item.end - item.start)
@@ -172,6 +177,10 @@ class _Run:
         moved.add(source.size, out.size)
         if not moved.is_same:
             self._moved[name] = moved
+            for start, end, was_at in claims:
+                now_at = moved.scaled(end) if end <= source.size else end + out.size - source.size
+                if now_at - start > LOG_OVERHEAD and now_at - start != end - was_at:
+                    out.patch(start + LENGTH_AT, (now_at - start - LOG_OVERHEAD).to_bytes(LOG_OVERHEAD - LENGTH_AT, "big"))
         return RedactedFile(name, REDACTED, out.size, source.size, batches, redacting.records, redacting.filled)
 
     def _next_base(self, name: str) -> int | None:
@@ -223,6 +232,15 @@ class _Positions:
             moved = min(moved, self._after[row + 1] - 1)
         return min(moved, _HIGHEST_POSITION)
 
+    def scaled(self, position: int) -> int:
+        """Where this position is now, within a batch as far in proportion: what is no border of a batch never becomes one."""
+        row = bisect_right(self._before, position) - 1
+        start, inside = self._after[row], position - self._before[row]
+        if not inside or row + 1 == len(self._after):
+            return start + inside
+        size, now = self._before[row + 1] - self._before[row], self._after[row + 1] - start
+        return start + min(max(inside * now // size, 1), now - 1)
+
 
 def _redacted_batches(source: Source, section: Section, redacting: Redacting) -> Iterator[tuple[int, bytes]]:
     """The batches of a section, with their positions in the input."""
@@ -233,12 +251,21 @@ def _redacted_batches(source: Source, section: Section, redacting: Redacting) ->
         yield position, redacting.batch(data, is_valid=is_valid, keeps_length=has_wrong_length)
 
 
+def _claimed_end(source: Source, damage: Damage) -> Iterator[int]:
+    """Where a damaged batch ends by its length, if that is among the batches after the damage or past the end of the file."""
+    header = source.read(damage.start, LOG_OVERHEAD)
+    if damage.status != ZERO and damage.is_batch and len(header) == LOG_OVERHEAD:
+        end = damage.start + batch_size(header)
+        if damage.end < end < damage.start + _LARGEST_CLAIM:
+            yield end
+
+
 def _redacted_damage(source: Source, damage: Damage, redacting: Redacting) -> Iterator[bytes]:
     """A damaged range: the header of the batch at its start stays, if there is one, and zeros do."""
     position = damage.start
-    if damage.status != ZERO and damage.is_batch:
+    if damage.status != ZERO:
         head = source.read_exactly(position, min(WINDOW_SIZE, damage.end - position))
-        yield redacting.damaged(head)
+        yield redacting.damaged(head) if damage.is_batch else redacting.garbage(head)
         position += len(head)
     while position < damage.end:
         count = min(WINDOW_SIZE, damage.end - position)
@@ -300,12 +327,12 @@ def _suffix(name: str) -> str:
 
 
 def _findings(path: str, now: int) -> Findings:
-    """What a check finds in a partition: file, code and first offset."""
+    """What a deep check finds in a partition: file, code and first offset. What depends on contents is left out."""
     found: Findings = Counter()
 
     def emit(row: Row) -> None:
-        if isinstance(row, Finding):
+        if isinstance(row, Finding) and row.code not in _OF_CONTENTS:
             found[os.path.relpath(row.path, path), row.code, row.offset_first] += 1
 
-    check.run(Job(Job.PARTITION, path, path), Settings(now=now), emit)
+    check.run(Job(Job.PARTITION, path, path), Settings(now=now, level=DEEP), emit)
     return found

@@ -85,7 +85,9 @@ class Redacting:
         if data[MAGIC_AT] >= 2:
             if len(data) < BATCH_HEADER_SIZE:
                 return data
-            header = data[:BATCH_HEADER_SIZE] if is_valid else _without_contents(data[:BATCH_HEADER_SIZE])
+            header = data[:BATCH_HEADER_SIZE]
+            if not is_valid or _is_implausible(header):
+                header = _without_contents(header)
             redacted = header + self._payload(data, is_valid=is_valid)
         else:
             redacted = self._message(data, is_whole=True, is_valid=is_valid)
@@ -109,27 +111,36 @@ class Redacting:
         """
         if len(data) <= MAGIC_AT:
             return self._head(data)
+        size = batch_size(data)
+        if LOG_OVERHEAD + MIN_RECORD_OVERHEAD <= size < len(data) and with_crc(data[:size]) == data[:size]:
+            return self.damaged(data[:size]) + self.filler(len(data) - size)
+        is_valid = with_crc(data) == data
         if data[MAGIC_AT] < 2:
-            redacted = self._message(data, is_whole=False, is_valid=with_crc(data) == data)
+            redacted = self._message(data, is_whole=False, is_valid=is_valid)
         else:
             header = data[:BATCH_HEADER_SIZE]
-            if len(header) < BATCH_HEADER_SIZE or with_crc(data) != data:
+            if len(header) < BATCH_HEADER_SIZE or not is_valid or _is_implausible(header):
                 header = _without_contents(header.ljust(BATCH_HEADER_SIZE, b"\0"))[: len(header)]
+                checksum = self.filler(len(header[CRC_AT : CRC_AT + _SIZE]))
+                header = self._head(header[:MAGIC_AT]) + header[MAGIC_AT:CRC_AT] + checksum + header[CRC_AT + _SIZE :]
             redacted = header + self.filler(len(data) - BATCH_HEADER_SIZE)
         is_large_enough = len(data) >= LOG_OVERHEAD + MIN_RECORD_OVERHEAD
-        return with_crc(redacted) if is_large_enough and with_crc(data) == data else redacted
+        return with_crc(redacted) if is_large_enough and is_valid else redacted
 
-    def _head(self, data: bytes) -> bytes:
-        """The first bytes of a header: an offset, a length and a leader epoch, as far as they are usual and whole."""
+    def garbage(self, data: bytes) -> bytes:
+        """Bytes that are no batch. If they look like a header, what makes it an impossible one stays."""
+        return self._head(data[:MAGIC_AT], _HIGHEST_EPOCH) + self.filler(len(data) - MAGIC_AT)
+
+    def _head(self, data: bytes, highest_offset: int = _HIGHEST_OFFSET) -> bytes:
+        """The first bytes of a header: an offset, a length and a leader epoch, as far as they are usual; of the rest, zeros."""
         offset, length, epoch = data[:LENGTH_AT], data[LENGTH_AT:LOG_OVERHEAD], data[LOG_OVERHEAD:MAGIC_AT]
         kept = b""
         for number, size, highest in (
-            (offset, LENGTH_AT, _HIGHEST_OFFSET),
+            (offset, LENGTH_AT, highest_offset),
             (length, _SIZE, _HIGHEST_EPOCH),
             (epoch, _SIZE, _HIGHEST_EPOCH),
         ):
-            if len(number) == size:
-                kept += _usual(number, highest)
+            kept += _usual(number, highest) if len(number) == size else bytes(FILLER[0] if byte else 0 for byte in number)
         return kept + self.filler(len(data) - len(kept))
 
     def filler(self, size: int) -> bytes:
@@ -219,12 +230,18 @@ class Redacting:
         """An entry of magic 0 or 1: a message, or a wrapper, whose size may change if all of it is there."""
         start = MESSAGE_TIMESTAMP_AT + (_TIMESTAMP_SIZE if data[MAGIC_AT] == 1 else 0)
         if len(data) < start:
-            return data
+            return (
+                data
+                if is_valid
+                else self._head(data[:MAGIC_AT]) + data[MAGIC_AT : MAGIC_AT + 1] + self.filler(len(data) - MAGIC_AT - 1)
+            )
         codec = data[MESSAGE_ATTRIBUTES_AT] & COMPRESSION_MASK
         head = data[:start]
         if not is_valid and start > MESSAGE_TIMESTAMP_AT:
             timestamp = int.from_bytes(_usual(data[MESSAGE_TIMESTAMP_AT:start], _HIGHEST_TIMESTAMP), "big", signed=True)
             head = data[:MESSAGE_TIMESTAMP_AT] + _coarse(timestamp).to_bytes(_TIMESTAMP_SIZE, "big", signed=True)
+        if not (is_valid or is_whole):
+            head = self._head(head[:MAGIC_AT]) + head[MAGIC_AT:]
         key, position = self._sized(data, start, self._contents.key)
         if position < 0:
             return head + key
@@ -364,6 +381,13 @@ def _without_contents(header: bytes) -> bytes:
     for field in (BASE_TIMESTAMP, MAX_TIMESTAMP):
         fields[field] = _coarse(fields[field])
     return BATCH_HEADER.pack(*fields)
+
+
+def _is_implausible(header: bytes) -> bool:
+    """Whether a header has fields that no broker writes: then other bytes have become its fields."""
+    fields = BATCH_HEADER.unpack(header)
+    counts = LAST_OFFSET_DELTA, RECORD_COUNT
+    return any(fields[field] < -1 for field in _HIGHEST_USUAL) or any(fields[field] > _HIGHEST_USUAL[field] for field in counts)
 
 
 def _coarse(timestamp: int) -> int:

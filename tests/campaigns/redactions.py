@@ -115,7 +115,11 @@ def one_case(seed: int, number: int, folder: Path) -> list[bytes]:
 def redacted(partition: Path, output: Path, contents: Sequence[bytes]) -> Redaction:
     """Redact a partition, and compare."""
     rows = kdump.redact(partition, output)
-    differences = [f"{row.code} only in the {row.only_in}" for row in rows if isinstance(row, RedactDifference)]
+    differences = [
+        f"{row.code} at {row.offset_first} of {row.path.lstrip('0')} only in the {row.only_in}"
+        for row in rows
+        if isinstance(row, RedactDifference)
+    ]
     return Redaction(leaked(output, windows(contents)), differences)
 
 

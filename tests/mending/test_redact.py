@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import crc32c
 import pytest
 
 import kdump
@@ -171,6 +172,8 @@ def test_files_that_a_broker_is_about_to_delete_are_redacted_and_foreign_ones_as
         lambda log: log[:8] + b"\x00\x00\x00\x40" + log[12:],  # length
         lambda log: log + bytes(4096),  # preallocated
         lambda log: SECRET + log,  # not at the start
+        lambda log: log + SECRET[:16] + b"\2",  # a torn header
+        lambda log: log + bytes(8) + b"\0\0\1\0" + bytes(4) + b"\2" + SECRET[:4] + bytes(60),  # a checksum
     ],
 )
 @pytest.mark.parametrize("codec", ["none", "zstd"])
@@ -181,6 +184,31 @@ def test_damage_stays_where_it_is(damage: Any, codec: Codec, tmp_path: Path) -> 
     assert _differences(kdump.redact(source, tmp_path / "out")) == []
     assert _findings(tmp_path / "out") == _findings(source)
     assert SECRET[:4] not in (tmp_path / "out" / f"{FIRST}.log").read_bytes()
+
+
+def test_contents_that_a_header_consists_of_do_not_stay_though_its_checksum_fits(tmp_path: Path) -> None:
+    source = _partition(tmp_path)
+    path = source / f"{FIRST}.log"
+    covered = bytes(2) + (SECRET * 2)[:38] + bytes(20)
+    size = (4 + 1 + 4 + len(covered)).to_bytes(4, "big")
+    forged = bytes(8) + size + bytes(4) + b"\2" + crc32c.crc32c(covered).to_bytes(4, "big") + covered
+    path.write_bytes(forged + path.read_bytes())
+    kdump.redact(source, tmp_path / "out")
+    log = (tmp_path / "out" / f"{FIRST}.log").read_bytes()
+    assert not any(SECRET[at : at + 4] in log for at in range(len(SECRET) - 3))
+
+
+def test_a_wrong_length_leads_to_the_same_batch_after_batches_have_moved(tmp_path: Path) -> None:
+    records = [record(value=random.Random(row).randbytes(500)) for row in range(4)]
+    batches = [batch(records=records, base_offset=4 * number, codec="zstd") for number in range(6)]
+    write_partition(tmp_path, topic="a", segments={0: batches})
+    path = tmp_path / "a-0" / f"{FIRST}.log"
+    start, end = len(batches[0]), len(path.read_bytes()) - len(batches[5]) // 2
+    data = bytearray(path.read_bytes())
+    data[start + 8 : start + 12] = (end - start - 12).to_bytes(4, "big")
+    data[start + 70] ^= 1
+    path.write_bytes(data)
+    assert _differences(kdump.redact(tmp_path / "a-0", tmp_path / "out")) == []
 
 
 @pytest.mark.parametrize("seed", [11, 12])
