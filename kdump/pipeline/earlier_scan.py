@@ -141,12 +141,18 @@ def _same(marks: Marks, earlier: Marks) -> set[str]:
 
 
 def load(folder: str) -> EarlierScan | None:
-    """The earlier scan whose tables are in a folder; None if there is none, or none that can be continued."""
+    """The earlier scan whose tables are in a folder; None if there is none, or none that can be continued.
+
+    Raises Unreadable.
+    """
+    path = os.path.join(folder, MANIFEST)
     try:
-        with open(os.path.join(folder, MANIFEST), encoding="utf-8") as file:
+        with open(path, encoding="utf-8") as file:
             values = json.load(file)
-    except (OSError, ValueError):
+    except (FileNotFoundError, NotADirectoryError, ValueError):
         return None
+    except OSError as error:
+        raise system.unreadable(path, error) from error
     return EarlierScan(folder, values) if isinstance(values, dict) and values.get("version") == _VERSION else None
 
 

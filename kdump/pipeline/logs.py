@@ -18,7 +18,7 @@ from kdump.binary.batch_header import (
     MESSAGE_ATTRIBUTES,
 )
 from kdump.binary.columns_reference import RECORD_COLUMNS
-from kdump.errors import CorruptData, KdumpError, MissingPackage
+from kdump.errors import CorruptData, KdumpError, MissingPackage, Unreadable
 from kdump.formats import record_batch
 from kdump.formats.log import Chunk
 from kdump.formats.record import bytes_of
@@ -27,6 +27,7 @@ from kdump.output.arrow.builder import Constant
 from kdump.output.arrow.log_columns import batch_columns, packed, record_columns
 from kdump.pipeline import record_decoding
 from kdump.pipeline.planning import FileSlice
+from kdump.pipeline.slice_report import SCHEMAS_UNREAD, Skipped
 from kdump.reading import salvage
 from kdump.reading.headers import HeaderWindow
 from kdump.reading.plausible import is_plausible
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from kdump.binary.source import Source
     from kdump.formats.record import RecordChunk
     from kdump.pipeline.options import Options
-    from kdump.pipeline.slice_report import Skipped, SliceReport
+    from kdump.pipeline.slice_report import SliceReport
 
     Columns = dict[str, Any]  # sequences, constants and the like, by the names of columns
 
@@ -271,7 +272,9 @@ def record_rows(
     decoder = None
     if options.decoding is not None:
         decoder = options.decoding.decoder_of(source.path)
-        report.shapes = None if decoder is None else decoder.noted_shapes
+        if decoder is not None:
+            report.shapes = decoder.noted_shapes
+            _report_unread_schemas(options.decoding.unread(source.path), options, report)
         wanted = [name for name in RECORD_COLUMNS if name in (*wanted, "key", "value", "headers")]
     for item in sections(source, file_slice, options, report, notice):
         positions = item.chunk.batches["position"]
@@ -299,6 +302,15 @@ def record_rows(
         if said is not None and missing is not None and rows + missing != said:
             message = f"{rows} records were read from batches that contain {said}, and {missing} were left out"
             raise KdumpError(message, path=source.path, position=positions[0], remedy="please report it")
+
+
+def _report_unread_schemas(message: str | None, options: Options, report: SliceReport) -> None:
+    """Report why decoded values may be missing. Raises Unreadable if that is to end a query."""
+    if message is None:
+        return
+    if options.fails_fast or options.unreadable == options.FAIL:
+        raise Unreadable("file-io-error", message)
+    report.skipped.append(Skipped(SCHEMAS_UNREAD, message, None, 0, is_damage=False))
 
 
 class _LastBatch:

@@ -24,7 +24,7 @@ from kdump.output.arrow.rows import columns_of
 from kdump.pipeline import discovery
 from kdump.pipeline.discovery import FileItem
 from kdump.pipeline.planning import FileSlice
-from kdump.pipeline.slice_report import Skipped, SliceReport
+from kdump.pipeline.slice_report import SCHEMAS_UNREAD, Skipped, SliceReport
 from kdump.pipeline.tasks import ATTEMPTS
 from kdump.schemas.shapes import NotedShapes
 
@@ -268,12 +268,12 @@ class Reconciliation:
 
     def _missing_rows(self) -> Iterator[Finding]:
         """One row for each file and reason, however many tables lack it."""
-        tables: dict[tuple[FileItem, str, int | None, int | None], list[str]] = {}
+        tables: dict[tuple[FileItem, str, str, int | None, int | None], list[str]] = {}
         for item, table, skipped in self.skipped:
             if not skipped.is_damage:
-                lacking = tables.setdefault((item, skipped.message, skipped.position, skipped.end), [])
+                lacking = tables.setdefault((item, skipped.code, skipped.message, skipped.position, skipped.end), [])
                 lacking += [table] if table not in lacking else []
-        for (item, message, position, end), names in tables.items():
+        for (item, code, message, position, end), names in tables.items():
             where = (
                 ""
                 if position is None
@@ -281,7 +281,10 @@ class Reconciliation:
                 if end is None
                 else f" in bytes {position:,} to {end - 1:,}"
             )
-            text = f"Rows of this file{where} are missing in {_listed(sorted(names))}: {message}."
+            what = f"Rows of this file{where} are missing"
+            if code == SCHEMAS_UNREAD:
+                what = "Decoded keys and values of this file may be missing"
+            text = f"{what} in {_listed(sorted(names))}: {message}."
             stop = max(item.size, position or 0) if end is None else end
             yield _finding("scan-rows-missing", item.path, item.kind, position or 0, stop, text)
 

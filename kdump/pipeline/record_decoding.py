@@ -54,6 +54,13 @@ class RecordDecoding:
             self._collections[log_directory] = collection_of(path, self._schemas, kind)
         return self._collections[log_directory]
 
+    def unread(self, path: str) -> str | None:
+        """Why schemas for the records of a log may be missing, where the system did not give all of the registry's topic."""
+        registry = self.collection_of(path).registry
+        if registry is None or registry.is_read:
+            return None
+        return f"schemas may be missing: {registry.path}: {registry.problems[0]}"
+
 
 def columns(decoder: SchemaDecoder, part: RecordChunk) -> dict[str, Any]:
     """The columns of decoded keys and values of some records."""

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 CRASHED = "reader-crashed"
 """The code of what was left out because the process that read it died."""
 
+SCHEMAS_UNREAD = "schemas-unread"
+"""The code where no row is missing, but decoded keys and values may be."""
+
 
 class Skipped(NamedTuple):
     """Something that was left out of a slice: from byte `position` on, if that is known; up to but not including `end`, if given.

@@ -55,6 +55,8 @@ class Registry:
         self._problem_count = 0
         self.problems: list[str] = []
         """What is wrong with the registry's topic, the first few."""
+        self.is_read = True
+        """Whether the system gave all that the topic holds, damaged or not."""
 
     @property
     def problem_count(self) -> int:

@@ -6,7 +6,7 @@ import os
 
 from kdump.binary import system
 from kdump.binary.tolerant_source import TolerantSource
-from kdump.errors import KdumpError
+from kdump.errors import KdumpError, Unreadable
 from kdump.formats import file_name, tree
 from kdump.reading import salvage
 from kdump.reading.records import UnreadableBatch, past_bad_batches
@@ -49,6 +49,7 @@ def read(directory: str) -> Registry:
     try:
         paths = files_in(directory)
     except KdumpError as error:
+        registry.is_read = False
         registry.note(str(error))
         return registry
     if not paths:
@@ -58,8 +59,10 @@ def read(directory: str) -> Registry:
             with TolerantSource(path) as source:
                 _read_log(registry, source)
                 if source.bad_ranges:
+                    registry.is_read = False
                     registry.note(f"{os.path.basename(path)} cannot be read completely from the device")
         except KdumpError as error:
+            registry.is_read = registry.is_read and not isinstance(error, Unreadable)
             registry.note(str(error))
     return registry
 

@@ -106,9 +106,16 @@ static int is_stdout(int descriptor) {
     return descriptor == 1 && !REAL(fstat)(1, &status) && !S_ISCHR(status.st_mode);
 }
 
+/* Whether standard output leads to the file of the campaign, which stands for a pipe, and not to one of the command. */
+static int is_pipe(int descriptor) {
+    char path[512];
+    ssize_t size = is_stdout(descriptor) ? readlink("/proc/self/fd/1", path, sizeof path) : 0;
+    return size > 7 && !memcmp(path + size - 7, "/stdout", 7);
+}
+
 /* Only a pipe is closed by its reader: EPIPE is for standard output alone. */
 static int is_output(int descriptor) {
-    return is_stdout(descriptor) || (descriptor != 2 && error != EPIPE && is_file_below(descriptor));
+    return (error == EPIPE ? is_pipe(descriptor) : is_stdout(descriptor)) || (descriptor != 2 && error != EPIPE && is_file_below(descriptor));
 }
 
 static int of_path(const char *name, const char *path) { return is_below(path) ? outcome(name) : AS_ASKED; }

@@ -1,5 +1,6 @@
 """`kdump scan` into the directory of an earlier scan: the tables are those of a new scan, and what is as it was is not read."""
 
+import errno
 import json
 import os
 import random
@@ -14,6 +15,7 @@ from unittest import mock
 import pytest
 
 from kdump.cli.commands import main
+from kdump.errors import Unreadable
 from tests.builders.files import file_name, write_partition
 from tests.builders.records import batch, record
 
@@ -147,6 +149,15 @@ class _Here:
 
     def kill(self) -> None:
         pass
+
+
+def test_a_manifest_that_cannot_be_read_is_not_taken_for_another_directory(data: Path) -> None:
+    _scan(data)
+    before = _rows(data, "out")
+    unread = mock.patch("kdump.pipeline.earlier_scan.open", side_effect=OSError(errno.EIO, "Input/output error"), create=True)
+    with unread, pytest.raises(Unreadable, match=r"manifest\.json: Input/output error"):  # which has exit code 3
+        _scan(data)
+    assert _rows(data, "out") == before
 
 
 def _not_isolated(options: Any) -> Any:

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 import kdump
-from kdump.errors import UsageError
+from kdump.cli.commands import main
+from kdump.errors import Unreadable, UsageError
 from kdump.searching.file_search import FileSearch
 from kdump.searching.grep import Search
 from kdump.searching.literals import required_literal
@@ -405,6 +406,22 @@ def test_matches_of_a_process_that_died_later_are_found(tmp_path: Path, monkeypa
     assert [hit.offset for hit in search] == [1]  # the first file of each process
     assert (search.verdict.verdict, search.verdict.hits, search.verdict.exit_code) == ("found", 1, 3)
     assert {gap.code for gap in search.not_read} == {"worker-died"}
+
+
+def test_a_certificate_that_cannot_be_read_is_no_wrong_usage(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = str(tmp_path / "certificate.json")
+    _run("--prove-absent", "--certificate", path, "nothing", data)
+    opened = os.open
+
+    def failing(name: Any, *rest: Any, **given: Any) -> int:
+        if name == path:
+            raise OSError(errno.EIO, "Input/output error")
+        return opened(name, *rest, **given)
+
+    monkeypatch.setattr(os, "open", failing)
+    with pytest.raises(Unreadable, match="Input/output error"):  # which ends the command with exit code 3
+        main(["grep", "--verify", path])
+    assert main(["grep", "--verify", str(tmp_path)]) == main(["grep", "--verify", str(tmp_path / "none")]) == 2
 
 
 def test_matches_go_into_a_parquet_file(run: Run, data: Path, tmp_path: Path) -> None:

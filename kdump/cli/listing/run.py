@@ -79,7 +79,7 @@ class Run:
     @property
     def status(self) -> int:
         """The exit code for what was seen so far."""
-        if self.is_unexamined:
+        if self.is_unexamined or self.schemas.is_unread:
             return exit_codes.NOT_EXAMINED
         return exit_codes.FINDINGS if self.finding_count else exit_codes.CLEAN
 

@@ -21,9 +21,13 @@ _REGISTRY = "_schemas-0"
 
 
 class SchemasOfRun:
-    """Makes decoders of records by schema. A registry is read once, for all partitions beside it."""
+    """Makes decoders of records by schema. A registry is read once, for all partitions beside it.
+
+    `find` takes what is wrong with it; `is_unread` is whether the system did not give all of one.
+    """
 
     def __init__(self, request: Request, find: Callable[[str, str], None]) -> None:
+        self.is_unread = False
         self._request = request
         self._find = find
         self._decoder: Command | None = None
@@ -71,6 +75,7 @@ class SchemasOfRun:
         registry = collection.registry
         if registry is None:
             return
+        self.is_unread = self.is_unread or not registry.is_read
         for problem in registry.problems:
             self._find(registry.path, f"schemas may be missing: {problem}")
         more = registry.problem_count - len(registry.problems)

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from kdump.searching.log_search import Found
 
 _OF_ROWS = ("ndjson", "json")
+_NO_CERTIFICATE = ("file-missing", "file-is-directory", "file-not-regular")
 _MIN_PARALLEL_BYTES = 64 << 20  # that are worth several processes
 
 
@@ -264,7 +265,9 @@ def _verify(options: GrepOptions, path: str) -> int:
     try:
         body = certificate.read(path)
     except Unreadable as error:
-        raise UsageError(str(error)) from error
+        if error.code in _NO_CERTIFICATE:
+            raise UsageError(str(error)) from error
+        raise
     with open(1, "wb", buffering=0, closefd=False) as stdout, stderr_bytes() as stderr:
         out, err = Blocks(stdout, needs_reader=False), Blocks(stderr, needs_reader=False)
         style = style_of_rows(is_terminal=stdout.isatty(), escapes_formulas=options.csv_formulas == "escape")

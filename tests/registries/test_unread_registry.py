@@ -1,0 +1,66 @@
+"""A registry's topic that the system does not give: what was not decoded says nothing of the data, and the exit code is 3."""
+
+import errno
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pytest
+
+from kdump.cli.commands import main
+from kdump.errors import Unreadable
+from kdump.schemas import topic
+from tests.registries import unpack
+
+NOT_EXAMINED = 3
+ERROR = os.strerror(errno.EIO)
+
+
+@pytest.fixture(scope="module")
+def partition(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A partition with keys and values by schemas, beside the registry."""
+    folder = tmp_path_factory.mktemp("registries")
+    unpack(folder)
+    for path in (folder / "schemas-a").iterdir():
+        if path.name not in ("jade-both-0", "_schemas-0"):
+            shutil.rmtree(path)
+    return folder / "schemas-a" / "jade-both-0"
+
+
+def _fails(path: Any) -> Any:
+    raise Unreadable("file-io-error", ERROR, path=str(path))
+
+
+UNREAD = [mock.patch.object(topic, "TolerantSource", _fails), mock.patch.object(topic, "files_in", _fails)]
+
+
+@pytest.mark.parametrize("unread", UNREAD, ids=["segment", "directory"])
+def test_a_listing_does_not_blame_the_data(unread: Any, partition: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with unread:
+        assert main(["log", "--deep", "--output", "ndjson", str(partition / f"{0:020d}.log")]) == NOT_EXAMINED
+    out, err = capfd.readouterr()
+    assert "schemas may be missing: " in err and ERROR in err
+    assert all(json.loads(line)["decodeError"].startswith("schema-id-unknown") for line in out.splitlines())
+
+
+@pytest.mark.parametrize("unread", UNREAD[:1], ids=["segment"])
+def test_a_scan_says_that_schemas_may_be_missing(unread: Any, partition: Path, tmp_path: Path) -> None:
+    pq = pytest.importorskip("pyarrow.parquet")
+    words = ["scan", "--engine", "local", "--jobs", "1", "--tables", "records,findings", "--records", "--decode", "auto"]
+    with unread:
+        assert main([*words, "--out", str(tmp_path / "out"), str(partition)]) == NOT_EXAMINED
+    (finding,) = (row for row in pq.read_table(tmp_path / "out" / "findings").to_pylist() if row["code"] == "scan-rows-missing")
+    registry = partition.parent / "_schemas-0"
+    assert finding["message"].startswith(
+        f"Decoded keys and values of this file may be missing in the table records: schemas may be missing: {registry}: "
+    )
+    assert pq.read_table(tmp_path / "out" / "records").num_rows == 7
+
+
+def test_a_search_in_decoded_values_proves_nothing(partition: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with UNREAD[0]:
+        assert main(["grep", "--in", "decoded", "nothing of this", str(partition)]) == NOT_EXAMINED
+    assert "not proven" in capfd.readouterr().err
