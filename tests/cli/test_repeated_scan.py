@@ -160,6 +160,24 @@ def test_a_manifest_that_cannot_be_read_is_not_taken_for_another_directory(data:
     assert _rows(data, "out") == before
 
 
+@pytest.mark.parametrize("name", ["stat", "lstat"])
+def test_a_directory_that_the_system_does_not_describe_is_no_wrong_usage(
+    name: str, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _scan(data)
+    ask, out = getattr(os, name), str(data.parent / "out")
+
+    def failing(path: Any, **given: Any) -> os.stat_result:
+        if str(path).startswith(out):
+            raise PermissionError(errno.EACCES, "Permission denied")
+        found: os.stat_result = ask(path, **given)
+        return found
+
+    monkeypatch.setattr(os, name, failing)
+    with pytest.raises(Unreadable, match="permission denied"):  # which has exit code 3
+        _scan(data)
+
+
 def _not_isolated(options: Any) -> Any:
     options.is_isolated = False
     return options

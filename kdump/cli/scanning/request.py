@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kdump import __version__
+from kdump.binary import system
 from kdump.checks.finding import SEVERITIES
 from kdump.cli.scanning.engine import LOCAL, Engine, chosen
 from kdump.cli.scanning.options import SAVINGS
@@ -35,8 +36,8 @@ class ScanRequest:
     def __init__(self, options: ScanOptions) -> None:
         self.paths = list(options.paths)
         self.out = None if options.out is None else options.out.rstrip("/") or options.out
-        self.is_repeated = self.out is not None and os.path.lexists(self.out)
-        if self.is_repeated and not os.path.isfile(os.path.join(str(self.out), MANIFEST)):
+        self.is_repeated = self.out is not None and system.has_name(self.out)
+        if self.is_repeated and not system.is_file(os.path.join(str(self.out), MANIFEST)):
             raise UsageError(f"--out {options.out} exists; kdump does not overwrite files")
         self.master = options.master
         if options.master is not None and options.master.startswith("sc://"):
