@@ -295,11 +295,18 @@ class _Resolution:
 
     def _with_true_epochs(self, chain: list[Piece]) -> list[Piece]:
         """Put leader epochs right that no checksum covers, where both neighbours disagree with a batch that is not sure."""
-        for row, piece in enumerate(chain):
-            if piece.is_sure or piece.is_legacy:
+        following: list[Piece | None] = []  # for each piece the next sure one, from the last piece on
+        after: Piece | None = None
+        for piece in reversed(chain):
+            following.append(after)
+            after = piece if piece.is_sure and not piece.is_legacy else after
+        before: Piece | None = None
+        for piece, after in zip(chain, reversed(following), strict=True):
+            if piece.is_legacy:
                 continue
-            before = next((other for other in reversed(chain[:row]) if other.is_sure and not other.is_legacy), None)
-            after = next((other for other in chain[row + 1 :] if other.is_sure and not other.is_legacy), None)
+            if piece.is_sure:
+                before = piece
+                continue
             if before is None or after is None or before.last_epoch > after.first_epoch:
                 continue
             if not before.last_epoch <= piece.first_epoch <= after.first_epoch:

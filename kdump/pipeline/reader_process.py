@@ -278,7 +278,7 @@ def _send(
     waiting: list[SliceReport] = []  # of the slices whose rows are held
 
     def send(parts: Iterable[Part], reports: list[SliceReport]) -> None:
-        batches = (build(columns, count, options) for columns, count in parts)
+        batches = (build(columns, count, options) for columns, count in joined(parts, rows=options.batch_rows))
         for batch in bounded(batches, rows=options.batch_rows, size=options.batch_bytes):
             outlet.send(batch)
         if reports:
@@ -294,7 +294,7 @@ def _send(
             first += islice(parts, 1)
             waits = len(first) < 2  # so all its rows are here
         if not waits or len(waiting) == _MAX_WAITING_SLICES:
-            send(joined(held), waiting)
+            send(held, waiting)
             held.clear()
             waiting = []
         if waits:
@@ -302,7 +302,7 @@ def _send(
             waiting.append(report)
         else:
             send(chain(first, parts), [report])
-    send(joined(held), waiting)
+    send(held, waiting)
 
 
 def _portable(error: Exception) -> KdumpError:

@@ -93,7 +93,7 @@ def _without_collector(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordB
 
 def read_slice(file_slice: FileSlice, options: Options, on_report: OnReport = ignore) -> Iterator[pa.RecordBatch]:
     """The rows of one slice."""
-    for columns, count in _reported(file_slice, options, on_report):
+    for columns, count in joined(_reported(file_slice, options, on_report), rows=options.batch_rows):
         yield built(columns, count, options)
 
 

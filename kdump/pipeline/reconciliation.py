@@ -19,7 +19,7 @@ from kdump.checks.catalogue.fault_kind import IGNORE
 from kdump.checks.finding import ERROR, NONE, Finding
 from kdump.checks.wording import counted
 from kdump.errors import KdumpError, Unreadable
-from kdump.output.arrow.builder import Constant, record_batch
+from kdump.output.arrow.builder import joined, record_batch
 from kdump.output.arrow.rows import columns_of
 from kdump.pipeline import discovery
 from kdump.pipeline.discovery import FileItem
@@ -30,6 +30,7 @@ from kdump.schemas.shapes import NotedShapes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any
 
     import pyarrow as pa
 
@@ -251,11 +252,18 @@ class Reconciliation:
 
     def findings(self) -> Iterator[pa.RecordBatch]:
         """Missing and contradictory rows, as rows of the table of findings."""
+        for columns, count in joined(self._finding_columns()):
+            yield record_batch(columns_of("findings"), columns, count)
+
+    def _finding_columns(self) -> Iterator[tuple[dict[str, Any], int]]:
+        """The columns of each finding, which is one row."""
+        no_place = {"broker": None, "topic": None, "partition": None, "segment_base": None}
         items = {item.path: item for item, _, _ in self.skipped}
         items |= {path: item for path, _, _ in self.disagreements if path not in items and (item := _item_at(path))}
         for finding in [*self._missing_rows(), *self._unread_records(), *self._disagreeing()]:
             columns = {column.name: [getattr(finding, column.name)] for column in Finding.schema}
             item = items.get(finding.path)
+            place = no_place
             if item is not None:
                 place = {
                     "broker": item.broker,
@@ -263,8 +271,7 @@ class Reconciliation:
                     "partition": item.partition,
                     "segment_base": item.base_offset,
                 }
-                columns |= {name: [value] for name, value in place.items()}
-            yield record_batch(columns_of("findings"), {"path": Constant(finding.path), **columns}, 1)
+            yield {"path": [finding.path], **columns, **{name: [value] for name, value in place.items()}}, 1
 
     def _missing_rows(self) -> Iterator[Finding]:
         """One row for each file and reason, however many tables lack it."""

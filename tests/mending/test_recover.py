@@ -23,6 +23,7 @@ from tests.builders.files import partition_metadata, write_partition
 from tests.builders.records import abort_record, batch, message, message_set, record, transaction_marker, wrapper
 from tests.campaigns import recovers
 from tests.mending.kills import kill_while_writing
+from tests.work import work_of
 
 FIRST = "00000000000000000000"
 
@@ -126,6 +127,15 @@ def test_a_batch_that_was_moved_goes_where_its_offset_is(tmp_path: Path) -> None
     rows = kdump.recover(_partition(tmp_path, {0: [_batch(offset, value=b"%d" % offset) for offset in order]}), tmp_path / "out")
     assert _log(tmp_path / "out") == b"".join(_batch(offset, value=b"%d" % offset) for offset in range(7))
     assert not _of(Dropped, rows)
+
+
+def test_putting_batches_in_order_takes_as_long_as_there_are_batches(tmp_path: Path) -> None:
+    def steps(count: int) -> int:
+        path = _partition(tmp_path / str(count), {0: [_batch(offset) for offset in range(count, 0, -1)]})
+        return work_of(lambda: main(["recover", str(path), "-o", str(tmp_path / f"{count}-new")])).lines
+
+    _, few, more, many = (steps(count) for count in (5, 50, 150, 350))
+    assert many - more < 2.2 * (more - few), (few, more, many)
 
 
 def test_a_duplicate_is_left_out_and_nothing_is_lost(tmp_path: Path) -> None:

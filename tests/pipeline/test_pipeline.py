@@ -25,6 +25,7 @@ from tests.builders.files import (
     transaction_index,
     write_partition,
 )
+from tests.builders.hostile import messages_and_headers
 from tests.builders.records import batch, commit_record, message, message_set, record, wrapper
 
 pa = pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
@@ -32,7 +33,7 @@ pa = pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
 from kdump.output.arrow.builder import Constant, Spread, Spreading, bounded, is_small, joined, record_batch  # noqa: E402  # what needs Arrow
 from kdump.output.arrow.rows import TABLES, columns_of  # noqa: E402
 from kdump.output.arrow.schemas import table_schema  # noqa: E402
-from kdump.pipeline import discovery, planning, reader_process, reading  # noqa: E402
+from kdump.pipeline import discovery, planning, reader_process, reading, rows  # noqa: E402
 from kdump.pipeline.options import Options  # noqa: E402
 from kdump.pipeline.rows import built  # noqa: E402
 from kdump.pipeline.slice_report import SliceReport, ignore  # noqa: E402
@@ -184,6 +185,22 @@ def test_few_rows_of_many_files_are_put_together_before_arrays_are_made_of_them(
         ({"path": ["x", "x"], "entry": [5, 5]}, 2),
     ]
     assert [count for _, count in joined([(other, 1)] * 5, rows=2)] == [2, 2, 1]
+
+
+def test_rows_that_are_put_together_are_bounded_in_bytes() -> None:
+    parts = [({"offset": [number], "value": [bytes(60_000)]}, 1) for number in range(200)]
+    counts = [count for _, count in joined(parts)]
+    assert sum(counts) == 200
+    assert max(counts) <= (4 << 20) // 60_000
+
+
+def test_records_between_damage_are_put_together_before_arrays_are_made_of_them(tmp_path: Path) -> None:
+    _log(tmp_path / "a-0" / file_name(0, ".log"), messages_and_headers(200))
+    with mock.patch.object(rows, "record_batch", wraps=record_batch) as makes:
+        read = _rows("records", tmp_path, isolated="false")
+    assert [row["offset"] for row in read] == list(range(200))
+    assert makes.call_count == 1  # it was 200
+    assert _rows("records", tmp_path) == read
 
 
 @pytest.mark.parametrize("table", ["files", "segments"])

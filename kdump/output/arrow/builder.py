@@ -23,6 +23,7 @@ MAX_VALUE_BYTES = 1 << 20
 
 _SMALL_ROWS = 64  # an array of fewer rows takes longer to make than to fill
 _SMALL_BYTES = 64 << 10  # of keys, values and headers in these rows
+_JOINED_BYTES = 4 << 20  # of those of all rows that are joined
 _ARRAYS = {"Int8": "b", "Int16": "h", "Int32": "i", "Int64": "q"}
 _SMALL_PART = 4  # batches with less than this part of the allowed rows and bytes are joined
 
@@ -205,34 +206,40 @@ def record_batch(
 
 
 def joined(parts: Iterable[tuple[dict[str, Any], int]], *, rows: int = BATCH_ROWS) -> Iterator[tuple[dict[str, Any], int]]:
-    """The same columns with their numbers of rows; small parts are joined with those after them, because each array costs time.
-
-    For tables of numbers and short texts: only the number of rows held is bounded.
-    """
+    """The same columns with their numbers of rows; small parts are joined with those after them: each array costs time."""
     held: dict[str, list[Any]] = {}
-    held_rows = 0
+    held_rows = held_size = 0
     for columns, count in parts:
-        if held_rows and (count > _SMALL_ROWS or held_rows + count > rows or held.keys() != columns.keys()):
+        size = _small_size(columns, count)
+        is_full = held_rows + count > rows or held_size + (size or 0) > _JOINED_BYTES
+        if held_rows and (size is None or is_full or held.keys() != columns.keys()):
             yield held, held_rows
-            held, held_rows = {}, 0
-        if count > _SMALL_ROWS:
+            held, held_rows, held_size = {}, 0, 0
+        if size is None:
             yield columns, count
         elif count:
             for name, values in columns.items():
                 held.setdefault(name, []).extend(_spread(values, count))
             held_rows += count
+            held_size += size
     if held_rows:
         yield held, held_rows
 
 
 def is_small(columns: dict[str, Any], count: int) -> bool:
     """Whether there are so few and so small rows that `joined` should put them together with others."""
+    return _small_size(columns, count) is not None
+
+
+def _small_size(columns: dict[str, Any], count: int) -> int | None:
+    """The bytes of the keys, values and headers in these rows, if they are few and small."""
     if count > _SMALL_ROWS or any(isinstance(values, Packed) and values.size > _SMALL_BYTES for values in columns.values()):
-        return False
+        return None
     headers = columns.get("headers", ())
     sizes = [_size(value) for name in ("key", "value") for value in columns.get(name, ())]
     sizes += [_size(key) + _size(value) for of_record in headers for key, value in of_record or ()]
-    return sum(sizes) <= _SMALL_BYTES
+    size = sum(sizes)
+    return size if size <= _SMALL_BYTES else None
 
 
 def _spread(values: Any, count: int) -> Iterable[Any]:
