@@ -8,6 +8,7 @@ import os
 from kdump.binary import system
 from kdump.binary.source import WINDOW_SIZE
 from kdump.errors import Unreadable, UsageError
+from kdump.mending.syncing import Syncing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 INCOMPLETE = ".incomplete"
 """What follows the name until everything is there and verified."""
 
-_CLONED_AT_ONCE = 1 << 30
+_CLONED_AT_ONCE = 64 << 20  # after which the disk may start to write
 _FILE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
 _MODE = 0o666  # less what the umask takes away
 
@@ -28,7 +29,7 @@ _MODE = 0o666  # less what the umask takes away
 class NewDirectory:
     """A directory that is built under `path` and `.incomplete`, and gets its name when `place` is called.
 
-    Files are synced when they are written, folders when the directory is placed. Left without `place`, it is removed again; a
+    Files are synced while the next ones are written, folders by `sync`. Left without `place`, it is removed again; a
     process that is killed leaves the incomplete one. The inputs are only read.
 
     Raises UsageError if the path or the incomplete directory exists, if the path lies inside an input, or if the directory in
@@ -40,6 +41,7 @@ class NewDirectory:
         self.built = self.path + INCOMPLETE
         self._is_placed = False
         self._folders = [self.built]
+        self._syncing = Syncing()
         _refuse(self.path, self.built, inputs)
 
     def __enter__(self) -> Self:
@@ -73,7 +75,7 @@ class NewDirectory:
 
     def create(self, name: str) -> NewFile:
         """A file that is written piece by piece, in place of one that was written before."""
-        return NewFile(self.inside(name))
+        return NewFile(self.inside(name), self._syncing)
 
     def remove(self, name: str) -> None:
         """Remove a file that was written."""
@@ -86,12 +88,14 @@ class NewDirectory:
                 os.unlink(entry.path)
 
     def sync(self) -> None:
-        """Sync all folders, the innermost first."""
+        """Wait until all files are synced, then sync all folders, the innermost first."""
+        self._syncing.finish()
         for folder in reversed(self._folders):
             _sync_folder(folder)
 
     def place(self) -> None:
-        """Give the directory its name. Raises UsageError if something else has it by now."""
+        """Give the directory its name, after `sync`. Raises UsageError if something else has it by now."""
+        self._syncing.finish()
         if system.has_name(self.path):
             raise UsageError(f"{self.path} exists by now; kdump does not overwrite anything")
         os.rename(self.built, self.path)
@@ -100,16 +104,20 @@ class NewDirectory:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if not self._is_placed:
+            import contextlib
             from shutil import rmtree
 
+            with contextlib.suppress(OSError):  # another one is being raised
+                self._syncing.finish()
             rmtree(self.built, ignore_errors=True)
 
 
 class NewFile:
-    """A file that is being written; it is synced when it is closed. Writing raises OSError."""
+    """A file that is being written; when it is closed, `syncing` syncs it. Writing raises OSError."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, syncing: Syncing) -> None:
         self.size = 0
+        self._syncing = syncing
         self._descriptor = os.open(path, _FILE_FLAGS, _MODE)
 
     def write(self, data: bytes | memoryview) -> None:
@@ -150,14 +158,13 @@ class NewFile:
                 return position
             position += copied
             self.size += copied
+            if position < end:
+                self._syncing.start(self._descriptor)
         return position
 
     def close(self) -> None:
-        """Sync and close."""
-        try:
-            os.fsync(self._descriptor)
-        finally:
-            os.close(self._descriptor)
+        """Close, and have it synced. Raises OSError if a file before could not be."""
+        self._syncing.close(self._descriptor)
 
     def __enter__(self) -> Self:
         return self

@@ -82,8 +82,9 @@ def main() -> int:
     else:
         judged = measure_all(numbers, arguments.seed, arguments.release, arguments.keep)
     if arguments.tool:
-        judged.failures += differently_printed(arguments.tool, judged.results)
-    print(*judged.failures, sep="\n")
+        failures = differently_printed(arguments.tool, judged.results)
+        judged.failures += failures
+        print(*failures, sep="\n")
     print(f"{dict(judged.seen)}; refused: {dict(judged.refusals)}")
     print(f"{judged.count:,} directories, {len(judged.failures):,} failures; {time.monotonic() - started:.0f} s")
     return 1 if judged.failures else 0
@@ -368,7 +369,10 @@ def _contents(directory: Path) -> dict[str, bytes]:
 
 
 def _note(judged: Judged, found: list[str], about: str, directories: Sequence[Path], keep: Path | None) -> None:
-    judged.failures += [f"{about}: {failure}" for failure in found]
+    failures = [f"{about}: {failure}" for failure in found]
+    judged.failures += failures
+    for failure in failures:
+        print(failure, flush=True)
     if found and keep is not None:
         for directory in directories:
             shutil.copytree(directory, keep / directory.parent.name / directory.name, dirs_exist_ok=True)

@@ -1,6 +1,7 @@
 """A new directory appears when it is complete, or not at all, and what it is made from stays as it is."""
 
 import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -101,3 +102,38 @@ def test_a_disk_that_is_full_is_an_error_of_the_output(tmp_path: Path, monkeypat
     ):
         directory.clone(source, "x")
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
+
+
+def test_a_file_that_the_disk_does_not_take_is_an_error_of_the_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_descriptor: int) -> None:
+        raise OSError(5, "Input/output error")
+
+    with pytest.raises(OSError, match="Input/output"), NewDirectory(str(tmp_path / "out"), []) as directory:
+        directory.write("x", b"x")
+        monkeypatch.setattr(os, "fsync", fail)
+        directory.write("y", b"y")
+        directory.sync()
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("has_threads", [True, False])
+def test_all_files_are_synced_before_the_folders(has_threads: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[str] = []
+
+    def note(descriptor: int) -> None:
+        synced.append(os.path.basename(os.readlink(f"/proc/self/fd/{descriptor}")))
+
+    def refuse(_thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(os, "fsync", note)
+    if not has_threads:
+        monkeypatch.setattr(threading.Thread, "start", refuse)
+    with NewDirectory(str(tmp_path / "out"), []) as directory:
+        directory.folder("a-0")
+        names = [f"{row}.log" for row in range(40)]
+        for name in names:
+            directory.write(f"a-0/{name}", b"x")
+        directory.sync()
+        assert synced == [*names, "a-0", "out.incomplete"]
+        directory.place()
