@@ -19,7 +19,7 @@ ALLOWED = {
     "binary/system.py": "the module that asks",
     "cli/main.py": "standard streams",
     "cli/output_file.py": "the file of -o, where a failure is one of the output",
-    "cli/scanning/summary.py": "tables that kdump has written",
+    "cli/scanning/sums.py": "tables that kdump has written",
     "cli/stdin_file.py": "a temporary file of kdump",
     "cli/unknown_command.py": "a hint on a misspelled command",
     "dropin/tool.py": "whether Kafka's tool could create an index; it opens it in any case",
@@ -33,6 +33,7 @@ ALLOWED = {
     "pipeline/earlier_scan.py": "tables that kdump has written",
     "pipeline/fleet/written.py": "tables that kdump has written",
     "pipeline/reconciliation.py": "tables that kdump has written",
+    "pipeline/taking_over.py": "tables that kdump has written",
     "spark/session.py": "programs and logs of Spark",
 }
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
-from kdump.binary import system
 from kdump.binary.source import NoSource, Source
 from kdump.checks import segment
 from kdump.checks.context import FileContext
+from kdump.checks.jobs import Job
 from kdump.checks.live_source import CheckAborted, Watch
 from kdump.checks.partition_facts import PartitionFacts
 from kdump.checks.rules import file_check
@@ -26,39 +26,6 @@ if TYPE_CHECKING:
 
 _SWAP = ".swap"
 _INDEXES = (file_name.OFFSET_INDEX, file_name.TIME_INDEX, file_name.TRANSACTION_INDEX)
-
-
-class Job:
-    """A task that needs no other: a `partition` directory, a `file`, or the files of a `log-dir` itself.
-
-    `root` is the tree that it is a part of, None for a file that was named itself.
-    """
-
-    __slots__ = ("kind", "path", "root")
-
-    FILE, PARTITION, LOG_DIR = "file", "partition", "log-dir"
-
-    def __init__(self, kind: str, path: str, root: str | None = None) -> None:
-        self.kind = kind
-        self.path = path
-        self.root = root
-
-
-def jobs(path: str, *, root: str | None = None, depth: int = tree.MAX_DEPTH) -> list[Job]:
-    """The tasks for a path. Log directories are searched for `depth` levels below it, but not through links."""
-    root = root or path
-    try:
-        if not system.is_directory(path):
-            return [Job(Job.FILE, path)]
-        if tree.is_partition(path):
-            return [Job(Job.PARTITION, path, root)]
-        inside = tree.partitions(path)
-        folders = [] if tree.is_log_directory(path) or not depth else tree.folders(inside)
-    except Unreadable:
-        return [Job(Job.PARTITION, path, root)]  # which says why it cannot be listed
-    if folders:
-        return [job for folder in folders for job in jobs(folder, root=root, depth=depth - 1)]
-    return [Job(Job.LOG_DIR, path, root), *(Job(Job.PARTITION, partition, root) for partition in inside)]
 
 
 def run(job: Job, settings: Settings, emit: Emit, watch: Watch | None = None, walked: WalkedLogs | None = None) -> None:

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
     from typing import Any
 
-    from kdump.checks.check import Job
     from kdump.checks.finding import Emit
+    from kdump.checks.jobs import Job
     from kdump.checks.settings import Settings
     from kdump.tables import Row
 

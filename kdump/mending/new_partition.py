@@ -10,8 +10,8 @@ import os
 import time
 
 from kdump.binary.source import Source
-from kdump.checks.check import Job
 from kdump.checks.finding import ERROR, Finding
+from kdump.checks.jobs import Job
 from kdump.checks.live_source import Watch
 from kdump.checks.settings import UNKNOWN, Settings
 from kdump.errors import CorruptData

@@ -14,8 +14,8 @@ from kdump.binary import system
 from kdump.binary.batch_header import LENGTH_AT, LOG_OVERHEAD, batch_size
 from kdump.binary.source import WINDOW_SIZE, Source
 from kdump.checks.catalogue import FAULTS
-from kdump.checks.check import Job
 from kdump.checks.finding import Finding
+from kdump.checks.jobs import Job
 from kdump.checks.settings import DEEP, Settings
 from kdump.errors import CorruptData, Unreadable, UsageError
 from kdump.forecasts import places

@@ -1,4 +1,4 @@
-"""Takes over from an earlier scan what is still true: parts of tables whose files and partitions are as they were.
+"""Decides what of an earlier scan is still true: which files and partitions are as they were.
 
 A file is as it was if its size, time of modification, inode and first and last bytes are, and what its path says of it. If there
 is any doubt, it is read again: if it was modified when the earlier scan began, or if that scan could not read all of it.
@@ -11,36 +11,27 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
 from typing import TYPE_CHECKING, Any, NamedTuple
-
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from kdump.binary import system
 from kdump.binary.source import Source
-from kdump.checks.catalogue import FAULTS
-from kdump.checks.check import Job, jobs
+from kdump.checks.jobs import Job, is_place, jobs
 from kdump.errors import KdumpError, Unreadable, UsageError
 from kdump.formats import tree
 from kdump.formats.text_checkpoint import OFFSET_CHECKPOINTS
-from kdump.output.arrow.files import TableFile
-from kdump.pipeline.fleet.written import FLEET_FILE, TABLES_FILE
 from kdump.pipeline.kept import FINDINGS, Kept
-from kdump.pipeline.scan_files import MANIFEST, SUMMARY
-from kdump.verdicts import surroundings
+from kdump.pipeline.scan_files import FLEET_FILE, MANIFEST, SUMMARY, TABLES_FILE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from kdump.pipeline.discovery import FileItem
-    from kdump.pipeline.reconciliation import Reconciliation
 
-_VERSION = 1
+VERSION = 1
+"""Of the manifest."""
+
 _ENDS = 4 << 10  # bytes at the start and at the end of a file that are compared
 _TICK_NS = 2_000_000_000  # a file system may count its times in steps of this
-_SEGMENTS = "segments"
 _FLEET_FILES = (FLEET_FILE, TABLES_FILE)
 _MAX_LOG_DIR_FILE = 64 << 20
 
@@ -65,9 +56,11 @@ class EarlierScan:
         self._request = values["request"]
         self._files: Marks = values["files"]
         self._partitions: Marks = values["partitions"]
-        self._parts: list[dict[str, Any]] = values["parts"]
+        self.parts: list[dict[str, Any]] = values["parts"]
         self._incomplete = frozenset(values["incomplete"])
         self._doubtful = frozenset(values["doubtful"])
+        self._answers: list[dict[str, Any]] = values.get("answers", [])
+        self._summary: dict[str, Any] | None = values.get("summary")
 
     def require(self, request: Mapping[str, Any]) -> None:
         """Raise UsageError unless the earlier scan was asked for the same, and its folder holds nothing else."""
@@ -83,7 +76,7 @@ class EarlierScan:
 
     def _foreign(self) -> Iterator[str]:
         """What is in the folder, and was not written by the scan."""
-        ours = {(part["table"], part["file"]) for part in self._parts}
+        ours = {(part["table"], part["file"]) for part in self.parts}
         for name in sorted(os.listdir(self.folder)):
             path = os.path.join(self.folder, name)
             if name in self._request["tables"]:
@@ -96,7 +89,7 @@ class EarlierScan:
         """What is as it was, and whose rows are all there."""
         files = _same(found.files, self._files) - self._incomplete - self._doubtful
         partitions = _same(found.partitions, self._partitions) - self._doubtful
-        for part in self._parts:
+        for part in self.parts:
             if not self._is_whole(part):
                 (partitions if part["table"] == FINDINGS else files).difference_update(part["sources"])
         return Kept(frozenset(files), frozenset(partitions))
@@ -110,6 +103,13 @@ class EarlierScan:
         are_files_kept = kept.files | (_same(found.files, self._files) & self._incomplete) == paths == self._files.keys()
         return are_files_kept and kept.partitions == self._partitions.keys() == found.partitions.keys() and not self._doubtful
 
+    def summary(self) -> dict[str, Any] | None:
+        """The summary that was made of the tables; None where it has to be made again, since they are not as they were."""
+        answers = {part["file"] for part in self._answers}
+        present = {name for name in _FLEET_FILES if os.path.lexists(os.path.join(self.folder, FINDINGS, name))}
+        is_fresh = present == answers and all(map(self._is_whole, (*self.parts, *self._answers)))
+        return self._summary if is_fresh else None
+
     def _is_whole(self, part: Mapping[str, Any]) -> bool:
         """Whether a part is the file that the earlier scan wrote."""
         try:
@@ -117,23 +117,6 @@ class EarlierScan:
         except OSError:
             return False
         return [status.st_size, status.st_mtime_ns] == [part["size"], part["mtimeNs"]]
-
-    def take_over(self, kept: Kept, reconciliation: Reconciliation, folder: str) -> None:
-        """Put the rows of what is kept into the tables in `folder`: whole parts as links, others without the rows of the rest."""
-        for part in self._parts:
-            table, sources = part["table"], frozenset(part["sources"])
-            still = sources & kept.of(table)
-            if not still:
-                continue
-            path = os.path.join(self.folder, table, part["file"])
-            name = reconciliation.next_part(table)
-            target = os.path.join(folder, table, name)
-            rows = part["rows"]
-            if still == sources:
-                _link(path, target)
-            else:
-                rows = _copy_some(path, target, _is_in_partition(still) if table == FINDINGS else still.__contains__)
-            reconciliation.add_part(table, name, rows, sorted(still))
 
 
 def _same(marks: Marks, earlier: Marks) -> set[str]:
@@ -153,71 +136,7 @@ def load(folder: str) -> EarlierScan | None:
         return None
     except OSError as error:
         raise system.unreadable(path, error) from error
-    return EarlierScan(folder, values) if isinstance(values, dict) and values.get("version") == _VERSION else None
-
-
-def write(folder: str, request: Mapping[str, Any], found: Found, reconciliation: Reconciliation) -> None:
-    """Write what the next scan needs into the folder of the tables.
-
-    It reads again what is `incomplete`, to report it again, and what is `doubtful`, even if nothing has changed.
-    """
-    doubtful = _with_future(folder, found.began_ns // 1_000_000) | _unexamined(folder) | reconciliation.unread_paths()
-    parts = reconciliation.parts
-    told = []
-    for part in parts:
-        status = os.stat(os.path.join(folder, part.table, part.file))
-        told.append(
-            {"table": part.table, "file": part.file, "rows": part.rows, "size": status.st_size, "mtimeNs": status.st_mtime_ns}
-            | {"sources": part.sources}
-        )
-    values = {
-        "version": _VERSION,
-        "beganNs": found.began_ns,
-        "request": request,
-        "files": found.files,
-        "partitions": found.partitions,
-        "incomplete": sorted(reconciliation.incomplete_paths()),
-        "doubtful": sorted(doubtful),
-        "parts": told,
-    }
-    with open(os.path.join(folder, MANIFEST), "w", encoding="utf-8") as file:
-        json.dump(values, file)
-
-
-def _with_future(folder: str, now: int) -> set[str]:
-    """The partitions that hold timestamps after `now`."""
-    table = pq.read_table(os.path.join(folder, _SEGMENTS), columns=["path", "maxTimestamp"])
-    ahead = table.filter(pc.greater(table["maxTimestamp"], now))
-    return {os.path.dirname(path) for path in ahead["path"].to_pylist()}
-
-
-def _unexamined(folder: str) -> set[str]:
-    """The paths of findings that say that something was not examined, and the directories of these."""
-    table = pq.read_table(os.path.join(folder, FINDINGS), columns=["path", "code"])
-    codes = [code for code in pc.unique(table["code"]).to_pylist() if FAULTS[code].leaves_unexamined]
-    paths = table.filter(pc.is_in(table["code"], pa.array(codes, pa.string())))["path"].to_pylist()
-    return {*paths, *map(os.path.dirname, paths)}
-
-
-def _link(path: str, target: str) -> None:
-    try:
-        os.link(path, target)
-    except OSError:  # a file system without links
-        shutil.copy2(path, target)
-
-
-def _is_in_partition(partitions: Collection[str]) -> Callable[[str], bool]:
-    return lambda path: path in partitions or os.path.dirname(path) in partitions
-
-
-def _copy_some(path: str, target: str, is_wanted: Callable[[str], bool]) -> int:
-    """Copy the rows of some paths. Returns their number."""
-    with pq.ParquetFile(path) as file, TableFile(target, file.schema_arrow) as new:
-        for batch in file.iter_batches():
-            wanted = {one: is_wanted(one) for one in pc.unique(batch["path"]).to_pylist()}
-            rows = batch if all(wanted.values()) else batch.filter(pa.array([wanted[one] for one in batch["path"].to_pylist()]))
-            new.write(rows)
-        return new.rows
+    return EarlierScan(folder, values) if isinstance(values, dict) and values.get("version") == VERSION else None
 
 
 # --- What shows that something is as it was
@@ -230,7 +149,7 @@ def find(items: Iterable[FileItem], paths: Sequence[str], began_ns: int) -> Foun
     around: dict[str, _LogDirectory] = {}
     for path in tree.matching(paths):
         for job in jobs(path):
-            if job.kind != Job.PARTITION or surroundings.is_place(job):
+            if job.kind != Job.PARTITION or is_place(job):
                 continue
             log_directory = tree.parent(job.path)
             if log_directory not in around:

@@ -12,10 +12,11 @@ from kdump.errors import UsageError
 from kdump.output.arrow.builder import BATCH_BYTES, BATCH_ROWS, MAX_VALUE_BYTES
 from kdump.output.arrow.rows import TABLES, columns_of
 from kdump.output.arrow.schemas import schema_of
-from kdump.pipeline.record_decoding import RecordDecoding
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from kdump.pipeline.record_decoding import RecordDecoding
 
 PERMISSIVE, FAILFAST = "PERMISSIVE", "FAILFAST"
 AUTO = "auto"
@@ -159,6 +160,8 @@ class Options:
             return None
         if self.table != "records":
             raise UsageError(f"the table {self.table} has no keys and values to decode", remedy="leave out decode and the like")
+        from kdump.pipeline.record_decoding import RecordDecoding  # takes its time to load
+
         return RecordDecoding(given[0] or "", given[1] or "", given[2])
 
     def _settings(self) -> Settings:

@@ -9,8 +9,8 @@ from operator import gt
 from typing import TYPE_CHECKING, NamedTuple
 
 from kdump.binary.source import Source
-from kdump.checks.check import Job, jobs
 from kdump.checks.check_processes import size_of
+from kdump.checks.jobs import Job, jobs
 from kdump.errors import CorruptData, Unreadable, UsageError
 from kdump.formats import tree
 from kdump.formats.log import Log

@@ -12,9 +12,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kdump.binary.tolerant_source import TolerantSource
-from kdump.checks.check import Job, jobs
 from kdump.checks.check_processes import Isolation
 from kdump.checks.finding import ERROR, Finding
+from kdump.checks.jobs import Job, is_place, jobs
 from kdump.errors import CorruptData, KdumpError, Unreadable
 from kdump.formats import offset_index, producer_snapshot, time_index, transaction_index, tree
 from kdump.formats.entries import used_entries
@@ -253,7 +253,7 @@ def _found(slices: Sequence[CheckSlice], options: Options) -> Iterator[tuple[Che
 
 def _around(slices: Sequence[CheckSlice], options: Options) -> Iterator[tuple[CheckSlice, list[Finding]]]:
     """Findings about the surroundings of partitions, which need all partitions of their log directories together."""
-    places = [check_slice for check_slice in slices if surroundings.is_place(check_slice.job)]
+    places = [check_slice for check_slice in slices if is_place(check_slice.job)]
     if not places:
         return
     paths = tree.matching(options.paths)

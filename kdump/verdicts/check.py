@@ -6,8 +6,8 @@ import os
 import time
 
 from kdump.checks import check as checks
-from kdump.checks.check import Job, jobs
 from kdump.checks.finding import ERROR, Finding
+from kdump.checks.jobs import Job, jobs
 from kdump.checks.settings import FILE_TYPES, FULL, LEVELS, MAX_FINDINGS, UNKNOWN, Settings
 from kdump.errors import UsageError
 from kdump.reading.damaged_offsets import WalkedLogs

@@ -7,9 +7,9 @@ import os
 from kdump.binary import system
 from kdump.binary.source import NoSource
 from kdump.checks.catalogue.fault_kind import BLIND, IGNORE
-from kdump.checks.check import Job
 from kdump.checks.context import FileContext
 from kdump.checks.finding import ERROR, INFO, WARNING, FileReport, Finding, Start
+from kdump.checks.jobs import Job
 from kdump.errors import KdumpError, Unreadable
 from kdump.formats import tree
 from kdump.verdicts.verdict import LOSING, START_LEAVES_DAMAGE, START_LOSES

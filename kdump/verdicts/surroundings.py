@@ -6,9 +6,9 @@ import functools
 
 from kdump.binary.source import NoSource
 from kdump.checks.catalogue.fault_kind import BLIND
-from kdump.checks.check import Job
 from kdump.checks.context import FileContext
 from kdump.checks.finding import Finding
+from kdump.checks.jobs import Job, directory_of, is_place
 from kdump.checks.rules.snapshots.partition_metadata import topic_id_of
 from kdump.errors import KdumpError
 from kdump.formats import tree
@@ -57,7 +57,7 @@ class Surroundings:
         from kdump.forecasts.settings import UNCLEAN
 
         request = Request()
-        path = job.path if job.kind == Job.LOG_DIR else _above(job)
+        path = job.path if job.kind == Job.LOG_DIR else directory_of(job)
         row = uneventful(path, request, UNCLEAN)
         circumstances.enter_log_directory(row, path, self._neighbours)
         if not row.is_safe:
@@ -73,17 +73,6 @@ class Surroundings:
                 continue  # which the check has said
             if not row.is_safe:
                 _report(row, partition, settings, emit)
-
-
-def is_place(job: Job) -> bool:
-    """Whether a task is about a log directory that a broker made, or about one partition of it."""
-    if job.kind == Job.LOG_DIR:
-        return tree.is_log_directory(job.path)
-    return job.kind == Job.PARTITION and job.root == job.path and tree.is_log_directory(_above(job))
-
-
-def _above(job: Job) -> str:
-    return tree.parent(job.path.rstrip("/") or job.path)
 
 
 def _report(row: Forecast, path: str, settings: Settings, emit: Emit) -> None:

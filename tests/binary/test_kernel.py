@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 from golden_outputs.runs import CASES
 from kdump.binary import kernel, producer_streak, reference, summary_reference
 from kdump.binary.java_strings import text_of
-from kdump.checks.check import jobs, run
+from kdump.checks.check import run
+from kdump.checks.jobs import jobs
 from kdump.checks.packed_ints import PackedInts
 from kdump.checks.rules.indexes import offset_index as offset_index_rules
 from kdump.checks.rules.indexes import time_index as time_index_rules

@@ -26,6 +26,7 @@ from typing import NamedTuple
 from unittest import mock
 
 from kdump.checks import check
+from kdump.checks.jobs import Job
 from kdump.checks.settings import DEEP, FULL, Settings
 from kdump.forecasts import losses
 from kdump.forecasts.forecast import forecast
@@ -81,7 +82,7 @@ def run_here(command: str, path: Path) -> None:
 
 def _check(path: Path, level: str = FULL) -> None:
     found: list[object] = []
-    check.run(check.Job(check.Job.PARTITION, str(path.parent)), Settings(now=NOW, level=level), found.append)
+    check.run(Job(Job.PARTITION, str(path.parent)), Settings(now=NOW, level=level), found.append)
 
 
 def _list(command: str, path: Path) -> None:

@@ -179,7 +179,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         id="one-list-of-files",
-        file="kdump/cli/scanning/run.py",
+        file="kdump/cli/scanning/writing.py",
         old='if table != "findings":',
         new='if table > "findings":',
         tests=("tests/cli/test_scan.py::test_all_tables_but_the_findings_are_of_one_list_of_files",),

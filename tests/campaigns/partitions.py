@@ -21,8 +21,8 @@ from pathlib import Path
 
 import kdump
 from golden_outputs.runs import CASES
-from kdump.checks.check import jobs
 from kdump.checks.finding import FileReport, Finding
+from kdump.checks.jobs import jobs
 from kdump.checks.settings import DEEP, FULL, Settings
 from kdump.forecasts.settings import UNCLEAN, ZERO
 from kdump.output.arrow.rows import TABLES

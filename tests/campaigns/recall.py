@@ -24,8 +24,9 @@ from typing import NamedTuple
 
 from golden_outputs.runs import CASES, cases
 from kdump.binary.source import Source
-from kdump.checks.check import Job, run
+from kdump.checks.check import run
 from kdump.checks.finding import ERROR, FileReport, Finding
+from kdump.checks.jobs import Job
 from kdump.checks.settings import Settings
 from kdump.reading import salvage
 from kdump.tables import Row

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from kdump.checks import record_bytes, record_reader
-from kdump.checks.check import jobs, run
+from kdump.checks.check import run
 from kdump.checks.finding import Finding
+from kdump.checks.jobs import jobs
 from kdump.checks.settings import Settings
 from kdump.tables import Row
 from tests.builders.compression import Codec, compress, gzip_members, lz4_frame

@@ -10,6 +10,7 @@ import pytest
 
 from kdump.binary.source import Source
 from kdump.checks import check
+from kdump.checks.jobs import Job
 from kdump.checks.settings import DEEP, DELETE, FULL, Settings
 from kdump.reading import salvage
 from kdump.reading.damaged_offsets import DamagedOffsets
@@ -47,7 +48,7 @@ KINDS = [*LOGS, Hostile("producers", ".log", 1, _producers)]
 
 def _rows(path: Path, settings: Settings) -> Counter[str]:
     rows: list[Row] = []
-    check.run(check.Job(check.Job.PARTITION, str(path.parent)), settings, rows.append)
+    check.run(Job(Job.PARTITION, str(path.parent)), settings, rows.append)
     return Counter(map(repr, rows))
 
 

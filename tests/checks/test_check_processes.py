@@ -11,10 +11,10 @@ from unittest import mock
 import pytest
 
 from kdump.checks import check_processes, segment
-from kdump.checks.check import Job, jobs
 from kdump.checks.check_processes import Isolation
 from kdump.checks.context import FileContext
 from kdump.checks.finding import FileReport, Finding
+from kdump.checks.jobs import Job, jobs
 from kdump.checks.segment_facts import SegmentFacts
 from kdump.checks.settings import Settings
 from kdump.tables import Row

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from kdump.binary import kernel
 from kdump.checks import catalogue, record_bytes, record_reader, segment, wording
-from kdump.checks.check import jobs, run
+from kdump.checks.check import run
 from kdump.checks.content import Content
 from kdump.checks.finding import Finding
+from kdump.checks.jobs import jobs
 from kdump.checks.rules.rule import SegmentRule
 from kdump.checks.settings import Settings
 from kdump.errors import CorruptData

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from kdump.checks import wording
-from kdump.checks.check import jobs, run
+from kdump.checks.check import run
 from kdump.checks.finding import Finding
+from kdump.checks.jobs import jobs
 from kdump.checks.settings import Settings
 from kdump.tables import Row
 from tests import kernels

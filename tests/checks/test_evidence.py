@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from kdump.checks.check import Job, run
+from kdump.checks.check import run
 from kdump.checks.finding import FileReport, Finding
+from kdump.checks.jobs import Job
 from kdump.checks.settings import Settings
 from kdump.tables import Row
 from tests.builders.files import checkpoint, file_name, offset_index, producer_snapshot, time_index, write_partition

@@ -7,9 +7,10 @@ import pytest
 
 from kdump.binary.source import Source
 from kdump.checks import segment
-from kdump.checks.check import jobs, run
+from kdump.checks.check import run
 from kdump.checks.context import FileContext
 from kdump.checks.finding import FileReport, Finding
+from kdump.checks.jobs import jobs
 from kdump.checks.rules.indexes import offset_index, time_index
 from kdump.checks.settings import Settings
 from kdump.tables import Row

@@ -11,6 +11,7 @@ import pytest
 from kdump.binary import codecs, kernel
 from kdump.checks import check
 from kdump.checks.finding import Finding
+from kdump.checks.jobs import Job
 from kdump.checks.settings import DEEP, Settings
 from tests import kernels
 from tests.builders.compression import CODEC_IDS
@@ -117,7 +118,7 @@ def logs() -> Iterator[bytes]:
 def found_in(directory: Path, policy: str) -> Sequence[Finding]:
     found: list[object] = []
     settings = Settings(now=NOW, level=DEEP, cleanup_policy=policy, is_pedantic=True)
-    check.run(check.Job(check.Job.PARTITION, str(directory)), settings, found.append)
+    check.run(Job(Job.PARTITION, str(directory)), settings, found.append)
     return sorted((one for one in found if isinstance(one, Finding)), key=lambda one: (one.start, one.code, one.message))
 
 

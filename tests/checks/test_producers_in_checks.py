@@ -8,8 +8,9 @@ import pytest
 from crc32c import crc32c
 
 from kdump.checks import producers
-from kdump.checks.check import jobs, run
+from kdump.checks.check import run
 from kdump.checks.finding import Finding
+from kdump.checks.jobs import jobs
 from kdump.checks.settings import Settings
 from tests.builders.files import file_name, producer_entry, producer_snapshot
 from tests.builders.records import TIMESTAMP, batch, record, transaction_marker

@@ -183,7 +183,7 @@ def test_a_scan_that_fails_on_its_way_is_not_examined_and_leaves_nothing(
         (KdumpError("no room", path="x"), "kdump: x: no room\n"),
         (MemoryError(), "kdump: out of memory: use fewer processes (--jobs) or smaller tasks (--target-bytes)\n"),
     ):
-        with mock.patch("kdump.cli.scanning.run._write", side_effect=error):
+        with mock.patch("kdump.cli.scanning.writing.write", side_effect=error):
             assert _scan(brokers, tmp_path / "out") == 3
         assert capsys.readouterr().err == words
     assert [path.name for path in tmp_path.iterdir()] == ["data"]

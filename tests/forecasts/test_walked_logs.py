@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from kdump.checks import segment
-from kdump.checks.check import Job
 from kdump.checks.finding import Start
+from kdump.checks.jobs import Job
 from kdump.checks.settings import Settings
 from kdump.forecasts import damage
 from kdump.reading import damaged_offsets

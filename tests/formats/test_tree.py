@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from kdump.checks.check import Job, jobs, run
+from kdump.checks.check import run
 from kdump.checks.finding import Finding
+from kdump.checks.jobs import Job, jobs
 from kdump.checks.settings import Settings
 from kdump.formats import properties, tree
 from kdump.tables import Row

@@ -8,8 +8,9 @@ import pytest
 
 from kdump.binary.source import Source
 from kdump.checks import check_processes
-from kdump.checks.check import Job, jobs, run
+from kdump.checks.check import run
 from kdump.checks.finding import FileReport, Finding
+from kdump.checks.jobs import Job, jobs
 from kdump.checks.rules import timestamps
 from kdump.checks.settings import Settings
 from kdump.errors import Unreadable

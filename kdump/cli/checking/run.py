@@ -6,9 +6,9 @@ import os
 import sys
 import time
 
-from kdump.checks.check import Job, jobs
 from kdump.checks.check_processes import Isolation
 from kdump.checks.finding import ERROR, INFO, SEVERITIES, WARNING, FileReport, Finding, Start, Summary
+from kdump.checks.jobs import Job, jobs
 from kdump.checks.wording import counted
 from kdump.cli.checking.progress import CheckProgress
 from kdump.cli.report_style import report_style_of

@@ -1,66 +1,90 @@
-"""Sums up what a scan found, from its tables."""
+"""Shows what a scan found, as text for people and as JSON."""
 
 from __future__ import annotations
 
-import os
 import sys
-from collections import Counter
 from shutil import get_terminal_size
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
-
 from kdump.checks import wording
-from kdump.checks.finding import ERROR, SEVERITIES, WARNING
+from kdump.checks.finding import SEVERITIES
 from kdump.checks.wording import counted
-from kdump.output.text.scan import codec_lines, text_of_codecs, text_of_findings, text_of_time, text_of_topics, topic_lines
+from kdump.output.rows.fleet import CodecLine, TopicLine
+from kdump.output.text.scan import text_of_codecs, text_of_findings, text_of_time, text_of_topics
 from kdump.output.text.sizes import size_text
-from kdump.pipeline.fleet import written
 from kdump.verdicts.verdict import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import pyarrow as pa
+    from collections.abc import Mapping, Sequence
 
     from kdump.tables import Row
 
-_WORST = 1000  # findings of a severity that are read for the text summary
-
 
 class ScanSummary:
-    """The summary of a scan, from the tables in a folder. `exit_code` is the one that `kdump check` would return."""
+    """The summary of a scan. `exit_code` is the one that `kdump check` would return.
 
-    def __init__(self, folder: str, tables: Sequence[str], failing: Sequence[str], incomplete: Sequence[str] = ()) -> None:
+    `codes` are the codes of findings with their severity, and how many there are of each, the worst first; `worst` are some of
+    the findings, as objects. `rows` says how many rows each table has.
+    """
+
+    def __init__(
+        self,
+        failing: Sequence[str],
+        *,
+        files: int,
+        size: int,
+        batches: int,
+        records: int,
+        oldest: int | None,
+        newest: int | None,
+        topics: Sequence[TopicLine],
+        codecs: Sequence[CodecLine],
+        codes: Sequence[tuple[tuple[str, str], int]],
+        worst: Sequence[dict[str, Any]],
+        rows: dict[str, int],
+        incomplete: Sequence[str] = (),
+    ) -> None:
         self.incomplete = list(incomplete)
         self.unchanged_files = 0  # that were not read again
         self.decoded_topics: list[str] = []  # that have tables of decoded keys and values
         self.unchanged_since: int | None = None  # the time of the scan whose tables these are, in ms, if nothing changed
-        self.rows = {table: _row_count(os.path.join(folder, table)) for table in tables}
-        files = _columns(folder, "files", ["size"])
-        segments = _columns(folder, "segments", ["batches", "records", "minTimestamp", "maxTimestamp"])
-        findings = _columns(folder, "findings", ["topic", "code", "severity"])
-        self.files = files.num_rows
-        self.bytes = _sum(files["size"])
-        self.batches = _sum(segments["batches"])
-        self.records = _sum(segments["records"])
-        self.oldest = pc.min(segments["minTimestamp"]).as_py()
-        self.newest = pc.max(segments["maxTimestamp"]).as_py()
-        found = Counter(zip(findings["code"].to_pylist(), findings["severity"].to_pylist(), strict=True))
-        self.severities = {severity: sum(n for (_, of), n in found.items() if of == severity) for severity in SEVERITIES}
-        by_topic = Counter(zip(findings["topic"].to_pylist(), findings["severity"].to_pylist(), strict=True))
-        uses = written.codec_uses(folder) if "batches" in tables else []
-        self.topics = topic_lines(written.topic_sizes(folder), uses, by_topic)
-        self.codecs = codec_lines(uses)
-        self.worst = _worst(folder)
-        self.codes = sorted(found.items(), key=lambda item: (SEVERITIES.index(item[0][1]), -item[1], item[0][0]))
+        self.rows = rows
+        self.files = files
+        self.bytes = size
+        self.batches = batches
+        self.records = records
+        self.oldest = oldest
+        self.newest = newest
+        self.topics = topics
+        self.codecs = codecs
+        self.codes = codes
+        self.worst = worst
+        self.severities = {severity: sum(count for (_, of), count in codes if of == severity) for severity in SEVERITIES}
         self._verdict = Verdict(failing)
-        for (code, severity), count in sorted(found.items()):
+        for (code, severity), count in sorted(codes):
             self._verdict.add_findings(code, severity, count)
         self._verdict.add_files(self.files)
         self.exit_code = self._verdict.exit_code
+
+    @classmethod
+    def of_kept(cls, given: Mapping[str, Any], failing: Sequence[str]) -> ScanSummary:
+        """The summary that `kept` made an object of."""
+        return cls(
+            failing,
+            files=given["files"],
+            size=given["bytes"],
+            batches=given["batches"],
+            records=given["records"],
+            oldest=given["oldestTimestamp"],
+            newest=given["newestTimestamp"],
+            topics=[TopicLine(*(line[column.key] for column in TopicLine.schema)) for line in given["topics"]],
+            codecs=[CodecLine(*(line[column.key] for column in CodecLine.schema)) for line in given["codecs"]],
+            codes=[((found["code"], found["severity"]), found["count"]) for found in given["findings"]],
+            worst=given["worst"],
+            rows=given["tables"],
+            incomplete=given["incompleteTables"],
+        )
 
     def json(self, out: str | None, engine: str, seconds: float) -> dict[str, Any]:
         """The summary as one object."""
@@ -88,6 +112,10 @@ class ScanSummary:
             "verdict": self._verdict.text,
             "reasons": self._verdict.reasons,
         }
+
+    def kept(self, result: Mapping[str, Any]) -> dict[str, Any]:
+        """Its JSON with what else it takes to show the summary again."""
+        return {**result, "worst": self.worst}
 
     @property
     def _unchanged(self) -> str:
@@ -140,27 +168,3 @@ def _wrapped(text: str, width: int | None) -> list[str]:
 
 def _object(row: Row) -> dict[str, Any]:
     return {column.key: getattr(row, column.name) for column in row.schema}
-
-
-def _row_count(directory: str) -> int:
-    parts = [os.path.join(directory, name) for name in os.listdir(directory) if name.endswith(".parquet")]
-    return sum(pq.ParquetFile(part).metadata.num_rows for part in parts)
-
-
-def _columns(folder: str, table: str, columns: list[str]) -> pa.Table:
-    return pq.read_table(os.path.join(folder, table), columns=columns)
-
-
-def _worst(folder: str) -> list[dict[str, Any]]:
-    """The findings for people: errors first, then warnings."""
-    columns = ["broker", "topic", "partition", "path", "code", "severity", "offsetFirst", "offsetLast", "message"]
-    found: dict[str, list[dict[str, Any]]] = {ERROR: [], WARNING: []}
-    for batch in written.rows(folder, "findings", columns):
-        for severity, rows in found.items():
-            chosen = batch.filter(pc.equal(batch.column("severity"), severity))
-            rows += chosen.slice(0, _WORST - len(rows)).to_pylist()
-    return found[ERROR] + found[WARNING]
-
-
-def _sum(column: pa.ChunkedArray) -> int:
-    return int(pc.sum(column).as_py() or 0)

@@ -15,17 +15,12 @@ from kdump.output.arrow.files import TableFile
 from kdump.output.arrow.schemas import table_schema
 from kdump.output.rows.fleet import CodecUse, TopicSize, uncompressed_of_all
 from kdump.pipeline.fleet import local, statistics
+from kdump.pipeline.scan_files import FLEET_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from kdump.pipeline.fleet.query import Query
-
-FLEET_FILE = "fleet.parquet"
-"""The file in the table of findings that holds those which only a fleet shows."""
-
-TABLES_FILE = "tables.parquet"
-"""The file in the table of findings that holds those about the tables themselves."""
 
 _ROWS_AT_ONCE = 65_536
 _CODEC_SUMS = (

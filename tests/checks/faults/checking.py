@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
-from kdump.checks.check import jobs, run
+from kdump.checks.check import run
 from kdump.checks.check_processes import Isolation
+from kdump.checks.jobs import jobs
 from kdump.checks.settings import Settings
 from kdump.tables import Row
 

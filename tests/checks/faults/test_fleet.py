@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from kdump.checks.catalogue import FLEET
-from kdump.checks.check import jobs, run
+from kdump.checks.check import run
 from kdump.checks.finding import Finding
+from kdump.checks.jobs import jobs
 from kdump.checks.settings import Settings
 from kdump.tables import Row
 from tests.builders.fleets import write_fleet

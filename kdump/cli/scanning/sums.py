@@ -1,0 +1,71 @@
+"""Sums up what a scan found, from its tables."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from kdump.checks.finding import ERROR, SEVERITIES, WARNING
+from kdump.cli.scanning.summary import ScanSummary
+from kdump.output.text.scan import codec_lines, topic_lines
+from kdump.pipeline.fleet import written
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pyarrow as pa
+
+_WORST = 1000  # findings of a severity that are read for the text summary
+
+
+def summary_of_tables(folder: str, tables: Sequence[str], failing: Sequence[str], incomplete: Sequence[str] = ()) -> ScanSummary:
+    """The summary of a scan, from the tables in a folder."""
+    files = _columns(folder, "files", ["size"])
+    segments = _columns(folder, "segments", ["batches", "records", "minTimestamp", "maxTimestamp"])
+    findings = _columns(folder, "findings", ["topic", "code", "severity"])
+    found = Counter(zip(findings["code"].to_pylist(), findings["severity"].to_pylist(), strict=True))
+    by_topic = Counter(zip(findings["topic"].to_pylist(), findings["severity"].to_pylist(), strict=True))
+    uses = written.codec_uses(folder) if "batches" in tables else []
+    return ScanSummary(
+        failing,
+        files=files.num_rows,
+        size=_sum(files["size"]),
+        batches=_sum(segments["batches"]),
+        records=_sum(segments["records"]),
+        oldest=pc.min(segments["minTimestamp"]).as_py(),
+        newest=pc.max(segments["maxTimestamp"]).as_py(),
+        topics=topic_lines(written.topic_sizes(folder), uses, by_topic),
+        codecs=codec_lines(uses),
+        codes=sorted(found.items(), key=lambda item: (SEVERITIES.index(item[0][1]), -item[1], item[0][0])),
+        worst=_worst(folder),
+        rows={table: _row_count(os.path.join(folder, table)) for table in tables},
+        incomplete=incomplete,
+    )
+
+
+def _row_count(directory: str) -> int:
+    parts = [os.path.join(directory, name) for name in os.listdir(directory) if name.endswith(".parquet")]
+    return sum(pq.ParquetFile(part).metadata.num_rows for part in parts)
+
+
+def _columns(folder: str, table: str, columns: list[str]) -> pa.Table:
+    return pq.read_table(os.path.join(folder, table), columns=columns)
+
+
+def _worst(folder: str) -> list[dict[str, Any]]:
+    """The findings for people: errors first, then warnings."""
+    columns = ["broker", "topic", "partition", "path", "code", "severity", "offsetFirst", "offsetLast", "message"]
+    found: dict[str, list[dict[str, Any]]] = {ERROR: [], WARNING: []}
+    for batch in written.rows(folder, "findings", columns):
+        for severity, rows in found.items():
+            chosen = batch.filter(pc.equal(batch.column("severity"), severity))
+            rows += chosen.slice(0, _WORST - len(rows)).to_pylist()
+    return found[ERROR] + found[WARNING]
+
+
+def _sum(column: pa.ChunkedArray) -> int:
+    return int(pc.sum(column).as_py() or 0)
