@@ -40,6 +40,7 @@ SECONDS = 60
 
 _SECONDS = re.compile(
     rb'"seconds": ?[0-9.]+|\b[0-9]+[.][0-9]+\s+s\b|"(start|end)TimeUtc":"[^"]*"|"(made|certificateSha256)": "[^"]*"'
+    rb'|"unchangedFiles": \d+'
     rb"|No file has changed since the scan of [^\n]*\n|\d+ files? of these (is|are) as [^\n]*\n"  # what is in doubt is read again
 )
 
@@ -344,7 +345,7 @@ def fault(case: Case, reference: Outcome, outcome: Outcome, failure: Failure) ->
     return None
 
 
-_OF_ONE_RUN = ("manifest.json", "summary.json")
+_OF_ONE_RUN = ("manifest.json",)
 """Files that have times and inodes of the run that wrote them."""
 
 _SEARCHES = ("grep", "where")

@@ -55,10 +55,18 @@ COMMANDS = {
     "timeindex to a file": ("timeindex", "-o", "OUT/entries", "PARTITION"),
     "scan": ("scan", "--engine", "local", "--jobs", "1", "PARTITION"),
     "scan to tables": ("scan", "--engine", "local", "--jobs", "2", "--records", "--out", "OUT/tables", "PARTITION"),
+    "scan to the same tables": ("scan", "--engine", "local", "--jobs", "2", "--out", "OUT/tables", "PARTITION"),
     "grep": ("grep", "no such key", "PARTITION"),
     "grep with a certificate": ("grep", "--prove-absent", "--certificate", "OUT/certificate", "no such key", "PARTITION"),
+    "grep, three jobs": ("grep", "--jobs", "3", "no such key", "PARTITION"),
+    "grep decoded by a command": (
+        *("grep", "--decoder-cmd", "sed -u 's/.*/{\"value\": 1}/'", "--in", "decoded", "--prove-absent"),
+        *("--certificate", "OUT/certificate", "no such value", "PARTITION"),
+    ),
+    "grep to verify": ("grep", "--verify", "OUT/certificate"),
     "where": ("where", "--key", "key 7", "PARTITION"),
     "recover": ("recover", "PARTITION", "-o", "OUT/new"),
+    "recover of a log directory": ("recover", "DIRECTORY", "-o", "OUT/new"),
     "reindex": ("reindex", "PARTITION", "-o", "OUT/new"),
     "slice": ("slice", "--drop-key", "key 7", "PARTITION", "-o", "OUT/new"),
     "redact": ("redact", "PARTITION", "-o", "OUT/new"),
@@ -66,6 +74,12 @@ COMMANDS = {
     "drop-in, three jobs": ("--files", "LOGS", "--print-data-log", "--jobs", "3"),
     "explain": ("explain", "crc-mismatch"),
 }
+
+BEFORE = {
+    "grep to verify": ("grep", "--prove-absent", "--certificate", "OUT/certificate", "no such key", "PARTITION"),
+    "scan to the same tables": COMMANDS["scan to the same tables"],
+}
+"""Commands that run before those of the same name, and get no signal."""
 
 
 class Ending(NamedTuple):
@@ -135,15 +149,25 @@ class Run:
     """A command in a session of its own, in folders of its own."""
 
     def __init__(
-        self, command: Sequence[str], partition: Path, folder: Path, *, program: Sequence[str] = ("-m", "kdump")
+        self,
+        command: Sequence[str],
+        partition: Path,
+        folder: Path,
+        *,
+        program: Sequence[str] = _KDUMP,
+        before: Sequence[str] = (),
     ) -> None:
         self.folder = folder
         self.out, self.tmp = folder / "out", folder / "tmp"
         for made in (self.out, self.tmp):
             made.mkdir(parents=True)
         logs = sorted(map(str, partition.glob("*.log")))
-        values = {"PARTITION": str(partition), "OUT": str(self.out), "LOGS": ",".join(logs * _MANY)}
+        values = {"PARTITION": str(partition), "DIRECTORY": str(partition.parent), "OUT": str(self.out)}
+        values["LOGS"] = ",".join(logs * _MANY)
         words = [filled(word, values) for word in command]
+        if before:
+            words_before = [filled(word, values) for word in before]
+            subprocess.run([sys.executable, *_KDUMP, *words_before], cwd=ROOT, capture_output=True, check=False)
         with open(logs[0], "rb") as stdin, (folder / "stdout").open("wb") as stdout, (folder / "stderr").open("wb") as stderr:
             self.process = subprocess.Popen(
                 [sys.executable, *program, *words],
@@ -184,9 +208,9 @@ def _size(path: Path) -> int:
     return len(_SECONDS.sub(b"", path.read_bytes()))
 
 
-def sent(command: Sequence[str], partition: Path, folder: Path, number: signal.Signals, *, after: float, to_all: bool) -> Ending:
+def sent(name: str, partition: Path, folder: Path, number: signal.Signals, *, after: float, to_all: bool) -> Ending:
     """How a command ends that gets a signal after so many seconds, alone or with its worker processes."""
-    run = Run(command, partition, folder)
+    run = Run(COMMANDS[name], partition, folder, before=BEFORE.get(name, ()))
     try:
         run.process.wait(after)
     except subprocess.TimeoutExpired:
@@ -207,16 +231,17 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         partition = large_partition(Path(name, "data"))
         for command in names:
-            started = time.monotonic()
             folder = Path(name, "whole")
-            reference = Run(COMMANDS[command], partition, folder).ending(signal.SIGKILL)
-            shutil.rmtree(folder)
+            run = Run(COMMANDS[command], partition, folder, before=BEFORE.get(command, ()))
+            started = time.monotonic()
+            reference = run.ending(signal.SIGKILL)
             seconds = time.monotonic() - started
+            shutil.rmtree(folder)
             for number in SIGNALS:
                 for _ in range(options.count):
                     after, to_all = chance.uniform(0, 1.1 * seconds), number != signal.SIGKILL and chance.random() < 0.5
                     folder = Path(name, "run")
-                    ending = sent(COMMANDS[command], partition, folder, number, after=after, to_all=to_all)
+                    ending = sent(command, partition, folder, number, after=after, to_all=to_all)
                     shutil.rmtree(folder)
                     runs += 1
                     fault = wrong(ending, reference)

@@ -11,11 +11,12 @@ exit codes and other answers.
 import argparse
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,6 +25,8 @@ from tests.campaigns.commands import compressed_partition, filled, small_partiti
 ROOT = Path(__file__).parent.parent.parent
 HANG = 120.0
 """Seconds after which a command will never end."""
+
+_DECODER = "/bin/sed -u 's/.*/{\"value\": 1}/'"
 
 COMMANDS = {
     "check": ("check", "PARTITION"),
@@ -40,7 +43,13 @@ COMMANDS = {
     "snapshot": ("snapshot", "PARTITION"),
     "scan": ("scan", "--engine", "local", "--jobs", "2", "PARTITION"),
     "scan to tables": ("scan", "--engine", "local", "--jobs", "2", "--out", "OUT/tables", "PARTITION"),
-    "grep": ("grep", "key 77", "PARTITION"),
+    "grep": ("grep", "key 7", "PARTITION"),
+    "grep, two jobs": ("grep", "--jobs", "2", "key 7", "PARTITION"),
+    "grep with a certificate": ("grep", "--prove-absent", "--certificate", "OUT/certificate", "key 7", "PARTITION"),
+    "grep as a table to a file": ("grep", "--output", "table", "-o", "OUT/hits", "key 7", "PARTITION"),
+    "grep as Parquet": ("grep", "--output", "parquet", "-o", "OUT/hits", "key 7", "PARTITION"),
+    "grep decoded by a command": ("grep", "--decoder-cmd", _DECODER, "--in", "decoded", "1", "PARTITION"),
+    "grep of stdin": ("grep", "key 7", "-"),
     "where": ("where", "--key", "key 7", "PARTITION"),
     "recover": ("recover", "PARTITION", "-o", "OUT/new"),
     "reindex": ("reindex", "PARTITION", "-o", "OUT/new"),
@@ -60,6 +69,10 @@ _RUN = '"$@"'
 _USER = 54321  # that runs nothing else: the limit counts the processes of a user, and root has none
 _MAY = "-all,+dac_override"  # reads and writes the campaign's folders, which belong to another
 _UNPRIVILEGED = f"setpriv --reuid {_USER} --regid {_USER} --clear-groups --inh-caps={_MAY} --ambient-caps={_MAY}"
+_SMALL_DISK = (
+    'mount -t tmpfs -o size=16k tmpfs out || exit 99; "$@"; status=$?; '
+    "test $status = 0 || find out -mindepth 1 ! -path '*incomplete*' -printf 'Left over: %p\\n' >&2; exit $status"
+)
 _FILL_SHM = "mount -t tmpfs -o size=4k tmpfs /dev/shm && head -c 4096 /dev/zero >/dev/shm/full"
 
 SURROUNDINGS = {
@@ -72,6 +85,7 @@ SURROUNDINGS = {
     "no fork": f'PYTHONPATH="$PWD/no_fork:$PYTHONPATH" exec {_RUN}',
     "no process more": f"exec {_UNPRIVILEGED} prlimit --nproc=1 {_RUN}",
     "full /dev/shm": f"exec unshare --mount sh -c '{_FILL_SHM}; exec {_RUN}' sh {_RUN}",
+    "full disk for outputs": f"exec unshare --mount sh -c {shlex.quote(_SMALL_DISK)} sh {_RUN}",
     "no optional packages": f'PYTHONPATH="$PWD/no_optional_packages:$PYTHONPATH" exec {_RUN}',
     "no packages": f'PYTHONPATH="$PWD/no_packages:$PYTHONPATH" exec {_RUN}',
     "no environment": f'exec env -i PYTHONPATH="$PYTHONPATH" {_RUN}',
@@ -132,6 +146,7 @@ def can_be_made(surroundings: str) -> bool:
     wanted = {
         "no process more": f"{_UNPRIVILEGED} prlimit --nproc=1 true",
         "full /dev/shm": f"unshare --mount sh -c '{_FILL_SHM}'",
+        "full disk for outputs": "unshare --mount sh -c 'mount -t tmpfs -o size=4k tmpfs /mnt'",
     }
     script = wanted.get(surroundings, "true")
     return subprocess.run(["sh", "-c", script], capture_output=True, check=False).returncode == 0
@@ -181,7 +196,7 @@ def wrong(command: str, surroundings: str, outcome: Outcome, usual: Outcome) -> 
     if outcome.status is None:
         return "hangs"
     said = outcome.stdout + outcome.stderr
-    for words in ("Traceback", "internal error", "Exception ignored", "Warning"):
+    for words in ("Traceback", "internal error", "Exception ignored", "Warning", "Left over"):
         if words in said:
             return f"shows {words}"
     if outcome.status == usual.status:
@@ -206,12 +221,12 @@ def _answer(outcome: Outcome) -> str:
     return re.sub(r"\d+\.\d+ s\b", "0.0 s", outcome.stdout)
 
 
-def outcomes(names: list[str]) -> Iterator[tuple[str, str, Outcome, Outcome]]:
+def outcomes(names: list[str], commands: Iterable[str] = COMMANDS) -> Iterator[tuple[str, str, Outcome, Outcome]]:
     """Each command in each of these surroundings: its outcome, and the usual one."""
     with tempfile.TemporaryDirectory() as name:
         Path(name).chmod(0o755)  # another user may look at what is in it
         partition = small_partition(Path(name, "data"))
-        for command in COMMANDS:
+        for command in commands:
             folder = Path(name, "run")
             usual = run(command, f"exec {_RUN}", partition, folder)
             shutil.rmtree(folder)
@@ -223,12 +238,13 @@ def outcomes(names: list[str]) -> Iterator[tuple[str, str, Outcome, Outcome]]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--commands", default="", help="names of commands, with semicolons; all if not given")
     parser.add_argument("--only", default="", help="names of surroundings, with semicolons; all if not given")
     parser.add_argument("--verbose", action="store_true", help="show every outcome that is not the usual one")
     options = parser.parse_args()
     bad = count = 0
     names = [name for name in (options.only.split(";") if options.only else SURROUNDINGS) if can_be_made(name)]
-    for command, surroundings, outcome, usual in outcomes(names):
+    for command, surroundings, outcome, usual in outcomes(names, options.commands.split(";") if options.commands else COMMANDS):
         fault = wrong(command, surroundings, outcome, usual)
         count += 1
         bad += fault is not None
