@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import os
+import time
 
 from kdump.binary import system
 from kdump.binary.source import Source
 from kdump.binary.tolerant_source import TolerantSource
+from kdump.checks import check
+from kdump.checks.check import Job
+from kdump.checks.finding import ERROR, Finding
+from kdump.checks.settings import Settings
 from kdump.errors import CorruptData
 from kdump.formats import file_name, partition_metadata, tree
 from kdump.mending.pieces import LeftOut, Log, Walk
@@ -18,6 +23,7 @@ if TYPE_CHECKING:
     from kdump.mending.inputs import Inputs
     from kdump.mending.pieces import Piece
     from kdump.mending.progress import Progress
+    from kdump.tables import Row
 
 _SWAP, _CLEANED, _DELETED = ".swap", ".cleaned", ".deleted"
 _LOG_SWAP = file_name.LOG + _SWAP
@@ -40,8 +46,6 @@ class DamagedPartition:
         self.rank = rank
         self.logs: list[Log] = []
         self.left_out: list[LeftOut] = []
-        self.remarks: list[tuple[str, str]] = []
-        """Names of files that are not taken over, and why."""
         files = tree.PartitionFiles(path)
         self._files = files
         bases = [base for base in files.logs if files.segments[base][file_name.LOG] not in files.directories]
@@ -90,7 +94,7 @@ class DamagedPartition:
             return bool(source.read(0, 1 << 12).strip(b"\0"))
 
     def clonable(self) -> list[str]:
-        """The names of files that are taken over as they are; what is unsound is remarked."""
+        """The names of files that are taken over as they are; what is unsound is added to `left_out`. Call it once."""
         found = []
         for name in self._files.others:
             if name == tree.PARTITION_METADATA:
@@ -98,10 +102,24 @@ class DamagedPartition:
                 if fault is None:
                     found.append(name)
                 else:
-                    self.remarks.append((name, f"left out: {fault}; a broker of 2.8 or later may need it"))
+                    path = os.path.join(self.path, name)
+                    reason = f"left out: {fault}; a broker of 2.8 or later may need it"
+                    self.left_out.append(LeftOut(path, 0, system.size(path), "", reason, is_lost=False))
         if os.path.basename(os.path.abspath(self.path)).startswith(f"{tree.METADATA_TOPIC}-"):
-            found += [n for n in self._files.others if n == tree.QUORUM_STATE or file_name.suffix(n) == file_name.CHECKPOINT]
+            kept = [n for n in self._files.others if n == tree.QUORUM_STATE or file_name.suffix(n) == file_name.CHECKPOINT]
+            found += [name for name in kept if self._is_sound(name)]
         return found
+
+    def _is_sound(self, name: str) -> bool:
+        """Whether a check finds no error in a file of the metadata log; if it does, the file is left out."""
+        path = os.path.join(self.path, name)
+        rows: list[Row] = []
+        check.run(Job(Job.FILE, path, path), Settings(now=int(time.time() * 1000)), rows.append)
+        error = next((row for row in rows if isinstance(row, Finding) and row.severity == ERROR), None)
+        if error is not None:
+            reason = f"{error.message} Nodes do not load a file like this"
+            self.left_out.append(LeftOut(path, 0, system.size(path), error.code, reason))
+        return error is None
 
     def _fault_of_metadata(self, name: str) -> str | None:
         try:

@@ -74,6 +74,7 @@ class PartitionRecovery:
         self._pieces: list[Piece] = []
         self._chain: list[Piece] = []
         self._bases: list[int] = []
+        self._cloned: list[str] = []
         self._made: NewPartition | None = None
         self._log_end = 0
 
@@ -102,7 +103,8 @@ class PartitionRecovery:
         self._pieces = [piece for piece in pieces if not piece.log.rank]
         with self._headers:
             self._chain, left_out = resolving.resolve(pieces, self._headers)
-            self._left_out = [left for part in self._parts[:1] for left in part.left_out]
+            self._cloned = self._parts[0].clonable()
+            self._left_out = list(self._parts[0].left_out)
             self._left_out += [left for left in left_out if left.is_lost or left.path.startswith(self.path)]
             self._write_until_it_starts()
 
@@ -277,15 +279,11 @@ class PartitionRecovery:
 
     def finish(self) -> None:
         """Take over the other files, and report what is not there."""
-        for name in self._parts[0].clonable():
+        for name in self._cloned:
             with Source(os.path.join(self.path, name)) as source:
                 self._inputs.note(source)
                 self._directory.clone(source, os.path.join(self.name, name))
                 self.rows.append(Companion(os.path.join(self.name, name), CLONED, source.size, SAME, source.size))
-        for name, reason in self._parts[0].remarks:
-            path = os.path.join(self.path, name)
-            left = LeftOut(path, 0, system.size(path), "", reason, is_lost=False)
-            self._left_out.append(left)
         if len(self._parts) > 1 or any(log.is_spare for log in self._parts[0].logs):
             for left in self._left_out:
                 left.is_lost = left.is_lost and not self._is_filled(left)
@@ -302,10 +300,11 @@ class PartitionRecovery:
             if piece.is_sure:
                 last_of[id(piece.log)] = max(last_of.get(id(piece.log), piece.last), piece.last)
         for log in part.logs:
-            if log.base_offset is not None:
-                last = last_of.get(id(log), log.base_offset - 1)
+            base = tree.base_offset_of(os.path.basename(log.path)) if log.base_offset is None else log.base_offset
+            if base is not None:
+                last = last_of.get(id(log), base - 1)
                 with Source(log.path) as source:
-                    after = found.after_log(source, log.base_offset, last, is_newest=log.base_offset == part.newest_base)
+                    after = found.after_log(source, base, last, is_newest=log.base_offset == part.newest_base)
                 if after is not None:
                     yield after
         yield from found.after_end(self._log_end)
@@ -315,7 +314,9 @@ class PartitionRecovery:
                 if finding.offset_first is not None and finding.offset_last is not None:
                     yield Attested(finding.offset_first, finding.offset_last, finding.message)
                 elif (tree.base_offset_of(os.path.basename(finding.path)) or 0) >= self._log_end:
-                    self._left_out.append(LeftOut(finding.path, finding.start, finding.end, finding.code, finding.message))
+                    left = LeftOut(finding.path, finding.start, finding.end, finding.code, finding.message)
+                    if not any((left.path, left.code) == (other.path, other.code) for other in self._left_out):
+                        self._left_out.append(left)
 
     def _has_gap_at_end(self) -> bool:
         """Whether offsets are missing between the last batch and the log end, which is then that of an empty segment."""

@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 import kdump
+from golden_outputs.runs import CASES
 from kdump.checks.catalogue import FAULTS
 from kdump.cli.commands import main
 from kdump.errors import CorruptData, Unreadable, UsageError
@@ -345,6 +347,17 @@ def test_what_another_log_has_is_not_lost_though_an_index_names_it(tmp_path: Pat
     path = _with_companions(tmp_path, {0: [_batch(0)], 1: [_batch(1)]})
     (path / f"{FIRST}.index").write_bytes(b"\0\0\0\1\0\0\0\x08")
     assert recover.run([str(path)], str(tmp_path / "out"), config={}).is_whole
+
+
+def test_a_damaged_snapshot_of_metadata_is_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "__cluster_metadata-0"
+    shutil.copytree(CASES / "log-dir-killed-4.3.0" / path.name, path)
+    snapshot = next(path.glob("*.checkpoint"))
+    snapshot.write_bytes(_broken(snapshot.read_bytes(), 100))
+    result = recover.run([str(path)], str(tmp_path / "out"), config={})
+    assert not result.is_whole
+    assert [(row.source, row.is_lost) for row in _of(Dropped, result.rows)] == [(str(snapshot), True)]
+    assert not (tmp_path / "out" / snapshot.name).exists() and (tmp_path / "out" / "quorum-state").exists()
 
 
 # --- replicas
