@@ -9,6 +9,8 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import sys
+from struct import Struct
 
 from kdump.errors import Unreadable
 
@@ -121,6 +123,39 @@ def file_statuses(path: str) -> Iterator[tuple[Entry, os.stat_result]]:
         found = None if entry.is_directory else status(entry.path)
         if found is not None and stat.S_ISREG(found.st_mode):
             yield entry, found
+
+
+def is_locked(path: str) -> bool:
+    """Whether a process holds a lock on a file that keeps others from reading it. The lock is asked for, and not taken.
+
+    False where the system cannot tell: there is no such file, it may not be opened, or this is neither Linux nor macOS.
+    """
+    layout = _FLOCKS.get(sys.platform)
+    if layout is None or sys.maxsize < 1 << 32:
+        return False
+    import fcntl  # not on every system
+
+    lock, fields = layout
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        values = {"type": fcntl.F_RDLCK, "whence": os.SEEK_SET, "start": 0, "size": 0, "process": 0}
+        asked = lock.pack(*(values[field] for field in fields))
+        found = lock.unpack(fcntl.fcntl(descriptor, fcntl.F_GETLK, asked))
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+    return bool(found[fields.index("type")] != fcntl.F_UNLCK)
+
+
+_FLOCKS = {
+    "linux": (Struct("@hhqqi4x"), ("type", "whence", "start", "size", "process")),
+    "darwin": (Struct("@qqihh"), ("start", "size", "process", "type", "whence")),
+}
+"""The structure `flock` of fcntl, and the order of its fields; of 64-bit systems."""
 
 
 def unreadable(path: str, error: OSError, position: int | None = None) -> Unreadable:

@@ -19,6 +19,7 @@ LEADER_EPOCHS = text_checkpoint.LEADER_EPOCHS
 PARTITION_METADATA = partition_metadata.NAME
 META_PROPERTIES = properties.META_PROPERTIES
 CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
+LOCK = ".lock"
 QUORUM_STATE = "quorum-state"
 LOG_DIR_FILES = (*text_checkpoint.OFFSET_CHECKPOINTS, META_PROPERTIES, CLEAN_SHUTDOWN)
 """Files that only a log directory has."""
@@ -80,6 +81,12 @@ class DirectoryName:
     def is_going(self) -> bool:
         """Whether brokers no longer serve this directory."""
         return self.state in (DELETE, STRAY)
+
+
+def locked_directory(path: str) -> str | None:
+    """The log directory that a path is, or lies in, if a broker holds its lock, as each does while it runs; None if none does."""
+    places = path, parent(path.rstrip(os.sep) or path)
+    return next((place for place in places if system.is_locked(os.path.join(place, LOCK))), None)
 
 
 def directory_name(path: str) -> DirectoryName | None:

@@ -537,6 +537,26 @@ def test_replicas_are_found_in_log_directories(tmp_path: Path) -> None:
     assert "node.id=97" in (tmp_path / "out" / "meta.properties").read_text()
 
 
+_HOLD = "import fcntl, sys; file = open(sys.argv[1], 'w'); fcntl.lockf(file, fcntl.LOCK_EX); print(flush=True); sys.stdin.read()"
+
+
+@pytest.mark.parametrize("is_held", [True, False])
+def test_a_broker_that_runs_on_an_input_is_named(is_held: bool, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path = _partition(tmp_path, {0: [_batch(0)]})
+    lock = tmp_path / ".lock"
+    lock.touch()
+    holder = subprocess.Popen(
+        [sys.executable, "-c", _HOLD, str(lock if is_held else tmp_path / "other")], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    with holder:
+        assert holder.stdout is not None and holder.stdout.readline()
+        for command in (["recover", str(path), "-o", str(tmp_path / "out")], ["forecast", f"{path}/"]):
+            assert main(command) == 0
+            assert (f"{tmp_path} is locked: a broker is running on it" in capfd.readouterr().err) == is_held
+        assert holder.stdin is not None
+        holder.stdin.close()
+
+
 def test_an_input_that_changes_meanwhile_is_refused(tmp_path: Path) -> None:
     path = _partition(tmp_path, {0: [_batch(0)]})
 

@@ -57,6 +57,8 @@ class _Run:
         all_places = [place for _, of_path in found for place in of_path]
         self._above = _above(all_places)
         self._neighbours = Neighbours(all_places, self._request.request.rules, named=self._request.paths)
+        for place in dict.fromkeys(filter(None, map(tree.locked_directory, self._request.paths))):
+            say(f"{place} is locked: a broker is running on it, and the files that its next start finds are still to come.")
         for path, of_path in found:
             if not self._take_all(of_path):
                 self._fail(nothing_in(path))

@@ -12,6 +12,7 @@ from kdump.cli.shared_options import ESCAPE
 from kdump.cli.streams import say
 from kdump.errors import CorruptData, MissingPackage, Unreadable, UsageError
 from kdump.exit_codes import CLEAN, NOT_EXAMINED
+from kdump.formats import tree
 from kdump.output.blocks import Blocks
 from kdump.output.mending import formatter_of
 
@@ -40,13 +41,15 @@ class Made:
         self.exit_code = exit_code
 
 
-def run(command: str, options: MendOptions, make: Callable[[str, Progress], Made]) -> int:
+def run(command: str, options: MendOptions, inputs: Sequence[str], make: Callable[[str, Progress], Made]) -> int:
     """Make the directory of `-o`, and report what was made. Returns the exit code.
 
-    `make` is given the directory, and takes an account of its progress.
+    `inputs` are the paths that are read. `make` is given the directory, and takes an account of its progress.
     """
     if options.out is None:
         raise UsageError(f"{command} writes a new directory: name it with -o DIR")
+    for place in dict.fromkeys(filter(None, map(tree.locked_directory, inputs))):
+        say(f"{place} is locked: a broker is running on it. If it changes a file that is read, {command} ends with exit code 3.")
     started = time.monotonic()
     try:
         with MendBar(shows=os.isatty(2)) as bar:

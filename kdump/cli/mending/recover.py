@@ -25,7 +25,7 @@ def recover_paths(options: RecoverOptions) -> int:
         exit_code = CLEAN if result.is_whole else FINDINGS
         return command.Made(result.rows, lambda seconds: result.summary(out, seconds=seconds, exit_code=exit_code), exit_code)
 
-    return command.run(RECOVER, options, make)
+    return command.run(RECOVER, options, [*options.paths, *options.merge], make)
 
 
 def _offset(word: str) -> int:

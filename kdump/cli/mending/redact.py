@@ -27,7 +27,7 @@ def redact_path(options: RedactOptions) -> int:
         rows = [*result.files, *result.differences]
         return command.Made(rows, lambda seconds: _summary(result, out, seconds, exit_code), exit_code)
 
-    return command.run(REDACT, options, make)
+    return command.run(REDACT, options, [options.path], make)
 
 
 def _summary(result: Result, out: str, seconds: float, exit_code: int) -> RedactSummary:

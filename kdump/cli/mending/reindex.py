@@ -25,7 +25,7 @@ def reindex_path(options: ReindexOptions) -> int:
         result = reindex.run(options.path, out, only=only, config=config, progress=progress)
         return command.Made(result.files, lambda seconds: _summary(result, out, seconds))
 
-    return command.run(REINDEX, options, make)
+    return command.run(REINDEX, options, [options.path], make)
 
 
 def _summary(result: Result, out: str, seconds: float) -> ReindexSummary:

@@ -38,7 +38,7 @@ def slice_path(options: SliceOptions) -> int:
         result = slice.run(options.path, out, wanted, config=config, progress=progress)
         return command.Made(result.rows, lambda seconds: _summary(result, out, seconds))
 
-    return command.run(SLICE, options, make)
+    return command.run(SLICE, options, [options.path], make)
 
 
 def _summary(result: Result, out: str, seconds: float) -> SliceSummary:
