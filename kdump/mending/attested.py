@@ -7,9 +7,9 @@ import time
 
 from kdump.binary.source import Source
 from kdump.checks import check
-from kdump.checks.jobs import Job
 from kdump.checks.context import FileContext
 from kdump.checks.finding import ERROR, Finding
+from kdump.checks.jobs import Job
 from kdump.checks.partition_facts import PartitionFacts
 from kdump.checks.rules import witnesses
 from kdump.checks.settings import Settings
