@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from struct import Struct
 
 from kdump.binary import kernel
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _ODD_TIMES = Struct("=5q")
 _UNCOMPRESSED = 1  # as the codecs of a summary
-_READ_BYTES = 1024 << 10
+_READ_BYTES = 512 << 10  # at once; a larger batch as a whole
 
 
 class OrdinaryRecords:
@@ -32,6 +32,7 @@ class OrdinaryRecords:
         self._rules = rules
         self._needs_keys = any(rule.needs_keys for rule in rules)
         self._refused: tuple[int, Buffer] | None = None
+        self._room = bytearray()
 
     @classmethod
     def for_rules(cls, rules: Sequence[SegmentRule]) -> OrdinaryRecords | None:
@@ -45,17 +46,38 @@ class OrdinaryRecords:
         summary = section.summary
         if summary is None or summary.is_legacy:
             return 0
-        position, count = summary.positions[0], len(summary.positions)
-        starts = [start - position for start in summary.positions]
-        starts.append(summary.end - position)
-        data = source.read_exactly(position, starts[-1])
+        starts = [*summary.positions, summary.end]
+        row, count = 0, len(summary.positions)
+        while row < count:
+            first, row = row, max(bisect_right(starts, starts[row] + _READ_BYTES) - 1, row + 1)
+            data = self._read(source, section, starts[first], starts[row] - starts[first])
+            passed = self._pass_batches(data, starts[first : row + 1], summary.codecs, decompressor)
+            if passed < row - first:
+                return first + passed
+        return row
+
+    def _read(self, source: Source, section: Section, position: int, size: int) -> memoryview:
+        """The bytes there, valid until the next call."""
+        if section.kept is not None and section.summary is not None:
+            start = position - section.summary.positions[0]
+            return section.kept[start : start + size]
+        if size > len(self._room):
+            self._room = bytearray(max(size, _READ_BYTES))
+        data = memoryview(self._room)[:size]
+        source.read_into(data, position)
+        return data
+
+    def _pass_batches(self, data: memoryview, positions: Sequence[int], codecs: int, decompressor: BatchDecompressor) -> int:
+        """Pass over the first batches that may be, of those at these positions of the file; the last is where they end."""
+        position, count = positions[0], len(positions) - 1
+        starts = [start - position for start in positions]
         found: list[bytes] = []
         passed, row = -1, 0
         while passed < row < count:
             passed = row
-            if summary.codecs != _UNCOMPRESSED:
+            if codecs != _UNCOMPRESSED:
                 row = self._pass_compressed(data, position, starts, row, decompressor, found)
-            if summary.codecs & _UNCOMPRESSED and row < count:
+            if codecs & _UNCOMPRESSED and row < count:
                 end, odd = self._skip(data, starts[row], len(data))
                 row = bisect_left(starts, end, row)
                 found.append(odd)
@@ -63,14 +85,20 @@ class OrdinaryRecords:
         return row
 
     def _pass_compressed(
-        self, data: bytes, position: int, starts: Sequence[int], row: int, decompressor: BatchDecompressor, found: list[bytes]
+        self,
+        data: memoryview,
+        position: int,
+        starts: Sequence[int],
+        row: int,
+        decompressor: BatchDecompressor,
+        found: list[bytes],
     ) -> int:
         """The first row from this one on whose batch is not compressed or may not be passed over; odd times are appended."""
         assert kernel.native is not None
-        view = memoryview(data)
+        ordinary_records, needs_keys = kernel.native.ordinary_records, self._needs_keys
         while row + 1 < len(starts) and (codec := codec_id(data, starts[row])):
-            records = decompressor.decompress(codec, view[starts[row] + BATCH_HEADER_SIZE : starts[row + 1]])
-            odd = None if records is None else kernel.native.ordinary_records(data, starts[row], records, self._needs_keys)
+            records = decompressor.decompress(codec, data[starts[row] + BATCH_HEADER_SIZE : starts[row + 1]])
+            odd = None if records is None else ordinary_records(data, starts[row], records, needs_keys)
             if odd is None:
                 self._refused = None if records is None else (position + starts[row], records)
                 break

@@ -121,6 +121,11 @@ class RecordReader:
         self._decompressor = codecs.BatchDecompressor(min(_MAX_HELD_BYTES, context.settings.max_payload))
         self._ordinary = OrdinaryRecords.for_rules(rules)
 
+    @property
+    def reads_all(self) -> bool:
+        """Whether it reads the bytes of all batches."""
+        return bool(self._rules)
+
     def show(self, section: Section) -> None:
         """Pass the records of all batches of a section to the rules."""
         if not self._rules:

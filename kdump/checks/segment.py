@@ -56,6 +56,7 @@ def _check(context: FileContext, facts: SegmentFacts, rule_classes: Sequence[typ
         base_offset=base_offset,
         next_base_offset=context.next_base_offset,
         threads=context.settings.threads,
+        keeps_bytes=record_reader.reads_all,
     )
     damaged = _damage_for_others(context)
     status = None if damaged is None else _status(context.source)

@@ -107,12 +107,16 @@ class Chunk:
 
 
 class SummarizedChunk(Chunk):
-    """A chunk that knows its summary. Columns, headers, starts and window come from `read` at the first access."""
+    """A chunk that knows its summary. Columns, headers, starts and window come from `read` at the first access.
 
-    __slots__ = ("_read", "_summary")
+    `kept` are its bytes, if whoever summarized them keeps them until the next chunk.
+    """
+
+    __slots__ = ("_read", "_summary", "kept")
 
     def __init__(self, summary: BatchSummary, read: Callable[[], Chunk]) -> None:
         self._summary = summary
+        self.kept: memoryview | None = None
         self._read = read
         self.is_legacy = summary.is_legacy
 

@@ -42,6 +42,11 @@ class Section:
         self.claimed_length = claimed_length
 
     @property
+    def kept(self) -> memoryview | None:
+        """The bytes of the batches, if they are in memory; valid until the walk goes on."""
+        return getattr(self.chunk, "kept", None) if self.summary is not None else None
+
+    @property
     def statuses(self) -> list[str]:
         """The status of each batch."""
         if self._statuses is None:

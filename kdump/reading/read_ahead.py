@@ -30,31 +30,45 @@ class ReadAhead:
     A stretch depends only on the bytes and on where it starts. With `threads`, stretches are summarized
     ahead: the start of the first one in a unit is a guess, which is proved when the walk arrives there. Bytes that cannot be
     read, or are not valid batches in order, are left to the walk. Needs the kernel in C, whose loops run without the GIL.
+
+    With `keeps_bytes`, chunks keep their bytes until the next one is asked for, except those that were summarized ahead.
     """
 
-    def __init__(self, source: Source, start: int, threads: int = 0, tuning: ReadTuning = DEFAULT) -> None:
+    def __init__(
+        self, source: Source, start: int, threads: int = 0, tuning: ReadTuning = DEFAULT, *, keeps_bytes: bool = False
+    ) -> None:
         self.next_try = start
         """Stretches that start before this position are probably of no use."""
         self._source = source
         self._tuning = tuning
         self._pause = tuning.pause_bytes
-        self._window = bytearray(WINDOW_SIZE)
+        room = tuning.stretch_bytes + 2 * WINDOW_SIZE if keeps_bytes else WINDOW_SIZE
+        self._window = bytearray(min(room, max(WINDOW_SIZE, source.size - start)))
+        self._keeps_bytes = keeps_bytes
+        self._keeping: SummarizedChunk | None = None
         self._ahead: _Ahead | None = None
         if threads and source.size - start >= tuning.min_threads_bytes:
             self._ahead = _Ahead(source, threads, tuning)
 
     def at(self, position: int) -> SummarizedChunk | None:
         """The summary of the stretch that starts here, or None."""
-        ahead = self._ahead
+        if self._keeping is not None:
+            self._keeping.kept = None
+            self._keeping = None
+        ahead, is_kept = self._ahead, False
         found = ahead.take(position, self._window) if ahead is not None else None
         if found is None:
             stop = (position // self._tuning.stretch_bytes + 1) * self._tuning.stretch_bytes
-            found = summarize_stretch(self._source, position, stop, self._window, self._tuning.max_stretch_batches)
+            found, is_kept = summarize_stretch(self._source, position, stop, self._window, self._tuning.max_stretch_batches)
         if found is None:
             return None
         if ahead is not None:
             ahead.is_legacy = found.is_legacy
-        return SummarizedChunk.read_again(found, self._source, position)
+        chunk = SummarizedChunk.read_again(found, self._source, position)
+        if is_kept and self._keeps_bytes:
+            chunk.kept = memoryview(self._window)[: found.end - position]
+            self._keeping = chunk
+        return chunk
 
     def rest(self, position: int) -> None:
         """Do without stretches for a while: one was of no use here."""
@@ -70,22 +84,27 @@ class ReadAhead:
             self._ahead.close()
 
 
-def summarize_stretch(source: Source, position: int, stop: int, window: bytearray, max_batches: int) -> BatchSummary | None:
-    """The summary of the batches from here up to `stop`, or None if something else is there. `window` is overwritten."""
+def summarize_stretch(
+    source: Source, position: int, stop: int, window: bytearray, max_batches: int
+) -> tuple[BatchSummary | None, bool]:
+    """The summary of the batches from here up to `stop`, or None if something else is there; whether `window` has all of them.
+
+    It is overwritten, and then starts with their bytes.
+    """
     assert kernel.native is not None
     found = kernel.native.summarize_log(
         source.fileno(), position, stop, source.size, max_batches, STRICT_RULES.codec_count - 1, window
     )
     if found is None:
-        return None
-    numbers, runs, *columns = found
+        return None, False
+    numbers, runs, is_kept, *columns = found
 
     def header_at(start: int) -> bytes:
         return source.read_exactly(start, min(BATCH_HEADER_SIZE, source.size - start))
 
     summary = BatchSummary((numbers, *columns), header_at, lambda: runs)
     is_whole = summary.end >= min(stop, source.size) or summary.count == max_batches
-    return summary if is_whole else None
+    return (summary, is_kept) if is_whole else (None, False)
 
 
 class _Ahead:
@@ -166,7 +185,7 @@ class _Ahead:
         stop = (unit + 1) * self._unit_size
         position = first_batch(self, stop - self._unit_size, stop, self.is_legacy)
         while 0 <= position < stop:
-            found = summarize_stretch(self._source, position, stop, window, self._max_batches)
+            found, _ = summarize_stretch(self._source, position, stop, window, self._max_batches)
             if found is None:
                 break
             summaries[position] = found

@@ -98,16 +98,20 @@ def walk_patches(
     base_offset: int | None = None,
     next_base_offset: int | None = None,
     threads: int = 0,
+    keeps_bytes: bool = False,
     tuning: ReadTuning = DEFAULT,
 ) -> Generator[Section | Damage | Patches]:
-    """The same for a caller that takes several batches with damage between them as one item, wherever `gathers` allows it."""
+    """The same for a caller that takes several batches with damage between them as one item, wherever `gathers` allows it.
+
+    With `keeps_bytes`, large sections keep their bytes until the next item is asked for.
+    """
     items = _Walk(source, start, base_offset, next_base_offset, tuning, gathers)
     if kernel.native is None or source.throttle is not None:
         yield from items.by_windows(source.size)
         return
     from kdump.reading.read_ahead import ReadAhead
 
-    with ReadAhead(source, start, threads, tuning) as read_ahead:
+    with ReadAhead(source, start, threads, tuning, keeps_bytes=keeps_bytes) as read_ahead:
         yield from items.by_stretches(read_ahead)
 
 

@@ -293,16 +293,20 @@ class Hostile:
                 chance.choice((0, 0, chance.number())),
                 array("q", bytes(8 * chance.randrange(12)))[:],
             )
-            self.call(
+            position, window = chance.choice((0, 0, chance.number(len(data)))), exact(bytes(chance.choice((0, 1, 64, 500, 5000))))
+            summarized = self.call(
                 "summarize_log",
                 file.fileno() if chance.random() < 0.95 else -1,
-                chance.choice((0, 0, chance.number(len(data)))),
+                position,
                 chance.choice((len(data), chance.number(len(data)))),
                 chance.choice((len(data), chance.number(len(data)), chance.number())),
                 chance.choice((0, 1, 100, -1, 1 << 40)),
                 chance.choice((4, chance.number(7))),
-                exact(bytes(chance.choice((0, 1, 64, 500, 5000)))),
+                window,
             )
+            if summarized is not None and summarized[2]:
+                kept = data[position : summarized[0][self._native.SUMMARY.index("end")]]
+                assert window[: len(kept)].tobytes() == kept
             self.call("walk_log", file.fileno(), chance.number(len(data)), chance.choice((len(data), chance.number())))
 
     def walks(self) -> None:

@@ -5,11 +5,12 @@ import struct
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
+from unittest import mock
 
 import pytest
 
 from kdump.binary import codecs, kernel
-from kdump.checks import check
+from kdump.checks import check, ordinary_records
 from kdump.checks.finding import Finding
 from kdump.checks.jobs import Job
 from kdump.checks.settings import DEEP, Settings
@@ -134,7 +135,8 @@ def test_findings_do_not_depend_on_what_is_passed_over(tmp_path: Path) -> None:
         codes.update(one.code for one in expected)
         with kernels.using(kernel.C):
             for way in WAYS:
-                with coming_upon_batches(way):
+                read_bytes = (1 << 20, 300, 1)[number % 3]  # at once, of a section
+                with coming_upon_batches(way), mock.patch.object(ordinary_records, "_READ_BYTES", read_bytes):
                     assert found_in(path.parent, policy) == expected, (number, way)
     assert {
         "record-attributes-set",

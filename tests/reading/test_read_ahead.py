@@ -1,6 +1,7 @@
 """Stretches of a log, summarized ahead of the walk: where they end, what they hold, and what becomes of wrong guesses."""
 
 import os
+import random
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from kdump.checks.settings import Settings
 from kdump.errors import Unreadable
 from kdump.formats.log import SummarizedChunk
 from kdump.reading.items import Section
-from kdump.reading.read_ahead import ReadAhead
+from kdump.reading.read_ahead import ReadAhead, summarize_stretch
 from kdump.reading.tuning import ReadTuning
 from kdump.tables import Row
 from tests import kernels
@@ -65,6 +66,44 @@ def test_a_stretch_has_no_more_batches_than_their_columns_have_room() -> None:
     tuning = ReadTuning(max_stretch_batches=4)
     with opened(_batches(7)) as source:
         assert _extents(source, tuning) == [(0, 3, 4 * SIZE), (4, 6, 7 * SIZE)]
+
+
+@pytest.mark.parametrize("largest", [10, 300_000, 900_000])
+def test_a_stretch_keeps_its_bytes_until_the_next(largest: int) -> None:
+    chance = random.Random(largest)
+    sizes = [chance.randrange(largest) for _ in range(200 if largest == 10 else 30)]
+    log = b"".join(batch(records=[record(value=chance.randbytes(size))], base_offset=offset) for offset, size in enumerate(sizes))
+    previous = None
+    position = 0
+    with opened(log) as source, ReadAhead(source, 0, tuning=ReadTuning(stretch_bytes=1 << 20), keeps_bytes=True) as read_ahead:
+        while position < source.size:
+            chunk = read_ahead.at(position)
+            assert chunk is not None and chunk.kept is not None and (previous is None or previous.kept is None)
+            assert chunk.kept == log[position : chunk.summary.end]
+            position, previous = chunk.summary.end, chunk
+        assert read_ahead.at(position) is None and previous is not None and previous.kept is None
+
+
+def test_a_stretch_for_whose_bytes_there_is_no_room_keeps_none() -> None:
+    log = _batches(40)
+    with opened(log) as source:
+        window = bytearray(10 * SIZE)
+        assert summarize_stretch(source, 0, 40 * SIZE, window, 100)[1] is False
+        assert summarize_stretch(source, 30 * SIZE, 40 * SIZE, window, 100)[1] is True
+        assert window == log[30 * SIZE :]
+
+
+def test_a_batch_of_more_than_a_mebibyte_is_in_no_stretch() -> None:
+    tuning = ReadTuning(stretch_bytes=4 << 20)
+    for size, count in ((1 << 20, 2), ((1 << 20) + 1, None)):
+        room = size - len(batch(records=[record(value=bytes(1 << 19))])) + (1 << 19)
+        large = batch(records=[record(value=bytes(room))], base_offset=1)
+        assert len(large) == size
+        with opened(_batches(1) + large) as source:
+            for keeps_bytes in (False, True):
+                with ReadAhead(source, 0, tuning=tuning, keeps_bytes=keeps_bytes) as read_ahead:
+                    chunk = read_ahead.at(0)
+                    assert (None if chunk is None else len(chunk)) == count
 
 
 @pytest.mark.parametrize("damage", [b"", b"\xff"], ids=["torn", "torn and odd"])

@@ -67,6 +67,52 @@ static const uint8_t *skip_ordinary_headers(const uint8_t *p, const uint8_t *end
     return p;
 }
 
+/* A varint of one byte, or two if its value needs them. Returns its end, or NULL for any other. */
+static ALWAYS_INLINE const uint8_t *brief_varint(const uint8_t *p, int32_t *value)
+{
+    uint32_t raw = *p++;
+    if (raw >= 0x80) {
+        if (*p < 1 || *p >= 0x80)
+            return NULL;
+        raw = (raw & 0x7f) | (uint32_t)*p++ << 7;
+    }
+    *value = (int32_t)(raw >> 1) ^ -(int32_t)(raw & 1);
+    return p;
+}
+
+#define BRIEF_SIZE 16 /* more than its fields have without key and value: they are read before they are compared with its end */
+
+/* One record without headers whose numbers have one or two bytes, as most have, with others after it: fewer comparisons than for any.
+   Returns its end, or NULL if it may still be ordinary. */
+static ALWAYS_INLINE const uint8_t *skip_brief_record(const uint8_t *p, const uint8_t *end, OrdinaryBatch *batch)
+{
+    int32_t length, timestamp_delta, offset_delta, key_size, value_size;
+    if (end - p < BRIEF_SIZE || !(p = brief_varint(p, &length)) || length < 1 || end - p - length < BRIEF_SIZE)
+        return NULL;
+    const uint8_t *next = p + length; /* known before the fields are read, so that the processor can start with the next record */
+    FORGET_ORIGIN(next);
+    if (*p++ || !(p = brief_varint(p, &timestamp_delta)) || !(p = brief_varint(p, &offset_delta)) || !(p = brief_varint(p, &key_size)))
+        return NULL;
+    if (offset_delta <= batch->highest_offset_delta || offset_delta > batch->last_offset_delta)
+        return NULL;
+    if (key_size < (batch->needs_keys ? 0 : -1) || key_size >= next - p)
+        return NULL;
+    p += key_size > 0 ? key_size : 0;
+    if (!(p = brief_varint(p, &value_size)) || value_size < -1)
+        return NULL;
+    if (next - 1 - p != (value_size > 0 ? value_size : 0) || next[-1]) /* the last byte is the number of headers */
+        return NULL;
+    if (batch->checks_times) {
+        int64_t timestamp = batch->base_timestamp + timestamp_delta;
+        if (timestamp < NO_TIMESTAMP)
+            return NULL;
+        if (timestamp > batch->highest_timestamp)
+            batch->highest_timestamp = timestamp;
+    }
+    batch->highest_offset_delta = offset_delta;
+    return next;
+}
+
 /* One record. Returns its end, or NULL if it is not ordinary. */
 static ALWAYS_INLINE const uint8_t *skip_ordinary_record(const uint8_t *p, const uint8_t *end, OrdinaryBatch *batch)
 {
@@ -118,8 +164,10 @@ static int are_ordinary_records(const uint8_t *header, const uint8_t *p, const u
         (batch->checks_times && (batch->base_timestamp <= -MAX_SAFE_TIMESTAMP || batch->base_timestamp >= MAX_SAFE_TIMESTAMP)))
         return 0;
     for (int32_t record = 0; record < count; record++) {
-        if (!(p = skip_ordinary_record(p, end, batch)))
+        const uint8_t *next = skip_brief_record(p, end, batch);
+        if (!next && !(next = skip_ordinary_record(p, end, batch)))
             return 0;
+        p = next;
         if (!record)
             batch->first_timestamp = batch->highest_timestamp;
     }

@@ -13,6 +13,7 @@
 #include "window.h"
 
 #define READ_BYTES (256 << 10) /* at once: they stay in the cache until they are summarized */
+#define LARGEST_BATCH (1 << 20) /* that is summarized, even if the window has room for larger ones */
 
 /* What is made of a stretch of a log: the summary, columns of up to `most` rows, and streaks of producers unless `taken` is 0. */
 typedef struct {
@@ -32,6 +33,8 @@ static void summarize_stretch(SummarizedStretch *stretch, Window *log, int64_t a
         size_t room = hold(log, at, BATCH_HEADER_SIZE, wanted);
         const uint8_t *p = bytes_from(log, at);
         int64_t size = room < LOG_OVERHEAD ? 0 : batch_size(p);
+        if (size > LARGEST_BATCH)
+            return;
         if (size > (int64_t)room && size <= (int64_t)log->size) {
             room = hold(log, at, (size_t)size, wanted);
             p = bytes_from(log, at);
@@ -52,17 +55,17 @@ static void summarize_stretch(SummarizedStretch *stretch, Window *log, int64_t a
     }
 }
 
-static PyObject *stretch_as_tuple(const SummarizedStretch *stretch)
+static PyObject *stretch_as_tuple(const SummarizedStretch *stretch, int is_kept)
 {
     if (stretch->taken >= 0 && !stretch->summary.count)
         return Py_NewRef(Py_None);
-    PyObject *result = PyTuple_New(SUMMARY_COLUMNS + 2);
-    PyObject *parts[SUMMARY_COLUMNS + 2] = {tuple_of((const int64_t *)&stretch->summary, SUMMARY_SIZE),
-                                           streaks_as_bytes(&stretch->streaks, stretch->taken)};
+    PyObject *result = PyTuple_New(SUMMARY_COLUMNS + 3);
+    PyObject *parts[SUMMARY_COLUMNS + 3] = {tuple_of((const int64_t *)&stretch->summary, SUMMARY_SIZE),
+                                           streaks_as_bytes(&stretch->streaks, stretch->taken), PyBool_FromLong(is_kept)};
     for (int column = 0; column < SUMMARY_COLUMNS; column++)
-        parts[column + 2] = PyBytes_FromStringAndSize((const char *)stretch->columns[column], (Py_ssize_t)(stretch->summary.count * 8));
+        parts[column + 3] = PyBytes_FromStringAndSize((const char *)stretch->columns[column], (Py_ssize_t)(stretch->summary.count * 8));
     int failed = !result;
-    for (int part = 0; part < SUMMARY_COLUMNS + 2; part++) {
+    for (int part = 0; part < SUMMARY_COLUMNS + 3; part++) {
         failed |= !parts[part];
         if (result && parts[part])
             PyTuple_SetItem(result, part, parts[part]);
@@ -75,10 +78,10 @@ static PyObject *stretch_as_tuple(const SummarizedStretch *stretch)
 }
 
 PyDoc_STRVAR(summarize_log_doc,
-             "summarize_log(descriptor, position, stop, end, most, max_codec, window) -> (numbers, streaks, four columns) or None\n\n"
+             "summarize_log(descriptor, position, stop, end, most, max_codec, window)\n-> (numbers, streaks, whether all bytes are kept, four columns) or None\n\n"
              "Summarize the batches of magic 2, or the messages, of a log that begin at `position` and start before `stop`: up to the "
              "first that is irregular, not valid or not in order, or larger than `window`, which is memory to read into; and no more "
-             "than `most`. None where there is none.");
+             "than `most`. None where there is none. Kept bytes are those from `position` on, at the start of `window`.");
 
 static PyObject *summarize_log(PyObject *self, PyObject *arguments)
 {
@@ -110,7 +113,7 @@ static PyObject *summarize_log(PyObject *self, PyObject *arguments)
     Py_BEGIN_ALLOW_THREADS;
     summarize_stretch(&stretch, &log, position, stop < end ? stop : end, max_codec);
     Py_END_ALLOW_THREADS;
-    result = stretch_as_tuple(&stretch);
+    result = stretch_as_tuple(&stretch, keeps_all_from(&log, position));
     end_streaks(&stretch.streaks);
     free(stretch.rows);
 end:

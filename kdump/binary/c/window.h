@@ -33,27 +33,35 @@ static inline uint8_t *bytes_from(const Window *window, int64_t position)
 /* Moves the window to another position. What is held from there on stays. */
 static inline void move_window(Window *window, int64_t position)
 {
-    size_t held = held_from(window, position);
-    window->start = held ? window->start + (window->held - held) : 0;
-    window->held = held;
+    uint64_t passed = (uint64_t)position - (uint64_t)window->position; /* huge for a position before the window */
+    int is_next = passed <= window->held;
+    window->start = is_next ? window->start + (size_t)passed : 0;
+    window->held = is_next ? window->held - (size_t)passed : 0;
     window->position = position;
 }
 
 /* Reads once, to hold up to `wanted` bytes. Returns how many more there are: 0 at the end of the file, negative for an error. */
 static inline ssize_t read_on(Window *window, size_t wanted)
 {
-    if (window->start)
-        memmove(window->bytes, window->bytes + window->start, window->held);
-    window->start = 0;
     uint64_t left = window->position < window->end ? (uint64_t)(window->end - window->position) : 0;
     wanted = wanted < window->size ? wanted : window->size;
     wanted = wanted < left ? wanted : (size_t)left;
     if (wanted <= window->held)
         return 0;
-    ssize_t count = pread(window->descriptor, window->bytes + window->held, wanted - window->held,
+    if (window->start > window->size - wanted) { /* what was passed stays in memory while there is room after it */
+        memmove(window->bytes, window->bytes + window->start, window->held);
+        window->start = 0;
+    }
+    ssize_t count = pread(window->descriptor, window->bytes + window->start + window->held, wanted - window->held,
                           (off_t)(window->position + (int64_t)window->held));
     window->held += count > 0 ? (size_t)count : 0;
     return count;
+}
+
+/* Whether all bytes of the file from this position on that were read still lie at the start of the memory. */
+static inline int keeps_all_from(const Window *window, int64_t position)
+{
+    return window->position >= position && (uint64_t)(window->position - position) == window->start;
 }
 
 static inline size_t hold_more(Window *window, int64_t position, size_t need, size_t wanted)
