@@ -45,8 +45,10 @@ static int all, how = FAILS, error = EIO, least = 4096;
 
 #define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 
-__attribute__((constructor)) static void configure(void) {
+/* Takes what the environment says; a process that was forked calls it again. */
+__attribute__((constructor)) void failing_begin(void) {
     const char *value;
+    call[0] = 0;
     if ((value = getenv("FAILING_UNDER")))
         under_size = strlen(strncpy(under, value, sizeof under - 1));
     if ((value = getenv("FAILING_AT")))

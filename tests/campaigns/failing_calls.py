@@ -1,6 +1,7 @@
 """Fails the n-th call of the system in each command: the answer stays the same, or says clearly that it is not whole.
 
     python -m tests.campaigns.failing_calls --limit 40 --seed 1
+    python -m tests.campaigns.failing_calls --limit 40 --seed 1 --forked
 
 A library that is preloaded (`failing_calls.c`) counts the calls that a command makes for the files of a partition, and fails one
 of them, or all from one on. A run is good if it ends as without a fault, or says what failed and ends with exit 3 or 4; also with
@@ -14,6 +15,7 @@ import io
 import os
 import random
 import re
+import select
 import shutil
 import struct
 import subprocess
@@ -21,7 +23,8 @@ import sys
 import sysconfig
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,6 +33,7 @@ from pyarrow import parquet
 from tests import registries
 from tests.builders.records import batch, record
 from tests.campaigns.commands import filled, small_partition
+from tests.campaigns.forked_runs import Server
 from tests.campaigns.sessions import end_session, processes_of
 
 _BYTE_CODE = Path(tempfile.gettempdir()) / "kdump-campaign-byte-code"
@@ -217,8 +221,11 @@ def cases(folder: Path, *, names: Sequence[str] = ()) -> Iterator[Case]:
                 yield Case(f"{name}, {kind}", command, partition, BEFORE.get(name, ()))
 
 
-def run(case: Case, library: Path, failure: Failure | None = None, number: int = 0) -> Outcome:
-    """Run a command in which this call fails; with number 0 none does, and they are counted."""
+def run(case: Case, library: Path, failure: Failure | None = None, number: int = 0, server: Server | None = None) -> Outcome:
+    """Run a command in which this call fails; with number 0 none does, and they are counted.
+
+    With a server, the command runs in a fork that has loaded all modules, and their imports do not fail.
+    """
     with tempfile.TemporaryDirectory(dir=case.partition.parent.parent) as name:
         folder = Path(name)
         (folder / "out").mkdir()
@@ -250,22 +257,9 @@ def run(case: Case, library: Path, failure: Failure | None = None, number: int =
             environment |= {"FAILING_CALL": failure.call, "FAILING_HOW": failure.how, "FAILING_AT": str(number)}
             if failure.all_from_there:
                 environment["FAILING_ALL"] = "1"
-        with (folder / "stdout").open("wb") as stdout, (folder / "stderr").open("wb") as stderr:
-            process = subprocess.Popen(
-                [*program, *arguments],
-                stdin=subprocess.DEVNULL,
-                stdout=stdout,
-                stderr=stderr,
-                env=environment,
-                start_new_session=True,
-            )
-            try:
-                status: int | None = process.wait(SECONDS)
-            except subprocess.TimeoutExpired:
-                status = None
-        leftover = tuple(sorted(processes_of(process.pid)))
-        end_session(process.pid)
-        process.wait()
+        command = [*program, *arguments]
+        run_one = _in_new_process if server is None else partial(_in_fork, server)
+        status, leftover = run_one(command, environment, folder)
         calls, failed, _ = struct.unpack("=QQQ", counters.read_bytes())
         left, name_of_run = folder / "out", str(folder).encode()
 
@@ -281,6 +275,41 @@ def run(case: Case, library: Path, failure: Failure | None = None, number: int =
             calls,
             failed,
         )
+
+
+Ended = tuple[int | None, tuple[int, ...]]
+"""How a command ended: its exit code, None if it hung, and the processes that it left."""
+
+
+def _in_new_process(command: list[str], environment: Mapping[str, str], folder: Path) -> Ended:
+    """Run a command in a process of its own; its output is in the folder."""
+    with (folder / "stdout").open("wb") as stdout, (folder / "stderr").open("wb") as stderr:
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, env=environment, start_new_session=True
+        )
+        try:
+            status: int | None = process.wait(SECONDS)
+        except subprocess.TimeoutExpired:
+            status = None
+    leftover = tuple(sorted(processes_of(process.pid)))
+    end_session(process.pid)
+    process.wait()
+    return status, leftover
+
+
+def _in_fork(server: Server, command: list[str], environment: Mapping[str, str], folder: Path) -> Ended:
+    """The same in a fork of a server; in the server itself the first time, which loads what the command needs."""
+    if not server.has_loaded:
+        for stream in ("stdout", "stderr"):
+            (folder / stream).touch()
+        return server.load(command[3:]), ()
+    added = {name: value for name, value in environment.items() if name.startswith("FAILING_")}
+    session = server.start(command[3:], added, folder / "stdout", folder / "stderr")
+    hangs = not select.select([server.descriptor], [], [], SECONDS)[0]
+    leftover = tuple(sorted(processes_of(session)))
+    end_session(session)
+    status = server.wait()
+    return None if hangs else status, () if hangs else leftover
 
 
 def _contents(path: Path, of_any_run: Callable[[bytes], bytes]) -> bytes:
@@ -374,6 +403,7 @@ def main() -> int:
     parser.add_argument("--commands", default="", help="names of commands, with commas; all if not given")
     parser.add_argument("--partition", choices=("sound", "damaged"), help="only over this one")
     parser.add_argument("--calls", default="", help="names of calls, with commas; all if not given")
+    parser.add_argument("--forked", action="store_true", help="run commands in forks of one process: faster; no import fails")
     parser.add_argument("--verbose", action="store_true", help="show what the first bad run of a kind printed")
     options = parser.parse_args()
     chance = random.Random(options.seed)
@@ -386,22 +416,23 @@ def main() -> int:
         for case in cases(folder, names=names):
             if options.partition and not case.name.endswith(options.partition):
                 continue
-            reference = run(case, library)
+            server = loaded(case, library) if options.forked else None
+            reference = run(case, library, server=server)
             counted: dict[str, int] = {}
             for failure in FAILURES:
                 if calls and failure.call not in calls:
                     continue
                 if failure.call not in counted:
-                    counted[failure.call] = run(case, library, failure).calls
+                    counted[failure.call] = run(case, library, failure, server=server).calls
                 count = counted[failure.call] if failure.call != "sector" else SECTORS
                 numbers = list(range(1, count + 1))
                 if count > options.limit:
                     first = options.limit // 2
                     numbers = [*numbers[:first], *sorted(chance.sample(numbers[first:], options.limit - first))]
                 for number in numbers:
-                    outcome = run(case, library, failure, number)
+                    outcome = run(case, library, failure, number, server)
                     runs += 1
-                    by_command[case.name] += 1
+                    by_command[case.name] += bool(outcome.failed)
                     wrong = fault(case, reference, outcome, failure) if outcome.failed else None
                     if wrong is not None:
                         kind = f"{case.name}: {failure}: {wrong}"
@@ -410,9 +441,18 @@ def main() -> int:
                             if options.verbose:
                                 _show(outcome)
                         bad[kind] += 1
+            if server is not None:
+                server.close()
     print(", ".join(f"{name}: {count}" for name, count in by_command.items()))
-    print(f"{runs} runs, {sum(bad.values())} bad, of {len(bad)} kinds")
+    print(f"{runs} runs, a call failed in {sum(by_command.values())}, {sum(bad.values())} bad, of {len(bad)} kinds")
     return 1 if bad else 0
+
+
+def loaded(case: Case, library: Path) -> Server:
+    """A server that has loaded what the command of a case needs."""
+    server = Server(library, os.environ | {"COLUMNS": "100"})
+    run(case, library, server=server)
+    return server
 
 
 def _show(outcome: Outcome) -> None:

@@ -66,6 +66,20 @@ def test_a_scan_goes_on_after_a_block_that_cannot_be_read(tmp_path: Path, librar
     assert missing == [(20480, 24576)] * 3
 
 
+@pytest.mark.parametrize(("failure", "number"), [(Failure("pread", "5"), 2), (Failure("open", "24", True), 1)], ids=str)
+def test_a_fork_that_has_loaded_all_fails_as_a_new_process_does(
+    failure: Failure, number: int, tmp_path: Path, library: Path
+) -> None:
+    case = next(failing_calls.cases(tmp_path, names=["grep jobs absent"]))
+    server = failing_calls.loaded(case, library)
+    for one, at in ((None, 0), (failure, number)):
+        outcome = failing_calls.run(case, library, one, at, server)
+        expected = failing_calls.run(case, library, one, at)
+        assert outcome._replace(calls=0, failed=0) == expected._replace(calls=0, failed=0)
+        assert bool(outcome.failed) == bool(one)
+    server.close()
+
+
 CASE = Case("check, sound", ("check", "PARTITION"), Path())
 CLEAN = Outcome(0, b"clean\n", b"", {}, ())
 
