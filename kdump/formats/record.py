@@ -134,10 +134,14 @@ def read(
     with_data: bool = True,
     with_header_values: bool = True,
     bad: list[CorruptData] | None = None,
+    decompressor: codecs.BatchDecompressor | None = None,
 ) -> Iterator[RecordChunk]:
     """The records of a chunk of batches of magic 2, as records.read says."""
     known_headers: dict[bytes, Headers] | None = None if with_header_values else {}
-    decompressor = codecs.BatchDecompressor(MAX_PAYLOAD_AT_ONCE) if quirks is None else None
+    if quirks is not None:
+        decompressor = None
+    elif decompressor is None:
+        decompressor = codecs.BatchDecompressor(MAX_PAYLOAD_AT_ONCE)
     rows: list[RecordTuple] = []
     counts: list[int] = []
     first = held = 0
@@ -152,11 +156,13 @@ def read(
                 continue
         elif bad is not None and _is_small(header):
             before = len(rows)
-            bad += _walk_bad(source, chunk, row, quirks, rows, with_data, with_header_values)
-            counts.append(len(rows) - before)
-            if len(rows) < MAX_ROWS:
-                continue
-            size = held
+            faults = _walk_bad(source, chunk, row, quirks, rows, with_data, with_header_values)
+            if faults is not None:
+                bad += faults
+                counts.append(len(rows) - before)
+                if len(rows) < MAX_ROWS:
+                    continue
+                size = held
         if counts:
             yield _chunk_of(chunk, first, counts, rows)
         if size is None:
@@ -222,9 +228,8 @@ def plain_records(
 
 
 def _is_small(header: Sequence[int]) -> bool:
-    """Whether a batch of plain records is so small that reading it alone would cost more than its bytes."""
-    is_plain = not header[ATTRIBUTES] & COMPRESSION_MASK
-    return is_plain and header[LENGTH] <= _MAX_SMALL_BATCH and header[RECORD_COUNT] <= MAX_ROWS
+    """Whether a batch is so small that reading it alone would cost more than its bytes."""
+    return header[LENGTH] <= _MAX_SMALL_BATCH and header[RECORD_COUNT] <= MAX_ROWS
 
 
 def _walk_bad(
@@ -235,11 +240,17 @@ def _walk_bad(
     rows: list[RecordTuple],
     with_data: bool,
     with_header_values: bool,
-) -> list[CorruptData]:
-    """Append the records of a small batch up to the first bad one. Returns its fault, if there is one."""
+) -> list[CorruptData] | None:
+    """Append the records of a small batch up to the first bad one. Returns its fault, if there is one.
+
+    Returns None, and appends nothing, if the batch is compressed, and valid: its records may be many times as large.
+    """
     batch = bytes_of(source, chunk, row)
     try:
         walk = BatchRecords(chunk.headers[row], batch, quirks, with_data=with_data, with_header_values=with_header_values)
+        if walk.is_compressed:
+            walk.checked_parts()
+            return None
         for part in walk.parts():
             rows += part
     except CorruptData as error:

@@ -36,9 +36,12 @@ _MAX_HELD_BYTES = 4 << 20  # of payloads, until their records are read
 _MAX_HEADERS = 1 << 17  # of a batch whose records are held at once
 
 
-def read(source: Source, chunk: Chunk, wanted: Iterable[str]) -> Iterator[RecordChunk]:
+def read(
+    source: Source, chunk: Chunk, wanted: Iterable[str], decompressor: codecs.BatchDecompressor | None = None
+) -> Iterator[RecordChunk]:
     """As `record.read`, but tables of regular batches have RecordColumns, of which those that are wanted are made at once."""
-    decompressor = codecs.BatchDecompressor(MAX_PAYLOAD_AT_ONCE)
+    if decompressor is None:
+        decompressor = codecs.BatchDecompressor(MAX_PAYLOAD_AT_ONCE)
     names = [name for name in RECORD_COLUMNS if name in wanted]
     held: list[PlainBatch] = []
     rows = size = 0

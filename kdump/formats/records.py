@@ -6,6 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
+    from kdump.binary import codecs
     from kdump.binary.codecs.quirks import CodecQuirks
     from kdump.binary.source import Source
     from kdump.errors import CorruptData
@@ -22,6 +23,7 @@ def read(
     with_header_values: bool = True,
     columns: Collection[str] | None = None,
     bad: list[CorruptData] | None = None,
+    decompressor: codecs.BatchDecompressor | None = None,
 ) -> Iterator[RecordChunk]:
     """The records of all batches of a chunk, in order; `quirks` says how an old reader decompresses.
 
@@ -32,6 +34,7 @@ def read(
     CorruptData is raised. As in Kafka, records of a compressed batch are only yielded if all of it is valid.
     With `bad`, which does not go with `columns`, small bad batches of magic 2 do not end the reading: what could be read of them
     comes in one table with the records of their neighbours, and the faults of its batches are in `bad` when it is yielded.
+    Callers that read again and again give a `decompressor`, which takes longer to make than to use for a small batch.
     """
     if chunk.is_legacy:
         from kdump.formats import message_set
@@ -40,7 +43,15 @@ def read(
     if columns is not None and quirks is None:
         from kdump.formats import record_columns
 
-        return record_columns.read(source, chunk, columns)
+        return record_columns.read(source, chunk, columns, decompressor)
     from kdump.formats import record
 
-    return record.read(source, chunk, quirks, with_data=with_data, with_header_values=with_header_values, bad=bad)
+    return record.read(
+        source,
+        chunk,
+        quirks,
+        with_data=with_data,
+        with_header_values=with_header_values,
+        bad=bad,
+        decompressor=decompressor,
+    )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from kdump.binary import codecs
 from kdump.errors import CorruptData
 from kdump.formats import records
+from kdump.formats.record import MAX_PAYLOAD_AT_ONCE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,6 +37,7 @@ def past_bad_batches(
     Raises CorruptData only if that says of no batch that it is bad.
     """
     row_at = {position: row for row, position in enumerate(chunk.batches["position"])}
+    decompressor = codecs.BatchDecompressor(MAX_PAYLOAD_AT_ONCE)
     # a part costs what it holds: after a bad batch one batch is tried, and twice as many each time until the next is bad
     first, count = 0, len(chunk)
     while first < len(chunk):
@@ -42,7 +45,7 @@ def past_bad_batches(
         part = chunk if end - first == len(chunk) else chunk.slice(first, end)
         faults: list[CorruptData] | None = [] if gathers is not None and gathers() else None
         try:
-            for of_part in records.read(source, part, columns=columns, bad=faults):
+            for of_part in records.read(source, part, columns=columns, bad=faults, decompressor=decompressor):
                 yield of_part
                 for fault in faults or ():
                     assert fault.position is not None  # those of batches have one

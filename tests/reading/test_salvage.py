@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kdump.binary import codecs
 from kdump.binary.source import Source
 from kdump.errors import Unreadable
 from kdump.formats.log import Chunk, Log
@@ -22,6 +23,7 @@ from kdump.reading.records import UnreadableBatch, past_bad_batches
 from kdump.reading.salvage import walk
 from kdump.reading.tuning import DEFAULT, ReadTuning
 from tests import kernels
+from tests.builders.compression import Codec, compress
 from tests.builders.hostile import batches_and_claims, messages_and_headers
 from tests.builders.records import batch, message, message_set, record, wrapper
 from tests.support import LOGS, bytes_read, damaged, opened
@@ -614,6 +616,40 @@ def test_records_of_bad_batches_are_read_in_parts_that_grow(monkeypatch: pytest.
     assert [part.position for part in parts if isinstance(part, UnreadableBatch)] == [row * len(bad) for row in range(100)]
     assert sum(sum(part.counts) for part in parts if not isinstance(part, UnreadableBatch)) == 200
     assert sum(rows) <= 2 * 200  # 15,000 if each part were all of the rest
+
+
+@pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
+def test_payloads_that_cannot_be_decompressed_share_a_decompressor_and_a_part(codec: Codec) -> None:
+    data = batch(records=[record(value=b"v")], codec=codec, compressor=lambda _: b"\x1f\x8b" + bytes(20)) * 100
+    made: list[int] = []
+    decompressor = codecs.BatchDecompressor
+
+    def counted(limit: int) -> codecs.BatchDecompressor:
+        made.append(limit)
+        return decompressor(limit)
+
+    with opened(data) as source, mock.patch.object(codecs, "BatchDecompressor", counted):
+        (chunk,) = Log(source).chunks()
+        alone = list(past_bad_batches(source, chunk))
+        together = list(past_bad_batches(source, chunk, gathers=lambda: True))
+    assert len(made) == 2  # it was a hundred
+    assert len(alone) == 200
+    assert len(together) == 101
+    faults = [[str(part.fault) for part in parts if isinstance(part, UnreadableBatch)] for parts in (alone, together)]
+    assert faults[0] == faults[1]
+
+
+def test_small_payloads_of_zstd_share_a_decompressor() -> None:
+    payload = compress(b"record", codec="zstd")
+    for data in (payload, payload * 3, payload[:-1], payload[:4], b"\x1f\x8b" + bytes(20)):
+        alone, again = (codecs.decompress(codecs.ZSTD, data, 2) for _ in range(2))
+        assert (alone.data, str(alone.error)) == (again.data, str(again.error))
+    import zstandard
+
+    with mock.patch.object(zstandard, "ZstdDecompressor", side_effect=AssertionError):
+        assert codecs.decompress(codecs.ZSTD, payload * 3, 2).data == b"record" * 3
+        first, second = codecs.decompressed(codecs.ZSTD, payload * 2, 2), codecs.decompressed(codecs.ZSTD, payload * 2, 2)
+        assert [next(first), next(second), next(first), next(second)] == [b"record"] * 4
 
 
 def test_records_of_small_bad_batches_come_with_those_of_their_neighbours_on_request() -> None:

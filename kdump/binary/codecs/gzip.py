@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from functools import cache
 
 from kdump.binary.codecs.frames import Frames
 from kdump.errors import CorruptData
@@ -124,6 +125,16 @@ def _header_end(compressed: bytes, start: int) -> int:
     return position
 
 
+@cache  # Python looks for a missing package again with each import
+def _inflating_module() -> ModuleType:
+    try:
+        from isal import isal_zlib  # twice as fast, where it is installed
+    except ImportError:
+        return zlib
+    module: ModuleType = isal_zlib
+    return module
+
+
 class BatchDecompressor:
     """One regular member at a time."""
 
@@ -131,13 +142,7 @@ class BatchDecompressor:
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._inflate: ModuleType = zlib
-        try:
-            from isal import isal_zlib
-
-            self._inflate = isal_zlib  # twice as fast, where it is installed
-        except ImportError:
-            pass
+        self._inflate = _inflating_module()
 
     def decompress(self, compressed: bytes | memoryview) -> bytes | None:
         """The payload, or None if it is not one valid member or larger than the limit."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+from threading import get_ident
+
 from kdump.binary.codecs import zstd_frame
 from kdump.binary.codecs.faults import missing_package
 from kdump.binary.codecs.frames import Frames
@@ -43,7 +46,8 @@ def decompressed(compressed: bytes, _magic: int, limit: int, quirks: CodecQuirks
         return
     position = 0
     input_size = _INPUT
-    decompressor = zstandard.ZstdDecompressor(max_window_size=zstd_frame.MAX_WINDOW)
+    # what one call takes may share a decompressor, which takes longer to make than to use
+    decompressor = _shared_decompressor(get_ident()) if len(compressed) <= _INPUT else _new_decompressor()
     last_block = (len(compressed) - 1) // zstd_frame.RECOMMENDED_INPUT
     is_finished = False
     while position < len(compressed):
@@ -72,6 +76,18 @@ def decompressed(compressed: bytes, _magic: int, limit: int, quirks: CodecQuirks
         is_finished = (position - 1) // zstd_frame.RECOMMENDED_INPUT == last_block
 
 
+def _new_decompressor() -> Any:  # of the package, which has no annotations without it
+    import zstandard
+
+    return zstandard.ZstdDecompressor(max_window_size=zstd_frame.MAX_WINDOW)
+
+
+@lru_cache
+def _shared_decompressor(_thread: int) -> Any:
+    """That of a thread: each call on it has to end a frame, or leave it."""
+    return _new_decompressor()
+
+
 class BatchDecompressor:
     """One frame at a time."""
 
@@ -88,7 +104,7 @@ class BatchDecompressor:
         except ImportError:
             return None
         if self._decompressor is None:
-            self._decompressor = zstandard.ZstdDecompressor(max_window_size=zstd_frame.MAX_WINDOW)
+            self._decompressor = _new_decompressor()
         try:
             parameters = zstandard.get_frame_parameters(compressed)
             if parameters.content_size > self._limit and parameters.content_size != zstandard.CONTENTSIZE_UNKNOWN:
