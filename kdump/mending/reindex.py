@@ -113,7 +113,7 @@ class _Run:
         made = [self._rebuilt(part) for part in plan.partitions]
         self._directory.sync()
         for partition in made:
-            partition.verify()
+            partition.verify(scans=True)
 
     def _rebuilt(self, part: PartitionPlan) -> NewPartition:
         """Write all files of a partition."""

@@ -20,7 +20,7 @@ from kdump.mending import reindex
 from kdump.mending.progress import Progress
 from tests import restarts
 from tests.builders.files import partition_metadata, write_partition
-from tests.builders.records import TIMESTAMP, batch, record, transaction_marker
+from tests.builders.records import TIMESTAMP, batch, message, record, transaction_marker, wrapper
 from tests.mending.kills import kill_while_writing
 from tests.restarts import rebuilt
 
@@ -286,3 +286,15 @@ def test_the_time_of_a_producer_is_that_of_its_marker_and_not_of_the_batch(tmp_p
     kdump.reindex(tmp_path / "a-0", tmp_path / "out")
     (producer,) = kdump.open(tmp_path / "out" / "00000000000000000002.snapshot", "snapshot")
     assert producer.timestamp == TIMESTAMP
+
+
+def test_a_wrapper_that_stops_a_broker_is_refused(tmp_path: Path) -> None:
+    """After an unclean stop: 4.x opens wrappers then."""
+    partition = tmp_path / "a-0"
+    partition.mkdir()
+    good = wrapper(messages=[message(value=b"v")] * 2, timestamp=TIMESTAMP + 50)
+    bad = wrapper(messages=[message(value=b"v"), message(value=b"w", size=-5)], base_offset=2, timestamp=TIMESTAMP)
+    (partition / f"{0:020}.log").write_bytes(good + bad)
+    with pytest.raises(CorruptData, match="start would not keep"):
+        kdump.reindex(partition, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
