@@ -10,7 +10,7 @@ import kdump
 PACKAGE = Path(kdump.__file__).parent
 
 ASKING = re.compile(
-    r"\bos\.(stat|lstat|fstat|listdir|scandir|walk|access|readlink)\("
+    r"(\bos|\bcalls\(\w+\)|\b_calls)\.(stat|lstat|fstat|listdir|scandir|walk|access|readlink)\("
     r"|\bos\.path\.(exists|lexists|isfile|isdir|islink|getsize|getmtime|samefile)\("
 )
 
@@ -27,7 +27,6 @@ ALLOWED = {
     "mending/new_directory.py": "the directory that kdump makes",
     "output/arrow/files.py": "the file that is written",
     "output/text/check/advice.py": "what a hint names",
-    "output/text/check/next_steps.py": "what a hint names",
     "output/text/forecast_steps.py": "what a hint names",
     "pipeline/decoded_tables.py": "tables that kdump has written",
     "pipeline/earlier_scan.py": "tables that kdump has written",

@@ -1,17 +1,17 @@
-"""A file as windows of bytes, opened only for reading."""
+"""A file as windows of bytes, opened only for reading: on this machine, or in a store."""
 
 from __future__ import annotations
 
 import os
 import stat
 
-from kdump.binary.system import unreadable
+from kdump.binary.system import calls, unreadable
 from kdump.errors import Unreadable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
-    from typing import ClassVar, Protocol, Self
+    from typing import Any, ClassVar, Protocol, Self
 
     class Readable(Protocol):
         """What reads by position."""
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         def size(self) -> int: ...
 
     class _Reader(Protocol):
-        def read_into(self, descriptor: int, buffer: memoryview, position: int) -> int: ...
+        def read_into(self, descriptor: Any, buffer: memoryview, position: int) -> int: ...
 
 
 WINDOW_SIZE = 1 << 20
@@ -36,7 +36,7 @@ _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 
 
 class Source:
-    """A regular file, read by position: nothing is mapped, and its size is taken once.
+    """A regular file, or that of a URL, read by position: nothing is mapped, and its size is taken once.
 
     With `may_be_directory`, a directory opens too, and fails when it is read.
 
@@ -47,16 +47,17 @@ class Source:
     throttle: ClassVar[_Reader | None] = None
     """What reads all files of this process, if not the system at full speed; `kdump.binary.throttle` sets it."""
 
-    __slots__ = ("_descriptor", "path", "size")
+    __slots__ = ("_calls", "_descriptor", "path", "size")
 
     def __init__(self, path: str, *, may_be_directory: bool = False) -> None:
         self.path = path
+        self._calls = calls(path)
         try:
-            self._descriptor = os.open(path, _FLAGS)
+            self._descriptor = self._calls.open(path, _FLAGS)
         except OSError as error:
             raise unreadable(path, error) from error
         try:
-            status = os.fstat(self._descriptor)
+            status: os.stat_result = self._calls.fstat(self._descriptor)
         except OSError as error:
             self.close()
             raise unreadable(path, error) from error
@@ -97,14 +98,14 @@ class Source:
             buffer = bytearray(max(0, min(count, self.size - position)))
             return bytes(buffer[: self._fill(memoryview(buffer), position)])
         try:
-            data = os.pread(self._descriptor, count, position)
+            data: bytes = self._calls.pread(self._descriptor, count, position)
             if len(data) == count or not data:
                 return data
             parts = [data]
             while data:
                 count -= len(data)
                 position += len(data)
-                data = os.pread(self._descriptor, count, position)
+                data = self._calls.pread(self._descriptor, count, position)
                 parts.append(data)
             return b"".join(parts)
         except OSError as error:
@@ -117,7 +118,7 @@ class Source:
                 if self.throttle is not None:
                     read = self.throttle.read_into(self._descriptor, buffer[filled:], position + filled)
                 else:
-                    read = os.preadv(self._descriptor, [buffer[filled:]], position + filled)
+                    read = self._calls.preadv(self._descriptor, [buffer[filled:]], position + filled)
                 if not read:
                     break
                 filled += read
@@ -135,16 +136,22 @@ class Source:
     def status(self) -> os.stat_result:
         """The status of the open file now. Raises Unreadable."""
         try:
-            return os.fstat(self._descriptor)
+            found: os.stat_result = self._calls.fstat(self._descriptor)
+            return found
         except OSError as error:
             raise unreadable(self.path, error) from error
 
+    @property
+    def is_direct(self) -> bool:
+        """Whether code may read the descriptor itself: not while reading is throttled, and not where there is none."""
+        return self.throttle is None and self._calls is os
+
     def fileno(self) -> int:
-        """The descriptor, for code that calls pread itself. Never write to it."""
-        return self._descriptor
+        """The descriptor, for code that calls pread itself where `is_direct`, or -1. Never write to it."""
+        return self._descriptor if self._calls is os else -1
 
     def close(self) -> None:
-        os.close(self._descriptor)
+        self._calls.close(self._descriptor)
 
     def __enter__(self) -> Self:
         return self
@@ -161,6 +168,7 @@ class NoSource(Source):
     def __init__(self, path: str) -> None:
         self.path = path
         self.size = 0
+        self._calls = os
 
     def read(self, position: int, count: int) -> bytes:
         return b""

@@ -1,7 +1,7 @@
 """Asks the system what stands under a path, and says why where it cannot tell.
 
 All functions raise Unreadable, with the codes of `Source`, where a call fails: only that nothing has a name is an answer.
-No other module asks the system itself, so that no failure is taken for "not there".
+No other module asks the system itself, so that no failure is taken for "not there". A path may be a URL; a store is asked then.
 """
 
 from __future__ import annotations
@@ -12,11 +12,27 @@ import stat
 import sys
 from struct import Struct
 
+from kdump.binary.paths import is_url, root
 from kdump.errors import Unreadable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
+
+    from kdump.binary.elsewhere import ListedEntry
+
+
+def calls(path: str) -> Any:  # a module, either `os` or one with functions of the same names
+    """The calls for a path: those of the system, or for a URL those that ask its store."""
+    if not is_url(path):
+        return os
+    from kdump.binary import elsewhere  # seldom needed, and slow to load
+
+    return elsewhere
+
+
+_MAGIC = frozenset("*?[")  # what makes a path a pattern
 
 
 class Entry:
@@ -24,7 +40,7 @@ class Entry:
 
     __slots__ = ("is_directory", "is_link", "name", "path")
 
-    def __init__(self, entry: os.DirEntry[str]) -> None:
+    def __init__(self, entry: os.DirEntry[str] | ListedEntry) -> None:
         self.name = entry.name
         self.path = entry.path
         self.is_link = entry.is_symlink()
@@ -34,7 +50,8 @@ class Entry:
 def status(path: str) -> os.stat_result | None:
     """The status of what a path leads to; None if it leads nowhere, as a link that leads to itself."""
     try:
-        return os.stat(path)
+        found: os.stat_result = calls(path).stat(path)
+        return found
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
@@ -69,7 +86,8 @@ def is_file(path: str) -> bool:
 def link_status(path: str) -> os.stat_result | None:
     """The status of what has this name, be it a link; None if nothing has."""
     try:
-        return os.lstat(path)
+        found: os.stat_result = calls(path).lstat(path)
+        return found
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
@@ -90,7 +108,7 @@ def has_name(path: str) -> bool:
 def entries(path: str) -> list[Entry]:
     """What a directory lists, by name."""
     try:
-        with os.scandir(path) as found:
+        with calls(path).scandir(path) as found:
             return sorted(map(Entry, found), key=lambda entry: entry.name)
     except OSError as error:
         raise unreadable(path, error) from error
@@ -99,7 +117,8 @@ def entries(path: str) -> list[Entry]:
 def target_of(link: str) -> str:
     """The path in a link, as it is written there."""
     try:
-        return os.readlink(link)
+        target: str = calls(link).readlink(link)
+        return target
     except OSError as error:
         raise unreadable(link, error) from error
 
@@ -107,9 +126,43 @@ def target_of(link: str) -> str:
 def names(path: str) -> list[str]:
     """The names that a directory lists, in order."""
     try:
-        return sorted(os.listdir(path))
+        return sorted(calls(path).listdir(path))
     except OSError as error:
         raise unreadable(path, error) from error
+
+
+def matching(pattern: str) -> list[str]:
+    """The paths that match a pattern, in order."""
+    if not is_url(pattern):
+        from glob import glob  # slow to load
+
+        return sorted(glob(pattern))
+    return sorted(_matching_urls(pattern))
+
+
+def _matching_urls(pattern: str) -> list[str]:
+    """The URLs that match a pattern. The bucket is no part of it."""
+    from fnmatch import fnmatchcase
+
+    place = root(pattern)
+    found = [place]
+    for part in filter(None, pattern[len(place) :].split("/")):
+        if not has_magic(part):
+            found = [os.path.join(directory, part) for directory in found]
+            continue
+        found = [
+            entry.path
+            for directory in found
+            if is_directory(directory)
+            for entry in entries(directory)
+            if fnmatchcase(entry.name, part) and (part.startswith(".") or not entry.name.startswith("."))
+        ]
+    return [path for path in found if has_name(path)]
+
+
+def has_magic(path: str) -> bool:
+    """Whether a path has the signs of a pattern."""
+    return not _MAGIC.isdisjoint(path)
 
 
 def leads_to_directory(entry: Entry) -> bool:
@@ -165,5 +218,7 @@ def unreadable(path: str, error: OSError, position: int | None = None) -> Unread
     if isinstance(error, IsADirectoryError):
         return Unreadable("file-is-directory", "is a directory", path=path)
     if isinstance(error, PermissionError):
-        return Unreadable("file-permission", "permission denied", path=path)
+        return Unreadable("file-permission", str(error.strerror) if is_url(path) else "permission denied", path=path)
+    if error.errno == errno.ESTALE and position is not None:  # of a store or NFS: the bytes of the open file are gone
+        return Unreadable("file-shrank", "was replaced or removed while it was read", path=path, position=position)
     return Unreadable("file-io-error", error.strerror or str(error), path=path, position=position)

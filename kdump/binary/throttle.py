@@ -8,6 +8,10 @@ import time
 from kdump.binary.source import Source
 from kdump.errors import UsageError
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 1 << 10, "mi": 1 << 20, "gi": 1 << 30}
 _RATE_FORM = "a rate, such as 50MB/s"
 _SLICE = 1 << 20  # no more than this is read before the next pause
@@ -26,10 +30,14 @@ class Throttle:
         self._drops_pages = drops_pages and hasattr(os, "posix_fadvise")
         self._is_free_at = time.monotonic()
 
-    def read_into(self, descriptor: int, buffer: memoryview, position: int) -> int:
+    def read_into(self, descriptor: Any, buffer: memoryview, position: int) -> int:
         """As os.preadv with one buffer, but throttled: it may return fewer bytes than there are."""
         buffer = buffer[:_SLICE]
         self._wait_for(len(buffer))
+        if not isinstance(descriptor, int):  # a file in a store
+            from kdump.binary import elsewhere
+
+            return elsewhere.preadv(descriptor, [buffer], position)
         if not self._drops_pages:
             return os.preadv(descriptor, [buffer], position)
         cached = 0

@@ -12,14 +12,15 @@ class TolerantSource(Source):
     """A file of which each readable byte is read.
 
     Blocks that cannot be read are zeros, and `bad_ranges` has their bytes, as pairs of start and end. Raises Unreadable
-    (`file-shrank`) if the file has become shorter.
+    (`file-shrank`) if the file has become shorter, or its bytes are gone (`replaced`).
     """
 
-    __slots__ = ("bad_ranges",)
+    __slots__ = ("bad_ranges", "replaced")
 
     def __init__(self, path: str) -> None:
         super().__init__(path)
         self.bad_ranges: list[tuple[int, int]] = []
+        self.replaced: Unreadable | None = None
 
     def read(self, position: int, count: int) -> bytes:
         count = max(0, min(count, self.size - position))
@@ -49,7 +50,7 @@ class TolerantSource(Source):
 
     def _cut_short(self, position: int, data: bytes) -> bytes:
         """What becomes of a read that gave only `data`, because the file has become shorter."""
-        raise self._ends_early(position + len(data))
+        raise self.replaced or self._ends_early(position + len(data))
 
     def _at(self, position: int) -> None:
         """Called before each block that is read around errors."""
@@ -63,7 +64,10 @@ class TolerantSource(Source):
             self._at(position)
             try:
                 part = self._take(position, stop - position)
-            except Unreadable:
+            except Unreadable as error:
+                if error.code == "file-shrank":
+                    self.replaced = error
+                    break
                 part = b""
                 self._record_bad(position, stop)
             else:
@@ -77,8 +81,8 @@ class TolerantSource(Source):
         return b"".join(parts)
 
     def _is_shorter(self) -> bool:
-        """Whether the file has become shorter since it was opened."""
-        return self.status().st_size < self.size
+        """Whether the file has become shorter since it was opened, or its bytes are gone."""
+        return self.replaced is not None or self.status().st_size < self.size
 
     def _record_bad(self, start: int, end: int) -> None:
         """Record a range that cannot be read; the same bytes may be read several times."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 
+from kdump.binary.paths import is_url
 from kdump.binary.system import status
 from kdump.binary.tolerant_source import TolerantSource
 
@@ -86,7 +87,10 @@ class LiveSource(TolerantSource):
     def is_at_its_path(self) -> bool | None:
         """Whether the path still leads to this file; None if it leads nowhere. Raises Unreadable if the system does not say."""
         there = status(self.path)
-        return None if there is None else os.path.samestat(there, self.status())
+        if there is None or not is_url(self.path):
+            return None if there is None else os.path.samestat(there, self.status())
+        here = self.status()
+        return (there.st_size, int(there.st_mtime)) == (here.st_size, int(here.st_mtime))  # all that is said of it by its name
 
     def holes(self, limit: int) -> tuple[int, int]:
         """How many of the first `limit` holes of the file there are, and how many bytes they cover."""

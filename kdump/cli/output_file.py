@@ -8,6 +8,7 @@ import sys
 from contextlib import contextmanager, redirect_stdout, suppress
 from typing import TYPE_CHECKING
 
+from kdump.binary.paths import require_local
 from kdump.errors import UsageError
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ def written_to(path: str | None) -> Iterator[None]:
         return
     if not path:
         raise UsageError("-o names a file, and its name is empty")
+    require_local(path, "the output")
     there = _status(path)
     is_special = there is not None and not stat.S_ISREG(there.st_mode) and not stat.S_ISDIR(there.st_mode)
     if _has_name(path) and not is_special:

@@ -265,8 +265,8 @@ def _bulk_renderer(
     tool: DumpTool, source: Source, rules: LogRules, make: Maker, text: _BatchText | _RecordText, *, is_deep: bool
 ) -> BulkRenderer | None:
     """The renderer of large parts of a log: several processes if that pays, or the kernel in C."""
-    own = text.kernel.bulk_renderer(source) if text.kernel is not None and source.throttle is None else None
-    if source.size < tool.tuning.min_jobs_bytes or tool.jobs == 1 or tool.is_terminal or source.throttle is not None:
+    own = text.kernel.bulk_renderer(source) if text.kernel is not None and source.is_direct else None
+    if source.size < tool.tuning.min_jobs_bytes or tool.jobs == 1 or tool.is_terminal or not source.is_direct:
         return own
     from kdump.dropin import parallel_text
     from kdump.workers.cores import jobs_here

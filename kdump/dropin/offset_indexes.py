@@ -97,12 +97,7 @@ def _kernel_text(
     tool: DumpTool, log: Source, index: Source, base_offset: int, window_size: int, *, is_quiet: bool
 ) -> OffsetIndexText | None:
     """The lines by the kernel in C, for releases that compare with the last offset of a batch."""
-    if (
-        kernel.native is None
-        or Source.throttle is not None
-        or tool.message_rules is not None
-        or tool.profile.index_compares_first_record
-    ):
+    if kernel.native is None or not log.is_direct or tool.message_rules is not None or tool.profile.index_compares_first_record:
         return None
     from kdump.output.kafka.native_indexes import OffsetIndexText
 

@@ -148,7 +148,7 @@ def _kernel_text(
     tool: DumpTool, log: Source, index: Source, offset_index: Source, base_offset: int, *, is_quiet: bool
 ) -> TimeIndexText | None:
     """The writer of lines with the kernel in C, or None if something could go wrong after an entry's batch."""
-    if kernel.native is None or Source.throttle is not None or tool.message_rules is not None:
+    if kernel.native is None or not log.is_direct or tool.message_rules is not None:
         return None
     from kdump.output.kafka import native_indexes
 

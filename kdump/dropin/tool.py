@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from kdump.binary.java_strings import escaped, text_of
+from kdump.binary.paths import is_url, root
 from kdump.binary.source import NoSource, Source
 from kdump.dropin.joptsimple import Arguments
 from kdump.dropin.tuning import Tuning
@@ -250,7 +251,7 @@ def coded(error: Unreadable, code: str) -> Unreadable:
 
 def absolute(path: str) -> str:
     """The absolute path as java.io.File makes it: not normalised."""
-    if path.startswith("/"):
+    if path.startswith("/") or is_url(path):
         return path
     return os.getcwd().rstrip("/") + "/" + path if path else os.getcwd()
 
@@ -263,11 +264,13 @@ def sibling(path: str, suffix: str) -> str:
 
 def _has_folder(path: str) -> bool:
     """Whether the directory of this path exists, so that a file could be created."""
-    return os.path.isdir(os.path.dirname(path) or ".")
+    return is_url(path) or os.path.isdir(os.path.dirname(path) or ".")
 
 
 def _java_path(path: str) -> str:
-    """A path as java.io.File has it: without double or trailing slashes."""
+    """A path as java.io.File has it: without double or trailing slashes. A URL, which Kafka's tool cannot read, keeps its own."""
+    start = root(path) if is_url(path) else ""
+    path = path[len(start) :]
     while "//" in path:
         path = path.replace("//", "/")
-    return path.rstrip("/") if len(path) > 1 else path
+    return start + (path.rstrip("/") if len(path) > 1 or start else path)

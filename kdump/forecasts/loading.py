@@ -5,9 +5,9 @@ Kafka: LogLoader, UnifiedLog (since 3.0); in 2.8 Log.
 
 from __future__ import annotations
 
-import os
 from collections import deque
 
+from kdump.binary.paths import absolute
 from kdump.forecasts import leftovers, partition_metadata, recovery, splitting
 from kdump.forecasts.directory import INDEX_SUFFIXES, has_offset, name_of, offset_of
 from kdump.forecasts.events import Events
@@ -100,7 +100,7 @@ class Start:
         self._splitting_overflows(self._load_segments)
         if not settings.rules.swaps_by_renaming:
             self._swap_in(swaps)
-        if os.path.abspath(self.directory.path).endswith(_DELETE_MARK):
+        if absolute(self.directory.path).endswith(_DELETE_MARK):
             if not len(self.segments):
                 self.segments.add(Segment(self.directory, 0, settings))
             next_offset = 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from kdump.binary import system
+from kdump.binary.paths import is_url
 from kdump.binary.source import Source
 from kdump.errors import CorruptData, Unreadable
 from kdump.forecasts import permissions, places
@@ -132,5 +133,6 @@ def unreadable(error: Unreadable) -> Unreadable:
     if error.code == "file-missing":
         return Unreadable("file-missing", "no such directory", path=path)
     if error.code == "file-permission":
-        return Unreadable("file-permission", permissions.YOU_MAY_NOT, path=path)
+        why = error.message if path is not None and is_url(path) else permissions.YOU_MAY_NOT
+        return Unreadable("file-permission", why, path=path)
     return Unreadable("file-io-error", error.message.lower(), path=path)

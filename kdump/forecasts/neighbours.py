@@ -11,6 +11,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from kdump.binary import system
+from kdump.binary.paths import parent
 from kdump.binary.source import Source
 from kdump.checks.rules.snapshots.partition_metadata import topic_id_of
 from kdump.decoders import cluster_topics
@@ -252,7 +253,7 @@ class Neighbours:
             return _TOGETHER if {one.path, other.path} <= self._named else _PERHAPS
         if not is_same_broker and not self._partitions_beside(one).isdisjoint(self._partitions_beside(other)):
             return _PERHAPS if one.broker is None or other.broker is None else _APART
-        return _TOGETHER if is_same_broker or _parent(one.path) == _parent(other.path) else _PERHAPS
+        return _TOGETHER if is_same_broker or parent(one.path) == parent(other.path) else _PERHAPS
 
     def _partitions_beside(self, member: Member) -> set[str]:
         """The partitions in all log directories of one broker, including its metadata log."""
@@ -308,7 +309,3 @@ def _listed(path: str) -> list[str]:
 
 def _name_both(one: Member, other: Member) -> str:
     return f"{_NAME} of {one.path} and of {other.path}"
-
-
-def _parent(path: str) -> str:
-    return os.path.dirname(os.path.abspath(path))

@@ -7,6 +7,7 @@ import stat
 from typing import NamedTuple
 
 from kdump.binary import system
+from kdump.binary.paths import is_url
 from kdump.errors import Unreadable
 from kdump.formats import file_name, partition_metadata, properties, text_checkpoint, tree
 
@@ -30,8 +31,8 @@ _OF_LOG_DIRECTORY = {
 
 
 def require_readable(path: str) -> None:
-    """Raises Unreadable for a file that we may not read: the broker may have other permissions."""
-    if not os.access(path, os.R_OK):
+    """Raises Unreadable for a file that we may not read: the broker may have other ones. A store says so when it is read."""
+    if not is_url(path) and not os.access(path, os.R_OK):
         raise Unreadable("file-permission", YOU_MAY_NOT, path=path)
 
 
@@ -58,10 +59,13 @@ def denial(partition: str, log_directory: str) -> Denial | None:
     The broker's user is assumed to be the owner of the log directory or, if that is root, of its meta.properties. Root may do
     everything; for files that root owns or that nobody may write, it depends on whether the broker runs as root.
 
-    Kafka opens logs and indexes for reading and writing, even if it only reads them.
+    Kafka opens logs and indexes for reading and writing, even if it only reads them. What a store holds has no owners or modes:
+    the broker's user is assumed to have all permissions on the files when they are back on its disk.
     """
     user = _user(partition, log_directory)
     needed = list(_needed(partition, log_directory))
+    if is_url(partition):
+        return None
     if user.st_uid != _ROOT:
         who = f"a broker that runs as user {user.st_uid}, who owns the log directory,"
         for file in needed:

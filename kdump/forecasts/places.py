@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from kdump.binary import system
+from kdump.binary.paths import real
 from kdump.errors import Unreadable
 from kdump.formats import tree
 
@@ -28,7 +29,7 @@ def places(path: str, depth: int = tree.MAX_DEPTH) -> list[str]:
     except Unreadable:
         return [path]
     found = [place for child in _folders(children) for place in places(child, depth - 1)]
-    return list({os.path.realpath(place): place for place in reversed(found)}.values())[::-1] or [path]
+    return list({real(place): place for place in reversed(found)}.values())[::-1] or [path]
 
 
 def kind_of(path: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from kdump.binary.paths import parent
 from kdump.errors import CorruptData
 
 LOG, CHECKPOINT, OFFSET_INDEX, TIME_INDEX, TRANSACTION_INDEX, PRODUCER_SNAPSHOT = (
@@ -66,7 +67,7 @@ def topic(path: str) -> str:
 
     Marked directories have an id before the mark: `orders-3.56d167cf27c84fbb8dbcd62116717146-delete`.
     """
-    name = os.path.basename(os.path.dirname(os.path.abspath(path)))
+    name = os.path.basename(parent(path))
     for mark in MARKED_DIRECTORIES:
         if name.endswith(mark):
             name = name.removesuffix(mark).rpartition(".")[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
-from kdump.binary import system
+from kdump.binary import paths, system
 from kdump.binary.source import Source
 from kdump.errors import CorruptData, Unreadable, UsageError
 from kdump.formats import file_name, partition_metadata, properties, text_checkpoint
@@ -33,7 +33,6 @@ MAX_DEPTH = 4
 
 DELETE, FUTURE, STRAY = "delete", "future", "stray"
 
-_MAGIC = "*?["  # of patterns
 _KRAFT_VERSION = "1"
 
 
@@ -91,7 +90,7 @@ def locked_directory(path: str) -> str | None:
 
 def directory_name(path: str) -> DirectoryName | None:
     """How a broker parses a directory's name, or None if it would not start. Kafka: UnifiedLog.parseTopicPartitionName."""
-    name = os.path.basename(os.path.abspath(path))
+    name = os.path.basename(paths.absolute(path))
     state = next((state for state in (DELETE, FUTURE, STRAY) if name.endswith(f"-{state}")), "")
     if state:
         # An id of any length will do: Kafka's pattern is (\S+)-(\S+)\.(\S+)-stray.
@@ -119,16 +118,14 @@ def is_partition(path: str) -> bool:
     return has_name and not any(map(system.leads_to_directory, entries))
 
 
-def matching(paths: Sequence[str]) -> list[str]:
+def matching(given: Sequence[str]) -> list[str]:
     """The paths that match patterns, each once; an existing path matches itself. Raises UsageError if nothing matches."""
     found: list[str] = []
-    for path in paths:
-        if not any(sign in path for sign in _MAGIC) or system.has_name(path):
+    for path in given:
+        if not system.has_magic(path) or system.has_name(path):
             found.append(path)
             continue
-        from glob import glob  # slow to load
-
-        fitting = sorted(glob(path))
+        fitting = system.matching(path)
         if not fitting:
             raise UsageError(f"no file matches {path}")
         found += fitting
@@ -137,7 +134,7 @@ def matching(paths: Sequence[str]) -> list[str]:
 
 def parent(path: str) -> str:
     """The parent of a directory, spelled as the path was given where possible."""
-    return os.path.dirname(path) or os.path.dirname(os.path.abspath(path))
+    return paths.parent(path) if paths.is_url(path) else os.path.dirname(path) or paths.parent(path)
 
 
 def is_log_directory(path: str) -> bool:
@@ -166,11 +163,11 @@ def partitions(path: str) -> list[str]:
     return found
 
 
-def folders(paths: list[str]) -> list[str]:
+def folders(children: list[str]) -> list[str]:
     """The subdirectories that may hold log directories; none if one of them is a partition's."""
-    if any(system.is_directory(path) and is_partition(path) for path in paths):
+    if any(system.is_directory(path) and is_partition(path) for path in children):
         return []
-    return [path for path in paths if not system.is_link(path)]
+    return [path for path in children if not system.is_link(path)]
 
 
 def log_dir_files(path: str) -> list[str]:

@@ -6,6 +6,7 @@ import errno
 import os
 
 from kdump.binary import system
+from kdump.binary.paths import require_local
 from kdump.binary.source import WINDOW_SIZE
 from kdump.errors import Unreadable, UsageError
 from kdump.mending.syncing import Syncing
@@ -32,11 +33,13 @@ class NewDirectory:
     Files are synced while the next ones are written, folders by `sync`. Left without `place`, it is removed again; a
     process that is killed leaves the incomplete one. The inputs are only read.
 
-    Raises UsageError if the path or the incomplete directory exists, if the path lies inside an input, or if the directory in
-    which it is to be made does not exist. Writing raises OSError.
+    Raises UsageError for URLs, if the path or the incomplete directory exists, if the path lies inside an input, or if the
+    directory in which it is to be made does not exist. Writing raises OSError.
     """
 
     def __init__(self, path: str, inputs: Sequence[str]) -> None:
+        for given in (path, *inputs):
+            require_local(given, "what is mended or made")
         self.path = os.path.normpath(path) if path else ""
         self.built = self.path + INCOMPLETE
         self._is_placed = False
@@ -137,7 +140,7 @@ class NewFile:
 
         Raises Unreadable if the file shrinks meanwhile.
         """
-        position = start if source.throttle is not None else self._copied_by_system(source, start, end)
+        position = start if not source.is_direct else self._copied_by_system(source, start, end)
         while position < end:
             data = source.read_exactly(position, min(WINDOW_SIZE, end - position))
             self.write(data)

@@ -434,7 +434,7 @@ def _is_marked_on_time(streak: tuple[int, ...], summary: BatchSummary, *, is_mar
 
 def _chunks(source: Source, threads: int) -> Iterator[tuple[Chunk, int]]:
     """All batches of a log, and where each chunk ends. Raises CorruptData where something else is."""
-    if kernel.native is None or source.throttle is not None:
+    if kernel.native is None or not source.is_direct:
         yield from _chunks_of_windows(source, 0, source.size)
         return
     from kdump.reading.read_ahead import ReadAhead

@@ -7,6 +7,7 @@ import stat
 from typing import TYPE_CHECKING, NamedTuple
 
 from kdump.binary import system
+from kdump.binary.paths import absolute, real
 from kdump.binary.source import Source
 from kdump.binary.system import unreadable
 from kdump.errors import CorruptData, Unreadable, UsageError
@@ -118,7 +119,7 @@ class _Walk:
     def __init__(self, root: str, broker: str | None, follows_links: bool, skips_unlisted: bool) -> None:
         self._skips_unlisted = skips_unlisted
         self._broker = broker
-        self._real_root = os.path.realpath(root)
+        self._real_root = real(root)
         self._follows_links = follows_links
 
     def directory(self, path: str, depth: int = tree.MAX_DEPTH) -> Iterator[FileItem]:
@@ -187,8 +188,8 @@ class _Walk:
         return entry.is_link and not self._follows_links and not self._is_inside(entry.path)
 
     def _is_inside(self, path: str) -> bool:
-        real = os.path.realpath(path)
-        return real == self._real_root or real.startswith(self._real_root.rstrip(os.sep) + os.sep)
+        target = real(path)
+        return target == self._real_root or target.startswith(self._real_root.rstrip(os.sep) + os.sep)
 
 
 def _status(path: str) -> os.stat_result | None:
@@ -204,7 +205,7 @@ def broker_of(log_directory: str, broker: str | None = None) -> str | None:
     """The name of a log directory's broker: `broker` if it is given, or as `discover` says."""
     if broker is not None:
         return broker
-    parts = os.path.abspath(log_directory).split(os.sep)
+    parts = absolute(log_directory).split(os.sep)
     named = next((part for part in reversed(parts) if part.startswith(_BROKER_PART)), None)
     if named is not None:
         return named.removeprefix(_BROKER_PART)

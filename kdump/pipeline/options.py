@@ -7,6 +7,7 @@ import re
 import time
 from typing import TYPE_CHECKING
 
+from kdump.binary.paths import SCHEMES, is_url
 from kdump.checks.settings import CLEANUP_POLICIES, FULL, LEVELS, UNKNOWN, Settings
 from kdump.errors import UsageError
 from kdump.output.arrow.builder import BATCH_BYTES, BATCH_ROWS, MAX_VALUE_BYTES
@@ -68,15 +69,17 @@ NAMES = (
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
 
 
-def _local_path(path: str) -> str:
-    """A path, also where it is written as a URL of a file. Raises UsageError for other URLs."""
+def _path(path: str) -> str:
+    """A path, also where it is written as a URL of a file; one of a store stays. Raises UsageError for other URLs."""
     scheme = _SCHEME.match(path)
-    if scheme is None:
+    if scheme is None or is_url(path):
         return path
     if scheme[1].lower() == "file" and (path[5:8] == "///" or path[5:7] != "//"):
         return "/" + path[5:].lstrip("/")
-    message = f"{path} is not a local path: kdump reads only files that are mounted, on every machine that reads them"
-    raise UsageError(message, remedy="copy them, or mount the store")
+    message = (
+        f"{path} is not a local path, and kdump does not read such URLs; it reads {', '.join(SCHEMES)}, each followed by ://"
+    )
+    raise UsageError(message, remedy="copy the files, or mount the store, on every machine that reads them")
 
 
 class Options:
@@ -187,7 +190,7 @@ class Options:
                 paths += json.loads(self._values["paths"])
             except ValueError:
                 raise UsageError(f"paths is a list in JSON, not {self._values['paths']!r}")
-        return [_local_path(path) for path in paths]
+        return [_path(path) for path in paths]
 
     def _list(self, name: str) -> tuple[str, ...]:
         return tuple(item.strip() for item in self._values.get(name.lower(), "").split(",") if item.strip())

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
+from kdump.binary.paths import parent
 from kdump.errors import CorruptData
 from kdump.formats import file_name
 from kdump.output.rows.decoded import Decoded
@@ -48,7 +48,7 @@ class RecordDecoding:
 
     def collection_of(self, path: str) -> Collection:
         """The schemas for the records of a log. Raises UsageError, and Unreadable."""
-        log_directory = os.path.dirname(os.path.dirname(os.path.abspath(path)))
+        log_directory = parent(parent(path))
         if log_directory not in self._collections:
             kind = (self._value or self._key).partition(":")[0]
             self._collections[log_directory] = collection_of(path, self._schemas, kind)

@@ -106,7 +106,7 @@ def walk_patches(
     With `keeps_bytes`, large sections keep their bytes until the next item is asked for.
     """
     items = _Walk(source, start, base_offset, next_base_offset, tuning, gathers)
-    if kernel.native is None or source.throttle is not None:
+    if kernel.native is None or not source.is_direct:
         yield from items.by_windows(source.size)
         return
     from kdump.reading.read_ahead import ReadAhead

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import kdump
 from kdump.binary import system
+from kdump.binary.paths import absolute, parent
 from kdump.binary.source import Source
 from kdump.errors import KdumpError, Unreadable, UsageError
 from kdump.output.rows.hits import CHANGED, MISSING, NEW, SAME, UNREADABLE, VerifiedFile
@@ -40,13 +41,13 @@ def made(search: Search, paths: Sequence[str], options: dict[str, object]) -> di
         "verdict": verdict.verdict,
         "hits": verdict.hits,
         "options": options,
-        "paths": [os.path.abspath(path) for path in paths],
+        "paths": [absolute(path) for path in paths],
         "bytes": verdict.bytes,
         "batches": verdict.batches,
         "records": verdict.records,
         "files": [
             {
-                "path": os.path.abspath(file.file),
+                "path": absolute(file.file),
                 "size": file.size,
                 "sha256": file.sha256,
                 "state": file.state,
@@ -60,7 +61,7 @@ def made(search: Search, paths: Sequence[str], options: dict[str, object]) -> di
         ],
         "notRead": [
             {
-                "file": os.path.abspath(gap.file),
+                "file": absolute(gap.file),
                 "start": gap.start,
                 "end": gap.end,
                 "offset": gap.offset,
@@ -114,7 +115,7 @@ def verified(certificate: dict[str, Any], paths: Sequence[str] = ()) -> Iterator
     roots: list[str] = certificate["paths"]
     if paths and len(paths) != len(roots):
         raise UsageError(f"the certificate is about {len(roots)} paths: {', '.join(roots)}", remedy="name as many, in this order")
-    now = dict(zip(roots, map(os.path.abspath, paths), strict=True)) if paths else {root: root for root in roots}
+    now = dict(zip(roots, map(absolute, paths), strict=True)) if paths else {root: root for root in roots}
     known = {_moved(file["path"], now): file for file in certificate["files"]}
     schemas = certificate.get("schemas", {"places": [], "files": []})
     known |= {_moved(file["path"], now): file for file in schemas["files"]}
@@ -134,10 +135,10 @@ def _moved(path: str, roots: dict[str, str]) -> str:
         if path == root or path.startswith(root.rstrip(os.sep) + os.sep):
             return place + path[len(root) :]
     for root, place in roots.items():  # a registry's topic is beside a partition, and not below it
-        for beside, now in ((root, place), (os.path.dirname(root), os.path.dirname(place))):
-            registry = os.path.join(os.path.dirname(beside), topic.NAME)
+        for beside, now in ((root, place), (parent(root), parent(place))):
+            registry = os.path.join(parent(beside), topic.NAME)
             if path == registry or path.startswith(registry + os.sep):
-                return os.path.join(os.path.dirname(now), topic.NAME) + path[len(registry) :]
+                return os.path.join(parent(now), topic.NAME) + path[len(registry) :]
     return path
 
 
@@ -160,10 +161,10 @@ def _new_files(roots: list[str], known: set[str]) -> Iterator[VerifiedFile]:
         return
     places = Places(there, is_proof=True)
     for item in places.logs:
-        if os.path.abspath(item.path) not in known:
+        if absolute(item.path) not in known:
             yield VerifiedFile(item.path, NEW, item.size, "it was not there")
     for found in places.unsearched:
-        if os.path.abspath(found.path) not in known:
+        if absolute(found.path) not in known:
             yield VerifiedFile(found.path, UNREADABLE, None, found.message)
 
 

@@ -73,7 +73,7 @@ class Copy:
         self.not_read: list[str] = []
         self.log_end: int | None = None
         self._epochs: list[tuple[int, int]] = []
-        directory = os.path.dirname(self.folder)
+        directory = tree.parent(self.folder)
         self.checkpointed_start = self._in_checkpoint(directory, text_checkpoint.LOG_START_OFFSETS)
         self.cleaned_to = self._in_checkpoint(directory, text_checkpoint.CLEANER_OFFSETS)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from kdump.binary.paths import absolute
 from kdump.errors import CorruptData, UsageError
 from kdump.output.rows import decoded
 from kdump.output.rows.decoded import Decoded
@@ -249,7 +250,7 @@ def schemas_of(decoding: Decoding, items: Iterable[FileItem]) -> tuple[list[str]
 
     places: dict[str, None] = {}
     for path in {os.path.dirname(item.path): item.path for item in items}.values():
-        places.update(dict.fromkeys(map(os.path.abspath, collection.places_of(path, decoding.schemas))))
+        places.update(dict.fromkeys(map(absolute, collection.places_of(path, decoding.schemas))))
     return list(places), [file for place in places for file in collection.files_at(place)]
 
 

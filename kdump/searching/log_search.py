@@ -237,7 +237,7 @@ class LogSearch:
         """Where the literal stands first between these positions of the file; -1 for nowhere."""
         literal, source = self._query.literal, self._source
         assert literal is not None
-        if kernel.native is not None and source.throttle is None:
+        if kernel.native is not None and source.is_direct:
             place: int = kernel.native.find_in_file(source.fileno(), start, end, literal.data, literal.folds, self._window)
             if place != _NOT_READ:
                 return place

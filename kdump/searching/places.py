@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from kdump.binary import system
+from kdump.binary.paths import real
 from kdump.errors import Unreadable, UsageError
 from kdump.formats import file_name, tree
 from kdump.pipeline import discovery
@@ -106,7 +107,7 @@ class Places:
 
     def _take_unseen(self, root: str) -> None:
         """Note what was passed over: directories that cannot be listed, links, logs that lie too deep, remote segments."""
-        real_root = os.path.realpath(root)
+        real_root = real(root)
         for path in _directories(root):
             try:
                 entries = system.entries(path)
@@ -115,7 +116,7 @@ class Places:
                 continue
             for entry in entries:
                 if entry.is_link and system.leads_to_directory(entry):
-                    if not (os.path.realpath(entry.path) + os.sep).startswith(real_root + os.sep):
+                    if not (real(entry.path) + os.sep).startswith(real_root + os.sep):
                         self._miss(entry.path, "file-link-outside", "a link that leads out of this directory")
                 elif entry.name == tree.REMOTE_INDEX_CACHE:
                     if self._is_proof and _holds_anything(entry.path):

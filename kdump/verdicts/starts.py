@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
-
 from kdump.binary import system
+from kdump.binary.paths import absolute
 from kdump.binary.source import NoSource
 from kdump.checks.catalogue.fault_kind import BLIND, IGNORE
 from kdump.checks.context import FileContext
@@ -67,7 +66,7 @@ class Watcher:
 
 def is_denied(path: str) -> bool:
     """Whether the broker's user may not read and write the files of a partition that was copied alone."""
-    above = tree.parent(os.path.abspath(path))
+    above = tree.parent(absolute(path))
     if tree.is_log_directory(above):
         return False  # Surroundings says so
     try:
@@ -135,7 +134,7 @@ def forecasts_of(path: str, *, is_found: bool = False, walked: WalkedLogs | None
     from kdump.forecasts.log_directory import LogDirectory
     from kdump.forecasts.settings import CLEAN, STOPS, UNCLEAN
 
-    log_directory = LogDirectory(log_directory_of(os.path.abspath(path)))
+    log_directory = LogDirectory(log_directory_of(absolute(path)))
     stops: tuple[str, ...] = STOPS
     is_of_broker = tree.is_log_directory(log_directory.path)
     if is_of_broker:

@@ -570,7 +570,7 @@ def test_an_error_of_java_is_told_by_its_last_cause() -> None:
 
 @pytest.mark.parametrize(
     ("path", "words"),
-    [("s3a://bucket/data", "reads only files that are mounted"), ("hdfs:/data", "is not a local path"), ("sc", "Spark Connect")],
+    [("wasbs://bucket/data", "does not read such URLs"), ("hdfs:/data", "is not a local path"), ("sc", "Spark Connect")],
 )
 def test_what_is_not_a_local_path_is_refused(capsys: pytest.CaptureFixture[str], path: str, words: str) -> None:
     command = ["scan", path] if path != "sc" else ["scan", ".", "--out", "out", "--master", "sc://localhost"]

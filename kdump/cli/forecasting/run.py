@@ -6,6 +6,7 @@ import os
 import time
 
 from kdump.binary.java_strings import escaped
+from kdump.binary.paths import absolute, common, relative
 from kdump.cli.report_style import report_style_of
 from kdump.cli.streams import say
 from kdump.errors import MissingPackage, Unreadable
@@ -124,7 +125,7 @@ class _Run:
         self._verdict.add_forecasts(rows)
         if self._request.output == "text":
             rows = _in_order(rows, log_directory)
-        self._formatter.directory(rows, os.path.relpath(os.path.abspath(path), self._above))
+        self._formatter.directory(rows, relative(absolute(path), self._above))
 
     def _fail(self, error: KdumpError, path: str = "") -> None:
         self._failed += 1
@@ -149,7 +150,7 @@ def _in_order(rows: list[Forecast], log_directory: LogDirectory) -> list[Forecas
 def _above(found: list[str]) -> str:
     """The directory to which reported partitions are relative: their log directory, or the common parent of several."""
     log_directories = [path if _holds_partitions(path) else log_directory_of(path) for path in found]
-    return os.path.commonpath([os.path.abspath(path) for path in log_directories]) if found else os.sep
+    return common([absolute(path) for path in log_directories]) if found else os.sep
 
 
 def _holds_partitions(path: str) -> bool:

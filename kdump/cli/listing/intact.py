@@ -32,7 +32,7 @@ _MAX_PAUSE_BYTES = 1 << 20
 def intact_text(run: Run, source: Source, decoding: Decoding) -> IntactText | None:
     """What writes the rows of intact stretches of a log; None where only tables can be listed as the request asks for it."""
     request = run.request
-    if kernel.native is None or run.is_terminal or source.throttle is not None or request.escapes_formulas:
+    if kernel.native is None or run.is_terminal or not source.is_direct or request.escapes_formulas:
         return None
     if request.offset is not None or request.is_deep and (request.limit is not None or not decoding.is_plain):
         return None

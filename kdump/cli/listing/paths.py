@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 
-_MAGIC = frozenset("*?[")  # what makes a path a pattern
-
 COMMANDS = {
     file_name.LOG: "log",
     file_name.CHECKPOINT: "checkpoint",
@@ -38,7 +36,7 @@ def files(paths: Sequence[str], suffix: str) -> Iterator[str | Unreadable]:
             if system.is_directory(path):
                 partitions = _partitions_in(path, suffix)
                 yield from _of_partitions(path, partitions, suffix) if partitions else _of_directory(path, suffix)
-            elif not _MAGIC.isdisjoint(path) and not system.exists(path):
+            elif system.has_magic(path) and not system.exists(path):
                 yield from _of_pattern(path, suffix)
             else:
                 _check_kind(path, suffix)
@@ -92,10 +90,8 @@ def _of_directory(path: str, suffix: str) -> list[str]:
 
 
 def _of_pattern(pattern: str, suffix: str) -> list[str]:
-    import glob  # takes its time to load
-
     found: list[str] = []
-    for path in sorted(glob.glob(pattern)):
+    for path in system.matching(pattern):
         if system.is_directory(path):
             try:
                 found += _of_directory(path, suffix)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from kdump.binary import system
+from kdump.binary.paths import parent
 from kdump.cli.shared_options import STDIN
 from kdump.formats import file_name
 
@@ -62,7 +63,7 @@ class SchemasOfRun:
         from kdump.schemas.collection import collection_of
 
         request = self._request
-        log_directory = os.path.dirname(os.path.dirname(os.path.abspath(path)))
+        log_directory = parent(parent(path))
         if log_directory not in self._collections:
             kinds = [decoder.partition(":")[0] for decoder in request.part_decoders if decoder]
             collection = collection_of(path, request.schemas, kinds[-1] if kinds else "")
@@ -87,4 +88,4 @@ def _has_registry(path: str) -> bool:
     """Whether a registry's topic lies beside the partition of a segment. Looks without importing what reads it."""
     if path.startswith(STDIN):
         return False
-    return system.is_directory(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(path))), _REGISTRY))
+    return system.is_directory(os.path.join(parent(parent(path)), _REGISTRY))

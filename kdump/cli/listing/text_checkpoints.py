@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import re
 from functools import partial
@@ -137,8 +136,8 @@ def _found(path: str) -> list[str]:
         snapshots = [found for found in files([path], file_name.CHECKPOINT) if isinstance(found, str)]
         inside = [os.path.join(path, name) for name in _NAMES]
         return [] if snapshots else [file for file in inside if system.is_file(file)]
-    if glob.has_magic(path) and not system.exists(path):
-        return [found for found in sorted(glob.glob(path)) if not system.is_directory(found) and _is_text(found)]
+    if system.has_magic(path) and not system.exists(path):
+        return [found for found in system.matching(path) if not system.is_directory(found) and _is_text(found)]
     return [path] if _is_text(path) else []
 
 

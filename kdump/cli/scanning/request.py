@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from kdump import __version__
 from kdump.binary import system
+from kdump.binary.paths import absolute, require_local
 from kdump.checks.finding import SEVERITIES
 from kdump.cli.scanning.engine import LOCAL, Engine, chosen
 from kdump.cli.scanning.options import SAVINGS
@@ -36,6 +37,7 @@ class ScanRequest:
     def __init__(self, options: ScanOptions) -> None:
         self.paths = list(options.paths)
         self.out = None if options.out is None else options.out.rstrip("/") or options.out
+        require_local(self.out or "", "the directory of --out")
         self.is_repeated = self.out is not None and system.has_name(self.out)
         if self.is_repeated and not system.is_file(os.path.join(str(self.out), MANIFEST)):
             raise UsageError(f"--out {options.out} exists; kdump does not overwrite files")
@@ -78,7 +80,7 @@ class ScanRequest:
     def identity(self) -> dict[str, object]:
         """What a repeated scan must be asked for as well."""
         given = {name: value for name, value in self.given.items() if name not in ("now", "targetBytes")}
-        paths = [os.path.abspath(path) for path in self.paths]
+        paths = [absolute(path) for path in self.paths]
         return {**given, "paths": paths, "tables": self.tables, "savings": self.savings, "kdump": __version__}
 
     def _questions(self, include_deleted: bool) -> list[Query]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
+from kdump.binary.paths import absolute
 from kdump.errors import UsageError
 from kdump.formats import tree
 from kdump.pipeline import discovery, earlier_scan
@@ -40,7 +40,7 @@ def look(request: ScanRequest) -> Seen:
     earlier = _earlier_scan(request)
     paths = tree.matching(request.paths)
     if request.is_on_cluster:
-        paths = [os.path.abspath(path) for path in paths]  # its processes work in separate directories
+        paths = [absolute(path) for path in paths]  # its processes work in separate directories
     common = {**request.given, "paths": json.dumps(paths), "unreadable": Options.SKIP}
     began_ns = time.time_ns()
     items = discovery.files_of(Options({**common, "table": "files"}))

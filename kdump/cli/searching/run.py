@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from kdump import exit_codes
 from kdump.binary import system
 from kdump.binary.java_strings import escaped, text_of
+from kdump.binary.paths import real, require_local
 from kdump.checks.wording import counted
 from kdump.cli.output_file import written_to
 from kdump.cli.report_style import style_of_rows
@@ -232,12 +233,13 @@ def _place_of_certificate(request: GrepRequest) -> str:
 
     given = request.options.certificate
     path = given or f"kdump-certificate-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.json"
+    require_local(path, "the certificate")
     if system.has_name(path):
         raise UsageError(f"{path} exists; kdump does not overwrite files", remedy="name another file with --certificate")
     folder = os.path.realpath(os.path.dirname(os.path.abspath(path)))
     for root in request.paths:
-        real = os.path.realpath(root)
-        if system.is_directory(real) and (folder + os.sep).startswith(real.rstrip(os.sep) + os.sep):
+        searched = real(root)
+        if system.is_directory(searched) and (folder + os.sep).startswith(searched.rstrip(os.sep) + os.sep):
             raise UsageError(
                 f"the certificate would lie inside {root}, which is only read", remedy="name another file with --certificate"
             )

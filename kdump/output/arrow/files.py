@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from kdump.binary.paths import require_local
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from types import TracebackType
@@ -32,6 +34,7 @@ class TableFile:
     """
 
     def __init__(self, path: str, schema: pa.Schema, form: str = PARQUET) -> None:
+        require_local(path, "the output")
         if os.path.lexists(path):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)
         self.path = path

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import shlex
 
+from kdump.binary.paths import absolute, is_url, parent
 from kdump.checks.wording import counted
 from kdump.forecasts.outcome import DIE, OFFLINE, STRAY
 from kdump.forecasts.places import LOG_DIRECTORY, PARTITION
 from kdump.forecasts.sentences import as_sentence
 from kdump.forecasts.settings import CLEAN
-from kdump.output.text.mending import command_to_recover
+from kdump.output.text.mending import COPY_FIRST, command_to_recover
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +42,10 @@ def next_steps(rows: list[Forecast]) -> list[str]:
     if all(row.is_safe for row in rows):
         check = f"kdump check {quoted}   # what is damaged, and where; a start does not change it"
         return [*steps, check, *([command_to_recover(path)] if any(row.damaged_batches for row in rows) else [])]
-    steps.append(f"cp -a {quoted} ELSEWHERE   # before any restart, with the broker stopped")
+    if is_url(path):
+        steps.append(COPY_FIRST.format(quoted))
+    else:
+        steps.append(f"cp -a {quoted} ELSEWHERE   # before any restart, with the broker stopped")
     shown: set[str] = set()
     for row in rows:
         if row.is_safe or row.remedy is None:
@@ -67,16 +71,21 @@ def next_steps(rows: list[Forecast]) -> list[str]:
 def _remedy_steps(remedy: Remedy, path: str) -> Iterator[str]:
     """What to type to apply a remedy."""
     if remedy.taken:
-        yield f"mv {' '.join(shlex.quote(os.path.join(path, name)) for name in remedy.taken)} ELSEWHERE"
+        yield f"mv {' '.join(shlex.quote(_beside(path, name)) for name in remedy.taken)} ELSEWHERE"
     for name in remedy.made_empty:
-        yield f": > {shlex.quote(os.path.join(path, name))}"
+        yield f": > {shlex.quote(_beside(path, name))}"
     if remedy.is_without_log_start:
         yield f"remove the line of {_called(path)} from log-start-offset-checkpoint, and lower the count in its second line"
 
 
+def _beside(path: str, name: str) -> str:
+    """The path of a file of a partition, or of the copy of one in a store."""
+    return os.path.join(_called(path) if is_url(path) else path, name)
+
+
 def _step_for_circumstance(row: Forecast) -> str | None:
     """What to check if something other than the data keeps a log from being served."""
-    quoted, log_directory = shlex.quote(row.path), os.path.dirname(os.path.abspath(row.path))
+    quoted, log_directory = shlex.quote(row.path), parent(row.path)
     if row.is_not_loaded:
         return f"{_shown_file(os.path.join(log_directory, 'meta.properties'))}   # {row.reason}"
     if row.is_denied:
@@ -115,4 +124,4 @@ def _after_remedy(row: Forecast) -> str:
 
 
 def _called(path: str) -> str:
-    return os.path.basename(os.path.abspath(path)) or path
+    return os.path.basename(absolute(path)) or path

@@ -5,6 +5,11 @@ from __future__ import annotations
 import os
 import shlex
 
+from kdump.binary.paths import absolute, is_url
+
+COPY_FIRST = "copy {} from its store to a disk: what follows is for the copy"
+"""The first step where others need files of this machine."""
+
 
 def command_to_recover(path: str) -> str:
     """The command that copies what is whole of a damaged partition."""
@@ -17,6 +22,8 @@ def command_to_reindex(path: str) -> str:
 
 
 def _arguments(path: str) -> str:
-    name = os.path.basename(os.path.abspath(path))
+    name = os.path.basename(absolute(path))
     start = os.path.join(".", path) if path.startswith("-") else path
+    if is_url(path):
+        start = name  # of the copy
     return f"{shlex.quote(start)} -o {shlex.quote(os.path.join('ELSEWHERE', name))}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from kdump.binary.java_strings import escaped
+from kdump.binary.paths import absolute
 from kdump.binary.source import Source
 from kdump.checks.catalogue.fault_kind import DIE
 from kdump.checks.context import FileContext
@@ -133,7 +134,7 @@ def _report_beyond_end(
 
 
 def _name(partition: PartitionFacts) -> str:
-    return escaped(os.path.basename(os.path.abspath(partition.path)))
+    return escaped(os.path.basename(absolute(partition.path)))
 
 
 _AGAINST_END = {

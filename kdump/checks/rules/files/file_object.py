@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import stat
 
 from kdump.binary import system
+from kdump.binary.paths import is_url, real
 from kdump.binary.source import NoSource
 from kdump.checks.context import FileContext
 from kdump.checks.finding import ERROR, INFO
@@ -80,7 +80,8 @@ def check_directory(path: str, settings: Settings, emit: Callable[[Row], None], 
         if error.code == "file-missing":
             report("file-vanished", "Was there when the directory was listed, and is now gone.", INFO)
         elif error.code == "file-permission":
-            report("permission-denied", "The directory cannot be listed; run as the broker's user, or copy it.")
+            why = f": {error.message}." if is_url(path) else "; run as the broker's user, or copy it."
+            report("permission-denied", f"The directory cannot be listed{why}")
         else:
             report("io-error", f"The directory cannot be listed: {error.message}.")
         return False
@@ -122,6 +123,8 @@ def check_after_reading(context: FileContext, source: LiveSource) -> None:
         context.report("time-limit", position, size, message)
     if source.shrunk_to is not None:
         message = f"Had {size:,} bytes when it was opened, and {source.shrunk_to:,} when it was read."
+        if source.replaced is not None:
+            message = f"{source.replaced.message.capitalize()}: from byte {source.shrunk_to:,} on, what was opened is gone."
         context.report("file-shrank", source.shrunk_to, size, message, expected=size, found=source.shrunk_to)
     grown_to = source.grown_to()
     if grown_to > size:
@@ -158,7 +161,8 @@ def _report_unreadable(report: Callable[..., None], path: str, error: Unreadable
         else:
             report(code, "Was there when the directory was listed, and is now gone.", INFO)
     elif code == "permission-denied":
-        report(code, "Cannot be opened; run as the broker's user, or copy it.")
+        why = f": {error.message}." if is_url(path) else "; run as the broker's user, or copy it."
+        report(code, f"Cannot be opened{why}")
     elif code == "not-regular":
         # a directory that is not named like a file of Kafka's does no harm
         is_harmless = error.code == "file-is-directory" and file_name.suffix(path) not in SEGMENT_SUFFIXES
@@ -179,8 +183,8 @@ def _leads_out(path: str, root: str) -> bool:
     """Whether this link leaves the tree."""
     if not system.exists(path):
         return False
-    inside = os.path.realpath(root)
-    target = os.path.realpath(path)
+    inside = real(root)
+    target = real(path)
     return target != inside and not target.startswith(inside.rstrip("/") + "/")
 
 

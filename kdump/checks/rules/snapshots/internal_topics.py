@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-
+from kdump.binary.paths import parent
 from kdump.checks.rules.rule import SegmentRule
 from kdump.errors import CorruptData
 from kdump.formats import file_name, tree
@@ -72,7 +71,7 @@ def _reader(context: FileContext) -> Read | None:
     """The decoder of the records in a file, by the name of its directory; None for topics of users."""
     module = _MESSAGES[tree.METADATA_TOPIC]
     if context.file_type != file_name.CHECKPOINT.removeprefix("."):
-        name = tree.directory_name(os.path.dirname(os.path.abspath(context.path)))
+        name = tree.directory_name(parent(context.path))
         if name is None or name.topic not in _MESSAGES:
             return None
         module = _MESSAGES[name.topic]

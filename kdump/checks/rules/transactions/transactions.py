@@ -7,6 +7,7 @@ from bisect import bisect_left
 from itertools import groupby
 
 from kdump.binary.batch_header import CONTROL_BIT, TRANSACTIONAL_BIT
+from kdump.binary.paths import parent
 from kdump.checks import producers
 from kdump.checks.producers import NO_PRODUCER_EPOCH, OpenTransaction, Producers, Rows
 from kdump.checks.rules.rule import SegmentRule
@@ -46,7 +47,7 @@ class Transactions(SegmentRule):
         super().__init__(context, facts)
         self.producers = _producers_before(context)
         self.producers.enter_segment(facts)
-        folder = os.path.basename(os.path.dirname(os.path.abspath(context.path)))
+        folder = os.path.basename(parent(context.path))
         self._any_sequence = folder.startswith(_COORDINATOR_TOPICS)
         self._sequences = Sequences(context, self.producers, any_sequence=self._any_sequence)
         self._markers = Markers(context, self.producers, self._sequences)

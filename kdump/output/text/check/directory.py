@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from kdump.binary.paths import absolute
 from kdump.checks.catalogue import fault_kind
 from kdump.checks.finding import ESTIMATED, INFO, NO_OFFSET, SEVERITIES
 from kdump.checks.wording import counted
@@ -44,7 +45,7 @@ class Directory:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self.name = os.path.basename(os.path.abspath(path)) or path
+        self.name = os.path.basename(absolute(path)) or path
         self.files = self.segments = self.batches = self.size = 0
         self.first_offset = self.last_offset = NO_OFFSET
         self.counts: dict[str, int] = {}

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 
+from kdump.binary import system
+from kdump.binary.paths import is_url
 from kdump.checks import catalogue
 from kdump.checks.catalogue import fault_kind
 from kdump.checks.finding import ERROR, INFO
+from kdump.errors import Unreadable
 from kdump.formats import tree
-from kdump.output.text.mending import command_to_recover
+from kdump.output.text.mending import COPY_FIRST, command_to_recover
 from kdump.verdicts.verdict import LOSING
 
 TYPE_CHECKING = False
@@ -49,11 +52,14 @@ def write_next_steps(out: ReportWriter, folds: Folds, directories: Mapping[str, 
     worst = folds.worst_first()
     endangered = next((fold.group for fold in worst if _is_endangered(fold, directories)), None)
     if endangered is not None:
-        steps.append(f"cp -a {shlex.quote(endangered)} ELSEWHERE   # before any restart")
-        if os.path.isdir(endangered):
+        if not is_url(endangered):
+            steps.append(f"cp -a {shlex.quote(endangered)} ELSEWHERE   # before any restart")
+        if _is_directory(endangered):
             steps.append(f"kdump forecast {shlex.quote(endangered)}   # what a start does, step by step")
     damaged_partition = next(filter(None, map(_damaged_partition, worst)), None)
     if damaged_partition is not None:
+        if is_url(damaged_partition):
+            steps.append(COPY_FIRST.format(shlex.quote(damaged_partition)))
         steps.append(command_to_recover(damaged_partition))
     unread = next((fold.finding for fold in worst if fold.finding.code == _NOT_RECOGNIZED and fold.finding.found == "log"), None)
     if unread is not None:
@@ -72,10 +78,18 @@ def write_next_steps(out: ReportWriter, folds: Folds, directories: Mapping[str, 
 
 def _damaged_partition(fold: Fold) -> str | None:
     """The partition directory whose log has an error; None if it is another kind of finding, or only a file was checked."""
-    if fold.finding.severity != ERROR or fold.finding.file_type != "log" or not os.path.isdir(fold.group):
+    if fold.finding.severity != ERROR or fold.finding.file_type != "log" or not _is_directory(fold.group):
         return None
     directory = os.path.dirname(fold.finding.path)
     return directory if tree.directory_name(directory) is not None else None
+
+
+def _is_directory(path: str) -> bool:
+    """Whether a path leads to a directory; a hint, where nothing else depends on it."""
+    try:
+        return system.is_directory(path)
+    except Unreadable:
+        return False
 
 
 def _codes_to_explain(folds: Folds) -> list[str]:

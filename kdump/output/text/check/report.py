@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from kdump.binary.paths import absolute, common, relative
 from kdump.checks.wording import counted
 from kdump.output.text.check.advice import Advice
 from kdump.output.text.check.directory import Directory
@@ -68,11 +69,11 @@ class CheckReport:
 
     def _name_directories(self) -> None:
         """If directories are in different places, show their paths below the directory that all of them share."""
-        paths = {directory.path: os.path.abspath(directory.path) for directory in self._directories.values()}
+        paths = {directory.path: absolute(directory.path) for directory in self._directories.values()}
         if len({os.path.dirname(path) for path in paths.values()}) > 1:
-            common = os.path.commonpath(paths.values())
+            above = common(list(paths.values()))
             for directory in self._directories.values():
-                directory.name = os.path.relpath(paths[directory.path], common)
+                directory.name = relative(paths[directory.path], above)
 
     def _directory(self, path: str) -> Directory:
         directory = self._directories.get(path)

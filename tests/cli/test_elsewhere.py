@@ -1,0 +1,231 @@
+"""Commands on URLs of an object store print what they print of the same files on this machine."""
+
+import json
+import re
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pyarrow.parquet as pq
+import pytest
+
+import kdump
+from golden_outputs.runs import CASES
+from kdump.cli import main as command_line
+from tests.stores import Store, running_store
+
+ROOT = Path(__file__).parent.parent.parent
+
+_SECONDS = re.compile(r'("seconds":)[0-9.]+|\b[0-9.]+ s\b')
+_ADVICE = re.compile(
+    r"\n(What is lost, and what to do|Next)\n.*?\n(?=Examined)", re.DOTALL
+)  # what files in a store cannot follow
+_FIRST_CASES = (
+    "edited-crc-wrong-magic2",
+    "edited-cut-in-body-magic2",
+    "edited-index-offsets-changed-magic2",
+    "edited-timeindex-out-of-order-magic2",
+    "edited-zeros-40-behind-magic2",
+    "example-magic1-gzip",
+    "consumer-offsets-2.8.2",
+)
+COMMANDS = (
+    ("check",),
+    ("check", "--level", "deep", "--output", "ndjson"),
+    ("forecast",),
+    ("forecast", "--output", "ndjson"),
+    ("log", "--output", "table"),
+    ("log", "--deep", "--print-data-log"),
+    ("log", "--deep", "--output", "ndjson"),
+    ("index",),
+    ("timeindex",),
+    ("txnindex",),
+    ("snapshot",),
+    ("checkpoint",),
+    ("grep", "a"),
+)
+
+
+@pytest.fixture(scope="module")
+def store() -> Iterator[Store]:
+    pytest.importorskip("moto")
+    with running_store() as store:
+        yield store
+
+
+def main(arguments: list[str]) -> int:
+    """The exit code of a command in this process."""
+    with mock.patch.object(sys, "argv", ["kdump", *arguments]):
+        return command_line.main()
+
+
+def _cases(all_cases: bool) -> list[Path]:
+    found = [path for path in sorted(CASES.iterdir()) if path.is_dir()]
+    return found[::40] if all_cases else [path for path in found if path.name in _FIRST_CASES]
+
+
+def _printed(capfd: pytest.CaptureFixture[str], place: str, *arguments: str) -> tuple[int, str, str]:
+    """Exit code, stdout and stderr, without what differs: the place and the time."""
+    status = main([argument.replace("PLACE", place) for argument in arguments])
+    out, err = (_SECONDS.sub(r"\1S", text.replace(place, "PLACE")) for text in capfd.readouterr())
+    return status, out, err
+
+
+@pytest.fixture(scope="module")
+def places(store: Store, tmp_path_factory: pytest.TempPathFactory, all_cases: bool) -> list[tuple[str, str]]:
+    """Directories on this machine, each with the URL of its copy. A URL is as long as the path, for lines that are wrapped."""
+    root = tmp_path_factory.mktemp("places")
+    found = []
+    for number, source in enumerate([ROOT / "examples" / "orders-0", *_cases(all_cases)]):
+        name = source.name if number == 0 else f"topic-{number}"
+        url = f"s3://backups/{number:x}"
+        local = root / f"{number:x}"
+        shutil.copytree(source, local / name)
+        store.upload(local, f"{number:x}")
+        found.append((str(local / name), f"{url}/{name}"))
+    return found
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_a_command_prints_of_a_url_what_it_prints_of_a_path(
+    places: list[tuple[str, str]], capfd: pytest.CaptureFixture[str], command: tuple[str, ...]
+) -> None:
+    for local, url in places:
+        assert _unwrapped(_printed(capfd, url, *command, "PLACE")) == _unwrapped(_printed(capfd, local, *command, "PLACE"))
+
+
+def _unwrapped(printed: tuple[int, str, str]) -> tuple[int, str, str]:
+    """The same with one space between words: lines are wrapped elsewhere where a path is longer."""
+    status, out, err = printed
+    out = _ADVICE.sub("", out)
+    lines = [line for line in out.splitlines() if "ELSEWHERE" not in line and not line.strip().startswith((": >", "copy PLACE"))]
+    return status, " ".join(" ".join(lines).split()), " ".join(err.split())
+
+
+@pytest.mark.parametrize(
+    "options", [(), ("--print-data-log",), ("--index-sanity-check",), ("--verify-index-only",)], ids=" ".join
+)
+def test_the_drop_in_form_prints_of_urls_what_it_prints_of_files(
+    places: list[tuple[str, str]], capfd: pytest.CaptureFixture[str], options: tuple[str, ...]
+) -> None:
+    for local, url in places:
+        for file in sorted(Path(local).iterdir()):
+            if file.is_file() and file.suffix in (".log", ".index", ".timeindex", ".snapshot", ".txnindex"):
+                ours = _printed(capfd, url, *options, "--files", f"PLACE/{file.name}")
+                assert ours == _printed(capfd, local, *options, "--files", f"PLACE/{file.name}")
+                assert ours[1]
+
+
+def test_a_scan_of_urls_makes_the_tables_of_a_scan_of_paths(places: list[tuple[str, str]], tmp_path: Path) -> None:
+    tables = []
+    for name, roots in (("local", [local for local, _ in places]), ("url", [url for _, url in places])):
+        out = tmp_path / name
+        assert main(["scan", "--engine", "local", "--records", "--jobs", "2", "--out", str(out), *roots]) in (1, 3)
+        tables.append({folder.name: _rows(folder, roots) for folder in sorted(out.iterdir()) if folder.is_dir()})
+    local, url = tables
+    assert local.keys() == url.keys()
+    assert sum(map(len, local.values())) > 100
+    for table, rows in local.items():
+        assert rows == url[table], table
+
+
+def _rows(folder: Path, roots: list[str]) -> list[dict[str, Any]]:
+    """The rows of a table, without what a store does not have: the times and blocks of a disk."""
+    if not list(folder.glob("*.parquet")):
+        return []
+    rows = []
+    for row in pq.read_table(folder).to_pylist():
+        row.pop("modifiedMs", None)
+        row.pop("allocated", None)
+        for number, root in enumerate(roots):
+            row = {name: value.replace(root, f"{number}") if isinstance(value, str) else value for name, value in row.items()}
+        rows.append(row)
+    return sorted(rows, key=repr)
+
+
+def test_a_scan_that_is_repeated_reads_only_what_was_replaced(
+    store: Store, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "again" / "orders-0"
+    shutil.copytree(ROOT / "examples" / "orders-0", folder)
+    url = store.upload(folder, "again/orders-0")
+    command = ["scan", "--engine", "local", "--out", str(tmp_path / "out"), "s3://backups/again"]
+    assert main(command) == 0
+    capfd.readouterr()
+    log = bytearray((folder / "00000000000000000000.log").read_bytes())
+    log[-1] ^= 1
+    store.put("again/orders-0/00000000000000000000.log", bytes(log))
+    assert url.endswith("/orders-0")
+    assert main(command) == 1
+    assert "damaged" in capfd.readouterr().out
+
+
+def test_patterns_name_urls(places: list[tuple[str, str]], capfd: pytest.CaptureFixture[str]) -> None:
+    local, url = places[0]
+    pattern = "PLACE/*7.log"
+    assert _printed(capfd, url, "log", pattern) == _printed(capfd, local, "log", pattern)
+    assert main(["log", url + "/*.nothing"]) == 3
+
+
+def test_the_library_opens_urls(places: list[tuple[str, str]]) -> None:
+    local, url = places[0]
+    with kdump.open(url) as theirs, kdump.open(local) as ours:
+        assert [batch.last_offset for batch in theirs] == [batch.last_offset for batch in ours] != []
+    name = "00000000000000000000.index"
+    assert list(kdump.open(f"{url}/{name}", "index")) == list(kdump.open(f"{local}/{name}", "index"))
+
+
+@pytest.mark.parametrize(
+    ("command", "what"),
+    [
+        ("recover URL -o {}/new", "what is mended or made"),
+        ("recover LOCAL -o URL-new", "what is mended or made"),
+        ("reindex URL -o {}/new", "what is mended or made"),
+        ("redact URL -o {}/new", "what is mended or made"),
+        ("slice --from-offset 1 URL -o {}/new", "what is mended or made"),
+        ("check LOCAL -o URL-new", "the output"),
+        ("log LOCAL --output parquet -o URL-new", "the output"),
+        ("scan LOCAL --engine local --out URL-new", "the directory of --out"),
+        ("grep a LOCAL --prove-absent --certificate URL-new", "the certificate"),
+    ],
+)
+def test_nothing_is_written_to_a_store(
+    places: list[tuple[str, str]], tmp_path: Path, capfd: pytest.CaptureFixture[str], command: str, what: str
+) -> None:
+    local, url = places[0]
+    assert main(command.format(tmp_path).replace("URL", url).replace("LOCAL", local).split()) == 2
+    given = url if "URL-new" not in command else f"{url}-new"
+    assert (
+        capfd.readouterr().err == f"kdump: {given} is a URL, but {what} must be on this machine; kdump only reads from stores\n"
+    )
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_certificate_names_urls_and_is_verified(places: list[tuple[str, str]], tmp_path: Path) -> None:
+    _, url = places[0]
+    certificate = tmp_path / "certificate.json"
+    assert main(["grep", "certainly not there", "--prove-absent", "--certificate", str(certificate), url]) == 1
+    assert json.loads(certificate.read_text())["paths"] == [url]
+    assert main(["grep", "--verify", str(certificate)]) == 0
+
+
+@pytest.mark.parametrize("command", ["check", "log", "forecast", "index", "scan --engine local", "grep a"])
+def test_what_is_not_there_is_not_examined(store: Store, capfd: pytest.CaptureFixture[str], command: str) -> None:
+    assert main([*command.split(), "s3://backups/nowhere/orders-0"]) == (2 if command.startswith("scan") else 3)
+    assert main([*command.split(), "s3://nobucket/orders-0"]) == 3
+    out, err = capfd.readouterr()
+    assert "there is no bucket 'nobucket'" in out + err
+
+
+def test_urls_of_other_schemes_are_paths(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "s3:" / "x").mkdir(parents=True)
+    shutil.copytree(ROOT / "examples" / "orders-0", tmp_path / "s3:" / "x" / "orders-0")
+    assert main(["check", "./s3://x/orders-0"]) == 0
+    assert main(["log", "http://x/orders-0"]) == 3
+    assert "no such file" in capfd.readouterr().err
