@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import NamedTuple
 
 from kdump.binary.arithmetic import increment_sequence
 from kdump.binary.batch_header import (
@@ -55,6 +56,14 @@ class Sighting:
         self.has_value = True
 
 
+class Marker(NamedTuple):
+    """The end of a transaction: its offset, its leader epoch, and whether the transaction was aborted."""
+
+    offset: int
+    leader_epoch: int
+    is_abort: bool
+
+
 class Copy:
     """A partition below one path. `look` walks its logs once, for some offsets; then all else is known.
 
@@ -103,15 +112,23 @@ class Copy:
     def epochs(self) -> list[tuple[int, int]]:
         """Leader epochs and their first offsets, by the checkpoint of the partition and by the batches."""
         found = dict(self._epochs)
+        for epoch, start in self._checkpointed_epochs():
+            found[epoch] = min(start, found.get(epoch, start))
+        return sorted(found.items())
+
+    def _checkpointed_epochs(self) -> list[tuple[int, int]]:
+        """The leader epochs and their first offsets by the checkpoint of the partition."""
         try:
             with Source(os.path.join(self.folder, tree.LEADER_EPOCHS)) as source:
-                for line in text_checkpoint.TextCheckpoint(source, text_checkpoint.EPOCH_FIELDS).lines():
-                    if line.values:
-                        epoch, start = int(line.values[0]), int(line.values[1])
-                        found[epoch] = min(start, found.get(epoch, start))
+                lines = text_checkpoint.TextCheckpoint(source, text_checkpoint.EPOCH_FIELDS).lines()
+                return sorted((int(line.values[0]), int(line.values[1])) for line in lines if line.values)
         except KdumpError:
-            pass
-        return sorted(found.items())
+            return []
+
+    def is_foreign(self, epoch: int, offset: int) -> bool:
+        """Whether a leader epoch was never in the lineage of this copy, by a checkpoint that reaches back to the offset."""
+        known = self._checkpointed_epochs()
+        return bool(known) and known[0][1] <= offset and epoch < known[-1][0] and epoch not in dict(self.epochs)
 
     def end_of_epoch(self, epoch: int) -> int | None:
         """Where a leader epoch ended in this copy; None if it is the last, or later than all."""
@@ -126,6 +143,8 @@ class Copy:
     def look(self, offsets: Collection[int]) -> None:
         """Walk all logs, and note what they hold of these offsets."""
         wanted = sorted(offsets)
+        if self.served and self.served[-1].base_offset:  # where the log ends if this segment is empty
+            self._extend(self.served[-1].base_offset - 1, is_served=True)
         for item in (*self.served, *self.marked):
             try:
                 with TolerantSource(item.path) as source:
@@ -214,8 +233,8 @@ class Copy:
 
     # Transactions and sequences
 
-    def is_aborted(self, sighting: Sighting) -> bool | None:
-        """Whether the transaction of a record was aborted; None without a marker after it."""
+    def marker_after(self, sighting: Sighting) -> Marker | None:
+        """The marker that ended the transaction of a record in this copy; None without a marker after it."""
         for chunk, source in self._chunks():
             batches = chunk.batches
             if chunk.is_legacy or batches["last_offset"][-1] <= sighting.offset:
@@ -226,7 +245,7 @@ class Copy:
                     continue
                 kind = _marker_type(source, chunk.slice(row, row + 1))
                 if kind in (COMMIT, ABORT):
-                    return kind == ABORT
+                    return Marker(batches["base_offset"][row], batches["partition_leader_epoch"][row], kind == ABORT)
         return None
 
     def missing_sequences(self) -> list[Sequences]:

@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from kdump.searching.copies import Copy, Sighting
+    from kdump.searching.copies import Copy, Marker, Sighting
 
     Occurrences = Sequence[tuple[int, bool, bool]]
     """The offsets of records with one key, in any copy, whether each has a value, and whether its batch is intact."""
@@ -37,7 +37,7 @@ class Verdict:
         self._marked: list[Has] = [has for has in every if not has[1].is_served]
         self._all_served: list[Has] = [has for has in every if has[1].is_served]
         self._reference = max(self._served, key=lambda copy: (copy.last_epoch, copy.log_end or 0), default=None)
-        self._old = [has for has in self._all_served if self._is_truncated(*has)]
+        self._old = [has for has in self._all_served if self._is_truncated(has[0], offset, has[1].leader_epoch)]
         self._current = [has for has in self._all_served if has not in self._old]
         self._damaged = [copy for copy in self._served if copy.damage_at(offset) is not None and not self._holds(copy)]
         self._evidence: list[str] = []
@@ -107,16 +107,26 @@ class Verdict:
             if sighting.is_control:
                 return fates.CONTROL
             if sighting.is_transactional:
-                aborted = copy.is_aborted(sighting)
-                if aborted is None:
+                marker = self._marker_after(sighting)
+                if marker is None:
                     damaged = any(each.next_offset > self._offset for each in copy.damaged)
                     self._evidence.append(
                         f"no marker of producer {sighting.producer_id} follows"
                         + (", but it may be in what is damaged: then it was committed or aborted" if damaged else "")
                     )
                     return fates.OPEN
-                return fates.ABORTED if aborted else ""
+                return fates.ABORTED if marker.is_abort else ""
         return ""
+
+    def _marker_after(self, sighting: Sighting) -> Marker | None:
+        """The marker that ended a transaction, in any copy: one copy may be behind, and what it is to truncate does not count."""
+        found = [(copy, copy.marker_after(sighting)) for copy in self._served]
+        markers = [
+            marker
+            for copy, marker in found
+            if marker is not None and not self._is_truncated(copy, marker.offset, marker.leader_epoch)
+        ]
+        return min(markers, default=None)
 
     def _of_damage(self) -> str:
         if not self._damaged or self._current or self._old:
@@ -138,20 +148,20 @@ class Verdict:
         reference = self._reference
         assert reference is not None and sighting.leader_epoch is not None
         end = reference.end_of_epoch(sighting.leader_epoch)
-        self._evidence.append(
-            f"{copy.path} has it in leader epoch {sighting.leader_epoch}, which ended at {end} in {reference.path}"
-        )
+        is_foreign = reference.is_foreign(sighting.leader_epoch, self._offset)
+        then = f"which is not in {reference.path}" if is_foreign else f"which ended at {end} in {reference.path}"
+        self._evidence.append(f"{copy.path} has it in leader epoch {sighting.leader_epoch}, {then}")
         return fates.TRUNCATED
 
     def _of_log_start(self) -> str:
-        serving = [copy for copy in self._served if not self._is_below_start(copy)]
-        if self._marked and not any(self._holds(copy) for copy in serving):
-            below = all(self._is_below_start(copy) for copy in self._served)
-            if below or not self._served:
-                self._evidence.append("only in a file that brokers are about to delete")
-                return fates.IN_DELETED_FILE
-        if self._served and not serving:
-            starts = ", ".join(f"{copy.path}: {copy.log_start:,}" for copy in self._served)
+        below = [copy for copy in self._served if self._is_below_start(copy)]
+        if any(copy not in below and self._offset < (copy.log_end or 0) for copy in self._served):
+            return ""
+        if self._marked:
+            self._evidence.append("only in a file that brokers are about to delete")
+            return fates.IN_DELETED_FILE
+        if below:
+            starts = ", ".join(f"{copy.path}: {copy.log_start:,}" for copy in below)
             self._evidence.append(f"the log starts later ({starts})")
             return fates.BELOW_LOG_START
         return ""
@@ -160,7 +170,7 @@ class Verdict:
         holding = [copy for copy, _ in self._current if not self._is_below_start(copy)]
         if not holding:
             return ""
-        behind = [copy for copy in self._served if copy not in holding and self._is_behind(copy)]
+        behind = [copy for copy in self._served if copy not in (*holding, *self._damaged) and self._is_behind(copy)]
         if behind:
             ends = ", ".join(f"{copy.path} ends at {copy.log_end or 0:,}" for copy in behind)
             self._evidence.append(f"replicas are behind: {ends}")
@@ -224,13 +234,13 @@ class Verdict:
         end = None if reference is None or reference is copy else reference.end_of_epoch(copy.last_epoch)
         return end is None or (copy.log_end or 0) <= end
 
-    def _is_truncated(self, copy: Copy, sighting: Sighting) -> bool:
-        """Whether the leader epoch of a record ended before its offset in the lineage of the highest epoch."""
+    def _is_truncated(self, copy: Copy, offset: int, leader_epoch: int | None) -> bool:
+        """Whether the leader epoch of a record ended before its offset in the lineage of the highest epoch, or is not in it."""
         reference = self._reference
-        if reference is None or reference is copy or sighting.leader_epoch is None or sighting.leader_epoch < 0:
+        if reference is None or reference is copy or leader_epoch is None or leader_epoch < 0:
             return False
-        end = reference.end_of_epoch(sighting.leader_epoch)
-        return end is not None and sighting.offset >= end
+        end = reference.end_of_epoch(leader_epoch)
+        return end is not None and offset >= end or reference.is_foreign(leader_epoch, offset)
 
 
 def _paths(copies: Sequence[Copy]) -> list[str]:

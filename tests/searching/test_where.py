@@ -102,6 +102,77 @@ def test_the_marker_after_a_record_decides(tmp_path: Path) -> None:
     assert answers == ["aborted", "present", "open-transaction", "control", "control", "not-written"]
 
 
+def _of_transaction(offset: int, epoch: int = 0) -> bytes:
+    return batch(
+        base_offset=offset,
+        records=[record()],
+        producer_id=7,
+        producer_epoch=0,
+        is_transactional=True,
+        partition_leader_epoch=epoch,
+    )
+
+
+def test_the_marker_may_be_on_another_copy_than_the_first(tmp_path: Path) -> None:
+    aborted = transaction_marker(base_offset=1, producer_id=7, is_commit=False)
+    behind = _partition(tmp_path / "behind", _of_transaction(0))
+    ahead = _partition(tmp_path / "ahead", _of_transaction(0), aborted)
+    assert _fate("a-0@0", behind, ahead).answer == "aborted"
+    assert _fate("a-0@0", behind).answer == "open-transaction"
+
+
+def test_a_marker_that_its_broker_will_truncate_does_not_count(tmp_path: Path) -> None:
+    committed = transaction_marker(base_offset=1, producer_id=7, is_commit=True)
+    diverged = _partition(tmp_path / "diverged", _of_transaction(0), committed)
+    aborted = transaction_marker(base_offset=2, producer_id=7, is_commit=False, partition_leader_epoch=1)
+    now = batch(base_offset=1, records=[record()], partition_leader_epoch=1)
+    leader = _partition(tmp_path / "leader", _of_transaction(0), now, aborted)
+    assert _fate("a-0@0", diverged, leader).answer == "aborted"
+
+
+def test_a_leader_epoch_that_the_newer_lineage_never_had_is_truncated(tmp_path: Path) -> None:
+    """Two unclean elections: the leader of epoch 2 wrote alone, that of epoch 3 goes on from epoch 1."""
+
+    def of(offset: int, epoch: int, value: bytes) -> bytes:
+        return batch(base_offset=offset, records=[record(value=value)], partition_leader_epoch=epoch)
+
+    alone = _partition(tmp_path / "alone", of(0, 0, b"a"), of(1, 2, b"alone"))
+    leader = _partition(tmp_path / "leader", of(0, 0, b"a"), of(1, 1, b"b"), of(2, 1, b"c"), of(3, 3, b"d"))
+    fate = _fate("a-0@1", alone, leader)
+    assert (fate.answer, fate.copies, fate.leader_epoch) == ("present", [str(leader)], 1)
+    assert fate.also == [{"answer": "truncated", "leaderEpoch": 2, "copies": [str(alone)]}]
+    (leader / "a-0" / f"{FIRST}.log").write_bytes(of(0, 0, b"a") + of(3, 3, b"d"))
+    fate = _fate("a-0@1", alone, leader)
+    assert (fate.answer, fate.copies) == ("truncated", [str(alone)])
+    assert f"in leader epoch 2, which is not in {leader}" in fate.evidence
+
+
+def test_a_copy_that_ended_before_a_record_does_not_hide_that_the_log_starts_later(tmp_path: Path) -> None:
+    earlier = _partition(tmp_path / "earlier", batch(base_offset=0, records=[record()]))
+    now = _partition(tmp_path / "now", batch(base_offset=5, records=[record()]), base=5)
+    fate = _fate("a-0@3", earlier, now)
+    assert (fate.answer, fate.bytes) == ("below-log-start", False)
+    assert f"the log starts later ({now}: 5)" in fate.evidence
+
+
+def test_a_log_whose_segments_are_all_deleted_ends_at_the_name_of_the_empty_one(tmp_path: Path) -> None:
+    earlier = _partition(tmp_path / "earlier", batch(base_offset=0, records=[record()]))
+    now = _partition(tmp_path / "now", base=1)
+    fate = _fate("a-0@0", earlier, now)
+    assert (fate.answer, fate.copies, fate.log_end) == ("present", [str(earlier)], 1)
+    fate = _fate("a-0@0", now)
+    assert (fate.answer, fate.log_start, fate.log_end) == ("below-log-start", 1, 1)
+
+
+def test_a_copy_whose_end_is_damaged_is_not_called_behind(tmp_path: Path) -> None:
+    batches = [batch(base_offset=offset, records=[record(value=b"v%d" % offset)]) for offset in range(2)]
+    whole, torn = _partition(tmp_path / "whole", *batches), _partition(tmp_path / "torn", *batches)
+    log = torn / "a-0" / f"{FIRST}.log"
+    log.write_bytes(log.read_bytes()[:-1] + b"\xff")
+    fate = _fate("a-0@1", whole, torn)
+    assert (fate.answer, fate.copies, fate.damaged_on) == ("present", [str(whole)], [str(torn)])
+
+
 def test_a_damaged_copy_is_named_beside_the_intact_ones(tmp_path: Path) -> None:
     batches = [batch(base_offset=offset, records=[record(value=b"v%d" % offset)]) for offset in range(3)]
     first, second = _partition(tmp_path / "one", *batches), _partition(tmp_path / "two", *batches)
