@@ -68,6 +68,7 @@ class Copy:
     """A partition below one path. `look` walks its logs once, for some offsets; then all else is known.
 
     `damaged` are the ranges of offsets that could not be read, `not_read` says which files could not be read at all.
+    `epochs` are leader epochs and their first offsets, by the checkpoint of the partition and by the batches.
     """
 
     def __init__(self, path: str, topic: str, partition: int, logs: list[FileItem]) -> None:
@@ -81,7 +82,9 @@ class Copy:
         self.damaged: list[DamagedRange] = []
         self.not_read: list[str] = []
         self.log_end: int | None = None
-        self._epochs: list[tuple[int, int]] = []
+        self.epochs: list[tuple[int, int]] = []
+        self._epochs: list[tuple[int, int]] = []  # by the batches
+        self._checkpointed_epochs: list[tuple[int, int]] = []
         directory = tree.parent(self.folder)
         self.checkpointed_start = self._in_checkpoint(directory, text_checkpoint.LOG_START_OFFSETS)
         self.cleaned_to = self._in_checkpoint(directory, text_checkpoint.CLEANER_OFFSETS)
@@ -92,9 +95,15 @@ class Copy:
         try:
             with Source(os.path.join(directory, name)) as source:
                 line = text_checkpoint.entry_of(source, self.topic, self.partition)
-        except KdumpError:
+        except KdumpError as error:
+            self._note_unread(error)
             return None
         return None if line is None else int(line.values[2])
+
+    def _note_unread(self, error: KdumpError) -> None:
+        """Note a checkpoint that could not be read; one that is not there says nothing."""
+        if not isinstance(error, Unreadable) or error.code != "file-missing":
+            self.not_read.append(str(error))
 
     @property
     def log_start(self) -> int | None:
@@ -108,26 +117,25 @@ class Copy:
         """Whether the log begins at 0, was never cleaned, and could be read from end to end."""
         return self.log_start == 0 and self.cleaned_to is None and not self.damaged and not self.not_read
 
-    @property
-    def epochs(self) -> list[tuple[int, int]]:
-        """Leader epochs and their first offsets, by the checkpoint of the partition and by the batches."""
+    def _all_epochs(self) -> list[tuple[int, int]]:
         found = dict(self._epochs)
-        for epoch, start in self._checkpointed_epochs():
+        for epoch, start in self._checkpointed_epochs:
             found[epoch] = min(start, found.get(epoch, start))
         return sorted(found.items())
 
-    def _checkpointed_epochs(self) -> list[tuple[int, int]]:
+    def _in_epoch_checkpoint(self) -> list[tuple[int, int]]:
         """The leader epochs and their first offsets by the checkpoint of the partition."""
         try:
             with Source(os.path.join(self.folder, tree.LEADER_EPOCHS)) as source:
                 lines = text_checkpoint.TextCheckpoint(source, text_checkpoint.EPOCH_FIELDS).lines()
                 return sorted((int(line.values[0]), int(line.values[1])) for line in lines if line.values)
-        except KdumpError:
+        except KdumpError as error:
+            self._note_unread(error)
             return []
 
     def is_foreign(self, epoch: int, offset: int) -> bool:
         """Whether a leader epoch was never in the lineage of this copy, by a checkpoint that reaches back to the offset."""
-        known = self._checkpointed_epochs()
+        known = self._checkpointed_epochs
         return bool(known) and known[0][1] <= offset and epoch < known[-1][0] and epoch not in dict(self.epochs)
 
     def end_of_epoch(self, epoch: int) -> int | None:
@@ -151,6 +159,8 @@ class Copy:
                     self._look_into(source, item, wanted)
             except Unreadable as error:
                 self.not_read.append(str(error))
+        self._checkpointed_epochs = self._in_epoch_checkpoint()
+        self.epochs = self._all_epochs()
 
     def _look_into(self, source: TolerantSource, item: FileItem, wanted: list[int]) -> None:
         is_in_service = is_served(item)
@@ -174,6 +184,9 @@ class Copy:
             self._note_sightings(source, section, wanted, is_served=is_in_service)
         if is_in_service:
             self.damaged += self._bounded(damaged.ranges(), item)
+        self._note_bad_ranges(source)
+
+    def _note_bad_ranges(self, source: TolerantSource) -> None:
         for start, end in source.bad_ranges:
             self.not_read.append(f"{source.path}: bytes {start:,} to {end - 1:,} cannot be read from the device")
 
@@ -281,6 +294,7 @@ class Copy:
                                 yield chunk.slice(row, row + 1), source
                         if section.is_intact:
                             yield chunk, source
+                    self._note_bad_ranges(source)
             except Unreadable as error:
                 self.not_read.append(str(error))
 

@@ -53,9 +53,9 @@ class Whereabouts:
     def __iter__(self) -> Iterator[Fate]:
         answers = self._of_offset(*self._offset) if self._offset is not None else self._of_key(self._key or b"")
         for fate in answers:
-            if fate.answer not in fates.THERE and self.not_read:
+            unread = list(dict.fromkeys(self.not_read))
+            if unread:  # another copy may say that it was truncated, or that it is there, too
                 self.is_certain = False
-                unread = list(dict.fromkeys(self.not_read))
                 more = f" and {len(unread) - 1} more" if len(unread) > 1 else ""
                 fate.evidence += f"{'; ' if fate.evidence else ''}not everything could be read: {unread[0]}{more}"
             yield fate
@@ -84,6 +84,7 @@ class Whereabouts:
                 served = [copy for copy in copies if copy.served]
                 whole = max(served, key=lambda copy: (copy.last_epoch, copy.log_end or 0), default=None)
                 missing += [] if whole is None else whole.missing_sequences()
+                self._note_unread(copies)
         if not found_any:
             topic, partition = next(iter(self._logs)) if len(self._logs) == 1 else (None, None)
             fate = _nowhere(topic, partition, None, "no copy has a record with this key")
@@ -103,8 +104,13 @@ class Whereabouts:
         copies = [Copy(folder if served.count(path) > 1 else path, *of_partition, logs) for (path, folder), logs in found.items()]
         for copy in copies:
             copy.look(wanted)
-            self.not_read += copy.not_read
+        self._note_unread(copies)
         return copies
+
+    def _note_unread(self, copies: list[Copy]) -> None:
+        """Note what could not be read of copies so far."""
+        unread = [message for copy in copies for message in copy.not_read]
+        self.not_read += [message for message in unread if message not in self.not_read]
 
     def _fate(self, copies: list[Copy], offset: int, key: bytes | None, occurrences: list[Occurrence] | None) -> Fate:
         first = copies[0]
@@ -112,7 +118,9 @@ class Whereabouts:
         def occurrences_of(key: bytes) -> list[Occurrence]:
             return occurrences if occurrences is not None else self._occurrences((first.topic, first.partition), key)
 
-        return Verdict(copies, offset, key, occurrences_of).fate()
+        fate = Verdict(copies, offset, key, occurrences_of).fate()
+        self._note_unread(copies)  # which looks into copies again for what transactions became
+        return fate
 
     def _occurrences(self, of_partition: Partition, key: bytes) -> list[Occurrence]:
         """The offsets of the records with a key in all copies of a partition, whether each has a value, and an intact batch."""

@@ -4,9 +4,12 @@
 what of it can be known from files.
 """
 
+import errno
 import json
+import os
 import tarfile
 from collections import Counter
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +17,9 @@ import pytest
 
 import kdump
 from kdump.cli import commands
-from kdump.errors import UsageError
+from kdump.errors import Unreadable, UsageError
 from kdump.output.rows.fates import Fate
+from kdump.reading import salvage
 from tests.builders.files import write_partition
 from tests.builders.records import batch, record, transaction_marker
 
@@ -231,6 +235,60 @@ def test_an_answer_is_not_certain_if_something_could_not_be_read(tmp_path: Path)
     assert "not everything could be read" in fate.evidence
     found = kdump.where("b-0@5", data)
     assert ([fate.answer for fate in found], found.is_certain) == (["not-found"], False)
+
+
+CHECKPOINTS = ("log-start-offset-checkpoint", "cleaner-offset-checkpoint", "a-0/leader-epoch-checkpoint")
+
+
+@pytest.mark.parametrize("name", [*CHECKPOINTS, f"a-0/{FIRST}.log", "a-0"])
+def test_an_answer_is_not_certain_if_another_copy_could_not_be_read(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A copy with a higher leader epoch may have truncated the record, and a later log start may hide it."""
+    one, other = (_partition(tmp_path / broker, batch(base_offset=0, records=[record()])) for broker in ("one", "other"))
+    for checkpoint in CHECKPOINTS:
+        (other / checkpoint).write_text("0\n0\n")
+    assert commands.main(["where", "a-0@0", str(one), str(other)]) == 0
+    failing = str(other / name)
+    for function in ("open", "scandir", "listdir"):
+        _let_fail(monkeypatch, function, failing)
+    capfd.readouterr()
+    assert commands.main(["where", "a-0@0", str(one), str(other)]) == 3
+    out = " ".join(capfd.readouterr().out.split())
+    assert out.startswith(("a-0@0 present", "a-0@0 only-on"))
+    assert f"not everything could be read: {failing}: " in out and "nput/output error" in out
+
+
+def _let_fail(monkeypatch: pytest.MonkeyPatch, function: str, failing: str) -> None:
+    whole = getattr(os, function)
+
+    def fails(path: Any = ".", *rest: Any, **given: Any) -> Any:
+        if path == failing:
+            raise OSError(errno.EIO, "Input/output error")
+        return whole(path, *rest, **given)
+
+    monkeypatch.setattr(os, function, fails)
+
+
+def test_a_transaction_whose_marker_could_not_be_read_is_not_certain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    batches = [
+        batch(base_offset=0, records=[record()], producer_id=7, attributes=0x10),
+        transaction_marker(base_offset=1, producer_id=7),
+    ]
+    data = _partition(tmp_path / "one", *batches)
+    assert _fate("a-0@0", data).answer != "open"
+    walk, walks = salvage.walk, count()
+
+    def fails_later(source: Any) -> Any:
+        if next(walks):
+            raise Unreadable("file-io-error", "Input/output error", path=source.path)
+        return walk(source)
+
+    monkeypatch.setattr(salvage, "walk", fails_later)
+    found = kdump.where("a-0@0", data)
+    (fate,) = found
+    assert (fate.answer, found.is_certain) == ("open-transaction", False)
+    assert "Input/output error" in fate.evidence
 
 
 @pytest.mark.parametrize("question", ["a-0", "a@5", "a-0@x", "-0@1", "a-0@-1"])

@@ -44,9 +44,9 @@ def find_record(options: WhereOptions) -> int:
     if is_there and options.key is not None and found.not_read:
         say(escaped(f"not everything could be read, so there may be more records with this key: {found.not_read[0]}"))
         return NOT_EXAMINED
-    if is_there:
-        return CLEAN
-    return FINDINGS if found.is_certain else NOT_EXAMINED
+    if not found.is_certain:
+        return NOT_EXAMINED  # the evidence says why
+    return CLEAN if is_there else FINDINGS
 
 
 def _question(options: WhereOptions) -> Whereabouts:
