@@ -14,7 +14,7 @@ from kdump.binary import system
 from kdump.binary.paths import absolute, parent
 from kdump.binary.source import Source
 from kdump.errors import KdumpError, Unreadable, UsageError
-from kdump.output.rows.hits import CHANGED, MISSING, NEW, SAME, UNREADABLE, VerifiedFile
+from kdump.output.rows.hits import ABSENT, CHANGED, FOUND, MISSING, NEW, NOT_PROVEN, SAME, UNREADABLE, VerifiedFile
 from kdump.schemas import collection, topic
 from kdump.searching.digests import digest
 from kdump.searching.places import Places
@@ -102,7 +102,46 @@ def read(path: str) -> dict[str, Any]:
         raise UsageError(f"{path} is no certificate of kdump grep of version {VERSION}")
     if body.get(_DIGEST) != _digest_of({name: value for name, value in body.items() if name != _DIGEST}):
         raise UsageError(f"{path} was altered: its digest does not match")
+    if not _is_sound(body):
+        raise UsageError(f"{path} is no certificate that kdump wrote: its fields are malformed, or contradict one another")
     return body
+
+
+def _is_sound(body: dict[str, Any]) -> bool:
+    """Whether a certificate has the fields that are verified, and its sums and its verdict are those of its files."""
+    files, gaps, schemas = body.get("files"), body.get("notRead"), body.get("schemas", {"places": [], "files": []})
+    if not isinstance(schemas, dict) or not all(isinstance(rows, list) for rows in (files, gaps, schemas.get("files"))):
+        return False
+    assert files is not None and gaps is not None
+    if not all(map(_is_file, (*files, *schemas["files"]))):
+        return False
+    if not all(isinstance(gap, dict) and _is_path(gap.get("file")) for gap in gaps):
+        return False
+    if not all(isinstance(paths, list) and all(map(_is_path, paths)) for paths in (body.get("paths"), schemas.get("places"))):
+        return False
+    sums = {"bytes": "size", "batches": "batches", "records": "records", "hits": "hits"}
+    if not body["paths"] or any(body.get(name) != sum(file.get(of, 0) for file in files) for name, of in sums.items()):
+        return False
+    verdict = FOUND if body["hits"] else NOT_PROVEN if gaps else ABSENT
+    return body.get("verdict") == verdict
+
+
+def _is_file(file: object) -> bool:
+    if not isinstance(file, dict) or not _is_path(file.get("path")):
+        return False
+    counts = [file.get("size"), *(file.get(name, 0) for name in ("batches", "records", "hits"))]
+    digest = file.get("sha256")
+    return all(type(count) is int and count >= 0 for count in counts) and "sha256" in file and isinstance(digest, str | None)
+
+
+def _is_path(path: object) -> bool:
+    if not isinstance(path, str) or "\0" in path or not os.path.isabs(path):
+        return False
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def verified(certificate: dict[str, Any], paths: Sequence[str] = ()) -> Iterator[VerifiedFile]:

@@ -1,11 +1,13 @@
 """`kdump grep` and `kdump.grep`: what matches, what the verdict is, certificates, partitions."""
 
+import copy
 import errno
 import json
 import os
 import signal
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
@@ -16,6 +18,7 @@ import pytest
 import kdump
 from kdump.cli.commands import main
 from kdump.errors import Unreadable, UsageError
+from kdump.searching import certificate
 from kdump.searching.file_search import FileSearch
 from kdump.searching.grep import Search
 from kdump.searching.literals import required_literal
@@ -246,6 +249,36 @@ def test_a_certificate_shows_whether_the_files_are_still_the_same(run: Run, data
     assert (code, "its SHA-256 differs" in shown) == (1, True)
     place.write_text(place.read_text().replace('"absent"', '"found"'))
     assert run("--verify", place, moved)[0] == 2
+
+
+def _values_and_places(body: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    if place:
+        yield place
+    for key, value in body.items() if isinstance(body, dict) else enumerate(body) if isinstance(body, list) else ():
+        yield from _values_and_places(value, (*place, key))
+
+
+def test_a_certificate_that_kdump_did_not_write_is_refused(run: Run, data: Path, tmp_path: Path) -> None:
+    """Whatever is in it, also if its digest was made again: no traceback, and no sums or verdict that contradict its files."""
+    place = tmp_path / "gone.json"
+    run("--prove-absent", "--certificate", place, "nowhere", data)
+    body = json.loads(place.read_text())
+    codes = Counter[int]()
+    for path in list(_values_and_places(body)):
+        values: tuple[Any, ...] = (None, -1, "x", [], {}, [None], [{}], "/\0", "/\ud800")
+        for value in values:
+            changed = copy.deepcopy(body)
+            inner = changed
+            for step in path[:-1]:
+                inner = inner[step]
+            inner[path[-1]] = value
+            changed["certificateSha256"] = certificate._digest_of({k: v for k, v in changed.items() if k != "certificateSha256"})
+            place.write_text(json.dumps(changed))
+            code, _, _ = run("--verify", place)
+            codes[code] += 1
+            if path[0] in ("verdict", "hits", "bytes", "records", "batches", "paths"):
+                assert code == 2, (path, value)
+    assert codes.keys() <= {0, 1, 2, 3} and codes[2] > 100
 
 
 def test_a_certificate_is_never_written_into_the_input_or_over_a_file(run: Run, data: Path, tmp_path: Path) -> None:
