@@ -142,7 +142,7 @@ def _log(arguments: list[str]) -> int | None:
     from kdump.cli.listing.options import LogOptions
     from kdump.cli.plain_command_line import read_plain
 
-    values = read_plain(LogOptions.OPTIONS, arguments)
+    values = read_plain(LogOptions.OPTIONS, arguments, takes_file=True)
     if values is None:
         return None
     from kdump.cli.listing.command import list_paths

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from kdump.cli.options import Option
 
 
-def read_plain(options: Mapping[str, Option], arguments: Sequence[str]) -> dict[str, Any] | None:
+def read_plain(options: Mapping[str, Option], arguments: Sequence[str], *, takes_file: bool = False) -> dict[str, Any] | None:
     """The values that a command line gives to these options, and its `paths`.
 
-    None if it is not plain, or wrong: Click then parses it, or reports the error.
+    None if it is not plain, or wrong: Click then parses it, or reports the error. Unless the command `takes_file`, so is `-o`.
     """
-    by_name = {name: option for option in options.values() if option is not FILE for name in option.names}
+    by_name = {name: option for option in options.values() if takes_file or option is not FILE for name in option.names}
     values: dict[str, Any] = {}  # of the types that the options have
     paths: list[str] = []
     rest = iter(arguments)
@@ -30,10 +30,15 @@ def read_plain(options: Mapping[str, Option], arguments: Sequence[str]) -> dict[
         if option is None:
             return None
         value = True if option.kind == FLAG else _value_of(option, next(rest, "-"))
-        if value is None:
+        if value is None or option is FILE and (option.name in values or value in _forms(options)):
             return None
         values[option.name] = (*values.get(option.name, ()), value) if option.kind == TEXTS else value
     return {"paths": tuple(paths), **values} if paths else None
+
+
+def _forms(options: Mapping[str, Option]) -> Sequence[str]:
+    """What `-o` meant once: no file of such a name is plain, nor one without a name."""
+    return ("", *(choice for option in options.values() if option.name == "output" for choice in option.choices))
 
 
 def _value_of(option: Option, text: str) -> object | None:

@@ -4,6 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import click
 import pytest
@@ -12,17 +13,18 @@ from hypothesis import strategies as st
 
 from kdump.cli import commands
 from kdump.cli.click_parser import Invocation
+from kdump.cli.listing import logs
+from kdump.cli.listing.command import list_paths
 from kdump.cli.listing.options import LogOptions
 from kdump.cli.plain_command_line import read_plain
-from kdump.cli.shared_options import FILE
 from tests.builders.records import Record, batch
 from tests.support import HANG
 
-OPTIONS = [option for option in LogOptions.OPTIONS.values() if option.names and option is not FILE]
+OPTIONS = [option for option in LogOptions.OPTIONS.values() if option.names]
 WORDS = st.sampled_from(
     ["a.log", "b", "ndjson", "kafka", "none", "consumer-offsets", "string", "7", "0", "10", "-1", "1.5", "-", "--", "2026-11-20"]
 )
-NAMES = st.sampled_from([name for option in OPTIONS for name in option.names] + ["--help", "--limit=2", "--no-keep-going", "-o"])
+NAMES = st.sampled_from([name for option in OPTIONS for name in option.names] + ["--help", "--limit=2", "--no-keep-going"])
 
 
 def _read_by_click(arguments: list[str]) -> dict[str, Any] | None:
@@ -36,7 +38,7 @@ def _read_by_click(arguments: list[str]) -> dict[str, Any] | None:
 
 @given(st.lists(WORDS | NAMES, max_size=8))
 def test_what_is_read_without_click_is_what_click_reads(arguments: list[str]) -> None:
-    values = read_plain(LogOptions.OPTIONS, arguments)
+    values = read_plain(LogOptions.OPTIONS, arguments, takes_file=True)
     if values is not None:
         assert vars(LogOptions(**values)) == _read_by_click(arguments)
 
@@ -45,7 +47,7 @@ def test_what_is_read_without_click_is_what_click_reads(arguments: list[str]) ->
 def test_every_option_is_read_without_click(option: Any) -> None:
     value = {"choice": option.choices[:1], "integer": ("3",), "flag": ()}.get(option.kind, ("word",))
     for name in option.names:
-        values = read_plain(LogOptions.OPTIONS, ["x", name, *value])
+        values = read_plain(LogOptions.OPTIONS, ["x", name, *value], takes_file=True)
         assert values is not None
         assert vars(LogOptions(**values)) == _read_by_click(["x", name, *value])
 
@@ -59,3 +61,38 @@ def test_a_plain_command_line_runs_without_click(tmp_path: Path, options: list[s
     done = subprocess.run(command, capture_output=True, text=True, timeout=HANG, check=True)
     assert done.stdout.count(str(path)) == 1
     assert done.stderr == f"{loads_click} 0\n"
+
+
+def test_a_file_for_the_output_needs_no_click(tmp_path: Path) -> None:
+    path = tmp_path / f"{0:020d}.log"
+    path.write_bytes(batch(records=[Record(value=b"x")]))
+    code = "import sys; from kdump.cli.main import main; status = main(); print('click' in sys.modules, status)"
+    for form in ("kafka", "ndjson"):
+        out = tmp_path / form
+        command = [sys.executable, "-c", code, "log", "--output", form, "-o", str(out), str(path)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=HANG, check=True)
+        assert (done.stdout, done.stderr) == ("False 0\n", "")
+        assert out.read_text().count("offset") == 1 if form == "kafka" else str(path) in out.read_text()
+        assert subprocess.run(command, capture_output=True, text=True, timeout=HANG, check=True).stdout == "False 2\n"
+
+
+@pytest.mark.parametrize("line", ["x -o ndjson", "x -o a -o b", "-o", "x -o -", "x --output csv -o table"])
+def test_a_doubtful_file_is_left_to_click(line: str) -> None:
+    assert read_plain(LogOptions.OPTIONS, line.split(), takes_file=True) is None
+
+
+def test_an_export_without_schemas_reads_each_log_once(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    path = tmp_path / f"{0:020d}.log"
+    path.write_bytes(batch(records=[Record(value=b"x")]))
+    read: list[str] = []
+    real = logs.LogLister.list_all
+
+    def list_all(lister: logs.LogLister) -> None:
+        read.append(type(lister).__name__)
+        real(lister)
+
+    with mock.patch.object(logs.LogLister, "list_all", list_all):
+        options = LogOptions(paths=(str(path),), is_deep=True, output="parquet", file=str(tmp_path / "out"))
+        assert list_paths(".log", options) == 0
+    assert read == ["_Exporter"]

@@ -215,6 +215,17 @@ def test_a_column_holds_its_values(type_name: str, values: list[Any]) -> None:
         assert builder.arrow_array(type_name, Constant(values[0]), 3).to_pylist() == [values[0]] * 3
 
 
+@pytest.mark.parametrize(
+    ("type_name", "value"),
+    [("Text", "a"), ("Text", "a" * 128), ("Text", "a" * 129), ("Int8", 1), ("Int32", 1), ("Int64", 1 << 40), ("Bool", True)],
+)
+@pytest.mark.parametrize("count", [0, 1, builder.BATCH_ROWS, builder.BATCH_ROWS + 1])
+def test_a_constant_is_there_for_any_number_of_rows(type_name: str, value: object, count: int) -> None:
+    found = builder.arrow_array(type_name, Constant(value), count)
+    assert found.type == builder.TYPES[type_name] and found.null_count == 0
+    assert found.to_pylist() == [value] * count
+
+
 def test_bytes_in_a_path_that_are_no_text_are_replaced() -> None:
     for values in (["a", "\udcffb"], Constant("\udcffb")):
         assert builder.arrow_array("Text", values, 2).to_pylist()[1] == "\ufffdb"

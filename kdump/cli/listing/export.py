@@ -99,7 +99,7 @@ def _export_file(run: Run, path: str, options: Options, rows: _Rows, decoded: De
 def _decoded_columns(run: Run, nowhere: Any) -> DecodedColumns | None:
     """The columns of decoded keys and values, whose types hold all schemas that occur; None if there are no schemas.
 
-    Reads the logs once without decoding, because a column has one type from its first row on.
+    Reads logs for which there are schemas once without decoding, because a column has one type from its first row on.
     """
     silent = Run(run.request, Blocks(nowhere), Blocks(nowhere), is_terminal=False, is_error_terminal=False)
     silent.schemas = run.schemas
@@ -110,13 +110,14 @@ def _decoded_columns(run: Run, nowhere: Any) -> DecodedColumns | None:
         nonlocal has_schemas
         with Source(path) as source:
             lister = _Scout(silent, source, silent.begins.get(path))
+            if lister.decoding.noted_shapes is None:
+                return
+            has_schemas = True
             try:
                 lister.list_all()
             finally:
-                if lister.decoding.noted_shapes is not None:
-                    has_schemas = True
-                    for noted, shapes in zip((keys, values), lister.decoding.noted_shapes, strict=True):
-                        noted.add(shapes)
+                for noted, shapes in zip((keys, values), lister.decoding.noted_shapes, strict=True):
+                    noted.add(shapes)
 
     list_each(silent, scout)
     return DecodedColumns(keys.joined, values.joined) if has_schemas else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from functools import lru_cache
 from itertools import accumulate, chain, pairwise, repeat
 
 import pyarrow as pa
@@ -25,6 +26,8 @@ _SMALL_ROWS = 64  # an array of fewer rows takes longer to make than to fill
 _SMALL_BYTES = 64 << 10  # of keys, values and headers in these rows
 _JOINED_BYTES = 4 << 20  # of those of all rows that are joined
 _ARRAYS = {"Int8": "b", "Int16": "h", "Int32": "i", "Int64": "q"}
+_SHORT_TEXT = 128  # characters
+_REPEATED = 32  # arrays that are kept, of up to a few MiB
 _SMALL_PART = 4  # batches with less than this part of the allowed rows and bytes are joined
 
 
@@ -98,9 +101,12 @@ def arrow_array(type_name: str, values: Any, count: int) -> pa.Array:
     if isinstance(values, Constant):
         if values.value is None:
             return pa.nulls(count, found_type)
+        value: Any = _text(values.value) if type_name == "Text" else values.value
+        if count <= BATCH_ROWS and (type_name in _ARRAYS or type_name == "Text" and len(value) <= _SHORT_TEXT):
+            return _repeated(type_name, value).slice(0, count)
         if type_name in _ARRAYS:
-            return _numbers(type_name, (values.value,), (count,))
-        return pa.repeat(pa.scalar(_text(values.value) if type_name == "Text" else values.value, found_type), count)
+            return _numbers(type_name, (value,), (count,))
+        return pa.repeat(pa.scalar(value, found_type), count)
     if isinstance(values, Spread):
         first = values.values[0] if len(values.values) else None
         if values.values.count(first) == len(values.values):
@@ -122,6 +128,14 @@ def arrow_array(type_name: str, values: Any, count: int) -> pa.Array:
         return pa.array(values, found_type)
     except UnicodeEncodeError:  # paths may hold bytes that are not text
         return pa.array([_text(value) for value in values], found_type)
+
+
+@lru_cache(_REPEATED)
+def _repeated(type_name: str, value: Any) -> pa.Array:
+    """A value as often as a batch has rows: batch after batch has parts of the same array."""
+    if type_name in _ARRAYS:
+        return _numbers(type_name, (value,), (BATCH_ROWS,))
+    return pa.repeat(pa.scalar(value, arrow_type(type_name)), BATCH_ROWS)
 
 
 def _numbers(type_name: str, values: Sequence[Any], counts: Sequence[int]) -> pa.Array:
