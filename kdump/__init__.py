@@ -23,6 +23,7 @@ __all__ = [
     "LeaderEpoch",
     "LeaderEpochCheckpoint",
     "Log",
+    "LostRecord",
     "MissingPackage",
     "OffsetCheckpoint",
     "OffsetIndex",
@@ -83,7 +84,17 @@ if TYPE_CHECKING:
     from kdump.mending.recover import recover
     from kdump.mending.redact import redact
     from kdump.mending.reindex import reindex
-    from kdump.mending.row import Companion, Dropped, Hole, Recovered, RedactDifference, RedactedFile, Rewritten, SlicedSegment
+    from kdump.mending.row import (
+        Companion,
+        Dropped,
+        Hole,
+        LostRecord,
+        Recovered,
+        RedactDifference,
+        RedactedFile,
+        Rewritten,
+        SlicedSegment,
+    )
     from kdump.mending.slice import slice
     from kdump.output.rows.fates import Fate
     from kdump.output.rows.hits import Hit
@@ -120,6 +131,7 @@ _NAMES = {
         "Companion",
         "Dropped",
         "Hole",
+        "LostRecord",
         "Recovered",
         "RedactDifference",
         "RedactedFile",

@@ -19,7 +19,7 @@ from kdump.mending.damaged_partition import DamagedPartition
 from kdump.mending.log_writer import LARGEST_DELTA, LARGEST_SIZE, LogWriter
 from kdump.mending.new_partition import NewPartition
 from kdump.mending.pieces import Headers, LeftOut
-from kdump.mending.row import CLONED, MISSING, REBUILT, SAME, Companion, Dropped, Hole, Recovered, Rewritten
+from kdump.mending.row import CLONED, MISSING, REBUILT, SAME, Companion, Dropped, Hole, LostRecord, Recovered, Rewritten
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from kdump.mending.inputs import Inputs
     from kdump.mending.new_directory import NewDirectory
-    from kdump.mending.pieces import Piece
+    from kdump.mending.pieces import Log, Piece
     from kdump.mending.progress import Progress
     from kdump.mending.settings import Rules
     from kdump.tables import Row
@@ -289,8 +289,17 @@ class PartitionRecovery:
                 left.is_lost = left.is_lost and not self._is_filled(left)
         attested = list(self._attested())
         self._tell_preallocated(attested)
-        self.rows += [dropped(left) for left in sorted(self._left_out, key=lambda left: (left.path, left.start))]
+        for left in sorted(self._left_out, key=lambda left: (left.path, left.start)):
+            self.rows.append(dropped(left))
+            if left.is_lost:
+                self.rows += self._decoded(left)
         self.rows += self._holes(attested)
+
+    def _decoded(self, left: LeftOut) -> Iterator[LostRecord]:
+        """The records that decode in what is lost, except for those whose offsets the new log has."""
+        for offset, timestamp, key in left.decoded:
+            if not self._chain or not self._has_all(offset, offset + 1):
+                yield LostRecord(left.path, left.start, offset, timestamp, key)
 
     def _attested(self) -> Iterator[Attested]:
         """The offsets that files beside the logs of the first directory know of, after the end of a log or between two."""
@@ -348,8 +357,24 @@ class PartitionRecovery:
             return False
         if end is None:
             end = self._chain[-1].last + 1
-            return start < end and self._has_all(start, end)
+            is_inside = left.last is None or left.last < end
+            return is_inside and start < end and self._has_all(start, end) and self._has_bytes(start, log, left)
         return self._has_all(start, end)
+
+    def _has_bytes(self, start: int, log: Log, left: LeftOut) -> bool:
+        """Whether the new log has as many bytes from this offset on as a log has from what was left out on, but for zeros.
+
+        Replicas have the same bytes: with fewer, the log had more batches.
+        """
+        zeros = sum(other.end - other.start for other in self._left_out if other.path == log.path and other.code == "zero-tail")
+        size = 0
+        with self._headers:
+            for piece in self._chain:
+                if piece.first >= start:
+                    size += piece.size
+                elif piece.last >= start:
+                    size += sum(end - at for at, end, extent, _, _ in self._headers.of(piece) if extent[0] >= start)
+        return size >= log.size - left.start - zeros
 
     def _has_all(self, start: int, end: int) -> bool:
         """Whether no offset is missing from `start` to before `end`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from kdump.binary.batch_header import (
     BATCH_HEADER_SIZE,
@@ -20,6 +20,7 @@ from kdump.binary.source import Source
 from kdump.errors import CorruptData
 from kdump.formats import batch_writer, message_set, record
 from kdump.formats.record import BatchRecords
+from kdump.mending import lost_records
 from kdump.reading import salvage
 from kdump.reading.headers import HeaderWindow
 from kdump.reading.items import DAMAGED, INTACT, ZERO, Damage
@@ -33,12 +34,14 @@ if TYPE_CHECKING:
 
     from kdump.formats.log import Chunk
     from kdump.formats.summary import BatchSummary
+    from kdump.mending.lost_records import Lost
     from kdump.reading.items import Section
     from kdump.reading.trust import Extent
 
 NO_EPOCH = -1
 _HIGHEST_OFFSET = (1 << 63) - 1
 _SIZES = 8  # bytes of the sizes of key and value, which every message has
+_MOST_DECODED = 10_000  # records of damaged batches of a log
 _SMALL_WINDOW, _LARGE_WINDOW = 1 << 11, 1 << 18
 
 
@@ -200,10 +203,10 @@ class Headers:
 class LeftOut:
     """Bytes of a log that are not taken over. `code` is one of the catalogue's, `reason` says why.
 
-    `is_lost` is false for what is also elsewhere, such as a duplicate.
+    `is_lost` is false for what is also elsewhere, such as a duplicate. `decoded` are the records that can still be read in it.
     """
 
-    __slots__ = ("batches", "code", "end", "first", "is_lost", "last", "path", "reason", "records", "start")
+    __slots__ = ("batches", "code", "decoded", "end", "first", "is_lost", "last", "path", "reason", "records", "start")
 
     def __init__(
         self,
@@ -229,6 +232,7 @@ class LeftOut:
         self.first = first
         self.last = last
         self.is_lost = is_lost
+        self.decoded: list[Lost] = []
 
     @classmethod
     def of(cls, piece: Piece, code: str, reason: str, *, is_lost: bool = True) -> Self:
@@ -258,6 +262,7 @@ class Walk:
         self.pieces: list[Piece] = []
         self.left_out: list[LeftOut] = []
         self.accepted: set[int] = set()
+        self._decoded = 0  # records of damaged batches
         self._log = log
         self._source = source
         self._accept = accept
@@ -291,6 +296,8 @@ class Walk:
         self.left_out.append(
             LeftOut(self._log.path, item.start, item.end, item.code, reason, batches=int(item.is_batch), first=first, last=last)
         )
+        if item.is_batch and item.status != ZERO:
+            self._decode(self.left_out[-1])
 
     def _section(self, section: Section) -> int:
         """Add the batches of a section. Returns where it ends."""
@@ -360,6 +367,15 @@ class Walk:
         self.left_out.append(
             LeftOut(self._log.path, start, end, code, reason, batches=1, records=records, first=first, last=last)
         )
+        self._decode(self.left_out[-1])
+
+    def _decode(self, left: LeftOut) -> None:
+        """Note the records of a damaged batch that can still be read."""
+        room = _MOST_DECODED - self._decoded
+        if room > 0:
+            data = self._source.read(left.start, min(left.end - left.start, lost_records.MOST_BYTES))
+            left.decoded = list(islice(lost_records.of_batch(data), room))
+            self._decoded += len(left.decoded)
 
     def _why_not_decoded(self, chunk: Chunk, row: int) -> str | None:
         """Why the records of a batch cannot be read; None if all can."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kdump.tables import Bool, Float64, Int32, Int64, Row, Text
+from kdump.tables import Binary, Bool, Float64, Int32, Int64, Row, Text
 
 REBUILT, CLONED = "rebuilt", "cloned"
 ACTIONS = (REBUILT, CLONED)
@@ -118,6 +118,19 @@ class Dropped(Row, kind="dropped"):
     is_lost: Bool
     code: Text
     reason: Text
+
+
+class LostRecord(Row, kind="lost-record"):
+    """A record of a batch that `kdump recover` left out and that is lost, as far as it still decodes.
+
+    Its batch starts at `start` of the source. No checksum covers what it says. Of a log, the first 10,000 are listed.
+    """
+
+    source: Text
+    start: Int64
+    offset: Int64
+    timestamp: Int64
+    key: Binary | None
 
 
 class Hole(Row, kind="hole"):

@@ -6,6 +6,7 @@ from kdump.mending.row import (
     Companion,
     Dropped,
     Hole,
+    LostRecord,
     Recovered,
     RecoverSummary,
     RedactDifference,
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 RECOVER, REINDEX, SLICE, REDACT = "recover", "reindex", "slice", "redact"
 
 ROW_CLASSES: dict[str, tuple[type[Row], ...]] = {
-    RECOVER: (Dropped, Hole, Rewritten, Recovered, Companion, RecoverSummary),
+    RECOVER: (Dropped, LostRecord, Hole, Rewritten, Recovered, Companion, RecoverSummary),
     REINDEX: (Companion, ReindexSummary),
     SLICE: (SlicedSegment, SliceSummary),
     REDACT: (RedactedFile, RedactDifference, RedactSummary),

@@ -20,7 +20,7 @@ from kdump.cli.commands import main
 from kdump.errors import CorruptData, Unreadable, UsageError
 from kdump.mending import recover
 from kdump.mending.progress import Progress
-from kdump.mending.row import Companion, Dropped, Hole, Recovered, Rewritten
+from kdump.mending.row import Companion, Dropped, Hole, LostRecord, Recovered, Rewritten
 from tests.builders.files import partition_metadata, write_partition
 from tests.builders.records import abort_record, batch, message, message_set, record, transaction_marker, wrapper
 from tests.campaigns import recovers
@@ -273,6 +273,52 @@ def test_a_marker_that_claims_several_offsets_ends_its_transaction_at_the_first(
     path = _partition(tmp_path, {0: [_batch(0, base_sequence=0, **of_producer), marker]})
     rows = kdump.recover(path, tmp_path / "out")
     assert not _of(Dropped, rows) and _is_safe(tmp_path / "out")
+
+
+def _records(offset: int, keys: list[bytes], **fields: Any) -> bytes:
+    records = [record(key=key, value=bytes(50), offset_delta=row) for row, key in enumerate(keys)]
+    return batch(base_offset=offset, records=records, **fields)
+
+
+@pytest.mark.both_kernels
+@pytest.mark.parametrize(
+    "damage, keys",
+    [
+        (lambda data: _broken(data, -60), [b"a", b"b", b"c"]),  # in the value of the last record
+        (lambda data: data[: len(data) - 30], [b"a", b"b"]),  # torn
+        (lambda data: data[:61] + b"\xff" * 20 + data[81:], []),
+    ],
+)
+def test_keys_of_lost_records_are_listed_as_far_as_they_decode(tmp_path: Path, damage: Any, keys: list[bytes]) -> None:
+    lost = damage(_records(1, [b"a", b"b", b"c"]))
+    rows = kdump.recover(_partition(tmp_path, {0: [_batch(0), lost]}), tmp_path / "out")
+    found = _of(LostRecord, rows)
+    assert [(row.offset, row.key, row.start) for row in found] == [(1 + row, key, len(_batch(0))) for row, key in enumerate(keys)]
+
+
+def test_records_that_a_replica_has_are_not_listed_as_lost(tmp_path: Path) -> None:
+    whole = [_batch(0), _records(1, [b"a"]), _records(2, [b"b"])]
+    one = [whole[0], *(_broken(data, -20) for data in whole[1:])]
+    paths = _replicas(tmp_path, one, [whole[0], whole[1]])
+    rows = kdump.recover(paths[0], tmp_path / "out", merge=paths[1:])
+    assert [(row.offset, row.key) for row in _of(LostRecord, rows)] == [(2, b"b")]
+
+
+@pytest.mark.parametrize("tail, is_lost", [(bytes(300), False), (b"?" * 138, False), (b"?" * 139, True)])
+def test_bytes_at_the_end_are_filled_if_a_replica_has_as_many(tail: bytes, is_lost: bool, tmp_path: Path) -> None:
+    """A batch has 69 bytes."""
+    paths = _replicas(tmp_path, [_batch(0), tail], [_batch(0), _batch(1), _batch(2)])
+    result = recover.run([str(paths[0])], str(tmp_path / "out"), merge=[str(paths[1])], config={})
+    assert _log(tmp_path / "out") == b"".join(map(_batch, range(3)))
+    assert result.is_whole != is_lost
+
+
+def test_the_report_shows_keys_of_lost_records(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path = _partition(tmp_path, {0: [_batch(0), _broken(_records(1, [b"customer-\x1b[1m7"]), -20)]})
+    assert main(["recover", str(path), "-o", str(tmp_path / "out")]) == 1
+    shown = capfd.readouterr().out
+    assert "record      offset 1" in shown and "[1m7, of the lost batch at byte" in shown
+    assert "\x1b" not in shown
 
 
 # --- what other files know

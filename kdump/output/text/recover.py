@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kdump.checks.wording import counted, offset_range
-from kdump.mending.row import Dropped, Hole, RecoverSummary, Rewritten
+from kdump.mending.row import Dropped, Hole, LostRecord, RecoverSummary, Rewritten
 from kdump.output.text.mend_report import MendReport
 from kdump.output.text.sizes import size_text
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from kdump.tables import Row
 
 _INDENT = 12
+_MOST_OF_KEY = 80
 
 
 class RecoverReport(MendReport):
@@ -20,7 +21,7 @@ class RecoverReport(MendReport):
     all_in = "ndjson"
 
     def row(self, row: Row) -> None:
-        if not isinstance(row, Dropped | Hole | Rewritten) or not self._shows_next():
+        if not isinstance(row, Dropped | LostRecord | Hole | Rewritten) or not self._shows_next():
             return
         if isinstance(row, Dropped):
             word = "lost" if row.is_lost else "left out"
@@ -29,6 +30,11 @@ class RecoverReport(MendReport):
                 offsets = f", {offset_range(row.offset_first, row.offset_last)}"
             code = f" ({row.code})" if row.code else ""
             self._entry(word, f"{row.source}, bytes {row.start:,} to {row.end:,}{offsets}", f"{row.reason}{code}")
+        elif isinstance(row, LostRecord):
+            key = "no key" if row.key is None else f"key {row.key[:_MOST_OF_KEY].decode('utf-8', 'backslashreplace')}"
+            self._entry(
+                "record", f"offset {row.offset:,}", f"{key}, of the lost batch at byte {row.start:,}, as far as it decodes"
+            )
         elif isinstance(row, Hole):
             where = "" if row.path == "." else f" of {row.path}"
             what = f"{offset_range(row.offset_first, row.offset_last)}{where}"

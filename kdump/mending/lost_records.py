@@ -1,0 +1,53 @@
+"""Reads what still decodes of batches that are lost: offsets, times and keys, for those who want to write the records again."""
+
+from __future__ import annotations
+
+from kdump.binary.batch_header import (
+    BASE_OFFSET,
+    BASE_TIMESTAMP,
+    BATCH_HEADER,
+    BATCH_HEADER_SIZE,
+    LAST_OFFSET_DELTA,
+    MAGIC,
+    RECORD_COUNT,
+)
+from kdump.errors import CorruptData
+from kdump.formats.record import BatchRecords
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kdump.binary.kernel import RecordTuple
+
+MOST_BYTES = 16 << 20
+"""Of a larger batch, only the records in these first bytes are read."""
+
+Lost = tuple[int, int, bytes | None]
+"""Offset, timestamp in milliseconds, and key."""
+
+
+def of_batch(data: bytes) -> Iterator[Lost]:
+    """The records of a batch of magic 2, up to the first one that cannot be read or is out of order.
+
+    `data` is the batch, or its start. What is damaged in it without a trace, a key or an offset, is taken as it is.
+    """
+    if len(data) < BATCH_HEADER_SIZE:
+        return
+    header = BATCH_HEADER.unpack_from(data)
+    if header[MAGIC] != 2 or header[RECORD_COUNT] <= 0 or header[BASE_OFFSET] < 0:
+        return
+    before = -1
+    for timestamp_delta, offset_delta, *_, key, _value in _rows(header, data):
+        if not before < offset_delta <= header[LAST_OFFSET_DELTA]:
+            return
+        before = offset_delta
+        yield header[BASE_OFFSET] + offset_delta, header[BASE_TIMESTAMP] + timestamp_delta, None if key is None else bytes(key)
+
+
+def _rows(header: tuple[int, ...], data: bytes) -> Iterator[RecordTuple]:
+    try:
+        for rows in BatchRecords(header, data, max_payload=MOST_BYTES).parts():
+            yield from rows
+    except CorruptData as fault:
+        yield from fault.values.get("good_rows", ())
