@@ -22,7 +22,7 @@ from kdump.mending import recover
 from kdump.mending.progress import Progress
 from kdump.mending.row import Companion, Dropped, Hole, LostRecord, Recovered, Rewritten
 from tests.builders.files import partition_metadata, write_partition
-from tests.builders.records import abort_record, batch, message, message_set, record, transaction_marker, wrapper
+from tests.builders.records import TIMESTAMP, abort_record, batch, message, message_set, record, transaction_marker, wrapper
 from tests.campaigns import recovers
 from tests.mending.kills import kill_while_writing
 from tests.work import work_of
@@ -276,7 +276,7 @@ def test_a_marker_that_claims_several_offsets_ends_its_transaction_at_the_first(
 
 
 def _records(offset: int, keys: list[bytes], **fields: Any) -> bytes:
-    records = [record(key=key, value=bytes(50), offset_delta=row) for row, key in enumerate(keys)]
+    records = [record(key=key, value=bytes(50), offset_delta=row, timestamp=TIMESTAMP + row) for row, key in enumerate(keys)]
     return batch(base_offset=offset, records=records, **fields)
 
 
@@ -287,6 +287,11 @@ def _records(offset: int, keys: list[bytes], **fields: Any) -> bytes:
         (lambda data: _broken(data, -60), [b"a", b"b", b"c"]),  # in the value of the last record
         (lambda data: data[: len(data) - 30], [b"a", b"b"]),  # torn
         (lambda data: data[:61] + b"\xff" * 20 + data[81:], []),
+        (lambda data: data[:22] + b"\7" + data[23:], []),  # the codec
+        (
+            lambda data: data[:27] + b"\x7f" + b"\xff" * 7 + data[35:],
+            [b"a"],
+        ),  # the base timestamp: that of the next one is too high
     ],
 )
 def test_keys_of_lost_records_are_listed_as_far_as_they_decode(tmp_path: Path, damage: Any, keys: list[bytes]) -> None:
