@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from kdump.binary.kernel import RecordTuple
 
-MOST_BYTES = 16 << 20
-"""Of a larger batch, only the records in these first bytes are read."""
+MOST_BYTES = 4 << 20
+"""Of a larger batch, or payload, only the records in these first bytes are read."""
 
 _HIGHEST = (1 << 63) - 1
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 NO_EPOCH = -1
 _HIGHEST_OFFSET = (1 << 63) - 1
 _SIZES = 8  # bytes of the sizes of key and value, which every message has
-_MOST_DECODED = 10_000  # records of damaged batches of a log
+_MOST_DECODED, _MOST_TRIED = 10_000, 1_000  # records of damaged batches of a log, and these: payloads may be bombs
 _SMALL_WINDOW, _LARGE_WINDOW = 1 << 11, 1 << 18
 
 
@@ -262,7 +262,7 @@ class Walk:
         self.pieces: list[Piece] = []
         self.left_out: list[LeftOut] = []
         self.accepted: set[int] = set()
-        self._decoded = 0  # records of damaged batches
+        self._decoded = self._tried = 0  # records of damaged batches, and these
         self._log = log
         self._source = source
         self._accept = accept
@@ -372,7 +372,8 @@ class Walk:
     def _decode(self, left: LeftOut) -> None:
         """Note the records of a damaged batch that can still be read."""
         room = _MOST_DECODED - self._decoded
-        if room > 0:
+        self._tried += 1
+        if room > 0 and self._tried <= _MOST_TRIED:
             data = self._source.read(left.start, min(left.end - left.start, lost_records.MOST_BYTES))
             left.decoded = list(islice(lost_records.of_batch(data), room))
             self._decoded += len(left.decoded)
