@@ -123,7 +123,8 @@ class Dropped(Row, kind="dropped"):
 class LostRecord(Row, kind="lost-record"):
     """A record of a batch that `kdump recover` left out and that is lost, as far as it still decodes.
 
-    Its batch starts at `start` of the source. No checksum covers what it says. Of a log, at most 10,000 are listed, of the first 1,000 such batches.
+    Its batch starts at `start` of the source. No checksum covers what it says. Of a log, at most 10,000 are listed, of the first
+    1,000 such batches.
     """
 
     source: Text
