@@ -198,7 +198,7 @@ class Stores:
             if found is None:
                 found = self._file_systems[store] = _file_system(self._options.get(store, store))
         files, root = found
-        return _Place(files, root, f"{root.rstrip('/')}/{key}" if key else root)
+        return _Place(files, root, f"{root.rstrip('/')}/{key}" if key and root else key or root)
 
 
 def _file_system(url: str) -> tuple[Any, str]:

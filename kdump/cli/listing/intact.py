@@ -32,7 +32,7 @@ _MAX_PAUSE_BYTES = 1 << 20
 def intact_text(run: Run, source: Source, decoding: Decoding) -> IntactText | None:
     """What writes the rows of intact stretches of a log; None where only tables can be listed as the request asks for it."""
     request = run.request
-    if kernel.native is None or run.is_terminal or not source.is_direct or request.escapes_formulas:
+    if kernel.native is None or run.is_terminal or source.throttle is not None or request.escapes_formulas:
         return None
     if request.offset is not None or request.is_deep and (request.limit is not None or not decoding.is_plain):
         return None
@@ -94,7 +94,7 @@ class IntactText:
     def write(self, summary: BatchSummary, rows: range, list_chunk: Callable[[Chunk], None]) -> None:
         """Write the rows of these batches of a stretch; `list_chunk` lists those that the kernel leaves."""
         position, end = _bounds(summary, rows)
-        if not self._needs_windows(summary):
+        if self._source.is_direct and not self._needs_windows(summary):
             position = self._text.render_log(self._source, position, end, end)
         while position < end:
             reached = self._write_windows(position, end)
