@@ -211,8 +211,12 @@ def _file_system(url: str) -> tuple[Any, str]:
     try:
         if parts.scheme in ("s3", "s3a"):
             return _s3(fs, parts.netloc, dict(parse_qsl(parts.query))), parts.netloc
+        if parts.scheme in ("abfs", "abfss"):
+            return _azure(fs, parts.netloc, dict(parse_qsl(parts.query)))
         found, root = fs.FileSystem.from_uri(url)
         return found, root
+    except Refused:
+        raise
     except Exception as error:  # of PyArrow, which may also lack support for a store
         raise _refused(error) from error
 
@@ -242,6 +246,22 @@ def _s3(fs: Any, bucket: str, options: dict[str, str]) -> Any:
     if region:
         given["region"] = region
     return fs.S3FileSystem(retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=ATTEMPTS_OF_LIBRARY), **given)
+
+
+def _azure(fs: Any, authority: str, options: dict[str, str]) -> tuple[Any, str]:
+    """The file system of an Azure container, and its name. Without a key or token, Azure's library looks for credentials."""
+    container, _, host = authority.rpartition("@")
+    given: dict[str, Any] = dict(options)
+    account = os.environ.get("AZURE_STORAGE_ACCOUNT")
+    if container:
+        account = host.partition(".")[0]
+    given.setdefault("account_name", account)
+    if not given["account_name"]:
+        raise Refused(FAILED, "the URL names no account: abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/PATH")
+    for name, variable in (("account_key", "AZURE_STORAGE_KEY"), ("sas_token", "AZURE_STORAGE_SAS_TOKEN")):
+        if variable in os.environ and not {"account_key", "sas_token"} & given.keys():
+            given[name] = os.environ[variable]
+    return fs.AzureFileSystem(**given), container or host
 
 
 def _asked(function: Callable[..., Any], *arguments: Any) -> Any:

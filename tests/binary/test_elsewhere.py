@@ -315,6 +315,13 @@ def test_options_of_a_store_are_in_the_environment(store: Store) -> None:
         assert source.size == 1
 
 
+def test_a_url_of_azure_has_to_name_the_account(store: Store, capfd: pytest.CaptureFixture[str]) -> None:
+    with mock.patch.dict(os.environ):
+        os.environ.pop("AZURE_STORAGE_ACCOUNT", None)
+        assert _run("log", "abfss://container/x.log") == 3
+    assert "the URL names no account: abfss://CONTAINER@ACCOUNT" in capfd.readouterr().err
+
+
 def test_without_its_package_a_store_cannot_be_read(store: Store, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "pyarrow.py").write_text("raise ImportError('no')")
     with mock.patch.object(sys, "path", [str(tmp_path), *sys.path]), of_environment(store.endpoint):
