@@ -28,8 +28,12 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 MIN_JAVA = 17
-_JAVA_OPTIONS = "-XX:+UseSerialGC -Darrow.enable_unsafe_memory_access=true -Darrow.enable_null_check_for_get=false"
-"""Of a session of this machine alone. Arrow checks no access: Spark asks for rows that there are, and for nulls first."""
+_JAVA_OPTIONS = (
+    "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Darrow.enable_unsafe_memory_access=true -Darrow.enable_null_check_for_get=false"
+)
+"""Of a session of this machine alone. It lives for minutes, and Python does most of the work: optimizing code for the JVM would
+cost more than it saves. Arrow checks no access: Spark asks for rows that there are, and for nulls first.
+"""
 
 _ATTEMPTS = 4  # of a task, also in a session of this machine alone, where Spark makes one
 _PATIENCE = 1.0  # seconds

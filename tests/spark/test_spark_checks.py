@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -28,7 +29,7 @@ else:
 import pyarrow.parquet as pq  # what needs Arrow
 
 from kdump.output.arrow.schemas import schema_of, table_schema
-from kdump.pipeline.fleet import questions, replicas, segments, statistics, transactions
+from kdump.pipeline.fleet import compaction, questions, replicas, segments, statistics, transactions
 from kdump.pipeline.fleet.query import Query
 from tests.fleets import ask_tables, in_order, tables_of
 
@@ -162,12 +163,39 @@ def test_a_scan_on_spark_finds_and_sums_up_what_one_without_does(
     }
 
 
-def test_small_tables_are_asked_without_spark(tmp_path: Path) -> None:
-    from kdump.spark.writing import ask_tables as ask_written
+class _Session:
+    """A session of which only files are asked."""
+
+    read = SimpleNamespace(parquet=str)
+
+
+def test_questions_that_read_few_rows_are_asked_without_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many rows there are in tables that only other questions read, or of partitions that do not matter."""
+    from kdump.spark import writing
 
     for name, table in tables_of(write_cookbook_fleet(tmp_path / "brokers")).items():
         (tmp_path / "scan" / name).mkdir(parents=True)
-        pq.write_table(table, tmp_path / "scan" / name / "part-0.parquet")
-    no_session: Any = None
-    (found,) = ask_written(no_session, [replicas.divergence()], str(tmp_path / "scan"))
-    assert sorted(found["code"].to_pylist()) == ["replica-divergence", "replica-missing-batches"]
+        pq.write_table(table, tmp_path / "scan" / name / "part-0.parquet", row_group_size=20)
+    asked: list[str] = []
+
+    def answer(query: Query, _frames: object) -> pa.Table:
+        asked.append(query.name)
+        return pa.table({})
+
+    monkeypatch.setattr(writing, "_answer", answer)
+    monkeypatch.setattr(writing, "run_interruptible", lambda _session, action: action())
+    queries = [compaction.duplicates(), replicas.divergence(), compaction.stalled()]
+    session: Any = _Session()
+
+    monkeypatch.setattr(writing, "MAX_DRIVER_ROWS", 128)  # of 142 that may be those of cleaned partitions, 129, and 24
+    *others, stalled = writing.ask_tables(session, queries, str(tmp_path / "scan"))
+    assert asked == ["duplicates", "divergence"]
+    assert [answer.num_rows for answer in others] == [0, 0]
+    assert stalled["code"].to_pylist() == ["cleaner-behind"]
+
+    monkeypatch.setattr(writing, "MAX_DRIVER_ROWS", 142)  # of 498 records
+    duplicates, divergence, stalled = writing.ask_tables(session, queries, str(tmp_path / "scan"))
+    assert asked == ["duplicates", "divergence"]
+    assert duplicates["code"].to_pylist() == ["compaction-duplicate"]
+    assert sorted(divergence["code"].to_pylist()) == ["replica-divergence", "replica-missing-batches"]
+    assert stalled["code"].to_pylist() == ["cleaner-behind"]

@@ -52,6 +52,19 @@ def ask(queries: Iterable[Query], tables: Mapping[str, Callable[[list[str]], Row
             connection.close()
 
 
+def partitions(query: Query, table: str, tables: Mapping[str, Callable[[list[str]], Rows]]) -> pa.Table:
+    """The broker, topic and partition of the rows of a table that matter to a question that limits it."""
+    with temporary_folder("kdump-fleet-") as folder:
+        connection = _open(os.path.join(folder, "tables.sqlite"))
+        try:
+            for name, columns in query.columns.items():
+                if name not in query.partitions:
+                    _load(connection, name, list(columns), tables[name](list(columns)))
+            return _partitions(connection, table, [query])
+        finally:
+            connection.close()
+
+
 def _is_limited(table: str, queries: Iterable[Query]) -> bool:
     """Whether all questions that read this table say which partitions of it matter."""
     return all(table in query.partitions for query in queries if table in query.columns)

@@ -18,7 +18,8 @@ from kdump.pipeline.fleet import local, statistics
 from kdump.pipeline.scan_files import FLEET_FILE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any
 
     from kdump.pipeline.fleet.query import Query
 
@@ -39,10 +40,27 @@ def ask(folder: str, queries: Sequence[Query]) -> list[pa.Table]:
     return local.ask(queries, {table: partial(rows, folder, table) for table in names})
 
 
-def row_count(folder: str, queries: Sequence[Query]) -> int:
-    """The number of rows in the tables that questions read."""
-    tables = {table for query in queries for table in query.columns}
-    return sum(pq.read_metadata(path).num_rows for table in tables for path in _files(folder, table))
+def most_rows(folder: str, query: Query) -> int:
+    """How many rows of tables a question reads at most. Of a table that it limits to partitions, only their row groups count."""
+    return sum(_most_rows(folder, query, table) for table in query.columns)
+
+
+def _most_rows(folder: str, query: Query, table: str) -> int:
+    files = map(pq.read_metadata, _files(folder, table))
+    if table not in query.partitions:
+        return sum(file.num_rows for file in files)
+    limits = {name: partial(rows, folder, name) for name in query.columns if name not in query.partitions}
+    wanted = local.partitions(query, table, limits).to_pylist()
+    groups = (file.row_group(number) for file in files if wanted for number in range(file.num_row_groups))
+    return sum(group.num_rows for group in groups if _may_hold(group, wanted))
+
+
+def _may_hold(group: pq.RowGroupMetaData, wanted: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a row group may hold rows of these partitions, by the lowest and highest values of its columns."""
+    columns = map(group.column, range(group.num_columns))
+    ranges = {column.path_in_schema: column.statistics for column in columns if column.is_stats_set}
+    known = {name: (found.min, found.max) for name, found in ranges.items() if found.has_min_max}
+    return any(all(known[name][0] <= value <= known[name][1] for name, value in row.items() if name in known) for row in wanted)
 
 
 def rows(folder: str, table: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
