@@ -14,6 +14,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from kdump.errors import UsageError
 from kdump.pipeline import discovery, planning, reading
 from kdump.pipeline.options import Options
+from kdump.spark.brief_errors import brief_errors
 from kdump.spark.columns import as_spark_has_it, fields_of, options_for
 from kdump.spark.releases import FORMAT
 from kdump.spark.stream import KdumpStreamReader
@@ -46,17 +47,21 @@ class KdumpSource(DataSource):
     def name(cls) -> str:
         return FORMAT
 
+    @brief_errors()
     def schema(self) -> StructType:
         options = Options(self._given())
         discovery.require(options)
         return from_arrow_schema(options.schema)
 
+    @brief_errors()
     def writer(self, schema: StructType, overwrite: bool) -> NoReturn:
         raise UsageError(_ONLY_READS)
 
+    @brief_errors()
     def streamWriter(self, schema: StructType, overwrite: bool) -> NoReturn:  # noqa: N802  # Spark calls it so
         raise UsageError(_ONLY_READS)
 
+    @brief_errors()
     def reader(self, schema: StructType) -> DataSourceReader:
         """The reader; the one with filters only on request, because Spark refuses it unless the session allows it."""
         given, fields = self._given(), fields_of(schema)
@@ -64,6 +69,7 @@ class KdumpSource(DataSource):
         given["columns"] = ",".join(schema.names)
         return KdumpPushdownReader(given, fields) if options.is_pushdown else KdumpReader(given, fields)
 
+    @brief_errors()
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802  # Spark calls it so
         """The reader of what logs gain."""
         given = self._given()
@@ -96,6 +102,7 @@ class KdumpReader(DataSourceReader):
         self._wanted: dict[str, frozenset[object]] = {}
         self._ranges: dict[str, str] = {}  # options that choose batches and records, but no files
 
+    @brief_errors()
     def partitions(self) -> Sequence[InputPartition]:
         tasks = planning.plan(Options(self._given), self._wanted)
         return [TaskPartition(task) for task in tasks]
@@ -103,7 +110,8 @@ class KdumpReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, TaskPartition)
         options = Options(self._given | self._ranges)
-        return as_spark_has_it(reading.read(partition.task, options), self._fields)
+        with brief_errors():
+            yield from as_spark_has_it(reading.read(partition.task, options), self._fields)
 
 
 _PRUNING = {

@@ -9,6 +9,7 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from kdump.pipeline import growth
 from kdump.pipeline.growth import End
 from kdump.pipeline.options import Options
+from kdump.spark.brief_errors import brief_errors
 from kdump.spark.columns import as_spark_has_it
 
 if TYPE_CHECKING:
@@ -39,17 +40,20 @@ class KdumpStreamReader(DataSourceStreamReader):
     def initialOffset(self) -> dict[str, list[int]]:  # noqa: N802  # Spark calls it so
         return {}
 
+    @brief_errors()
     def latestOffset(self) -> dict[str, list[int]]:  # type: ignore[override]  # noqa: N802  # as before 4.2, and understood since
         """The ends of all partitions now."""
         self._known = growth.ends(Options(self._given), self._known)
         return {directory: list(end) for directory, end in self._known.items()}
 
+    @brief_errors()
     def partitions(self, start: dict[str, list[int]], end: dict[str, list[int]]) -> Sequence[InputPartition]:
         return [StepPartition(step) for step in growth.steps(Options(self._given), _ends(start), _ends(end))]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, StepPartition)
-        return as_spark_has_it(growth.read(partition.step, self._given), self._fields)
+        with brief_errors():
+            yield from as_spark_has_it(growth.read(partition.step, self._given), self._fields)
 
 
 def _ends(offsets: dict[str, list[int]]) -> Ends:

@@ -318,11 +318,27 @@ def test_a_range_in_an_option_and_one_in_a_filter_both_count(tmp_path: Path) -> 
         ({"path": "/nowhere"}, "no such file"),
     ],
 )
-def test_what_is_impossible_is_reported(spark: "SparkSession", log: Path, given: dict[str, str], words: str) -> None:
+def test_what_is_impossible_is_reported_in_one_line(spark: "SparkSession", log: Path, given: dict[str, str], words: str) -> None:
     from pyspark.errors import AnalysisException
 
-    with pytest.raises(AnalysisException, match=words):
+    with pytest.raises(AnalysisException, match=words) as caught:
         spark.read.format("kdump").options(**{"path": str(log), **given}).load().collect()
+    message, state = str(caught.value).splitlines()
+    assert message.startswith("[PYTHON_DATA_SOURCE_ERROR] Failed to create Python data source instance: kdump.errors.")
+    assert state == " SQLSTATE: 38000"
+
+
+def test_a_traceback_is_left_out_only_of_errors_on_purpose(monkeypatch: pytest.MonkeyPatch) -> None:
+    from kdump.errors import UsageError
+    from kdump.spark.brief_errors import brief_errors
+
+    for error, debugs, hides in ((UsageError("a"), False, True), (UsageError("a"), True, False), (KeyError("a"), False, False)):
+        with monkeypatch.context() as patch:
+            patch.setenv("SPARK_HIDE_TRACEBACK", "")
+            patch.setenv("KDUMP_DEBUG", "1") if debugs else patch.delenv("KDUMP_DEBUG", raising=False)
+            with pytest.raises(type(error)), brief_errors():
+                raise error
+            assert bool(os.environ["SPARK_HIDE_TRACEBACK"]) is hides
 
 
 def test_read_says_what_is_impossible_before_spark_is_asked(spark: "SparkSession", log: Path) -> None:
@@ -405,6 +421,7 @@ def test_damage_ends_a_query_only_where_it_is_to(spark: "SparkSession", log: Pat
     with pytest.raises(Exception, match="CRC of a record batch does not match") as caught:
         read(spark, str(log), mode="FAILFAST").collect()
     assert "does not match" in last_line(caught.value)
+    assert "Traceback" not in str(caught.value)
 
 
 def test_a_stream_has_each_record_once_across_a_restart(spark: "SparkSession", log: Path, tmp_path: Path) -> None:
