@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import binascii
+import errno
 import json
 import os
 import select
@@ -10,7 +11,7 @@ import shlex
 import subprocess
 import time
 
-from kdump.errors import CorruptData, UsageError
+from kdump.errors import CorruptData, Unreadable, UsageError
 from kdump.schemas import json_values
 from kdump.schemas.bounds import MAX_JSON
 from kdump.schemas.decoding import PartDecoded
@@ -37,6 +38,7 @@ PATIENCE = 10.0
 """Seconds that a command may take to answer."""
 
 _READ_SIZE = 64 << 10
+_LACKS = (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE)  # what a machine says that has no process or descriptor left
 
 
 def names() -> list[str]:
@@ -86,6 +88,8 @@ class OwnPart:
             return PartDecoded(json.loads(json_values.encode(value)), has_value=True)
         except CorruptData as fault:
             reason = fault.message
+        except (MemoryError, Unreadable):  # of this process, not of what it decodes
+            raise
         except Exception as error:  # whatever a foreign function raises
             reason = f"{type(error).__name__}: {error}"[:500]
         return PartDecoded(fault=CorruptData(FAILED, f"the {self._part} was not decoded: {reason}"))
@@ -111,7 +115,7 @@ class Command:
         self._read = b""
 
     def __call__(self, data: bytes, part: str, topic: str, headers: list[tuple[str, bytes | None]]) -> Any:
-        """The answer of the command. Raises CorruptData (`decoder-failed`)."""
+        """The answer of the command. Raises CorruptData (`decoder-failed`), and Unreadable if the machine cannot start it."""
         if self._broken:
             raise CorruptData(FAILED, self._broken)
         question = {
@@ -162,7 +166,10 @@ class Command:
         try:
             self._process = subprocess.Popen(self._arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
         except OSError as error:
-            self._broken = f"the decoder {self._arguments[0]} cannot be started: {error.strerror}"
+            message = f"the decoder {self._arguments[0]} cannot be started: {error.strerror}"
+            if error.errno in _LACKS:
+                raise Unreadable("decoder-not-started", message) from error
+            self._broken = message
             raise CorruptData(FAILED, self._broken)
         for stream in (self._process.stdin, self._process.stdout):
             assert stream is not None

@@ -6,8 +6,10 @@ import resource
 import struct
 import zlib
 from collections.abc import Callable, Iterator
+from unittest import mock
 
 import pytest
+import snappy
 import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,6 +32,31 @@ from tests.builders.records import varint
 from tests.support import cost
 
 pytestmark = pytest.mark.both_kernels
+
+_NO_MEMORY = {
+    GZIP: (zlib, "decompressobj", zlib.error("Error -4 while decompressing data")),
+    SNAPPY: (snappy, "uncompress", MemoryError()),
+    ZSTD: (
+        zstandard,
+        "ZstdDecompressor",
+        zstandard.ZstdError("zstd decompressor error: Allocation error : not enough memory"),
+    ),
+}
+
+
+@pytest.mark.parametrize("codec", _NO_MEMORY, ids=["gzip", "snappy", "zstd"])
+def test_a_codec_without_memory_does_not_blame_the_payload(codec: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    compressed = {GZIP: gzip.compress(TEXT), SNAPPY: snappy_xerial(TEXT), ZSTD: zstandard.compress(TEXT)}[codec]
+    module, name, error = _NO_MEMORY[codec]
+    fails = mock.Mock(side_effect=error)
+    if codec == ZSTD:
+        fails = mock.Mock(**{"return_value.decompressobj.return_value": mock.Mock(eof=False, decompress=fails)})
+    elif codec == GZIP:
+        fails = mock.Mock(return_value=mock.Mock(eof=False, decompress=fails))
+    monkeypatch.setattr(module, name, fails)
+    with pytest.raises(MemoryError):
+        decompress(codec, compressed, 2)
+
 
 TEXT = b"the quick brown fox jumps over the lazy dog " * 40
 NOISE = random.Random(1).randbytes(100_000)

@@ -32,7 +32,7 @@ from pyarrow import parquet
 
 from tests import registries
 from tests.builders.records import batch, record
-from tests.campaigns.commands import filled, small_partition
+from tests.campaigns.commands import compressed_partition, filled, small_partition
 from tests.campaigns.forked_runs import Server
 from tests.campaigns.sessions import end_session, processes_of
 
@@ -129,6 +129,13 @@ COMMANDS = {
         *("log", "--deep", "--output", "csv", "--value-decoder", "avro", "--schemas", "REGISTRY/files", "REGISTRY/iris-bare-0"),
     ),
     "log by command": ("log", "--deep", "--output", "ndjson", "--decoder-cmd", "sed -u 's/.*/{\"value\": 1}/'", "PARTITION"),
+    "check compressed": ("check", "--level", "deep", "COMPRESSED"),
+    "log compressed": ("log", "--deep", "COMPRESSED"),
+    "grep compressed": ("grep", "--output", "ndjson", "key 7", "COMPRESSED"),
+    "slice compressed": ("slice", "--drop-key", "key 7", "COMPRESSED", "-o", "OUT/new"),
+    "redact compressed": ("redact", "--seed", "once", "COMPRESSED", "-o", "OUT/new"),
+    "recover compressed": ("recover", "--output", "ndjson", "COMPRESSED", "-o", "OUT/new"),
+    "drop-in compressed": ("--print-data-log", "--files", "COMPRESSED/00000000000000000000.log"),
     "grep": ("grep", "--output", "ndjson", "key 7", "PARTITION"),
     "grep jobs": ("grep", "--jobs", "2", "--output", "ndjson", "key 7", "PARTITION"),
     "grep jobs absent": ("grep", "--jobs", "2", "--prove-absent", "--certificate", "OUT/certificate", "no such key", "PARTITION"),
@@ -207,6 +214,7 @@ def partitions(folder: Path) -> dict[str, Path]:
     data = bytearray(log.read_bytes())
     data[len(data) // 2] ^= 0x10
     log.write_bytes(data)
+    compressed_partition(folder / "compressed")
     for path in (*_files(sound), *_files(damaged)):
         os.utime(path, (_LONG_AGO, _LONG_AGO))  # what was just written is read again by the next scan
     registries.unpack(folder / "registries")
@@ -236,6 +244,7 @@ def run(case: Case, library: Path, failure: Failure | None = None, number: int =
             "PARTITION": str(case.partition),
             "DIRECTORY": str(case.partition.parent),
             "SOUND": str(root / "sound" / case.partition.name),
+            "COMPRESSED": str(root / "compressed" / case.partition.name),
             "REGISTRY": str(root / "registries" / "schemas-a"),
             "GROWING": str(folder / "growing" / case.partition.name),
             "OUT": str(folder / "out"),
@@ -321,8 +330,12 @@ def _files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
-_NOT_OURS = (b"std::bad_alloc", b"<jemalloc>", b"<frozen importlib", b"cannot allocate memory for thread-local data: ABORT")
-"""In the last words of a process that Arrow, the C library or the interpreter during an import ended because memory was short."""
+_NOT_OURS = (
+    *(b"std::bad_alloc", b"<jemalloc>"),  # Arrow
+    *(b"<frozen importlib", b"cannot allocate memory for thread-local data: ABORT"),  # the interpreter, the C library
+    b"memory allocation of ",  # cramjam, whose Rust ends the process
+)
+"""In the last words of a process that one of these ended because memory was short."""
 
 _ABORTED = b"Fatal Python error: Aborted"
 """What `PYTHONFAULTHANDLER` prints after that."""

@@ -218,7 +218,7 @@ def wrong(command: str, surroundings: str, outcome: Outcome, usual: Outcome) -> 
 
 def _answer(outcome: Outcome) -> str:
     """What a command printed on stdout, without the time that it took."""
-    return re.sub(r"\d+\.\d+ s\b", "0.0 s", outcome.stdout)
+    return re.sub(r"\d+\.\d+\s+s\b", "0.0 s", outcome.stdout)
 
 
 def outcomes(names: list[str], commands: Iterable[str] = COMMANDS) -> Iterator[tuple[str, str, Outcome, Outcome]]:

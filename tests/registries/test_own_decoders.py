@@ -1,10 +1,14 @@
 """Decoders of one's own: commands and installed functions. What goes wrong in them is a row with an error."""
 
+import errno
 import json
+import os
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -13,7 +17,7 @@ from kdump.errors import CorruptData
 from kdump.schemas import own
 from tests.builders.records import batch, record
 
-CLEAN, FINDINGS, USAGE = range(3)
+CLEAN, FINDINGS, USAGE, NOT_EXAMINED = range(4)
 
 Listing = tuple[int, list[dict[str, Any]], str]
 Lister = Callable[..., Listing]
@@ -131,6 +135,21 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     points = ["mine = kdump_test_decoders:decode", "odd = kdump_test_decoders:odd", "gone = kdump_test_decoders:gone"]
     (info / "entry_points.txt").write_text("\n".join(["[kdump.decoders]", *points, ""]))
     monkeypatch.syspath_prepend(str(site))
+
+
+@pytest.mark.parametrize("number", [errno.EAGAIN, errno.ENOMEM, errno.EMFILE])
+def test_a_machine_without_a_process_for_the_command_is_not_the_fault_of_the_data(
+    number: int, listed: Lister, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(subprocess, "Popen", mock.Mock(side_effect=OSError(number, os.strerror(number))))
+    status, rows, err = listed(source=UPPER)
+    assert (status, rows) == (NOT_EXAMINED, [])
+    assert f"cannot be started: {os.strerror(number)}" in err
+
+
+def test_memory_that_ends_while_a_value_is_decoded_is_not_the_fault_of_the_data() -> None:
+    with pytest.raises(MemoryError):
+        own.OwnPart("value", "t", mock.Mock(side_effect=MemoryError)).decode(b"x", None)
 
 
 @pytest.mark.usefixtures("package")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from functools import cache
 
+from kdump.binary.codecs.faults import raise_if_out_of_memory
 from kdump.binary.codecs.frames import Frames
 from kdump.errors import CorruptData
 
@@ -44,6 +45,7 @@ def decompressed(compressed: bytes, _magic: int, _limit: int, _quirks: CodecQuir
             try:
                 block = inflater.decompress(pending, _JAVA_OUTPUT)
             except zlib.error as error:
+                raise_if_out_of_memory(error)
                 salvaged = _inflated_before_damage(compressed, position, calls)
                 message = str(error).rpartition(": ")[2]  # zlib's own words
                 raise CorruptData("frame-damaged", message, cause="gzip", salvaged=salvaged) from error

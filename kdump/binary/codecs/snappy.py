@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kdump.binary.codecs.blocks import blocks_of
-from kdump.binary.codecs.faults import missing_package, too_large
+from kdump.binary.codecs.faults import missing_package, raise_if_out_of_memory, too_large
 from kdump.binary.codecs.frames import Frames
 from kdump.binary.codecs.quirks import NEWEST
 from kdump.errors import CorruptData
@@ -106,6 +106,7 @@ def _block(block: bytes, limit: int) -> bytes:
     try:
         data: bytes = snappy.uncompress(block)
     except Exception as error:  # the package raises what its engine raises, a different class with each
+        raise_if_out_of_memory(error)
         raise CorruptData("frame-damaged", f"a snappy block is damaged: {error}", cause="snappy") from error
     return data if isinstance(data, bytes) else bytes(data)
 

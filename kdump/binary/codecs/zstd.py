@@ -6,7 +6,7 @@ from functools import lru_cache
 from threading import get_ident
 
 from kdump.binary.codecs import zstd_frame
-from kdump.binary.codecs.faults import missing_package
+from kdump.binary.codecs.faults import missing_package, raise_if_out_of_memory
 from kdump.binary.codecs.frames import Frames
 from kdump.binary.codecs.quirks import NEWEST
 
@@ -65,6 +65,7 @@ def decompressed(compressed: bytes, _magic: int, limit: int, quirks: CodecQuirks
             try:
                 block = frame.decompress(compressed[position : position + input_size])
             except zstandard.ZstdError as error:
+                raise_if_out_of_memory(error)
                 raise zstd_frame.damaged(error, lost=given % _JAVA_OUTPUT) from error
             position += input_size
             given += len(block)
@@ -127,7 +128,11 @@ def compressed(pieces: Iterable[Buffer], _magic: int) -> bytes:
         raise missing_package("zstd", "zstandard") from error
 
     frame = zstandard.ZstdCompressor(level=_LEVEL, write_content_size=False).compressobj()
-    return b"".join([*map(frame.compress, pieces), frame.flush()])
+    try:
+        return b"".join([*map(frame.compress, pieces), frame.flush()])
+    except zstandard.ZstdError as error:
+        raise_if_out_of_memory(error)
+        raise
 
 
 def inspect_frames(payload: bytes) -> Frames:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kdump.binary.codecs import zstd_frame
-from kdump.binary.codecs.faults import too_large
+from kdump.binary.codecs.faults import raise_if_out_of_memory, too_large
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -162,6 +162,7 @@ class _Frame:
         try:
             self._output = memoryview(self._frame.decompress(bytes(self._part)))
         except self._error as error:
+            raise_if_out_of_memory(error)
             raise zstd_frame.damaged(error) from error
         self._part.clear()
 
