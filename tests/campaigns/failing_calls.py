@@ -31,6 +31,7 @@ from typing import NamedTuple
 from pyarrow import parquet
 
 from tests import registries
+from tests.builders.files import write_partition
 from tests.builders.records import batch, record
 from tests.campaigns.commands import compressed_partition, filled, small_partition
 from tests.campaigns.forked_runs import Server
@@ -137,6 +138,7 @@ COMMANDS = {
     "recover compressed": ("recover", "--output", "ndjson", "COMPRESSED", "-o", "OUT/new"),
     "drop-in compressed": ("--print-data-log", "--files", "COMPRESSED/00000000000000000000.log"),
     "grep": ("grep", "--output", "ndjson", "key 7", "PARTITION"),
+    "grep parquet": ("grep", "--output", "parquet", "-o", "OUT/hits.parquet", "key 7", "PARTITION"),
     "grep jobs": ("grep", "--jobs", "2", "--output", "ndjson", "key 7", "PARTITION"),
     "grep jobs absent": ("grep", "--jobs", "2", "--prove-absent", "--certificate", "OUT/certificate", "no such key", "PARTITION"),
     "grep count": ("grep", "--jobs", "1", "--count", "key 7", "PARTITION"),
@@ -164,6 +166,7 @@ COMMANDS = {
     "drop-in": ("--files", "LOGS"),
     "drop-in deep": ("--files", "LOGS", "--print-data-log"),
     "drop-in jobs": ("--files", "LOGS", "--jobs", "2"),
+    "drop-in workers": ("--files", "LARGE/00000000000000000000.log", "--print-data-log", "--jobs", "3"),
     "drop-in index": ("--files", "INDEXES", "--index-sanity-check"),
     "drop-in indexes": ("--files", "INDEXES"),
 }
@@ -215,6 +218,9 @@ def partitions(folder: Path) -> dict[str, Path]:
     data[len(data) // 2] ^= 0x10
     log.write_bytes(data)
     compressed_partition(folder / "compressed")
+    noise = random.Random(1)
+    large = [batch(records=[record(value=noise.randbytes(1 << 17))], base_offset=number, codec="gzip") for number in range(20)]
+    write_partition(folder / "large", segments={0: large})  # of which the drop-in form reads parts in worker processes
     for path in (*_files(sound), *_files(damaged)):
         os.utime(path, (_LONG_AGO, _LONG_AGO))  # what was just written is read again by the next scan
     registries.unpack(folder / "registries")
@@ -245,6 +251,7 @@ def run(case: Case, library: Path, failure: Failure | None = None, number: int =
             "DIRECTORY": str(case.partition.parent),
             "SOUND": str(root / "sound" / case.partition.name),
             "COMPRESSED": str(root / "compressed" / case.partition.name),
+            "LARGE": str(root / "large" / case.partition.name),
             "REGISTRY": str(root / "registries" / "schemas-a"),
             "GROWING": str(folder / "growing" / case.partition.name),
             "OUT": str(folder / "out"),
