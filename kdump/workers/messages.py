@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 
-from kdump.workers.process import write_all
+from kdump.workers.process import wait_for, write_all
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ def receive(descriptor: int) -> Any:
 def _exactly(descriptor: int, size: int) -> bytearray:
     data = bytearray()
     while len(data) < size:
+        wait_for(descriptor)
         part = os.read(descriptor, min(_READ_BYTES, size - len(data)))
         if not part:
             raise EOFError("the process that writes into the pipe has ended")

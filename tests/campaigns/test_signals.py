@@ -56,6 +56,11 @@ CASES = {
         _has_processes(3),
         "kdump.pipeline.reading.run",
     ),
+    "grep": Case(
+        ("grep", "--jobs", "2", "--prove-absent", "--certificate", "OUT/certificate", "no such key", "PARTITION"),
+        _has_processes(3),
+        "kdump.searching.parallel._searched_here",
+    ),
     "drop-in": Case(
         ("--files", "LOGS", "--print-data-log", "--jobs", "3"),
         _has_processes(3),

@@ -180,6 +180,18 @@ def test_each_process_keeps_its_own_end_only() -> None:
         assert len(os.listdir("/dev/fd")) == before
 
 
+def test_a_message_is_waited_for_in_a_way_that_hears_signals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python hears a signal that comes just before a read only after it."""
+    reading, writing = os.pipe()
+    waits: list[int] = []
+    monkeypatch.setattr(messages, "wait_for", waits.append)
+    messages.send(writing, "text")
+    assert messages.receive(reading) == "text"
+    assert waits == [reading, reading]  # for its size, for the rest
+    os.close(reading)
+    os.close(writing)
+
+
 class _Pipes:
     """Stands for what polls pipes: notes how long it is asked to wait, and says at the end that one can be read."""
 
