@@ -24,6 +24,7 @@ KEY, VALUE = "key", "value"
 
 _ERRORS = {ID_UNKNOWN: "unknown-id", GUID_UNKNOWN: "unknown-guid", FINGERPRINT_UNKNOWN: "unknown-fingerprint"}
 _UNDECODABLE = "undecodable"
+_NO_REGISTRY = ", because no _schemas-0 is beside the data; --schemas DIR says where one is"
 
 
 class PartDecoded:
@@ -129,9 +130,10 @@ class PartDecoder:
             return registered, registered.schema
         if self._type == JSON:
             return None
+        why = "" if self._collection.registry is not None else _NO_REGISTRY
         if framed.id is None:
-            raise CorruptData(GUID_UNKNOWN, f"no schema has the GUID {guid_text(framed.guid)}")
-        raise CorruptData(ID_UNKNOWN, f"no schema has the id {framed.id}")
+            raise CorruptData(GUID_UNKNOWN, f"no schema has the GUID {guid_text(framed.guid)}{why}")
+        raise CorruptData(ID_UNKNOWN, f"no schema has the id {framed.id}{why}")
 
     def _registered(self, framed: Framed) -> Registered | None:
         registry = self._collection.registry

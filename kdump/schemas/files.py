@@ -78,6 +78,8 @@ def _schema(path: str, name: str, type: str) -> Schema:
     kind = _kind(name) or type
     if not kind or type and kind == JSON and type != JSON:
         kind = type  # Avro's schemas are JSON, too
+    if not kind and file_name.suffix(name) == file_name.LOG:
+        raise UsageError(f"{path} is a segment of a topic", remedy="name the directory of the registry's topic, .../_schemas-0")
     if not kind:
         raise UsageError(f"{path} is not named like a schema", remedy=f"such names end in {', '.join(_KINDS)}")
     with Source(path) as source:

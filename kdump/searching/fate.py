@@ -155,7 +155,7 @@ class Verdict:
 
     def _of_log_start(self) -> str:
         below = [copy for copy in self._served if self._is_below_start(copy)]
-        if any(copy not in below and self._offset < (copy.log_end or 0) for copy in self._served):
+        if any(copy not in (*below, *self._damaged) and self._offset < (copy.log_end or 0) for copy in self._served):
             return ""
         if self._marked:
             self._evidence.append("only in a file that brokers are about to delete")

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     Occurrence = tuple[int, bool, bool]
 
 
+_MAX_NAMES = 3  # of partitions that are there instead
+
+
 class Whereabouts:
     """The answers about one offset, or all records of a key: a Fate each, lowest offset first.
 
@@ -64,8 +67,15 @@ class Whereabouts:
         copies = self._copies((topic, partition))
         if not copies:
             self.is_certain = False
-            return [_nowhere(topic, partition, offset, "no log of this partition is below these paths")]
+            return [_nowhere(topic, partition, offset, f"no log of this partition is below these paths{self._others}")]
         return [self._fate(copies, offset, None, None)]
+
+    @property
+    def _others(self) -> str:
+        """The first partitions that are there instead, for who mistook a name."""
+        names = [f"{topic}-{partition}" for topic, partition in sorted(self._logs)]
+        more = f" and {len(names) - _MAX_NAMES:,} more" if len(names) > _MAX_NAMES else ""
+        return f", but of {', '.join(names[:_MAX_NAMES])}{more}" if names else ""
 
     def _of_key(self, key: bytes) -> Iterator[Fate]:
         found_any = False

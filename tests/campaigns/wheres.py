@@ -391,7 +391,7 @@ def expected(history: History, offset: int) -> Expected:
         return answer("damaged")
     if old and not current:
         return answer("truncated")
-    serving = [replica for replica in served if replica.start <= offset < replica.end]
+    serving = [replica for replica in served if replica.start <= offset < replica.end and replica.name not in damaged]
     in_deleted = any(_at(segment, offset) for replica in served for segment in replica.deleted)
     if not serving and (in_deleted or any(offset < replica.start for replica in served)):
         return answer("present-in-deleted-file" if in_deleted else "below-log-start")

@@ -473,3 +473,11 @@ def test_the_verdict_stands_if_nobody_reads_the_output(data: Path, output: str) 
     )
     os.close(writer)
     assert done.returncode == 0 and b"error" not in done.stderr
+
+
+def test_a_path_without_a_pattern_is_not_taken_for_one(run: Run, data: Path) -> None:
+    code, _, said = run(data)
+    assert (code, said) == (
+        2,
+        f"kdump: nothing to look for in {data}; give a PATTERN before the path, or a condition such as --key\n",
+    )

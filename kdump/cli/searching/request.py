@@ -104,6 +104,9 @@ class GrepRequest:
             )
         pattern = options.pattern if has_other else words[0] if words else None
         paths = words if has_other else words[1:]
+        if not paths and words and system.has_name(words[0]):
+            remedy = "give a PATTERN before the path, or a condition such as --key"
+            raise UsageError(f"nothing to look for in {words[0]}", remedy=remedy)
         if not paths:
             raise UsageError("grep needs a path", remedy="kdump grep PATTERN PATH..., or - for stdin")
         return None if pattern is None else self._bytes(pattern), paths
