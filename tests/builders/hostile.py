@@ -11,15 +11,17 @@ SEED = 28
 
 
 class Hostile(NamedTuple):
-    """A kind of file: `build` makes the bytes of each file of its directory by suffix, with so many of its parts.
+    """A kind of file: `build` makes the bytes of each file of its directory by suffix or name, with so many of its parts.
 
-    The file in question has the `suffix`. `parts` is how many the campaign uses at its full size.
+    The file in question has the `suffix`, or the name if that does not start with a dot. `parts` is how many the campaign uses
+    at its full size; `directory` is the name of the partition directory.
     """
 
     name: str
     suffix: str
     parts: int
     build: Callable[[int], dict[str, bytes]]
+    directory: str = "t-0"
 
 
 def batches(count: int, between: Callable[[random.Random], bytes]) -> bytes:

@@ -478,25 +478,30 @@ class LogLister:
         """Write Kafka's lines. Contents that cannot be shown are a finding after the record's fields; the listing continues."""
         run = self._run
         assert self._contents is not None
-        while len(part.batches):
+        rest = record_selection.Rest(part)
+        count = len(part.records)  # after a record that cannot be shown one is tried, and twice as many each time until the next
+        while not rest.is_empty:
+            piece = rest.first(count)
             lines: list[str] = []
             fault: Fault | None = None
             try:
-                run.text.record_lines(part, self._contents, self._request.skips_metadata, lines)
+                run.text.record_lines(piece, self._contents, self._request.skips_metadata, lines)
             except Fault as problem:
                 fault = problem
             shown = len(lines)
             if self._request.profile.deep_shows_batches:
-                lines = interleaved(run.text.batch_lines(part.batches), part, lines, is_whole=fault is None)
+                lines = interleaved(run.text.batch_lines(piece.batches), piece, lines, is_whole=fault is None)
             run.out.write("".join(lines))
             if fault is None:
-                return
+                rest.drop(piece)
+                count *= 2
+                continue
             run.out.write("\n")
-            batch_row, rest = _after(part, shown)
-            if not any(fault is one for faults in part.faults.values() for one in faults.values()):  # reported already
-                self._find_in_batch(part.batches["position"][batch_row], fault)
+            position = rest.drop_first(shown)
+            count = 1
+            if not any(fault is one for faults in piece.faults.values() for one in faults.values()):  # reported already
+                self._find_in_batch(position, fault)
                 self._end_at_damage()
-            part = rest
 
     def _list_damage_of_records(self, position: int, fault: Fault) -> None:
         self._find_in_batch(position, fault)  # before its row, which may be the last within the limit
@@ -505,26 +510,3 @@ class LogLister:
 
     def _find_in_batch(self, position: int, fault: Fault) -> None:
         self._run.find(f"{self._source.path}, byte {position}", f"{fault.message} ({fault.code})")
-
-
-def _after(part: RecordChunk, count: int) -> tuple[int, RecordChunk]:
-    """The row of the batch that holds the last of the first `count` records, and what follows these records."""
-    left = count
-    for row, batch_count in enumerate(part.counts):
-        if left > batch_count:
-            left -= batch_count
-            continue
-        continues = left < batch_count
-        first = row if continues else row + 1
-        counts = [batch_count - left, *part.counts[row + 1 :]] if continues else part.counts[row + 1 :]
-        rest = RecordChunk(
-            part.batches.slice(first, len(part.batches)),
-            counts,
-            part.records.slice(count, len(part.records)),
-            continues,
-            faults={row - count: faults for row, faults in part.faults.items() if row >= count},
-            first_offsets=part.first_offsets[first:],
-            magics=part.magics[count:],
-        )
-        return row, rest
-    raise ValueError(f"{count} records of {sum(part.counts)}")

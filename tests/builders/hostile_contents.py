@@ -1,0 +1,514 @@
+"""Files whose contents cost most to read: payloads, records, companions and directories, deterministic and of any size."""
+
+import json
+import random
+import struct
+import zlib
+from collections.abc import Callable, Iterable, Sequence
+
+import snappy
+import zstandard
+from crc32c import crc32c
+
+from .compression import CODEC_IDS, XERIAL_MAGIC, Codec, gzip_members, lz4_frame
+from .files import aborted_transaction, producer_entry
+from .hostile import SEED, Hostile, random_index, random_time_index, sound
+from .messages import int16, int32, string
+from .records import TIMESTAMP, Record, control_record, encode_record, message, message_set, unsigned_varint, varint, wrapper
+
+_FROM_ATTRIBUTES = struct.Struct(">Hiqqqhii")
+_UP_TO_CRC = struct.Struct(">qiibI")
+_NO_PRODUCER = (-1, -1, -1)
+_RECORD = encode_record(Record(value=b"v"))
+_ABORT = encode_record(control_record(control_type=0, value=struct.pack(">hi", 0, 0)))
+
+
+def batch_of(
+    payload: bytes,
+    *,
+    base_offset: int = 0,
+    codec: Codec = "none",
+    count: int = 1,
+    attributes: int = 0,
+    producer: tuple[int, int, int] = _NO_PRODUCER,
+    epoch: int = 0,
+    timestamp: int = TIMESTAMP,
+) -> bytes:
+    """A batch of magic 2 with this payload, whose CRC is right, as fast as many of them need it."""
+    covered = _FROM_ATTRIBUTES.pack(
+        attributes | CODEC_IDS[codec], max(count - 1, 0), timestamp, timestamp, *producer, count
+    )
+    covered += payload
+    return _UP_TO_CRC.pack(base_offset, len(covered) + 9, epoch, 2, crc32c(covered)) + covered
+
+
+def cycled(count: int, *kinds: bytes, step: int = 1) -> bytes:
+    """So many batches, these in turn, each with the next offset: the CRC does not cover it."""
+    return b"".join(struct.pack(">q", number * step) + kinds[number % len(kinds)][8:] for number in range(count))
+
+
+# --- compressed payloads
+
+
+def tiny_gzip_members(count: int) -> bytes:
+    """A batch whose payload is so many gzip members without contents, after one of a record."""
+    return batch_of(gzip_members(_RECORD) + gzip_members(b"") * count, codec="gzip")
+
+
+def tiny_zstd_frames(count: int) -> bytes:
+    """A batch whose payload is so many zstd frames without contents, after one of a record."""
+    empty = zstandard.ZstdCompressor(write_content_size=False).compressobj().flush()
+    return batch_of(zstandard.ZstdCompressor().compress(_RECORD) + empty * count, codec="zstd")
+
+
+def skippable_zstd_frames(count: int) -> bytes:
+    """A batch whose payload is so many frames that zstd skips, after one of a record."""
+    return batch_of(zstandard.ZstdCompressor().compress(_RECORD) + struct.pack("<II", 0x184D2A50, 0) * count, codec="zstd")
+
+
+def tiny_zstd_blocks(count: int) -> bytes:
+    """A batch whose payload is a zstd frame of so many blocks without contents, and one of a record."""
+    raw = struct.pack("<I", len(_RECORD) << 3 | 1)[:3] + _RECORD
+    return batch_of(struct.pack("<IBB", 0xFD2FB528, 0, 0x58) + bytes(3) * count + raw, codec="zstd")
+
+
+def wide_zstd_windows(count: int) -> bytes:
+    """Batches of one small record, each a frame that wants a window of 128 MiB."""
+    parameters = zstandard.ZstdCompressionParameters(window_log=27, compression_level=1)
+    stream = zstandard.ZstdCompressor(compression_params=parameters).compressobj()
+    return cycled(count, batch_of(stream.compress(_RECORD) + stream.flush(), codec="zstd"))
+
+
+def tiny_lz4_blocks(count: int) -> bytes:
+    """A batch whose payload is an lz4 frame of blocks of one byte."""
+    data = _RECORD * count
+    head = lz4_frame(b"")[:7]
+    blocks = b"".join(struct.pack("<I", 1 | 1 << 31) + data[at : at + 1] for at in range(len(data)))
+    return batch_of(head + blocks + bytes(4), codec="lz4", count=count)
+
+
+def tiny_lz4_frames(count: int) -> bytes:
+    """Batches of one record in an lz4 frame each."""
+    return cycled(count, batch_of(lz4_frame(_RECORD), codec="lz4"))
+
+
+def tiny_snappy_blocks(count: int) -> bytes:
+    """A batch whose payload is snappy blocks of one byte each, in the framing of xerial."""
+    data = _RECORD * count
+    block = {bytes([value]): bytes(snappy.compress(bytes([value]))) for value in set(data)}
+    parts = (struct.pack(">i", len(one)) + one for one in (block[data[at : at + 1]] for at in range(len(data))))
+    return batch_of(XERIAL_MAGIC + struct.pack(">ii", 1, 1) + b"".join(parts), codec="snappy", count=count)
+
+
+def empty_snappy_blocks(count: int) -> bytes:
+    """A batch whose payload is a snappy block of a record and many without contents."""
+    first, empty = bytes(snappy.compress(_RECORD)), bytes(snappy.compress(b""))
+    blocks = struct.pack(">i", len(first)) + first + (struct.pack(">i", len(empty)) + empty) * count
+    return batch_of(XERIAL_MAGIC + struct.pack(">ii", 1, 1) + blocks, codec="snappy")
+
+
+def small_compressed(codec: Codec) -> Callable[[int], bytes]:
+    """Batches of one compressed record each."""
+    payload = {
+        "gzip": lambda: gzip_members(_RECORD),
+        "zstd": lambda: zstandard.ZstdCompressor().compress(_RECORD),
+        "snappy": lambda: bytes(snappy.compress(_RECORD)),
+    }[codec]()
+    return lambda count: cycled(count, batch_of(payload, codec=codec))
+
+
+def broken_compressed(codec: Codec) -> Callable[[int], bytes]:
+    """Batches whose CRC is right, and whose payload is not that of the codec."""
+    return lambda count: cycled(count, batch_of(b"\x1f\x8b" + bytes(range(20)), codec=codec))
+
+
+def alternating_codecs(count: int) -> bytes:
+    """Batches of one record, each of another codec than the last."""
+    return cycled(
+        count,
+        batch_of(gzip_members(_RECORD), codec="gzip"),
+        batch_of(_RECORD),
+        batch_of(zstandard.ZstdCompressor().compress(_RECORD), codec="zstd"),
+        batch_of(bytes(snappy.compress(_RECORD)), codec="snappy"),
+        batch_of(lz4_frame(_RECORD), codec="lz4"),
+    )
+
+
+def nested_wrappers(depth: int) -> bytes:
+    """A gzip wrapper in a wrapper in a wrapper, and so on."""
+    inner = message_set(messages=[message(value=b"v")])
+    for _ in range(depth):
+        inner = _wrapper(inner)
+    return inner
+
+
+def wrappers_of_wrappers(count: int) -> bytes:
+    """Wrappers of a wrapper of one message."""
+    inner = wrapper(messages=[message(value=b"v")])
+    return cycled(count, wrapper(messages=[inner]))
+
+
+def _wrapper(messages: bytes, codec: Codec = "gzip") -> bytes:
+    deflate = zlib.compressobj(1, zlib.DEFLATED, 31)
+    payload = deflate.compress(messages) + deflate.flush()
+    covered = struct.pack(">bBqii", 1, CODEC_IDS[codec], TIMESTAMP, -1, len(payload)) + payload
+    return struct.pack(">qiI", 0, len(covered) + 4, zlib.crc32(covered)) + covered
+
+
+def small_wrappers(count: int, magic: int) -> bytes:
+    """Wrappers of one message each."""
+    return cycled(count, wrapper(messages=[message(value=b"v", magic=magic)], magic=magic))
+
+
+# --- batches and records
+
+
+def alternating_magics(count: int) -> bytes:
+    """A message of magic 0, a wrapper of magic 1, a batch, and so on."""
+    return cycled(count, *(message_set(messages=[message(value=b"v", magic=magic)]) for magic in (0, 1)), batch_of(_RECORD))
+
+
+def alternating_faults(count: int) -> bytes:
+    """Sound batches, and after each one that is wrong in another way, framed as it should be."""
+    sound_one = batch_of(_RECORD)
+    wrong = [
+        sound_one[:-1] + b"\xff",
+        batch_of(_RECORD[:-1]),
+        batch_of(_RECORD + b"\0"),
+        batch_of(_RECORD, count=3),
+        batch_of(b"\x01\0"),
+        batch_of(_RECORD, attributes=7),
+        batch_of(_RECORD, attributes=0x30),
+        batch_of(_RECORD, count=-1),
+        sound_one[:16] + b"\x03" + sound_one[17:],
+    ]
+    return cycled(count, *(one for bad in wrong for one in (sound_one, bad)))
+
+
+def many_producers(count: int, attributes: int = 0x10) -> bytes:
+    """Each batch is of another producer; transactional ones are never ended."""
+    return b"".join(
+        batch_of(_RECORD, base_offset=number, producer=(number * 7919, 0, 0), attributes=attributes) for number in range(count)
+    )
+
+
+def control_batches(count: int) -> bytes:
+    """Markers of transactions that never began, of types of all kinds."""
+    kinds = [
+        batch_of(
+            encode_record(control_record(control_type=number % 9, value=struct.pack(">hi", 0, 0))),
+            producer=(number, 0, -1),
+            attributes=0x30,
+        )
+        for number in range(100)
+    ]
+    return cycled(count, *kinds)
+
+
+def control_records(count: int) -> bytes:
+    """Control batches of a thousand markers each."""
+    return cycled(count, batch_of(_ABORT * 1000, count=1000, producer=(1, 0, -1), attributes=0x30), step=1000)
+
+
+def random_batches(count: int) -> bytes:
+    """Batches whose offsets, times, epochs, producers and sequences are random."""
+    number = random.Random(SEED).randrange
+    return b"".join(
+        batch_of(
+            _RECORD,
+            base_offset=number(1 << 31),
+            timestamp=number(1 << 41),
+            epoch=number(1 << 31),
+            producer=(number(1 << 40), number(1 << 15), number(1 << 31)),
+            attributes=number(4) << 4,
+        )
+        for _ in range(count)
+    )
+
+
+def random_times(count: int) -> bytes:
+    """A batch of records whose timestamps and offsets are out of order."""
+    number = random.Random(SEED).randrange
+    records = b"".join(
+        encode_record(Record(timestamp_delta=number(1 << 40), offset_delta=number(1 << 30))) for _ in range(1000)
+    )
+    return cycled(count, batch_of(records, count=1000), step=1000)
+
+
+def equal_offsets(count: int) -> bytes:
+    """Batches of the same offset."""
+    return batch_of(_RECORD) * count
+
+
+def rising_epochs(count: int) -> bytes:
+    """Each batch is of the next leader epoch."""
+    one = batch_of(_RECORD)
+    return b"".join(struct.pack(">q", number) + one[8:12] + struct.pack(">i", number) + one[16:] for number in range(count))
+
+
+def empty_batches(count: int) -> bytes:
+    """Batches whose records compaction took."""
+    return cycled(count, *(batch_of(b"", count=0, producer=(number, 0, number)) for number in range(100)))
+
+
+def claimed_records(count: int) -> bytes:
+    """Batches of one record that claim to hold two billion."""
+    return cycled(count, batch_of(_RECORD, count=2_000_000_000))
+
+
+def long_varints(count: int) -> bytes:
+    """Batches of records all of whose numbers take more bytes than they need."""
+    long = varint(0, size_in_bytes=5)
+    body = b"\0" + bytes([0x80] * 9 + [0]) + long + long + long + long
+    one = varint(len(body), size_in_bytes=5) + body
+    return cycled(count, batch_of(one * 1000, count=1000), step=1000)
+
+
+def many_headers(count: int) -> bytes:
+    """Batches of ten records with a thousand headers each, which are empty."""
+    header = varint(0) + varint(-1)
+    body = b"\0\0\0" + varint(-1) + varint(-1) + varint(1000) + header * 1000
+    return cycled(count, batch_of((varint(len(body)) + body) * 10, count=10), step=10)
+
+
+def same_keys(count: int) -> bytes:
+    """Batches of a thousand records, whose keys come again and again."""
+    records = b"".join(encode_record(Record(key=b"%d" % (row % 7), offset_delta=row)) for row in range(1000))
+    return cycled(count, batch_of(records, count=1000), step=1000)
+
+
+# --- internal topics
+
+
+def group_of_members(count: int) -> bytes:
+    """A record of __consumer_offsets: a group of so many members that are as small as they can be."""
+    key = int16(2) + string("g")
+    members = int32(count) + (int16(0) * 3 + int32(0) * 4) * count
+    value = int16(1) + string("c") + int32(1) + int16(-1) * 2 + members
+    return batch_of(encode_record(Record(key=key, value=value)))
+
+
+def group_of_tags(count: int) -> bytes:
+    """A record of __consumer_offsets of a flexible version: members with tags that nobody knows."""
+    key = int16(2) + string("g")
+    member = b"\1\1\1\1" + int32(0) * 2 + b"\1\1" + unsigned_varint(100) + b"\7\0" * 100
+    value = int16(4) + b"\2c" + int32(1) + b"\0\0" + bytes(8) + unsigned_varint(count + 1) + member * count + b"\0"
+    return batch_of(encode_record(Record(key=key, value=value)))
+
+
+def commits(count: int) -> bytes:
+    """Batches of a thousand commits of a group."""
+    key = int16(1) + string("g") + string("t") + int32(0)
+    value = int16(1) + bytes(8) + string("") + bytes(16)
+    records = b"".join(encode_record(Record(key=key, value=value, offset_delta=row)) for row in range(1000))
+    return cycled(count, batch_of(records, count=1000), step=1000)
+
+
+def unknown_records(count: int) -> bytes:
+    """Batches of a thousand records that no coordinator knows."""
+    records = b"".join(encode_record(Record(key=int16(row), value=b"\0\0", offset_delta=row)) for row in range(1000))
+    return cycled(count, batch_of(records, count=1000), step=1000)
+
+
+def transaction_of_partitions(count: int) -> bytes:
+    """A record of __transaction_state: a transaction in so many partitions."""
+    value = int16(0) + bytes(8) + bytes(2) + bytes(4) + b"\0" + int32(1) + string("t") + int32(count) + bytes(4 * count) + bytes(16)
+    return batch_of(encode_record(Record(key=int16(0) + string("t"), value=value)))
+
+
+def share_state_of_batches(count: int) -> bytes:
+    """A record of __share_group_state: a partition with so many batches of states."""
+    key = int16(0) + string("g") + bytes(16) + int32(0)
+    value = int16(0) + bytes(36) + unsigned_varint(count + 1) + (bytes(19) + b"\0") * count + b"\0"
+    return batch_of(encode_record(Record(key=key, value=value)))
+
+
+def partition_changes(count: int) -> bytes:
+    """Batches of a thousand metadata records about partitions of a topic that nobody knows."""
+    value = b"\x01\x05\0" + bytes(range(16)) + b"\0\0\0\1\0"
+    records = b"".join([encode_record(Record(offset_delta=row, value=value)) for row in range(1000)])
+    return cycled(count, batch_of(records, count=1000), step=1000)
+
+
+def topics_and_partitions(count: int) -> bytes:
+    """Batches of a thousand metadata records, each of a new topic."""
+    parts = []
+    for number in range(count):
+        records = []
+        for row in range(1000):
+            name = b"t%x" % (number * 1000 + row)
+            topic_id = struct.pack(">qq", 1, number * 1000 + row)
+            records.append(encode_record(Record(offset_delta=row, value=b"\1\2\0" + bytes([len(name) + 1]) + name + topic_id + b"\0")))
+        parts.append(batch_of(b"".join(records), base_offset=number * 1000, count=1000))
+    return b"".join(parts)
+
+
+def partition_of_replicas(count: int) -> bytes:
+    """A metadata record of a partition with so many replicas."""
+    many = unsigned_varint(count + 1) + bytes(4 * count)
+    value = b"\1\3\0" + int32(0) + bytes(16) + many + b"\1" * 3 + int32(0) * 3 + b"\0"
+    return batch_of(encode_record(Record(value=value)))
+
+
+def registry(count: int, text: Callable[[int], str], kind: str = "AVRO", references: Callable[[int], Sequence[int]] = lambda _: ()) -> bytes:
+    """The log of a schema registry with so many schemas."""
+    parts = []
+    for number in range(count):
+        key = {"keytype": "SCHEMA", "subject": f"s{number}", "version": 1, "magic": 1}
+        refers = [{"name": f"r{other}", "subject": f"s{other}", "version": 1} for other in references(number)]
+        value = {"subject": f"s{number}", "version": 1, "id": number, "schemaType": kind, "schema": text(number), "references": refers}
+        one = Record(key=json.dumps(key).encode(), value=json.dumps(value).encode())
+        parts.append(batch_of(encode_record(one), base_offset=number))
+    return b"".join(parts)
+
+
+def with_schema(number: int, data: bytes, count: int) -> bytes:
+    """Batches of a thousand records whose values have the schema with this id."""
+    value = b"\0" + struct.pack(">i", number) + data
+    records = b"".join(encode_record(Record(value=value, offset_delta=row)) for row in range(1000))
+    return cycled(count, batch_of(records, count=1000), step=1000)
+
+
+# --- companions
+
+
+def transactions(count: int, order: Callable[[int], int] = lambda number: number) -> bytes:
+    """A transaction index."""
+    return b"".join(
+        aborted_transaction(producer_id=order(number) * 7919, first_offset=order(number), last_offset=order(number) + 1)
+        for number in range(count)
+    )
+
+
+def snapshot(entries: Iterable[bytes]) -> bytes:
+    """A producer snapshot, whose checksum is right."""
+    packed = list(entries)
+    data = struct.pack(">i", len(packed)) + b"".join(packed)
+    return struct.pack(">hI", 1, crc32c(data)) + data
+
+
+def producers(count: int) -> bytes:
+    """A snapshot of so many producers, each in a transaction."""
+    return snapshot(producer_entry(producer_id=number * 7919, last_offset=number, current_txn_first_offset=number) for number in range(count))
+
+
+def lines(count: int, line: Callable[[int], str], *, claimed: int | None = None) -> bytes:
+    """A text checkpoint of these lines."""
+    return f"0\n{count if claimed is None else claimed}\n{''.join(line(number) for number in range(count))}".encode()
+
+
+def _log(build: Callable[[int], bytes]) -> Callable[[int], dict[str, bytes]]:
+    return lambda count: {".log": build(count)}
+
+
+def _beside(name: str, build: Callable[[int], bytes]) -> Callable[[int], dict[str, bytes]]:
+    """A companion of a small log."""
+    return lambda count: {".log": sound(1000), ".index": b"", ".timeindex": b"", name: build(count)}
+
+
+def _many(names: Callable[[int], dict[str, bytes]]) -> Callable[[int], dict[str, bytes]]:
+    """A directory of so many files."""
+
+    def build(count: int) -> dict[str, bytes]:
+        files = {".log": sound(10)}
+        for number in range(count):
+            files.update(names(number))
+        return files
+
+    return build
+
+
+def _segment(number: int) -> dict[str, bytes]:
+    name = f"{number + 10:020}"
+    data = struct.pack(">q", number + 10) + _SOUND[8:]
+    return {f"{name}.log": data, f"{name}.index": b"", f"{name}.timeindex": b""}
+
+
+_SOUND = batch_of(_RECORD)
+_GROUPS, _STATE, _METADATA = "__consumer_offsets-0", "__transaction_state-0", "__cluster_metadata-0"
+_EPOCHS = "leader-epoch-checkpoint"
+_OPENED = 16  # bytes of a record that come out of a payload, at most
+
+
+def _nested(open_with: str, close_with: str) -> Callable[[int], bytes]:
+    return lambda count: (open_with * count + close_with * count).encode()
+
+
+CONTENTS = (
+    Hostile("gzip members without contents", ".log", 100_000, _log(tiny_gzip_members)),
+    Hostile("zstd frames without contents", ".log", 200_000, _log(tiny_zstd_frames)),
+    Hostile("zstd frames to skip", ".log", 300_000, _log(skippable_zstd_frames)),
+    Hostile("zstd blocks without contents", ".log", 1_000_000, _log(tiny_zstd_blocks)),
+    Hostile("zstd windows of 128 MiB", ".log", 20_000, _log(wide_zstd_windows)),
+    Hostile("lz4 blocks of a byte", ".log", 60_000, _log(tiny_lz4_blocks)),
+    Hostile("lz4 frames of a record", ".log", 20_000, _log(tiny_lz4_frames)),
+    Hostile("snappy blocks of a byte", ".log", 40_000, _log(tiny_snappy_blocks)),
+    Hostile("snappy blocks without contents", ".log", 500_000, _log(empty_snappy_blocks)),
+    *(
+        Hostile(f"batches of one record in {codec}", ".log", 20_000, _log(small_compressed(codec)))
+        for codec in ("gzip", "zstd", "snappy")
+    ),
+    *(
+        Hostile(f"payloads that are not {codec}", ".log", 20_000, _log(broken_compressed(codec)))
+        for codec in ("gzip", "snappy", "lz4", "zstd")
+    ),
+    Hostile("alternating codecs", ".log", 20_000, _log(alternating_codecs)),
+    Hostile("wrappers in wrappers", ".log", 5_000, _log(nested_wrappers)),
+    Hostile("wrappers of a wrapper", ".log", 10_000, _log(wrappers_of_wrappers)),
+    *(Hostile(f"small wrappers of magic {magic}", ".log", 15_000, _log(lambda count, magic=magic: small_wrappers(count, magic))) for magic in (0, 1)),
+    Hostile("alternating magics", ".log", 30_000, _log(alternating_magics)),
+    Hostile("alternating faults", ".log", 30_000, _log(alternating_faults)),
+    Hostile("open transactions", ".log", 30_000, _log(many_producers)),
+    Hostile("many producers", ".log", 30_000, _log(lambda count: many_producers(count, 0))),
+    Hostile("control batches", ".log", 30_000, _log(control_batches)),
+    Hostile("control batches of a thousand records", ".log", 150, _log(control_records)),
+    Hostile("random batches", ".log", 30_000, _log(random_batches)),
+    Hostile("random times", ".log", 100, _log(random_times)),
+    Hostile("equal offsets", ".log", 30_000, _log(equal_offsets)),
+    Hostile("rising leader epochs", ".log", 30_000, _log(rising_epochs)),
+    Hostile("empty batches", ".log", 30_000, _log(empty_batches)),
+    Hostile("two billion records claimed", ".log", 30_000, _log(claimed_records)),
+    Hostile("long varints", ".log", 50, _log(long_varints)),
+    Hostile("many headers", ".log", 100, _log(many_headers)),
+    Hostile("same keys", ".log", 150, _log(same_keys), "__consumer_offsets-1"),
+    Hostile("group of members", ".log", 150_000, _log(group_of_members), _GROUPS),
+    Hostile("group of tags", ".log", 15_000, _log(group_of_tags), _GROUPS),
+    Hostile("commits", ".log", 50, _log(commits), _GROUPS),
+    Hostile("records of unknown types", ".log", 150, _log(unknown_records), _GROUPS),
+    Hostile("transaction of partitions", ".log", 500_000, _log(transaction_of_partitions), _STATE),
+    Hostile("share state of batches", ".log", 100_000, _log(share_state_of_batches), "__share_group_state-0"),
+    Hostile("partition changes", ".log", 50, _log(partition_changes), _METADATA),
+    Hostile("topics", ".log", 50, _log(topics_and_partitions), _METADATA),
+    Hostile("partition of replicas", ".log", 500_000, _log(partition_of_replicas), _METADATA),
+    Hostile("KRaft snapshot of changes", "00000000000000000010-0000000001.checkpoint", 50, lambda count: {"00000000000000000010-0000000001.checkpoint": partition_changes(count)}, _METADATA),
+    Hostile("transaction index", ".txnindex", 100_000, _beside(".txnindex", transactions)),
+    Hostile("transaction index that descends", ".txnindex", 100_000, _beside(".txnindex", lambda count: transactions(count, lambda number: count - number))),
+    Hostile("snapshot of producers", "00000000000000001000.snapshot", 50_000, _beside("00000000000000001000.snapshot", producers)),
+    Hostile("snapshot of one producer", "00000000000000001000.snapshot", 50_000, _beside("00000000000000001000.snapshot", lambda count: snapshot([producer_entry()] * count))),
+    Hostile("leader epochs", _EPOCHS, 300_000, _beside(_EPOCHS, lambda count: lines(count, lambda number: f"{number} {number}\n"))),
+    Hostile("leader epochs that descend", _EPOCHS, 300_000, _beside(_EPOCHS, lambda count: lines(count, lambda number: f"{count - number} {count - number}\n"))),
+    Hostile("leader epochs of zero", _EPOCHS, 1_000_000, _beside(_EPOCHS, lambda count: lines(count, lambda number: "0 0\n"))),
+    Hostile("leader epochs in odd lines", _EPOCHS, 300_000, _beside(_EPOCHS, lambda count: lines(count, lambda number: f"\t+{number}  {number} \n"))),
+    Hostile("leader epochs of empty lines", _EPOCHS, 4_000_000, _beside(_EPOCHS, lambda count: lines(count, lambda number: "\n"))),
+    Hostile("leader epochs of a word", _EPOCHS, 2_000_000, _beside(_EPOCHS, lambda count: b"0\n2\n" + b"1 " * count)),
+    Hostile("partition metadata of many lines", "partition.metadata", 400_000, _beside("partition.metadata", lambda count: b"version: 0\n" * count)),
+    Hostile("quorum state of nested lists", "quorum-state", 2_000_000, _beside("quorum-state", _nested("[", "]")), _METADATA),
+    Hostile("quorum state of nested objects", "quorum-state", 500_000, _beside("quorum-state", _nested('{"a":', "}")), _METADATA),
+    Hostile("recovery points", "../recovery-point-offset-checkpoint", 300_000, _beside("../recovery-point-offset-checkpoint", lambda count: lines(count, lambda number: f"t{number} 0 {number}\n"))),
+    Hostile("recovery points of one partition", "../recovery-point-offset-checkpoint", 300_000, _beside("../recovery-point-offset-checkpoint", lambda count: lines(count, lambda number: "t 0 5\n"))),
+    Hostile("meta.properties of many lines", "../meta.properties", 1_000_000, _beside("../meta.properties", lambda count: b"a=b\n" * count)),
+    Hostile("meta.properties of a long line", "../meta.properties", 1_000_000, _beside("../meta.properties", lambda count: b"a\\\n  " * count)),
+    Hostile("meta.properties of escapes", "../meta.properties", 1_000_000, _beside("../meta.properties", lambda count: b"\\u0041" * count)),
+    Hostile("registry of schemas", ".log", 10_000, _log(lambda count: registry(count, lambda number: '{"type":"record","name":"R","fields":[]}')), "_schemas-0"),
+    Hostile("registry of garbage", ".log", 20_000, _log(lambda count: registry(count, lambda number: "[" * 50)), "_schemas-0"),
+    Hostile("registry of references", ".log", 5_000, _log(lambda count: registry(count, lambda number: '{"type":"record","name":"R%d","fields":[]}' % number, references=lambda number: range(max(0, number - 3), number))), "_schemas-0"),
+    Hostile("many segments", ".log", 5_000, _many(_segment)),
+    Hostile("many deleted files", ".log", 30_000, _many(lambda number: {f"{number:020}.log.deleted": b""})),
+    Hostile("many swap files", ".log", 10_000, _many(lambda number: {f"{number:020}.log.swap": b"", f"{number:020}.index.swap": b""})),
+    Hostile("many cleaned files", ".log", 10_000, _many(lambda number: {f"{number:020}.log.cleaned": b""})),
+    Hostile("many snapshots", ".log", 20_000, _many(lambda number: {f"{number:020}.snapshot": b""})),
+    Hostile("many unknown files", ".log", 30_000, _many(lambda number: {f"{number}" + "x" * 200: b""})),
+    Hostile("many long numbers", ".log", 20_000, _many(lambda number: {f"{number:0200}.log": b""})),
+    Hostile("many indexes without logs", ".log", 20_000, _many(lambda number: {f"{number + 10:020}.index": bytes(8)})),
+)
+"""The dearest that are known, by what is in them."""
