@@ -16,6 +16,7 @@ from kdump.formats.log import Log as BatchLog
 from kdump.mending import resolving
 from kdump.mending.attested import Attested, Witnesses
 from kdump.mending.damaged_partition import DamagedPartition
+from kdump.mending.left_out import Losses
 from kdump.mending.log_writer import LARGEST_DELTA, LARGEST_SIZE, LogWriter
 from kdump.mending.new_partition import NewPartition
 from kdump.mending.pieces import Headers, LeftOut
@@ -59,6 +60,8 @@ class PartitionRecovery:
         self.path = path
         self.name = name
         self.rows: list[Row] = []
+        self._recovered: Recovered | None = None  # the last of these rows
+        self._rebuilt: set[str] = set()  # the companions among them
         self.remaining: list[Finding] = []
         """Errors in the batches that were taken over as they are."""
         self.accepted: set[int] = set()
@@ -128,16 +131,21 @@ class PartitionRecovery:
     def _remove_passing_snapshots(self) -> None:
         """Remove snapshots that a recovery makes, and that the next start deletes: those before old messages at the log end."""
         kept = {f"{offset:020}{file_name.PRODUCER_SNAPSHOT}" for offset in (*self._bases, self._log_end)}
-        for row in [row for row in self.rows if isinstance(row, Companion)]:
-            name = os.path.basename(row.path)
+        rows: list[Row] = []
+        for row in self.rows:
+            name = os.path.basename(row.path) if isinstance(row, Companion) else ""
             if name.endswith(file_name.PRODUCER_SNAPSHOT) and name not in kept:
-                self._directory.remove(row.path)
-                self.rows.remove(row)
+                self._directory.remove(os.path.join(self.name, name))
+            else:
+                rows.append(row)
+        self.rows = rows
 
     def _written(self) -> NewPartition:
         """Write all logs."""
         self._directory.empty(self.name)
         self.rows.clear()
+        self._recovered = None
+        self._rebuilt.clear()
         with LogWriter(self._directory, self.name) as logs:
             self._write_logs(logs)
         self._bases = logs.bases
@@ -160,7 +168,9 @@ class PartitionRecovery:
         if size_before is not None:
             with Source(before) as source:
                 was = SAME if source.read(0, len(data) + 1) == data else "different"
-        self.rows = [row for row in self.rows if not (isinstance(row, Companion) and row.path == path)]
+        if path in self._rebuilt:
+            self.rows = [row for row in self.rows if not (isinstance(row, Companion) and row.path == path)]
+        self._rebuilt.add(path)
         self.rows.append(Companion(path, REBUILT, len(data), was, size_before))
 
     # --- logs
@@ -255,9 +265,10 @@ class PartitionRecovery:
         if piece.changed:
             self.rows.append(Rewritten(path, piece.log.path, piece.start, *sums, piece.change))
             return
-        row = next((row for row in reversed(self.rows) if isinstance(row, Recovered)), None)
+        row = self._recovered
         if row is None or (row.path, row.source) != (path, piece.log.path):
-            self.rows.append(Recovered(path, piece.log.path, *sums))
+            self._recovered = Recovered(path, piece.log.path, *sums)
+            self.rows.append(self._recovered)
             return
         row.bytes += piece.size
         row.batches += piece.batches
@@ -266,7 +277,7 @@ class PartitionRecovery:
 
     def _leave_out(self, offset: int, code: str, reason: str) -> None:
         """Take the batch with an offset out of the chain."""
-        at = next(row for row, piece in enumerate(self._chain) if piece.first <= offset <= piece.last)
+        at = bisect_right(self._chain, offset, key=lambda piece: piece.first) - 1
         piece = self._chain[at]
         parts: list[Piece | None] = [None, piece, None]
         if piece.batches > 1:
@@ -385,6 +396,7 @@ class PartitionRecovery:
     def _holes(self, attested: Sequence[Attested]) -> Iterator[Hole]:
         """The gaps where something was left out, where another log begins, or where another file knows of batches."""
         lost = [left for left in self._left_out if left.is_lost]
+        losses = Losses(lost)
         start = self._chain[0].first if self._chain else self._log_end
         before_start = [one for one in attested if one.first < start]
         first = min((one.first for one in before_start), default=start)
@@ -392,7 +404,7 @@ class PartitionRecovery:
         yield from self._hole(first, last, before_start, is_damage=False, is_in_log=True)
         for before, after in resolving.gaps(self._chain):
             first, last = before.last + 1, after.first - 1
-            is_damage = any(_lies_between(left, before, after) for left in lost)
+            is_damage = losses.are_between(before, after)
             yield from self._hole(first, last, attested, is_damage=is_damage, is_in_log=before.log is after.log)
         if self._has_gap_at_end():
             before = self._chain[-1]
@@ -500,12 +512,3 @@ def dropped(left: LeftOut) -> Dropped:
         left.code,
         left.reason,
     )
-
-
-def _lies_between(left: LeftOut, before: Piece, after: Piece) -> bool:
-    """Whether what was left out lies between two pieces, by its place in their logs or by its offsets."""
-    if left.path == before.log.path and left.start >= before.end and (before.log is not after.log or left.end <= after.start):
-        return True
-    if left.path == after.log.path and left.end <= after.start and before.log is not after.log:
-        return True
-    return left.first is not None and left.last is not None and before.last < left.last and left.first < after.first

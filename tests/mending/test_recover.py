@@ -22,6 +22,7 @@ from kdump.mending import recover
 from kdump.mending.progress import Progress
 from kdump.mending.row import Companion, Dropped, Hole, LostRecord, Recovered, Rewritten
 from tests.builders.files import partition_metadata, write_partition
+from tests.builders.hostile_contents import control_batches
 from tests.builders.records import TIMESTAMP, abort_record, batch, message, message_set, record, transaction_marker, wrapper
 from tests.campaigns import recovers
 from tests.mending.kills import kill_while_writing
@@ -137,6 +138,15 @@ def test_putting_batches_in_order_takes_as_long_as_there_are_batches(tmp_path: P
         return work_of(lambda: main(["recover", str(path), "-o", str(tmp_path / f"{count}-new")])).lines
 
     _, few, more, many = (steps(count) for count in (5, 50, 150, 350))
+    assert many - more < 2.2 * (more - few), (few, more, many)
+
+
+def test_finding_what_was_left_out_takes_as_long_as_there_are_batches(tmp_path: Path) -> None:
+    def steps(count: int) -> int:
+        path = _partition(tmp_path / str(count), {0: [control_batches(count)]})
+        return work_of(lambda: main(["recover", str(path), "-o", str(tmp_path / f"{count}-new")])).lines
+
+    _, few, more, many = (steps(count) for count in (20, 400, 1200, 2800))
     assert many - more < 2.2 * (more - few), (few, more, many)
 
 
