@@ -275,7 +275,7 @@ def _bulk_renderer(
     jobs = tool.jobs or jobs_here()
     if jobs == 1 or not can_fork():
         return own
-    several = parallel_text.ParallelText(
+    several = parallel_text.ParallelLog(
         source,
         lambda outlet: make(outlet, outlet.complain),
         tool.out,

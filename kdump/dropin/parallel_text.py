@@ -1,4 +1,4 @@
-"""Dumps one log with several processes: each takes a stretch of it at a time, and one of them writes all lines in order.
+"""Shows one log with several processes: each takes a stretch of it at a time, and one of them writes all lines in order.
 
 Where a stretch starts is a guess: at the first batch after some position whose checksum fits. The guess is proved when the walk
 through the stretch before ends exactly there. If it does not, or a stretch contains something to report, or a process
@@ -107,7 +107,54 @@ _MORE, _END, _END_WITH_RECORDS, _BYE = range(4)
 
 
 class ParallelText:
-    """Dumps a log with `jobs` processes. `text` makes the writer of its lines, given an outlet."""
+    """Writes the text of a log with `jobs` processes. Subclasses say what becomes of a stretch, and of what is known of it."""
+
+    def __init__(self, source: Source, out: Blocks, *, jobs: int, is_deep: bool, tuning: ParallelTuning | None) -> None:
+        self.source = source
+        self.tuning = tuning or ParallelTuning()
+        self.out = out
+        self.jobs = jobs
+        self._is_deep = is_deep
+        self._next_try = 0
+        self._pause = self.tuning.pause_bytes
+
+    def worker(self, dump: SharedDump, outlet: Outlet) -> Worker:
+        """What takes stretches, in this process or in a fork of it."""
+        raise NotImplementedError
+
+    def take_over(self, stretch: Stretch) -> None:
+        """Take note of a stretch whose text was written, and whose place is proved."""
+        raise NotImplementedError
+
+    def is_worth_while(self, position: int, end: int) -> bool:
+        """Whether the rest of the log from `position` on is large enough for several processes."""
+        least = self.tuning.min_bytes[self._work_at(position)]
+        return end - position >= (least if kernel.native is not None else least // _PYTHON_SLOWDOWN)
+
+    def show(self, position: int, end: int) -> int:
+        """Write the text from `position` on, except just after an irregularity, which the caller shows.
+
+        Returns where in the log it ends.
+        """
+        if position < self._next_try:
+            return position
+        dump = SharedDump(self, position, end)
+        dump.to_end()
+        is_soon = dump.position - position < self._pause
+        self._pause = 2 * self._pause if is_soon else self.tuning.pause_bytes
+        self._next_try = end if dump.is_lost else dump.position + self._pause
+        return dump.position
+
+    def _work_at(self, position: int) -> int:
+        header_bytes = self.source.read(position, BATCH_HEADER_SIZE)
+        if not self._is_deep or len(header_bytes) < BATCH_HEADER_SIZE:
+            return _BATCHES_ONLY
+        codec = codec_id(header_bytes)
+        return codec if codec in self.tuning.min_bytes else NONE
+
+
+class ParallelLog(ParallelText):
+    """Dumps a log as Kafka's tool does. `text` makes the writer of its lines, given an outlet."""
 
     def __init__(
         self,
@@ -123,58 +170,37 @@ class ParallelText:
         max_window_size: int,
         tuning: ParallelTuning | None,
     ) -> None:
-        self.source = source
+        super().__init__(source, out, jobs=jobs, is_deep=is_deep, tuning=tuning)
         self.max_window_size = max_window_size
-        self.tuning = tuning or ParallelTuning()
         self.text = text
-        self.out = out
         self.rules = rules
-        self.jobs = jobs
         self._complain = complain
-        self._is_deep = is_deep
         self._checks_first_offset = checks_first_offset
-        self._next_try = 0
-        self._pause = self.tuning.pause_bytes
+        self._previous_offset = -1
 
-    def is_worth_while(self, position: int, end: int) -> bool:
-        """Whether the rest of the log from `position` on is large enough for several processes."""
-        least = self.tuning.min_bytes[self._work_at(position)]
-        return end - position >= (least if kernel.native is not None else least // _PYTHON_SLOWDOWN)
+    def worker(self, dump: SharedDump, outlet: Outlet) -> Worker:
+        return LogWorker(dump, outlet, self)
 
     def show_log(self, text: LogText, position: int, end: int) -> int:
-        """Write the lines from `position` on, except just after an irregularity, which the caller renders with `text`.
+        """As `show`; `text` shows what comes before and after."""
+        self._previous_offset = text.previous_offset
+        reached = self.show(position, end)
+        text.previous_offset = self._previous_offset
+        return reached
 
-        Returns where in the log they end.
-        """
-        if position < self._next_try:
-            return position
-        dump = _SharedDump(self, position, end, text.previous_offset)
-        dump.to_end()
-        is_soon = dump.position - position < self._pause
-        self._pause = 2 * self._pause if is_soon else self.tuning.pause_bytes
-        self._next_try = end if dump.is_lost else dump.position + self._pause
-        text.previous_offset = dump.previous_offset
-        return dump.position
-
-    def _work_at(self, position: int) -> int:
-        header_bytes = self.source.read(position, BATCH_HEADER_SIZE)
-        if not self._is_deep or len(header_bytes) < BATCH_HEADER_SIZE:
-            return _BATCHES_ONLY
-        codec = codec_id(header_bytes)
-        return codec if codec in self.tuning.min_bytes else NONE
-
-    def complain(self, previous: int, offset: int) -> None:
-        """Report the first record of a stretch if it does not follow the last record before."""
+    def take_over(self, stretch: Stretch) -> None:
+        """Report records whose offsets do not follow one another."""
+        if stretch.first_offset is None:
+            return
+        previous, offset = self._previous_offset, stretch.first_offset
         if offset != as_int64(previous + 1) and (previous != -1 or self._checks_first_offset):
             self._complain(previous, offset)
-
-    def complain_of(self, gaps: Sequence[int]) -> None:
-        """Report pairs of neighbouring offsets in a stretch that do not follow one another."""
-        for previous, offset in zip(gaps[::2], gaps[1::2], strict=True):
+        for previous, offset in zip(stretch.gaps[::2], stretch.gaps[1::2], strict=True):
             self._complain(previous, offset)
+        self._previous_offset = stretch.last_offset
 
 
-class _Stretch:
+class Stretch:
     """The state of a stretch: its units, where it starts, text that waits for its turn, and where it ended.
 
     Each of `parts` is a text, a function to call once it is written (if any), and the slot to pass to it. `reached` is where the
@@ -193,17 +219,16 @@ class _Stretch:
         self.gaps: Sequence[int] = ()
 
 
-class _SharedDump:
-    """A log that several processes dump together, to its end or to where they stop.
+class SharedDump:
+    """A log that several processes show together, to its end or to where they stop.
 
     `position` is the end of what is proved. `is_lost` says that one of the processes died.
     """
 
-    def __init__(self, parent: ParallelText, position: int, end: int, previous_offset: int) -> None:
+    def __init__(self, parent: ParallelText, position: int, end: int) -> None:
         self.parent = parent
         self.source = parent.source
         self.position = position
-        self.previous_offset = previous_offset
         self.end = end
         self._is_legacy = self.source.read(position, HEADER_UP_TO_MAGIC)[MAGIC_AT:] < b"\2"
         self.is_lost = False
@@ -216,7 +241,7 @@ class _SharedDump:
         self._slot_size = min(tuning.slot_bytes, max(most_shared, _MIN_SLOT_BYTES))
         text_bytes = tuning.text_bytes if kernel.native is not None else tuning.text_bytes // _PYTHON_TEXT_DIVISOR
         self._text_size = min(text_bytes, _SLOT_COUNT * self._slot_size // 2)
-        self._stretches: dict[int, _Stretch] = {}  # by their first unit
+        self._stretches: dict[int, Stretch] = {}  # by their first unit
         self._turn = 0  # the first unit of the stretch whose lines are written now
         self._written = 0  # bytes of its text
         self._is_over = False
@@ -255,13 +280,13 @@ class _SharedDump:
 
     def _work(self) -> None:
         outlet = _OwnOutlet(self)
-        worker = Worker(self, outlet)
+        worker = self.parent.worker(self, outlet)
         try:
             while not self._is_over and worker.take_stretch():
                 self.collect(waits=False)
             while not self._is_over:
                 self.collect(waits=True)
-        except _Over:
+        except Over:
             pass
         finally:
             outlet.kernel = None  # text and outlet know each other, so that their memory would stay for long
@@ -296,10 +321,10 @@ class _SharedDump:
 
     # Results
 
-    def stretch(self, first_unit: int, units: int, start: int) -> _Stretch:
+    def stretch(self, first_unit: int, units: int, start: int) -> Stretch:
         """The state of a stretch."""
         if first_unit not in self._stretches:
-            self._stretches[first_unit] = _Stretch(units, start)
+            self._stretches[first_unit] = Stretch(units, start)
         return self._stretches[first_unit]
 
     def collect(self, *, waits: bool) -> None:
@@ -339,18 +364,15 @@ class _SharedDump:
             self._turn += stretch.units
             self._is_over = self.position < nominal_end or self._turn == self._unit_count
 
-    def _take_over(self, stretch: _Stretch) -> None:
+    def _take_over(self, stretch: Stretch) -> None:
         """Move the end of what is proved to the end of the stretch."""
-        if stretch.first_offset is not None:
-            self.parent.complain(self.previous_offset, stretch.first_offset)
-            self.parent.complain_of(stretch.gaps)
-            self.previous_offset = stretch.last_offset
+        self.parent.take_over(stretch)
         self.position, self._written = stretch.reached, 0
 
     def check(self) -> None:
-        """Raises _Over if the dump must stop."""
+        """Raises Over if the dump must stop."""
         if self._is_over:
-            raise _Over
+            raise Over
 
     # In another process
 
@@ -358,14 +380,14 @@ class _SharedDump:
         """Be a worker: take stretches, and send their text."""
         for child in self._children:
             child.close()
-        worker = Worker(self, outlet)
+        worker = self.parent.worker(self, outlet)
         while worker.take_stretch():
             pass
         outlet.say_goodbye()
 
 
-class _Over(Exception):
-    """A stretch did not end where the next one starts, or no process is left."""
+class Over(Exception):
+    """A stretch did not end where the next one starts, no process is left, or one cannot say how far its text goes."""
 
 
 class _TooMuch(KdumpError):
@@ -373,17 +395,14 @@ class _TooMuch(KdumpError):
 
 
 class Worker:
-    """Takes one stretch after another, in the writing process or another one."""
+    """Takes one stretch after another, in the writing process or another one. `kernel` writes into the slots of the outlet."""
 
-    def __init__(self, dump: _SharedDump, outlet: Outlet) -> None:
+    def __init__(self, dump: SharedDump, outlet: Outlet, kernel: KernelText | None) -> None:
         self._dump = dump
         self._outlet = outlet
         self._gaps: list[int] = []
-        self._text = dump.parent.text(outlet)
         self._text_ratio = 0.0  # bytes of text per byte of the log, 0 if not known yet
-        self._log = Log(dump.source, rules=dump.parent.rules, max_window_size=dump.parent.max_window_size)
-        self._render_bulk = self._text.kernel.bulk_renderer(dump.source) if self._text.kernel is not None else None
-        outlet.kernel = self._text.kernel
+        outlet.kernel = kernel
 
     def take_stretch(self) -> bool:
         """Take the next stretch and show it. Returns whether there may be more."""
@@ -392,18 +411,45 @@ class Worker:
             return False
         nominal_start, nominal_end = self._dump.start_of(first_unit), self._dump.start_of(first_unit + units)
         self._outlet.gaps = self._gaps = []
-        self._text.previous_offset = _BEFORE_FIRST
+        self._begin()
         start = reached = self._dump.find(nominal_start, nominal_end)
         self._outlet.begin(first_unit, units, start)
         if start != NOWHERE:
             reached = self._show(start, nominal_end)
             self._text_ratio = self._outlet.size / max(reached - start, 1)
-        first_offset = self._first_offset()
-        self._outlet.end(reached, first_offset, self._text.previous_offset)
+        first_offset, last_offset = self._offsets()
+        self._outlet.end(reached, first_offset, last_offset)
         return reached >= nominal_end or start == NOWHERE  # no start: inside a batch that is larger than the stretch
+
+    def _begin(self) -> None:
+        """Prepare for a stretch."""
 
     def _show(self, start: int, end: int) -> int:
         """Write the batches that start in this range, up to what stops the dump. Returns where they end."""
+        raise NotImplementedError
+
+    def _offsets(self) -> tuple[int | None, int]:
+        """The first offset of what was shown, None if there was none, and the last one."""
+        raise NotImplementedError
+
+
+class LogWorker(Worker):
+    """Dumps stretches as Kafka's tool does."""
+
+    def __init__(self, dump: SharedDump, outlet: Outlet, parent: ParallelLog) -> None:
+        self._text = parent.text(outlet)
+        super().__init__(dump, outlet, self._text.kernel)
+        self._log = Log(dump.source, rules=parent.rules, max_window_size=parent.max_window_size)
+        self._render_bulk = self._text.kernel.bulk_renderer(dump.source) if self._text.kernel is not None else None
+
+    def _begin(self) -> None:
+        self._text.previous_offset = _BEFORE_FIRST
+
+    def _offsets(self) -> tuple[int | None, int]:
+        first_offset = self._first_offset()
+        return first_offset, self._text.previous_offset
+
+    def _show(self, start: int, end: int) -> int:
         if self._render_bulk is not None:
             start = self._render_bulk(start, end, self._dump.end)
             if start >= end:
@@ -553,11 +599,11 @@ class Outlet:
 class _OwnOutlet(Outlet):
     """The outlet of the writing process."""
 
-    def __init__(self, dump: _SharedDump) -> None:
+    def __init__(self, dump: SharedDump) -> None:
         slot_bytes = dump.parent.tuning.slot_bytes
         super().__init__(_private_memory(_SLOT_COUNT * slot_bytes), slot_bytes)
         self._dump = dump
-        self._stretch = _Stretch(0, NOWHERE)
+        self._stretch = Stretch(0, NOWHERE)
 
     def begin(self, first_unit: int, units: int, start: int) -> None:
         self._stretch = self._dump.stretch(first_unit, units, start)
@@ -641,7 +687,7 @@ class _SharedOutlet(Outlet):
 class _Child:
     """A worker, as the writing process sees it; its messages arrive at `descriptor`."""
 
-    def __init__(self, dump: _SharedDump, slot_size: int) -> None:
+    def __init__(self, dump: SharedDump, slot_size: int) -> None:
         self._dump = dump
         self.is_over = False
         self._said = bytearray()

@@ -88,6 +88,19 @@ class Damage:
         self.is_batch = is_batch
 
 
+class Shown:
+    """Intact batches in order that the caller of a walk has shown by itself: where they `end`, and the extent of the `last` one.
+
+    An extent is the first and last offset, and the leader epoch, None where the format has none.
+    """
+
+    __slots__ = ("end", "last")
+
+    def __init__(self, end: int, last: tuple[int, int, int | None]) -> None:
+        self.end = end
+        self.last = last
+
+
 class Patches:
     """Salvaged batches that stand alone, and the damaged ranges after each: what would else be many short items of a walk.
 

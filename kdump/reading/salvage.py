@@ -34,6 +34,7 @@ from kdump.reading.items import (
     Damage,
     Patches,
     Section,
+    Shown,
 )
 from kdump.reading.lone_batches import LoneBatches, PatchesUnderWay
 from kdump.reading.plausible import LONGEST_BATCH, is_header_but_for, is_plausible
@@ -60,6 +61,7 @@ __all__ = [
     "Damage",
     "Patches",
     "Section",
+    "Shown",
     "walk",
     "walk_patches",
 ]
@@ -100,12 +102,16 @@ def walk_patches(
     threads: int = 0,
     keeps_bytes: bool = False,
     tuning: ReadTuning = DEFAULT,
+    shows: Callable[[int], Shown | None] | None = None,
 ) -> Generator[Section | Damage | Patches]:
     """The same for a caller that takes several batches with damage between them as one item, wherever `gathers` allows it.
 
     With `keeps_bytes`, large sections keep their bytes until the next item is asked for.
+
+    A caller that can show batches from a position on by itself does so in `shows`, if they are intact and in order; the walk
+    continues after them. It returns None if there are none.
     """
-    items = _Walk(source, start, base_offset, next_base_offset, tuning, gathers)
+    items = _Walk(source, start, base_offset, next_base_offset, tuning, gathers, shows)
     if kernel.native is None or not source.is_direct:
         yield from items.by_windows(source.size)
         return
@@ -126,6 +132,7 @@ class _Walk:
         next_base_offset: int | None,
         tuning: ReadTuning,
         gathers: Callable[[], bool],
+        shows: Callable[[int], Shown | None] | None,
     ) -> None:
         recent = RecentBytes(source, tuning)
         self._source = recent
@@ -140,12 +147,19 @@ class _Walk:
         self._ends = spans.HeadersAhead(self._search)
         self._lone = LoneBatches(recent, start, tuning)
         self._gathers = gathers
+        self._shows = shows
         self._next_inside = 0  # where batches begin that the next damaged batch claims, and does not hold
 
     def by_stretches(self, read_ahead: ReadAhead) -> Iterator[Section | Damage | Patches]:
         """Everything up to the end of the log: in large stretches, or in windows where something is wrong."""
         size = self._source.size
         while self._position < size:
+            if self._shows is not None and self._order.continues(self._position):
+                shown = self._shows(self._position)
+                if shown is not None:
+                    self._order.take_on(shown.last)
+                    self._position = shown.end
+                    continue
             chunk = read_ahead.at(self._position)
             if chunk is not None and self._order.takes(chunk.summary):
                 yield Section(chunk, None, self._order.nested_end)

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kdump.binary import kernel
-from kdump.cli.listing import logs
+from kdump.cli.listing import log_files
 from kdump.cli.listing.intact import IntactText
 from kdump.cli.listing.logs import LogLister
 from kdump.output.rows import table
@@ -47,7 +47,7 @@ STRETCHES = st.sampled_from([1 << 20, 1 << 20, 1, 100, 1000])
 
 
 @st.composite
-def _logs(draw: st.DrawFn) -> bytes:
+def logs(draw: st.DrawFn) -> bytes:
     """Batches of records, markers and old messages in order; perhaps with a damaged byte, or a gap between offsets."""
     parts, offset, is_legacy = [], 0, draw(st.integers(0, 5)) == 0
     for _ in range(draw(st.integers(1, 8))):
@@ -91,7 +91,7 @@ def _listed(name: str, arguments: list[str], stretch: int, sizes: Sizes) -> Prin
 
 @pytest.mark.parametrize("form", FORMS)
 @settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-@given(log=_logs(), way=st.sampled_from(WAYS), stretch=STRETCHES, sizes=st.sampled_from(SIZES))
+@given(log=logs(), way=st.sampled_from(WAYS), stretch=STRETCHES, sizes=st.sampled_from(SIZES))
 def test_both_kernels_list_the_same(tmp_path: Path, form: str, log: bytes, way: list[str], stretch: int, sizes: Sizes) -> None:
     path = tmp_path / NAME
     path.write_bytes(log)
@@ -116,20 +116,20 @@ BOUNDS = st.fixed_dictionaries(
 
 @pytest.mark.parametrize("form", ["ndjson", "kafka"])
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-@given(log=_logs(), way=st.sampled_from(WAYS), stretch=STRETCHES, bounds=BOUNDS)
+@given(log=logs(), way=st.sampled_from(WAYS), stretch=STRETCHES, bounds=BOUNDS)
 def test_the_kernel_lists_the_same_part_as_tables(
     tmp_path: Path, form: str, log: bytes, way: list[str], stretch: int, bounds: dict[str, int]
 ) -> None:
     path = tmp_path / NAME
     path.write_bytes(log)
-    options = [text for option, value in bounds.items() for text in (option, _as_option(option, value))]
+    options = [text for option, value in bounds.items() for text in (option, as_option(option, value))]
     arguments = ["log", *way, *options, "--output", form, str(path)]
-    with mock.patch.object(logs, "intact_text", lambda *_: None):
+    with mock.patch.object(log_files, "intact_text", lambda *_: None):
         expected = _listed(kernel.C, arguments, stretch, Sizes())
     assert _listed(kernel.C, arguments, stretch, Sizes()) == expected
 
 
-def _as_option(option: str, value: int) -> str:
+def as_option(option: str, value: int) -> str:
     if not option.endswith("-time"):
         return str(value)
     return f"{'-' if value < 0 else ''}{abs(value):013d}"  # milliseconds since 1970
@@ -138,7 +138,7 @@ def _as_option(option: str, value: int) -> str:
 @pytest.fixture
 def no_tables(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """No batch may be listed from a table."""
-    monkeypatch.setattr(LogLister, "_list_batches", mock.Mock(side_effect=AssertionError("a table was listed")))
+    monkeypatch.setattr(LogLister, "list_batches", mock.Mock(side_effect=AssertionError("a table was listed")))
     with kernels.using(kernel.C):
         yield
 
@@ -247,7 +247,7 @@ def test_long_texts_end_in_tables_where_those_of_the_reference_end(tmp_path: Pat
     arguments = ["log", "--deep", "--output", "table", str(path)]
     expected = _listed(kernel.PYTHON, arguments, 1 << 20, Sizes())
     assert expected.stdout.count("…".encode()) >= 8
-    with mock.patch.object(LogLister, "_list_batches", side_effect=AssertionError("a table was listed")):
+    with mock.patch.object(LogLister, "list_batches", side_effect=AssertionError("a table was listed")):
         assert _listed(kernel.C, arguments, 1 << 20, Sizes()) == expected
 
 

@@ -91,7 +91,7 @@ def test_nothing_is_lost_or_doubled_when_processes_are_killed(
     writer = os.getpid()
     lost = []
     to_end, say, take_stretch = (
-        parallel_text._SharedDump.to_end,
+        parallel_text.SharedDump.to_end,
         parallel_text._SharedOutlet._say,
         parallel_text.Worker.take_stretch,
     )
@@ -100,7 +100,7 @@ def test_nothing_is_lost_or_doubled_when_processes_are_killed(
     def take_one_here(worker: parallel_text.Worker) -> bool:
         return take_stretch(worker) and os.getpid() != writer
 
-    def noting_to_end(run: parallel_text._SharedDump) -> None:
+    def noting_to_end(run: parallel_text.SharedDump) -> None:
         to_end(run)
         lost.append(run.is_lost)
 
@@ -112,7 +112,7 @@ def test_nothing_is_lost_or_doubled_when_processes_are_killed(
             os.kill(os.getpid(), signal.SIGKILL)
 
     monkeypatch.setattr(parallel_text.Worker, "take_stretch", take_one_here)
-    monkeypatch.setattr(parallel_text._SharedDump, "to_end", noting_to_end)
+    monkeypatch.setattr(parallel_text.SharedDump, "to_end", noting_to_end)
     monkeypatch.setattr(parallel_text._SharedOutlet, "_say", saying_for_a_while)
     assert kernels.printed([*way, "--files", log], MANY_STRETCHES) == wanted
     assert True in lost
@@ -160,14 +160,14 @@ def test_one_process_does_it_where_there_can_be_no_others(log: Path, monkeypatch
 def test_an_error_in_another_process_is_met_again_by_the_one_that_writes(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = kernels.printed(["--deep-iteration", "--files", log])
     writer = os.getpid()
-    show = parallel_text.Worker._show
+    show = parallel_text.LogWorker._show
 
-    def fails_elsewhere(worker: parallel_text.Worker, start: int, end: int) -> int:
+    def fails_elsewhere(worker: parallel_text.LogWorker, start: int, end: int) -> int:
         if os.getpid() != writer:
             raise MemoryError
         return show(worker, start, end)
 
-    monkeypatch.setattr(parallel_text.Worker, "_show", fails_elsewhere)
+    monkeypatch.setattr(parallel_text.LogWorker, "_show", fails_elsewhere)
     assert kernels.printed(["--deep-iteration", "--files", log], SEVERAL) == wanted
 
 

@@ -85,7 +85,7 @@ class IntactText:
     def __init__(self, source: Source, text: KernelText, tuning: ListTuning, *, shows_records: bool) -> None:
         self._source = source
         self._window_bytes = tuning.window_bytes
-        self._text = text
+        self.text = text
         self._shows_records = shows_records
         self._window = b""
         self._window_position = 0
@@ -95,7 +95,7 @@ class IntactText:
         """Write the rows of these batches of a stretch; `list_chunk` lists those that the kernel leaves."""
         position, end = _bounds(summary, rows)
         if self._source.is_direct and not self._needs_windows(summary):
-            position = self._text.render_log(self._source, position, end, end)
+            position = self.text.render_log(self._source, position, end, end)
         while position < end:
             reached = self._write_windows(position, end)
             if reached < end:
@@ -125,7 +125,7 @@ class IntactText:
             if not 0 <= at < len(self._window):
                 self._window = self._source.read(position, min(self._window_bytes, end - position))
                 self._window_position, at = position, 0
-            reached = self._text.render(self._window, at, self._window_position)
+            reached = self.text.render(self._window, at, self._window_position)
             position += reached - at
             left = len(self._window) - reached
             is_whole = left >= BATCH_HEADER_SIZE and left >= batch_size(self._window, reached)

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from kdump.tables import Row
 
 _LISTERS: dict[str, tuple[str, str, type[Row]]] = {
-    file_name.LOG: ("logs", "list_log", listing.ListedBatch),
-    file_name.CHECKPOINT: ("logs", "list_log", listing.ListedBatch),
+    file_name.LOG: ("log_files", "list_log", listing.ListedBatch),
+    file_name.CHECKPOINT: ("log_files", "list_log", listing.ListedBatch),
     file_name.OFFSET_INDEX: ("indexes", "list_offset_index", listing.ListedIndexEntry),
     file_name.TIME_INDEX: ("indexes", "list_time_index", listing.ListedTimeIndexEntry),
     file_name.TRANSACTION_INDEX: ("indexes", "list_transaction_index", listing.ListedTransaction),

@@ -1,4 +1,4 @@
-"""Lists logs (`.log`) and KRaft snapshots (`.checkpoint`): batches or records, past any damage."""
+"""Lists the batches or records of a log, section by section, past any damage."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from bisect import bisect_left, bisect_right
 
 from kdump.binary.batch_header import BASE_TIMESTAMP
 from kdump.cli.listing.decoding import Decoding
-from kdump.cli.listing.intact import intact_text
 from kdump.cli.listing.one_offset import Around
 from kdump.cli.listing.run import Enough
 from kdump.cli.listing.seek import start_position
@@ -24,7 +23,7 @@ from kdump.tables import Table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from kdump.binary.source import Source
     from kdump.cli.listing.intact import IntactText
@@ -38,29 +37,9 @@ if TYPE_CHECKING:
 _WRONG_CRC = "the CRC of a record batch does not match (crc-mismatch)"
 
 
-def list_log(run: Run, path: str) -> None:
-    """List a log, or the part of it that is asked for."""
-    with run.opened_log(path) as source:
-        run.head(source.path)
-        if run.output is None:
-            _write_heading(run, os.path.basename(source.path))
-        lister = LogLister(run, source, run.begins.get(path))
-        lister.intact_text = intact_text(run, source, lister.decoding)
-        lister.list_all()
-
-
 def _has_ascending_times(summary: BatchSummary) -> bool:
     """Whether each batch has a timestamp, and none an earlier one than the batch before."""
     return not summary.timestamps_back and summary.first_timestamp > NO_TIMESTAMP
-
-
-def _write_heading(run: Run, name: str) -> None:
-    if name.endswith(file_name.LOG):
-        try:
-            base_offset = file_name.base_offset(name)
-        except CorruptData:
-            return  # a copy under another name
-        run.out.write(run.request.profile.log_heading.format(offset=base_offset) + "\n")
 
 
 class LogLister:
@@ -89,21 +68,23 @@ class LogLister:
         self._around = None if self._request.offset is None else Around(self._request.offset)
         self.intact_text: IntactText | None = None
         """What writes intact stretches at once; None to list all from tables."""
+        self.shows: Callable[[int], salvage.Shown | None] | None = None
+        """What lists intact batches from a position on by several processes; None to use only this one."""
 
     def list_all(self) -> None:
         """List all that is asked for. Raises Enough."""
         findings = self._run.finding_count
         try:
             start = start_position(self._source, self._request) if self._begin is None else self._begin.start
-            for item in salvage.walk_patches(self._source, start, self._gathers_patches):
+            for item in salvage.walk_patches(self._source, start, self._gathers_patches, shows=self.shows):
                 if isinstance(item, salvage.Damage):
                     self._take_damage(item)
                     continue
                 if isinstance(item, salvage.Patches):
-                    self._list_section(item.section)
+                    self.list_section(item.section)
                     self._run.count_findings(len(item.damages))
                     continue
-                self._list_section(item)
+                self.list_section(item)
                 if self._around is not None and self._around.note(item.chunk, item.statuses):
                     break
             self._list_held_damages()
@@ -197,9 +178,9 @@ class LogLister:
 
     # Batches
 
-    def _list_section(self, section: salvage.Section) -> None:
+    def list_section(self, section: salvage.Section) -> None:
         """List those batches of a section, or of their records, that are asked for."""
-        if self.intact_text is not None and section.summary is not None and self._may_list_at_once(section.summary):
+        if self.intact_text is not None and section.summary is not None and self.may_list_at_once(section.summary):
             self._list_stretch(self.intact_text, section.summary, section.chunk)
             return
         chunk, statuses = section.chunk, section.statuses
@@ -210,7 +191,7 @@ class LogLister:
         for start, end in self._runs_in_range(chunk):
             for part_start, part_end in self._runs_up_to_damage(statuses, start, end):
                 part = chunk.slice(part_start, part_end) if part_end - part_start < len(statuses) else chunk
-                self._list_batches(part, statuses[part_start:part_end])
+                self.list_batches(part, statuses[part_start:part_end])
                 if statuses[part_end - 1] == salvage.DAMAGED:
                     self._end_at_damage()
         for row in reversed(range(len(statuses))):
@@ -221,11 +202,24 @@ class LogLister:
                 break
 
     @property
+    def holds_damage(self) -> bool:
+        """Whether damaged ranges wait for the batch after them."""
+        return bool(self._held)
+
+    def note_listed(self, position: int, first_offset: int, last_offset: int, *, has_rows: bool) -> None:
+        """Take note of intact batches with these offsets, from a position on, that were listed elsewhere."""
+        if has_rows:
+            self._run.count(1)  # without a limit it does not matter how many
+        is_first = self._last_offset < 0
+        self._last_offset = last_offset
+        self._hold(first_offset, last_offset, position, is_first=is_first)
+
+    @property
     def _has_bounds(self) -> bool:
         """Whether not all of the log is asked for."""
         return self._request.has_range or self._from_position is not None or self._request.limit is not None
 
-    def _may_list_at_once(self, summary: BatchSummary) -> bool:
+    def may_list_at_once(self, summary: BatchSummary) -> bool:
         """Whether the summary says which batches of a section are asked for."""
         return not self._held and not self._left_out and not (self._has_bounds and summary.is_legacy)
 
@@ -241,7 +235,7 @@ class LogLister:
             def list_chunk(left: Chunk) -> None:
                 nonlocal counted
                 counted += len(left)
-                self._list_batches(left, [salvage.INTACT] * len(left))
+                self.list_batches(left, [salvage.INTACT] * len(left))
 
             text.write(summary, whole, list_chunk)
             self._run.count(len(whole) - counted)  # records are not limited here
@@ -287,7 +281,7 @@ class LogLister:
         if rows:
             part = chunk.slice(rows.start, rows.stop)
             for start, end in self._runs_in_range(part):
-                self._list_batches(part.slice(start, end), [salvage.INTACT] * (end - start))
+                self.list_batches(part.slice(start, end), [salvage.INTACT] * (end - start))
 
     def _note_offsets(self, chunk: Chunk, statuses: list[str], *, is_first: bool) -> None:
         """Note which offsets the log has; if the index led past the first batches, the file name gives the first offset."""
@@ -373,7 +367,7 @@ class LogLister:
             first_time = last_time if batches["timestamp_type"][row] == LOG_APPEND_TIME else None
         return request.holds_offsets(first_offset, last_offset) and request.holds_times(first_time, last_time)
 
-    def _list_batches(self, chunk: Chunk, statuses: list[str]) -> None:
+    def list_batches(self, chunk: Chunk, statuses: list[str]) -> None:
         if self._request.is_deep:
             self._list_records(chunk, statuses)
             return

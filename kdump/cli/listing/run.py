@@ -19,13 +19,19 @@ from kdump.tables import Table
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
+    from typing import Any, Protocol
 
     from kdump.cli.listing.request import Request
     from kdump.cli.listing.tail import Begin
-    from kdump.output.blocks import Blocks
     from kdump.output.rows.formatters import Formatter
     from kdump.tables import Row
+
+    class Out(Protocol):
+        """Where text goes."""
+
+        def write(self, text: str) -> None: ...
+        def write_bytes(self, text: memoryview) -> None: ...
+        def flush(self) -> None: ...
 
 
 MAX_MESSAGES = 1000
@@ -46,8 +52,8 @@ class Run:
     def __init__(
         self,
         request: Request,
-        out: Blocks,
-        err: Blocks,
+        out: Out,
+        err: Out,
         *,
         is_terminal: bool,
         is_error_terminal: bool,
