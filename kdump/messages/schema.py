@@ -414,8 +414,8 @@ class _Passage(_Walk):
     def _plan(self, fields: tuple[Field, ...]) -> tuple[list[tuple[int, Field]], dict[int | None, Field]]:
         """The fields that are read, each with its size or what has it, and those by tag."""
         read = [field for field in fields if field.is_in(self.version) and not field.is_tagged_in(self.version)]
-        plan = [(self._size(field), field) for field in read], {field.tag: field for field in fields if field.tag is not None}
-        self._plans[id(fields)] = plan
+        by_tag: dict[int | None, Field] = {field.tag: field for field in fields if field.tag is not None}
+        plan = self._plans[id(fields)] = [(self._size(field), field) for field in read], by_tag
         return plan
 
     def _size(self, field: Field) -> int:

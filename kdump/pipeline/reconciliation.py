@@ -257,7 +257,7 @@ class Reconciliation:
 
     def _finding_columns(self) -> Iterator[tuple[dict[str, Any], int]]:
         """The columns of each finding, which is one row."""
-        no_place = {"broker": None, "topic": None, "partition": None, "segment_base": None}
+        no_place: dict[str, object] = {"broker": None, "topic": None, "partition": None, "segment_base": None}
         items = {item.path: item for item, _, _ in self.skipped}
         items |= {path: item for path, _, _ in self.disagreements if path not in items and (item := _item_at(path))}
         for finding in [*self._missing_rows(), *self._unread_records(), *self._disagreeing()]:

@@ -1,5 +1,6 @@
 """Tables at every width: no line is wider than the terminal, no number is cut, columns stand under their headings."""
 
+import random
 import re
 import unicodedata
 from itertools import pairwise
@@ -13,6 +14,7 @@ from kdump.output.rows.finding_line import FindingLine
 from kdump.output.rows.forecast_line import ForecastLine
 from kdump.output.rows.table import TableFormatter
 from kdump.tables import Row, Table
+from tests.work import work_of
 
 WIDTHS = st.integers(60, 200)
 TEXTS = st.text(st.sampled_from('abc 0-9{}":注文東京한글ﾊé\u0301\u0300ß'), max_size=400)
@@ -260,3 +262,40 @@ def test_rows_of_one_page_have_columns_of_one_width() -> None:
     lines = _shown([_batch(offset, 0, 5) for offset in (1, 2**62)], None)
     ends = [line.index("intact") for line in lines if "intact" in line]
     assert all(one == other for one, other in pairwise(ends))
+
+
+def _checkpoint(*, are_columns: bool, tables: list[list[Row]], width: int | None) -> str:
+    """A table of the entries of a checkpoint, whose cells are made by the column or one by one."""
+    pieces: list[str] = []
+    output = TableFormatter(pieces.append, width=width)
+    output.start(listing.ListedCheckpointOffset)
+    if not are_columns:
+        output._layout.columns_of = None
+    for rows in tables:
+        output.write(Table.of_rows(listing.ListedCheckpointOffset, rows))
+    output.end()
+    return "".join(pieces)
+
+
+@pytest.mark.parametrize("width", [None, 50, 120])
+@pytest.mark.parametrize("seed", range(6))
+def test_cells_that_are_made_by_the_column_are_those_made_one_by_one(seed: int, width: int | None) -> None:
+    chance = random.Random(seed)
+    topics = ["t", "topic-1", "注文", "a\nb", "", None, *(["x" * 5000, "y" * 70_000] if seed % 2 else [])]
+
+    def row() -> Row:
+        is_entry = chance.random() < 0.9
+        topic, number = chance.choice(topics), chance.choice((0, 7, 2**63 - 1, None))
+        file = chance.choice(("a", "a", "a", "b")) if seed > 3 else "a"
+        status = "intact" if is_entry else "damaged"
+        return listing.ListedCheckpointOffset(topic, 0 if is_entry else None, number, chance.randrange(9), status, file)
+
+    tables = [[row() for _ in range(chance.randrange(400))] for _ in range(8)]
+    by_column, one_by_one = (_checkpoint(are_columns=are, tables=tables, width=width) for are in (True, False))
+    assert by_column == one_by_one
+
+
+def test_a_row_of_numbers_takes_few_steps() -> None:
+    rows: list[Row] = [listing.ListedLeaderEpoch(at, at, at, "intact", "f") for at in range(1000)]
+    work = work_of(lambda: _shown(rows, None))
+    assert work.lines < 30 * len(rows)  # with those that make the table; it was 79 when cells were made one by one

@@ -122,11 +122,10 @@ def _cluster_metadata(profile: Profile) -> RecordDecoder:
     from kdump.decoders import metadata
     from kdump.output.kafka import regular_records
 
-    read, known = metadata.read, _known_metadata(profile.schemas)
+    known = _known_metadata(profile.schemas)
     bounds_sizes = profile.schemas.bounds_sizes
     is_preview = profile.schemas.metadata_is_preview
-    if is_preview:
-        read = metadata.read_preview
+    read = metadata.read_preview if is_preview else metadata.read
     known_regular = regular_records.RegularRecords.of_metadata(known, is_preview=is_preview)
     regular = regular_records.metadata_text(known_regular)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import cast
 
 from kdump.binary.java_strings import escaped
 from kdump.output.rows.json_text import json_text
@@ -11,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from kdump.tables import Row
+    from kdump.tables import Row, Table
 
 _FILE = "file"  # the column that is shown above the rows, not in them
 MAX_TEXT = 64 << 10
@@ -35,10 +36,10 @@ class Layout:
     """Headings, and what makes the cells of a row.
 
     `expendable` are the headings of columns that may be left out, the first one first. `line_of` makes a row of another class, if
-    a table shows such rows in place of its own.
+    a table shows such rows in place of its own. `columns_of` makes the cells of many rows at once, a list for each column.
     """
 
-    __slots__ = ("cells_of", "expendable", "headings", "line_of")
+    __slots__ = ("cells_of", "columns_of", "expendable", "headings", "line_of")
 
     def __init__(
         self,
@@ -47,11 +48,13 @@ class Layout:
         *,
         expendable: Sequence[str] = (),
         line_of: Callable[[Row], Row] | None = None,
+        columns_of: Callable[[Table[Row]], list[Sequence[str]]] | None = None,
     ) -> None:
         self.headings = headings
         self.cells_of = cells_of
         self.expendable = expendable
         self.line_of = line_of
+        self.columns_of = columns_of
 
 
 def layout_by_schema(row_class: type[Row], line_of: Callable[[Row], Row] | None = None) -> Layout:
@@ -61,7 +64,10 @@ def layout_by_schema(row_class: type[Row], line_of: Callable[[Row], Row] | None 
     def cells_of(row: Row) -> list[str]:
         return [cell(name, getattr(row, name)) for name in names]
 
-    return Layout(headings_of(row_class, names), cells_of, line_of=line_of)
+    def columns_of(table: Table[Row]) -> list[Sequence[str]]:
+        return [_column(name, table[name]) for name in names]
+
+    return Layout(headings_of(row_class, names), cells_of, line_of=line_of, columns_of=columns_of if line_of is None else None)
 
 
 def headings_of(row_class: type[Row], names: Sequence[str]) -> list[Heading]:
@@ -71,6 +77,18 @@ def headings_of(row_class: type[Row], names: Sequence[str]) -> list[Heading]:
         Heading(columns[name].key, is_right=columns[name].type.startswith(("Int", "UInt")), is_text=name in _FREE_TEXT)
         for name in names
     ]
+
+
+def _column(name: str, values: Sequence[object]) -> Sequence[str]:
+    """What `cell` makes of each value: at once, if all are numbers or short text that need not be escaped."""
+    kinds = set(map(type, values))
+    if kinds == {int} and "timestamp" not in name:
+        return list(map(str, values))
+    if kinds == {str}:
+        texts = cast("Sequence[str]", values)
+        if "".join(texts).isprintable() and max(map(len, texts)) <= MAX_TEXT:
+            return texts
+    return [cell(name, value) for value in values]
 
 
 def cell(name: str, value: object) -> str:

@@ -17,7 +17,7 @@ from kdump.output.rows.layout import Layout, layout_by_schema
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from kdump.tables import Row, Table
 
@@ -60,6 +60,11 @@ class TableFormatter:
     def write(self, table: Table[Row]) -> None:
         if table.row_class is not self._row_class:
             return
+        files = table.columns.get("file", ("",))
+        if len(table) and self._layout.columns_of is not None and files.count(files[0]) == len(files):
+            self._start_file(files[0])
+            self._add_columns(self._layout.columns_of(table), table.columns.get("status"))
+            return
         cells_of, line_of = self._layout.cells_of, self._layout.line_of
         for row in map(line_of, table) if line_of else table:
             self._start_file(getattr(row, "file", ""))
@@ -96,6 +101,30 @@ class TableFormatter:
             self._write(("\n" if self._file else "") + "".join(line + "\n" for line in self._heading(escaped(file))))
             self._file = file
             self._left_out = []
+
+    def _add_columns(self, columns: list[Sequence[str]], statuses: Sequence[str] | None) -> None:
+        """Add rows, given a list of cells for each column."""
+        if self._width is not None:
+            columns = [
+                cells if max(map(len, cells)) <= _MAX_TEXT else [cut(cell, _MAX_TEXT) for cell in cells] for cells in columns
+            ]
+        rows = list(map(list, zip(*columns, strict=True)))
+        given = statuses or [""] * len(rows)
+        widest = sum(max(map(len, cells)) for cells in columns)
+        if max(self._widest, widest) > _PAGE_CELLS // _PAGE:
+            for row, status in zip(rows, given, strict=True):
+                self._add(row, sum(map(len, row)), status)
+            return
+        start = 0
+        while start < len(rows):
+            if len(self._rows) >= _PAGE:
+                self._show()
+            end = start + _PAGE - len(self._rows)
+            self._rows += rows[start:end]
+            self._statuses += given[start:end]
+            self._split_count += len(rows[start:end])
+            self._widest = max(self._widest, widest)
+            start = end
 
     def _add(self, row: list[str] | bytes, width: int, status: str) -> None:
         """Add a row of this many characters, after the page if that is full."""
