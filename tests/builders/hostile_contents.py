@@ -4,7 +4,8 @@ import json
 import random
 import struct
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
+from functools import partial
 
 import snappy
 import zstandard
@@ -12,7 +13,7 @@ from crc32c import crc32c
 
 from .compression import CODEC_IDS, XERIAL_MAGIC, Codec, gzip_members, lz4_frame
 from .files import aborted_transaction, producer_entry
-from .hostile import SEED, Hostile, random_index, random_time_index, sound
+from .hostile import SEED, Hostile, sound
 from .messages import int16, int32, string
 from .records import TIMESTAMP, Record, control_record, encode_record, message, message_set, unsigned_varint, varint, wrapper
 
@@ -35,9 +36,7 @@ def batch_of(
     timestamp: int = TIMESTAMP,
 ) -> bytes:
     """A batch of magic 2 with this payload, whose CRC is right, as fast as many of them need it."""
-    covered = _FROM_ATTRIBUTES.pack(
-        attributes | CODEC_IDS[codec], max(count - 1, 0), timestamp, timestamp, *producer, count
-    )
+    covered = _FROM_ATTRIBUTES.pack(attributes | CODEC_IDS[codec], max(count - 1, 0), timestamp, timestamp, *producer, count)
     covered += payload
     return _UP_TO_CRC.pack(base_offset, len(covered) + 9, epoch, 2, crc32c(covered)) + covered
 
@@ -229,9 +228,7 @@ def random_batches(count: int) -> bytes:
 def random_times(count: int) -> bytes:
     """A batch of records whose timestamps and offsets are out of order."""
     number = random.Random(SEED).randrange
-    records = b"".join(
-        encode_record(Record(timestamp_delta=number(1 << 40), offset_delta=number(1 << 30))) for _ in range(1000)
-    )
+    records = b"".join(encode_record(Record(timestamp_delta=number(1 << 40), offset_delta=number(1 << 30))) for _ in range(1000))
     return cycled(count, batch_of(records, count=1000), step=1000)
 
 
@@ -312,7 +309,8 @@ def unknown_records(count: int) -> bytes:
 
 def transaction_of_partitions(count: int) -> bytes:
     """A record of __transaction_state: a transaction in so many partitions."""
-    value = int16(0) + bytes(8) + bytes(2) + bytes(4) + b"\0" + int32(1) + string("t") + int32(count) + bytes(4 * count) + bytes(16)
+    producer, times = bytes(8) + bytes(2) + bytes(4), bytes(16)
+    value = int16(0) + producer + b"\0" + int32(1) + string("t") + int32(count) + bytes(4 * count) + times
     return batch_of(encode_record(Record(key=int16(0) + string("t"), value=value)))
 
 
@@ -338,7 +336,8 @@ def topics_and_partitions(count: int) -> bytes:
         for row in range(1000):
             name = b"t%x" % (number * 1000 + row)
             topic_id = struct.pack(">qq", 1, number * 1000 + row)
-            records.append(encode_record(Record(offset_delta=row, value=b"\1\2\0" + bytes([len(name) + 1]) + name + topic_id + b"\0")))
+            value = b"\1\2\0" + bytes([len(name) + 1]) + name + topic_id + b"\0"
+            records.append(encode_record(Record(offset_delta=row, value=value)))
         parts.append(batch_of(b"".join(records), base_offset=number * 1000, count=1000))
     return b"".join(parts)
 
@@ -350,23 +349,21 @@ def partition_of_replicas(count: int) -> bytes:
     return batch_of(encode_record(Record(value=value)))
 
 
-def registry(count: int, text: Callable[[int], str], kind: str = "AVRO", references: Callable[[int], Sequence[int]] = lambda _: ()) -> bytes:
-    """The log of a schema registry with so many schemas."""
+def registry(count: int, text: Callable[[int], str], references: int = 0) -> bytes:
+    """The log of a schema registry with so many schemas, each of which refers to some of those before."""
     parts = []
     for number in range(count):
         key = {"keytype": "SCHEMA", "subject": f"s{number}", "version": 1, "magic": 1}
-        refers = [{"name": f"r{other}", "subject": f"s{other}", "version": 1} for other in references(number)]
-        value = {"subject": f"s{number}", "version": 1, "id": number, "schemaType": kind, "schema": text(number), "references": refers}
+        others = range(max(0, number - references), number)
+        refers = [{"name": f"R{other}", "subject": f"s{other}", "version": 1} for other in others]
+        value = {"subject": f"s{number}", "version": 1, "id": number, "schema": text(number), "references": refers}
         one = Record(key=json.dumps(key).encode(), value=json.dumps(value).encode())
         parts.append(batch_of(encode_record(one), base_offset=number))
     return b"".join(parts)
 
 
-def with_schema(number: int, data: bytes, count: int) -> bytes:
-    """Batches of a thousand records whose values have the schema with this id."""
-    value = b"\0" + struct.pack(">i", number) + data
-    records = b"".join(encode_record(Record(value=value, offset_delta=row)) for row in range(1000))
-    return cycled(count, batch_of(records, count=1000), step=1000)
+def _record_schema(number: int) -> str:
+    return json.dumps({"type": "record", "name": f"R{number}", "fields": []})
 
 
 # --- companions
@@ -380,6 +377,11 @@ def transactions(count: int, order: Callable[[int], int] = lambda number: number
     )
 
 
+def descending_transactions(count: int) -> bytes:
+    """A transaction index whose offsets go down from the first to the last."""
+    return transactions(count, lambda number: count - number)
+
+
 def snapshot(entries: Iterable[bytes]) -> bytes:
     """A producer snapshot, whose checksum is right."""
     packed = list(entries)
@@ -389,12 +391,13 @@ def snapshot(entries: Iterable[bytes]) -> bytes:
 
 def producers(count: int) -> bytes:
     """A snapshot of so many producers, each in a transaction."""
-    return snapshot(producer_entry(producer_id=number * 7919, last_offset=number, current_txn_first_offset=number) for number in range(count))
+    numbers = range(count)
+    return snapshot(producer_entry(producer_id=one * 7919, last_offset=one, current_txn_first_offset=one) for one in numbers)
 
 
-def lines(count: int, line: Callable[[int], str], *, claimed: int | None = None) -> bytes:
+def lines(count: int, line: Callable[[int], str]) -> bytes:
     """A text checkpoint of these lines."""
-    return f"0\n{count if claimed is None else claimed}\n{''.join(line(number) for number in range(count))}".encode()
+    return f"0\n{count}\n{''.join(line(number) for number in range(count))}".encode()
 
 
 def _log(build: Callable[[int], bytes]) -> Callable[[int], dict[str, bytes]]:
@@ -427,11 +430,26 @@ def _segment(number: int) -> dict[str, bytes]:
 _SOUND = batch_of(_RECORD)
 _GROUPS, _STATE, _METADATA = "__consumer_offsets-0", "__transaction_state-0", "__cluster_metadata-0"
 _EPOCHS = "leader-epoch-checkpoint"
-_OPENED = 16  # bytes of a record that come out of a payload, at most
+
+
+_SNAPSHOT, _KRAFT_SNAPSHOT = "00000000000000001000.snapshot", "00000000000000000010-0000000001.checkpoint"
+_RECOVERY_POINTS, _PROPERTIES = "../recovery-point-offset-checkpoint", "../meta.properties"
 
 
 def _nested(open_with: str, close_with: str) -> Callable[[int], bytes]:
     return lambda count: (open_with * count + close_with * count).encode()
+
+
+def _repeated(data: bytes) -> Callable[[int], bytes]:
+    return lambda count: data * count
+
+
+def _epochs(name: str, count: int, line: Callable[[int], str]) -> Hostile:
+    return Hostile(name, _EPOCHS, count, _beside(_EPOCHS, partial(lines, line=line)))
+
+
+def _points(name: str, line: Callable[[int], str]) -> Hostile:
+    return Hostile(name, _RECOVERY_POINTS, 300_000, _beside(_RECOVERY_POINTS, partial(lines, line=line)))
 
 
 CONTENTS = (
@@ -455,7 +473,10 @@ CONTENTS = (
     Hostile("alternating codecs", ".log", 20_000, _log(alternating_codecs)),
     Hostile("wrappers in wrappers", ".log", 5_000, _log(nested_wrappers)),
     Hostile("wrappers of a wrapper", ".log", 10_000, _log(wrappers_of_wrappers)),
-    *(Hostile(f"small wrappers of magic {magic}", ".log", 15_000, _log(lambda count, magic=magic: small_wrappers(count, magic))) for magic in (0, 1)),
+    *(
+        Hostile(f"small wrappers of magic {magic}", ".log", 15_000, _log(partial(small_wrappers, magic=magic)))
+        for magic in (0, 1)
+    ),
     Hostile("alternating magics", ".log", 30_000, _log(alternating_magics)),
     Hostile("alternating faults", ".log", 30_000, _log(alternating_faults)),
     Hostile("open transactions", ".log", 30_000, _log(many_producers)),
@@ -480,31 +501,40 @@ CONTENTS = (
     Hostile("partition changes", ".log", 50, _log(partition_changes), _METADATA),
     Hostile("topics", ".log", 50, _log(topics_and_partitions), _METADATA),
     Hostile("partition of replicas", ".log", 500_000, _log(partition_of_replicas), _METADATA),
-    Hostile("KRaft snapshot of changes", "00000000000000000010-0000000001.checkpoint", 50, lambda count: {"00000000000000000010-0000000001.checkpoint": partition_changes(count)}, _METADATA),
+    Hostile(
+        "KRaft snapshot of changes", _KRAFT_SNAPSHOT, 50, lambda count: {_KRAFT_SNAPSHOT: partition_changes(count)}, _METADATA
+    ),
     Hostile("transaction index", ".txnindex", 100_000, _beside(".txnindex", transactions)),
-    Hostile("transaction index that descends", ".txnindex", 100_000, _beside(".txnindex", lambda count: transactions(count, lambda number: count - number))),
-    Hostile("snapshot of producers", "00000000000000001000.snapshot", 50_000, _beside("00000000000000001000.snapshot", producers)),
-    Hostile("snapshot of one producer", "00000000000000001000.snapshot", 50_000, _beside("00000000000000001000.snapshot", lambda count: snapshot([producer_entry()] * count))),
-    Hostile("leader epochs", _EPOCHS, 300_000, _beside(_EPOCHS, lambda count: lines(count, lambda number: f"{number} {number}\n"))),
-    Hostile("leader epochs that descend", _EPOCHS, 300_000, _beside(_EPOCHS, lambda count: lines(count, lambda number: f"{count - number} {count - number}\n"))),
-    Hostile("leader epochs of zero", _EPOCHS, 1_000_000, _beside(_EPOCHS, lambda count: lines(count, lambda number: "0 0\n"))),
-    Hostile("leader epochs in odd lines", _EPOCHS, 300_000, _beside(_EPOCHS, lambda count: lines(count, lambda number: f"\t+{number}  {number} \n"))),
-    Hostile("leader epochs of empty lines", _EPOCHS, 4_000_000, _beside(_EPOCHS, lambda count: lines(count, lambda number: "\n"))),
+    Hostile("transaction index that descends", ".txnindex", 100_000, _beside(".txnindex", descending_transactions)),
+    Hostile("snapshot of producers", _SNAPSHOT, 50_000, _beside(_SNAPSHOT, producers)),
+    Hostile(
+        "snapshot of one producer", _SNAPSHOT, 50_000, _beside(_SNAPSHOT, lambda count: snapshot([producer_entry()] * count))
+    ),
+    _epochs("leader epochs", 300_000, lambda number: f"{number} {number}\n"),
+    _epochs("leader epochs that descend", 300_000, lambda number: f"{10**6 - number} {10**6 - number}\n"),
+    _epochs("leader epochs of zero", 1_000_000, lambda number: "0 0\n"),
+    _epochs("leader epochs in odd lines", 300_000, lambda number: f"\t+{number}  {number} \n"),
+    _epochs("leader epochs of empty lines", 4_000_000, lambda number: "\n"),
     Hostile("leader epochs of a word", _EPOCHS, 2_000_000, _beside(_EPOCHS, lambda count: b"0\n2\n" + b"1 " * count)),
-    Hostile("partition metadata of many lines", "partition.metadata", 400_000, _beside("partition.metadata", lambda count: b"version: 0\n" * count)),
-    Hostile("quorum state of nested lists", "quorum-state", 2_000_000, _beside("quorum-state", _nested("[", "]")), _METADATA),
-    Hostile("quorum state of nested objects", "quorum-state", 500_000, _beside("quorum-state", _nested('{"a":', "}")), _METADATA),
-    Hostile("recovery points", "../recovery-point-offset-checkpoint", 300_000, _beside("../recovery-point-offset-checkpoint", lambda count: lines(count, lambda number: f"t{number} 0 {number}\n"))),
-    Hostile("recovery points of one partition", "../recovery-point-offset-checkpoint", 300_000, _beside("../recovery-point-offset-checkpoint", lambda count: lines(count, lambda number: "t 0 5\n"))),
-    Hostile("meta.properties of many lines", "../meta.properties", 1_000_000, _beside("../meta.properties", lambda count: b"a=b\n" * count)),
-    Hostile("meta.properties of a long line", "../meta.properties", 1_000_000, _beside("../meta.properties", lambda count: b"a\\\n  " * count)),
-    Hostile("meta.properties of escapes", "../meta.properties", 1_000_000, _beside("../meta.properties", lambda count: b"\\u0041" * count)),
-    Hostile("registry of schemas", ".log", 10_000, _log(lambda count: registry(count, lambda number: '{"type":"record","name":"R","fields":[]}')), "_schemas-0"),
-    Hostile("registry of garbage", ".log", 20_000, _log(lambda count: registry(count, lambda number: "[" * 50)), "_schemas-0"),
-    Hostile("registry of references", ".log", 5_000, _log(lambda count: registry(count, lambda number: '{"type":"record","name":"R%d","fields":[]}' % number, references=lambda number: range(max(0, number - 3), number))), "_schemas-0"),
+    Hostile("partition metadata", "partition.metadata", 400_000, _beside("partition.metadata", _repeated(b"version: 0\n"))),
+    Hostile("quorum state of lists", "quorum-state", 2_000_000, _beside("quorum-state", _nested("[", "]")), _METADATA),
+    Hostile("quorum state of objects", "quorum-state", 500_000, _beside("quorum-state", _nested('{"a":', "}")), _METADATA),
+    _points("recovery points", lambda number: f"t{number} 0 {number}\n"),
+    _points("recovery points of one partition", lambda number: "t 0 5\n"),
+    Hostile("meta.properties of many lines", _PROPERTIES, 1_000_000, _beside(_PROPERTIES, _repeated(b"a=b\n"))),
+    Hostile("meta.properties of a long line", _PROPERTIES, 1_000_000, _beside(_PROPERTIES, _repeated(b"a\\\n  "))),
+    Hostile("meta.properties of escapes", _PROPERTIES, 1_000_000, _beside(_PROPERTIES, _repeated(b"\\u0041"))),
+    Hostile("registry of schemas", ".log", 10_000, _log(partial(registry, text=_record_schema)), "_schemas-0"),
+    Hostile("registry of garbage", ".log", 20_000, _log(partial(registry, text=lambda _: "[" * 50)), "_schemas-0"),
+    Hostile("registry of references", ".log", 5_000, _log(partial(registry, text=_record_schema, references=3)), "_schemas-0"),
     Hostile("many segments", ".log", 5_000, _many(_segment)),
     Hostile("many deleted files", ".log", 30_000, _many(lambda number: {f"{number:020}.log.deleted": b""})),
-    Hostile("many swap files", ".log", 10_000, _many(lambda number: {f"{number:020}.log.swap": b"", f"{number:020}.index.swap": b""})),
+    Hostile(
+        "many swap files",
+        ".log",
+        10_000,
+        _many(lambda number: {f"{number:020}{suffix}.swap": b"" for suffix in (".log", ".index")}),
+    ),
     Hostile("many cleaned files", ".log", 10_000, _many(lambda number: {f"{number:020}.log.cleaned": b""})),
     Hostile("many snapshots", ".log", 20_000, _many(lambda number: {f"{number:020}.snapshot": b""})),
     Hostile("many unknown files", ".log", 30_000, _many(lambda number: {f"{number}" + "x" * 200: b""})),

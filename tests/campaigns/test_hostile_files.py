@@ -6,7 +6,7 @@ import pytest
 
 from tests.builders.hostile import HOSTILE, Hostile
 from tests.campaigns import hostile_files
-from tests.campaigns.hostile_files import COMMANDS, little_is_free, run_here, written
+from tests.campaigns.hostile_files import little_is_free, run_here, written
 from tests.work import Work, work_of
 
 SMALL, LARGE = 40_000, 160_000
@@ -18,8 +18,8 @@ MOST_NANOSECONDS = 400
 CASES = [
     pytest.param(one, command, id=f"{one.name}-{command}")
     for one in HOSTILE
-    for command, (suffixes, _) in COMMANDS.items()
-    if one.suffix in suffixes and command in hostile_files.RUN_HERE
+    for command in hostile_files.RUN_HERE
+    if hostile_files.is_for(command, f"0{one.suffix}")
 ]
 
 
