@@ -316,9 +316,8 @@ class PartitionRecovery:
         """The offsets that files beside the logs of the first directory know of, after the end of a log or between two."""
         part, found = self._parts[0], Witnesses(self.path)
         last_of: dict[int, int] = {}
-        for piece in self._pieces:
-            if piece.is_sure:
-                last_of[id(piece.log)] = max(last_of.get(id(piece.log), piece.last), piece.last)
+        for piece in [*(piece for piece in self._pieces if piece.is_sure), *self._chain]:
+            last_of[id(piece.log)] = max(last_of.get(id(piece.log), piece.last), piece.last)
         for log in part.logs:
             base = tree.base_offset_of(os.path.basename(log.path)) if log.base_offset is None else log.base_offset
             if base is not None:

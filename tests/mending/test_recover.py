@@ -336,6 +336,16 @@ def test_the_report_shows_keys_of_lost_records(tmp_path: Path, capfd: pytest.Cap
     assert "\x1b" not in shown
 
 
+@pytest.mark.both_kernels
+def test_a_batch_of_an_unknown_magic_is_left_out_also_if_its_length_is_wrong(tmp_path: Path) -> None:
+    bad = bytearray(_batch(1))
+    bad[8:12], bad[16] = b"\x57\0\0\0", 3
+    path = _partition(tmp_path, {0: [_batch(0), bytes(bad), _batch(2)]})
+    rows = kdump.recover(path, tmp_path / "out")
+    assert _log(tmp_path / "out") == _batch(0) + _batch(2)
+    assert [(row.code, row.is_lost) for row in _of(Dropped, rows)] == [("bad-magic", True)]
+
+
 # --- what other files know
 
 
@@ -385,6 +395,18 @@ def test_batches_that_only_an_index_knows_of_are_lost(tmp_path: Path, capfd: pyt
     assert main(["recover", str(path), "-o", str(tmp_path / "out")]) == 1
     shown = capfd.readouterr().out
     assert f"{FIRST}.index knows of them" in shown and "Lost: 2 offsets in 1 hole." in shown
+
+
+def test_an_index_that_points_past_the_end_knows_of_one_more_offset(tmp_path: Path) -> None:
+    """The last batch is put right, and counts."""
+    torn = bytearray(_batch(1))
+    torn[8:12] = bytes(4)
+    path = _with_companions(tmp_path, {0: [_batch(0), _batch(1)]})
+    (path / f"{FIRST}.log").write_bytes(_batch(0) + torn)
+    (path / f"{FIRST}.index").write_bytes(b"\0\0\0\1\0\0\x7f\0")
+    rows = kdump.recover(path, tmp_path / "out")
+    assert _of(Rewritten, rows)
+    assert [(row.offset_first, row.offset_last, row.is_damage) for row in _of(Hole, rows)] == [(2, 2, True)]
 
 
 def test_offsets_before_the_first_log_are_lost_if_leader_epochs_know_of_them(tmp_path: Path) -> None:
