@@ -346,6 +346,14 @@ def test_a_batch_of_an_unknown_magic_is_left_out_also_if_its_length_is_wrong(tmp
     assert [(row.code, row.is_lost) for row in _of(Dropped, rows)] == [("bad-magic", True)]
 
 
+def test_the_report_shows_ten_lost_records(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    lost = _broken(_records(1, [b"%d" % row for row in range(12)]), -20)
+    assert main(["recover", str(_partition(tmp_path, {0: [_batch(0), lost]})), "-o", str(tmp_path / "out")]) == 1
+    shown = capfd.readouterr().out
+    assert shown.count("\nrecord ") == 10
+    assert "12 records decode in what is lost: --output ndjson lists their keys." in shown
+
+
 # --- what other files know
 
 

@@ -13,14 +13,20 @@ if TYPE_CHECKING:
 
 _INDENT = 12
 _MOST_OF_KEY = 80
+_MOST_RECORDS = 10
 
 
 class RecoverReport(MendReport):
     """Writes a few lines for each thing that was left out or put right."""
 
     all_in = "ndjson"
+    _records = 0
 
     def row(self, row: Row) -> None:
+        if isinstance(row, LostRecord):
+            self._records += 1
+            if self._records > _MOST_RECORDS:
+                return
         if not isinstance(row, Dropped | LostRecord | Hole | Rewritten) or not self._shows_next():
             return
         if isinstance(row, Dropped):
@@ -61,6 +67,8 @@ class RecoverReport(MendReport):
             self._out.wrapped(f"Lost: {'; '.join(lost)}.")
         else:
             self._out.wrapped("Nothing is lost of what was there.")
+        if self._records > _MOST_RECORDS:
+            self._out.wrapped(f"{self._records:,} records decode in what is lost: --output {self.all_in} lists their keys.")
         if summary.remaining_errors:
             errors = counted(summary.remaining_errors, "error")
             self._out.wrapped(f"What was taken over as it is has {errors}: kdump check lists them.")
