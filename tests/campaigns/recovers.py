@@ -14,6 +14,7 @@ stop and after an unclean one with recovery point 0. Where a recovery refuses, n
 
 import argparse
 import contextlib
+import itertools
 import random
 import re
 import shutil
@@ -22,9 +23,9 @@ import tempfile
 import time
 import traceback
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import kdump
 from kdump.checks.finding import ERROR
@@ -36,6 +37,7 @@ from tests.campaigns import partitions
 from tests.oracle import batches, kafka_tool
 from tests.oracle.restarts import LogManager, Request, Start, why_not_available
 
+Item = TypeVar("Item")
 RELEASES = ("2.8.2", "3.9.1", "4.3.1")
 STARTS = (Start("clean", 0), Start("unclean", 0))
 UNFIT = ("codec-unknown", "bad-magic")
@@ -65,6 +67,7 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=500)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--number", type=int, help="only this one")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="start no other one after this time")
     parser.add_argument("--merge", action="store_true", help="recover from three replicas")
     parser.add_argument("--release", choices=RELEASES, action="append", default=[], help="have this log manager load the results")
     parser.add_argument("--tool", metavar="RELEASE", help="have the dump tool of this release print the results")
@@ -75,10 +78,10 @@ def main() -> int:
         print(missing, file=sys.stderr)
         return 2
     started = time.monotonic()
-    numbers = range(arguments.count) if arguments.number is None else [arguments.number]
+    numbers = _in_time(range(arguments.count) if arguments.number is None else [arguments.number], arguments.seconds)
     measure_all = measure_merges if arguments.merge else measure
     if arguments.directories:
-        judged = measure_directories(arguments.directories, arguments.release)
+        judged = measure_directories(_in_time(arguments.directories, arguments.seconds), arguments.release)
     else:
         judged = measure_all(numbers, arguments.seed, arguments.release, arguments.keep)
     if arguments.tool:
@@ -90,7 +93,13 @@ def main() -> int:
     return 1 if judged.failures else 0
 
 
-def measure(numbers: Sequence[int], seed: int, releases: Sequence[str] = (), keep: Path | None = None) -> Judged:
+def _in_time(items: Iterable[Item], seconds: float) -> Iterator[Item]:
+    """The items, up to a time."""
+    end = time.monotonic() + seconds
+    return itertools.takewhile(lambda _: time.monotonic() < end, items)
+
+
+def measure(numbers: Iterable[int], seed: int, releases: Sequence[str] = (), keep: Path | None = None) -> Judged:
     """Recover these damaged directories, with both kernels in turn."""
     judged = Judged()
     names = kernels.KERNELS if kernels.why_no_c() is None else kernels.KERNELS[:1]
@@ -105,7 +114,7 @@ def measure(numbers: Sequence[int], seed: int, releases: Sequence[str] = (), kee
     return judged
 
 
-def measure_directories(directories: Sequence[Path], releases: Sequence[str] = ()) -> Judged:
+def measure_directories(directories: Iterable[Path], releases: Sequence[str] = ()) -> Judged:
     """Recover copies of these directories."""
     judged = Judged()
     with tempfile.TemporaryDirectory(prefix="kdump-recovers-") as folder, _managers(releases) as managers:
@@ -120,7 +129,7 @@ def measure_directories(directories: Sequence[Path], releases: Sequence[str] = (
     return judged
 
 
-def measure_merges(numbers: Sequence[int], seed: int, releases: Sequence[str] = (), keep: Path | None = None) -> Judged:
+def measure_merges(numbers: Iterable[int], seed: int, releases: Sequence[str] = (), keep: Path | None = None) -> Judged:
     """Damage three copies of sound directories in different places, and merge them."""
     judged = Judged()
     with tempfile.TemporaryDirectory(prefix="kdump-recovers-") as folder, _managers(releases) as managers:
