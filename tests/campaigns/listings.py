@@ -26,6 +26,7 @@ from tests.kernels import Sizes
 LARGEST_SOURCE = 64 << 10
 LOG, INDEX = ".log", ".index"
 NO_TIMESTAMP = -1
+SIZES = (Sizes(), Sizes(window=200, out=300), Sizes(stretch=300, out=5000))
 STRETCHES = (1 << 20, 1 << 20, 1, 100, 1000)
 
 _FINDING = re.compile(r", byte (\d+): |: bytes (\d+) to \d+: ")
@@ -42,6 +43,7 @@ class Case(NamedTuple):
     index_data: bytes | None
     stretch: int
     is_deep: bool
+    part_sizes: Sizes
     chance: random.Random
 
 
@@ -69,7 +71,15 @@ def case_of(seed: int, number: int) -> Case:
     if chance.random() < 0.6:
         data = damage(LOG, data, chance.choice(sources()).read_bytes(), chance).data
     has_index = index.is_file() and chance.random() < 0.5
-    return Case(source, data, index.read_bytes() if has_index else None, chance.choice(STRETCHES), chance.random() < 0.7, chance)
+    return Case(
+        source,
+        data,
+        index.read_bytes() if has_index else None,
+        chance.choice(STRETCHES),
+        chance.random() < 0.7,
+        chance.choice(SIZES),
+        chance,
+    )
 
 
 def faults(case: Case, folder: Path) -> Iterator[str]:
@@ -82,15 +92,16 @@ def faults(case: Case, folder: Path) -> Iterator[str]:
     batches = {row["position"]: row for row in _listed(case, path, is_deep=False).rows}
     whole = _listed(case, path, is_deep=case.is_deep)
     for options in _parts(case.chance, whole, batches):
-        part = _listed(case, path, *(text for name, value in options.items() for text in (name, _as_option(name, value))))
+        arguments = [text for name, value in options.items() for text in (name, _as_option(name, value))]
+        part = _listed(case, path, *arguments, sizes=case.part_sizes)
         for fault in _faults_of_part(case, options, whole, batches, part):
             yield f"{options}: {fault}"
 
 
-def _listed(case: Case, path: Path, *options: str, is_deep: bool | None = None) -> Listed:
+def _listed(case: Case, path: Path, *options: str, is_deep: bool | None = None, sizes: Sizes = Sizes()) -> Listed:  # noqa: B008
     way = ["--deep"] if (case.is_deep if is_deep is None else is_deep) else []
     with kernels.reading_with(kernels.in_windows(case.stretch)):
-        exit_code, out, err = kernels.listed(["log", *way, *options, "--output", "ndjson", "--decode", "none", path], Sizes())
+        exit_code, out, err = kernels.listed(["log", *way, *options, "--output", "ndjson", "--decode", "none", path], sizes)
     return Listed([json.loads(line) for line in out.splitlines()], err.decode().splitlines(), exit_code)
 
 
@@ -163,7 +174,9 @@ def _faults_of_part(case: Case, options: dict[str, int], whole: Listed, batches:
 
 def _faults_of_tail(count: int, ranges: set[int], whole: Listed, part: Listed) -> Iterator[str]:
     ends = [_tail(whole.rows, ranges, count)]
-    if len(ends[0]) <= count:  # before the last rows, there may be batches without any
+    if (
+        sum(row["position"] not in ranges for row in whole.rows) <= count
+    ):  # before the last rows, there may be batches without any
         ends += [whole.rows, whole.rows[1:]]
     if part.rows not in ends:
         yield f"{_brief(part.rows)} instead of {_brief(ends[0])}"

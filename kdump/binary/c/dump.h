@@ -25,9 +25,9 @@ enum reason {
 };
 
 /* A plan is numbers, programs, and layouts of messages; see kdump/output/kafka/native_lines.py. */
-enum { PLAN_FLAGS, PLAN_MAX_CODEC, PLAN_MAX_DECODED, PLAN_NUMBERS };
+enum { PLAN_FLAGS, PLAN_MAX_CODEC, PLAN_MAX_DECODED, PLAN_FROM_TIME, PLAN_TO_TIME, PLAN_NUMBERS };
 enum { BATCH_PROGRAM, BATCH_RECORD_PROGRAM, MESSAGE_PROGRAM, MESSAGE_RECORD_PROGRAM, PROGRAM_COUNT };
-enum { SHOWS_BATCHES = 1, SHOWS_RECORDS = 2, CHECKS_FIRST_OFFSET = 4 };
+enum { SHOWS_BATCHES = 1, SHOWS_RECORDS = 2, CHECKS_FIRST_OFFSET = 4, HAS_TIMES = 8 };
 
 typedef struct {
     int64_t number[PLAN_NUMBERS];
@@ -96,6 +96,15 @@ static inline int is_decoded(const Dump *dump, Row *row)
                          plan->number[PLAN_MAX_DECODED], &row->decoded);
 }
 
+/* Whether the record in the row is of a time that is asked for; what has no timestamp is of no time. */
+static inline int is_in_time(const Plan *plan, const Row *row)
+{
+    int64_t time = row->column[C_timestamp];
+    if (!(plan->number[PLAN_FLAGS] & HAS_TIMES))
+        return 1;
+    return time != NO_TIMESTAMP && time >= plan->number[PLAN_FROM_TIME] && time <= plan->number[PLAN_TO_TIME];
+}
+
 /* Whether these bytes are `count` records that can be shown, and nothing else. */
 static int are_all_shown(const Dump *dump, const uint8_t *batch, Row row, const uint8_t *p, const uint8_t *end, int64_t count)
 {
@@ -136,6 +145,10 @@ static enum reason dump_records(Dump *dump, const uint8_t *batch, Row *row, int 
         place_record(&record, batch, row);
         if (!is_decoded(dump, row))
             break;
+        if (!is_in_time(dump->plan, row)) {
+            p = next;
+            continue;
+        }
         if (!has_room(dump, line, (uint64_t)(next - p), record.header_count, row->decoded.text_size) ||
             !note_offset(dump, row->column[C_offset])) {
             state[GAP_COUNT] = gaps, state[PREVIOUS_OFFSET] = previous;
@@ -199,7 +212,7 @@ static enum reason dump_message(Dump *dump, const uint8_t *p, Row *row, int *is_
     const Program *program = &plan->program[MESSAGE_PROGRAM], *record_program = &plan->program[MESSAGE_RECORD_PROGRAM];
     uint64_t needed = flags & SHOWS_BATCHES ? most_text(program, 0, 0) : 0;
     *is_done = 0;
-    if (flags & SHOWS_RECORDS && message_codec(p))
+    if (flags & HAS_TIMES || (flags & SHOWS_RECORDS && message_codec(p)))
         return STOPPED;
     read_message(p, added(dump->window_position, p - dump->window), plan->uses_crc, row);
     if (flags & SHOWS_RECORDS) {

@@ -47,6 +47,7 @@ enum {
 #define LOG_OVERHEAD LEADER_EPOCH_AT /* the size of offset and length, which `length` does not count */
 #define BATCH_CRC_FROM BATCH_ATTRIBUTES_AT
 #define MIN_BATCH_LENGTH (BATCH_HEADER_SIZE - LOG_OVERHEAD)
+#define NO_TIMESTAMP (-1)
 
 /* The bits of attributes, of batches and, up to the timestamp type, of messages */
 #define CODEC_MASK 0x07

@@ -12,7 +12,6 @@
 #include "utf8.h"
 #include "varint.h"
 
-#define NO_TIMESTAMP (-1)
 #define MAX_SAFE_TIMESTAMP ((int64_t)1 << 62) /* the sum of a base and a delta below it does not overflow */
 
 /* What the records of a batch have to agree with, and what was seen of them so far. */

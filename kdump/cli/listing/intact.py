@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _NEAR_BYTES = 16 << 10  # between two batches that the kernel leaves: if there are fewer, it pauses, longer each time
 _MAX_PAUSE_BYTES = 1 << 20
+_EARLIEST, _LATEST = -(1 << 63), (1 << 63) - 1
 
 
 def intact_text(run: Run, source: Source, decoding: Decoding) -> IntactText | None:
@@ -42,7 +43,7 @@ def intact_text(run: Run, source: Source, decoding: Decoding) -> IntactText | No
     from kdump.output.kafka.native_lines import KernelText
 
     text = KernelText(plan, _write_of(run, source.path), None, run.tuning.text)
-    return IntactText(source, text, run.tuning, shows_records=request.is_deep)
+    return IntactText(source, text, run.tuning, shows_records=request.is_deep, has_times=_times_of_records(run) is not None)
 
 
 def _plan_of_lines(run: Run) -> object:
@@ -64,7 +65,21 @@ def _plan_of_lines(run: Run) -> object:
 def _plan_of_rows(run: Run, source: Source) -> object | None:
     from kdump.output.rows.native_rows import row_plan
 
-    return row_plan(run.request.output, source.path, shows_records=run.request.is_deep, codec_count=len(CODECS))
+    request = run.request
+    return row_plan(
+        request.output, source.path, shows_records=request.is_deep, codec_count=len(CODECS), times=_times_of_records(run)
+    )
+
+
+def _times_of_records(run: Run) -> tuple[int, int] | None:
+    """The times between which records are asked for, if the kernel chooses them; Kafka's lines need batches, too."""
+    request = run.request
+    has_times = request.from_time is not None or request.to_time is not None
+    has_offsets = request.from_offset is not None or request.to_offset is not None
+    if run.output is None or not request.is_deep or not has_times or has_offsets:
+        return None
+    earliest = _EARLIEST if request.from_time is None else max(request.from_time, _EARLIEST)
+    return earliest, _LATEST if request.to_time is None else min(request.to_time, _LATEST)
 
 
 def _write_of(run: Run, file: str) -> Write:
@@ -82,11 +97,13 @@ def _write_of(run: Run, file: str) -> Write:
 class IntactText:
     """Writes the rows of the batches of a log that are known to be intact, a stretch at a time."""
 
-    def __init__(self, source: Source, text: KernelText, tuning: ListTuning, *, shows_records: bool) -> None:
+    def __init__(self, source: Source, text: KernelText, tuning: ListTuning, *, shows_records: bool, has_times: bool) -> None:
         self._source = source
         self._window_bytes = tuning.window_bytes
         self.text = text
         self._shows_records = shows_records
+        self.has_times = has_times
+        """Whether records of other times than those that are asked for are left out."""
         self._window = b""
         self._window_position = 0
         self._pause = 0

@@ -261,8 +261,10 @@ class LogLister:
         """Those of which all is asked for."""
         request, nothing = self._request, range(asked.stop, asked.stop)
         if request.from_time is not None or request.to_time is not None:
-            if request.is_deep or not _has_ascending_times(summary):
+            if not _has_ascending_times(summary) or request.is_deep and not text.has_times:
                 return nothing
+            if request.is_deep:
+                return asked
             end = summary.count if request.to_time is None else bisect_right(summary.timestamps, request.to_time)
             return range(asked.start, max(asked.start, min(asked.stop, end)))
         if not request.is_deep or not request.has_range or not asked:

@@ -183,15 +183,26 @@ _MESSAGE_RECORD = {"record_isvalid": "isvalid", "record_crc": "crc", "first_offs
 
 
 def compiled_plan(
-    programs: Mapping[int, bytes], *, flags: int, codec_count: int, max_decoded_bytes: int = 0, messages: bytes = b""
+    programs: Mapping[int, bytes],
+    *,
+    flags: int,
+    codec_count: int,
+    max_decoded_bytes: int = 0,
+    messages: bytes = b"",
+    times: tuple[int, int] | None = None,
 ) -> object:
     """A plan for the kernel: `programs` of lines by their number, and layouts of `messages` that they show decoded.
+
+    With `times`, only records between these are shown, and no messages of magic 0 and 1.
 
     Raises ValueError where their text is too long for it.
     """
     c = native_kernel()
     numbers = [0] * c.PLAN_NUMBERS
     numbers[c.PLAN_FLAGS] = flags
+    if times is not None:
+        numbers[c.PLAN_FLAGS] |= c.HAS_TIMES
+        numbers[c.PLAN_FROM_TIME], numbers[c.PLAN_TO_TIME] = times
     numbers[c.PLAN_MAX_CODEC] = codec_count - 1
     numbers[c.PLAN_MAX_DECODED] = max_decoded_bytes
     packed = pack(f"={c.PLAN_NUMBERS}q", *numbers)

@@ -49,15 +49,19 @@ _OF_MESSAGES: dict[str, object] = {
 _UNDECODED: dict[str, object] = dict.fromkeys(("decoded_key", "decoded_value", "key_schema", "value_schema", "decode_error"))
 
 
-def row_plan(form: str, file: str, *, shows_records: bool, codec_count: int) -> object | None:
+def row_plan(
+    form: str, file: str, *, shows_records: bool, codec_count: int, times: tuple[int, int] | None = None
+) -> object | None:
     """A plan for rows of intact batches of a file, or of their records, in the form `ndjson`, `csv` or `table`.
+
+    With `times`, only records between these have rows, and no messages of magic 0 and 1.
 
     That of a table has cells, as TableFormatter.write_cells takes them. None for other forms, and where the name of the file is
     too long for a program.
     """
     if form == "table":
         programs = _cells_of_records() if shows_records else _cells_of_batches()
-        return _plan(programs, shows_records=shows_records, codec_count=codec_count)
+        return _plan(programs, shows_records=shows_records, codec_count=codec_count, times=times)
     lines = {"ndjson": _JsonLines, "csv": _CsvLines}.get(form)
     if lines is None:
         return None
@@ -76,14 +80,15 @@ def row_plan(form: str, file: str, *, shows_records: bool, codec_count: int) -> 
             number: lines(row_class, constants | absent).program()
             for number, absent in zip(numbers, ({}, _OF_MESSAGES), strict=True)
         }
-        return _plan(programs, shows_records=shows_records, codec_count=codec_count)
+        return _plan(programs, shows_records=shows_records, codec_count=codec_count, times=times)
     except ValueError:
         return None
 
 
-def _plan(programs: Mapping[int, bytes], *, shows_records: bool, codec_count: int) -> object:
+def _plan(programs: Mapping[int, bytes], *, shows_records: bool, codec_count: int, times: tuple[int, int] | None) -> object:
     c = native_kernel()
-    return compiled_plan(programs, flags=c.SHOWS_RECORDS if shows_records else c.SHOWS_BATCHES, codec_count=codec_count)
+    flags = c.SHOWS_RECORDS if shows_records else c.SHOWS_BATCHES
+    return compiled_plan(programs, flags=flags, codec_count=codec_count, times=times)
 
 
 def _cells_of_batches() -> dict[int, bytes]:
