@@ -25,6 +25,7 @@ CAT = "cat"
 DECOMPRESSION = "decompression only"
 START = "python -c pass"
 PARQUET, SCAN = "kdump log, Parquet", "kdump scan --records"
+SCAN_BATCHES, SCAN_AGAIN = "kdump scan", "kdump scan, again"
 PYARROW = "pyarrow only"
 DEEP_CHECK = "kdump check --level deep"
 LOOP, TWO_LOOPS = "busy loop", "two busy loops"
@@ -120,9 +121,26 @@ def parquet(path: Path) -> Contender:
 
 def scan(path: Path) -> Contender:
     """Our tables of the folder of a log, with its records, in one process."""
-    out = path.with_suffix(".scan")
-    options = ["--engine", "local", "--jobs", "1", "--records", "--out", str(out)]
-    return into_new(out, SCAN, [kdump_script(), "scan", *options, path])
+    return into_new(path.with_suffix(".scan"), SCAN, _scan(path, path.with_suffix(".scan"), "--records"))
+
+
+def scan_of_batches(path: Path) -> Contender:
+    """The same without records."""
+    out = path.with_suffix(".batches")
+    return into_new(out, SCAN_BATCHES, _scan(path, out))
+
+
+def scan_again(path: Path) -> Contender:
+    """The same into the folder of an earlier scan, which is made if it is missing; nothing has changed since."""
+    out = path.with_suffix(".again")
+    command = _scan(path, out)
+    if not out.exists():
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return Contender(SCAN_AGAIN, command)
+
+
+def _scan(path: Path, out: Path, *options: str) -> list[str]:
+    return [str(kdump_script()), "scan", "--engine", "local", "--jobs", "1", *options, "--out", str(out), str(path)]
 
 
 def pyarrow_alone(path: Path) -> Contender:

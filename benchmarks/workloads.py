@@ -15,6 +15,8 @@ from benchmarks.contenders import (
     NEWEST,
     PARQUET,
     PYTHON_KERNEL,
+    SCAN_AGAIN,
+    SCAN_BATCHES,
     START,
     TWO_LOOPS,
     Contender,
@@ -223,8 +225,15 @@ def _listings(arguments: Sequence[str]) -> list[Contender]:
     found = [contenders.kdump(arguments, name=JOBS_1, jobs=1)]
     for form in LISTINGS:
         options = ["--print-data-log"] if form == "kafka" else ["--deep", "--output", form]
-        found.append(contenders.listing(f"kdump log, {form}", arguments[-1], *options))
-    return found
+        found.append(contenders.listing(f"kdump log, {form}", arguments[-1], "--jobs", "1", *options))
+    return [*found, contenders.cat(Path(arguments[-1]))]
+
+
+def _listings_with_jobs(arguments: Sequence[str]) -> list[Contender]:
+    """NDJSON of the records of a file, by one process and by two."""
+    options = ("--deep", "--output", "ndjson", "--jobs")
+    runs = [contenders.listing(name, arguments[-1], *options, jobs) for name, jobs in ((JOBS_1, "1"), (JOBS_2, "2"))]
+    return [*runs, *contenders.loops()]
 
 
 def _listed(name: str, title: str, segment: Segment) -> Workload:
@@ -264,6 +273,11 @@ def _into_parquet(arguments: Sequence[str]) -> list[Contender]:
 def _into_tables(arguments: Sequence[str]) -> list[Contender]:
     path = Path(arguments[-1])
     return [contenders.scan(path), contenders.kdump(arguments, name=JOBS_1, jobs=1), contenders.cat(path)]
+
+
+def _into_tables_of_batches(arguments: Sequence[str]) -> list[Contender]:
+    path = Path(arguments[-1])
+    return [contenders.scan_of_batches(path), contenders.scan_again(path), contenders.cat(path)]
 
 
 def _compressed(codec: Codec, factor: float, since: str = "0.11.0.0") -> Workload:
@@ -414,6 +428,14 @@ WORKLOADS = (
         [],
         others=_into_tables,
     ),
+    Workload(
+        "scan-batches",
+        "1 GiB, batches of 16 KiB as tables, and again",
+        Segment(_BIG),
+        (),
+        [within_cpu(0.1, SCAN_AGAIN, SCAN_BATCHES)],
+        others=_into_tables_of_batches,
+    ),
     _decoded("__consumer_offsets", "--offsets-decoder", "consumer-offsets-all-groups-4.3.0", "consumer-offsets-live-4.3.0"),
     _decoded("__transaction_state", "--transaction-log-decoder", "transaction-state-4.3.0"),
     _decoded("__cluster_metadata", "--cluster-metadata-decoder", "cluster-metadata-many-records-4.3.0"),
@@ -438,6 +460,15 @@ WORKLOADS = (
         _DEEP,
         [gains_by_two_jobs(1.7, 1.9)],
         others=_with_jobs,
+        compared=96 * MIB,
+    ),
+    Workload(
+        "jobs-listing",
+        "256 MiB, records as NDJSON, on two cores",
+        Segment(_USUAL),
+        _DATA,
+        [gains_by_two_jobs(1.3, 1.9)],
+        others=_listings_with_jobs,
         compared=96 * MIB,
     ),
     _checked("check", "64 MiB, every record checked", Segment(64 * MIB)),
