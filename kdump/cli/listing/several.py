@@ -13,7 +13,7 @@ from kdump.binary.source import WINDOW_SIZE
 from kdump.cli.listing.intact import intact_text
 from kdump.cli.listing.logs import LogLister
 from kdump.cli.listing.run import Run
-from kdump.dropin.parallel_text import Over, ParallelText, Worker
+from kdump.dropin.parallel_text import Over, ParallelText, ParallelTuning, Worker
 from kdump.errors import KdumpError
 from kdump.formats.log import SummarizedChunk
 from kdump.output.rows.listing import ListedBatch, ListedRecord
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from kdump.output.blocks import Blocks
     from kdump.reading.trust import Extent
 
+_LESS_GAIN = 4  # a log is worth several processes if it is this much larger than for a dump: they have more to load
 _NO_EPOCH = -(1 << 63)  # of formats without leader epochs
 
 
@@ -39,7 +40,12 @@ class ParallelListing(ParallelText):
 
     def __init__(self, run: Run, source: TolerantSource, lister: LogLister, jobs: int) -> None:
         out: Blocks = run.out  # type: ignore[assignment]  # that of the process that writes
-        super().__init__(source, out, jobs=jobs, is_deep=run.request.is_deep, tuning=run.tuning.parallel)
+        tuning = run.tuning.parallel
+        if tuning is None:
+            tuning = ParallelTuning()
+            gain = 1 if run.request.jobs else _LESS_GAIN
+            tuning.min_bytes = {codec: gain * size for codec, size in tuning.min_bytes.items()}
+        super().__init__(source, out, jobs=jobs, is_deep=run.request.is_deep, tuning=tuning)
         self._run = run
         self._lister = lister
         self._source = source
