@@ -55,6 +55,8 @@ _UNKNOWN_WORD = re.compile(rb"(?!version\b|topic_id\b)[^\s:\d-]{4,}")
 _HIGHEST_POSITION = 0x7FFFFFFF
 _LARGEST_CLAIM = 1 << 24  # a length above this is replaced, since it may be content
 _OF_CONTENTS = ("header-bytes-odd", "metadata-record-undecodable")  # headers become text, and no value stays one of metadata
+_OF_MACHINE = ("io-error", "permission-denied", "file-shrank", "file-vanished", "check-crashed")
+"""Findings that say nothing of the contents of files."""
 
 
 class Result:
@@ -194,11 +196,14 @@ class _Run:
     # --- what a check finds
 
     def _compare(self) -> None:
-        """Note the findings that only the input has, or only the output. Raises Unreadable if only one could be examined."""
+        """Note the findings that only the input has, or only the output. Raises Unreadable if one could not be examined."""
         now = int(time.time() * 1000)
         before = _findings(self._path, now)
         after = _findings(os.path.normpath(self._directory.built), now)
         self._result.findings = sum(before.values())
+        for path, code, _ in after:
+            if code in _OF_MACHINE:  # that the input has the same proves nothing
+                raise Unreadable(code, "could not be examined", path=os.path.join(self._directory.path, path))
         for findings, side in ((before - after, INPUT), (after - before, OUTPUT)):
             for path, code, offset in sorted(findings.elements(), key=str):
                 if FAULTS[code].leaves_unexamined:

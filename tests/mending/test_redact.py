@@ -3,6 +3,7 @@
 import json
 import random
 import shutil
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 import kdump
 from kdump.cli.commands import main
 from kdump.errors import UsageError
+from kdump.mending import redact
 from kdump.mending.row import RedactDifference, RedactedFile
 from tests import restarts
 from tests.builders.compression import Codec
@@ -51,6 +53,16 @@ def _findings(directory: Path) -> list[tuple[str, str, int | None]]:
 
 
 # --- contents
+
+
+@pytest.mark.parametrize("code", ["io-error", "permission-denied", "file-shrank", "file-vanished"])
+def test_what_neither_check_could_read_is_not_the_same_in_both(
+    code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(redact, "_findings", lambda *_: Counter({(f"{0:020d}.log", code, None): 1}))
+    assert main(["redact", str(_partition(tmp_path / "in")), "-o", str(tmp_path / "out")]) == 3
+    assert "could not be examined" in capfd.readouterr().err
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize("codec", CODECS)
