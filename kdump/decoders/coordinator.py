@@ -9,7 +9,7 @@ from __future__ import annotations
 from struct import Struct
 
 from kdump.errors import CorruptData
-from kdump.messages import schema
+from kdump.messages import field_functions, schema
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def read(
     messages = records.get(record_type)
     if messages is None:
         raise CorruptData("record-type-unknown", f"records of type {record_type} are not known", type=record_type)
-    fields = _message(schema.read, messages[0], key_reader, 0, "key", shown_version=record_type)
+    fields = _message(field_functions.read, messages[0], key_reader, 0, "key", shown_version=record_type)
     record = CoordinatorRecord(record_type, messages, fields)
     if value is None:
         return record
@@ -60,7 +60,7 @@ def read(
     if checks_version and not 0 <= record.version <= record.value_message.last_version:
         text = f"version {record.version} of records of type {record_type} is not known"
         raise CorruptData("record-version-unknown", text, type=record_type, version=record.version)
-    reads = schema.read if keeps_value else schema.pass_over
+    reads = field_functions.read if keeps_value else schema.pass_over
     record.value = _message(reads, record.value_message, value_reader, record.version, "value", shown_version=record.version)
     return record
 

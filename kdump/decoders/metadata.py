@@ -7,7 +7,7 @@ Kafka: AbstractApiMessageSerde (since 3.0.0); before that, the KRaft preview had
 from __future__ import annotations
 
 from kdump.errors import CorruptData
-from kdump.messages import schema
+from kdump.messages import field_functions, schema
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def read(
         raise CorruptData("metadata-frame-unknown", f"frame version {frame_version} is not known", version=frame_version)
     record_id = _number(reader, "type")
     version = _number(reader, "version")
-    record = _record(records, record_id, version, reader, schema.read if keeps_fields else schema.pass_over)
+    record = _record(records, record_id, version, reader, field_functions.read if keeps_fields else schema.pass_over)
     if reader.remaining:
         text = f"{reader.remaining} bytes stand after the {record.message.name}"
         raise CorruptData("metadata-garbage", text, id=record_id, size=reader.remaining)
@@ -80,7 +80,7 @@ def read_preview(records: Mapping[int, Message], value: bytes | None, *, bounds_
 
 
 def _record(
-    records: Mapping[int, Message], record_id: int, version: int, reader: schema.Reader, reads: Reads = schema.read
+    records: Mapping[int, Message], record_id: int, version: int, reader: schema.Reader, reads: Reads = field_functions.read
 ) -> MetadataRecord:
     message = records.get(record_id)
     if message is None:

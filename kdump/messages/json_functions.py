@@ -88,7 +88,7 @@ def _uuid(data: bytes) -> str:
     return f'"{kafka_json.uuid_text(data)}"'
 
 
-def _varint(data: bytes, at: int) -> tuple[int, int]:
+def varint(data: bytes, at: int) -> tuple[int, int]:
     """An unsigned varint below 2**31 and where it ends; a larger one would be a negative number."""
     value = 0
     for shift in range(0, 35, 7):
@@ -108,14 +108,14 @@ def _tags(data: bytes, at: int, functions: Mapping[int, JsonFunction | None]) ->
     count = data[at]
     at += 1
     if count > _ONE_BYTE:
-        count, at = _varint(data, at - 1)
+        count, at = varint(data, at - 1)
     for _ in range(count):
         tag, size = data[at], data[at + 1]
         if tag <= _ONE_BYTE and size <= _ONE_BYTE:
             at += 2
         else:
-            tag, at = _varint(data, at)
-            size, at = _varint(data, at)
+            tag, at = varint(data, at)
+            size, at = varint(data, at)
         if tag in functions:
             function = functions[tag]
             if function is None:
@@ -189,7 +189,7 @@ _NAMES: dict[str, object] = {
     "short_string": _short,
     "tags": _tags,
     "uuid": _uuid,
-    "varint": _varint,
+    "varint": varint,
 }
 """What generated functions call."""
 

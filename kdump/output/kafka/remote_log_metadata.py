@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from kdump.decoders import remote_log_metadata
 from kdump.messages.kafka_json import uuid_text
 
@@ -9,6 +11,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.decoders.metadata import MetadataRecord
     from kdump.messages.schema import Value
+
+_CACHED_UUIDS = 4096  # those of segments return with each change of their state
 
 TEXTS = {
     remote_log_metadata.SEGMENT: (
@@ -36,26 +40,33 @@ TEXTS = {
 def text_of(record: MetadataRecord) -> str:
     """The text of a record that `remote_log_metadata.check` accepts."""
     name, states = remote_log_metadata.state_of(record.id)
-    state = record.fields[name]
+    fields = record.fields
+    state = fields[name]
     assert isinstance(state, int)
-    texts = {field: _TEXT_OF.get(field, _plain)(value) for field, value in record.fields.items()}
-    return TEXTS[record.id].format(**{"txnIndexEmpty": ""} | texts, state=states[state])
+    texts = {field: text(fields[field]) for field, text in _TEXT_OF.items() if field in fields}  # others are numbers
+    return TEXTS[record.id].format(**{"txnIndexEmpty": ""} | fields | texts, state=states[state])
 
 
-def _plain(value: Value) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return uuid_text(value) if isinstance(value, bytes) else str(value)
+@lru_cache(_CACHED_UUIDS)
+def _uuid(value: bytes) -> str:
+    return uuid_text(value)
+
+
+def _uuid_of(value: Value) -> str:
+    assert isinstance(value, bytes)
+    return _uuid(value)
 
 
 def _partition(value: Value) -> str:
     assert isinstance(value, dict)
-    return f"{_plain(value['id'])}:{_plain(value['name'])}-{_plain(value['partition'])}"
+    name, partition = value["name"], value["partition"]
+    assert isinstance(name, str) and isinstance(partition, int)
+    return f"{_uuid_of(value['id'])}:{name}-{partition}"
 
 
 def _segment_id(value: Value) -> str:
     assert isinstance(value, dict)
-    return f"RemoteLogSegmentId{{topicIdPartition={_partition(value['topicIdPartition'])}, id={_plain(value['id'])}}}"
+    return f"RemoteLogSegmentId{{topicIdPartition={_partition(value['topicIdPartition'])}, id={_uuid_of(value['id'])}}}"
 
 
 def _epochs(value: Value) -> str:
@@ -75,12 +86,13 @@ def _custom_metadata(value: Value) -> str:
 
 
 def _transaction_index(value: Value) -> str:
-    return f", txnIdxEmpty={_plain(value)}"
+    return f", txnIdxEmpty={'true' if value else 'false'}"
 
 
 _TEXT_OF = {
     "topicIdPartition": _partition,
     "remoteLogSegmentId": _segment_id,
+    "segmentId": _uuid_of,
     "segmentLeaderEpochs": _epochs,
     "customMetadata": _custom_metadata,
     "txnIndexEmpty": _transaction_index,
