@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
 BLOCK_SIZE = 64 << 10
+_PIECE_SIZE = 1 << 20  # characters of a longer text that are written at once
 
 
 class Blocks:
@@ -27,6 +28,11 @@ class Blocks:
         self._left_out = 0
 
     def write(self, text: str) -> None:
+        if len(text) > _PIECE_SIZE:  # its bytes are not held beside it
+            self._drain()
+            for start in range(0, len(text), _PIECE_SIZE):
+                self._put(memoryview(_encoded(text[start : start + _PIECE_SIZE])))
+            return
         self._texts.append(text)
         self._size += len(text)
         if self._size >= BLOCK_SIZE:
@@ -51,8 +57,7 @@ class Blocks:
 
     def _drain(self) -> None:
         if self._texts:
-            # names of files may hold bytes that are not UTF-8: they go out as they came in
-            data = "".join(self._texts).encode("utf-8", "surrogateescape")
+            data = _encoded("".join(self._texts))
             self._texts.clear()
             self._size = 0
             self._put(memoryview(data))
@@ -69,3 +74,8 @@ class Blocks:
             if self._needs_reader:
                 raise
             self._has_reader = False
+
+
+def _encoded(text: str) -> bytes:
+    """Text as UTF-8; names of files may hold bytes that are not: they go out as they came in."""
+    return text.encode("utf-8", "surrogateescape")
