@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from kdump.pipeline.discovery import FileItem
     from kdump.pipeline.record_decoding import RecordDecoding
     from kdump.schemas.own import Command
+    from kdump.schemas.shapes import NotedShapes
 
 _STRING = "string"
 _CONTROL = frozenset(map(chr, range(32))) - set("\t\n\r")
@@ -199,6 +200,18 @@ class HitDecoder:
     def __init__(self, internal: Decoder | None, by_schema: SchemaDecoder | None = None) -> None:
         self._internal = internal
         self._by_schema = by_schema
+        self._has_others = False
+
+    def give_shapes(self, keys: NotedShapes, values: NotedShapes) -> None:
+        """Add the shapes of the keys and values that were decoded: JSON for control records and those of internal topics."""
+        from kdump.schemas.shapes import JSON, Shape
+
+        if self._has_others:
+            keys.add([Shape(JSON)])
+            values.add([Shape(JSON)])
+        if self._by_schema is not None:
+            for noted, shapes in zip((keys, values), self._by_schema.noted_shapes, strict=True):
+                noted.add(shapes)
 
     def pieces(self, part: RecordChunk) -> Iterator[tuple[int, int, list[Decoded]]]:
         """Rows from the first up to the second number, and what they say."""
@@ -221,11 +234,14 @@ class HitDecoder:
         for is_control, (key, value, headers) in zip(spread, rows, strict=True):
             if is_control:
                 one = decoded.control_record_of(key, value)
+                self._has_others = True
             elif self._by_schema is not None:
+                self._by_schema.note_shapes(key, value, headers)
                 one = self._by_schema.decode(key, value, headers)
                 one.raw_key = one.raw_value = None
             else:
                 one = Decoded() if self._internal is None else self._internal(key, value)
+                self._has_others = self._has_others or self._internal is not None
             yield one
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from kdump.output.rows.decoded import Decoded
     from kdump.output.rows.hits import SearchedFile
     from kdump.pipeline.discovery import FileItem
+    from kdump.schemas.shapes import NotedShapes
     from kdump.searching.decoding import HitDecoder
     from kdump.searching.schema_files import SchemaFiles
 
@@ -84,6 +85,7 @@ class Search:
         self._refuse_too_few_partitions()
         self._decoding = decoding
         self._hit_decoder: tuple[str, HitDecoder] | None = None
+        self._hit_shapes: tuple[NotedShapes, NotedShapes] | None = None
         require_decoders(decoding, is_needed=bool(query.decoded_parts))
         if decoding is not None:
             decoding.require(self.places.logs)
@@ -202,8 +204,19 @@ class Search:
         if self._decoding is None:
             return None
         if self._hit_decoder is None or self._hit_decoder[0] != item.path:
+            if self._hit_shapes is not None and self._hit_decoder is not None:
+                self._hit_decoder[1].give_shapes(*self._hit_shapes)
             self._hit_decoder = item.path, self._decoding.of_hits(item)
         return self._hit_decoder[1]
+
+    def note_shapes(self, keys: NotedShapes, values: NotedShapes) -> None:
+        """Note the shapes of decoded keys and values of matches here, until `end_shapes`."""
+        self._hit_shapes = keys, values
+
+    def end_shapes(self) -> None:
+        """Note the shapes of the last file with a match."""
+        if self._hit_shapes is not None and self._hit_decoder is not None:
+            self._hit_decoder[1].give_shapes(*self._hit_shapes)
 
     def _table(self, item: FileItem, found: Found, decoded: Sequence[Decoded] | None) -> Table[Hit]:
         part = found.part

@@ -295,12 +295,21 @@ def test_a_certificate_has_schema_files(run: Run, cases: Path, tmp_path: Path) -
     assert (code, f"{schema}: changed" in shown) == (1, True)
 
 
-def test_matches_with_decoded_values_go_into_parquet_and_tables(run: Run, registry: Path, tmp_path: Path) -> None:
+def test_matches_with_decoded_values_go_into_parquet_and_tables(run: Run, cases: Path, registry: Path, tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     given = ("--json", "x=-4", registry / "jade-both-0")
     assert run("--output", "parquet", "-o", tmp_path / "hits.parquet", *given)[0] == 0
-    column = parquet.read_table(tmp_path / "hits.parquet").column("decodedValue").to_pylist()
-    assert [json.loads(value) for value in column] == [{"x": -4}, {"x": -4}]
+    table = parquet.read_table(tmp_path / "hits.parquet")
+    assert str(table.schema.field("decodedKey").type) == "struct<id: int64, region: string>"
+    assert [row["x"] for row in table.column("decodedValue").to_pylist()] == [-4, -4]
+    assert json.loads(table.column("valueSchema")[0].as_py())["id"] == 4
+    assert run("--output", "parquet", "-o", tmp_path / "hits.parquet", *given)[0] == 2, "it exists"
+    assert [path.name for path in tmp_path.iterdir() if "incomplete" in path.name] == []
+    shutil.copytree(cases / "schemas-a" / "heron-json-0", registry / "heron-json-0")
+    both = ("--from-offset", "0", "-e", "", registry / "jade-both-0", registry / "heron-json-0")
+    assert run("--output", "parquet", "-o", tmp_path / "both.parquet", *both)[0] == 0
+    table = parquet.read_table(tmp_path / "both.parquet")
+    assert str(table.schema.field("decodedValue").type) == "string", "JSON has no types"
     assert '{"x":-4}' in run("--output", "table", *given)[1]
     assert '"{""x"":-4}"' in run("--output", "csv", *given)[1]
 

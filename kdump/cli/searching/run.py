@@ -203,14 +203,13 @@ class _Shown:
 def _into_parquet(request: GrepRequest, search: Search, path: str, place: str | None) -> int:
     """Write the matches into a file of Parquet, and say the verdict on stderr."""
     try:
-        from kdump.output.arrow.row_file import RowFile
+        import kdump.output.arrow.row_file  # noqa: F401  # what it needs may be missing
     except ImportError as missing:
         raise UsageError('Parquet files need the package "pyarrow"', remedy="pip install 'kdump[arrow]'") from missing
     try:
-        with RowFile(path, Hit) as rows:
-            for item, found in search.found():
-                for table in search.hits(item, found):
-                    rows.write(table)
+        if os.path.lexists(path):
+            raise FileExistsError
+        _write_parquet(search, path)
     except FileExistsError as error:
         raise UsageError(f"{path} exists; kdump does not overwrite files", remedy="name another file with -o") from error
     verdict = _with_certificate(search, request, place)
@@ -218,6 +217,31 @@ def _into_parquet(request: GrepRequest, search: Search, path: str, place: str | 
         if not request.options.is_strict:
             _say_verdict(Blocks(stderr, needs_reader=False), search, verdict, is_terminal=stderr.isatty())
     return verdict.exit_code
+
+
+def _write_parquet(search: Search, path: str) -> None:
+    """Write the matches with decoded keys and values as text, then with the types of the schemas that occurred."""
+    from kdump.output.arrow.decoded_columns import DecodedColumns
+    from kdump.output.arrow.row_file import RowFile
+    from kdump.output.arrow.typed_file import write_typed
+    from kdump.schemas.shapes import NotedShapes
+
+    keys, values = NotedShapes(), NotedShapes()
+    search.note_shapes(keys, values)
+    with_text = f"{path}.incomplete-text-{os.getpid()}"  # a column has one type from its first row on
+    try:
+        with RowFile(with_text, Hit) as rows:
+            for item, found in search.found():
+                for table in search.hits(item, found):
+                    rows.write(table)
+        search.end_shapes()
+        if keys or values:
+            write_typed(with_text, path, DecodedColumns(keys.joined, values.joined))
+        else:
+            os.link(with_text, path)
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(with_text)
 
 
 def _escaped_text(data: bytes) -> str:
