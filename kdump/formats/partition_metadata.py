@@ -63,6 +63,11 @@ def uuid_of(text: bytes) -> bytes:
     return binascii.a2b_base64(digits.translate(_USUAL) + b"==")
 
 
+def packed(uuid: bytes) -> bytes:
+    """The file for a topic id, in version 0, which all releases read."""
+    return f"version: 0\ntopic_id: {text_of(uuid)}".encode()
+
+
 def text_of(uuid: bytes) -> str:
     """A UUID as Kafka writes it."""
     return binascii.b2a_base64(uuid, newline=False).translate(_UNUSUAL).rstrip(b"=").decode()

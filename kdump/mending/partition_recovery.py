@@ -11,7 +11,7 @@ from kdump.binary.source import Source
 from kdump.checks.catalogue import FAULTS
 from kdump.checks.finding import Finding
 from kdump.errors import CorruptData
-from kdump.formats import file_name, message_set, tree
+from kdump.formats import file_name, message_set, partition_metadata, tree
 from kdump.formats.log import Log as BatchLog
 from kdump.mending import resolving
 from kdump.mending.attested import Attested, Witnesses
@@ -20,7 +20,19 @@ from kdump.mending.left_out import Losses
 from kdump.mending.log_writer import LARGEST_DELTA, LARGEST_SIZE, LogWriter
 from kdump.mending.new_partition import NewPartition
 from kdump.mending.pieces import Headers, LeftOut
-from kdump.mending.row import CLONED, MISSING, REBUILT, SAME, Companion, Dropped, Hole, LostRecord, Recovered, Rewritten
+from kdump.mending.row import (
+    CLONED,
+    DIFFERENT,
+    MISSING,
+    REBUILT,
+    SAME,
+    Companion,
+    Dropped,
+    Hole,
+    LostRecord,
+    Recovered,
+    Rewritten,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -167,7 +179,7 @@ class PartitionRecovery:
         was = MISSING
         if size_before is not None:
             with Source(before) as source:
-                was = SAME if source.read(0, len(data) + 1) == data else "different"
+                was = SAME if source.read(0, len(data) + 1) == data else DIFFERENT
         if path in self._rebuilt:
             self.rows = [row for row in self.rows if not (isinstance(row, Companion) and row.path == path)]
         self._rebuilt.add(path)
@@ -291,10 +303,16 @@ class PartitionRecovery:
     def finish(self) -> None:
         """Take over the other files, and report what is not there."""
         for name in self._cloned:
+            path = os.path.join(self.name, name)
             with Source(os.path.join(self.path, name)) as source:
                 self._inputs.note(source)
-                self._directory.clone(source, os.path.join(self.name, name))
-                self.rows.append(Companion(os.path.join(self.name, name), CLONED, source.size, SAME, source.size))
+                data = _readable_metadata(source) if name == tree.PARTITION_METADATA else None
+                if data is None:
+                    self._directory.clone(source, path)
+                    self.rows.append(Companion(path, CLONED, source.size, SAME, source.size))
+                else:
+                    self._directory.write(path, data)
+                    self.rows.append(Companion(path, REBUILT, len(data), DIFFERENT, source.size))
         if len(self._parts) > 1 or any(log.is_spare for log in self._parts[0].logs):
             for left in self._left_out:
                 left.is_lost = left.is_lost and not self._is_filled(left)
@@ -486,6 +504,12 @@ def _bad_wrappers(source: Source, piece: Piece) -> Iterator[tuple[int, str]]:
                     pass
             except CorruptData as fault:
                 yield offset, fault.message
+
+
+def _readable_metadata(source: Source) -> bytes | None:
+    """The metadata of a partition in version 0 if it has another one, at which brokers before 3.9 stop; else None."""
+    version, topic_id = partition_metadata.read(source.read(0, partition_metadata.MAX_SIZE))
+    return partition_metadata.packed(topic_id) if version else None
 
 
 def _changed_bytes(source: Source, piece: Piece) -> bytes:

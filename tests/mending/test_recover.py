@@ -354,6 +354,15 @@ def test_the_report_shows_ten_lost_records(tmp_path: Path, capfd: pytest.Capture
     assert "12 records decode in what is lost: --output ndjson lists their keys." in shown
 
 
+def test_metadata_of_a_version_that_old_brokers_do_not_read_is_written_as_version_0(tmp_path: Path) -> None:
+    path = _partition(tmp_path, {0: [_batch(0)]})
+    metadata = partition_metadata()
+    (path / "partition.metadata").write_bytes(metadata.replace(b"version: 0", b"version: 1"))
+    rows = kdump.recover(path, tmp_path / "out")
+    assert (tmp_path / "out" / "partition.metadata").read_bytes() == metadata
+    assert [row.before for row in _of(Companion, rows) if row.path == "partition.metadata"] == ["different"]
+
+
 # --- what other files know
 
 
