@@ -9,8 +9,8 @@ from kdump.binary import system
 from kdump.binary.source import Source
 from kdump.binary.tolerant_source import TolerantSource
 from kdump.checks import check
-from kdump.checks.check import Job
 from kdump.checks.finding import ERROR, Finding
+from kdump.checks.jobs import Job
 from kdump.checks.settings import Settings
 from kdump.errors import CorruptData
 from kdump.formats import file_name, partition_metadata, tree
