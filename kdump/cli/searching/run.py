@@ -207,7 +207,7 @@ def _into_parquet(request: GrepRequest, search: Search, path: str, place: str | 
     except ImportError as missing:
         raise UsageError('Parquet files need the package "pyarrow"', remedy="pip install 'kdump[arrow]'") from missing
     try:
-        if os.path.lexists(path):
+        if system.has_name(path):
             raise FileExistsError
         _write_parquet(search, path)
     except FileExistsError as error:
