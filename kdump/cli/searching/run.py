@@ -202,6 +202,7 @@ class _Shown:
 
 def _into_parquet(request: GrepRequest, search: Search, path: str, place: str | None) -> int:
     """Write the matches into a file of Parquet, and say the verdict on stderr."""
+    require_local(path, "the output")
     try:
         import kdump.output.arrow.row_file  # noqa: F401  # what it needs may be missing
     except ImportError as missing:
