@@ -117,7 +117,7 @@ def _check_open_file(
     is_newest: bool | None = None
     sibling: SegmentFacts | None = None
     if partition is not None and base_offset is not None:
-        is_newest = base_offset == max(partition.files.logs, default=None)
+        is_newest = base_offset == partition.files.newest_log
         sibling = partition.segments.get(base_offset)
     elif partition is None and suffix in _INDEXES:
         sibling = _sibling_log(path.removesuffix(suffix) + file_name.LOG, base_offset, settings)

@@ -65,7 +65,7 @@ class FileContext:
         base_offset, partition = self.base_offset, self.partition
         if partition is None or base_offset is None or self.file_type != "log":
             return None
-        return min((other for other in partition.files.logs if other > base_offset), default=None)
+        return partition.files.next_log(base_offset)
 
     @property
     def is_part_of_log(self) -> bool:

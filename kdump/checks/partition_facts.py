@@ -60,7 +60,7 @@ class PartitionFacts:
 
         Without any log a broker starts at 0.
         """
-        newest = max(self.files.logs, default=None)
+        newest = self.files.newest_log
         if newest is None:
             return 0
         if newest not in self.segments:

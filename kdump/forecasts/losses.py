@@ -177,13 +177,15 @@ def _gone(directory: Directory) -> tuple[list[File], list[File]]:
     """The byte ranges that no log with a twenty-digit name contains any more: of logs with other names, and of all others."""
     odd: list[File] = []
     gone: list[File] = []
-    kept = _kept(directory)
+    kept: dict[str, list[File]] = {}
+    for file in _kept(directory):
+        kept.setdefault(file.path, []).append(file)
     for name in sorted(directory.before):
         if not _is_log(name):
             continue
         path, end = directory.path_of(name), 0
         pieces = gone if is_canonical(name) else odd
-        for file in sorted((file for file in kept if file.path == path), key=lambda file: file.start):
+        for file in sorted(kept.get(path, ()), key=lambda file: file.start):
             if file.start > end:
                 pieces.append(File(path, file.start - end, end))
             end = max(end, file.start + file.size)

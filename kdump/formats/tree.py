@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from bisect import bisect_right
 
 from kdump.binary import paths, system
 from kdump.binary.source import Source
@@ -59,11 +60,21 @@ class PartitionFiles:
             else:
                 self.segments.setdefault(base_offset, {})[suffix] = name
         self.others.sort()
+        self.logs = sorted(base for base, files in self.segments.items() if file_name.LOG in files)
+        """The base offsets of all segments that have a log, ascending."""
+        snapshots = [base for base, files in self.segments.items() if file_name.PRODUCER_SNAPSHOT in files]
+        self.newest_snapshot = max(snapshots, default=None)
+        """The offset of the newest producer snapshot."""
 
     @property
-    def logs(self) -> list[int]:
-        """The base offsets of all segments that have a log, ascending."""
-        return sorted(base for base, files in self.segments.items() if file_name.LOG in files)
+    def newest_log(self) -> int | None:
+        """The base offset of the newest segment that has a log."""
+        return self.logs[-1] if self.logs else None
+
+    def next_log(self, base_offset: int) -> int | None:
+        """The base offset of the first segment after this one that has a log."""
+        following = bisect_right(self.logs, base_offset)
+        return self.logs[following] if following < len(self.logs) else None
 
 
 class DirectoryName:

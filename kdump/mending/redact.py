@@ -120,6 +120,7 @@ def run(
 class _Run:
     def __init__(self, path: str, directory: NewDirectory, contents: Contents, progress: Progress) -> None:
         self._path = path
+        self._files = tree.PartitionFiles(path)
         self._directory = directory
         self._contents = contents
         self._progress = progress
@@ -187,11 +188,8 @@ class _Run:
 
     def _next_base(self, name: str) -> int | None:
         """The base offset of the segment after that of a log, if it is not a leftover."""
-        logs = tree.PartitionFiles(self._path).logs
         base = tree.base_offset_of(name)
-        return (
-            next((later for later in logs if base is not None and later > base), None) if name.endswith(file_name.LOG) else None
-        )
+        return self._files.next_log(base) if base is not None and name.endswith(file_name.LOG) else None
 
     # --- what a check finds
 

@@ -21,15 +21,16 @@ _INDEXES = (file_name.OFFSET_INDEX, file_name.TIME_INDEX, file_name.TRANSACTION_
 def missing_indexes(partition: PartitionFacts) -> None:
     """Report logs without indexes, and indexes without a log. All files have been checked by now."""
     logs = partition.files.logs
+    newest = max(logs, default=-1)
     without_time_index = [base for base in logs if file_name.TIME_INDEX not in partition.files.segments[base]]
-    lost = [] if partition.is_being_deleted else witnesses.orphans(partition)
+    lost = set() if partition.is_being_deleted else set(witnesses.orphans(partition))
     for base_offset, names in sorted(partition.files.segments.items()):
         log = names.get(file_name.LOG)
         if log is None:
             for suffix in _INDEXES:
                 if suffix in names:
                     message = f"{names[suffix]} has no {base_offset:020d}.log; a restart deletes it."
-                    is_newest = base_offset in lost and base_offset > max(logs, default=-1)
+                    is_newest = base_offset in lost and base_offset > newest
                     if is_newest:
                         message += " That log was the newest: its contents are lost."
                     _report(partition, names[suffix], "index-orphan", message, ERROR if is_newest else None)
@@ -48,7 +49,7 @@ def _needs_none(partition: PartitionFacts, base_offset: int) -> bool:
     """Whether a broker writes to this log without an index: it makes one for the first entry, or when it stops."""
     facts = partition.segments.get(base_offset)
     return (
-        facts is not None and not facts.is_damaged and facts.size <= INTERVAL_BYTES and base_offset == max(partition.files.logs)
+        facts is not None and not facts.is_damaged and facts.size <= INTERVAL_BYTES and base_offset == partition.files.newest_log
     )
 
 

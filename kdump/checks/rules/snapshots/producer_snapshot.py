@@ -168,9 +168,9 @@ def _check_name(context: FileContext) -> None:
     if partition is None or offset is None or offset < 0:  # of a negative one, the name is reported
         return
     logs = partition.files.logs
-    if not logs or offset in logs:
+    newest = partition.files.newest_snapshot
+    if not logs or newest is None or file_name.LOG in partition.files.segments.get(offset, {}):
         return
-    newest = max(base for base, names in partition.files.segments.items() if file_name.PRODUCER_SNAPSHOT in names)
     if offset > logs[-1] and offset == newest:
         return
     why = f"of an earlier clean stop than that of offset {newest:,}" if offset > logs[-1] else "left over"

@@ -1,0 +1,22 @@
+"""Directories of very many files: what is looked up for each of them is not looked for among all."""
+
+from pathlib import Path
+
+import pytest
+
+import kdump
+from tests.builders.hostile_contents import CONTENTS
+from tests.campaigns.hostile_files import written
+from tests.work import work_of
+
+MANY = {one.name: one for one in CONTENTS if one.name.startswith("many ") and one.name != "many headers"}
+
+
+@pytest.mark.parametrize("name", ["many snapshots", "many indexes without logs", "many deleted files"])
+def test_a_check_of_many_files_takes_as_long_as_there_are_files(name: str, tmp_path: Path) -> None:
+    def steps(count: int) -> int:
+        path = written(MANY[name], count, tmp_path / str(count)).parent
+        return work_of(lambda: list(kdump.check(path))).lines
+
+    _, few, more, many = (steps(count) for count in (5, 100, 300, 700))
+    assert many - more < 2.2 * (more - few), (few, more, many)
