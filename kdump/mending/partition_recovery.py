@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from bisect import bisect_right
 
-from kdump.binary import system
-from kdump.binary.batch_header import LOG_OVERHEAD
+from kdump.binary import codecs, system
+from kdump.binary.batch_header import LOG_OVERHEAD, batch_size
 from kdump.binary.source import Source
 from kdump.checks.catalogue import FAULTS
 from kdump.checks.finding import Finding
-from kdump.errors import CorruptData
+from kdump.errors import CorruptData, MissingPackage
 from kdump.formats import file_name, message_set, partition_metadata, tree
 from kdump.formats.log import Log as BatchLog
 from kdump.mending import resolving
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from kdump.tables import Row
 
 _MOST_TRIES = 8
+_MOST_PAYLOAD, _MOST_ALLOCATED = 64 << 20, 64 << 20
 _UNSTARTABLE = "start-loses"
 _NOT_THERE = "no log that was read has these offsets: compaction leaves such gaps, and so does a deleted segment"
 
@@ -121,7 +122,18 @@ class PartitionRecovery:
             self._cloned = self._parts[0].clonable()
             self._left_out = list(self._parts[0].left_out)
             self._left_out += [left for left in left_out if left.is_lost or left.path.startswith(self.path)]
+            self._leave_out_greedy_wrappers()
             self._write_until_it_starts()
+
+    def _leave_out_greedy_wrappers(self) -> None:
+        """Leave out old messages in which a start would allocate more memory than a broker may have."""
+        greedy: list[int] = []
+        for piece in self._chain:
+            if piece.is_legacy and not piece.changed:
+                greedy += _greedy_wrappers(self._headers.source(piece.log), piece)
+        for offset in greedy:
+            reason = "the last message inside claims more memory than a broker may have; a start fails where it opens it"
+            self._leave_out(offset, "decompression-limit", reason)
 
     def _write_until_it_starts(self) -> None:
         """Write logs and companions; batches that keep a broker from starting are left out, and all is written again."""
@@ -510,6 +522,27 @@ def _readable_metadata(source: Source) -> bytes | None:
     """The metadata of a partition in version 0 if it has another one, at which brokers before 3.9 stop; else None."""
     version, topic_id = partition_metadata.read(source.read(0, partition_metadata.MAX_SIZE))
     return partition_metadata.packed(topic_id) if version else None
+
+
+def _greedy_wrappers(source: Source, piece: Piece) -> Iterator[int]:
+    """The offsets of wrappers that end inside a message of an absurd size, for which Kafka allocates memory before it reads."""
+    for chunk in BatchLog(source, piece.start, piece.end).chunks():
+        batches = chunk.batches
+        for offset, position, size in zip(batches["last_offset"], batches["position"], batches["size"], strict=True):
+            wrapper = message_set.Message(offset, source.read_exactly(position, size)[LOG_OVERHEAD:])
+            if not 0 < wrapper.codec < len(codecs.CODECS) or wrapper.codec == codecs.ZSTD:
+                continue
+            try:
+                value = wrapper.value
+                data = b"" if value is None else codecs.decompress(wrapper.codec, value, wrapper.magic, limit=_MOST_PAYLOAD).data
+            except (CorruptData, MissingPackage):
+                continue  # the start that is simulated says more
+            at = 0
+            while at + LOG_OVERHEAD <= len(data) and (inner := batch_size(data, at)) >= LOG_OVERHEAD:
+                if inner > max(_MOST_ALLOCATED, len(data) - at):
+                    yield offset
+                    break
+                at += inner
 
 
 def _changed_bytes(source: Source, piece: Piece) -> bytes:

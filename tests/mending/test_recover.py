@@ -363,6 +363,17 @@ def test_metadata_of_a_version_that_old_brokers_do_not_read_is_written_as_versio
     assert [row.before for row in _of(Companion, rows) if row.path == "partition.metadata"] == ["different"]
 
 
+def test_a_wrapper_that_ends_in_a_message_of_an_absurd_size_is_left_out(tmp_path: Path) -> None:
+    """Brokers of 4.x allocate that much, and end with an OutOfMemoryError."""
+    inner = message_set(messages=[message(value=b"v")])
+    greedy = wrapper(messages=[inner, bytes(8) + b"\x70\0\0\0" + bytes(20)], inner_offsets=[0, 1], base_offset=1, offset=1)
+    small = wrapper(messages=[inner, bytes(8) + b"\0\0\1\0" + bytes(20)], inner_offsets=[0, 1], base_offset=2, offset=2)
+    first = message_set(messages=[message(value=b"v")])
+    rows = kdump.recover(_partition(tmp_path, {0: [first, greedy, small]}), tmp_path / "out")
+    assert _log(tmp_path / "out") == first + small
+    assert [(row.offset_first, row.is_lost) for row in _of(Dropped, rows)] == [(1, True)]
+
+
 # --- what other files know
 
 
