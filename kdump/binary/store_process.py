@@ -90,12 +90,15 @@ class Stores:
         from pyarrow.fs import FileSelector
 
         place = self._place(url)
+        lists_no_folders = place.files.type_name == "gcs"  # PyArrow knows only those that have an object of their own
         try:
-            found = _asked(place.files.get_file_info, FileSelector(place.path))
+            found = _asked(place.files.get_file_info, FileSelector(place.path, recursive=lists_no_folders))
         except Refused as refused:
             if refused.kind == MISSING or "NO_SUCH_BUCKET" in refused.message:
                 self._require_root(place, url)
             raise
+        if lists_no_folders:
+            return {"entries": _directly_in(place.path, found)}
         return {"entries": [[one.base_name, _described(one)] for one in found if one.base_name]}
 
     def opened(self, url: str) -> dict[str, Any]:
@@ -213,6 +216,8 @@ def _file_system(url: str) -> tuple[Any, str]:
             return _s3(fs, parts.netloc, dict(parse_qsl(parts.query))), parts.netloc
         if parts.scheme in ("abfs", "abfss"):
             return _azure(fs, parts.netloc, dict(parse_qsl(parts.query)))
+        if parts.scheme in ("gs", "gcs") and "retry_limit_seconds" not in parts.query:
+            url += f"{'&' if parts.query else '?'}retry_limit_seconds={REQUEST_SECONDS}"  # it would try for 15 minutes
         found, root = fs.FileSystem.from_uri(url)
         return found, root
     except Refused:
@@ -276,7 +281,7 @@ def _refused(error: Exception) -> Refused:
     text = _told(str(error))
     if _DENIALS.search(text) or isinstance(error, PermissionError):
         return Refused(DENIED, text)
-    if isinstance(error, FileNotFoundError | NotADirectoryError):
+    if isinstance(error, FileNotFoundError | NotADirectoryError) or text.startswith("No such file or directory"):
         return Refused(MISSING, text)
     if isinstance(error, IsADirectoryError):
         return Refused(DIRECTORY, text)
@@ -288,6 +293,18 @@ def _told(text: str) -> str:
     text = re.sub(r"\s*\((?:Request ID|Request id|request id)[^)]*\)", "", " ".join(text.split()))
     text = re.sub(r"\. Detail: \[errno \d+\].*", "", text)
     return text[:_MAX_MESSAGE].rstrip(". ")
+
+
+def _directly_in(path: str, found: list[Any]) -> list[tuple[str, dict[str, Any]]]:
+    """The files and folders that are directly in one, given all that are below it."""
+    entries: dict[str, dict[str, Any]] = {}
+    for one in found:
+        name, slash, _ = one.path.removeprefix(path.rstrip("/") + "/").rstrip("/").partition("/")
+        if slash:
+            entries[name] = {"kind": DIRECTORY, "size": 0, "modified_ns": 0}
+        elif name:
+            entries.setdefault(name, _described(one))
+    return list(entries.items())
 
 
 def _described(info: Any) -> dict[str, Any]:
@@ -313,10 +330,9 @@ def _text(value: bytes | str) -> str:
 
 
 def _without_query(url: str) -> str:
-    """The root that options are for; a password is an option, too."""
+    """The root that options are for; so is `anonymous@` before the bucket of a Google store."""
     parts = urlsplit(url)
-    user, at, host = parts.netloc.rpartition("@")
-    return f"{parts.scheme}://{user.partition(':')[0]}{at}{host}"
+    return f"{parts.scheme}://{parts.netloc.removeprefix('anonymous@')}"
 
 
 def _serve(stores: Stores, connection: socket.socket) -> None:

@@ -34,6 +34,27 @@ MUTATIONS: tuple[Mutation, ...] = (
         tests=("tests/binary/test_kernel.py::test_a_batch_with_unknown_attributes_is_not_looked_for",),
     ),
     Mutation(
+        id="store-other-version",
+        file="kdump/binary/store_process.py",
+        old="if now != version:",
+        new="if not now:",
+        tests=("tests/binary/test_elsewhere.py::test_an_object_that_is_replaced_between_request_and_answer_is_noticed",),
+    ),
+    Mutation(
+        id="store-no-bucket",
+        file="kdump/binary/store_process.py",
+        old="        if not is_there:",
+        new="        if not place.root:",
+        tests=("tests/cli/test_elsewhere.py::test_what_is_not_there_is_not_examined",),
+    ),
+    Mutation(
+        id="store-gone-is-zeros",
+        file="kdump/binary/tolerant_source.py",
+        old='if error.code == "file-shrank":',
+        new='if error.code == "file-missing":',
+        tests=("tests/binary/test_elsewhere.py::test_an_object_that_is_replaced_is_never_mixed",),
+    ),
+    Mutation(
         id="summary-order",
         file="kdump/checks/index_summary.py",
         old="if not all(map(lt, offsets, islice(offsets, 1, None)))",

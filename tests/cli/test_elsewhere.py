@@ -25,11 +25,8 @@ _ADVICE = re.compile(
 )  # what files in a store cannot follow
 _FIRST_CASES = (
     "edited-crc-wrong-magic2",
-    "edited-cut-in-body-magic2",
     "edited-index-offsets-changed-magic2",
-    "edited-timeindex-out-of-order-magic2",
     "edited-zeros-40-behind-magic2",
-    "example-magic1-gzip",
     "consumer-offsets-2.8.2",
 )
 COMMANDS = (
