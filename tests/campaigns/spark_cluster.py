@@ -171,7 +171,7 @@ class _Killer:
             for path in Path("/proc").glob("[0-9]*/cmdline"):
                 try:
                     is_executor = b"CoarseGrainedExecutorBackend" in path.read_bytes() and path.stat().st_uid == os.getuid()
-                    if is_executor and _is_below(int(path.parent.name), os.getpid()):
+                    if is_executor and is_below(int(path.parent.name), os.getpid()):
                         os.kill(int(path.parent.name), signal.SIGKILL)
                         self.killed += 1
                         break
@@ -179,7 +179,7 @@ class _Killer:
                     continue  # it has ended
 
 
-def _is_below(process: int, ancestor: int) -> bool:
+def is_below(process: int, ancestor: int) -> bool:
     """Whether a process was started by another one, or by one below it."""
     while process > 1 and process != ancestor:
         process = int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
