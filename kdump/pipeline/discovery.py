@@ -44,8 +44,8 @@ class FileItem(NamedTuple):
         return min(self.size, self.allocated)
 
 
-def files_of(options: Options) -> list[FileItem]:
-    """All files that the options select, in the order of their paths.
+def files_of(options: Options, unlisted: list[Unreadable] | None = None) -> list[FileItem]:
+    """All files that the options select, in the order of their paths. Directories that were left out are added to `unlisted`.
 
     Raises UsageError where nothing fits a pattern, and Unreadable where a path leads nowhere.
     """
@@ -55,7 +55,13 @@ def files_of(options: Options) -> list[FileItem]:
         found = [
             item
             for path in tree.matching(options.paths)
-            for item in discover(path, options.broker, options.follows_links, skips_unlisted=options.unreadable == options.SKIP)
+            for item in discover(
+                path,
+                options.broker,
+                options.follows_links,
+                skips_unlisted=options.unreadable == options.SKIP,
+                unlisted=unlisted,
+            )
         ]
     return [item for item in found if is_wanted(item, options)]
 
@@ -88,15 +94,21 @@ def is_partition_wanted(topic: str | None, partition: int | None, options: Optio
 
 
 def discover(
-    root: str, broker: str | None = None, follows_links: bool = False, *, skips_unlisted: bool = True
+    root: str,
+    broker: str | None = None,
+    follows_links: bool = False,
+    *,
+    skips_unlisted: bool = True,
+    unlisted: list[Unreadable] | None = None,
 ) -> Iterator[FileItem]:
     """The files below a path, which is a partition, a log directory, or a directory above these.
 
     The name of a broker is `broker`, a part `broker=NAME` of the path, the id in meta.properties, or else the name of its log
-    directory. Raises Unreadable for a path that leads nowhere and, unless `skips_unlisted`, a directory that cannot be listed.
+    directory. Raises Unreadable for a path that leads nowhere and, unless `skips_unlisted`, a directory that cannot be listed;
+    else adds it to `unlisted`.
     """
     _require(root)
-    walk = _Walk(root, broker, follows_links, skips_unlisted)
+    walk = _Walk(root, broker, follows_links, skips_unlisted, [] if unlisted is None else unlisted)
     if not system.is_directory(root):
         directory = tree.parent(root)
         return walk.files_at([root], directory, walk.broker_of(tree.parent(directory)))
@@ -116,8 +128,11 @@ def tree_is_partition(path: str) -> bool:
 class _Walk:
     """One walk below a root. A directory that cannot be listed ends it, or is left out if a check reports it."""
 
-    def __init__(self, root: str, broker: str | None, follows_links: bool, skips_unlisted: bool) -> None:
+    def __init__(
+        self, root: str, broker: str | None, follows_links: bool, skips_unlisted: bool, unlisted: list[Unreadable]
+    ) -> None:
         self._skips_unlisted = skips_unlisted
+        self._unlisted = unlisted
         self._broker = broker
         self._real_root = real(root)
         self._follows_links = follows_links
@@ -160,10 +175,12 @@ class _Walk:
         try:
             return system.entries(path)
         except Unreadable as error:
-            if self._skips_unlisted:
-                return []
             message = f"the directory cannot be listed: {error.message.lower()}"
-            raise Unreadable("directory-unlisted", message, path=path) from error
+            fault = Unreadable("directory-unlisted", message, path=path)
+            if self._skips_unlisted:
+                self._unlisted.append(fault)
+                return []
+            raise fault from error
 
     def _item(self, path: str, broker: str | None, directory: tree.DirectoryName | None) -> FileItem:
         name = os.path.basename(path)

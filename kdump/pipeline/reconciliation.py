@@ -160,6 +160,12 @@ class Reconciliation:
         for noted, more in zip(self.shapes.setdefault(topic, (NotedShapes(), NotedShapes())), shapes, strict=True):
             noted.add(more)
 
+    def miss(self, tables: Sequence[str], fault: Unreadable) -> None:
+        """Take note of a directory that was left out of tables."""
+        item = FileItem(fault.path or "", None, None, None, None, "directory")
+        skipped = Skipped(fault.code, fault.message, None, None, is_damage=False)
+        self.skipped += [(item, table, skipped) for table in tables]
+
     def add_part(self, table: str, name: str, rows: int, sources: list[str]) -> None:
         """Accept a file that is in its place."""
         self.parts.append(Part(table, name, rows, sources))

@@ -9,7 +9,8 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -17,10 +18,11 @@ from unittest import mock
 import pytest
 import zstandard
 
+from kdump.binary import system
 from kdump.checks.catalogue import FLEET, SCAN
 from kdump.cli.commands import main
 from kdump.cli.scanning.engine import chosen
-from kdump.errors import KdumpError
+from kdump.errors import KdumpError, Unreadable
 from kdump.spark import session
 from kdump.spark.session import NoJava
 from tests.builders.checksums import crc32c
@@ -594,3 +596,25 @@ def test_java_that_is_too_old_is_named(tmp_path: Path) -> None:
     with environment, mock.patch.object(session, "_packaged_java", return_value=None), pytest.raises(NoJava) as caught:
         session.java_home()
     assert str(caught.value).startswith(f"Spark needs Java 17 or newer, and Java 8 was found in {java.resolve()}; ")
+
+
+def test_a_directory_that_could_not_be_listed_once_is_not_left_out_silently(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The check may list it a moment later, and finds nothing."""
+    partition = write_partition(tmp_path / "logs", segments={0: [batch(records=[record()])]}, topic="a")
+    whole, codes = system.entries, []
+    for failing in range(4):
+        calls = count()
+
+        def fails_once(path: str, calls: Iterator[int] = calls, failing: int = failing) -> list[system.Entry]:
+            if path == str(partition) and next(calls) == failing:
+                raise Unreadable("file-io-error", "Input/output error", path=path)
+            return whole(path)
+
+        monkeypatch.setattr(system, "entries", fails_once)
+        codes.append(main(["scan", "--engine", "local", "--jobs", "1", str(tmp_path / "logs")]))
+        shown = " ".join(capsys.readouterr().out.split())
+        is_whole = codes[-1] == 0 and " 1 batch, 1 record " in shown
+        assert is_whole or codes[-1] == 3 and "nput/output error" in shown
+    assert 3 in codes

@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from kdump.binary.paths import absolute
-from kdump.errors import UsageError
+from kdump.errors import Unreadable, UsageError
 from kdump.formats import tree
 from kdump.pipeline import discovery, earlier_scan
 from kdump.pipeline.kept import NOTHING
@@ -24,7 +24,7 @@ class Seen(NamedTuple):
     """The files of a scan, and what is `kept` of an `earlier` one.
 
     `common` are the options of all tables. `found` is None where the scan cannot be repeated, because schemas may change while
-    files do not. `is_unchanged` says that nothing has to be read.
+    files do not. `is_unchanged` says that nothing has to be read. `unlisted` are directories that could not be listed.
     """
 
     items: list[FileItem]
@@ -33,6 +33,7 @@ class Seen(NamedTuple):
     earlier: EarlierScan | None
     kept: Kept
     is_unchanged: bool
+    unlisted: list[Unreadable]
 
 
 def look(request: ScanRequest) -> Seen:
@@ -43,14 +44,15 @@ def look(request: ScanRequest) -> Seen:
         paths = [absolute(path) for path in paths]  # its processes work in separate directories
     common = {**request.given, "paths": json.dumps(paths), "unreadable": Options.SKIP}
     began_ns = time.time_ns()
-    items = discovery.files_of(Options({**common, "table": "files"}))
+    unlisted: list[Unreadable] = []
+    items = discovery.files_of(Options({**common, "table": "files"}), unlisted)
     is_repeatable = request.out is not None and not request.decoding
     found = earlier_scan.find(items, paths, began_ns) if is_repeatable else None
     kept, is_unchanged = NOTHING, False
     if earlier is not None and found is not None:
         kept = earlier.kept(found)
-        is_unchanged = earlier.is_all(kept, found, items)
-    return Seen(items, common, found, earlier, kept, is_unchanged)
+        is_unchanged = not unlisted and earlier.is_all(kept, found, items)
+    return Seen(items, common, found, earlier, kept, is_unchanged, unlisted)
 
 
 def _earlier_scan(request: ScanRequest) -> EarlierScan | None:

@@ -48,6 +48,8 @@ def write(request: ScanRequest, folder: str, seen: Seen) -> Reconciliation:
             options["filelist"] = file_list
         given.append(options)
     reconciliation = Reconciliation(folder)
+    for fault in seen.unlisted:
+        reconciliation.miss([table for table in request.tables if table != "findings"], fault)
     is_local = request.engine.name == LOCAL
 
     def take_over_kept() -> None:
