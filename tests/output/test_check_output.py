@@ -833,8 +833,9 @@ def test_where_no_offsets_are_known_bytes_are_shown_and_the_total_is_at_least() 
     assert "3 findings like this, at offsets 3 to 4; bytes 200 to 204, 300 to 304." in text
 
 
-def test_offsets_that_damaged_bytes_cannot_hold_are_not_counted() -> None:
-    absurd = _finding(end=61, offsets=(5, 2**40))
+@pytest.mark.parametrize("offsets", [(5, 2**40), (5, 4), (5, -151_651_065)])
+def test_offsets_that_damaged_bytes_cannot_hold_are_not_counted(offsets: tuple[int, int]) -> None:
+    absurd = _finding(end=61, offsets=offsets)
     absurd.offset_certainty = "estimated"
     text = _text("text", [(absurd, A), (_finding(start=100, offsets=(3, 4)), A)])
     assert "Consumers cannot read at least 2 offsets: 3 to 4." in text

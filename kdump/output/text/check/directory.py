@@ -167,8 +167,9 @@ def worst_first(directories: Iterable[Directory]) -> list[Directory]:
 
 
 def _is_implausible(finding: Finding) -> bool:
-    """Whether the header of damaged bytes claims more offsets than they can hold."""
+    """Whether the header of damaged bytes claims more offsets than they can hold, or a last one before the first."""
     assert finding.offset_first is not None and finding.offset_last is not None
     count = finding.offset_last - finding.offset_first + 1
     is_far = finding.offset_first < 0 or finding.offset_last > _MAX_OFFSET
-    return finding.offset_certainty == ESTIMATED and (is_far or count > (finding.end - finding.start) * _MAX_OFFSETS_PER_BYTE)
+    is_possible = 1 <= count <= (finding.end - finding.start) * _MAX_OFFSETS_PER_BYTE
+    return finding.offset_certainty == ESTIMATED and (is_far or not is_possible)
