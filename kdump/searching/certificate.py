@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import kdump
 from kdump.binary import system
-from kdump.binary.paths import absolute, parent
+from kdump.binary.paths import absolute, is_url, parent
 from kdump.binary.source import Source
 from kdump.errors import KdumpError, Unreadable, UsageError
 from kdump.output.rows.hits import ABSENT, CHANGED, FOUND, MISSING, NEW, NOT_PROVEN, SAME, UNREADABLE, VerifiedFile
@@ -135,7 +135,7 @@ def _is_file(file: object) -> bool:
 
 
 def _is_path(path: object) -> bool:
-    if not isinstance(path, str) or "\0" in path or not os.path.isabs(path):
+    if not isinstance(path, str) or "\0" in path or not (os.path.isabs(path) or is_url(path)):
         return False
     try:
         os.fsencode(path)

@@ -46,7 +46,7 @@ _NO_MEMORY = {
 
 @pytest.mark.parametrize("codec", _NO_MEMORY, ids=["gzip", "snappy", "zstd"])
 def test_a_codec_without_memory_does_not_blame_the_payload(codec: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    compressed = {GZIP: gzip.compress(TEXT), SNAPPY: snappy_xerial(TEXT), ZSTD: zstandard.compress(TEXT)}[codec]
+    compressed = {GZIP: gzip.compress(TEXT), SNAPPY: snappy_xerial(TEXT), ZSTD: zstandard.compress(NOISE)}[codec]
     module, name, error = _NO_MEMORY[codec]
     fails = mock.Mock(side_effect=error)
     if codec == ZSTD:

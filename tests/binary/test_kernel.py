@@ -828,7 +828,8 @@ def _step(operation: int, *texts: bytes, column: int = 1, count: int | None = No
 
 
 def _plan(*programs: bytes, flags: int = 3) -> bytes:
-    return struct.pack("=qqq", flags, 4, 0) + b"".join(struct.pack("=I", len(program)) + program for program in programs)
+    numbers = struct.pack("=qqqqq", flags, 4, 0, 0, 0)
+    return numbers + b"".join(struct.pack("=I", len(program)) + program for program in programs)
 
 
 def _dump(plan: bytes, *, start: int = 0, filled: int = 0, room: int = 1000, state: Sequence[int] = (-1, -1, 0, 0)) -> Any:
@@ -894,7 +895,9 @@ def test_only_lines_of_records_have_texts(operation: int) -> None:
         _kernel.dump_index(program, b"", 0, 0, True, -1, 0, 0, bytearray(100), 0, array("q"), 0)
 
 
-@pytest.mark.parametrize("plan", [b"", bytes(15), bytes(16), bytes(31), bytes(33), _plan(PLAIN, PLAIN, PLAIN)])
+@pytest.mark.parametrize(
+    "plan", [b"", bytes(15), bytes(16), bytes(39), bytes(40), bytes(47), bytes(49), _plan(PLAIN, PLAIN, PLAIN)]
+)
 def test_a_plan_that_is_not_whole_is_refused(plan: bytes) -> None:
     with pytest.raises(ValueError, match="the plan is malformed"):
         _dump(plan)

@@ -215,6 +215,7 @@ def test_there_are_codes() -> None:
 _NOT_OF_THE_TOOL = {
     "bad-magic",
     "crc-mismatch",
+    "decoder-not-started",
     "file-not-recognized",
     "offset-below-base",
     "offset-overflow-int32",
