@@ -51,9 +51,12 @@ def write(folder: str, shapes: Mapping[str, tuple[NotedShapes, NotedShapes]]) ->
 
 
 def topics_in(folder: str) -> list[str]:
-    """The topics that have such a table."""
-    tables = os.path.join(folder, FOLDER)
-    return sorted(name.removeprefix(f"{_TOPIC}=") for name in os.listdir(tables)) if os.path.isdir(tables) else []
+    """The topics that have such a table. Raises OSError if the folder of these tables cannot be listed."""
+    try:
+        names = os.listdir(os.path.join(folder, FOLDER))
+    except FileNotFoundError:
+        return []
+    return sorted(name.removeprefix(f"{_TOPIC}=") for name in names)
 
 
 def _by_topic(path: str) -> Iterator[tuple[str, pa.RecordBatch]]:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from kdump.cli.commands import main
+from kdump.pipeline import decoded_tables
 from tests.registries import answers, has_schema, unpack
 
 pq = pytest.importorskip("pyarrow.parquet")
@@ -104,3 +105,9 @@ def test_the_tables_of_topics_have_the_columns_of_the_listing(brokers: Path, tmp
 def test_a_scan_that_decodes_nothing_has_no_tables_of_topics(brokers: Path, tmp_path: Path) -> None:
     _records(brokers, tmp_path / "out")
     assert not (tmp_path / "out" / "decoded").exists()
+
+
+def test_tables_of_topics_that_cannot_be_listed_are_not_taken_for_missing(tmp_path: Path) -> None:
+    (tmp_path / "decoded").write_bytes(b"")
+    with pytest.raises(NotADirectoryError):
+        decoded_tables.topics_in(str(tmp_path))
