@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
@@ -24,16 +25,23 @@ _PLACE = ("broker", "partition", "segmentBase", "path", "position", "offset", "t
 """The columns of a record that say which one it is."""
 
 _TOPIC = "topic"
+_LEGAL_TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")  # as brokers accept it; others make no path
 _ROWS = 4096  # at a time
 
 
 def write(folder: str, shapes: Mapping[str, tuple[NotedShapes, NotedShapes]]) -> None:
     """Write the tables of all topics whose records have schemas, beside the table `records` in `folder`.
 
+    A topic whose name no broker accepts has none.
+
     `shapes` are those of the keys and of the values of each topic. The rows are those of `records`, which has the decoded values
     as JSON text: one file for each of its files and topic.
     """
-    typed = {topic: DecodedColumns(keys.joined, values.joined) for topic, (keys, values) in shapes.items() if keys or values}
+    typed = {
+        topic: DecodedColumns(keys.joined, values.joined)
+        for topic, (keys, values) in shapes.items()
+        if (keys or values) and _LEGAL_TOPIC.fullmatch(topic)
+    }
     records = os.path.join(folder, "records")
     for name in sorted(os.listdir(records)) if typed else ():
         with ExitStack() as stack:

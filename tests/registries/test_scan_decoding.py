@@ -9,6 +9,7 @@ import pytest
 
 from kdump.cli.commands import main
 from kdump.pipeline import decoded_tables
+from kdump.schemas.shapes import INT64, NotedShapes, Shape
 from tests.registries import answers, has_schema, unpack
 
 pq = pytest.importorskip("pyarrow.parquet")
@@ -111,3 +112,12 @@ def test_tables_of_topics_that_cannot_be_listed_are_not_taken_for_missing(tmp_pa
     (tmp_path / "decoded").write_bytes(b"")
     with pytest.raises(NotADirectoryError):
         decoded_tables.topics_in(str(tmp_path))
+
+
+@pytest.mark.parametrize("topic", ["a b", "t" * 250, "..%2f", "caf\udce9"])
+def test_a_name_that_no_broker_accepts_makes_no_path(topic: str, tmp_path: Path) -> None:
+    shapes = NotedShapes([Shape(INT64)]), NotedShapes()
+    (tmp_path / "records").mkdir()
+    (tmp_path / "records" / "not-opened.parquet").write_bytes(b"")
+    decoded_tables.write(str(tmp_path), {topic: shapes})
+    assert not (tmp_path / "decoded").exists()
