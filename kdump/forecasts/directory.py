@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+from bisect import bisect_left, bisect_right
+from collections import Counter
 
 from kdump.binary.source import WINDOW_SIZE, Source
 from kdump.binary.system import entries, status
@@ -14,7 +16,7 @@ from kdump.formats import file_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 DELETED, CLEANED, SWAP = ".deleted", ".cleaned", ".swap"
 INDEX_SUFFIXES = (file_name.OFFSET_INDEX, file_name.TIME_INDEX, file_name.TRANSACTION_INDEX)
@@ -42,6 +44,59 @@ class File:
         return os.path.basename(self.path) == name
 
 
+class Snapshots:
+    """The names of producer snapshots by offset. Of names with the same offset, the last counts.
+
+    Raises BrokerException for a name without an offset.
+    """
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = {offset_of(name): name for name in names}
+        self._offsets = sorted(self._names)
+
+    def __len__(self) -> int:
+        return len(self._offsets)
+
+    def __iter__(self) -> Iterator[int]:
+        """The offsets, ascending."""
+        return iter(self._offsets)
+
+    def __getitem__(self, offset: int) -> str:
+        return self._names[offset]
+
+    def __setitem__(self, offset: int, name: str) -> None:
+        if offset not in self._names:
+            self._offsets.insert(bisect_left(self._offsets, offset), offset)
+        self._names[offset] = name
+
+    def get(self, offset: int) -> str | None:
+        """The name of the snapshot of an offset; None if there is none."""
+        return self._names.get(offset)
+
+    def pop(self, offset: int) -> str | None:
+        """Remove an offset, and return its name; None if it was not there."""
+        name = self._names.pop(offset, None)
+        if name is not None:
+            del self._offsets[bisect_left(self._offsets, offset)]
+        return name
+
+    def copy(self) -> Snapshots:
+        """The same snapshots, to be changed by themselves."""
+        other = Snapshots(())
+        other._names, other._offsets = self._names.copy(), self._offsets.copy()
+        return other
+
+    @property
+    def latest(self) -> int | None:
+        """The highest offset; None without snapshots."""
+        return self._offsets[-1] if self._offsets else None
+
+    def outside(self, start: int, end: int) -> list[int]:
+        """The offsets up to `start`, and those above `end`."""
+        first = bisect_right(self._offsets, start)
+        return self._offsets[:first] + self._offsets[max(bisect_right(self._offsets, end), first) :]
+
+
 class Directory:
     """The files of a directory by name. Creating, truncating, renaming and deleting them happens in memory only.
 
@@ -60,6 +115,8 @@ class Directory:
         self.files = files
         self.before = {name: file.size for name, file in files.items()}
         self._others = others
+        self._snapshots: Snapshots | None = None  # those in `files`, once they were listed
+        self._doubled: set[int] = set()  # the offsets of several snapshots
         self._sources: dict[str, Source] = {}
 
     @classmethod
@@ -126,11 +183,46 @@ class Directory:
             raise UnreadableFile(f"{name} is a dangling link")
         return self.files.setdefault(name, File())
 
+    def snapshots(self) -> Snapshots:
+        """The producer snapshots now. They follow further changes here: copy them to keep them.
+
+        Raises BrokerException for a snapshot without an offset in its name.
+        """
+        if self._snapshots is None:
+            names = list(self.with_suffix(file_name.PRODUCER_SNAPSHOT))
+            self._snapshots, self._doubled = Snapshots(names), set()
+            if len(self._snapshots) < len(names):
+                self._doubled = {offset for offset, count in Counter(map(offset_of, names)).items() if count > 1}
+        return self._snapshots.copy() if self._doubled else self._snapshots
+
+    def add_snapshot(self, offset: int, file: File) -> str:
+        """Write a snapshot, and return its name."""
+        name = name_of(offset, file_name.PRODUCER_SNAPSHOT)
+        self.files[name] = file
+        if self._snapshots is not None:
+            if self._snapshots.get(offset) in (None, name):
+                self._snapshots[offset] = name
+            else:
+                self._snapshots = None
+        return name
+
     def rename(self, old: str, new: str) -> None:
-        self.files[new] = self.files.pop(old)
+        """Give a file another name, in place of the file that has it."""
+        file = self.files[old]
+        self.delete(old)
+        self.files[new] = file
+        if new.endswith(file_name.PRODUCER_SNAPSHOT):
+            self._snapshots = None
 
     def delete(self, name: str) -> None:
-        self.files.pop(name, None)
+        """Delete a file if it is there."""
+        file = self.files.pop(name, None)
+        if file is not None and self._snapshots is not None and name.endswith(file_name.PRODUCER_SNAPSHOT):
+            offset = offset_of(name)
+            if offset in self._doubled:
+                self._snapshots = None
+            else:
+                self._snapshots.pop(offset)
 
     def with_suffix(self, *suffixes: str) -> Iterator[str]:
         """The names with this suffix, in order."""

@@ -79,7 +79,7 @@ class Start:
         if is_stray and not rules.knows_strays:
             raise BrokerException("for this release, a directory marked -stray is not in the form of topic-partition", KAFKA)
         self._epochs = LeaderEpochs(self.directory, rules, self._recoveries.epochs_read)
-        self._producers = ProducerStates(self.directory, rules)
+        self._producers = ProducerStates(self.directory, self.directory.snapshots().copy(), rules)
         self._load()
         self._look_for_transactions()
         self.topic_id = partition_metadata.topic_id(self.directory, rules)
@@ -194,7 +194,7 @@ class Start:
 
     def _recover(self, segment: Segment, epochs: LeaderEpochs | None) -> Cut:
         """Recover one segment, with the producer state as of its start."""
-        producers = ProducerStates(self.directory, self.settings.rules)
+        producers = ProducerStates(self.directory, self.directory.snapshots(), self.settings.rules)
         self._rebuild_producers(producers, self.settings.log_start, segment.base_offset, is_clean=False)
         try:
             cut = self._recoveries.recover(segment, producers, epochs, self.settings)

@@ -24,7 +24,7 @@ from kdump.binary.batch_header import (
 from kdump.binary.source import Source
 from kdump.decoders import control_record
 from kdump.errors import CorruptData, Unreadable
-from kdump.forecasts.directory import DELETED, Directory, File, name_of, offset_of
+from kdump.forecasts.directory import DELETED, Directory, File, Snapshots
 from kdump.forecasts.exceptions import (
     BUFFER_UNDERFLOW,
     ILLEGAL_ARGUMENT,
@@ -36,7 +36,7 @@ from kdump.forecasts.exceptions import (
     InvalidBatch,
 )
 from kdump.forecasts.sorted_ints import SortedInts
-from kdump.formats import file_name, producer_snapshot
+from kdump.formats import producer_snapshot
 from kdump.formats.record import BatchRecords
 from kdump.formats.record_batch import NO_PRODUCER_ID
 from kdump.messages.control_records import ABORT, COMMIT
@@ -129,10 +129,10 @@ class OpenTransactions:
 class ProducerStates:
     """The producers of a partition, and its snapshots. Kafka: ProducerStateManager.
 
-    Raises BrokerException for a snapshot without an offset in its name.
+    `snapshots` are those of the directory, or a copy of them: a broker does not see what others change meanwhile.
     """
 
-    def __init__(self, directory: Directory, rules: StartRules) -> None:
+    def __init__(self, directory: Directory, snapshots: Snapshots, rules: StartRules) -> None:
         self._directory = directory
         self._rules = rules
         self._open_from = SortedInts()  # by producer
@@ -141,10 +141,7 @@ class ProducerStates:
         self._last_snapshot_offset = 0
         self.end_offset = 0
         """The offset up to which the producer state is known."""
-        self.snapshots = self._listed()
-
-    def _listed(self) -> dict[int, str]:
-        return {offset_of(name): name for name in self._directory.with_suffix(file_name.PRODUCER_SNAPSHOT)}
+        self.snapshots = snapshots
 
     @property
     def is_empty(self) -> bool:
@@ -213,27 +210,25 @@ class ProducerStates:
     def take_snapshot(self) -> None:
         """Write a snapshot if the state has changed."""
         if self.end_offset > self._last_snapshot_offset:
-            name = name_of(self.end_offset, file_name.PRODUCER_SNAPSHOT)
-            self._directory.files[name] = _Snapshot(self._open_from.copy())
+            name = self._directory.add_snapshot(self.end_offset, _Snapshot(self._open_from.copy()))
             self.snapshots[self.end_offset] = name
             self._last_snapshot_offset = self.end_offset
 
     def truncate_and_reload(self, log_start: int, log_end: int) -> None:
         """Load the latest snapshot between two offsets. Others, and unreadable ones, are removed."""
-        for offset in list(self.snapshots):
-            if offset > log_end or offset <= log_start:
-                self._remove(offset)
+        for offset in self.snapshots.outside(log_start, log_end):
+            self._remove(offset)
         if log_end == self.end_offset:
             while (first := self._unreplicated.first_key) is not None and first < log_start:
                 self._unreplicated.pop(first)
             self.end_offset = max(self.end_offset, log_start)
-            self._last_snapshot_offset = max(self.snapshots, default=log_start)
+            latest = self.snapshots.latest
+            self._last_snapshot_offset = log_start if latest is None else latest
             return
         self._open_from.clear()
         self._ongoing.clear()
         self._unreplicated.clear()
-        while self.snapshots:
-            latest = max(self.snapshots)
+        while (latest := self.snapshots.latest) is not None:
             try:
                 self._take(self.snapshots[latest])
             except (CorruptData, Unreadable):
@@ -272,8 +267,8 @@ class ProducerStates:
     def remove_strays(self, base_offsets: Iterable[int]) -> None:
         """Remove the snapshots without a segment, except the latest if it lies after all segments."""
         bases = set(base_offsets)
-        self.snapshots = self._listed()
-        strays = sorted(offset for offset in self.snapshots if offset not in bases)
+        self.snapshots = self._directory.snapshots().copy()
+        strays = [offset for offset in self.snapshots if offset not in bases]
         if strays and (not bases or strays[-1] > max(bases)):
             strays.pop()
         for offset in strays:
@@ -281,12 +276,14 @@ class ProducerStates:
 
     def mark_deleted(self, base_offset: int) -> None:
         """Mark the snapshot of a segment that is deleted."""
-        name = self.snapshots.pop(base_offset, None)
+        name = self.snapshots.pop(base_offset)
         if name is not None and name in self._directory.files:
             self._directory.rename(name, name + DELETED)
 
     def _remove(self, offset: int) -> None:
-        self._directory.delete(self.snapshots.pop(offset))
+        name = self.snapshots.pop(offset)
+        if name is not None:
+            self._directory.delete(name)
 
 
 def _marker(log: LogReader, position: int, header: Header, rules: StartRules) -> int | None:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 import kdump
+from kdump.forecasts.forecast import forecast
 from tests.builders.hostile_contents import CONTENTS
 from tests.campaigns.hostile_files import written
 from tests.work import work_of
@@ -19,4 +20,13 @@ def test_a_check_of_many_files_takes_as_long_as_there_are_files(name: str, tmp_p
         return work_of(lambda: list(kdump.check(path))).lines
 
     _, few, more, many = (steps(count) for count in (5, 100, 300, 700))
+    assert many - more < 2.2 * (more - few), (few, more, many)
+
+
+def test_a_forecast_of_many_segments_takes_as_long_as_there_are_segments(tmp_path: Path) -> None:
+    def steps(count: int) -> int:
+        path = written(MANY["many segments"], count, tmp_path / str(count)).parent
+        return work_of(lambda: list(forecast(path))).lines
+
+    _, few, more, many = (steps(count) for count in (5, 50, 100, 200))
     assert many - more < 2.2 * (more - few), (few, more, many)
