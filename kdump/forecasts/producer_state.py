@@ -102,6 +102,41 @@ class AppendInfo:
         return completed
 
 
+class OpenFrom:
+    """The first offsets of open transactions by producer, and how many producers have the same: what a snapshot holds."""
+
+    __slots__ = ("by_producer", "counts")
+
+    def __init__(self, by_producer: SortedInts | None = None, counts: SortedInts | None = None) -> None:
+        self.by_producer = SortedInts() if by_producer is None else by_producer
+        self.counts = SortedInts() if counts is None else counts
+
+    @property
+    def size(self) -> int:
+        """How many numbers are kept."""
+        return self.by_producer.size + self.counts.size
+
+    def copy(self) -> OpenFrom:
+        """The same transactions, to be changed by themselves."""
+        return OpenFrom(self.by_producer.copy(), self.counts.copy())
+
+    def put(self, producer_id: int, first_offset: int | None) -> None:
+        """Change where the transaction of a producer starts; None if it has none any more."""
+        before = self.by_producer.pop(producer_id) if first_offset is None else self.by_producer.get(producer_id)
+        if before is not None:
+            count = self.counts.pop(before) or 0
+            if count > 1:
+                self.counts[before] = count - 1
+        if first_offset is not None:
+            self.by_producer[producer_id] = first_offset
+            self.counts[first_offset] = (self.counts.get(first_offset) or 0) + 1
+
+    def clear(self) -> None:
+        """Forget all transactions."""
+        self.by_producer.clear()
+        self.counts.clear()
+
+
 class OpenTransactions:
     """The transactions of all producers at one moment."""
 
@@ -135,8 +170,8 @@ class ProducerStates:
     def __init__(self, directory: Directory, snapshots: Snapshots, rules: StartRules) -> None:
         self._directory = directory
         self._rules = rules
-        self._open_from = SortedInts()  # by producer
-        self._ongoing = SortedInts()  # producers by first offset
+        self._open_from = OpenFrom()
+        self._ongoing = SortedInts()  # first offsets; the values do not matter
         self._unreplicated = SortedInts()  # last offsets by first offset
         self._last_snapshot_offset = 0
         self.end_offset = 0
@@ -145,7 +180,7 @@ class ProducerStates:
 
     @property
     def is_empty(self) -> bool:
-        return not (self._open_from or self._unreplicated)
+        return not (self._open_from.by_producer or self._unreplicated)
 
     @property
     def first_unstable_offset(self) -> int | None:
@@ -155,29 +190,26 @@ class ProducerStates:
 
     def transactions(self) -> OpenTransactions:
         """The transactions now."""
-        return OpenTransactions(self._open_from.copy(), self._ongoing.copy(), self._unreplicated.copy())
+        return OpenTransactions(self._open_from.by_producer.copy(), self._ongoing.copy(), self._unreplicated.copy())
 
-    def take_open(self, open_from: SortedInts, end_offset: int) -> None:
+    def take_open(self, open_from: OpenFrom, end_offset: int) -> None:
         """Replace what a snapshot holds: the open transactions of producers, and the offset up to which they are known."""
         self._open_from = open_from.copy()
         self.end_offset = end_offset
 
-    def open_transactions(self) -> SortedInts:
-        """The first offsets of open transactions by producer."""
+    def open_transactions(self) -> OpenFrom:
+        """The open transactions, as a snapshot holds them."""
         return self._open_from.copy()
 
     def prepared(self, producer_id: int) -> AppendInfo:
-        return AppendInfo(producer_id, self._open_from.get(producer_id))
+        return AppendInfo(producer_id, self._open_from.by_producer.get(producer_id))
 
     def update(self, info: AppendInfo) -> None:
         if info.open_from == info.was_open_from:
             return
-        if info.open_from is None:
-            self._open_from.pop(info.producer_id)
-        else:
-            self._open_from[info.producer_id] = info.open_from
+        self._open_from.put(info.producer_id, info.open_from)
         if info.started is not None:
-            self._ongoing[info.started] = info.producer_id
+            self._ongoing[info.started] = 1
 
     def complete(self, completed: Completed) -> None:
         if self._ongoing.pop(completed.first_offset) is None:
@@ -250,9 +282,8 @@ class ProducerStates:
                     rows = zip(table["producer_id"], table["current_txn_first_offset"], strict=True)
                     for producer_id, first in rows:
                         if first >= 0:
-                            self._open_from[producer_id] = first
-        for producer_id, first in zip(self._open_from.keys(), self._open_from.values(), strict=True):
-            self._ongoing[first] = producer_id
+                            self._open_from.put(producer_id, first)
+        self._ongoing = self._open_from.counts.copy()
 
     def truncate_fully(self, offset: int) -> None:
         """Clear the state, and start again at an offset."""
@@ -346,6 +377,6 @@ class _Snapshot(File):
 
     __slots__ = ("open_from",)
 
-    def __init__(self, open_from: SortedInts) -> None:
+    def __init__(self, open_from: OpenFrom) -> None:
         super().__init__()
         self.open_from = open_from

@@ -6,7 +6,7 @@ import pytest
 
 import kdump
 from kdump.forecasts.forecast import forecast
-from tests.builders.hostile_contents import CONTENTS
+from tests.builders.hostile_contents import CONTENTS, batch_of, many_producers
 from tests.campaigns.hostile_files import written
 from tests.work import work_of
 
@@ -30,3 +30,17 @@ def test_a_forecast_of_many_segments_takes_as_long_as_there_are_segments(tmp_pat
 
     _, few, more, many = (steps(count) for count in (5, 50, 100, 200))
     assert many - more < 2.2 * (more - few), (few, more, many)
+
+
+def test_each_segment_costs_a_forecast_the_same_however_many_transactions_are_open(tmp_path: Path) -> None:
+    def steps(open_transactions: int, segments: int) -> int:
+        directory = tmp_path / f"{open_transactions}-{segments}" / "orders-0"
+        directory.mkdir(parents=True)
+        (directory / f"{0:020}.log").write_bytes(many_producers(open_transactions))
+        for base_offset in range(open_transactions, open_transactions + segments):
+            (directory / f"{base_offset:020}.log").write_bytes(batch_of(b"", base_offset=base_offset, count=0))
+        return work_of(lambda: list(forecast(directory))).lines
+
+    steps(5, 5)
+    few, many = (steps(count, 60) - steps(count, 20) for count in (10, 500))
+    assert many < 1.3 * few, (few, many)
