@@ -113,7 +113,7 @@ class Producers:
     `epochs` are those of each, and `expected` is the next sequence, which may be WRAPPED or ANYTHING.
     `last_batches` holds of their data the epoch, last sequence, base and last offset, `markers` the highest coordinator epoch
     with its offset. `is_complete` is false once producers were forgotten, `damages` counts ranges that could not be read.
-    `snapshots` are the offsets of upcoming snapshots; their expected contents are kept in `views`. Old brokers (1.0) took a
+    `snapshots` are the offsets of upcoming snapshots, ascending; their expected contents are kept in `views`. Old brokers (1.0) took a
     snapshot when they knew of the next batch already: `later_views` are of its producer. `recent` holds the batches
     of the last two sections, the later first.
     """
@@ -165,12 +165,12 @@ class Producers:
     def enter_segment(self, facts: SegmentFacts) -> None:
         """Start the next segment. If the one before could not be read to its end, its last batches are forgotten."""
         self.recent = [rows for rows in self.recent if rows.is_kept]
-        self.continuity.segments.append(facts)
+        self.continuity.enter(facts)
         base_offset = facts.base_offset
         if base_offset is not None and self.snapshots:
             self.views = {offset: view for offset, view in self.views.items() if offset >= base_offset}
             self.later_views = {offset: view for offset, view in self.later_views.items() if offset >= base_offset}
-            self.snapshots = [offset for offset in self.snapshots if offset >= base_offset]
+            del self.snapshots[: bisect_left(self.snapshots, base_offset)]
 
     def view(self) -> dict[int, View]:
         """The state of each producer."""
@@ -204,10 +204,28 @@ class Continuity:
 
     def __init__(self) -> None:
         self.segments: list[SegmentFacts] = []
+        self._first: SegmentFacts | None = None  # of those with batches, without the newest segment
+        self._last: SegmentFacts | None = None
         self._segment = 0
         self._row = 0
         self._next_offset: int | None = None
         self._run_start = 0
+
+    def enter(self, facts: SegmentFacts) -> None:
+        """Add the next segment, when the one before has been read."""
+        if self.segments and self.segments[-1].last_offset is not None:
+            self._last = self.segments[-1]
+            self._first = self._first or self._last
+        self.segments.append(facts)
+
+    @property
+    def offsets(self) -> tuple[int, int] | None:
+        """The first offset of all segments, and the last; None if no segment has a batch."""
+        newest = self.segments[-1] if self.segments and self.segments[-1].last_offset is not None else None
+        first, last = self._first or newest, newest or self._last
+        if first is None or last is None or first.first_offset is None or last.last_offset is None:
+            return None
+        return first.first_offset, last.last_offset
 
     def run_start(self, offset: int) -> int:
         """The first offset from which none is missing up to this one. Calls must come in ascending order."""

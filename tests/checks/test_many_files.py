@@ -6,7 +6,7 @@ import pytest
 
 import kdump
 from kdump.forecasts.forecast import forecast
-from tests.builders.hostile_contents import CONTENTS, batch_of, many_producers
+from tests.builders.hostile_contents import CONTENTS, batch_of, many_producers, snapshot
 from tests.campaigns.hostile_files import written
 from tests.work import work_of
 
@@ -44,3 +44,14 @@ def test_each_segment_costs_a_forecast_the_same_however_many_transactions_are_op
     steps(5, 5)
     few, many = (steps(count, 60) - steps(count, 20) for count in (10, 500))
     assert many < 1.3 * few, (few, many)
+
+
+def test_a_check_of_many_snapshots_between_segments_takes_as_long_as_there_are_files(tmp_path: Path) -> None:
+    def steps(count: int) -> int:
+        path = written(MANY["many segments"], count, tmp_path / str(count)).parent
+        for base_offset in range(10, count + 10):
+            (path / f"{base_offset:020}.snapshot").write_bytes(snapshot([]))
+        return work_of(lambda: list(kdump.check(path))).lines
+
+    _, few, more, many = (steps(count) for count in (5, 50, 150, 350))
+    assert many - more < 2.2 * (more - few), (few, more, many)

@@ -246,8 +246,10 @@ class _Comparison:
 
 def _start_of_log(known: Producers, offset: int) -> int | None:
     """The first offset of the log that was read, None where offsets are missing between it and the one given, or damaged."""
-    segments = [facts for facts in known.continuity.segments if facts.last_offset is not None]
-    if known.damages or not segments or (segments[-1].last_offset or 0) + 1 < offset:
+    offsets = known.continuity.offsets
+    if known.damages or offsets is None:
         return None
-    start = segments[0].first_offset
+    start, last_offset = offsets
+    if last_offset + 1 < offset:
+        return None
     return start if known.continuity.run_start(offset - 1) == start else None
