@@ -77,12 +77,12 @@ _SHORT_SIZES = {byte: byte >> 1 for byte in range(0, 0x80, 2)}
 
 
 def walk_batches(
-    window: bytes, start: int, max_codec: int, crc32c: Checksum
+    window: Buffer, start: int, max_codec: int, crc32c: Checksum | None
 ) -> tuple[list[BatchHeader], list[int], list[bool], int]:
     """Walk the regular batches of magic 2 (and higher) from `start` to the first irregular or incomplete one.
 
     A codec above `max_codec` is irregular. Returns the headers, where each batch starts in the window, whether its checksum
-    fits, and where the walk ended.
+    fits, and where the walk ended. Without `crc32c`, all checksums are known to fit.
     """
     headers: list[BatchHeader] = []
     starts: list[int] = []
@@ -98,13 +98,13 @@ def walk_batches(
             break
         headers.append(header)
         starts.append(start)
-        valid.append(crc32c(view[start + CRC_COVERS_FROM : end]) == header[CRC])
+        valid.append(crc32c is None or crc32c(view[start + CRC_COVERS_FROM : end]) == header[CRC])
         start = end
     return headers, starts, valid, start
 
 
 def walk_messages(
-    window: bytes, start: int, min_magic: int, max_codec: int
+    window: Buffer, start: int, min_magic: int, max_codec: int
 ) -> tuple[list[MessageHeader], list[int], list[bool], int]:
     """Walk the regular messages of magic 0 and 1 from `start` to the first irregular or incomplete one.
 

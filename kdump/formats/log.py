@@ -100,6 +100,10 @@ class Chunk:
         """The summary of the batches, or None if they are not known to be valid and in order."""
         return None
 
+    def headers_only(self) -> Chunk:
+        """The same batches for a caller that needs no bytes of theirs, or reads them from the file."""
+        return self
+
     def slice(self, start: int, end: int) -> Chunk:
         """The batches in the rows from `start` up to but not including `end`."""
         batches = self.batches.slice(start, end)
@@ -133,6 +137,15 @@ class SummarizedChunk(Chunk):
             return chunk
 
         return cls(summary, read)
+
+    def headers_only(self) -> Chunk:
+        """Those of kept bytes, which are not read again: their CRCs are known to fit. The result outlives the bytes."""
+        if self.kept is None:
+            return self
+        start = self._summary.end - len(self.kept)
+        chunk = regular_headers(self.kept, start, is_legacy=self.is_legacy)
+        assert chunk is not None and len(chunk) == self._summary.count
+        return chunk
 
     def __len__(self) -> int:
         return self._summary.count
@@ -485,6 +498,24 @@ class _RenderedWalk:
         self._batch_count = min(2 * self._batch_count, _MAX_UNRENDERED_BATCHES)
         chunk, walked = self._regular(bytes(window[start:end]), 0, window_position + start, magic)
         return chunk, start + walked
+
+
+def regular_headers(window: bytes | memoryview, window_position: int, *, is_legacy: bool) -> Chunk | None:
+    """The regular batches at the start of a window, whose CRCs are known to fit. The chunk does not keep the window."""
+    headers: Sequence[tuple[int, ...]]
+    max_codec = STRICT_RULES.codec_count - 1
+    if is_legacy:
+        headers, starts, valid, _ = messages = kernel.walk_messages(window, 0, STRICT_RULES.min_magic, max_codec)
+    else:
+        headers, starts, valid, _ = batches = kernel.walk_batches(window, 0, max_codec, None)
+    if not headers:
+        return None
+    positions = [window_position + start for start in starts]
+    if is_legacy:
+        table = record_batch.table_of_messages(messages[0], positions, valid)
+    else:
+        table = record_batch.table_of_batches(batches[0], positions, valid)
+    return Chunk(table, headers, [0] * len(headers), b"", is_legacy)
 
 
 def _is_empty_or_short(chunk: Chunk) -> bool:

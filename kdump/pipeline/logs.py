@@ -75,8 +75,8 @@ class Batches:
         return Batches(self.chunk.slice(start, end), self.statuses[start:end])
 
 
-def walk(source: Source, file_slice: FileSlice) -> Iterator[Batches | salvage.Damage]:
-    """The batches and damaged ranges that start in a slice.
+def walk(source: Source, file_slice: FileSlice, *, headers_only: bool = False) -> Iterator[Batches | salvage.Damage]:
+    """The batches and damaged ranges that start in a slice; with `headers_only`, batches may come without their bytes.
 
     A slice that does not start with the file is walked from a little earlier on. If everything there is in order, the result is
     that of a walk through the whole file. At the first irregularity the file is walked from its start, because what came before
@@ -85,7 +85,7 @@ def walk(source: Source, file_slice: FileSlice) -> Iterator[Batches | salvage.Da
     start = file_slice.start
     if start:
         held: Batches | None = None  # until it is known that what follows does not cast doubt on it
-        for item in salvage.walk(source, file_slice.look_back):
+        for item in salvage.walk(source, file_slice.look_back, keeps_bytes=headers_only):
             if isinstance(item, salvage.Damage) or item.statuses.count(salvage.INTACT) < len(item.statuses):
                 break
             if held is not None:
@@ -95,24 +95,29 @@ def walk(source: Source, file_slice: FileSlice) -> Iterator[Batches | salvage.Da
                 start = max(start, _end(held.chunk))  # batches that are looked back at may all end before the cut
                 if file_slice.end is not None and start >= file_slice.end:
                     return
-            held = Batches(item.chunk, item.statuses)
+            held = _batches_of(item, headers_only=headers_only)
         else:
             inside = None if held is None else held.between(start, file_slice.end)
             if inside is not None:
                 yield inside
             return
-    for item in salvage.walk(source):
+    for item in salvage.walk(source, keeps_bytes=headers_only):
         if isinstance(item, salvage.Damage):
             if item.start >= start and (file_slice.end is None or item.start < file_slice.end):
                 yield item
             begin = item.start
         else:
-            inside = Batches(item.chunk, item.statuses).between(start, file_slice.end)
+            found = _batches_of(item, headers_only=headers_only)
+            inside = found.between(start, file_slice.end)
             if inside is not None:
                 yield inside
-            begin = item.chunk.batches["position"][0]
+            begin = found.chunk.batches["position"][0]
         if file_slice.end is not None and begin >= file_slice.end:
             return
+
+
+def _batches_of(section: salvage.Section, *, headers_only: bool) -> Batches:
+    return Batches(section.chunk.headers_only() if headers_only else section.chunk, section.statuses)
 
 
 def _end(chunk: Chunk) -> int:
@@ -136,7 +141,7 @@ def sections(
     source: Source, file_slice: FileSlice, options: Options, report: SliceReport, notice: Notice | None = None
 ) -> Iterator[Batches]:
     """The batches of a slice that may hold requested records. The report covers all bytes, and counts what is returned."""
-    for item in walk(source, file_slice):
+    for item in walk(source, file_slice, headers_only=options.table == "batches"):
         if isinstance(item, salvage.Damage):
             report.cover(item.start, item.end)
             if notice is not None:

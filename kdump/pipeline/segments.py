@@ -117,7 +117,7 @@ class _Sum:
 def segment_row(source: Source, file_slice: FileSlice, report: SliceReport) -> dict[str, list[Any]]:
     """The columns of the row for one log, those of the class Segment."""
     total = _Sum(source.size)
-    for item in walk(source, file_slice):
+    for item in walk(source, file_slice, headers_only=True):
         if isinstance(item, salvage.Damage):
             start = item.start
             total.add_damage(item)

@@ -77,6 +77,7 @@ def walk(
     base_offset: int | None = None,
     next_base_offset: int | None = None,
     threads: int = 0,
+    keeps_bytes: bool = False,
     tuning: ReadTuning = DEFAULT,
 ) -> Generator[Section | Damage]:
     """All batches of a log from `start` on, and all damaged ranges between them; together they cover every byte.
@@ -84,9 +85,17 @@ def walk(
     A damaged batch is skipped by its length if that leads to a batch or to the end of the file. If the stored CRC fits another
     end, only the length is wrong. Otherwise the next intact batch is searched byte by byte. Offsets must lie between the base
     offsets of this segment and the next one, if these are known. `threads` summarize a large log ahead of the walk.
+    With `keeps_bytes`, large sections keep their bytes until the next item is asked for.
     """
     for item in walk_patches(
-        source, start, lambda: False, base_offset=base_offset, next_base_offset=next_base_offset, threads=threads, tuning=tuning
+        source,
+        start,
+        lambda: False,
+        base_offset=base_offset,
+        next_base_offset=next_base_offset,
+        threads=threads,
+        keeps_bytes=keeps_bytes,
+        tuning=tuning,
     ):
         assert not isinstance(item, Patches)  # `gathers` is never true
         yield item

@@ -109,6 +109,7 @@ def test_walks_are_those_of_the_reference(window: bytes, data: st.DataObject) ->
     max_codec, min_magic = data.draw(st.integers(-1, 7)), data.draw(st.integers(-0x80, 1))
     crc32c = package.crc32c
     assert _kernel.walk_batches(window, start, max_codec, crc32c) == reference.walk_batches(window, start, max_codec, crc32c)
+    assert _kernel.walk_batches(window, start, max_codec, None) == reference.walk_batches(window, start, max_codec, None)
     assert _kernel.walk_messages(window, start, min_magic, max_codec) == reference.walk_messages(
         window, start, min_magic, max_codec
     )

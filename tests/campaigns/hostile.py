@@ -314,7 +314,7 @@ class Hostile:
         chance = self.chance
         window = exact(chance.log())
         start = chance.choice((0, chance.number(len(window))))
-        self.call("walk_batches", window, start, chance.number(7), None)
+        self.call("walk_batches", window, start, chance.number(7), chance.number(1) or None)
         self.call("walk_messages", window, start, chance.number(1), chance.number(7))
         self.call("walk_extents", window, start, chance.number())
         self.call("find", window, start, chance.random() < 0.5)

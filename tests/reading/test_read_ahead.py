@@ -144,6 +144,29 @@ def test_columns_of_a_stretch_are_read_when_they_are_needed() -> None:
             _ = changed.batches
 
 
+def test_headers_of_kept_bytes_are_those_that_are_read_again() -> None:
+    old = [message_set(messages=[message(value=b"one")], base_offset=offset) for offset in range(3)]
+    for data in (_batches(3), b"".join(old)):
+        with opened(data) as source, ReadAhead(source, 0, keeps_bytes=True) as read_ahead:
+            chunk = read_ahead.at(0)
+            assert chunk is not None and chunk.kept == data
+            headers = chunk.headers_only()
+            read_ahead.at(len(data))
+            assert (headers.batches.columns, headers.headers) == (chunk.batches.columns, chunk.headers)
+            assert (headers.window, headers.starts, headers.is_legacy) == (b"", [0, 0, 0], chunk.is_legacy)
+
+
+def test_headers_of_kept_bytes_need_no_second_look_at_the_file() -> None:
+    with opened(_batches(3)) as source, ReadAhead(source, 0, keeps_bytes=True) as read_ahead:
+        chunk = read_ahead.at(SIZE)
+        assert chunk is not None
+        os.pwrite(os.open(source.path, os.O_WRONLY), b"\xff" * 3 * SIZE, 0)
+        headers = chunk.headers_only()
+        assert list(headers.batches["position"]) == [SIZE, 2 * SIZE]
+        assert list(headers.batches["base_offset"]) == [1, 2]
+        assert list(headers.batches["isvalid"]) == [True, True]
+
+
 def test_a_log_that_is_rewritten_while_it_is_checked_is_a_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / LOG_NAME
     path.write_bytes(_batches(3))

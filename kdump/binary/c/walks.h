@@ -19,7 +19,7 @@ static inline int note_header(PyObject **lists, const int64_t *header, Py_ssize_
            append(lists[2], PyBool_FromLong(is_valid));
 }
 
-PyDoc_STRVAR(walk_batches_doc, "walk_batches(window, start, max_codec, checksum), as the reference; `checksum` is not used.");
+PyDoc_STRVAR(walk_batches_doc, "walk_batches(window, start, max_codec, checksum), as the reference; of `checksum`, only whether it is None matters.");
 
 static PyObject *walk_batches(PyObject *self, PyObject *arguments)
 {
@@ -43,7 +43,7 @@ static PyObject *walk_batches(PyObject *self, PyObject *arguments)
             batch_max_timestamp(p),  batch_producer_id(p),   batch_producer_epoch(p),    batch_base_sequence(p),
             batch_record_count(p),
         };
-        int is_valid = is_valid_batch(p, (size_t)batch_size(p));
+        int is_valid = checksum == Py_None || is_valid_batch(p, (size_t)batch_size(p));
         failed = !note_header(lists, header, sizeof header / sizeof *header, start, is_valid);
         if (failed)
             break;
