@@ -89,6 +89,7 @@ SELECT broker, topic, `partition`, segmentBase, path, 'tombstone-overdue' AS cod
     || {moment("deleteHorizonMs")} || '.' AS message
 FROM late WHERE place = 1
 """,
+        least={"batches": ("deleteHorizonMs", 1)},
     )
 
 

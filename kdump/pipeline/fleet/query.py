@@ -30,9 +30,11 @@ class Query:
     `steps` are questions with short answers, which are tables for the later steps and for the text.
     `partitions` has, by table, a question to smaller tables whose answer is the broker, topic and partition of all rows that
     matter; other rows of that table need not be read.
+    `least` has, by table, a column and how many different values it must have in all rows together, null and false not counted:
+    with fewer, the question has no answer.
     """
 
-    __slots__ = ("columns", "name", "partitions", "row_classes", "steps", "text")
+    __slots__ = ("columns", "least", "name", "partitions", "row_classes", "steps", "text")
 
     def __init__(
         self,
@@ -42,12 +44,14 @@ class Query:
         row_classes: Sequence[type[Row]],
         steps: Mapping[str, str] | None = None,
         partitions: Mapping[str, str] | None = None,
+        least: Mapping[str, tuple[str, int]] | None = None,
     ) -> None:
         self.name = name
         self.columns = columns
         self.text = text
         self.steps = dict(steps or {})
         self.partitions = dict(partitions or {})
+        self.least = dict(least or {})
         self.row_classes = tuple(row_classes)
 
     @property
@@ -63,6 +67,7 @@ def findings(
     text: str,
     steps: Mapping[str, str] | None = None,
     partitions: Mapping[str, str] | None = None,
+    least: Mapping[str, tuple[str, int]] | None = None,
 ) -> Query:
     """A question whose answers are findings.
 
@@ -79,7 +84,7 @@ SELECT {own}, coalesce(severity, CASE code {severities} END) AS severity,
   CASE code {forecasts} END AS brokerForecast
 FROM ({text})
 """
-    return Query(name, columns, whole, TABLES["findings"], steps, partitions)
+    return Query(name, columns, whole, TABLES["findings"], steps, partitions, least)
 
 
 def counted(count: str, singular: str, plural: str = "") -> str:

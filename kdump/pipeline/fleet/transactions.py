@@ -82,6 +82,7 @@ SELECT o.broker, o.topic, o.`partition`, o.segmentBase, o.path, 'txn-marker-miss
 FROM numbered o JOIN ended e ON e.producerId = o.producerId AND e.place = 1
 WHERE o.place = 1
 """,
+        least={"batches": ("isTransactional", 1)},
     )
 
 

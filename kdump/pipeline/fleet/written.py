@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from kdump.binary.batch_header import BATCH_HEADER_SIZE, LOG_OVERHEAD
 from kdump.output.arrow.files import TableFile
-from kdump.output.arrow.schemas import table_schema
+from kdump.output.arrow.schemas import schema_of, table_schema
 from kdump.output.rows.fleet import CodecUse, TopicSize, uncompressed_of_all
 from kdump.pipeline.fleet import local, statistics
 from kdump.pipeline.scan_files import FLEET_FILE
@@ -36,8 +36,37 @@ _CODEC_SUMS = (
 
 def ask(folder: str, queries: Sequence[Query]) -> list[pa.Table]:
     """The answers to questions to the tables in a folder, without Spark."""
-    names = {table for query in queries for table in query.columns}
-    return local.ask(queries, {table: partial(rows, folder, table) for table in names})
+    asked = [query for query in queries if _may_have_answers(folder, query)]
+    names = {table for query in asked for table in query.columns}
+    answers = iter(local.ask(asked, {table: partial(rows, folder, table) for table in names}))
+    return [next(answers) if query in asked else schema_of(query.result).empty_table() for query in queries]
+
+
+def _may_have_answers(folder: str, query: Query) -> bool:
+    """Whether a question's columns have as many values as an answer needs, by the statistics of row groups."""
+    return all(_has_values(folder, table, column, count) for table, (column, count) in query.least.items())
+
+
+def _has_values(folder: str, table: str, name: str, count: int) -> bool:
+    """Whether a column may have that many different values, one or two; null and false do not count."""
+    values: set[Any] = set()
+    for group in _row_groups(folder, table):
+        columns = map(group.column, range(group.num_columns))
+        found = next((column.statistics for column in columns if column.path_in_schema == name), None)
+        if not group.num_rows or found is not None and found.has_null_count and found.null_count == group.num_rows:
+            continue
+        if found is None or not found.has_min_max:
+            return True
+        values |= {value for value in (found.min, found.max) if value is not False}
+        if len(values) >= count:
+            return True
+    return False
+
+
+def _row_groups(folder: str, table: str) -> Iterator[pq.RowGroupMetaData]:
+    for path in _files(folder, table):
+        file = pq.read_metadata(path)
+        yield from (file.row_group(number) for number in range(file.num_row_groups))
 
 
 def most_rows(folder: str, query: Query) -> int:
