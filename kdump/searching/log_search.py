@@ -21,9 +21,10 @@ from kdump.binary.source import WINDOW_SIZE
 from kdump.errors import CorruptData, MissingPackage, Unreadable
 from kdump.formats.message_set import Message, bytes_of_message, messages_in
 from kdump.formats.record import MAX_BATCH_SIZE, MAX_PAYLOAD_AT_ONCE
-from kdump.formats.record_selection import owners
+from kdump.formats.record_selection import owners, selected
 from kdump.reading import salvage
 from kdump.reading.damaged_offsets import FOREVER, DamagedOffsets
+from kdump.reading.large_batches import LargeBatch, is_large_and_plain
 from kdump.reading.records import UnreadableBatch, past_bad_batches
 from kdump.reading.tuning import DEFAULT
 from kdump.searching.undecidable import Undecidable
@@ -77,7 +78,8 @@ class LogSearch:
     """One search through one log. After `found` has ended, `gaps` and the counts are complete.
 
     With `walks_all`, `found` has all records, for context. `partition` is that of the log, if it is known.
-    `decoder` decodes keys and values for conditions; control records are as they are.
+    `decoder` decodes keys and values for conditions; control records are as they are. With `leaves_values`, large keys and values
+    of batches that are not compressed are FileBytes, if the query allows it.
     """
 
     def __init__(
@@ -91,6 +93,7 @@ class LogSearch:
         progress: Callable[[int], None] | None = None,
         tuning: ReadTuning = DEFAULT,
         decoder: ConditionDecoder | None = None,
+        leaves_values: bool = False,
     ) -> None:
         self.gaps: list[Gap] = []
         self.batches = self.records = 0
@@ -103,6 +106,7 @@ class LogSearch:
         self._progress = progress
         self._tuning = tuning
         self._decoder = decoder
+        self._leaves_values = leaves_values and not walks_all and query.reads_pieces
         self._offsets = DamagedOffsets(base_offset)
         self._decompressor = codecs.BatchDecompressor(MAX_PAYLOAD_AT_ONCE)
         self._window = bytearray(WINDOW_SIZE)
@@ -292,12 +296,29 @@ class LogSearch:
                     self._note_batch(chunk, row, "codec-missing", missing.message)
 
     def _in_run(self, chunk: Chunk, statuses: list[str]) -> Iterator[Found]:
+        if not self._leaves_values or statuses != [salvage.INTACT] or not is_large_and_plain(chunk, 0):
+            yield from self._in_whole_batches(chunk, statuses)
+            return
+        batch = LargeBatch(self._source, chunk, 0)
+        for part in batch.parts():
+            found = self._matching(part, statuses)
+            if found.rows:
+                yield found
+        if not batch.is_regular:
+            yield from self._in_whole_batches(chunk, statuses, batch.walked)
+
+    def _in_whole_batches(self, chunk: Chunk, statuses: list[str], left_out: int = 0) -> Iterator[Found]:
+        """What matches in these batches, except in the first `left_out` records."""
         row_at = {position: row for row, position in enumerate(chunk.batches["position"])}
         try:
             for part in past_bad_batches(self._source, chunk):
                 if isinstance(part, UnreadableBatch):
                     self._note_batch(chunk, part.row, part.fault.code, part.fault.message)
                     continue
+                count = len(part.records)
+                if left_out:
+                    part = selected(part, range(min(left_out, count), count), -1)[0]
+                    left_out = max(0, left_out - count)
                 of_batches = [statuses[row_at[position]] for position in part.batches["position"]]
                 found = self._matching(part, of_batches)
                 if found.rows or self._walks_all:

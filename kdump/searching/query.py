@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kdump.binary.file_bytes import MIN_SIZE
 from kdump.errors import UsageError
 from kdump.formats.record_batch import NO_TIMESTAMP
 from kdump.searching.fields import DECODED, DECODED_FIELDS, DEFAULT_FIELDS, FIELDS, FIXED, HEADER, HEADER_NAME, KEY, REGEX, VALUE
@@ -94,6 +95,7 @@ class Query:
         self.producer_id = producer_id
         self.range = range or Range()
         self.misplaced_of = misplaced_of
+        self._is_regex = pattern is not None and kind == REGEX
         self._contains = None if pattern is None else _matcher(pattern, kind, ignores_case=ignores_case)
         self._contains_decoded = self._contains
         if self._contains is not None and self.decoded_parts and kind != REGEX:
@@ -107,6 +109,12 @@ class Query:
     def needs_decoding(self) -> bool:
         """Whether a condition is about decoded keys or values."""
         return bool(self.paths or self._contains is not None and self.decoded_parts)
+
+    @property
+    def reads_pieces(self) -> bool:
+        """Whether keys and values may be FileBytes: a regular expression, for one, needs them whole."""
+        is_small = self.key is None or len(self.key) < MIN_SIZE
+        return is_small and not self._is_regex and not self.needs_decoding and self.misplaced_of is None
 
     def matched(
         self,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kdump.tables import Row, Table
 
 _AS_JSON = (list, dict)
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 _NEEDS_QUOTES = re.compile('[,"\r\n]|^$')
 
 
@@ -68,7 +68,7 @@ def csv_field(value: object, *, is_terminal: bool = False, escapes_formulas: boo
     if not text.isascii():
         # file names may hold bytes that are not UTF-8, which the fields of a CSV file may not
         text = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    if escapes_formulas and text.startswith(_FORMULA_STARTS) and not isinstance(value, int | float):
+    if escapes_formulas and text.startswith(FORMULA_STARTS) and not isinstance(value, int | float):
         text = "'" + text
     if is_terminal:
         text = escaped(text)
