@@ -1,7 +1,8 @@
-"""Bytes of a file that are too large to hold: they are searched and read piece by piece."""
+"""Bytes of a file or payload that are too large to hold: they are searched and read piece by piece."""
 
 from __future__ import annotations
 
+from kdump.binary.codecs.streamed import StreamedPayload
 from kdump.binary.source import WINDOW_SIZE, Source
 from kdump.errors import Unreadable
 
@@ -9,21 +10,23 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    _State = tuple[StreamedPayload | None, tuple[int, int] | None, int, int]
+
 
 MIN_SIZE = WINDOW_SIZE // 2
 """Fewer bytes than these are read at once, and are never FileBytes."""
 
 
 class FileBytes:
-    """`size` bytes of an open file from `start` on. `in` looks for bytes in them, and `lower` is for that, as with `bytes`.
+    """`size` bytes of an open file or of a payload from `start` on. `in` and `lower` are for searches, as those of `bytes`.
 
     In another process, to which a pickled one was sent, `attach` must give it the open file before it is read.
     """
 
     __slots__ = ("_folds", "_identity", "_source", "size", "start")
 
-    def __init__(self, source: Source, start: int, size: int) -> None:
-        self._source: Source | None = source
+    def __init__(self, source: Source | StreamedPayload, start: int, size: int) -> None:
+        self._source: Source | StreamedPayload | None = source
         self._folds = False
         self._identity: tuple[int, int] | None = None  # of the file, where it is not open here
         self.start = start
@@ -32,16 +35,18 @@ class FileBytes:
     def __len__(self) -> int:
         return self.size
 
-    def __getstate__(self) -> tuple[tuple[int, int] | None, int, int]:
-        return self._identity if self._source is None else _identity(self._source), self.start, self.size
+    def __getstate__(self) -> _State:
+        payload = self._source if isinstance(self._source, StreamedPayload) else None
+        identity = _identity(self._source) if isinstance(self._source, Source) else self._identity
+        return payload, identity, self.start, self.size
 
-    def __setstate__(self, state: tuple[tuple[int, int] | None, int, int]) -> None:
-        self._source, self._folds = None, False
-        self._identity, self.start, self.size = state
+    def __setstate__(self, state: _State) -> None:
+        self._folds = False
+        self._source, self._identity, self.start, self.size = state
 
     @property
     def is_attached(self) -> bool:
-        """Whether the file is open here."""
+        """Whether the bytes can be read: their file is open here, or they are of a payload."""
         return self._source is not None
 
     def attach(self, source: Source) -> None:

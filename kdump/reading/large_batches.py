@@ -1,4 +1,4 @@
-"""Walks the records of a large batch that is not compressed, window by window: its large keys and values stay in the file."""
+"""Walks the records of a large batch window by window: its large keys and values stay where they are."""
 
 from __future__ import annotations
 
@@ -10,12 +10,23 @@ from kdump.binary.batch_header import (
     CONTROL_BIT,
     LENGTH,
     LOG_OVERHEAD,
+    MAGIC,
     RECORD_COUNT,
 )
+from kdump.binary.codecs.streamed import StreamedPayload
 from kdump.binary.file_bytes import MIN_SIZE, FileBytes
 from kdump.binary.source import WINDOW_SIZE
 from kdump.binary.varints import varint
-from kdump.formats.record import MAX_BATCH_SIZE, MAX_RECORD_HEADERS, MAX_ROWS, RecordChunk, table_of_records
+from kdump.errors import CorruptData, MissingPackage
+from kdump.formats.record import (
+    MAX_BATCH_SIZE,
+    MAX_RECORD_HEADERS,
+    MAX_RECORD_SIZE,
+    MAX_ROWS,
+    RecordChunk,
+    bytes_of,
+    table_of_records,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,15 +38,16 @@ if TYPE_CHECKING:
 
 _MAX_HEAD = 24  # bytes of a record before its key: a length, attributes, two deltas and a size
 _NULLS = varint(-1) * 2
+_MIN_SIZE_IN_PAYLOAD = 4 << 20  # of what stays in a payload, which is decompressed from its start for each reading
 
 
-def is_large_and_plain(chunk: Chunk, row: int) -> bool:
-    """Whether LargeBatch can walk the batch in this row: it has data that is not compressed, and was too large for a window."""
-    if chunk.is_legacy or chunk.window:
+def is_walkable(chunk: Chunk, row: int) -> bool:
+    """Whether LargeBatch can walk the batch in this row: it is of magic 2, holds data, and is not too large to be read at all."""
+    if chunk.is_legacy:
         return False
     header = chunk.headers[row]
-    size, special = header[LENGTH] + LOG_OVERHEAD, header[ATTRIBUTES] & (COMPRESSION_MASK | CONTROL_BIT)
-    return not special and header[RECORD_COUNT] > 0 and BATCH_HEADER_SIZE < size <= MAX_BATCH_SIZE
+    is_control = bool(header[ATTRIBUTES] & CONTROL_BIT)
+    return not is_control and header[RECORD_COUNT] > 0 and BATCH_HEADER_SIZE < header[LENGTH] + LOG_OVERHEAD <= MAX_BATCH_SIZE
 
 
 class LargeBatch:
@@ -48,20 +60,39 @@ class LargeBatch:
     def __init__(self, source: Source, chunk: Chunk, row: int) -> None:
         self.walked = 0
         self.is_regular = True
-        self._source = source
         self._header = chunk.headers[row]
         self._batches = chunk.batches.slice(row, row + 1)
-        self._start: int = chunk.batches["position"][row]
+        self._source: Source | StreamedPayload = source
+        self._min_size = MIN_SIZE  # of keys and values that stay where they are
+        self._start: int = chunk.batches["position"][row] + BATCH_HEADER_SIZE
+        self._end: int = chunk.batches["position"][row] + self._header[LENGTH] + LOG_OVERHEAD
+        if self._header[ATTRIBUTES] & COMPRESSION_MASK:
+            self._open_payload(source, chunk, row)
+
+    def _open_payload(self, source: Source, chunk: Chunk, row: int) -> None:
+        """Walk what is in the payload. As no record counts if one is damaged, all are walked once before the first comes out."""
+        codec, magic = self._header[ATTRIBUTES] & COMPRESSION_MASK, self._header[MAGIC]
+        try:
+            payload = StreamedPayload(codec, bytes_of(source, chunk, row)[BATCH_HEADER_SIZE:], magic)
+        except (CorruptData, MissingPackage):
+            self.is_regular = False
+            return
+        self._source, self._start, self._end = payload, 0, payload.size
+        self._min_size = _MIN_SIZE_IN_PAYLOAD
+        for _ in self._rows():
+            pass
 
     def parts(self) -> Iterator[RecordChunk]:
         """The records, a part of them at a time. Raises Unreadable."""
+        if not self.is_regular:
+            return
         for rows in self._rows():
             records = table_of_records([self._header], [len(rows)], rows)
             yield RecordChunk(self._batches, [len(rows)], records, self.walked > 0)
             self.walked += len(rows)
 
     def _rows(self) -> Iterator[list[RecordTuple]]:
-        position, end = self._start + BATCH_HEADER_SIZE, self._start + self._header[LENGTH] + LOG_OVERHEAD
+        position, end = self._start, self._end
         left = self._header[RECORD_COUNT]
         while left:
             window = self._source.read_exactly(position, min(WINDOW_SIZE, end - position))
@@ -97,7 +128,7 @@ class LargeBatch:
             head = self._head(position, end)
             size, body = kernel.read_varint(head, 0, len(head))
             record_end = position + body + size
-            if record_end > end:
+            if record_end > end or size > MAX_RECORD_SIZE:
                 return None
             _, at = kernel.read_varint(head, body + 1, len(head), 10)  # the delta of the timestamp
             _, key_size_at = kernel.read_varint(head, at, len(head))  # the delta of the offset
@@ -129,4 +160,4 @@ class LargeBatch:
     def _bytes(self, start: int, size: int) -> bytes | FileBytes | None:
         if size < 0:
             return None
-        return FileBytes(self._source, start, size) if size >= MIN_SIZE else self._source.read_exactly(start, size)
+        return FileBytes(self._source, start, size) if size >= self._min_size else self._source.read_exactly(start, size)

@@ -24,14 +24,14 @@ from kdump.formats.record import MAX_BATCH_SIZE, MAX_PAYLOAD_AT_ONCE
 from kdump.formats.record_selection import owners, selected
 from kdump.reading import salvage
 from kdump.reading.damaged_offsets import FOREVER, DamagedOffsets
-from kdump.reading.large_batches import LargeBatch, is_large_and_plain
+from kdump.reading.large_batches import LargeBatch, is_walkable
 from kdump.reading.records import UnreadableBatch, past_bad_batches
 from kdump.reading.tuning import DEFAULT
 from kdump.searching.undecidable import Undecidable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from kdump.binary.kernel import Buffer
     from kdump.binary.tolerant_source import TolerantSource
@@ -79,7 +79,7 @@ class LogSearch:
 
     With `walks_all`, `found` has all records, for context. `partition` is that of the log, if it is known.
     `decoder` decodes keys and values for conditions; control records are as they are. With `leaves_values`, large keys and values
-    of batches that are not compressed are FileBytes, if the query allows it.
+    are FileBytes, if the query allows it.
     """
 
     def __init__(
@@ -106,6 +106,7 @@ class LogSearch:
         self._progress = progress
         self._tuning = tuning
         self._decoder = decoder
+        self._long_payloads: set[int] = set()  # positions of compressed batches that were not decompressed at once
         self._leaves_values = leaves_values and not walks_all and query.reads_pieces
         self._offsets = DamagedOffsets(base_offset)
         self._decompressor = codecs.BatchDecompressor(MAX_PAYLOAD_AT_ONCE)
@@ -200,7 +201,7 @@ class LogSearch:
             codec = window[at + ATTRIBUTES_AT + 1] & COMPRESSION_MASK
             compressed = window[at + BATCH_HEADER_SIZE : end - position]
             payload = decompressed(codec, compressed) if codec else compressed
-            may_match = self._may_be_in_blocks(codec, bytes(compressed)) if payload is None else place_in(payload) >= 0
+            may_match = self._may_be_in_blocks(codec, bytes(compressed), start) if payload is None else place_in(payload) >= 0
             if may_match:
                 rows.append(row)
         return rows
@@ -213,13 +214,15 @@ class LogSearch:
         if end - start > MAX_BATCH_SIZE:
             return True  # the walk refuses it
         return self._may_be_in_blocks(
-            codec, self._source.read_exactly(start + BATCH_HEADER_SIZE, end - start - BATCH_HEADER_SIZE)
+            codec, self._source.read_exactly(start + BATCH_HEADER_SIZE, end - start - BATCH_HEADER_SIZE), start
         )
 
-    def _may_be_in_blocks(self, codec: int, payload: bytes) -> bool:
-        """Whether the literal stands in a payload that is decompressed block by block, or it cannot be decompressed."""
+    def _may_be_in_blocks(self, codec: int, payload: bytes, position: int) -> bool:
+        """Whether the literal stands in the payload of the batch here, block by block, or it cannot be decompressed."""
         literal = self._query.literal
         assert literal is not None
+        if self._leaves_values:
+            self._long_payloads.add(position)
         rest = b""
         try:
             for block in codecs.decompressed(codec, payload, _MAGIC):
@@ -282,13 +285,15 @@ class LogSearch:
             return self._may_match_alone(position, position + end - start)
         compressed = memoryview(chunk.window)[start + BATCH_HEADER_SIZE : end]
         payload = self._decompressed(codec, compressed)
-        return self._may_be_in_blocks(codec, bytes(compressed)) if payload is None else literal.place_in(payload) >= 0
+        if payload is not None:
+            return literal.place_in(payload) >= 0
+        return self._may_be_in_blocks(codec, bytes(compressed), chunk.batches["position"][row])
 
     def _in_batches(self, chunk: Chunk, rows: Sequence[int], statuses: list[str]) -> Iterator[Found]:
         """What matches in the batches in these rows."""
         if chunk.is_legacy:
             self._note_cut_wrappers(chunk, rows)
-        for first, end in _runs(rows):
+        for first, end in _runs(rows, {row for row in rows if self._is_large(chunk, row)}):
             try:
                 yield from self._in_run(chunk.slice(first, end), statuses[first:end])
             except MissingPackage as missing:
@@ -296,7 +301,7 @@ class LogSearch:
                     self._note_batch(chunk, row, "codec-missing", missing.message)
 
     def _in_run(self, chunk: Chunk, statuses: list[str]) -> Iterator[Found]:
-        if not self._leaves_values or statuses != [salvage.INTACT] or not is_large_and_plain(chunk, 0):
+        if statuses != [salvage.INTACT] or not self._is_large(chunk, 0):
             yield from self._in_whole_batches(chunk, statuses)
             return
         batch = LargeBatch(self._source, chunk, 0)
@@ -306,6 +311,13 @@ class LogSearch:
                 yield found
         if not batch.is_regular:
             yield from self._in_whole_batches(chunk, statuses, batch.walked)
+
+    def _is_large(self, chunk: Chunk, row: int) -> bool:
+        """Whether the batch in this row is walked alone, without holding it."""
+        if not self._leaves_values:
+            return False
+        is_long = not chunk.window or chunk.batches["position"][row] in self._long_payloads
+        return is_long and is_walkable(chunk, row)
 
     def _in_whole_batches(self, chunk: Chunk, statuses: list[str], left_out: int = 0) -> Iterator[Found]:
         """What matches in these batches, except in the first `left_out` records."""
@@ -462,11 +474,11 @@ class LogSearch:
                 gap.next_offset = None if damaged.next_offset == FOREVER else damaged.next_offset
 
 
-def _runs(rows: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """The start and end of each run of consecutive rows."""
+def _runs(rows: Sequence[int], lone: Collection[int] = ()) -> Iterator[tuple[int, int]]:
+    """The start and end of each run of consecutive rows; those that are `lone` are runs of their own."""
     first = end = -1
     for row in rows:
-        if row != end:
+        if row != end or row in lone or end - 1 in lone:
             if end > first:
                 yield first, end
             first = row
