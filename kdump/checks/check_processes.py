@@ -20,6 +20,7 @@ from kdump.checks.check import run
 from kdump.checks.context import FileContext
 from kdump.checks.finding import ByteCoverage, FileReport, Finding, Start
 from kdump.checks.live_source import Watch
+from kdump.checks.rules import import_ordinary
 from kdump.errors import Unreadable
 from kdump.formats import file_name
 from kdump.workers.last_position import LastPosition
@@ -118,6 +119,8 @@ class Isolation:
                 worker.end()
 
     def _start_workers(self) -> None:
+        if len(self._waiting) > 1:
+            import_ordinary()
         while self._waiting and len(self._workers) < self._processes:
             self._settings.threads = self._threads_to_spare()
             numbers = self._waiting.pop(0)

@@ -9,8 +9,11 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter, deque
+from contextlib import suppress
+from importlib import import_module
 from typing import TYPE_CHECKING
 
+from kdump.checks.rules import import_ordinary
 from kdump.errors import KdumpError, MissingPackage, UsageError
 from kdump.pipeline import tasks
 from kdump.pipeline.kept import NOTHING, Kept
@@ -31,6 +34,9 @@ _TICK = 0.5  # seconds between two looks whether all processes live
 _HOPELESS = (MissingPackage, UsageError, OSError)
 """Errors that a second attempt would also hit: a missing package, a full disk."""
 
+_OF_MOST_TASKS = ("kdump.pipeline.reader_process", "kdump.reading.read_ahead")
+"""Modules that are otherwise imported when they are first needed, in each process again."""
+
 
 def write_tables(
     all_options: Sequence[Options],
@@ -46,11 +52,21 @@ def write_tables(
     errors that another attempt cannot fix.
     """
     os.mkdir(os.path.join(folder, ATTEMPTS))
+    _import_for_workers()
     done: Counter[str] = Counter()
     for task, reports in _Pool(cores).results(tasks.tasks_of_all(all_options, folder, kept)):
         reconciliation.take(task, reports)
         done[task.table] += 1
         on_task(task.table, done[task.table], task.total)
+
+
+def _import_for_workers() -> None:
+    """Import once what most tasks would import again: they start processes, which end with them."""
+    import_ordinary()
+    for module in _OF_MOST_TASKS:
+        import_module(module)
+    with suppress(ImportError):  # some builds of Python lack it
+        import_module("ctypes")
 
 
 class _Died(Exception):

@@ -360,6 +360,8 @@ class _Scales:
     def sizes(self, chunk: Chunk) -> list[int | None]:
         """The size of the records in each batch; None for old wrappers and for batches that are not or cannot be measured."""
         overhead = LOG_OVERHEAD if chunk.is_legacy else BATCH_HEADER_SIZE
+        if chunk.batches["compresscodec"].count(codecs.CODECS[codecs.NONE]) == len(chunk):
+            return [size - overhead for size in chunk.batches["size"]]
         attributes = MESSAGE_ATTRIBUTES if chunk.is_legacy else ATTRIBUTES
         sizes: list[int | None] = []
         for row, (header, size) in enumerate(zip(chunk.headers, chunk.batches["size"], strict=True)):

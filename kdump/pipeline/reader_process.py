@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from kdump.errors import KdumpError, MissingPackage
-from kdump.output.arrow.builder import bounded, is_small, joined
+from kdump.output.arrow.builder import SMALL_ROWS, SMALL_ROWS_OF_NUMBERS, bounded, is_small, joined
 from kdump.pipeline.slice_report import CRASHED, Skipped, SliceReport
 from kdump.workers.last_position import LastPosition
 from kdump.workers.process import FAILED, how_it_ended, kill, start, write_all
@@ -277,8 +277,11 @@ def _send(
     held: list[Part] = []
     waiting: list[SliceReport] = []  # of the slices whose rows are held
 
+    few = SMALL_ROWS if options.table == "records" else SMALL_ROWS_OF_NUMBERS
+
     def send(parts: Iterable[Part], reports: list[SliceReport]) -> None:
-        batches = (build(columns, count, options) for columns, count in joined(parts, rows=options.batch_rows))
+        together = joined(parts, rows=options.batch_rows, small_rows=few)
+        batches = (build(columns, count, options) for columns, count in together)
         for batch in bounded(batches, rows=options.batch_rows, size=options.batch_bytes):
             outlet.send(batch)
         if reports:

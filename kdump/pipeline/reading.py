@@ -19,7 +19,7 @@ from kdump.errors import CorruptData, KdumpError, Unreadable
 from kdump.formats import offset_index, producer_snapshot, time_index, transaction_index, tree
 from kdump.formats.entries import used_entries
 from kdump.formats.text_checkpoint import OFFSET_FIELDS, TextCheckpoint
-from kdump.output.arrow.builder import Constant, bounded, joined, record_batch
+from kdump.output.arrow.builder import SMALL_ROWS_OF_NUMBERS, Constant, bounded, joined, record_batch
 from kdump.output.arrow.rows import FileDetails, Place
 from kdump.pipeline import discovery, logs, segments
 from kdump.pipeline.listed_source import opened
@@ -69,7 +69,10 @@ def read(task: Task, options: Options, on_report: OnReport = ignore) -> Iterator
         batches = (batch for file_slice in slices for batch in read_slice(file_slice, options, on_report))
     else:
         parts = (part for file_slice in slices for part in _reported(file_slice, options, on_report))
-        batches = (built(columns, count, options) for columns, count in joined(parts, rows=options.batch_rows))
+        batches = (
+            built(columns, count, options)
+            for columns, count in joined(parts, rows=options.batch_rows, small_rows=SMALL_ROWS_OF_NUMBERS)
+        )
     return _without_collector(bounded(batches, rows=options.batch_rows, size=options.batch_bytes))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from kdump.binary.batch_header import BASE_TIMESTAMP
 from kdump.checks.finding import ByteCoverage
 from kdump.formats.record_batch import LOG_APPEND_TIME, NO_TIMESTAMP
-from kdump.pipeline.logs import walk
+from kdump.pipeline.logs import records_said, walk
 from kdump.reading import salvage
 
 if TYPE_CHECKING:
@@ -60,10 +60,8 @@ class _Sum:
         self.crc_failures += list(table["isvalid"]).count(False)
         for status in self.statuses:
             self.statuses[status] += statuses.count(status)
-        if item.chunk.is_legacy:
-            self.records = None
-        elif self.records is not None:
-            self.records += sum(max(number, 0) for number in table["count"])
+        said = records_said(item.chunk)
+        self.records = None if self.records is None or said is None else self.records + said
         self._digest(item)
         self._add_sound(item)
 
@@ -74,7 +72,9 @@ class _Sum:
     def _add_sound(self, item: Batches) -> None:
         """Add the batches that are not damaged."""
         table = item.chunk.batches
-        rows = [row for row, status in enumerate(item.statuses) if status != salvage.DAMAGED]
+        rows: Sequence[int] = range(len(item.statuses))
+        if salvage.DAMAGED in item.statuses:
+            rows = [row for row in rows if item.statuses[row] != salvage.DAMAGED]
         if not rows:
             return
         last_offsets, times, types = table["last_offset"], table["timestamp"], table["timestamp_type"]
@@ -88,7 +88,8 @@ class _Sum:
             epochs = table["partition_leader_epoch"]
             found = [epochs[row] for row in (rows[0], rows[-1]) if epochs[row] != _UNKNOWN_EPOCH]
             self.epochs = [*self.epochs[:1], *found][:1] + ([*self.epochs, *found][-1:])
-        known = [time for time in known if time != NO_TIMESTAMP]
+        if NO_TIMESTAMP in known:
+            known = [time for time in known if time != NO_TIMESTAMP]
         if known:
             bounds = [*self.timestamps, min(known), max(known)]
             self.timestamps = [min(bounds), max(bounds)]

@@ -161,6 +161,14 @@ def test_record_batches_are_bounded_in_rows_and_bytes_and_small_ones_joined() ->
     assert [one.num_rows for one in large] == [1, 1, 2]
 
 
+def test_parts_of_up_to_small_rows_are_joined() -> None:
+    parts = [({"offset": list(range(first, first + 100))}, 100) for first in (0, 100, 200)]
+    assert [count for _, count in joined(parts)] == [100, 100, 100]
+    assert [count for _, count in joined(parts, small_rows=99)] == [100, 100, 100]
+    assert list(joined(parts, small_rows=100)) == [({"offset": list(range(300))}, 300)]
+    assert [count for _, count in joined(parts, small_rows=100, rows=250)] == [200, 100]
+
+
 def test_a_column_that_has_to_have_values_is_never_null() -> None:
     columns = columns_of("records", ["offset", "value"])
     assert record_batch(columns, {"offset": [1, 2], "value": [b"v", None]}, 2).num_rows == 2

@@ -42,6 +42,23 @@ _FILE_CHECKS = {
 """By suffix or name, the module below this package and its function for such files; it is imported when it is first needed."""
 
 
+_ORDINARY = (
+    "directories.offset_checkpoints",
+    "directories.partition_directory",
+    "indexes.offset_index",
+    "indexes.time_index",
+    "snapshots.leader_epochs",
+    "snapshots.leader_epochs_of_batches",
+)
+"""Modules below this package that check what nearly every partition has, and are imported when they are first needed."""
+
+
+def import_ordinary() -> None:
+    """Import now what checks of most partitions will need, for a process that starts several others for them."""
+    for module in _ORDINARY:
+        __import__(f"{__name__}.{module}")
+
+
 def file_check(suffix: str, name: str) -> Callable[[FileContext], None] | None:
     """The function that checks such files; None for logs and unknown files. A KRaft snapshot is checked as a segment as well."""
     place = _FILE_CHECKS.get(suffix) or _FILE_CHECKS.get(name)

@@ -22,7 +22,10 @@ BATCH_ROWS = 16384
 BATCH_BYTES = 8 << 20
 MAX_VALUE_BYTES = 1 << 20
 
-_SMALL_ROWS = 64  # an array of fewer rows takes longer to make than to fill
+SMALL_ROWS = 64
+"""An array of fewer rows takes longer to make than to fill."""
+SMALL_ROWS_OF_NUMBERS = 2048
+"""The same for tables without keys and values, whose rows are quickly joined."""
 _SMALL_BYTES = 64 << 10  # of keys, values and headers in these rows
 _JOINED_BYTES = 4 << 20  # of those of all rows that are joined
 _ARRAYS = {"Int8": "b", "Int16": "h", "Int32": "i", "Int64": "q"}
@@ -219,12 +222,17 @@ def record_batch(
     return pa.RecordBatch.from_arrays(arrays, schema=schema or schema_of(columns))
 
 
-def joined(parts: Iterable[tuple[dict[str, Any], int]], *, rows: int = BATCH_ROWS) -> Iterator[tuple[dict[str, Any], int]]:
-    """The same columns with their numbers of rows; small parts are joined with those after them: each array costs time."""
+def joined(
+    parts: Iterable[tuple[dict[str, Any], int]], *, rows: int = BATCH_ROWS, small_rows: int = SMALL_ROWS
+) -> Iterator[tuple[dict[str, Any], int]]:
+    """The same columns with their numbers of rows; small parts are joined with those after them: each array costs time.
+
+    `small_rows` are the most that a small part has.
+    """
     held: dict[str, list[Any]] = {}
     held_rows = held_size = 0
     for columns, count in parts:
-        size = _small_size(columns, count)
+        size = _small_size(columns, count, small_rows)
         is_full = held_rows + count > rows or held_size + (size or 0) > _JOINED_BYTES
         if held_rows and (size is None or is_full or held.keys() != columns.keys()):
             yield held, held_rows
@@ -245,9 +253,9 @@ def is_small(columns: dict[str, Any], count: int) -> bool:
     return _small_size(columns, count) is not None
 
 
-def _small_size(columns: dict[str, Any], count: int) -> int | None:
+def _small_size(columns: dict[str, Any], count: int, small_rows: int = SMALL_ROWS) -> int | None:
     """The bytes of the keys, values and headers in these rows, if they are few and small."""
-    if count > _SMALL_ROWS or any(isinstance(values, Packed) and values.size > _SMALL_BYTES for values in columns.values()):
+    if count > small_rows or any(isinstance(values, Packed) and values.size > _SMALL_BYTES for values in columns.values()):
         return None
     headers = columns.get("headers", ())
     sizes = [_size(value) for name in ("key", "value") for value in columns.get(name, ())]
