@@ -110,12 +110,12 @@ class OpenTransaction:
 class Producers:
     """The producers of a log, up to the batch that was read last.
 
-    `epochs` are those of each, and `expected` is the next sequence, which may be WRAPPED or ANYTHING.
-    `last_batches` holds of their data the epoch, last sequence, base and last offset, `markers` the highest coordinator epoch
-    with its offset. `is_complete` is false once producers were forgotten, `damages` counts ranges that could not be read.
-    `snapshots` are the offsets of upcoming snapshots, ascending; their expected contents are kept in `views`. Old brokers (1.0) took a
-    snapshot when they knew of the next batch already: `later_views` are of its producer. `recent` holds the batches
-    of the last two sections, the later first.
+    `epochs` are those of each, and `expected` is the next sequence, which may be WRAPPED or ANYTHING. `last_batches` holds of
+    their data the epoch, last sequence, base and last offset, `markers` the highest coordinator epoch with its offset.
+    `is_complete` is false once producers were forgotten, `damages` counts ranges that could not be read. `snapshots` are the
+    offsets of upcoming snapshots, ascending; their expected contents are kept in `views`. Old brokers (1.0) took a snapshot
+    when they knew of the next batch already: `later_views` are of its producer. `recent` holds the batches of the last two
+    sections, the later first.
     """
 
     def __init__(self, snapshots: list[int]) -> None:
