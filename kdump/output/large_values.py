@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-import secrets
+import os
 from codecs import getincrementaldecoder
 from json.encoder import encode_basestring, encode_basestring_ascii
 
@@ -31,7 +31,7 @@ class StandIns:
 
     def add(self, pieces: Callable[[], Pieces]) -> str:
         """A token of letters and digits for what these pieces are; nobody can have written it into the text before."""
-        token = "x" + secrets.token_hex(_TOKEN_BYTES)
+        token = "x" + os.urandom(_TOKEN_BYTES).hex()
         self._pieces[token] = pieces
         return token
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import zlib
 from itertools import islice
 
@@ -62,6 +61,8 @@ def guid_of(text: str, references: Sequence[Reference]) -> str:
 
     Schemas with metadata or rules have another one.
     """
+    import hashlib  # slow to load
+
     digest = hashlib.md5(text.encode("utf-8", "surrogatepass"), usedforsecurity=False)
     for reference in references:
         digest.update(reference.name.encode("utf-8", "surrogatepass"))

@@ -6,8 +6,6 @@ import os
 
 from kdump.binary.paths import absolute
 from kdump.errors import CorruptData, UsageError
-from kdump.output.rows import decoded
-from kdump.output.rows.decoded import Decoded
 from kdump.searching.fields import DECODED_FIELDS, KEY, VALUE
 from kdump.searching.undecidable import Undecidable
 
@@ -18,7 +16,7 @@ if TYPE_CHECKING:
 
     from kdump.binary.kernel import Headers
     from kdump.formats.record import RecordChunk
-    from kdump.output.rows.decoded import Decoder
+    from kdump.output.rows.decoded import Decoded, Decoder
     from kdump.output.rows.schema_decoder import SchemaDecoder
     from kdump.pipeline.discovery import FileItem
     from kdump.pipeline.record_decoding import RecordDecoding
@@ -87,6 +85,8 @@ class Decoding:
         return HitDecoder(None, self._schema_decoder(item)[0])
 
     def _internal(self, item: FileItem) -> Decoder | None:
+        from kdump.output.rows import decoded  # seldom needed, and slow to load
+
         topic = "" if item.path in self._spooled else decoded.internal_topic(item.path)
         return decoded.decoder_of(topic) if topic else None
 
@@ -232,6 +232,8 @@ class HitDecoder:
             yield first, first + len(found), found
 
     def _each(self, part: RecordChunk) -> Iterator[Decoded]:
+        from kdump.output.rows import decoded
+
         rows = zip(*(part.records[name] for name in ("key", "value", "headers")), strict=True)
         spread = [
             is_control for is_control, count in zip(part.batches["is_control"], part.counts, strict=True) for _ in range(count)
@@ -245,7 +247,7 @@ class HitDecoder:
                 one = self._by_schema.decode(key, value, headers)
                 one.raw_key = one.raw_value = None
             else:
-                one = Decoded() if self._internal is None else self._internal(key, value)
+                one = decoded.Decoded() if self._internal is None else self._internal(key, value)
                 self._has_others = self._has_others or self._internal is not None
             yield one
 

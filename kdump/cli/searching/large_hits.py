@@ -7,7 +7,6 @@ from functools import partial
 
 from kdump.binary.file_bytes import FileBytes, whole
 from kdump.binary.tolerant_source import TolerantSource
-from kdump.output.large_values import StandIns, TextFacts, csv_pieces, java_pieces, json_pieces
 from kdump.output.rows.hits import Hit
 from kdump.searching.log_search import Found
 from kdump.tables import Table
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from kdump.output.blocks import Blocks
+    from kdump.output.large_values import StandIns
     from kdump.pipeline.discovery import FileItem
 
 FORMS = ("kafka", "ndjson", "json", "csv")
@@ -56,6 +56,8 @@ class LargeHits:
         if not large:
             yield found
             return
+        from kdump.output.large_values import StandIns  # seldom needed, and slow to load
+
         with ExitStack() as stack:
             source: TolerantSource | None = None
             columns = dict(found.part.records.columns)
@@ -85,6 +87,8 @@ class LargeHits:
         return Table(Hit, columns)
 
     def _token(self, stand_ins: StandIns, name: str, data: FileBytes) -> str:
+        from kdump.output.large_values import TextFacts, csv_pieces, java_pieces, json_pieces
+
         if self._form == "kafka":
             return stand_ins.add(partial(java_pieces, data, self._show))
         facts = TextFacts(data)
