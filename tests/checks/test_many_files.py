@@ -1,13 +1,19 @@
-"""Directories of very many files: what is looked up for each of them is not looked for among all."""
+"""Very many files or findings: nothing is looked for among all of them for each, and what is only counted is not built."""
 
 from pathlib import Path
 
 import pytest
 
 import kdump
+from kdump.checks.check import run
+from kdump.checks.finding import Finding
+from kdump.checks.jobs import Job
+from kdump.checks.rules.records import unreadable
+from kdump.checks.settings import DEEP, Settings
 from kdump.forecasts.forecast import forecast
-from tests.builders.hostile_contents import CONTENTS, batch_of, many_producers, snapshot
-from tests.campaigns.hostile_files import written
+from tests.builders.compression import Codec
+from tests.builders.hostile_contents import CONTENTS, batch_of, broken_compressed, many_producers, snapshot
+from tests.campaigns.hostile_files import NOW, written
 from tests.work import work_of
 
 MANY = {one.name: one for one in CONTENTS if one.name.startswith("many ") and one.name != "many headers"}
@@ -55,3 +61,25 @@ def test_a_check_of_many_snapshots_between_segments_takes_as_long_as_there_are_f
 
     _, few, more, many = (steps(count) for count in (5, 50, 150, 350))
     assert many - more < 2.2 * (more - few), (few, more, many)
+
+
+@pytest.mark.parametrize("codec", ["gzip", "zstd"])
+def test_no_message_is_made_of_a_damaged_payload_that_is_only_counted(
+    codec: Codec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    messages = []
+
+    def counted(count: int, what: str) -> str:
+        messages.append(what)
+        return f"{count} {what}"
+
+    monkeypatch.setattr(unreadable, "counted", counted)
+    directory = tmp_path / "orders-0"
+    directory.mkdir()
+    (directory / f"{0:020}.log").write_bytes(broken_compressed(codec)(30))
+    found: list[object] = []
+    run(Job(Job.PARTITION, str(directory)), Settings(now=NOW, level=DEEP, max_findings=2), found.append)
+    findings = [one for one in found if isinstance(one, Finding)]
+    of_payloads = [one.code for one in findings if one.code.startswith("frame-")]
+    assert len(of_payloads) == len(messages) == 2
+    assert [one.found for one in findings if one.code == "finding-flood"] == ["28"]
