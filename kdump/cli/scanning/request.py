@@ -40,7 +40,10 @@ class ScanRequest:
         require_local(self.out or "", "the directory of --out")
         self.is_repeated = self.out is not None and system.has_name(self.out)
         if self.is_repeated and not system.is_file(os.path.join(str(self.out), MANIFEST)):
-            raise UsageError(f"--out {options.out} exists; kdump does not overwrite files")
+            raise UsageError(
+                f"--out {options.out} exists; kdump does not overwrite files",
+                remedy="name another directory; only scans of kdump without --decode are repeated",
+            )
         self.master = options.master
         if options.master is not None and options.master.startswith("sc://"):
             raise UsageError(
