@@ -83,10 +83,10 @@ class TextFacts:
 
 def utf8_pieces(data: FileBytes) -> Iterator[str]:
     """The text of bytes that are UTF-8. Raises UnicodeDecodeError."""
-    decoder = getincrementaldecoder("utf-8")()
+    incremental = getincrementaldecoder("utf-8")()
     for piece in data.pieces():
-        yield decoder.decode(piece)
-    yield decoder.decode(b"", final=True)
+        yield incremental.decode(piece)
+    yield incremental.decode(b"", final=True)
 
 
 def base64_pieces(data: FileBytes) -> Iterator[str]:

@@ -216,6 +216,7 @@ _NOT_OF_THE_TOOL = {
     "bad-magic",
     "crc-mismatch",
     "decoder-not-started",
+    "file-changed",
     "file-not-recognized",
     "offset-below-base",
     "offset-overflow-int32",
