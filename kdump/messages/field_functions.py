@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from kdump.binary.java_strings import text_of
 from kdump.messages import schema
-from kdump.messages.json_functions import IRREGULAR, Irregular, varint
+from kdump.messages.json_functions import IRREGULAR, STRUCT_CODES, Irregular, varint
 from kdump.messages.schema import MAX_STRING, default_of
 
 TYPE_CHECKING = False
@@ -26,17 +26,6 @@ if TYPE_CHECKING:
 
 _FUNCTIONS = 512  # that are kept
 _ONE_BYTE = 0x7F  # the largest number that a varint of one byte has
-_CODES = {
-    "int8": "b",
-    "int16": "h",
-    "int32": "i",
-    "int64": "q",
-    "uint16": "H",
-    "uint32": "I",
-    "float64": "d",
-    "bool": "?",
-    "uuid": "16s",
-}
 
 
 def read(message: Message, reader: Reader, version: int) -> Fields:
@@ -149,7 +138,7 @@ class _Source:
             return self._value(field, is_tagged=is_tagged, may_be_null=field.is_nullable_in(self._version))
         count, value = self._length("i"), self._variable()
         self._null(count, value, may_be_null=field.is_nullable_in(self._version))
-        code = _CODES.get(field.type)
+        code = STRUCT_CODES.get(field.type)
         if code is not None and field.type != "uuid":
             self._lines.append(f"    {value}, at = {self._refer(_numbers_function(code))}(data, at, {count})")
             return value
@@ -168,9 +157,9 @@ class _Source:
         return value
 
     def _value(self, field: Field, *, is_tagged: bool, may_be_null: bool) -> str:
-        if field.type in _CODES:
+        if field.type in STRUCT_CODES:
             variable = self._variable()
-            self._fixed.append((variable, _CODES[field.type]))
+            self._fixed.append((variable, STRUCT_CODES[field.type]))
             return variable
         if field.type == "struct":
             return self._struct(field, is_tagged=is_tagged, may_be_null=may_be_null)

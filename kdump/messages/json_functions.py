@@ -168,7 +168,7 @@ def _default_text(field: FieldLayout) -> str:
     return kafka_json.value_text(field.kind, default)
 
 
-_CODES = {
+STRUCT_CODES = {
     "int8": "b",
     "int16": "h",
     "int32": "i",
@@ -179,6 +179,8 @@ _CODES = {
     "bool": "?",
     "uuid": "16s",
 }
+"""The codes of the module struct for types of one size."""
+
 _TEXTS = {"bool": "BOOLEANS[{}]", "float64": "double({})", "uuid": "uuid({})"}
 _NAMES: dict[str, object] = {
     "BOOLEANS": ("false", "true"),
@@ -250,9 +252,9 @@ class _Source:
         """Read a field. Returns the expression for its JSON."""
         if field.is_array:
             return self._array(field)
-        if field.kind in _CODES:
+        if field.kind in STRUCT_CODES:
             variable = self._variable()
-            self._fixed.append((variable, _CODES[field.kind]))
+            self._fixed.append((variable, STRUCT_CODES[field.kind]))
             return _TEXTS.get(field.kind, "{}").format(variable)
         if field.kind == "struct":
             return self._struct(field)
@@ -261,7 +263,7 @@ class _Source:
     def _array(self, field: FieldLayout) -> str:
         count, text = self._length("i"), self._variable()
         self._null(field, count, text)
-        code = _CODES.get(field.kind)
+        code = STRUCT_CODES.get(field.kind)
         if code is not None and field.kind not in _TEXTS:
             self._lines.append(f"    {text}, at = {self._refer(_numbers_function(code))}(data, at, {count})")
         else:
@@ -280,9 +282,9 @@ class _Source:
         """The function of an element of an array."""
         if field.struct is not None:
             return function_of(field.struct)
-        if field.kind in _CODES:
+        if field.kind in STRUCT_CODES:
             text = _TEXTS[field.kind].format(self._variable())
-            self._fixed.append((self._last_variable, _CODES[field.kind]))
+            self._fixed.append((self._last_variable, STRUCT_CODES[field.kind]))
         else:
             text = self._sized(field, is_element=True)
         self._unpack()
