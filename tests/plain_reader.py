@@ -136,7 +136,7 @@ def _records(batch: bytes, position: int, is_intact: bool) -> list[PlainRecord]:
             raise NotReadable
         time = max_time if attributes & 8 else base_time + time_delta
         records.append(
-            PlainRecord(base_offset + offset_delta, time, key, value, tuple(headers), position, producer_id, is_intact)
+            PlainRecord(_as_long(base_offset + offset_delta), time, key, value, tuple(headers), position, producer_id, is_intact)
         )
     if at != len(payload):
         raise NotReadable
@@ -170,7 +170,7 @@ def _messages(batch: bytes, position: int, is_intact: bool, is_inner: bool = Fal
     append_time = time if attributes & 8 else None
     return [
         PlainRecord(
-            each.offset + base,
+            _as_long(each.offset + base),
             each.timestamp if append_time is None else append_time,
             each.key,
             each.value,
@@ -191,6 +191,11 @@ def _sized(data: bytes, at: int) -> tuple[bytes | None, int]:
     if at + 4 + size > len(data):
         raise NotReadable
     return data[at + 4 : at + 4 + size], at + 4 + size
+
+
+def _as_long(number: int) -> int:
+    """A sum as Java has it, which wraps around: a damaged offset may be the highest."""
+    return (number + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
 def _varint(data: bytes, at: int, most: int = 5) -> tuple[int, int]:
