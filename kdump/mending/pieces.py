@@ -335,7 +335,7 @@ class Walk:
                 left = LeftOut(self._log.path, start, start + size, "batch-length-too-small", reason, batches=1, records=1)
                 self.left_out.append(left)
                 continue
-            if batches["magic"][row] > 2:
+            if not 0 <= batches["magic"][row] <= 2:
                 reason = f"its magic, {batches['magic'][row]}, does not exist"
                 left = LeftOut(self._log.path, start, start + size, "bad-magic", reason, batches=1, first=first, last=last)
                 self.left_out.append(left)

@@ -337,9 +337,13 @@ def test_the_report_shows_keys_of_lost_records(tmp_path: Path, capfd: pytest.Cap
 
 
 @pytest.mark.both_kernels
-def test_a_batch_of_an_unknown_magic_is_left_out_also_if_its_length_is_wrong(tmp_path: Path) -> None:
+@pytest.mark.parametrize("magic", [3, 0xFD])
+@pytest.mark.parametrize("length", [None, b"\x57\0\0\0"])
+def test_a_batch_of_an_unknown_magic_is_left_out_also_if_its_length_is_wrong(
+    magic: int, length: bytes | None, tmp_path: Path
+) -> None:
     bad = bytearray(_batch(1))
-    bad[8:12], bad[16] = b"\x57\0\0\0", 3
+    bad[8:12], bad[16] = length or bad[8:12], magic
     path = _partition(tmp_path, {0: [_batch(0), bytes(bad), _batch(2)]})
     rows = kdump.recover(path, tmp_path / "out")
     assert _log(tmp_path / "out") == _batch(0) + _batch(2)
