@@ -15,6 +15,7 @@ import time
 from collections import OrderedDict
 
 from kdump.binary import paths, store_client
+from kdump.binary.store_client import CHANGED, DENIED, DIRECTORY, MISSING
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,8 +35,6 @@ _MAX_FAILURES = 4
 _FRESH_SECONDS = 10.0  # for which a store is not asked again what is in a directory
 _BLOCK = 512  # bytes; st_blocks counts them
 
-_MISSING, _DIRECTORY, _DENIED, _CHANGED = "missing", "directory", "denied", "changed"
-
 
 class ListedEntry:
     """An entry of a directory, as os.DirEntry has it."""
@@ -45,7 +44,7 @@ class ListedEntry:
     def __init__(self, directory: str, name: str, kind: str) -> None:
         self.name = name
         self.path = os.path.join(directory, name)
-        self._is_directory = kind == _DIRECTORY
+        self._is_directory = kind == DIRECTORY
 
     def is_symlink(self) -> bool:
         return False
@@ -80,7 +79,7 @@ class _OpenDirectory:
         raise _error(errno.EISDIR)
 
     def status(self) -> os.stat_result:
-        return _status({"kind": _DIRECTORY}, self._url)
+        return _status({"kind": DIRECTORY}, self._url)
 
     def close(self) -> None:
         pass
@@ -197,7 +196,7 @@ class _Directories:
         if above != url and (above in self._asked_in or above in self._listed):
             entries = self._entries(above)
             if entries is not None:
-                return entries.get(os.path.basename(url), {"kind": _MISSING})
+                return entries.get(os.path.basename(url), {"kind": MISSING})
         found, _ = _ask("info", url)
         self._asked[url] = time.monotonic(), found
         self._asked_in.add(above)
@@ -247,7 +246,7 @@ _directories = _Directories()
 def stat(url: str) -> os.stat_result:
     """As os.stat. Files have no owner, and may be read by everybody."""
     info = _directories.info(url)
-    if info["kind"] == _MISSING:
+    if info["kind"] == MISSING:
         raise _error(errno.ENOENT)
     return _status(info, url)
 
@@ -309,14 +308,14 @@ def _ask(name: str, url: str, *arguments: Any) -> tuple[dict[str, Any], bytes]:
     failed = answer.get("failed")
     if failed is None:
         return answer, data
-    if failed == _DENIED:
+    if failed == DENIED:
         raise PermissionError(errno.EACCES, f"the store denies it: {answer['message']}")
-    if failed == _CHANGED:
+    if failed == CHANGED:
         raise OSError(errno.ESTALE, "was replaced or removed while it was read")
     raise _error(_NUMBERS[failed]) if failed in _NUMBERS else OSError(errno.EIO, answer["message"])
 
 
-_NUMBERS = {_MISSING: errno.ENOENT, _DIRECTORY: errno.EISDIR}
+_NUMBERS = {MISSING: errno.ENOENT, DIRECTORY: errno.EISDIR}
 
 
 def _error(number: int) -> OSError:
@@ -328,7 +327,7 @@ def _status(info: dict[str, Any], url: str, version: str = "") -> os.stat_result
     size, modified = info.get("size", 0), info.get("modified_ns", 0)
     seconds = modified // 10**9
     inode = int.from_bytes(hashlib.blake2b(f"{url} {version}".encode("utf-8", "surrogateescape"), digest_size=7).digest())
-    mode = modes.S_IFDIR | 0o755 if info["kind"] == _DIRECTORY else modes.S_IFREG | 0o644
+    mode = modes.S_IFDIR | 0o755 if info["kind"] == DIRECTORY else modes.S_IFREG | 0o644
     numbers = (mode, inode, 0, 1, 0, 0, size, seconds, seconds, seconds)
     exact = {"st_mtime": modified / 1e9, "st_mtime_ns": modified, "st_blocks": -(-size // _BLOCK)}
     return os.stat_result(numbers, exact)

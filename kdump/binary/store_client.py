@@ -8,10 +8,12 @@ import os
 import socket
 import sys
 import threading
+from contextlib import contextmanager
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import subprocess
+    from collections.abc import Iterator
     from typing import Any, Protocol
 
     class Asker(Protocol):
@@ -19,6 +21,12 @@ if TYPE_CHECKING:
 
         def arrived(self, start: int, data: bytes, /) -> None: ...
 
+
+FILE, DIRECTORY, MISSING = "file", "directory", "missing"
+"""The kinds of what has a name in a store. A request may fail because there is a directory, or nothing."""
+
+DENIED, CHANGED, FAILED = "denied", "changed", "failed"
+"""The other kinds of failures: no permission, another version of the file, and everything else."""
 
 _PATIENCE_SECONDS = 300.0  # beyond all limits of the store's library
 _SETTINGS = ("AWS_", "AZURE_", "CLOUDSDK_", "GOOGLE_", "HADOOP_", "KDUMP_", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "SSL_CERT_")
@@ -149,26 +157,25 @@ def ask(*request: Any) -> tuple[dict[str, Any], bytes]:
 
 def ask_ahead(asker: Asker, start: int, *request: Any) -> None:
     """Send a request for bytes without waiting for them. `asker` gets them when this thread asks for something else."""
-    process = _current()
-    try:
-        link = process.link()
+    with _told_later(_current()) as link:
         _take_ahead(link)
         link.send(request)
         link.ahead = asker, start
-    except (OSError, EOFError):
-        process.drop_link()  # the request that needs these bytes says why
-    except BaseException:
-        process.drop_link()
-        raise
 
 
 def take_ahead() -> None:
     """Hand over the bytes that this thread has asked for ahead, if there are any."""
-    process = _current()
+    with _told_later(_current()) as link:
+        _take_ahead(link)
+
+
+@contextmanager
+def _told_later(process: _Process) -> Iterator[_Link]:
+    """The connection of this thread. Where it fails, it is closed, and the request that needs the bytes says why."""
     try:
-        _take_ahead(process.link())
+        yield process.link()
     except (OSError, EOFError):
-        process.drop_link()  # the request that needs these bytes says why
+        process.drop_link()
     except BaseException:
         process.drop_link()
         raise

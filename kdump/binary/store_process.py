@@ -20,15 +20,13 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
+from kdump.binary.store_client import CHANGED, DENIED, DIRECTORY, FAILED, FILE, MISSING
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 OPTIONS = "KDUMP_STORES"
 """The environment variable with options of stores: URLs with a query each, such as `s3://backups?region=eu-central-1`."""
-
-FILE, DIRECTORY, MISSING = "file", "directory", "missing"
-DENIED, CHANGED, FAILED = "denied", "changed", "failed"
-"""How requests fail, besides for something that is `missing` or a `directory`."""
 
 CONNECT_SECONDS, REQUEST_SECONDS = 10, 30
 ATTEMPTS_OF_LIBRARY, ATTEMPTS = 3, 2

@@ -148,6 +148,11 @@ def parent(path: str) -> str:
     return paths.parent(path) if paths.is_url(path) else os.path.dirname(path) or paths.parent(path)
 
 
+def log_directory_of(path: str) -> str:
+    """The absolute path of the log directory that a segment's partition is in."""
+    return paths.parent(paths.parent(path))
+
+
 def is_log_directory(path: str) -> bool:
     """Whether a broker's own files are in this directory."""
     return any(system.has_name(os.path.join(path, name)) for name in LOG_DIR_FILES)

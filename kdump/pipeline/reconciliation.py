@@ -26,7 +26,7 @@ from kdump.pipeline.discovery import FileItem
 from kdump.pipeline.planning import FileSlice
 from kdump.pipeline.slice_report import SCHEMAS_UNREAD, Skipped, SliceReport
 from kdump.pipeline.tasks import ATTEMPTS
-from kdump.schemas.shapes import NotedShapes
+from kdump.schemas.shapes import NotedShapes, note_both
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -154,11 +154,8 @@ class Reconciliation:
             if task.table in LOG_TABLES:
                 self._add(task.table, account)
             if account.shapes is not None:
-                self._note_shapes(items[account.path].topic or "", account.shapes)
-
-    def _note_shapes(self, topic: str, shapes: tuple[NotedShapes, NotedShapes]) -> None:
-        for noted, more in zip(self.shapes.setdefault(topic, (NotedShapes(), NotedShapes())), shapes, strict=True):
-            noted.add(more)
+                topic = items[account.path].topic or ""
+                note_both(self.shapes.setdefault(topic, (NotedShapes(), NotedShapes())), account.shapes)
 
     def miss(self, tables: Sequence[str], fault: Unreadable) -> None:
         """Take note of a directory that was left out of tables."""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kdump.binary.paths import parent
 from kdump.errors import CorruptData
-from kdump.formats import file_name
+from kdump.formats import file_name, tree
 from kdump.output.rows.decoded import Decoded
 from kdump.output.rows.schema_decoder import decoder_of_parts
 from kdump.schemas.bounds import TOO_LARGE
@@ -48,7 +47,7 @@ class RecordDecoding:
 
     def collection_of(self, path: str) -> Collection:
         """The schemas for the records of a log. Raises UsageError, and Unreadable."""
-        log_directory = parent(parent(path))
+        log_directory = tree.log_directory_of(path)
         if log_directory not in self._collections:
             kind = (self._value or self._key).partition(":")[0]
             self._collections[log_directory] = collection_of(path, self._schemas, kind)

@@ -88,6 +88,12 @@ class NotedShapes:
         return found if found.leaves <= MAX_LEAVES else Shape(JSON)
 
 
+def note_both(noted: tuple[NotedShapes, NotedShapes], shapes: tuple[NotedShapes, NotedShapes]) -> None:
+    """Note the shapes of keys, and those of values."""
+    for those, more in zip(noted, shapes, strict=True):
+        those.add(more)
+
+
 def _both(one: Shape, other: Shape) -> Shape:
     if one.kind == NULL or other.kind == NULL:
         return other if one.kind == NULL else one

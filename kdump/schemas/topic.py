@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 
 from kdump.binary import system
-from kdump.binary.paths import parent
 from kdump.binary.tolerant_source import TolerantSource
 from kdump.errors import KdumpError, Unreadable
 from kdump.formats import file_name, tree
@@ -30,7 +29,7 @@ def beside(path: str) -> str | None:
 
 def place_beside(path: str) -> str:
     """Where the registry's directory is, or would be, in the log directory that a segment is in."""
-    return os.path.join(parent(parent(path)), NAME)
+    return os.path.join(tree.log_directory_of(path), NAME)
 
 
 def files_in(directory: str) -> list[str]:

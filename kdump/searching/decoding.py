@@ -209,14 +209,13 @@ class HitDecoder:
 
     def give_shapes(self, keys: NotedShapes, values: NotedShapes) -> None:
         """Add the shapes of the keys and values that were decoded: JSON for control records and those of internal topics."""
-        from kdump.schemas.shapes import JSON, Shape
+        from kdump.schemas.shapes import JSON, Shape, note_both
 
         if self._has_others:
             keys.add([Shape(JSON)])
             values.add([Shape(JSON)])
         if self._by_schema is not None:
-            for noted, shapes in zip((keys, values), self._by_schema.noted_shapes, strict=True):
-                noted.add(shapes)
+            note_both((keys, values), self._by_schema.noted_shapes)
 
     def pieces(self, part: RecordChunk) -> Iterator[tuple[int, int, list[Decoded]]]:
         """Rows from the first up to the second number, and what they say."""

@@ -31,7 +31,7 @@ from kdump.pipeline import discovery
 from kdump.pipeline.options import Options
 from kdump.pipeline.place import place_of
 from kdump.pipeline.rows import built
-from kdump.schemas.shapes import NotedShapes
+from kdump.schemas.shapes import NotedShapes, note_both
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -116,8 +116,7 @@ def _decoded_columns(run: Run, nowhere: Any) -> DecodedColumns | None:
             try:
                 lister.list_all()
             finally:
-                for noted, shapes in zip((keys, values), lister.decoding.noted_shapes, strict=True):
-                    noted.add(shapes)
+                note_both((keys, values), lister.decoding.noted_shapes)
 
     list_each(silent, scout)
     return DecodedColumns(keys.joined, values.joined) if has_schemas else None

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 
 from kdump.binary import system
-from kdump.binary.paths import parent
 from kdump.cli.shared_options import STDIN
-from kdump.formats import file_name
+from kdump.formats import file_name, tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ class SchemasOfRun:
         from kdump.schemas.collection import collection_of
 
         request = self._request
-        log_directory = parent(parent(path))
+        log_directory = tree.log_directory_of(path)
         if log_directory not in self._collections:
             kinds = [decoder.partition(":")[0] for decoder in request.part_decoders if decoder]
             collection = collection_of(path, request.schemas, kinds[-1] if kinds else "")
@@ -88,4 +87,4 @@ def _has_registry(path: str) -> bool:
     """Whether a registry's topic lies beside the partition of a segment. Looks without importing what reads it."""
     if path.startswith(STDIN):
         return False
-    return system.is_directory(os.path.join(parent(parent(path)), _REGISTRY))
+    return system.is_directory(os.path.join(tree.log_directory_of(path), _REGISTRY))

@@ -51,8 +51,7 @@ def _has_values(folder: str, table: str, name: str, count: int) -> bool:
     """Whether a column may have that many different values, one or two; null and false do not count."""
     values: set[Any] = set()
     for group in _row_groups(folder, table):
-        columns = map(group.column, range(group.num_columns))
-        found = next((column.statistics for column in columns if column.path_in_schema == name), None)
+        found = _statistics(group).get(name)
         if not group.num_rows or found is not None and found.has_null_count and found.null_count == group.num_rows:
             continue
         if found is None or not found.has_min_max:
@@ -69,26 +68,28 @@ def _row_groups(folder: str, table: str) -> Iterator[pq.RowGroupMetaData]:
         yield from (file.row_group(number) for number in range(file.num_row_groups))
 
 
+def _statistics(group: pq.RowGroupMetaData) -> dict[str, pq.Statistics]:
+    """The statistics of those columns of a row group that have any."""
+    columns = map(group.column, range(group.num_columns))
+    return {column.path_in_schema: column.statistics for column in columns if column.is_stats_set}
+
+
 def most_rows(folder: str, query: Query) -> int:
     """How many rows of tables a question reads at most. Of a table that it limits to partitions, only their row groups count."""
     return sum(_most_rows(folder, query, table) for table in query.columns)
 
 
 def _most_rows(folder: str, query: Query, table: str) -> int:
-    files = map(pq.read_metadata, _files(folder, table))
     if table not in query.partitions:
-        return sum(file.num_rows for file in files)
+        return sum(group.num_rows for group in _row_groups(folder, table))
     limits = {name: partial(rows, folder, name) for name in query.columns if name not in query.partitions}
     wanted = local.partitions(query, table, limits).to_pylist()
-    groups = (file.row_group(number) for file in files if wanted for number in range(file.num_row_groups))
-    return sum(group.num_rows for group in groups if _may_hold(group, wanted))
+    return sum(group.num_rows for group in _row_groups(folder, table) if _may_hold(group, wanted)) if wanted else 0
 
 
 def _may_hold(group: pq.RowGroupMetaData, wanted: Sequence[Mapping[str, Any]]) -> bool:
     """Whether a row group may hold rows of these partitions, by the lowest and highest values of its columns."""
-    columns = map(group.column, range(group.num_columns))
-    ranges = {column.path_in_schema: column.statistics for column in columns if column.is_stats_set}
-    known = {name: (found.min, found.max) for name, found in ranges.items() if found.has_min_max}
+    known = {name: (found.min, found.max) for name, found in _statistics(group).items() if found.has_min_max}
     return any(all(known[name][0] <= value <= known[name][1] for name, value in row.items() if name in known) for row in wanted)
 
 
