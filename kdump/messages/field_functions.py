@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from kdump.binary.java_strings import text_of
 from kdump.messages import schema
-from kdump.messages.json_functions import IRREGULAR, STRUCT_CODES, Irregular, varint
+from kdump.messages.generated import IRREGULAR, STRUCT_CODES, FunctionSource, Irregular, varint
 from kdump.messages.schema import MAX_STRING, default_of
 
 TYPE_CHECKING = False
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     """From bytes and a position to a value and where it ends, which may be past the end of the bytes."""
 
 _FUNCTIONS = 512  # that are kept
-_ONE_BYTE = 0x7F  # the largest number that a varint of one byte has
 
 
 def read(message: Message, reader: Reader, version: int) -> Fields:
@@ -89,20 +88,12 @@ def _numbers_function(code: str) -> Callable[[bytes, int, int], tuple[list[Value
     return numbers
 
 
-class _Source:
-    """Writes the source of a function, and collects what it refers to.
-
-    Methods return the expression for a value. The position in `data` is `at`. Fixed fields that follow one another, and the
-    length after them, are unpacked together.
-    """
+class _Source(FunctionSource):
+    """The source of a function from bytes to values. Methods return the expression for a value."""
 
     def __init__(self, version: int, *, is_flexible: bool) -> None:
+        super().__init__({"text_of": text_of, "read_tags": _read_tags}, is_flexible=is_flexible)
         self._version = version
-        self._is_flexible = is_flexible
-        self._lines: list[str] = []
-        self._fixed: list[tuple[str, str]] = []  # variables and their codes, which are not unpacked yet
-        self._names: dict[str, object] = {"Irregular": Irregular, "text_of": text_of, "varint": varint, "read_tags": _read_tags}
-        self._count = 0
 
     def function(self, result: str, tags: str | None = None) -> Function:
         """The function, given the expression of what it returns, and of the functions of tagged fields."""
@@ -111,9 +102,7 @@ class _Source:
             self._lines += [f"values = {result}", "if data[at]:", f"    at = read_tags(data, at, values, {tags})"]
             self._lines += ["else:", "    at += 1"]
             result = "values"
-        lines = "\n".join(f"    {line}" for line in [*self._lines, f"return {result}, at"])
-        exec(f"def function(data, at):\n{lines}", self._names)  # the source has nothing but names of our schemas in it
-        function: Function = self._names["function"]  # type: ignore[assignment]  # defined by exec
+        function: Function = self._compiled(result)
         return function
 
     def tags(self, fields: Sequence[Field]) -> str:
@@ -178,53 +167,13 @@ class _Source:
             self._unpack()
             self._lines.append(f"{value}, at = {function}(data, at)")
             return value
-        marker = self._variable()
-        if is_tagged:
-            self._lines.append(f"{marker}, at = varint(data, at)")
-        else:
-            self._fixed.append((marker, "b"))
-            self._unpack()
-        is_null = f"{marker} == 0" if is_tagged else f"{marker} < 0"
+        is_null = self._null_marker(is_tagged=is_tagged)
         self._lines += [f"if {is_null}: {value} = None", f"else: {value}, at = {function}(data, at)"]
         return value
-
-    def _length(self, code: str) -> str:
-        """A length; null is negative."""
-        size = self._variable()
-        if self._is_flexible:
-            self._unpack()
-            self._lines += [
-                f"{size} = data[at] - 1",
-                "at += 1",
-                f"if {size} >= {_ONE_BYTE}:",
-                f"    {size}, at = varint(data, at - 1)",
-                f"    {size} -= 1",
-            ]
-        else:
-            self._fixed.append((size, code))
-            self._unpack()
-        return size
 
     def _null(self, size: str, value: str, *, may_be_null: bool) -> None:
         self._lines += [f"if {size} < 0:", f"    {value} = None" if may_be_null else "    raise Irregular", "else:"]
 
-    def _unpack(self) -> None:
-        if self._fixed:
-            layout = struct.Struct(">" + "".join(code for _, code in self._fixed))
-            variables = "".join(f"{variable}, " for variable, _ in self._fixed)
-            self._lines += [f"{variables}= {self._refer(layout.unpack_from)}(data, at)", f"at += {layout.size}"]
-            self._fixed.clear()
-
     def _inner(self) -> _Source:
         """The source of a function that this one calls."""
         return _Source(self._version, is_flexible=self._is_flexible)
-
-    def _variable(self) -> str:
-        self._count += 1
-        return f"v{self._count}"
-
-    def _refer(self, value: object) -> str:
-        """A name for a value that the function needs."""
-        name = f"n{len(self._names)}"
-        self._names[name] = value
-        return name

@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from kdump.binary.java_strings import text_of
 from kdump.messages import kafka_json
+from kdump.messages.generated import ONE_BYTE, STRUCT_CODES, FunctionSource, Irregular, varint
 from kdump.messages.layout import layout_of
 from kdump.messages.schema import MAX_STRING
 
@@ -23,14 +24,6 @@ if TYPE_CHECKING:
 
     JsonFunction = Callable[[bytes, int], tuple[str, int]]
     """From the bytes and the position of a message to its JSON and where it ends, which may be past the end of the bytes."""
-
-
-class Irregular(Exception):
-    """The bytes are not as the layout expects, or no layout is known for them."""
-
-
-IRREGULAR = (Irregular, IndexError, struct.error)
-"""What the functions raise; IndexError and struct.error where the bytes end too early."""
 
 
 class JsonFunctions:
@@ -68,7 +61,6 @@ def function_of(layout: StructLayout) -> JsonFunction:
 
 
 _VERSION_SIZE = 2
-_ONE_BYTE = 0x7F  # the largest number that a varint of one byte has
 _KNOWN_COUNT = 64  # numbers of an array
 _CACHED_STRINGS = 4096
 _CACHED_SIZE = 64  # bytes; longer strings are unlikely to return soon
@@ -88,30 +80,16 @@ def _uuid(data: bytes) -> str:
     return f'"{kafka_json.uuid_text(data)}"'
 
 
-def varint(data: bytes, at: int) -> tuple[int, int]:
-    """An unsigned varint below 2**31 and where it ends; a larger one would be a negative number."""
-    value = 0
-    for shift in range(0, 35, 7):
-        byte = data[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            if value >> 31:
-                raise Irregular
-            return value, at
-    raise Irregular
-
-
 def _tags(data: bytes, at: int, functions: Mapping[int, JsonFunction | None]) -> tuple[dict[int, str], int]:
     """The texts of tagged fields, empty for those that are not shown, and where they end. A tag without function is irregular."""
     texts = {}
     count = data[at]
     at += 1
-    if count > _ONE_BYTE:
+    if count > ONE_BYTE:
         count, at = varint(data, at - 1)
     for _ in range(count):
         tag, size = data[at], data[at + 1]
-        if tag <= _ONE_BYTE and size <= _ONE_BYTE:
+        if tag <= ONE_BYTE and size <= ONE_BYTE:
             at += 2
         else:
             tag, at = varint(data, at)
@@ -168,60 +146,37 @@ def _default_text(field: FieldLayout) -> str:
     return kafka_json.value_text(field.kind, default)
 
 
-STRUCT_CODES = {
-    "int8": "b",
-    "int16": "h",
-    "int32": "i",
-    "int64": "q",
-    "uint16": "H",
-    "uint32": "I",
-    "float64": "d",
-    "bool": "?",
-    "uuid": "16s",
-}
-"""The codes of the module struct for types of one size."""
-
 _TEXTS = {"bool": "BOOLEANS[{}]", "float64": "double({})", "uuid": "uuid({})"}
 _NAMES: dict[str, object] = {
     "BOOLEANS": ("false", "true"),
-    "Irregular": Irregular,
     "as_bytes": kafka_json.bytes_text,
     "double": kafka_json.java_double,
     "long_string": _long,
     "short_string": _short,
     "tags": _tags,
     "uuid": _uuid,
-    "varint": varint,
 }
 """What generated functions call."""
 
 
-class _Source:
-    """Writes the source of a function, and collects what it refers to.
-
-    The position in `data` is `at`. Fixed fields that follow one another, and the length after them, are unpacked together.
-    """
+class _Source(FunctionSource):
+    """The source of a function from bytes to JSON."""
 
     def __init__(self, layout: StructLayout) -> None:
+        super().__init__(_NAMES, is_flexible=layout.is_flexible)
         self._layout = layout
-        self._names = dict(_NAMES)
-        self._lines: list[str] = []
-        self._fixed: list[tuple[str, str]] = []  # variables and their codes, which are not unpacked yet
-        self._serial = 0
 
     def function(self) -> JsonFunction:
         texts = {field: self._field(field) for field in self._layout.fields}
         self._unpack()
         members = [f'"{field.name}":{{{texts[field]}}}' for field in self._layout.shown if field in texts]
-        if self._layout.is_flexible:
+        if self._is_flexible:
             self._tagged(texts)
-        self._lines.append(f"return f'{{{{{','.join(members)}}}}}', at")
-        return self._compiled()
+        return self._json(f"f'{{{{{','.join(members)}}}}}'")
 
-    def _compiled(self) -> JsonFunction:
-        lines = "\n".join(f"    {line}" for line in self._lines)
-        exec(f"def function(data, at):\n{lines}", self._names)  # the source has nothing but names of our schemas in it
-        function: JsonFunction = self._names["function"]  # type: ignore[assignment]  # defined by exec
+    def _json(self, text: str) -> JsonFunction:
+        """The function, given the expression of its text."""
+        function: JsonFunction = self._compiled(text)
         return function
 
     def tagged_function(self, field: FieldLayout) -> JsonFunction:
@@ -230,8 +185,7 @@ class _Source:
         self._unpack()
         default = _default_text(field)
         self._lines.append(f"text = f'{{{text}}}'")
-        self._lines.append(f"return '' if text == {default!r} else f',\"{field.name}\":{{text}}', at")
-        return self._compiled()
+        return self._json(f"'' if text == {default!r} else f',\"{field.name}\":{{text}}'")
 
     def _tagged(self, texts: Mapping[FieldLayout, str]) -> None:
         """Tagged fields. Most messages have none, and then it is known which members are shown."""
@@ -283,26 +237,19 @@ class _Source:
         if field.struct is not None:
             return function_of(field.struct)
         if field.kind in STRUCT_CODES:
-            text = _TEXTS[field.kind].format(self._variable())
-            self._fixed.append((self._last_variable, STRUCT_CODES[field.kind]))
+            variable = self._variable()
+            text = _TEXTS[field.kind].format(variable)
+            self._fixed.append((variable, STRUCT_CODES[field.kind]))
         else:
             text = self._sized(field, is_element=True)
         self._unpack()
-        self._lines.append(f"return {text}, at")
-        return self._compiled()
+        return self._json(text)
 
     def _struct(self, field: FieldLayout) -> str:
         assert field.struct is not None
         text, function = self._variable(), self._refer(function_of(field.struct))
         if field.is_nullable:
-            marker = self._variable()
-            if field.tag is None:
-                self._fixed.append((marker, "b"))
-                self._unpack()
-                is_null = f"{marker} < 0"
-            else:
-                self._lines.append(f"{marker}, at = varint(data, at)")
-                is_null = f"{marker} == 0"
+            is_null = self._null_marker(is_tagged=field.tag is not None)
             self._lines += [f"if {is_null}: {text} = 'null'", f"else: {text}, at = {function}(data, at)"]
         else:
             self._unpack()
@@ -318,52 +265,14 @@ class _Source:
             shown = f"short_string({data}) if {size} <= {_CACHED_SIZE} else long_string({data})"
         elif field.message is not None:
             shown = f"{self._refer(_message(JsonFunctions(field.message)))}({data})"
-        if field.kind == "string" and self._layout.is_flexible:
+        if field.kind == "string" and self._is_flexible:
             self._lines.append(f"    if {size} > {MAX_STRING}: raise Irregular")
         if field.message is not None:
             self._lines.append(f"    if {size} > len(data) - at: raise Irregular")
         self._lines += [f"    {text} = {shown}", f"    at += {size}"]
         return text
 
-    def _length(self, code: str) -> str:
-        """Read a length; null is negative."""
-        size = self._variable()
-        if self._layout.is_flexible:
-            self._unpack()
-            self._lines += [
-                f"{size} = data[at] - 1",
-                "at += 1",
-                f"if {size} > 126:",
-                f"    {size}, at = varint(data, at - 1)",
-                f"    {size} -= 1",
-            ]
-        else:
-            self._fixed.append((size, code))
-            self._unpack()
-        return size
-
     def _null(self, field: FieldLayout, size: str, text: str, *, may_be_null: bool = True) -> None:
         self._lines.append(f"if {size} < 0:")
         is_valid = field.is_nullable and may_be_null
         self._lines += [f"    {text} = 'null'" if is_valid else "    raise Irregular", "else:"]
-
-    def _unpack(self) -> None:
-        if self._fixed:
-            layout = struct.Struct(">" + "".join(code for _, code in self._fixed))
-            variables = "".join(f"{variable}, " for variable, _ in self._fixed)
-            self._lines += [f"{variables}= {self._refer(layout.unpack_from)}(data, at)", f"at += {layout.size}"]
-            self._fixed.clear()
-
-    def _variable(self) -> str:
-        self._serial += 1
-        return self._last_variable
-
-    @property
-    def _last_variable(self) -> str:
-        return f"v{self._serial}"
-
-    def _refer(self, value: object) -> str:
-        """A name for a value that the function needs."""
-        name = f"n{len(self._names)}"
-        self._names[name] = value
-        return name

@@ -10,7 +10,8 @@ from kdump.decoders import consumer_offsets
 from kdump.errors import CorruptData
 from kdump.messages import kafka_json, schema
 from kdump.messages.consumer_offsets import RECORDS
-from kdump.messages.json_functions import IRREGULAR, JsonFunctions
+from kdump.messages.generated import IRREGULAR
+from kdump.messages.json_functions import JsonFunctions
 from kdump.messages.schema import Field, Message, Reader
 from kdump.output.kafka.regular_records import RegularRecords, coordinator_text, metadata_text
 from tests.any_message import any_message, damaged, messages, versions

@@ -11,7 +11,8 @@ from functools import lru_cache
 
 from kdump.decoders import consumer_offsets, metadata
 from kdump.messages import kafka_json
-from kdump.messages.json_functions import IRREGULAR, Irregular, JsonFunctions
+from kdump.messages.generated import IRREGULAR, Irregular
+from kdump.messages.json_functions import JsonFunctions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

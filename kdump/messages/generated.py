@@ -1,0 +1,120 @@
+"""The source of functions that read a message: what generated code for values, and that for Kafka's JSON, have in common.
+
+A generated function has the bytes of a message in `data` and the position in `at`. It raises one of IRREGULAR where bytes are not
+as the schema says, without a reason.
+"""
+
+from __future__ import annotations
+
+import struct
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+STRUCT_CODES = {
+    "int8": "b",
+    "int16": "h",
+    "int32": "i",
+    "int64": "q",
+    "uint16": "H",
+    "uint32": "I",
+    "float64": "d",
+    "bool": "?",
+    "uuid": "16s",
+}
+"""The codes of the module struct for types of one size."""
+
+ONE_BYTE = 0x7F
+"""The largest number that a varint of one byte has."""
+
+
+class Irregular(Exception):
+    """The bytes are not as the schema expects, or no schema is known for them."""
+
+
+IRREGULAR = (Irregular, IndexError, struct.error)
+"""What generated functions raise; IndexError and struct.error where the bytes end too early."""
+
+
+def varint(data: bytes, at: int) -> tuple[int, int]:
+    """An unsigned varint below 2**31 and where it ends; a larger one would be a negative number."""
+    value = 0
+    for shift in range(0, 35, 7):
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            if value >> 31:
+                raise Irregular
+            return value, at
+    raise Irregular
+
+
+class FunctionSource:
+    """Collects the lines of a function, and the objects that they name.
+
+    Fixed fields that follow one another, and the length after them, are unpacked together: they wait in `_fixed`, as variables
+    and codes of the module struct, until `_unpack`.
+    """
+
+    def __init__(self, names: Mapping[str, object], *, is_flexible: bool) -> None:
+        """`names` are those that the lines use; lengths are compact in a flexible version."""
+        self._is_flexible = is_flexible
+        self._names = {"Irregular": Irregular, "varint": varint, **names}
+        self._lines: list[str] = []
+        self._fixed: list[tuple[str, str]] = []
+        self._count = 0
+
+    def _compiled(self, result: str) -> Any:
+        """The function of the lines; it returns the value of this expression, and where it ends."""
+        lines = "\n".join(f"    {line}" for line in [*self._lines, f"return {result}, at"])
+        exec(f"def function(data, at):\n{lines}", self._names)  # the source has nothing but names of our schemas in it
+        return self._names["function"]
+
+    def _length(self, code: str) -> str:
+        """Read a length, which has this code unless the version is flexible. Returns its variable; null is negative."""
+        size = self._variable()
+        if self._is_flexible:
+            self._unpack()
+            self._lines += [
+                f"{size} = data[at] - 1",
+                "at += 1",
+                f"if {size} >= {ONE_BYTE}:",
+                f"    {size}, at = varint(data, at - 1)",
+                f"    {size} -= 1",
+            ]
+        else:
+            self._fixed.append((size, code))
+            self._unpack()
+        return size
+
+    def _null_marker(self, *, is_tagged: bool) -> str:
+        """Read what stands before a struct that may be null. Returns the condition for null."""
+        marker = self._variable()
+        if is_tagged:
+            self._lines.append(f"{marker}, at = varint(data, at)")
+            return f"{marker} == 0"
+        self._fixed.append((marker, "b"))
+        self._unpack()
+        return f"{marker} < 0"
+
+    def _unpack(self) -> None:
+        """Read the fixed fields that wait."""
+        if self._fixed:
+            layout = struct.Struct(">" + "".join(code for _, code in self._fixed))
+            variables = "".join(f"{variable}, " for variable, _ in self._fixed)
+            self._lines += [f"{variables}= {self._refer(layout.unpack_from)}(data, at)", f"at += {layout.size}"]
+            self._fixed.clear()
+
+    def _variable(self) -> str:
+        """A new variable."""
+        self._count += 1
+        return f"v{self._count}"
+
+    def _refer(self, value: object) -> str:
+        """A name for an object that the function needs."""
+        name = f"n{len(self._names)}"
+        self._names[name] = value
+        return name
