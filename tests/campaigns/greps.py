@@ -8,11 +8,9 @@ records that it still finds must be there, unless they lie in a range that was n
 position. The verdict may be `absent` only if the plain reader finds each byte intact.
 """
 
-import argparse
 import random
 import re
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -23,6 +21,7 @@ import kdump
 from golden_outputs.runs import CASES
 from kdump.output.rows.hits import Hit
 from tests import plain_reader
+from tests.campaigns import numbered
 from tests.campaigns.damage import damage
 from tests.plain_reader import NotReadable, PlainRecord
 
@@ -228,23 +227,12 @@ def _stands_there(case: Case, hit: Hit, identity: Identity, fits: Callable[[Plai
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--count", type=int, default=1000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--number", type=int)
-    arguments = parser.parse_args()
-    numbers = range(arguments.count) if arguments.number is None else [arguments.number]
-    wrong = 0
-    with tempfile.TemporaryDirectory() as folder:
-        for number in numbers:
-            case = case_of(arguments.seed, number)
-            for fault in faults(case, Path(folder)):
-                wrong += 1
-                print(
-                    f"{number}: {case.source.parent.name}, damaged: {case.is_damaged}, {case.pattern!r} {case.options}: {fault}"
-                )
-    print(f"{len(numbers):,} searches, {wrong:,} faults")
-    return 1 if wrong else 0
+    def faults_of(seed: int, number: int, folder: Path) -> Iterator[str]:
+        case = case_of(seed, number)
+        for fault in faults(case, folder):
+            yield f"{case.source.parent.name}, damaged: {case.is_damaged}, {case.pattern!r} {case.options}: {fault}"
+
+    return numbered.run(__doc__, faults_of, "searches")
 
 
 if __name__ == "__main__":

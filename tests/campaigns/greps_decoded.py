@@ -7,24 +7,25 @@ What each key and value is was recorded from the official deserializers (`tests/
 those that were not read, if the condition is about it.
 """
 
-import argparse
 import json
 import random
 import sys
-import tempfile
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import kdump
 from tests import plain_reader
+from tests.campaigns import numbered
 from tests.registries import answers, has_schema, unpack
 
 Answer = dict[str, Any]
 Parts = dict[str, Answer]  # by key and value
 
 
+@cache
 def topics() -> list[tuple[str, str, dict[int, Parts]]]:
     """Log directories, partitions, and the recorded keys and values by offset; those that need no options."""
     found = []
@@ -133,21 +134,13 @@ def faults(folder: Path, topic: tuple[str, str, dict[int, Parts]], chance: rando
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--count", type=int, default=500)
-    parser.add_argument("--seed", type=int, default=1)
-    arguments = parser.parse_args()
-    wrong = 0
-    with tempfile.TemporaryDirectory() as folder:
-        unpack(Path(folder))
-        every = topics()
-        for number in range(arguments.count):
-            chance = random.Random(f"{arguments.seed}/{number}")
-            for fault in faults(Path(folder), chance.choice(every), chance):
-                wrong += 1
-                print(f"{number}: {fault}")
-    print(f"{arguments.count:,} searches, {wrong:,} faults")
-    return 1 if wrong else 0
+    def faults_of(seed: int, number: int, folder: Path) -> Iterator[str]:
+        if not any(folder.iterdir()):
+            unpack(folder)
+        chance = random.Random(f"{seed}/{number}")
+        yield from faults(folder, chance.choice(topics()), chance)
+
+    return numbered.run(__doc__, faults_of, "searches", count=500)
 
 
 if __name__ == "__main__":

@@ -7,12 +7,10 @@ The whole listing, as rows with the offsets, times and positions of their batche
 must be there, once and in order, nothing else, and of the findings those about what is listed.
 """
 
-import argparse
 import json
 import random
 import re
 import sys
-import tempfile
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -20,6 +18,7 @@ from typing import Any, NamedTuple
 
 from golden_outputs.runs import CASES
 from tests import kernels
+from tests.campaigns import numbered
 from tests.campaigns.damage import damage
 from tests.kernels import Sizes
 
@@ -239,21 +238,12 @@ def _brief(rows: list[Row]) -> list[tuple[int, int | None, str]]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--count", type=int, default=1000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--number", type=int)
-    arguments = parser.parse_args()
-    numbers = range(arguments.count) if arguments.number is None else [arguments.number]
-    wrong = 0
-    with tempfile.TemporaryDirectory() as folder:
-        for number in numbers:
-            case = case_of(arguments.seed, number)
-            for fault in faults(case, Path(folder)):
-                wrong += 1
-                print(f"{number}: {case.source.parent.name}, {case.stretch}, deep: {case.is_deep}: {fault}")
-    print(f"{len(numbers):,} logs, {wrong:,} faults")
-    return 1 if wrong else 0
+    def faults_of(seed: int, number: int, folder: Path) -> Iterator[str]:
+        case = case_of(seed, number)
+        for fault in faults(case, folder):
+            yield f"{case.source.parent.name}, {case.stretch}, deep: {case.is_deep}: {fault}"
+
+    return numbered.run(__doc__, faults_of, "logs")
 
 
 if __name__ == "__main__":

@@ -8,12 +8,10 @@ compacts, deletes by retention and by DeleteRecords, damages batches, and keeps 
 read with the plain reader; what follows is decided here, from the model's batches, and shares no code with kdump.
 """
 
-import argparse
 import copy
 import random
 import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -24,6 +22,7 @@ from kdump.output.rows.fates import Fate
 from tests import plain_reader
 from tests.builders.files import checkpoint, file_name
 from tests.builders.records import Record, abort_record, batch, commit_record
+from tests.campaigns import numbered
 
 TOPIC, PARTITION = "orders", 3
 KEYS = (b"k0", b"k1", b"k2", b"k3")
@@ -480,20 +479,10 @@ def _as_expected(fate: Fate) -> Expected:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--count", type=int, default=1000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--number", type=int)
-    arguments = parser.parse_args()
-    numbers = range(arguments.count) if arguments.number is None else [arguments.number]
-    wrong = 0
-    with tempfile.TemporaryDirectory() as folder:
-        for number in numbers:
-            for fault in faults(History(arguments.seed, number), Path(folder) / "history"):
-                wrong += 1
-                print(f"{number}: {fault}")
-    print(f"{len(numbers):,} histories, {wrong:,} faults")
-    return 1 if wrong else 0
+    def faults_of(seed: int, number: int, folder: Path) -> Iterator[str]:
+        yield from faults(History(seed, number), folder / "history")
+
+    return numbered.run(__doc__, faults_of, "histories")
 
 
 if __name__ == "__main__":

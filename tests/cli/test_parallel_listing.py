@@ -1,7 +1,6 @@
 """Listings by several processes are those of one, whatever the contents, and whatever happens to the processes."""
 
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +17,7 @@ from tests import kernels
 from tests.builders.records import Record, batch, commit_record
 from tests.cli.test_intact_listing import BOUNDS, WAYS, as_option, logs
 from tests.kernels import Sizes
+from tests.lost_workers import lose_a_worker
 
 pytestmark = pytest.mark.skipif(kernels.why_no_c() is not None, reason="the kernel in C was not built")
 
@@ -116,30 +116,7 @@ def test_nothing_is_lost_or_doubled_where_a_process_dies(tmp_path: Path, monkeyp
     path.write_bytes(b"".join(_log(300)))
     arguments: list[str | Path] = ["log", "--deep", "--output", "csv", path]
     wanted = kernels.listed(arguments)
-    writer, said, lost = os.getpid(), 0, []
-    to_end, say, take_stretch = (
-        parallel_text.SharedDump.to_end,
-        parallel_text._SharedOutlet._say,
-        parallel_text.Worker.take_stretch,
-    )
-
-    def take_one_here(worker: parallel_text.Worker) -> bool:
-        return take_stretch(worker) and os.getpid() != writer
-
-    def noting_to_end(run: parallel_text.SharedDump) -> None:
-        to_end(run)
-        lost.append(run.is_lost)
-
-    def saying_for_a_while(outlet: parallel_text._SharedOutlet, *what: int) -> None:
-        nonlocal said
-        said += 1
-        say(outlet, *what)
-        if said == message:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    monkeypatch.setattr(parallel_text.Worker, "take_stretch", take_one_here)
-    monkeypatch.setattr(parallel_text.SharedDump, "to_end", noting_to_end)
-    monkeypatch.setattr(parallel_text._SharedOutlet, "_say", saying_for_a_while)
+    lost = lose_a_worker(monkeypatch, after=message)
     assert kernels.listed(arguments, SIZES[1]) == wanted
     assert True in lost
 

@@ -17,6 +17,7 @@ from kdump.workers import cores
 from tests import kernels
 from tests.builders.records import batch, record
 from tests.kernels import Sizes
+from tests.lost_workers import lose_a_worker
 from tests.support import HANG, wait_until, with_interrupts
 
 pytestmark = pytest.mark.both_kernels
@@ -88,32 +89,7 @@ def test_nothing_is_lost_or_doubled_when_processes_are_killed(
 ) -> None:
     """The process that writes takes one stretch, so that the others have enough to say, whoever is faster on this machine."""
     wanted = kernels.printed([*way, "--files", log])
-    writer = os.getpid()
-    lost = []
-    to_end, say, take_stretch = (
-        parallel_text.SharedDump.to_end,
-        parallel_text._SharedOutlet._say,
-        parallel_text.Worker.take_stretch,
-    )
-    said = 0
-
-    def take_one_here(worker: parallel_text.Worker) -> bool:
-        return take_stretch(worker) and os.getpid() != writer
-
-    def noting_to_end(run: parallel_text.SharedDump) -> None:
-        to_end(run)
-        lost.append(run.is_lost)
-
-    def saying_for_a_while(outlet: parallel_text._SharedOutlet, *what: int) -> None:
-        nonlocal said
-        said += 1
-        say(outlet, *what)
-        if said == message:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    monkeypatch.setattr(parallel_text.Worker, "take_stretch", take_one_here)
-    monkeypatch.setattr(parallel_text.SharedDump, "to_end", noting_to_end)
-    monkeypatch.setattr(parallel_text._SharedOutlet, "_say", saying_for_a_while)
+    lost = lose_a_worker(monkeypatch, after=message)
     assert kernels.printed([*way, "--files", log], MANY_STRETCHES) == wanted
     assert True in lost
 
