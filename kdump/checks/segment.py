@@ -19,7 +19,7 @@ from kdump.reading.items import Damage, Patches, Section
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Generator, Sequence
 
     from kdump.binary.source import Source
     from kdump.checks.context import FileContext
@@ -48,16 +48,7 @@ def _check(context: FileContext, facts: SegmentFacts, rule_classes: Sequence[typ
     at_damage = [rule.damage for rule in rules if type(rule).damage is not SegmentRule.damage]
     at_batches = [rule.batches for rule in rules if type(rule).batches is not SegmentRule.batches]
     record_reader = RecordReader(context, [rule for rule in rules if rule.reads_records])
-    base_offset = context.base_offset if context.file_type == "log" else None
-    items = salvage.walk_patches(
-        context.source,
-        0,
-        lambda: len(facts.damage_starts) > context.settings.max_findings,  # until then, findings come in order
-        base_offset=base_offset,
-        next_base_offset=context.next_base_offset,
-        threads=context.settings.threads,
-        keeps_bytes=record_reader.reads_all,
-    )
+    items = _items(context, facts, reads_all=record_reader.reads_all)
     damaged = _damage_for_others(context)
     status = None if damaged is None else _status(context.source)
     try:
@@ -85,12 +76,32 @@ def _check(context: FileContext, facts: SegmentFacts, rule_classes: Sequence[typ
             context.tick(context.coverage.position)
             record_reader.show(item)
     finally:
-        items.close()  # it may have threads
+        items.close()  # it may have threads, or an open file
     if damaged is not None and status is not None:
         _hand_over(context, status, damaged)
     record_reader.end()
     for rule in rules:
         rule.end()
+
+
+def _items(context: FileContext, facts: SegmentFacts, *, reads_all: bool) -> Generator[Section | Damage | Patches]:
+    """The items of a walk through the log: from the notes on an earlier walk if there are any, or else from its bytes."""
+    base_offset = context.base_offset if context.file_type == "log" else None
+    notes = context.settings.walk_notes
+    if notes is not None and not reads_all:
+        sections = notes.sections(context.source, base_offset, context.next_base_offset)
+        if sections is not None:
+            yield from sections
+            return
+    yield from salvage.walk_patches(
+        context.source,
+        0,
+        lambda: len(facts.damage_starts) > context.settings.max_findings,  # until then, findings come in order
+        base_offset=base_offset,
+        next_base_offset=context.next_base_offset,
+        threads=context.settings.threads,
+        keeps_bytes=reads_all,
+    )
 
 
 def _damage_for_others(context: FileContext) -> DamagedOffsets | None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kdump.reading.walk_notes import WalkNotes
+
 QUICK, FULL, DEEP = "quick", "full", "deep"
 LEVELS = (QUICK, FULL, DEEP)
 """Headers, lengths and bounds of indexes; also CRCs, indexes against logs, neighbours; also decompression and every record."""
@@ -21,7 +25,8 @@ class Settings:
 
     `time_limit` is how many seconds one file may take; None is for as long as it takes. `follows_links` lets a check go where
     symbolic links lead that leave the tree under check. `file_type` is what files are that are named themselves, such as `log`,
-    whatever their names say. `threads` work ahead at large logs: so many cores are to spare.
+    whatever their names say. `threads` work ahead at large logs: so many cores are to spare. `walk_notes` are those on logs that
+    were walked before, and need not be walked again.
     """
 
     __slots__ = (
@@ -36,6 +41,7 @@ class Settings:
         "now",
         "threads",
         "time_limit",
+        "walk_notes",
     )
 
     def __init__(
@@ -52,6 +58,7 @@ class Settings:
         follows_links: bool = False,
         file_type: str | None = None,
         threads: int = 0,
+        walk_notes: WalkNotes | None = None,
     ) -> None:
         self.file_type = file_type
         self.level = level
@@ -63,6 +70,7 @@ class Settings:
         self.time_limit = time_limit
         self.follows_links = follows_links
         self.threads = threads
+        self.walk_notes = walk_notes
         self.now = now
 
     @property

@@ -13,11 +13,14 @@ from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from kdump.checks.jobs import Job
 from kdump.checks.rules import import_ordinary
+from kdump.checks.settings import DEEP
 from kdump.errors import KdumpError, MissingPackage, UsageError
 from kdump.pipeline import tasks
-from kdump.pipeline.kept import NOTHING, Kept
-from kdump.pipeline.slice_report import Skipped, SliceReport
+from kdump.pipeline.kept import FINDINGS, NOTHING, Kept
+from kdump.pipeline.planning import CheckSlice
+from kdump.pipeline.slice_report import Skipped
 from kdump.pipeline.tasks import ATTEMPTS, TaskReport
 from kdump.workers import messages
 from kdump.workers.ending_signals import Uninterrupted
@@ -25,10 +28,12 @@ from kdump.workers.process import how_it_ended, kill, readable, start, wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+    from types import TracebackType
 
     from kdump.pipeline.options import Options
     from kdump.pipeline.reconciliation import Reconciliation
     from kdump.pipeline.tasks import ScanTask
+    from kdump.reading.walk_notes import Note
 
 _TICK = 0.5  # seconds between two looks whether all processes live
 _HOPELESS = (MissingPackage, UsageError, OSError)
@@ -54,10 +59,46 @@ def write_tables(
     os.mkdir(os.path.join(folder, ATTEMPTS))
     _import_for_workers()
     done: Counter[str] = Counter()
-    for task, reports in _Pool(cores).results(tasks.tasks_of_all(all_options, folder, kept)):
+
+    def finish(task: ScanTask, reports: list[TaskReport]) -> None:
         reconciliation.take(task, reports)
-        done[task.table] += 1
-        on_task(task.table, done[task.table], task.total)
+        for part in filter(None, (task, task.of_segments())):
+            done[part.table] += 1
+            on_task(part.table, done[part.table], part.total)
+
+    checks = [options for options in all_options if options.table == FINDINGS]
+    others = [options for options in all_options if options.table != FINDINGS]
+    takes_notes = any(options.settings.level != DEEP for options in checks)
+    notes = _Notes()
+    with _Pool(cores) as pool:
+        for task, reports in pool.results(tasks.tasks_of_all(others, folder, kept, takes_notes=takes_notes)):
+            finish(task, reports)
+            notes.add(reports)
+        for task, reports in pool.results(map(notes.given_to, tasks.tasks_of_all(checks, folder, kept))):
+            finish(task, reports)
+
+
+class _Notes:
+    """The notes that walks through logs took, for the checks of these."""
+
+    def __init__(self) -> None:
+        self._of_directory: dict[str, dict[str, Note]] = {}
+
+    def add(self, reports: Iterable[TaskReport]) -> None:
+        for report in reports:
+            for one in report.slices:
+                if one.note is not None:
+                    self._of_directory.setdefault(os.path.dirname(one.path), {})[one.path] = one.note
+
+    def given_to(self, task: ScanTask) -> ScanTask:
+        """A task of checks with the notes on the logs that it checks."""
+        notes: dict[str, Note] = {}
+        for one in task.slices:
+            directory = (
+                os.path.dirname(one.path) if isinstance(one, CheckSlice) and one.kind == Job.FILE else one.path.rstrip("/")
+            )
+            notes |= self._of_directory.get(directory, {})
+        return task._replace(notes=notes)
 
 
 def _import_for_workers() -> None:
@@ -80,32 +121,35 @@ class _Pool:
         self._cores = cores
         self._workers: list[_Worker] = []
 
+    def __enter__(self) -> _Pool:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        for worker in self._workers:
+            worker.kill()
+
     def results(self, waiting: Iterable[ScanTask]) -> Iterable[tuple[ScanTask, list[TaskReport]]]:
         """Each task with the reports of its successful attempts, in the order in which they finish."""
         queue = iter(waiting)
         again: deque[ScanTask] = deque()
-        try:
-            while True:
-                while len(self._busy()) < self._cores and (task := next(queue, None)) is not None:
-                    self._idle_worker().start(task)
-                busy = self._busy()
-                if not busy:
-                    break
-                for worker in _ready(busy):
-                    task = worker.task
-                    try:
-                        yield task, [worker.result()]
-                    except (_Died, KdumpError, MemoryError) as error:
-                        if isinstance(error, _HOPELESS) or task.options.fails_fast:
-                            raise
-                        again.append(task)
-                    if not worker.is_alive:
-                        self._workers.remove(worker)
-            for task in again:
-                yield task, [self._alone(task.of_one(file_slice)) for file_slice in task.slices]
-        finally:
-            for worker in self._workers:
-                worker.kill()
+        while True:
+            while len(self._busy()) < self._cores and (task := next(queue, None)) is not None:
+                self._idle_worker().start(task)
+            busy = self._busy()
+            if not busy:
+                break
+            for worker in _ready(busy):
+                task = worker.task
+                try:
+                    yield task, [worker.result()]
+                except (_Died, KdumpError, MemoryError) as error:
+                    if isinstance(error, _HOPELESS) or task.options.fails_fast:
+                        raise
+                    again.append(task)
+                if not worker.is_alive:
+                    self._workers.remove(worker)
+        for task in again:
+            yield task, [self._alone(task.of_one(file_slice)) for file_slice in task.slices]
 
     def _busy(self) -> list[_Worker]:
         return [worker for worker in self._workers if worker.is_busy]
@@ -133,11 +177,8 @@ class _Pool:
         except _HOPELESS:
             raise
         except (_Died, KdumpError, MemoryError) as error:
-            (file_slice,) = task.slices
-            report = SliceReport.of(file_slice)
             message = error.message if isinstance(error, KdumpError) else str(error) or "it ran out of memory"
-            report.skipped.append(Skipped("task-failed", message, None, None, is_damage=False))
-            return TaskReport("", 0, [report])
+            return tasks.left_out(task, Skipped("task-failed", message, None, None, is_damage=False))
 
 
 def _ready(workers: Sequence[_Worker]) -> list[_Worker]:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from kdump.binary.batch_header import BatchHeader
     from kdump.binary.source import Source
     from kdump.formats.record import RecordChunk
+    from kdump.formats.summary import BatchSummary
     from kdump.pipeline.options import Options
     from kdump.pipeline.slice_report import SliceReport
 
@@ -55,13 +56,14 @@ _MAX_SAMPLE_BYTES = 1 << 30  # bytes that the sample of a log is decompressed to
 
 
 class Batches:
-    """Consecutive batches of one slice, with their statuses."""
+    """Consecutive batches of one slice, with their statuses, and their summary if there is one."""
 
-    __slots__ = ("chunk", "statuses")
+    __slots__ = ("chunk", "statuses", "summary")
 
-    def __init__(self, chunk: Chunk, statuses: Sequence[str]) -> None:
+    def __init__(self, chunk: Chunk, statuses: Sequence[str], summary: BatchSummary | None = None) -> None:
         self.chunk = chunk
         self.statuses = statuses
+        self.summary = summary
 
     def between(self, start: int, end: int | None) -> Batches | None:
         """The batches that start from `start` up to but not including `end`, or None."""
@@ -117,7 +119,7 @@ def walk(source: Source, file_slice: FileSlice, *, headers_only: bool = False) -
 
 
 def _batches_of(section: salvage.Section, *, headers_only: bool) -> Batches:
-    return Batches(section.chunk.headers_only() if headers_only else section.chunk, section.statuses)
+    return Batches(section.chunk.headers_only() if headers_only else section.chunk, section.statuses, section.summary)
 
 
 def _end(chunk: Chunk) -> int:
@@ -125,6 +127,9 @@ def _end(chunk: Chunk) -> int:
     end: int = chunk.batches["position"][-1] + chunk.batches["size"][-1]
     return end
 
+
+Watch = Callable[[Batches | salvage.Damage], None]
+"""Called for each item of a walk through a whole log, before its rows are made."""
 
 Notice = Callable[[salvage.Damage | CorruptData], None]
 """Called for damage: for a range without batches, and for a batch that is damaged itself."""
@@ -138,10 +143,17 @@ def fail(damage: salvage.Damage | CorruptData) -> None:
 
 
 def sections(
-    source: Source, file_slice: FileSlice, options: Options, report: SliceReport, notice: Notice | None = None
+    source: Source,
+    file_slice: FileSlice,
+    options: Options,
+    report: SliceReport,
+    notice: Notice | None = None,
+    watch: Watch | None = None,
 ) -> Iterator[Batches]:
     """The batches of a slice that may hold requested records. The report covers all bytes, and counts what is returned."""
     for item in walk(source, file_slice, headers_only=options.table == "batches"):
+        if watch is not None:
+            watch(item)
         if isinstance(item, salvage.Damage):
             report.cover(item.start, item.end)
             if notice is not None:
@@ -212,11 +224,16 @@ def _may_hold(chunk: Chunk, row: int, options: Options) -> bool:
 
 
 def batches(
-    source: Source, file_slice: FileSlice, options: Options, report: SliceReport, notice: Notice | None = None
+    source: Source,
+    file_slice: FileSlice,
+    options: Options,
+    report: SliceReport,
+    notice: Notice | None = None,
+    watch: Watch | None = None,
 ) -> Iterator[tuple[Columns, int]]:
     """The columns of batches, and how many there are."""
     scales = _Scales(source, samples=options.samples_uncompressed) if options.measures_uncompressed else None
-    for item in sections(source, file_slice, options, report, notice):
+    for item in sections(source, file_slice, options, report, notice, watch):
         sizes = scales.sizes(item.chunk) if scales is not None else None
         yield batch_columns(item.chunk, item.statuses, sizes), len(item.statuses)
 

@@ -137,6 +137,11 @@ def _growing(slices: Sequence[FileSlice | CheckSlice]) -> set[str]:
     return found | {item.path for item in newest.values()}
 
 
+def is_read_for(item: FileItem, table: str) -> bool:
+    """Whether a table is read from files of this kind."""
+    return item.kind in _KINDS[table]
+
+
 def _is_wanted(item: FileItem, wanted: Mapping[str, frozenset[object]]) -> bool:
     return all(getattr(item, field) in values for field, values in wanted.items())
 
@@ -162,8 +167,7 @@ def _item_of(job: Job) -> FileItem:
 
 def _readable(items: Iterable[FileItem], options: Options) -> list[FileItem]:
     """The files that a table is read from, without segments that hold none of the requested offsets."""
-    kinds = _KINDS[options.table]
-    chosen = [item for item in items if item.kind in kinds and _has_rows(item, options) and _is_whole_name(item)]
+    chosen = [item for item in items if is_read_for(item, options.table) and _has_rows(item, options) and _is_whole_name(item)]
     if options.from_offset is None and options.to_offset is None or options.table == "producers":
         return chosen
     return [item for item, following in _with_following(chosen) if _may_hold(item, following, options)]

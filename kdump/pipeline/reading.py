@@ -22,6 +22,7 @@ from kdump.formats.text_checkpoint import OFFSET_FIELDS, TextCheckpoint
 from kdump.output.arrow.builder import SMALL_ROWS_OF_NUMBERS, Constant, bounded, joined, record_batch
 from kdump.output.arrow.rows import FileDetails, Place
 from kdump.pipeline import discovery, logs, segments
+from kdump.pipeline.also_made import NOTHING_ELSE, AlsoMade
 from kdump.pipeline.listed_source import opened
 from kdump.pipeline.place import place_of
 from kdump.pipeline.planning import CheckSlice, FileSlice
@@ -31,19 +32,19 @@ from kdump.verdicts import surroundings
 from kdump.verdicts.check import run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import pyarrow as pa
 
     from kdump.binary.source import Source
-    from kdump.pipeline.logs import Columns
+    from kdump.pipeline.logs import Columns, Watch
     from kdump.pipeline.options import Options
     from kdump.pipeline.planning import Task
     from kdump.pipeline.slice_report import OnReport
     from kdump.tables import Row, Table
 
     Rows = Iterator[tuple[Columns, int]]
-    Reader = Callable[[Source, FileSlice, Options, SliceReport], Rows]
+    Reader = Callable[[Source, FileSlice, Options, SliceReport, Watch | None], Rows]
 
 NATIVE_TABLES = ("records",)
 """Tables whose contents are read by C packages: a crash in one of them ends its process."""
@@ -52,11 +53,12 @@ NATIVE_TABLES = ("records",)
 _ANOTHER_WAY = 'fix that, or use unreadable="row", which returns a row with the column error in place of the rows of the file'
 
 
-def read(task: Task, options: Options, on_report: OnReport = ignore) -> Iterator[pa.RecordBatch]:
+def read(task: Task, options: Options, on_report: OnReport = ignore, also: AlsoMade = NOTHING_ELSE) -> Iterator[pa.RecordBatch]:
     """The rows of a table that a task is to read, in bounded batches. `on_report` gets the report of each slice after its rows.
 
-    What may crash is read in a separate process. Raises KdumpError if a file cannot be read, unless the options make that a row
-    or leave it out; at damage only with mode=FAILFAST; and if a package is missing.
+    What may crash is read in a separate process. `also` says what else is made of whole logs.
+    Raises KdumpError if a file cannot be read, unless the options make that a row or leave it out; at damage only with
+    mode=FAILFAST; and if a package is missing.
     """
     slices = [file_slice for file_slice in task if isinstance(file_slice, FileSlice)]
     if options.table == "findings":
@@ -64,11 +66,11 @@ def read(task: Task, options: Options, on_report: OnReport = ignore) -> Iterator
     elif options.is_isolated and (options.table in NATIVE_TABLES or options.measures_uncompressed):
         from kdump.pipeline.reader_process import read_in_process
 
-        batches = read_in_process(slices, options, slice_rows, built, on_report)
+        batches = read_in_process(slices, options, partial(slice_rows, also=also), built, on_report)
     elif options.table in NATIVE_TABLES:
         batches = (batch for file_slice in slices for batch in read_slice(file_slice, options, on_report))
     else:
-        parts = (part for file_slice in slices for part in _reported(file_slice, options, on_report))
+        parts = (part for file_slice in slices for part in _reported(file_slice, options, on_report, also))
         batches = (
             built(columns, count, options)
             for columns, count in joined(parts, rows=options.batch_rows, small_rows=SMALL_ROWS_OF_NUMBERS)
@@ -76,10 +78,30 @@ def read(task: Task, options: Options, on_report: OnReport = ignore) -> Iterator
     return _without_collector(bounded(batches, rows=options.batch_rows, size=options.batch_bytes))
 
 
-def _reported(file_slice: FileSlice, options: Options, on_report: OnReport) -> Rows:
+def _reported(file_slice: FileSlice, options: Options, on_report: OnReport, also: AlsoMade = NOTHING_ELSE) -> Rows:
     report = SliceReport.of(file_slice)
-    yield from slice_rows(file_slice, options, report)
+    yield from slice_rows(file_slice, options, report, also)
     on_report(report)
+
+
+def segments_of(
+    slices: Sequence[FileSlice], options: Options, walked: Mapping[str, SliceReport], on_report: OnReport
+) -> Iterator[pa.RecordBatch]:
+    """The rows of the table of segments for these logs, from the sums in reports of logs that were `walked`.
+
+    A log without sums is read here.
+    """
+    parts = (part for file_slice in slices for part in _summed(file_slice, options, walked.get(file_slice.path), on_report))
+    for columns, count in joined(parts, rows=options.batch_rows, small_rows=SMALL_ROWS_OF_NUMBERS):
+        yield built(columns, count, options)
+
+
+def _summed(file_slice: FileSlice, options: Options, walked: SliceReport | None, on_report: OnReport) -> Rows:
+    if walked is None or walked.sums is None:
+        yield from _reported(file_slice, options, on_report)
+        return
+    yield {**place_of(file_slice.item), **walked.sums}, 1
+    on_report(walked.of_sums())
 
 
 def _without_collector(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -100,7 +122,7 @@ def read_slice(file_slice: FileSlice, options: Options, on_report: OnReport = ig
         yield built(columns, count, options)
 
 
-def slice_rows(file_slice: FileSlice, options: Options, report: SliceReport) -> Rows:
+def slice_rows(file_slice: FileSlice, options: Options, report: SliceReport, also: AlsoMade = NOTHING_ELSE) -> Rows:
     """The columns of the rows of one slice, and how many there are. Raises KdumpError as `read`."""
     place = place_of(file_slice.item)
     if options.table == "files":
@@ -110,9 +132,12 @@ def slice_rows(file_slice: FileSlice, options: Options, report: SliceReport) -> 
     try:
         with opened(file_slice.item) as source:
             report.size, report.inode = source.size, source.status().st_ino
-            for columns, count in _READERS[options.table](source, file_slice, options, report):
+            making = also.of_log(source, file_slice)
+            for columns, count in _READERS[options.table](source, file_slice, options, report, making and making.take):
                 report.rows += count if "error" not in columns else 0
                 yield {**place, **columns}, count
+            if making is not None:
+                making.finish(report)
             if isinstance(source, TolerantSource):
                 _report_bad_ranges(source, options, report)
     except (CorruptData, Unreadable) as error:
@@ -144,19 +169,21 @@ def _entries(table: Table[Row], first: int) -> tuple[Columns, int]:
     return {**table.columns, "entry": range(first, first + len(table))}, len(table)
 
 
-def _index(source: Source, file_slice: FileSlice, _options: Options, _report: SliceReport) -> Rows:
+def _index(source: Source, file_slice: FileSlice, _options: Options, _report: SliceReport, _watch: Watch | None) -> Rows:
     yield from _used(offset_index.read(source, file_slice.item.base_offset or 0), used_entries(source, offset_index.ENTRY_SIZE))
 
 
-def _time_index(source: Source, file_slice: FileSlice, _options: Options, _report: SliceReport) -> Rows:
+def _time_index(source: Source, file_slice: FileSlice, _options: Options, _report: SliceReport, _watch: Watch | None) -> Rows:
     yield from _used(time_index.read(source, file_slice.item.base_offset or 0), used_entries(source, time_index.ENTRY_SIZE))
 
 
-def _transaction_index(source: Source, _file_slice: FileSlice, _options: Options, _report: SliceReport) -> Rows:
+def _transaction_index(
+    source: Source, _file_slice: FileSlice, _options: Options, _report: SliceReport, _watch: Watch | None
+) -> Rows:
     yield from _used(transaction_index.read(source), source.size // transaction_index.ENTRY_SIZE)
 
 
-def _producers(source: Source, _file_slice: FileSlice, _options: Options, _report: SliceReport) -> Rows:
+def _producers(source: Source, _file_slice: FileSlice, _options: Options, _report: SliceReport, _watch: Watch | None) -> Rows:
     yield from _used(producer_snapshot.read(source), source.size)
 
 
@@ -171,14 +198,14 @@ def _used(tables: Iterator[Table[Row]], count: int) -> Rows:
         first += len(part)
 
 
-def _segments(source: Source, file_slice: FileSlice, options: Options, report: SliceReport) -> Rows:
-    columns: Columns = dict(segments.segment_row(source, file_slice, report))
+def _segments(source: Source, file_slice: FileSlice, options: Options, report: SliceReport, watch: Watch | None) -> Rows:
+    columns: Columns = dict(segments.segment_row(source, file_slice, report, watch))
     if options.fails_fast and columns["valid_bytes"][0] < source.size:
         raise CorruptData("damage", "is not intact from here on", path=source.path, position=columns["valid_bytes"][0])
     yield columns, 1
 
 
-def _checkpoints(source: Source, file_slice: FileSlice, options: Options, _report: SliceReport) -> Rows:
+def _checkpoints(source: Source, file_slice: FileSlice, options: Options, _report: SliceReport, _watch: Watch | None) -> Rows:
     """The entries of all requested partitions; malformed lines are left out."""
     rows = []
     for line in TextCheckpoint(source, OFFSET_FIELDS).lines():
@@ -193,13 +220,13 @@ def _checkpoints(source: Source, file_slice: FileSlice, options: Options, _repor
         yield {"topic": topics, "partition": partitions, "offset": offsets, "kind": Constant(file_slice.item.kind)}, len(rows)
 
 
-def _batches(source: Source, file_slice: FileSlice, options: Options, report: SliceReport) -> Rows:
-    if not (options.checks_crcs or options.measures_uncompressed or options.fails_fast):
+def _batches(source: Source, file_slice: FileSlice, options: Options, report: SliceReport, watch: Watch | None) -> Rows:
+    if watch is None and not (options.checks_crcs or options.measures_uncompressed or options.fails_fast):
         return logs.header_rows(source, file_slice, options, report)
-    return logs.batches(source, file_slice, options, report, logs.fail if options.fails_fast else None)
+    return logs.batches(source, file_slice, options, report, logs.fail if options.fails_fast else None, watch)
 
 
-def _records(source: Source, file_slice: FileSlice, options: Options, report: SliceReport) -> Rows:
+def _records(source: Source, file_slice: FileSlice, options: Options, report: SliceReport, _watch: Watch | None) -> Rows:
     return logs.record_rows(source, file_slice, options, report, logs.fail if options.fails_fast else None)
 
 

@@ -25,7 +25,7 @@ from kdump.pipeline import discovery
 from kdump.pipeline.discovery import FileItem
 from kdump.pipeline.planning import FileSlice
 from kdump.pipeline.slice_report import SCHEMAS_UNREAD, Skipped, SliceReport
-from kdump.pipeline.tasks import ATTEMPTS
+from kdump.pipeline.tasks import ATTEMPTS, BATCHES, SEGMENTS
 from kdump.schemas.shapes import NotedShapes, note_both
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from kdump.pipeline.planning import CheckSlice
     from kdump.pipeline.tasks import ScanTask, TaskReport
 
-BATCHES, RECORDS, SEGMENTS = "batches", "records", "segments"
+RECORDS = "records"
 LOG_TABLES = (BATCHES, RECORDS, SEGMENTS)
 """The tables that are read from every byte of a log."""
 
@@ -136,6 +136,14 @@ class Reconciliation:
 
         Raises KdumpError where a file is not where its attempt left it.
         """
+        reports = list(reports)
+        self._take(task, reports)
+        of_segments = task.of_segments()
+        if of_segments is not None:
+            self._take(of_segments, [report.segments for report in reports if report.segments is not None])
+
+    def _take(self, task: ScanTask, reports: Sequence[TaskReport]) -> None:
+        """Accept what a task did for one table."""
         directory = os.path.join(self._folder, task.table)
         os.makedirs(directory, exist_ok=True)
         slices: list[SliceReport] = []

@@ -1,4 +1,4 @@
-"""The table of segments: one row for each log."""
+"""The table of segments: one row for each log, made in a walk through it."""
 
 from __future__ import annotations
 
@@ -17,17 +17,18 @@ if TYPE_CHECKING:
     from typing import Any
 
     from kdump.binary.source import Source
-    from kdump.pipeline.logs import Batches
+    from kdump.pipeline.logs import Batches, Watch
     from kdump.pipeline.planning import FileSlice
     from kdump.pipeline.slice_report import SliceReport
 
 _UNKNOWN_EPOCH = -1
 
 
-class _Sum:
-    """Adds up the batches of one log."""
+class SegmentSum:
+    """Adds up the batches and the damaged ranges of one log, in the order of a walk through all of it."""
 
     def __init__(self, size: int) -> None:
+        self._size = size
         self.coverage = ByteCoverage(size)
         self.first_offset: int | None = None
         self.last_offset: int | None = None
@@ -41,12 +42,19 @@ class _Sum:
         self.valid_bytes: int | None = None  # up to the first thing that is not intact
         self._digests = [hashlib.blake2b(digest_size=8) for _ in range(5)]
 
-    def add_damage(self, damage: salvage.Damage) -> None:
+    def take(self, item: Batches | salvage.Damage) -> None:
+        """Add the next item of the walk."""
+        if isinstance(item, salvage.Damage):
+            self._add_damage(item)
+        else:
+            self._add(item)
+
+    def _add_damage(self, damage: salvage.Damage) -> None:
         self.coverage.add(damage.status, damage.end, batches=int(damage.is_batch))
         self.damaged_ranges += damage.status != salvage.ZERO
         self._end_valid(damage.start)
 
-    def add(self, item: Batches) -> None:
+    def _add(self, item: Batches) -> None:
         table, statuses = item.chunk.batches, item.statuses
         positions, sizes, count = table["position"], table["size"], len(statuses)
         if statuses.count(salvage.INTACT) == count:
@@ -114,41 +122,43 @@ class _Sum:
         whole = hashlib.blake2b(b"".join(digest.digest() for digest in self._digests), digest_size=8)
         return int.from_bytes(whole.digest(), "big", signed=True)
 
+    def columns(self) -> dict[str, list[Any]]:
+        """The columns of the row for the log, those of the class Segment, once the walk is over."""
+        self.coverage.add(ByteCoverage.NOT_EXAMINED, max(self._size, self.coverage.position))
+        counted = self.coverage.bytes
+        values = {
+            "size": self._size,
+            "first_offset": self.first_offset,
+            "last_offset": self.last_offset,
+            "batches": self.batches,
+            "records": self.records,
+            "min_timestamp": self.timestamps[0] if self.timestamps else None,
+            "max_timestamp": self.timestamps[-1] if self.timestamps else None,
+            "first_leader_epoch": self.epochs[0] if self.epochs else None,
+            "last_leader_epoch": self.epochs[-1] if self.epochs else None,
+            "batches_salvaged": self.statuses[salvage.SALVAGED],
+            "batches_damaged": self.statuses[salvage.DAMAGED],
+            "crc_failures": self.crc_failures,
+            "damaged_ranges": self.damaged_ranges,
+            "bytes_intact": counted[ByteCoverage.INTACT],
+            "bytes_salvaged": counted[ByteCoverage.SALVAGED],
+            "bytes_damaged": counted[ByteCoverage.DAMAGED],
+            "bytes_zero": counted[ByteCoverage.ZERO],
+            "bytes_not_examined": counted[ByteCoverage.NOT_EXAMINED],
+            "valid_bytes": self._size if self.valid_bytes is None else self.valid_bytes,
+            "digest": self.digest,
+        }
+        return {name: [value] for name, value in values.items()}
 
-def segment_row(source: Source, file_slice: FileSlice, report: SliceReport) -> dict[str, list[Any]]:
-    """The columns of the row for one log, those of the class Segment."""
-    total = _Sum(source.size)
+
+def segment_row(source: Source, file_slice: FileSlice, report: SliceReport, watch: Watch | None = None) -> dict[str, list[Any]]:
+    """The columns of the row for one log. `watch` sees each item of the walk, too."""
+    total = SegmentSum(source.size)
     for item in walk(source, file_slice, headers_only=True):
-        if isinstance(item, salvage.Damage):
-            start = item.start
-            total.add_damage(item)
-        else:
-            start = item.chunk.batches["position"][0]
-            total.add(item)
+        if watch is not None:
+            watch(item)
+        start = item.start if isinstance(item, salvage.Damage) else item.chunk.batches["position"][0]
+        total.take(item)
         report.cover(start, total.coverage.position)
     report.count(total.batches, total.records)
-    total.coverage.add(ByteCoverage.NOT_EXAMINED, max(source.size, total.coverage.position))
-    counted = total.coverage.bytes
-    values = {
-        "size": source.size,
-        "first_offset": total.first_offset,
-        "last_offset": total.last_offset,
-        "batches": total.batches,
-        "records": total.records,
-        "min_timestamp": total.timestamps[0] if total.timestamps else None,
-        "max_timestamp": total.timestamps[-1] if total.timestamps else None,
-        "first_leader_epoch": total.epochs[0] if total.epochs else None,
-        "last_leader_epoch": total.epochs[-1] if total.epochs else None,
-        "batches_salvaged": total.statuses[salvage.SALVAGED],
-        "batches_damaged": total.statuses[salvage.DAMAGED],
-        "crc_failures": total.crc_failures,
-        "damaged_ranges": total.damaged_ranges,
-        "bytes_intact": counted[ByteCoverage.INTACT],
-        "bytes_salvaged": counted[ByteCoverage.SALVAGED],
-        "bytes_damaged": counted[ByteCoverage.DAMAGED],
-        "bytes_zero": counted[ByteCoverage.ZERO],
-        "bytes_not_examined": counted[ByteCoverage.NOT_EXAMINED],
-        "valid_bytes": source.size if total.valid_bytes is None else total.valid_bytes,
-        "digest": total.digest,
-    }
-    return {name: [value] for name, value in values.items()}
+    return total.columns()

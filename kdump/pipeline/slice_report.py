@@ -8,8 +8,10 @@ from kdump.errors import CorruptData, Fault, KdumpError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
     from kdump.pipeline.planning import CheckSlice, FileSlice
+    from kdump.reading.walk_notes import Note
     from kdump.schemas.shapes import NotedShapes
 
 CRASHED = "reader-crashed"
@@ -43,10 +45,26 @@ class SliceReport:
     `size` and `inode` are those of the file when it was opened. `first` and `last` are the range of bytes of the batches and
     damaged ranges that start in the slice: None where there are none. `rows` counts rows of the table; `batches` and `records`
     what headers of batches say, `records` None where old messages do not say. `shapes` are those of the keys and of the values
-    that were decoded by schemas.
+    that were decoded by schemas. `sums` are the columns of the log's row in the table of segments, if the walk also made
+    these, and `note` is what it noted for a check.
     """
 
-    __slots__ = ("batches", "end", "first", "inode", "last", "path", "records", "rows", "shapes", "size", "skipped", "start")
+    __slots__ = (
+        "batches",
+        "end",
+        "first",
+        "inode",
+        "last",
+        "note",
+        "path",
+        "records",
+        "rows",
+        "shapes",
+        "size",
+        "skipped",
+        "start",
+        "sums",
+    )
 
     def __init__(self, path: str, start: int = 0, end: int | None = None) -> None:
         self.path = path
@@ -61,12 +79,22 @@ class SliceReport:
         self.records: int | None = 0
         self.skipped: list[Skipped] = []
         self.shapes: tuple[NotedShapes, NotedShapes] | None = None
+        self.sums: dict[str, list[Any]] | None = None
+        self.note: Note | None = None
 
     @classmethod
     def of(cls, file_slice: FileSlice | CheckSlice) -> SliceReport:
         """The empty report of a slice."""
         end = getattr(file_slice, "end", None)
         return cls(file_slice.path, getattr(file_slice, "start", 0), end)
+
+    def of_sums(self) -> SliceReport:
+        """The report of the row that `sums` are, which came of the same walk."""
+        report = SliceReport(self.path, self.start, self.end)
+        report.size, report.inode, report.first, report.last = self.size, self.inode, self.first, self.last
+        report.batches, report.records, report.skipped = self.batches, self.records, list(self.skipped)
+        report.rows = 1
+        return report
 
     @property
     def key_in_order(self) -> tuple[str, int, int]:

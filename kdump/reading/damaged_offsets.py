@@ -116,15 +116,16 @@ class WalkedLogs:
 
     def keep(self, before: os.stat_result, after: os.stat_result, damaged: DamagedOffsets) -> None:
         """Keep the ranges of a log, given the status of the file before and after its walk."""
-        if _identity(before) == _identity(after) and self._count + len(damaged) <= _MAX_KEPT:
+        if identity(before) == identity(after) and self._count + len(damaged) <= _MAX_KEPT:
             self._count += len(damaged)
-            self._ranges[_identity(after)] = damaged.ranges()
+            self._ranges[identity(after)] = damaged.ranges()
 
     def of(self, path: str) -> list[DamagedRange] | None:
         """The ranges of the log at this path; None if they are not known. Raises Unreadable as system.status."""
         status = system.status(path) if self._ranges else None
-        return None if status is None else self._ranges.get(_identity(status))
+        return None if status is None else self._ranges.get(identity(status))
 
 
-def _identity(status: os.stat_result) -> tuple[int, ...]:
+def identity(status: os.stat_result) -> tuple[int, ...]:
+    """What is the same while a file is the same, and has not been written to."""
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns

@@ -136,10 +136,10 @@ def test_only_what_is_new_or_changed_is_read(data: Path, capsys: pytest.CaptureF
     read: set[str] = set()
     whole = reading.slice_rows
 
-    def slice_rows(file_slice: Any, options: Any, report: Any) -> Any:
+    def slice_rows(file_slice: Any, options: Any, *others: Any) -> Any:
         if options.table != "files":
             read.add(file_slice.path)
-        return whole(file_slice, options, report)
+        return whole(file_slice, options, *others)
 
     capsys.readouterr()
     with mock.patch.object(reading, "slice_rows", slice_rows), mock.patch("kdump.pipeline.local._Worker", _Here):

@@ -1,0 +1,104 @@
+"""How many bytes of each log a scan reads: work that can be counted, where time cannot be tested."""
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pytest
+
+from kdump.binary.source import Source
+from kdump.cli.commands import main
+from kdump.pipeline import local, tasks
+from kdump.reading import read_ahead
+from tests.builders.files import write_partition
+from tests.builders.records import batch, record
+
+pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
+
+MIB = 1 << 20
+VALUE = os.urandom(10 << 10)
+
+
+def _batches(first: int, count: int) -> list[bytes]:
+    return [batch(records=[record(value=VALUE)], base_offset=first + number) for number in range(count)]
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """Two partitions, one with a segment that is larger than all others."""
+    write_partition(tmp_path / "data", topic="t", partition=0, segments={0: _batches(0, 600), 600: _batches(600, 20)})
+    write_partition(tmp_path / "data", topic="t", partition=1, segments={0: _batches(0, 30)})
+    return tmp_path / "data"
+
+
+class _Here:
+    """Does tasks in this process, where a test sees what is read."""
+
+    is_alive = True
+
+    def __init__(self, _others: object) -> None:
+        self.descriptor = os.open(os.devnull, os.O_RDONLY)
+        self.task: Any = None
+
+    @property
+    def is_busy(self) -> bool:
+        return self.task is not None
+
+    def start(self, task: tasks.ScanTask) -> None:
+        task.options.is_isolated = False
+        self.task = task
+
+    def result(self) -> tasks.TaskReport:
+        task, self.task = self.task, None
+        return tasks.attempt(task)
+
+    def kill(self) -> None:
+        os.close(self.descriptor)
+
+
+@pytest.fixture
+def read() -> Iterator[Counter[str]]:
+    """The number of bytes that are read of each file, by its path."""
+    counts: Counter[str] = Counter()
+    take, fill, summarize = Source._take, Source._fill, read_ahead.summarize_stretch
+
+    def counted_take(source: Source, position: int, count: int) -> bytes:
+        data = take(source, position, count)
+        counts[source.path] += len(data)
+        return data
+
+    def counted_fill(source: Source, buffer: memoryview, position: int) -> int:
+        filled = fill(source, buffer, position)
+        counts[source.path] += filled
+        return filled
+
+    def counted_summary(source: Source, position: int, *others: Any) -> Any:
+        found = summarize(source, position, *others)
+        counts[source.path] += found[0].end - position if found[0] is not None else 0
+        return found
+
+    with (
+        mock.patch.object(Source, "_take", counted_take),
+        mock.patch.object(Source, "_fill", counted_fill),
+        mock.patch.object(read_ahead, "summarize_stretch", counted_summary),
+        mock.patch.object(local, "_Worker", _Here),
+    ):
+        yield counts
+
+
+def _times_read(data: Path, read: Counter[str], *options: str) -> dict[str, float]:
+    """How often each log is read, on average over its bytes."""
+    command = ["scan", str(data), "--out", str(data.parent / "out"), "--engine", "local", *options]
+    assert main(command) == 0
+    return {path.parent.name + path.name[-6:]: read[str(path)] / path.stat().st_size for path in sorted(data.rglob("*.log"))}
+
+
+@pytest.mark.parametrize("options", [(), ("--tables", "segments"), ("--tables", "batches")], ids=" ".join)
+def test_a_scan_reads_each_sound_log_once_for_all_tables_and_checks(
+    options: tuple[str, ...], data: Path, read: Counter[str]
+) -> None:
+    for log, times in _times_read(data, read, "--jobs", "2", *options).items():
+        assert 1 <= times < 1.1, log
