@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kdump.binary import kernel
+from kdump.binary import batch_columns_reference, kernel
 from kdump.binary.arithmetic import as_int64
 from kdump.binary.batch_header import (
     ATTRIBUTES,
@@ -516,6 +516,13 @@ def regular_headers(window: bytes | memoryview, window_position: int, *, is_lega
     else:
         table = record_batch.table_of_batches(batches[0], positions, valid)
     return Chunk(table, headers, [0] * len(headers), b"", is_legacy)
+
+
+def header_columns(window: memoryview, window_position: int, count: int) -> dict[str, bytes]:
+    """The columns of BATCH_COLUMNS for the `count` regular batches of magic 2 at the start of a window."""
+    native = kernel.native or batch_columns_reference
+    columns = native.batch_columns(window, window_position, count, STRICT_RULES.codec_count - 1)
+    return dict(zip(batch_columns_reference.BATCH_COLUMNS, columns, strict=True))
 
 
 def _is_empty_or_short(chunk: Chunk) -> bool:

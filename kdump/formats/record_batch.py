@@ -97,7 +97,7 @@ def table_of_batches(headers: Sequence[BatchHeader], positions: Sequence[int], v
             NO_SEQUENCE if base == NO_SEQUENCE else increment_sequence(base, delta)
             for base, delta in zip(base_sequence, last_offset_delta, strict=True)
         ]
-    is_transactional, is_control, has_horizon, timestamp_type, codec = _columns_of_attributes(attributes)
+    is_transactional, is_control, has_horizon, timestamp_type, codec = columns_of_attributes(attributes)
     delete_horizon_ms: Sequence[int | None] = [None] * rows
     if True in has_horizon:
         delete_horizon_ms = [time if has else None for has, time in zip(has_horizon, base_timestamp, strict=True)]
@@ -161,7 +161,7 @@ def table_of_messages(headers: Sequence[MessageHeader], positions: Sequence[int]
     )
 
 
-def _columns_of_attributes(
+def columns_of_attributes(
     attributes: Sequence[int],
 ) -> tuple[Sequence[bool], Sequence[bool], Sequence[bool], Sequence[str], Sequence[str]]:
     """Is transactional, is control, has a delete horizon, type of timestamp, codec."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kdump.binary import codecs
+from kdump.binary.batch_columns_reference import BATCH_COLUMNS
 from kdump.binary.batch_header import (
     ATTRIBUTES,
     BATCH_HEADER,
@@ -20,11 +23,11 @@ from kdump.binary.batch_header import (
 from kdump.binary.columns_reference import RECORD_COLUMNS
 from kdump.errors import CorruptData, KdumpError, MissingPackage, Unreadable
 from kdump.formats import record_batch
-from kdump.formats.log import Chunk
+from kdump.formats.log import Chunk, header_columns, regular_headers
 from kdump.formats.record import bytes_of
 from kdump.formats.record_batch import NO_TIMESTAMP
 from kdump.output.arrow.builder import Constant
-from kdump.output.arrow.log_columns import batch_columns, packed, record_columns
+from kdump.output.arrow.log_columns import batch_columns, columns_of_attributes, packed, packed_batch_columns, record_columns
 from kdump.pipeline import record_decoding
 from kdump.pipeline.planning import FileSlice
 from kdump.pipeline.slice_report import SCHEMAS_UNREAD, Skipped
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from kdump.binary.batch_header import BatchHeader
+    from kdump.binary.kernel import Buffer
     from kdump.binary.source import Source
     from kdump.formats.record import RecordChunk
     from kdump.formats.summary import BatchSummary
@@ -76,6 +80,97 @@ class Batches:
     def slice(self, start: int, end: int) -> Batches:
         return Batches(self.chunk.slice(start, end), self.statuses[start:end])
 
+    def __len__(self) -> int:
+        return len(self.statuses)
+
+    @property
+    def start(self) -> int:
+        """Where the first of them starts."""
+        start: int = self.chunk.batches["position"][0]
+        return start
+
+    @property
+    def end(self) -> int:
+        """Where the last of them ends."""
+        return _end(self.chunk)
+
+    @property
+    def records(self) -> int | None:
+        """The number of records by their headers; None for old messages, which do not say."""
+        return records_said(self.chunk)
+
+    def columns(self, uncompressed_sizes: Sequence[int | None] | None = None) -> Columns:
+        """All columns but those that say where a batch is from."""
+        return batch_columns(self.chunk, self.statuses, uncompressed_sizes)
+
+
+class KeptBatches(Batches):
+    """Intact batches of magic 2 that the kernel in C has summarized, and whose bytes are there until the walk goes on.
+
+    `numbers` has the columns of BATCH_COLUMNS in the layout of Arrow. All else is made on demand.
+    """
+
+    __slots__ = ("_made", "data", "numbers")
+
+    summary: BatchSummary
+
+    def __init__(self, summary: BatchSummary, data: memoryview) -> None:
+        self.summary = summary
+        self.data = data
+        self.numbers = header_columns(data, summary.positions[0], summary.count)
+        self._made: Chunk | None = None
+
+    @classmethod
+    def of(cls, section: salvage.Section) -> KeptBatches | None:
+        """Those of a section; None if it has others."""
+        summary, data = section.summary, section.kept
+        if summary is None or data is None or summary.is_legacy or summary.horizons:
+            return None
+        return cls(summary, data)
+
+    @property
+    def chunk(self) -> Chunk:  # type: ignore[override]  # it is only read
+        if self._made is None:
+            self._made = regular_headers(self.data, self.start, is_legacy=False)
+            assert self._made is not None and len(self._made) == len(self)
+        return self._made
+
+    @property
+    def statuses(self) -> Sequence[str]:  # type: ignore[override]  # as above
+        return [salvage.INTACT] * len(self)
+
+    def between(self, start: int, end: int | None) -> Batches | None:
+        is_whole = start <= self.start and (end is None or self.summary.last_position < end)
+        return self if is_whole else Batches(self.chunk, self.statuses).between(start, end)
+
+    def __len__(self) -> int:
+        return self.summary.count
+
+    @property
+    def start(self) -> int:
+        return self.summary.positions[0]
+
+    @property
+    def end(self) -> int:
+        return self.summary.end
+
+    @property
+    def records(self) -> int:
+        return self.summary.records
+
+    def column(self, name: str) -> array[int]:
+        """The numbers of a column."""
+        return array(BATCH_COLUMNS[name], self.numbers[name])
+
+    def columns(self, uncompressed_sizes: Sequence[int | None] | None = None) -> Columns:
+        columns = packed_batch_columns(self.numbers)
+        if self.summary.any_attributes == self.summary.all_attributes:
+            columns |= {name: Constant(value) for name, (value,) in columns_of_attributes([self.summary.any_attributes]).items()}
+        else:
+            columns |= columns_of_attributes(self.column("attributes"))
+        columns["uncompressed_size"] = Constant(None) if uncompressed_sizes is None else uncompressed_sizes
+        return columns
+
 
 def walk(source: Source, file_slice: FileSlice, *, headers_only: bool = False) -> Iterator[Batches | salvage.Damage]:
     """The batches and damaged ranges that start in a slice; with `headers_only`, batches may come without their bytes.
@@ -109,11 +204,11 @@ def walk(source: Source, file_slice: FileSlice, *, headers_only: bool = False) -
                 yield item
             begin = item.start
         else:
-            found = _batches_of(item, headers_only=headers_only)
+            found = KeptBatches.of(item) or _batches_of(item, headers_only=headers_only)
             inside = found.between(start, file_slice.end)
             if inside is not None:
                 yield inside
-            begin = found.chunk.batches["position"][0]
+            begin = found.start
         if file_slice.end is not None and begin >= file_slice.end:
             return
 
@@ -159,11 +254,11 @@ def sections(
             if notice is not None:
                 notice(item)
             continue
-        report.cover(item.chunk.batches["position"][0], _end(item.chunk))
+        report.cover(item.start, item.end)
         for part in _in_range(item, options):
             if notice is not None and salvage.DAMAGED in part.statuses:
                 _notice_damaged(part, source.path, notice)
-            report.count(len(part.statuses), records_said(part.chunk))
+            report.count(len(part), part.records)
             yield part
 
 
@@ -234,8 +329,8 @@ def batches(
     """The columns of batches, and how many there are."""
     scales = _Scales(source, samples=options.samples_uncompressed) if options.measures_uncompressed else None
     for item in sections(source, file_slice, options, report, notice, watch):
-        sizes = scales.sizes(item.chunk) if scales is not None else None
-        yield batch_columns(item.chunk, item.statuses, sizes), len(item.statuses)
+        sizes = scales.sizes(item) if scales is not None else None
+        yield item.columns(sizes), len(item)
 
 
 def header_rows(source: Source, file_slice: FileSlice, options: Options, report: SliceReport) -> Iterator[tuple[Columns, int]]:
@@ -374,8 +469,11 @@ class _Scales:
         self._left = _MAX_SAMPLE_BYTES
         self._whole = codecs.BatchDecompressor(_MAX_PAYLOAD_AT_ONCE)
 
-    def sizes(self, chunk: Chunk) -> list[int | None]:
+    def sizes(self, item: Batches) -> list[int | None]:
         """The size of the records in each batch; None for old wrappers and for batches that are not or cannot be measured."""
+        if isinstance(item, KeptBatches):
+            return self._sizes_of_kept(item)
+        chunk = item.chunk
         overhead = LOG_OVERHEAD if chunk.is_legacy else BATCH_HEADER_SIZE
         if chunk.batches["compresscodec"].count(codecs.CODECS[codecs.NONE]) == len(chunk):
             return [size - overhead for size in chunk.batches["size"]]
@@ -385,26 +483,45 @@ class _Scales:
             codec = header[attributes] & COMPRESSION_MASK
             if not codec:
                 sizes.append(size - overhead)
-            elif chunk.is_legacy or self._samples and not self._is_in_sample(chunk, row):
+            elif chunk.is_legacy or not self._is_in_sample(chunk.batches["position"][row], chunk.batches["crc"][row]):
                 sizes.append(None)
             else:
-                sizes.append(self._size(chunk, row, codec))
+                sizes.append(self._size(codec, chunk.headers[row][MAGIC], partial(bytes_of, self._source, chunk, row)))
         return sizes
 
-    def _is_in_sample(self, chunk: Chunk, row: int) -> bool:
-        if self._left <= 0:
-            return False
-        return chunk.batches["position"][row] < _SAMPLE_FROM or not chunk.batches["crc"][row] % _SAMPLE_ONE_IN
+    def _sizes_of_kept(self, item: KeptBatches) -> list[int | None]:
+        plain = [size - BATCH_HEADER_SIZE for size in item.column("size")]
+        if item.summary.codecs == 1 << codecs.NONE:
+            return plain  # type: ignore[return-value]  # none of them is None
+        sizes: list[int | None] = []
+        for attributes, crc, position, size in zip(
+            item.column("attributes"), item.column("crc"), item.column("position"), plain, strict=True
+        ):
+            codec = attributes & COMPRESSION_MASK
+            if not codec:
+                sizes.append(size)
+            elif not self._is_in_sample(position, crc):
+                sizes.append(None)
+            else:
+                start = position - item.start
+                sizes.append(self._size(codec, 2, lambda: item.data[start : start + BATCH_HEADER_SIZE + size]))  # noqa: B023
+        return sizes
 
-    def _size(self, chunk: Chunk, row: int, codec: int) -> int | None:
+    def _is_in_sample(self, position: int, crc: int) -> bool:
+        if not self._samples:
+            return True
+        return self._left > 0 and (position < _SAMPLE_FROM or not crc % _SAMPLE_ONE_IN)
+
+    def _size(self, codec: int, magic: int, read: Callable[[], Buffer]) -> int | None:
+        """The size that a batch's records decompress to. `read` gives the bytes of the batch; it may raise KdumpError."""
         size = 0
         try:
-            payload = memoryview(bytes_of(self._source, chunk, row))[BATCH_HEADER_SIZE:]
+            payload = memoryview(read())[BATCH_HEADER_SIZE:]
             whole = self._whole.decompress(codec, payload)
             if whole is not None:
                 size = len(whole)
                 return size
-            for decompressed in codecs.decompressed(codec, bytes(payload), chunk.headers[row][MAGIC]):
+            for decompressed in codecs.decompressed(codec, bytes(payload), magic):
                 size += len(decompressed)
                 if self._samples and size > self._left:
                     return None

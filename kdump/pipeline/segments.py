@@ -6,10 +6,10 @@ import hashlib
 from array import array
 from typing import TYPE_CHECKING
 
-from kdump.binary.batch_header import BASE_TIMESTAMP
+from kdump.binary.batch_header import BASE_TIMESTAMP, TIMESTAMP_TYPE_BIT
 from kdump.checks.finding import ByteCoverage
 from kdump.formats.record_batch import LOG_APPEND_TIME, NO_TIMESTAMP
-from kdump.pipeline.logs import records_said, walk
+from kdump.pipeline.logs import KeptBatches, records_said, walk
 from kdump.reading import salvage
 
 if TYPE_CHECKING:
@@ -46,8 +46,32 @@ class SegmentSum:
         """Add the next item of the walk."""
         if isinstance(item, salvage.Damage):
             self._add_damage(item)
+        elif isinstance(item, KeptBatches):
+            self._add_kept(item)
         else:
             self._add(item)
+
+    def _add_kept(self, item: KeptBatches) -> None:
+        """Add batches that are all intact, from their summary where it has what is needed."""
+        summary, count = item.summary, len(item)
+        self.coverage.add(salvage.INTACT, summary.end, batches=count)
+        self.batches += count
+        self.statuses[salvage.INTACT] += count
+        self.records = None if self.records is None else self.records + item.records
+        columns = [array("q", item.column(name)) for name in ("base_offset", "last_offset", "partition_leader_epoch", "crc")]
+        for digest, column in zip(self._digests, [*columns, array("q", [True]) * count], strict=True):
+            digest.update(column)
+        if self.first_offset is None:
+            self.first_offset = summary.first_offset
+        self.last_offset = summary.last_offset
+        self._add_epochs([summary.first_leader_epoch, summary.last_leader_epoch])
+        times = [summary.lowest_timestamp, summary.highest_timestamp]
+        self._add_times(times if NO_TIMESTAMP not in times else summary.timestamps)
+        base_times: Sequence[int] = item.column("base_timestamp")
+        if summary.any_attributes & TIMESTAMP_TYPE_BIT:
+            attributes = item.column("attributes")
+            base_times = [time for time, bits in zip(base_times, attributes, strict=True) if not bits & TIMESTAMP_TYPE_BIT]
+        self._add_times(base_times)
 
     def _add_damage(self, damage: salvage.Damage) -> None:
         self.coverage.add(damage.status, damage.end, batches=int(damage.is_batch))
@@ -94,10 +118,15 @@ class SegmentSum:
         if not item.chunk.is_legacy:
             known += [item.chunk.headers[row][BASE_TIMESTAMP] for row in rows if types[row] != LOG_APPEND_TIME]
             epochs = table["partition_leader_epoch"]
-            found = [epochs[row] for row in (rows[0], rows[-1]) if epochs[row] != _UNKNOWN_EPOCH]
-            self.epochs = [*self.epochs[:1], *found][:1] + ([*self.epochs, *found][-1:])
-        if NO_TIMESTAMP in known:
-            known = [time for time in known if time != NO_TIMESTAMP]
+            self._add_epochs([epochs[rows[0]], epochs[rows[-1]]])
+        self._add_times(known)
+
+    def _add_epochs(self, epochs: Sequence[int]) -> None:
+        found = [epoch for epoch in epochs if epoch != _UNKNOWN_EPOCH]
+        self.epochs = [*self.epochs[:1], *found][:1] + ([*self.epochs, *found][-1:])
+
+    def _add_times(self, times: Sequence[int]) -> None:
+        known = [time for time in times if time != NO_TIMESTAMP] if NO_TIMESTAMP in times else times
         if known:
             bounds = [*self.timestamps, min(known), max(known)]
             self.timestamps = [min(bounds), max(bounds)]
@@ -157,8 +186,7 @@ def segment_row(source: Source, file_slice: FileSlice, report: SliceReport, watc
     for item in walk(source, file_slice, headers_only=True):
         if watch is not None:
             watch(item)
-        start = item.start if isinstance(item, salvage.Damage) else item.chunk.batches["position"][0]
         total.take(item)
-        report.cover(start, total.coverage.position)
+        report.cover(item.start, total.coverage.position)
     report.count(total.batches, total.records)
     return total.columns()

@@ -5,6 +5,7 @@ import json
 import os
 import random
 import signal
+from array import array
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,7 +31,17 @@ from tests.builders.records import batch, commit_record, message, message_set, r
 
 pa = pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
 
-from kdump.output.arrow.builder import Constant, Spread, Spreading, bounded, is_small, joined, record_batch  # noqa: E402  # what needs Arrow
+from kdump.output.arrow.builder import (  # noqa: E402  # what needs Arrow
+    Constant,
+    Spread,
+    Spreading,
+    arrow_array,
+    bounded,
+    is_small,
+    joined,
+    packed_numbers,
+    record_batch,
+)
 from kdump.output.arrow.rows import TABLES, columns_of  # noqa: E402
 from kdump.output.arrow.schemas import table_schema  # noqa: E402
 from kdump.pipeline import discovery, planning, reader_process, reading, rows  # noqa: E402
@@ -186,13 +197,30 @@ def test_few_rows_of_many_files_are_put_together_before_arrays_are_made_of_them(
     ]
     other = {"path": Constant("x"), "entry": [5]}
     many = {"path": Constant("y"), "entry": range(1000)}
-    assert list(joined([*few, (other, 1), (many, 1000), (other, 1), (other, 1)])) == [
-        ({"path": ["1", "2", "2"], "entry": [0, 0, 1], "offset": [7, 7, 7]}, 3),
-        ({"path": ["x"], "entry": [5]}, 1),
-        (many, 1000),
-        ({"path": ["x", "x"], "entry": [5, 5]}, 2),
-    ]
+    first, second, third, fourth = joined([*few, (other, 1), (many, 1000), (other, 1), (other, 1)])
+    assert first == ({"path": ["1", "2", "2"], "entry": [0, 0, 1], "offset": [7, 7, 7]}, 3)
+    assert second == ({"path": other["path"], "entry": [5]}, 1)
+    assert third == (many, 1000)
+    assert fourth == ({"path": other["path"], "entry": [5, 5]}, 2)  # one value for all rows stays one
     assert [count for _, count in joined([(other, 1)] * 5, rows=2)] == [2, 2, 1]
+
+
+def test_columns_of_packed_numbers_are_joined_as_they_are() -> None:
+    def part(*numbers: int) -> tuple[dict[str, Any], int]:
+        return {"path": Constant("x"), "offset": packed_numbers("q", array("q", numbers))}, len(numbers)
+
+    (columns, count), *others = joined([part(1, 2), part(3), ({"path": Constant("y"), "offset": [4]}, 1), part(5)])
+    assert count == 3
+    assert columns["path"].value == "x"
+    assert list(columns["offset"]) == [1, 2, 3]
+    assert arrow_array("Int64", columns["offset"], 3).to_pylist() == [1, 2, 3]
+    assert [(list(columns["offset"]), count) for columns, count in others] == [([4], 1), ([5], 1)]
+
+
+def test_values_that_differ_only_in_their_type_are_not_taken_for_one() -> None:
+    ((columns, count),) = joined([({"entry": Constant(value)}, 2) for value in (True, 1, 1)])
+    assert list(map(repr, columns["entry"])) == ["True", "True", "1", "1", "1", "1"]
+    assert count == 6
 
 
 def test_rows_that_are_put_together_are_bounded_in_bytes() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import accumulate, chain, pairwise, repeat
 
 import pyarrow as pa
@@ -59,6 +59,11 @@ class Packed:
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._read())
+
+
+def packed_numbers(kind: str, numbers: Any) -> Packed:
+    """A column of numbers, given as an array or the bytes of one; `kind` is their type as the module array names it."""
+    return Packed(memoryview(numbers).cast("B"), partial(array, kind, bytes(numbers)))
 
 
 class Spread:
@@ -229,23 +234,67 @@ def joined(
 
     `small_rows` are the most that a small part has.
     """
-    held: dict[str, list[Any]] = {}
+    held: dict[str, Any] = {}
     held_rows = held_size = 0
     for columns, count in parts:
         size = _small_size(columns, count, small_rows)
         is_full = held_rows + count > rows or held_size + (size or 0) > _JOINED_BYTES
-        if held_rows and (size is None or is_full or held.keys() != columns.keys()):
-            yield held, held_rows
+        if held_rows and (size is None or is_full or not _fit_together(held, columns)):
+            yield _as_columns(held), held_rows
             held, held_rows, held_size = {}, 0, 0
         if size is None:
             yield columns, count
         elif count:
             for name, values in columns.items():
-                held.setdefault(name, []).extend(_spread(values, count))
+                held[name] = _extended(held.get(name), held_rows, values, count)
             held_rows += count
             held_size += size
     if held_rows:
-        yield held, held_rows
+        yield _as_columns(held), held_rows
+
+
+def _fit_together(held: dict[str, Any], columns: dict[str, Any]) -> bool:
+    """Whether columns can be joined with those that are held: packed numbers only with packed numbers."""
+    if held.keys() != columns.keys():
+        return False
+    return all(isinstance(column, _PackedParts) == _is_packed_numbers(columns[name]) for name, column in held.items())
+
+
+def _is_packed_numbers(values: Any) -> bool:
+    return isinstance(values, Packed) and not isinstance(values.buffers, tuple)
+
+
+class _PackedParts:
+    """Columns of packed numbers that are to be joined."""
+
+    __slots__ = ("parts",)
+
+    def __init__(self) -> None:
+        self.parts: list[Packed] = []
+
+    def joined(self) -> Packed:
+        return Packed(b"".join(part.buffers for part in self.parts), lambda: [number for part in self.parts for number in part])
+
+
+def _extended(held: Any, rows: int, values: Any, count: int) -> Any:
+    """A column of `rows` rows, None where there are none yet, with these values after them."""
+    if _is_packed_numbers(values):
+        column = held or _PackedParts()
+        column.parts.append(values)
+        return column
+    if isinstance(values, Constant) and (held is None or isinstance(held, Constant) and _are_same(held.value, values.value)):
+        return values
+    column = list(_spread(held, rows)) if isinstance(held, Constant) else [] if held is None else held
+    column.extend(_spread(values, count))
+    return column
+
+
+def _are_same(value: object, other: object) -> bool:
+    return type(value) is type(other) and value == other
+
+
+def _as_columns(held: dict[str, Any]) -> dict[str, Any]:
+    return {name: column.joined() if isinstance(column, _PackedParts) else column for name, column in held.items()}
 
 
 def is_small(columns: dict[str, Any], count: int) -> bool:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from functools import partial
 
+from kdump.binary.batch_columns_reference import BATCH_COLUMNS
 from kdump.binary.batch_header import ATTRIBUTES, BASE_TIMESTAMP, MESSAGE_ATTRIBUTES
 from kdump.binary.columns_reference import RECORD_COLUMNS
+from kdump.formats import record_batch
 from kdump.formats.record_columns import RecordColumns
 from kdump.messages import control_records
-from kdump.output.arrow.builder import Constant, Packed, Spread, Spreading, cut
+from kdump.output.arrow.builder import Constant, Packed, Spread, Spreading, cut, packed_numbers
+from kdump.reading.items import INTACT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,6 +53,23 @@ def batch_columns(chunk: Chunk, statuses: Sequence[str], uncompressed_sizes: Seq
         "base_timestamp": base_timestamps,
         "uncompressed_size": Constant(None) if uncompressed_sizes is None else uncompressed_sizes,
         "status": statuses,
+    }
+
+
+def packed_batch_columns(numbers: Mapping[str, bytes]) -> Columns:
+    """The columns of intact batches of magic 2 that do not follow from their attributes, given those of BATCH_COLUMNS."""
+    columns: Columns = {name: packed_numbers(BATCH_COLUMNS[name], column) for name, column in numbers.items()}
+    return columns | {"delete_horizon_ms": Constant(None), "isvalid": Constant(True), "status": Constant(INTACT)}
+
+
+def columns_of_attributes(attributes: Sequence[int]) -> dict[str, Sequence[Any]]:
+    """The columns of batches that follow from their attributes."""
+    is_transactional, is_control, _, timestamp_type, codec = record_batch.columns_of_attributes(attributes)
+    return {
+        "is_transactional": is_transactional,
+        "is_control": is_control,
+        "timestamp_type": timestamp_type,
+        "compresscodec": codec,
     }
 
 
