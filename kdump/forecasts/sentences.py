@@ -77,8 +77,7 @@ def summary(row: Forecast) -> str:
         return f"the log ends at offset {row.log_end:,}, though its data ends at {row.data_end:,}"
     if verdict(row) == UNSURE:
         return "; ".join(row.conditions)
-    scanned = row.events.scanned
-    start = f"scanned from {scanned[0]:,} on: " if scanned else "nothing is scanned: " if row.after == CLEAN else ""
+    start = _scans(row)
     if row.is_safe:
         stays = row.consumers_stop_at
         return f"{start}nothing is lost" + ("" if stays is None else f"; damage stays: consumers stop at offset {stays:,}")
@@ -93,6 +92,16 @@ def summary(row: Forecast) -> str:
     else:
         parts.append("no intact record is lost")
     return start + "; ".join(parts)
+
+
+def _scans(row: Forecast) -> str:
+    """What is scanned, before what comes of it; after an unclean stop, it goes without saying if nothing is."""
+    scanned, rescanned = row.events.scanned, row.events.rescanned
+    if scanned:
+        return f"scanned from {scanned[0]:,} on: "
+    if rescanned:
+        return f"{counted(len(rescanned), 'segment')} scanned to rebuild the index: "
+    return "nothing is scanned: " if row.after == CLEAN else ""
 
 
 def _offsets(ranges: list[list[int]]) -> str:
@@ -192,7 +201,7 @@ def _nothing_lost(row: Forecast) -> str:
         return "Nothing is lost; the directory is waiting to be deleted."
     scanned = row.events.scanned
     if not scanned:
-        how = "Nothing is scanned"
+        how = "Nothing else is scanned" if row.events.rescanned else "Nothing is scanned"
     else:
         how = f"{counted(len(scanned), 'segment is', 'segments are')} scanned, from offset {scanned[0]:,} on"
     return f"{how}, nothing is lost; the log goes from offset {row.log_start:,} to {row.log_end:,}."

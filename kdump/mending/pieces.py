@@ -335,11 +335,6 @@ class Walk:
                 left = LeftOut(self._log.path, start, start + size, "batch-length-too-small", reason, batches=1, records=1)
                 self.left_out.append(left)
                 continue
-            if not 0 <= batches["magic"][row] <= 2:
-                reason = f"its magic, {batches['magic'][row]}, does not exist"
-                left = LeftOut(self._log.path, start, start + size, "bad-magic", reason, batches=1, first=first, last=last)
-                self.left_out.append(left)
-                continue
             piece = Piece(self._log, start, start + size, extent, records=records, is_sure=status == INTACT)
             piece.is_nested = status != INTACT and start < section.nested_end
             if section.claimed_length is not None:

@@ -16,6 +16,7 @@ from kdump.binary.batch_header import (
     MIN_BATCH_LENGTH,
     MIN_RECORD_OVERHEAD,
     batch_length,
+    batch_offset,
     batch_size,
 )
 from kdump.errors import CorruptData
@@ -24,6 +25,7 @@ from kdump.formats.log import Chunk, Log
 from kdump.reading import search, spans, zeros
 from kdump.reading.items import (
     BY_LENGTH,
+    BY_REPAIRED_LENGTH,
     BY_SCAN,
     DAMAGED,
     END,
@@ -39,7 +41,7 @@ from kdump.reading.items import (
 from kdump.reading.lone_batches import LoneBatches, PatchesUnderWay
 from kdump.reading.plausible import LONGEST_BATCH, is_header_but_for, is_plausible
 from kdump.reading.recent import RecentBytes
-from kdump.reading.trust import Order, extent_of, extents_of, is_lower
+from kdump.reading.trust import KNOWN_MAGIC, Order, extent_of, extents_of, is_lower
 from kdump.reading.tuning import DEFAULT
 
 TYPE_CHECKING = False
@@ -334,7 +336,8 @@ class _Walk:
             return
         size = self._repaired_size(start) if is_header else 0
         if size:
-            yield self._repaired(header_bytes, size)
+            is_negative = header_bytes[MAGIC_AT] >= _NEGATIVE
+            yield self._of_negative_magic(header_bytes, size) if is_negative else self._repaired(header_bytes, size)
             return
         if inside:
             damage.end = inside
@@ -342,7 +345,7 @@ class _Walk:
         else:
             damage.end = self._search.next_intact(start + 1)
         self._position = damage.end
-        if damage.code == "torn-tail" and damage.end < source.size:
+        if damage.code in _PAST_THE_END and damage.end < source.size:
             damage.code = "batch-length-absurd"
             damage.message = f"{_claim(header_bytes)}, past the end of the file, though batches follow"
         damage.resync = END if damage.end >= source.size else BY_SCAN
@@ -448,13 +451,29 @@ class _Walk:
             fields = (*MESSAGE_HEADER.unpack_from(patched), timestamp)
             table = record_batch.table_of_messages([fields], [start], [True])  # type: ignore[list-item]  # 6 fields
         chunk = Chunk(table, [fields], [0], window, header_bytes[MAGIC_AT] < 2)
-        self._order.take_salvaged(chunk)
+        status = SALVAGED if header_bytes[MAGIC_AT] <= KNOWN_MAGIC else DAMAGED
+        if status == SALVAGED:
+            self._order.take_salvaged(chunk)
         self._position = start + size
         claimed_length = batch_length(header_bytes)
-        return Section(chunk, [SALVAGED], self._order.nested_end, claimed_length)
+        return Section(chunk, [status], self._order.nested_end, claimed_length if claimed_length != length else None)
+
+    def _of_negative_magic(self, header_bytes: bytes, size: int) -> Damage:
+        """The batch at `position`, whose CRC matches with this size and which no reader lists."""
+        start, claimed_length = self._position, batch_length(header_bytes)
+        length, magic = size - LOG_OVERHEAD, header_bytes[MAGIC_AT] - 0x100
+        message, resync = f"magic {magic} does not exist", BY_LENGTH
+        if claimed_length != length:
+            message += f", and its length says {claimed_length:,} instead of {length:,}"
+            resync = BY_REPAIRED_LENGTH
+        self._position = start + size
+        row = record_batch.RecordBatch.partial(None, batch_offset(header_bytes))
+        return Damage(start, start + size, "bad-magic", message, row, "last_offset", resync=resync)
 
 
 _GARBAGE = "bytes that are no batch"
+_NEGATIVE = 0x80  # magics from here on, as a byte without sign
+_PAST_THE_END = ("torn-tail", "batch-length-absurd")  # of a batch whose length says so
 LEADS_OVER_BATCHES = "the CRC of a record batch does not match, and its length leads over batches that go on with its offsets"
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     # first and last offset, leader epoch (None where the format has none)
     Extent = tuple[int, int, int | None]
 
-_KNOWN_MAGIC = 2  # the highest
+KNOWN_MAGIC = 2  # the highest
 
 
 class Order:
@@ -120,7 +120,7 @@ class Order:
         """The status of each batch of the next chunk."""
         valid, magic = chunk.batches["isvalid"], chunk.batches["magic"]
         statuses = [
-            INTACT if is_valid and (chunk.is_legacy or number <= _KNOWN_MAGIC) else DAMAGED
+            INTACT if is_valid and (chunk.is_legacy or number <= KNOWN_MAGIC) else DAMAGED
             for is_valid, number in zip(valid, magic, strict=True)
         ]
         rows = [row for row, status in enumerate(statuses) if status == INTACT]

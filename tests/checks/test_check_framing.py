@@ -270,6 +270,36 @@ def test_a_wrong_length_is_named_by_what_it_says(tmp_path: Path, length: int, co
 
 
 @pytest.mark.parametrize(
+    ("magic", "says"), [(3, "Its magic says 3"), (0x7F, "Its magic says 127"), (0xFD, "Magic -3 does not exist")]
+)
+def test_a_magic_that_does_not_exist_is_named_whatever_the_length_says(tmp_path: Path, magic: int, says: str) -> None:
+    unknown = _with(_batch(1), 16, bytes([magic]))
+    for length in (64, -1, 70, 1 << 30):
+        (found,) = _of_log(tmp_path, _batch(0) + _with(unknown, 8, struct.pack(">i", length)) + _log(2, 3))
+        assert _told([found]) == [("bad-magic", "error", SIZE, 2 * SIZE, (1, 1))]
+        assert found.message.startswith(f"One batch. {says}")
+        words = f"length {length:,} instead of 64" if magic < 0x80 else f"length says {length:,} instead of 64"
+        if length == 64:
+            assert ("length" in found.message, found.resync) == (False, "by-length")
+        else:
+            assert (words in found.message, found.resync) == (True, "by-repaired-length")
+            assert "as magic 2 its CRC matches, so only these two fields are wrong." in found.message
+
+
+def test_a_magic_that_does_not_exist_is_named_also_in_doubt(tmp_path: Path) -> None:
+    unknown = _with(_batch(3), 16, b"\xfd")
+    (_, *found) = _of_log(tmp_path, _batch(0) + b"garbage" * 9 + _batch(2) + unknown + _batch(4))
+    assert [(one.code, one.resync) for one in found] == [("bad-magic", "by-length")]
+
+
+def test_a_length_past_the_end_of_the_file_does_not_cut_it_off_where_batches_follow(tmp_path: Path) -> None:
+    for length in (1 << 20, 1 << 30):
+        found, *_ = _of_log(tmp_path, _batch(0) + _flipped(_with(_batch(1), 8, struct.pack(">i", length))) + _log(2))
+        says = f"A record batch says it is {length:,} bytes long, past the end of the file, though batches follow."
+        assert (found.code, found.message) == ("batch-length-absurd", f"{says} Missing here: offset 1.")
+
+
+@pytest.mark.parametrize(
     ("magic", "length", "code"),
     [
         (0, 13, "batch-length-too-small"),

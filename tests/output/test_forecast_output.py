@@ -99,6 +99,7 @@ def test_a_forecast_has_the_word_of_its_worst(changes: Values, word: str) -> Non
     ("events", "changes", "told"),
     [
         ({}, {}, ["Nothing is scanned, nothing is lost; the log goes from offset 0 to 10."]),
+        ({"rescanned": {5: "why"}}, {}, ["Nothing else is scanned, nothing is lost; the log goes from offset 0 to 10."]),
         (
             {"scanned": [7]},
             {"log_start": 3, "log_end": 12_345},
@@ -303,6 +304,7 @@ def test_files_that_go_are_named(files: list[Values], events: Values, told: str 
     [
         ({}, {}, "nothing is lost"),
         ({}, {"after": "clean"}, "nothing is scanned: nothing is lost"),
+        ({"rescanned": {5: "why"}}, {"after": "clean"}, "1 segment scanned to rebuild the index: nothing is lost"),
         ({"scanned": [1234, 2000]}, {}, "scanned from 1,234 on: nothing is lost"),
         ({}, {"outcome": "die", "reason": "why"}, "the broker does not start: why"),
         ({}, {"outcome": "offline", "reason": "why"}, "the broker does not start: why"),

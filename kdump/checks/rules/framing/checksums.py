@@ -9,6 +9,7 @@ from kdump.binary.batch_header import (
     CRC_AT,
     CRC_COVERS_FROM,
     LAST_OFFSET_DELTA,
+    LOG_OVERHEAD,
     MESSAGE_CRC_COVERS_FROM,
     RECORD_COUNT,
 )
@@ -17,7 +18,7 @@ from kdump.checks.rules.batch_findings import report_batch
 from kdump.checks.wording import counted, offset_range
 from kdump.errors import CorruptData
 from kdump.formats import records
-from kdump.reading.items import BY_LENGTH
+from kdump.reading.items import BY_LENGTH, BY_REPAIRED_LENGTH
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,8 +40,11 @@ class Checksums:
         self._crc32c = crc32c_for(context.source.size)
         self._decoded_count = 0
 
-    def report_damaged(self, chunk: Chunk, row: int) -> None:
-        """Report a batch whose CRC does not fit, or whose magic does not exist; its length leads to the next batch."""
+    def report_damaged(self, chunk: Chunk, row: int, claimed_length: int | None = None) -> None:
+        """Report a batch whose CRC does not fit, or whose magic does not exist; its length leads to the next batch.
+
+        `claimed_length` is the wrong length in its header, if only that and the magic are wrong.
+        """
         position, size, magic = (chunk.batches[name][row] for name in ("position", "size", "magic"))
         fits = chunk.batches["isvalid"][row] if magic > 2 else magic < 2 and self.fits_as_magic_2(position, position + size)
         code = "bad-magic" if fits else "crc-mismatch"
@@ -48,8 +52,12 @@ class Checksums:
             return
         batch = chunk.batches.row(row)
         if fits:
-            message = f"One batch. Its magic says {batch.magic}; as magic 2 its CRC matches, so only this byte is wrong."
-            report_batch(self._context, "bad-magic", batch, message, expected=2, found=batch.magic, resync=BY_LENGTH)
+            message, resync = f"Its magic says {batch.magic}", BY_LENGTH
+            if claimed_length is not None:
+                message += f", and its length {claimed_length:,} instead of {batch.size - LOG_OVERHEAD:,}"
+                resync = BY_REPAIRED_LENGTH
+            message = f"One batch. {message}; {only_wrong(resync)}."
+            report_batch(self._context, "bad-magic", batch, message, expected=2, found=batch.magic, resync=resync)
             return
         computed = self._computed(batch)
         locus, story = self._locus(chunk, row, computed)
@@ -101,6 +109,12 @@ class Checksums:
         except CorruptData as fault:
             return "records", f"{counted(count, 'record', 'records')} decode, then: {fault.message}."
         return "payload", "All records decode; the damage is inside a key, a value, a header or a timestamp."
+
+
+def only_wrong(resync: str) -> str:
+    """What is known about a batch whose CRC matches if it is read as magic 2, with its own length or a repaired one."""
+    what = "these two fields are" if resync == BY_REPAIRED_LENGTH else "this byte is"
+    return f"as magic 2 its CRC matches, so only {what} wrong"
 
 
 def _records(batch: RecordBatch) -> str:

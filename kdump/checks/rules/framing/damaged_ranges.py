@@ -18,6 +18,7 @@ from kdump.binary.batch_header import (
 )
 from kdump.binary.source import WINDOW_SIZE
 from kdump.checks.finding import ERROR, WARNING
+from kdump.checks.rules.framing.checksums import only_wrong
 from kdump.checks.rules.framing.file_kinds import kind_of_file, looks_of
 from kdump.checks.rules.framing.lengths import MAX_SEGMENT_SIZE
 from kdump.checks.wording import counted, offset_range
@@ -214,7 +215,7 @@ class DamagedRanges:
     def _add_bad_magic(self, damage: Damage) -> None:
         message = _capitalized(damage.message)
         if self._checksums.fits_as_magic_2(damage.start, damage.end):
-            message = f"One batch. {message}; as magic 2 its CRC matches, so only this byte is wrong"
+            message = f"One batch. {message}; {only_wrong(damage.resync)}"
         magic = int.from_bytes(self._context.source.read(damage.start + MAGIC_AT, 1), "big", signed=True)
         self._add_pending(damage, f"{message}.", expected=2, found=magic)
 

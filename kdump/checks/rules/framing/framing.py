@@ -41,17 +41,17 @@ class Framing(SegmentRule):
             return
         if section.nested_end:
             self._nested.add(section)
-        if section.claimed_length is not None:
-            report_length(self.context, section.chunk.batches.row(0), section.claimed_length)
         if salvage.DAMAGED in section.statuses:
             self._report_damaged(section)
+        elif section.claimed_length is not None:
+            report_length(self.context, section.chunk.batches.row(0), section.claimed_length)
         self._headers.check(section)
 
     def _report_damaged(self, section: Section) -> None:
         chunk, statuses = section.chunk, section.statuses
         for row, status in enumerate(statuses):
             if status == salvage.DAMAGED:
-                self._checksums.report_damaged(chunk, row)
+                self._checksums.report_damaged(chunk, row, section.claimed_length)
         end = chunk.batches["position"][-1] + chunk.batches["size"][-1]
         self._file_end.is_damaged = end == self.context.source.size and statuses[-1] == salvage.DAMAGED
 
