@@ -13,6 +13,11 @@ def offset_range(first: int, last: int) -> str:
     return number_range("offset", first, last)
 
 
+def byte_range(start: int, end: int) -> str:
+    """Bytes of a file, `end` exclusive: `byte 5`, `bytes 5 to 1,200`, or where they would be if there are none."""
+    return number_range("byte", start, max(start, end - 1))
+
+
 def number_range(what: str, first: int, last: int) -> str:
     """One number of a kind, or several: `sequence 5`, `sequences 5 to 1,200`."""
     return f"{what} {first:,}" if first == last else f"{what}s {first:,} to {last:,}"

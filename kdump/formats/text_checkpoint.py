@@ -110,7 +110,8 @@ class TextCheckpoint:
         if number == 1 and version is not None:
             yield Line(1, start, stop, fault=CorruptData("checkpoint-cut", "the file ends after the version, without a count"))
         if expected is not None and found != expected and self._end == self._source.size:
-            message = f"line 2 says that {expected:,} entries follow, but {found:,} do"
+            follow = "entry follows" if expected == 1 else "entries follow"
+            message = f"line 2 says that {expected:,} {follow}, but {found:,} {'does' if found == 1 else 'do'}"
             yield Line(2, 0, stop, fault=CorruptData("checkpoint-count-mismatch", message, expected=expected, found=found))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
+from kdump.checks.wording import counted
 from kdump.errors import CorruptData, Unreadable
 from kdump.formats import file_name, offset_index, producer_snapshot, text_checkpoint, time_index, transaction_index
 from kdump.formats.entries import used_entries
@@ -67,7 +68,9 @@ class IndexFile(EntryFile[RowType]):
             left -= len(table)
         end = self.size - self.size % self._entry_size
         if end < self.size:
-            message = f"{self.size:,} bytes are not a multiple of {self._entry_size}: the last entry is cut off"
+            message = (
+                f"{counted(self.size, 'byte is', 'bytes are')} not a multiple of {self._entry_size}: the last entry is cut off"
+            )
             yield self._damage(end, self.size, self._misaligned, message)
 
 

@@ -25,6 +25,7 @@ from kdump.binary.batch_header import (
     TIMESTAMP_TYPE_BIT,
     TRANSACTIONAL_BIT,
 )
+from kdump.checks.wording import counted
 from kdump.decoders import control_record
 from kdump.errors import CorruptData
 from kdump.formats import offset_index, producer_snapshot, text_checkpoint, time_index, transaction_index
@@ -470,7 +471,7 @@ def _chunks_of_windows(source: Source, position: int, until: int) -> Iterator[tu
     except CorruptData as fault:
         raise CorruptData(fault.code, fault.message, path=source.path, position=log.position) from None
     if position < source.size:
-        message = f"{source.size - position:,} bytes at the end of the log are not a whole batch"
+        message = f"{counted(source.size - position, 'byte', 'bytes')} at the end of the log: too few for a batch"
         code = "torn-header" if log.trailing == "torn-header" else "torn-tail"
         raise CorruptData(code, message, path=source.path, position=position)
 

@@ -166,7 +166,7 @@ class Slicing:
     def _segments(self, is_done: Callable[[int], bool]) -> Iterator[tuple[int, int | None]]:
         """Base offset and end of the segments that can hold what is wanted."""
         bases = list(self._part.logs)
-        for base, end in zip(bases, [*bases[1:], None], strict=True):
+        for base, end in zip(bases, [*bases[1:], None], strict=False):
             if is_done(base):
                 return
             if end is None or end > self._wanted.from_offset:

@@ -6,6 +6,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from kdump.checks import catalogue
 from kdump.checks.finding import ERROR, SEVERITIES
+from kdump.checks.wording import byte_range
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ class _Findings:
             self.code, self.message = finding.code, finding.message
         self.count += 1
         if len(self._lines) < _MAX_LINES:
-            where = f"bytes {finding.start} to {finding.end}"
+            where = byte_range(finding.start, finding.end)
             self._lines.append(f"{finding.severity} {finding.code}, {where}: {finding.message}\n")
 
     def text(self) -> str:

@@ -487,10 +487,12 @@ def _claim(header_bytes: bytes) -> str:
 
 
 def _zeros(start: int, end: int, file_size: int) -> Damage:
+    size = end - start
     if end == file_size:
-        message = f"the last {end - start:,} bytes of the file are zero"
+        message = "the last byte of the file is zero" if size == 1 else f"the last {size:,} bytes of the file are zero"
         return Damage(start, end, "zero-tail", message, status=ZERO, resync=END, is_batch=False)
-    return Damage(start, end, "zero-hole", f"{end - start:,} bytes are zero", status=ZERO, is_batch=False)
+    message = "1 byte is zero" if size == 1 else f"{size:,} bytes are zero"
+    return Damage(start, end, "zero-hole", message, status=ZERO, is_batch=False)
 
 
 def _is_zero(data: bytes) -> bool:

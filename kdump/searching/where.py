@@ -7,6 +7,7 @@ import os
 from kdump.errors import UsageError
 from kdump.output.rows import fates
 from kdump.output.rows.fates import Fate
+from kdump.output.text.grep import gap_line
 from kdump.reading.items import DAMAGED
 from kdump.searching.copies import Copy
 from kdump.searching.fate import Verdict
@@ -144,9 +145,7 @@ class Whereabouts:
                     statuses = [status for status, count in spread for _ in range(count)]
                     rows = zip(records["offset"], records["value"], statuses, strict=True)
                     found += [(offset, value is not None, status != DAMAGED) for offset, value, status in rows]
-                self.not_read += [
-                    f"{gap.file}: bytes {gap.start} to {gap.end}: {gap.message} ({gap.code})" for gap in search.result.not_read
-                ]
+                self.not_read += map(gap_line, search.result.not_read)
         return found
 
 

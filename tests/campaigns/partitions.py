@@ -4,7 +4,7 @@
     python -m tests.campaigns.partitions --seed 7 --number 1234       one of them again
 
 The directories are those of the goldens. Whatever the damage, nothing may raise, the bytes of each file add up, the table of
-findings equals the findings of the check, and the verdict is no better than the forecast.
+findings equals the findings of the check, the verdict is no better than the forecast, and no sentence is nonsense.
 """
 
 import argparse
@@ -16,7 +16,7 @@ import tempfile
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import kdump
@@ -24,6 +24,7 @@ from golden_outputs.runs import CASES
 from kdump.checks.finding import FileReport, Finding
 from kdump.checks.jobs import jobs
 from kdump.checks.settings import DEEP, FULL, Settings
+from kdump.forecasts.sentences import sentences, summary
 from kdump.forecasts.settings import UNCLEAN, ZERO
 from kdump.output.arrow.rows import TABLES
 from kdump.pipeline import planning, reading
@@ -32,6 +33,7 @@ from kdump.tables import Row
 from kdump.verdicts.check import run
 from tests import kernels
 from tests.campaigns.damage import DAMAGES, damage
+from tests.campaigns.nonsense import nonsense
 from tests.campaigns.starts import CHANGES
 
 LARGEST = 100_000  # bytes of a directory
@@ -136,13 +138,18 @@ def _checked(directory: Path) -> list[str]:
     listed = Counter(tuple(row[key] for key in keys) for row in _table(directory, "findings"))
     if told != listed:
         failures.append(f"findings differ: {list((told - listed) + (listed - told))[:3]}")
-    return failures
+    return failures + _nonsense(row.message for row in findings)
 
 
 def _forecast(directory: Path) -> list[str]:
     """The forecast after each kind of stop."""
     rows = [*kdump.forecast(directory), *kdump.forecast(directory, after=UNCLEAN, recovery_point=ZERO)]
-    return [f"{row.lost_records} records are lost" for row in rows if row.lost_records < 0]
+    negative = [f"{row.lost_records} records are lost" for row in rows if row.lost_records < 0]
+    return negative + _nonsense(sentence for row in rows for sentence in (*sentences(row), summary(row)))
+
+
+def _nonsense(texts: Iterable[str]) -> list[str]:
+    return [f"{slip} in {text!r}" for text in texts for slip in nonsense(text)]
 
 
 def _agreed(directory: Path) -> list[str]:

@@ -878,7 +878,7 @@ def test_of_a_malformed_checkpoint_the_file_is_to_be_moved_and_no_partition(tmp_
     run = _run("--after", "unclean", str(log_directory))
     assert run.returncode == 1
     text = " ".join(run.stdout.split())
-    assert "recovery-point-offset-checkpoint is malformed: line 2 says that 2 entries follow, but 1 do." in text
+    assert "recovery-point-offset-checkpoint is malformed: line 2 says that 2 entries follow, but 1 does." in text
     advice = run.stdout.partition("Next\n")[2].splitlines()
     assert [line.partition("   #")[0] for line in advice if line.startswith("  ")] == [f"  mv {file} ELSEWHERE"]
     file.unlink()

@@ -311,6 +311,13 @@ def test_wrong_usage_is_said(
     assert not (tmp_path / "out").exists()
 
 
+def test_a_partition_without_logs_holds_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "orders-0").mkdir()
+    (tmp_path / "orders-0" / f"{FIRST}.index").touch()
+    assert main(["slice", str(tmp_path / "orders-0"), "-o", str(tmp_path / "out")]) == 2
+    assert capfd.readouterr().err == f"kdump: {tmp_path}/orders-0: nothing is in this range, so there is nothing to write\n"
+
+
 @pytest.mark.parametrize("written", ["6b32", "0x6b32", "0X6B 32"])
 def test_keys_may_be_bytes(written: str, partition: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     arguments = ["slice", str(partition), "-o", str(tmp_path / "out"), "--keep-key", written, "--hex"]

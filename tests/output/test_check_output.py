@@ -279,7 +279,7 @@ def test_junit_counts_failures_and_errors_of_each_directory() -> None:
     (failure,) = first[0]
     assert failure.get("message") == "One batch is wrong. (and 1 more)"
     assert failure.text == (
-        "error crc-mismatch, bytes 0 to 100: One batch is wrong.\nerror torn-tail, bytes 0 to 100: One batch is wrong.\n"
+        "error crc-mismatch, bytes 0 to 99: One batch is wrong.\nerror torn-tail, bytes 0 to 99: One batch is wrong.\n"
     )
     assert second[0][0].get("message") == "One batch is wrong."
     assert (first[0].get("classname"), second[0].get("classname")) == ("/data/a-0", "/data/b-0")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kdump.checks.wording import counted, offset_range
+from kdump.checks.wording import byte_range, counted, offset_range
 from kdump.mending.row import Dropped, Hole, LostRecord, RecoverSummary, Rewritten
 from kdump.output.text.mend_report import MendReport
 from kdump.output.text.sizes import size_text
@@ -31,11 +31,13 @@ class RecoverReport(MendReport):
             return
         if isinstance(row, Dropped):
             word = "lost" if row.is_lost else "left out"
-            offsets = ""
+            where, offsets = "", ""
+            if row.end > row.start:
+                where = f", {byte_range(row.start, row.end)}"
             if row.offset_first is not None and row.offset_last is not None:
                 offsets = f", {offset_range(row.offset_first, row.offset_last)}"
             code = f" ({row.code})" if row.code else ""
-            self._entry(word, f"{row.source}, bytes {row.start:,} to {row.end:,}{offsets}", f"{row.reason}{code}")
+            self._entry(word, f"{row.source}{where}{offsets}", f"{row.reason}{code}")
         elif isinstance(row, LostRecord):
             key = "no key" if row.key is None else f"key {row.key[:_MOST_OF_KEY].decode('utf-8', 'backslashreplace')}"
             self._entry(

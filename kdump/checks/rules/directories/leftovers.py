@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kdump.checks.catalogue.fault_kind import IGNORE
 from kdump.checks.context import context_in
+from kdump.checks.wording import offset_range
 from kdump.formats import file_name
 from kdump.formats.tree import base_offset_of
 
@@ -89,7 +90,7 @@ def _forecast(partition: PartitionFacts, swaps: list[str], cleaned_from: int | N
     start = min(new)
     end = max(base if facts.last_offset is None else facts.last_offset + 1 for base, facts in new.items())
     old = [f"{base:020d}.log" for base in partition.files.logs if start <= base < end]
-    text = f"A restart puts them in place without reading them, for offsets {start:,} to {end - 1:,}"
+    text = f"A restart puts them in place without reading them, for {offset_range(start, end - 1)}"
     if old:
         shown = ", ".join(old[:3]) + (f" and {len(old) - 3:,} more" if len(old) > 3 else "")
         text += f", and deletes {shown}"

@@ -10,6 +10,7 @@ from kdump.binary.source import NoSource
 from kdump.checks.context import FileContext
 from kdump.checks.finding import ERROR, INFO
 from kdump.checks.live_source import LiveSource, Watch
+from kdump.checks.wording import counted
 from kdump.errors import Unreadable
 from kdump.formats import file_name
 from kdump.formats.tree import SEGMENT_SUFFIXES
@@ -114,7 +115,7 @@ def check_after_reading(context: FileContext, source: LiveSource) -> None:
     size = source.size
     position = context.coverage.position
     for start, stop in source.bad_ranges:
-        message = f"{stop - start:,} bytes cannot be read from the device; the check continued as if they were zeros."
+        message = f"{counted(stop - start, 'byte')} cannot be read from the device; the check continued as if they were zeros."
         context.report("io-error", start, stop, message, skipped=stop - start)
     if source.is_late:
         message = (

@@ -180,7 +180,7 @@ class DamagedRanges:
             self._report_no_segment(damage)
         else:
             looks = "" if self._context.is_full(damage.code) else self._looks(start, end)
-            self._add_pending(damage, f"{end - start:,} bytes that are not a batch: {looks}.")
+            self._add_pending(damage, f"{counted(end - start, 'byte that is', 'bytes that are')} not a batch: {looks}.")
 
     def _report_no_segment(self, damage: Damage) -> None:
         kind = self._kind_of_file()
@@ -261,10 +261,10 @@ class DamagedRanges:
         for (damage, count), last in zip(self._holes, highest_after, strict=True):
             following = len(facts.positions) - count
             words, offsets = self._missing_offsets(count)
-            message = f"{damage.end - damage.start:,} bytes are zero.{words}"
+            message = f"{counted(damage.end - damage.start, 'byte is', 'bytes are')} zero.{words}"
             if following > 0:
                 message += (
-                    f" {counted(following, 'batch', 'batches')} after, offsets {facts.first_offsets[count]:,} to {last:,}: "
+                    f" {counted(following, 'batch', 'batches')} after, {offset_range(facts.first_offsets[count], last)}: "
                     "a restart that scans this segment deletes them."
                 )
             self._report(damage, message, offsets=offsets, found=following)

@@ -104,7 +104,7 @@ class EntryFile:
             context.coverage.add(ByteCoverage.DAMAGED, size)
             entries = counted(self._end // self.entry_size, "whole entry", "whole entries")
             rest = counted(size - self._end, "byte follows", "bytes follow")
-            message = f"{size:,} bytes are not a multiple of {self.entry_size}: {rest} {entries}."
+            message = f"{counted(size, 'byte is', 'bytes are')} not a multiple of {self.entry_size}: {rest} {entries}."
             context.report(misaligned_code, self._end, size, message, expected=self._end, found=size)
 
     def _report_zero_tail(self) -> None:

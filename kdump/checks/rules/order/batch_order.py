@@ -10,6 +10,7 @@ from kdump.checks.rules.order.batch import Batch, report_batch
 from kdump.checks.rules.order.deltas import Deltas
 from kdump.checks.rules.order.gaps import CompactionGaps
 from kdump.checks.rules.rule import SegmentRule
+from kdump.checks.wording import offset_range
 from kdump.formats.file_name import LOG
 from kdump.reading import salvage
 
@@ -294,7 +295,7 @@ class BatchOrder(SegmentRule):
             position, size = facts.positions[candidate], suspect.end - suspect.position
             if facts.first_offsets[candidate] == suspect.first and _are_equal(source, position, suspect.position, size):
                 message = (
-                    f"The batch of byte {position:,}, offsets {suspect.first:,} to {suspect.last:,}, is here again, byte by byte."
+                    f"The batch of byte {position:,}, {offset_range(suspect.first, suspect.last)}, is here again, byte by byte."
                 )
                 self._report("batch-duplicate-bytes", suspect, message, found=position)
                 return True

@@ -7,6 +7,7 @@ from operator import ne, sub
 from kdump.binary.batch_header import ATTRIBUTES, BASE_OFFSET, DELETE_HORIZON_BIT, LAST_OFFSET_DELTA, LEADER_EPOCH
 from kdump.checks.finding import ERROR, INFO, WARNING
 from kdump.checks.rules.order.batch import Batch, report_batch
+from kdump.checks.wording import offset_range
 from kdump.reading import salvage
 
 TYPE_CHECKING = False
@@ -63,9 +64,8 @@ class Deltas:
             message = f"One batch at offset {batch.first:,} says its last offset is {-delta:,} below its first."
             report_batch(self._context, "last-offset-delta-negative", batch, message, found=delta)
         elif count > delta + 1:
-            message = (
-                f"{count:,} records in one batch, but offsets {batch.first:,} to {batch.last:,} have room for {delta + 1:,}."
-            )
+            room = f"{offset_range(batch.first, batch.last)} {'has' if not delta else 'have'} room for {delta + 1:,}"
+            message = f"{count:,} records in one batch, but {room}."
             report_batch(
                 self._context, "last-offset-delta-mismatch", batch, message, severity=ERROR, expected=count - 1, found=delta
             )

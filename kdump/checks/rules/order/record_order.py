@@ -6,6 +6,7 @@ from operator import lt
 
 from kdump.checks.finding import ERROR
 from kdump.checks.rules.rule import SegmentRule
+from kdump.checks.wording import counted, offset_range
 from kdump.reading import salvage
 
 TYPE_CHECKING = False
@@ -54,7 +55,7 @@ class RecordOrder(SegmentRule):
             before = max(before, offset)
         position, size = part.batches["position"][at], part.batches["size"][at]
         message = (
-            f"{len(wrong):,} record{'' if len(wrong) == 1 else 's'} out of order in the batch of offsets {first:,} to {last:,}; "
+            f"{counted(len(wrong), 'record')} out of order in the batch of {offset_range(first, last)}; "
             f"the first has offset {wrong[0]:,}."
         )
         highest = max(offsets)
@@ -70,11 +71,8 @@ class RecordOrder(SegmentRule):
             return
         batch = chunk.batches.row(0)
         first = batch.first_offset
-        if code == "record-count-too-high":
-            message = (
-                f"The batch of offsets {first:,} to {batch.last_offset:,} says it has {batch.count:,} records, but has fewer."
-            )
-        else:
-            message = f"The batch of offsets {first:,} to {batch.last_offset:,} has bytes after its {batch.count:,} records."
+        count = counted(batch.count or 0, "record")
+        says = f"says it has {count}, but has fewer" if code == "record-count-too-high" else f"has bytes after its {count}"
+        message = f"The batch of {offset_range(first, batch.last_offset)} {says}."
         end = batch.position + batch.size
         self.context.report(code, batch.position, end, message, offsets=(first, batch.last_offset), found=batch.count)

@@ -9,6 +9,7 @@ from kdump.checks.finding import INFO
 from kdump.checks.rules.order import missing_segments
 from kdump.checks.rules.snapshots.leader_epoch_entries import EpochEntries, read
 from kdump.checks.rules.snapshots.leader_epochs_of_batches import epochs_of_batches, runs, shown
+from kdump.checks.wording import offset_range
 from kdump.formats import text_checkpoint, tree
 
 TYPE_CHECKING = False
@@ -127,7 +128,7 @@ def _check_against_batches(context: FileContext, partition: PartitionFacts, epoc
         return
     epoch, first, last, row = worst
     there = f"epoch {epochs.epochs[row]:,}" if row >= 0 else "no epoch"
-    message = f"Batches at offsets {first:,} to {last:,} have leader epoch {epoch:,}; the file has {there} there."
+    message = f"Batches at {offset_range(first, last)} have leader epoch {epoch:,}; the file has {there} there."
     if differing > 1:
         message += " One more epoch differs." if differing == 2 else f" {differing - 1:,} more epochs differ."
     start, end = (epochs.lines[row], epochs.line_end(row, context.source.size)) if row >= 0 else (0, context.source.size)

@@ -9,6 +9,7 @@ from kdump.binary.checksums import crc32c_for
 from kdump.binary.source import WINDOW_SIZE
 from kdump.checks.catalogue.fault_kind import IGNORE
 from kdump.checks.finding import ByteCoverage
+from kdump.checks.wording import counted
 from kdump.formats import file_name, producer_snapshot
 from kdump.formats.producer_snapshot import CRC_COVERS_FROM, ENTRY, HEADER, VERSION
 
@@ -64,10 +65,10 @@ def _checked_count(context: FileContext) -> int | None:
         return int(count)
     whole = room // ENTRY.size
     if not 0 <= count <= room:
-        message = f"The file says that it has {count:,} entries; there is room for {whole:,}."
+        message = f"The file says that it has {counted(count, 'entry', 'entries')}; there is room for {whole:,}."
         context.report("snapshot-count-absurd", CRC_COVERS_FROM, HEADER.size, message, expected=whole, found=count)
     else:
-        message = f"The file ends after {whole:,} of {count:,} entries."
+        message = f"The file ends after {whole:,} of {counted(count, 'entry', 'entries')}."
         start = HEADER.size + whole * ENTRY.size
         context.report("snapshot-truncated", start, size, message, expected=HEADER.size + count * ENTRY.size, found=size)
     context.coverage.add(ByteCoverage.SALVAGED, HEADER.size + whole * ENTRY.size, batches=whole)
@@ -97,7 +98,7 @@ def _has_good_crc(context: FileContext, entries_end: int) -> bool:
         if context.settings.checks_crcs:
             computed = _crc(context, source.size)
         is_covered = stored == computed != of_entries
-        message = f"{source.size - entries_end:,} bytes follow the last entry"
+        message = f"{counted(source.size - entries_end, 'byte follows', 'bytes follow')} the last entry"
         if is_covered:
             message += "; the checksum covers them, so a broker accepts the file."
         elif stored == of_entries:

@@ -7,7 +7,7 @@ from array import array
 from bisect import bisect_left
 
 from kdump.binary.source import Source
-from kdump.checks.wording import counted
+from kdump.checks.wording import counted, offset_range
 from kdump.errors import Unreadable
 from kdump.formats import file_name, transaction_index
 
@@ -76,7 +76,7 @@ def report_not_indexed(context: FileContext, aborted: AbortedTransactions) -> No
             "txn-aborted-not-indexed",
             start,
             end,
-            f"Producer {producer_id:,} aborted offsets {first:,} to {last:,}, but the transaction index lacks this: "
+            f"Producer {producer_id:,} aborted {offset_range(first, last)}, but the transaction index lacks this: "
             "read-committed consumers see these records.",
             offsets=(first, last),
         )

@@ -6,6 +6,7 @@ from bisect import bisect_right
 
 from kdump.binary.source import Source
 from kdump.checks.context import FileContext
+from kdump.checks.wording import counted
 from kdump.errors import Unreadable
 
 TYPE_CHECKING = False
@@ -39,9 +40,10 @@ class OpenTransactions:
             who = f"Producer {transaction.producer_id:,}, epoch {transaction.epoch}"
             if is_certain and latest - timestamp > LONGEST_TRANSACTION_MS:
                 code = "txn-hanging"
+                later = counted(log_end - transaction.last_offset, "offset")
                 message = (
                     f"{who}: its transaction is open since offset {first_offset:,}, and the log continues for "
-                    f"{_duration(latest - timestamp)} and {log_end - transaction.last_offset:,} offsets after its last record. "
+                    f"{_duration(latest - timestamp)} and {later} after its last record. "
                     f"The last stable offset stays at {first_offset:,}, {log_end + 1 - first_offset:,} below the log end: "
                     "read-committed consumers and the cleaner wait there."
                 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kdump.checks.finding import ERROR, INFO, SEVERITIES, WARNING
-from kdump.checks.wording import counted
+from kdump.checks.wording import byte_range, counted
 from kdump.output.rows.columns import padded, widest, width_of
 from kdump.output.text.check.directory import worst_first
 from kdump.output.text.sizes import size_text
@@ -107,10 +107,8 @@ def _write_finding(out: ReportWriter, fold: Fold, code_width: int, directory: Di
 
 def _range(finding: Finding) -> str:
     """The bytes of a file that a finding is about; empty if it is about the whole file."""
-    if finding.end > finding.start:
-        last = finding.end - 1
-        return f", bytes {finding.start:,} to {last:,}" if last > finding.start else f", byte {finding.start:,}"
-    return f", byte {finding.start:,}" if finding.start else ""
+    is_about_a_part = finding.end > finding.start or finding.start
+    return f", {byte_range(finding.start, finding.end)}" if is_about_a_part else ""
 
 
 def _sentence(text: str) -> str:
