@@ -182,7 +182,7 @@ def why_unreadable(data: Buffer, position: int, end: int) -> Unreadable | None:
         for name in ("key", "value"):
             size, at = kernel.read_varint(data, at, limit)
             if size > limit - at:
-                message = f"its {name} says it is {size:,} bytes long, with {limit - at:,} bytes left"
+                message = f"its {name} says it is {size:,} bytes long, with {limit - at:,} left"
                 return Unreadable("key-length-bad", message)
             at += max(size, 0)
         name = "header count"
@@ -191,7 +191,7 @@ def why_unreadable(data: Buffer, position: int, end: int) -> Unreadable | None:
             for name in (f"key of header {number:,}", f"value of header {number:,}"):
                 size, at = kernel.read_varint(data, at, limit)
                 if size > limit - at:
-                    message = f"the {name} says it is {size:,} bytes long, with {limit - at:,} bytes left"
+                    message = f"the {name} says it is {size:,} bytes long, with {limit - at:,} left"
                     return Unreadable("header-bytes-odd", message)
                 at += max(size, 0)
     except VarintTooLong as error:

@@ -20,7 +20,14 @@ def byte_range(start: int, end: int) -> str:
 
 def number_range(what: str, first: int, last: int) -> str:
     """One number of a kind, or several: `sequence 5`, `sequences 5 to 1,200`."""
-    return f"{what} {first:,}" if first == last else f"{what}s {first:,} to {last:,}"
+    return f"{what}{'' if first == last else 's'} {span(first, last)}"
+
+
+def span(first: int, last: int) -> str:
+    """One number, or several: `5`, `5 to 1,200`; `5 down to 3`, if a header says so."""
+    if first == last:
+        return f"{first:,}"
+    return f"{first:,} {'to' if first < last else 'down to'} {last:,}"
 
 
 def time(milliseconds: int) -> str:

@@ -92,7 +92,7 @@ class Message:
             return None
         room = len(self.data) - start - 4
         if size > room:
-            message = f"a message says its key or value is {size} bytes long, with {room} bytes left"
+            message = f"a message says its key or value is {size} bytes long, with {room} left"
             raise CorruptData("message-content-past-end", message, size=size, room=room)
         return bytes(self.data[start + 4 : start + 4 + size])
 

@@ -524,9 +524,9 @@ _CODES_OF_COMPRESSED = {
 }
 
 _MESSAGES = {
-    "record-length-past-end": "a record says it is {size} bytes long, with {remaining} bytes left in its batch",
-    "last-record-length-past-end": "the last record says it is {size} bytes long, with {remaining} bytes left in its batch",
-    "compressed-record-length-past-end": "a record says it is {size} bytes long, with {remaining} bytes left in its batch",
+    "record-length-past-end": "a record says it is {size} bytes long, with {remaining} left in its batch",
+    "last-record-length-past-end": "the last record says it is {size} bytes long, with {remaining} left in its batch",
+    "compressed-record-length-past-end": "a record says it is {size} bytes long, with {remaining} left in its batch",
     "record-length-varint-too-long": "the length of a record does not end within 5 bytes",
     "compressed-record-length-varint-too-long": "the length of a record does not end within 5 bytes",
     "compressed-record-length-negative": "a record says it is {size} bytes long",

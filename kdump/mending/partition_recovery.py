@@ -10,6 +10,7 @@ from kdump.binary.batch_header import LOG_OVERHEAD, batch_size
 from kdump.binary.source import Source
 from kdump.checks.catalogue import FAULTS
 from kdump.checks.finding import Finding
+from kdump.checks.wording import counted
 from kdump.errors import CorruptData, MissingPackage
 from kdump.formats import file_name, message_set, partition_metadata, tree
 from kdump.formats.log import Log as BatchLog
@@ -380,7 +381,7 @@ class PartitionRecovery:
             if left.code == "zero-tail" and left.path == newest:
                 left.is_lost = False
                 left.reason = (
-                    f"the last {left.end - left.start:,} bytes of the newest log are zero, and hold no data: "
+                    f"the newest log ends with {counted(left.end - left.start, 'byte')} of zeros, which hold no data: "
                     "brokers preallocate it if told to, and trim it"
                 )
 

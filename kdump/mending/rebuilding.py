@@ -25,7 +25,7 @@ from kdump.binary.batch_header import (
     TIMESTAMP_TYPE_BIT,
     TRANSACTIONAL_BIT,
 )
-from kdump.checks.wording import counted
+from kdump.checks.wording import counted, offset_range
 from kdump.decoders import control_record
 from kdump.errors import CorruptData
 from kdump.formats import offset_index, producer_snapshot, text_checkpoint, time_index, transaction_index
@@ -486,7 +486,7 @@ def _check(chunk: Chunk, source: Source) -> None:
         if row.magic > 2:
             raise CorruptData("bad-magic", f"a batch of magic {row.magic}", path=source.path, position=row.position)
         if row.last_offset < row.first_offset or last_offset is not None and row.first_offset <= last_offset:
-            message = f"offsets {row.first_offset:,} to {row.last_offset:,} are out of order"
+            message = f"a batch with {offset_range(row.first_offset, row.last_offset)} is out of order"
             raise CorruptData("offset-regression", message, path=source.path, position=row.position)
         last_offset = row.last_offset
 

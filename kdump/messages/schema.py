@@ -189,7 +189,7 @@ class Reader:
             if not self.bounds_sizes:
                 self.check_heap(size)
                 raise CorruptData("message-underflow", "the message ends inside a field", size=size, remaining=self.remaining)
-            message = f"a field says it is {size} bytes long, with {self.remaining} bytes left"
+            message = f"a field says it is {size} bytes long, with {self.remaining} left"
             raise CorruptData("message-bytes-past-end", message, size=size, remaining=self.remaining)
         start = self.position
         self.position += size

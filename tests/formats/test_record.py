@@ -611,5 +611,5 @@ def test_a_fault_says_where_and_what() -> None:
         path = source.path
     fault = fault_of(data)
     assert isinstance(fault, CorruptData)
-    assert str(fault).endswith(".log, byte 0: the last record says it is 9 bytes long, with 5 bytes left in its batch")
+    assert str(fault).endswith(".log, byte 0: the last record says it is 9 bytes long, with 5 left in its batch")
     assert path.endswith(".log")

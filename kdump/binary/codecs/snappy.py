@@ -107,7 +107,9 @@ def _block(block: bytes, limit: int) -> bytes:
         data: bytes = snappy.uncompress(block)
     except Exception as error:  # the package raises what its engine raises, a different class with each
         raise_if_out_of_memory(error)
-        raise CorruptData("frame-damaged", f"a snappy block is damaged: {error}", cause="snappy") from error
+        raise CorruptData(
+            "frame-damaged", f"a snappy block is damaged: {error or 'it cannot be decompressed'}", cause="snappy"
+        ) from error
     return data if isinstance(data, bytes) else bytes(data)
 
 

@@ -166,7 +166,8 @@ class LogLister:
 
     def _list_damage(self, damage: salvage.Damage) -> None:
         size = damage.end - damage.start
-        message = f"bytes {damage.start} to {damage.end - 1}: {damage.message} ({damage.code}, {size} bytes)"
+        where = f"bytes {damage.start} to {damage.end - 1}" if size > 1 else f"byte {damage.start}"
+        message = f"{where}: {damage.message} ({damage.code}, {size} {'byte' if size == 1 else 'bytes'})"
         self._run.find(self._source.path, message)
         self.write_damage(damage)
         self._end_at_damage()

@@ -90,7 +90,9 @@ def _forecast(partition: PartitionFacts, swaps: list[str], cleaned_from: int | N
     start = min(new)
     end = max(base if facts.last_offset is None else facts.last_offset + 1 for base, facts in new.items())
     old = [f"{base:020d}.log" for base in partition.files.logs if start <= base < end]
-    text = f"A restart puts them in place without reading them, for {offset_range(start, end - 1)}"
+    text = "A restart puts them in place without reading them"
+    if start < end:
+        text += f", for {offset_range(start, end - 1)}"
     if old:
         shown = ", ".join(old[:3]) + (f" and {len(old) - 3:,} more" if len(old) > 3 else "")
         text += f", and deletes {shown}"

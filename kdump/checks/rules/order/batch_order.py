@@ -135,7 +135,7 @@ class BatchOrder(SegmentRule):
 
     def _check_batch(self, batch: Batch) -> None:
         if batch.first < 0 or batch.last > _MAX_LONG:
-            message = f"One batch has the offsets {batch.first:,} to {batch.last:,}: they cannot be negative or above 2^63 - 1."
+            message = f"One batch has {offset_range(batch.first, batch.last)}: none can be negative or above 2^63 - 1."
             self._report("offset-negative", batch, message, found=f"0x{batch.first & (1 << 64) - 1:016x}")
             self._follows_damage = True
             return

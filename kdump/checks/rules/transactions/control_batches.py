@@ -17,6 +17,7 @@ from kdump.binary.batch_header import (
 )
 from kdump.checks.catalogue.fault_kind import BLIND, DIE, IGNORE
 from kdump.checks.finding import ERROR, INFO, WARNING
+from kdump.checks.wording import counted
 from kdump.errors import CorruptData
 from kdump.formats import record
 from kdump.formats.record_batch import NO_PRODUCER_ID, codec_name
@@ -174,7 +175,7 @@ class _Reading:
         if self.attributes & COMPRESSION_MASK:
             odd.append(f"is compressed ({codec_name(self.attributes)})")
         if is_marker and self.count != 1:
-            odd.append(f"holds {self.count:,} records, of which a broker only reads the first")
+            odd.append(f"says it holds {counted(self.count, 'record')}, of which a broker only reads the first")
         if is_marker and self.producer_id == NO_PRODUCER_ID:
             odd.append("has no producer id, so it ends no transaction")
         elif is_marker and not self.attributes & TRANSACTIONAL_BIT:

@@ -7,7 +7,7 @@ import os
 from kdump.binary.paths import absolute
 from kdump.checks.catalogue import fault_kind
 from kdump.checks.finding import ESTIMATED, INFO, NO_OFFSET, SEVERITIES
-from kdump.checks.wording import counted
+from kdump.checks.wording import counted, offset_range
 from kdump.formats import file_name
 from kdump.output.text.check.ranges import Ranges
 from kdump.output.text.sizes import size_text
@@ -94,13 +94,14 @@ class Directory:
     def unreadable_text(self) -> str:
         """How many offsets consumers cannot read, and which."""
         ranges = self._unreadable.merged()
-        of_all = ""
+        of_all, count = "", self._unreadable.total
         if self.first_offset != NO_OFFSET:
             first, last = min(self.first_offset, ranges[0][0]), max(self.last_offset, ranges[-1][1])
-            of_all = f" of {last - first + 1:,}"
+            count = last - first + 1
+            of_all = f" of {count:,}"
         least = "at least " if self._is_least else ""
         offsets = self._unreadable.text("offset", _MAX_LOST_RANGES).partition(" ")[2]
-        noun = "offset" if self._unreadable.total == 1 and not of_all else "offsets"
+        noun = "offset" if count == 1 else "offsets"
         return f"consumers cannot read {least}{self._unreadable.total:,}{of_all} {noun}: {offsets}."
 
     def add_file(self, report: FileReport) -> None:
@@ -135,7 +136,7 @@ class Directory:
             size_text(self.size),
         ]
         if self.first_offset != NO_OFFSET:
-            parts.append(f"offsets {self.first_offset:,} to {self.last_offset:,}")
+            parts.append(offset_range(self.first_offset, self.last_offset))
         return ", ".join(parts)
 
     def verdict(self) -> str:
