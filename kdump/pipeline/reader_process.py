@@ -123,8 +123,15 @@ class _Process:
             os.close(reading)
             _work(slices, options, read_slice, build, self._last_position, self._slots, writing)
 
-        self._process = start(work)
-        os.close(writing)
+        try:
+            self._process = start(work)
+        except OSError as error:
+            os.close(reading)
+            raise KdumpError(
+                f"no process that reads can be started: {error.strerror}", remedy="take fewer with --jobs"
+            ) from error
+        finally:
+            os.close(writing)
         self._slots.take_end_of_reader()
         self._pipe = os.fdopen(reading, "rb", buffering=0)
         self._on_report = on_report

@@ -5,11 +5,13 @@
  *
  *   FAILING_CALL   open read pread stat fstat opendir readdir fork mmap malloc write rename fsync, or sector
  *   FAILING_AT     the number of the call, from 1; 0 only counts
- *   FAILING_HOW    an errno, "short" for half of what was asked for, or "end" for the end of the file
+ *   FAILING_HOW    an errno, "short" for half of what was asked for, "end" for the end of the file, or "wait": the call waits until
+ *                  the campaign has changed something, and then does as it was asked
  *   FAILING_LEAST  only allocations of as many bytes (4,096 if not set)
  *   FAILING_ALL    if set: all calls from that one on
  *   FAILING_UNDER  only calls for files below this directory; those without a file count once one of them was touched
- *   FAILING_COUNT  a file that all processes share: how many calls there were, and how many failed, as two uint64
+ *   FAILING_COUNT  a file that all processes share, with four uint64: how many calls there were, how many failed, whether a file was
+ *                  touched, and what the campaign sets for a call that waits
  *
  * A sector is a block of 4 KiB that cannot be read: FAILING_AT is its number, from 1, in every file that is so long. Reads of it by
  * position fail, and those that come to it from before end there.
@@ -31,11 +33,13 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum { AS_ASKED, FAILS, SHORT, END };
+enum { AS_ASKED, FAILS, SHORT, END, WAITS };
 
 struct counters {
-    _Atomic uint64_t calls, failed, touched;
+    _Atomic uint64_t calls, failed, touched, resumed;
 };
+
+enum { LONGEST_WAIT = 60000 }; /* milliseconds; a campaign that has died resumes nothing */
 
 static struct counters own, *counters = &own;
 static char call[32], under[512];
@@ -55,7 +59,7 @@ __attribute__((constructor)) void failing_begin(void) {
         wanted = strtoull(value, NULL, 10);
     all = getenv("FAILING_ALL") != NULL;
     if ((value = getenv("FAILING_HOW"))) {
-        how = !strcmp(value, "short") ? SHORT : !strcmp(value, "end") ? END : FAILS;
+        how = !strcmp(value, "short") ? SHORT : !strcmp(value, "end") ? END : !strcmp(value, "wait") ? WAITS : FAILS;
         error = atoi(value);
     }
     if ((value = getenv("FAILING_LEAST")))
@@ -82,6 +86,11 @@ static int outcome(const char *name) {
     atomic_fetch_add(&counters->failed, 1);
     if (how == FAILS)
         errno = error;
+    if (how == WAITS) {
+        for (int tries = 0; !atomic_load(&counters->resumed) && tries < LONGEST_WAIT; tries++)
+            usleep(1000);
+        return AS_ASKED;
+    }
     return how;
 }
 

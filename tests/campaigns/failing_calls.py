@@ -35,7 +35,7 @@ from tests.builders.files import write_partition
 from tests.builders.records import batch, record
 from tests.campaigns.commands import compressed_partition, filled, small_partition
 from tests.campaigns.forked_runs import Server
-from tests.campaigns.sessions import end_session, processes_of
+from tests.campaigns.sessions import end_session, left_of
 
 _BYTE_CODE = Path(tempfile.gettempdir()) / "kdump-campaign-byte-code"
 
@@ -244,7 +244,7 @@ def run(case: Case, library: Path, failure: Failure | None = None, number: int =
         folder = Path(name)
         (folder / "out").mkdir()
         counters = folder / "counters"
-        counters.write_bytes(bytes(24))
+        counters.write_bytes(bytes(32))
         root = case.partition.parent.parent
         values = {
             "PARTITION": str(case.partition),
@@ -276,7 +276,7 @@ def run(case: Case, library: Path, failure: Failure | None = None, number: int =
         command = [*program, *arguments]
         run_one = _in_new_process if server is None else partial(_in_fork, server)
         status, leftover = run_one(command, environment, folder)
-        calls, failed, _ = struct.unpack("=QQQ", counters.read_bytes())
+        calls, failed, _ = struct.unpack_from("=QQQ", counters.read_bytes())
         left, name_of_run = folder / "out", str(folder).encode()
 
         def of_any_run(data: bytes) -> bytes:
@@ -307,7 +307,7 @@ def _in_new_process(command: list[str], environment: Mapping[str, str], folder: 
             status: int | None = process.wait(SECONDS)
         except subprocess.TimeoutExpired:
             status = None
-    leftover = tuple(sorted(processes_of(process.pid)))
+    leftover = () if status is None else tuple(sorted(left_of(process.pid)))
     end_session(process.pid)
     process.wait()
     return status, leftover
@@ -322,10 +322,10 @@ def _in_fork(server: Server, command: list[str], environment: Mapping[str, str],
     added = {name: value for name, value in environment.items() if name.startswith("FAILING_")}
     session = server.start(command[3:], added, folder / "stdout", folder / "stderr")
     hangs = not select.select([server.descriptor], [], [], SECONDS)[0]
-    leftover = tuple(sorted(processes_of(session)))
+    leftover = () if hangs else tuple(sorted(left_of(session)))
     end_session(session)
     status = server.wait()
-    return None if hangs else status, () if hangs else leftover
+    return None if hangs else status, leftover
 
 
 def _contents(path: Path, of_any_run: Callable[[bytes], bytes]) -> bytes:

@@ -2,9 +2,13 @@
 
 import os
 import signal
+import time
 from pathlib import Path
 
 _ZOMBIE = "Z"
+
+MOMENT = 5.0
+"""Seconds after which a process that was told to end will never do so."""
 
 
 def processes_of(session: int) -> set[int]:
@@ -19,6 +23,14 @@ def processes_of(session: int) -> set[int]:
             if int(fields[3]) == session and fields[0] != _ZOMBIE:
                 found.add(int(entry))
     return found
+
+
+def left_of(session: int) -> set[int]:
+    """The processes that have not ended a while after the one that started them; a killed one may need a moment."""
+    deadline = time.monotonic() + MOMENT
+    while (left := processes_of(session)) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return left
 
 
 def end_session(session: int) -> None:

@@ -1,5 +1,6 @@
 """`kdump scan` without Spark, and files of Parquet and Arrow from `kdump log`."""
 
+import errno
 import gzip
 import importlib.util
 import json
@@ -58,6 +59,22 @@ def _scan(brokers: Path, out: Path, *options: str) -> int:
 def _table(out: Path, table: str) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = pq.read_table(out / table).to_pylist()
     return rows
+
+
+def test_a_scan_says_where_its_worker_processes_can_start_no_other(
+    brokers: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fork, this = os.fork, os.getpid()
+
+    def fork_here_only() -> int:
+        if os.getpid() != this:
+            raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+        return fork()
+
+    monkeypatch.setattr(os, "fork", fork_here_only)
+    assert _scan(brokers, tmp_path / "out", "--records", "--tables", "records") == 3
+    shown = " ".join(capfd.readouterr().out.split())
+    assert "no process that reads can be started: Resource temporarily unavailable" in shown
 
 
 def test_a_scan_leaves_a_folder_of_parquet_for_each_table(
