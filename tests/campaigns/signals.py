@@ -231,7 +231,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         partition = large_partition(Path(name, "data"))
         for command in names:
-            folder = Path(name, "whole")
+            folder = Path(name, "run")  # as of all others: what commands print and write names it
             run = Run(COMMANDS[command], partition, folder, before=BEFORE.get(command, ()))
             started = time.monotonic()
             reference = run.ending(signal.SIGKILL)
