@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Self
 
 
 class KdumpError(Exception):
@@ -60,6 +60,11 @@ class Fault(KdumpError):
         self.row = row
         self.through = through
         self.variants: dict[str, Fault] = {}
+
+    def without_frames(self) -> Self:
+        """The same, for those who keep it: with the frames that it passed it would be garbage that only Python's search frees."""
+        self.__traceback__ = None
+        return self
 
     def __reduce__(self) -> Any:
         """How it goes to another process: with what the constructor needs, then all else."""

@@ -16,17 +16,18 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from kdump.binary import codecs
     from kdump.binary.kernel import Buffer, RecordTuple
 
 
 class Content:
     """Records of a batch of magic 2 as they are encoded: `rows` as the kernel gives them, read from `data[start:end]`.
 
-    `position` and `size` are those of the batch in the file, `header` is its header. `is_sound` says that decompression came to
-    its end. `size_before` is the size of the records before these, of a batch that comes in parts.
+    `position` and `size` are those of the batch in the file, `header` is its header. `opened` is what the payload decompressed
+    to, if that took more than one call. `size_before` is the size of the records before these, of a batch that comes in parts.
     """
 
-    __slots__ = ("data", "end", "header", "is_sound", "position", "rows", "size", "size_before", "start")
+    __slots__ = ("data", "end", "header", "opened", "position", "rows", "size", "size_before", "start")
 
     def __init__(
         self,
@@ -36,7 +37,7 @@ class Content:
         start: int,
         end: int,
         *,
-        is_sound: bool = True,
+        opened: codecs.Payload | None = None,
         size_before: int = 0,
     ) -> None:
         self.header = header
@@ -46,8 +47,13 @@ class Content:
         self.start = start
         self.end = end
         self.rows: list[RecordTuple] = []
-        self.is_sound = is_sound
+        self.opened = opened
         self.size_before = size_before
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether decompression came to its end."""
+        return self.opened is None or self.opened.error is None
 
     @property
     def is_compressed(self) -> bool:

@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from struct import Struct
 
 from kdump.binary import kernel
-from kdump.binary.batch_header import BATCH_HEADER, BATCH_HEADER_SIZE, codec_id
+from kdump.binary.batch_header import ATTRIBUTES, BATCH_HEADER, BATCH_HEADER_SIZE, COMPRESSION_MASK, codec_id
 from kdump.checks.content import OddTimes
 
 TYPE_CHECKING = False
@@ -117,7 +117,7 @@ class OrdinaryRecords:
 
     def run_from(self, chunk: Chunk, row: int) -> tuple[int, bytes]:
         """The first row from this one on that may not be passed over, and the odd times of the batches before it."""
-        if not chunk.window:
+        if not chunk.window or chunk.headers[row][ATTRIBUTES] & COMPRESSION_MASK:
             return row, b""
         starts = chunk.starts
         end, odd = self._skip(chunk.window, starts[row], starts[-1] + chunk.batches["size"][-1])

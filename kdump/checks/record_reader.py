@@ -120,6 +120,7 @@ class RecordReader:
         self._tick = context.tick
         self._decompressor = codecs.BatchDecompressor(min(_MAX_HELD_BYTES, context.settings.max_payload))
         self._ordinary = OrdinaryRecords.for_rules(rules)
+        self._refused = -1  # the position of the batch whose payload is irregular or damaged, as its first decompression found
 
     @property
     def reads_all(self) -> bool:
@@ -154,11 +155,11 @@ class RecordReader:
             message = f"{missing}. The records of {counted(count, 'batch', 'batches')} were not examined."
             self._context.report("codec-package-missing", start, end, message)
 
-    def _miss(self, chunk: Chunk, missing: MissingPackage) -> None:
-        """Count a batch, the only one of the chunk, whose codec's package is missing."""
-        start = chunk.batches["position"][0]
+    def _miss(self, chunk: Chunk, row: int, missing: MissingPackage) -> None:
+        """Count the batch in this row, whose codec's package is missing."""
+        start = chunk.batches["position"][row]
         missed = self._missed.setdefault(f"{missing.message}: {missing.remedy}", [start, start, 0])
-        missed[1] = start + chunk.batches["size"][0]
+        missed[1] = start + chunk.batches["size"][row]
         missed[2] += 1
 
     def _show_messages(self, chunk: Chunk, status: str) -> None:
@@ -188,12 +189,12 @@ class RecordReader:
                 if payload is not None:
                     self._show_payload(payload, status)
         except MissingPackage as missing:
-            self._miss(run.slice(0, 1), missing)
+            self._miss(run, 0, missing)
         except CorruptData as fault:
             if fault.code.endswith("decompression-limit"):
                 self._budget.spend(size, limits.max_payload)
             fault.values["decoded"] = 0
-            self._show_fault(run.slice(0, 1), fault, status)
+            self._show_fault(run, 0, fault, status)
 
     def _show_batches(self, chunk: Chunk, status: str) -> None:
         """Pass neighbouring batches that fit into memory to the rules together, each other one on its own."""
@@ -254,7 +255,7 @@ class RecordReader:
             waiting.add(0, [], 0)
         else:
             self._show_waiting(waiting, status, row + 1)
-            self._show_irregular(chunk.slice(row, row + 1), status, bad)
+            self._show_irregular(chunk, row, status, bad)
             self._tick(chunk.batches["position"][row])  # it may have taken long
         if waiting.is_full:
             self._show_waiting(waiting, status, row + 1)
@@ -273,7 +274,10 @@ class RecordReader:
             return refused
         start = chunk.starts[row]
         payload = memoryview(chunk.window)[start + BATCH_HEADER_SIZE : start + header[LENGTH] + LOG_OVERHEAD]
-        return self._decompressor.decompress(codec, payload)
+        held = self._decompressor.decompress(codec, payload)
+        if held is None:
+            self._refused = chunk.batches["position"][row]
+        return held
 
     def _passes_over(self, chunk: Chunk, row: int, held: Buffer, waiting: _Waiting) -> bool:
         """Whether the records in this payload of the batch in this row are ordinary. Those that wait then come first."""
@@ -310,7 +314,7 @@ class RecordReader:
         if not codec:
             return Content(header, position, batch, BATCH_HEADER_SIZE, len(batch)), None
         payload = _payload_of(header, position, batch)
-        if held is None:
+        if held is None and position != self._refused:
             held = self._decompressor.decompress(codec, payload.data)
         if held is not None:
             data = bytes(held)  # the buffer is about to be reused
@@ -321,14 +325,14 @@ class RecordReader:
             return None, None
         if isinstance(whole, codecs.LongPayload):
             whole = codecs.decompress(codec, payload.data, header[MAGIC], limit=limit)
-        return Content(header, position, whole.data, 0, len(whole.data), is_sound=whole.error is None), payload
+        return Content(header, position, whole.data, 0, len(whole.data), opened=whole), payload
 
-    def _show_irregular(self, chunk: Chunk, status: str, bad: tuple[Content, int] | None) -> None:
-        """Read one batch that is oversized or damaged: the readable records, and the fault that ends them.
+    def _show_irregular(self, chunk: Chunk, row: int, status: str, bad: tuple[Content, int] | None) -> None:
+        """Read the batch in this row, which is oversized or damaged: the readable records, and the fault that ends them.
 
         `bad` is the content of one that is damaged, and where in it the first record is that cannot be read.
         """
-        header, position = chunk.headers[0], chunk.batches["position"][0]
+        header, position = chunk.headers[row], chunk.batches["position"][row]
         continues = False
         decoded = size_before = 0
 
@@ -341,12 +345,12 @@ class RecordReader:
 
         def show(rows: list[RecordTuple]) -> None:
             table = record.table_of_records([header], [len(rows)], rows)
-            self._show(record.RecordChunk(chunk.batches, [len(rows)], table, continues), status)
+            self._show(record.RecordChunk(chunk.batches.slice(row, row + 1), [len(rows)], table, continues), status)
 
         size = header[LENGTH] + LOG_OVERHEAD
         walk: record.BatchRecords | None = None
         try:
-            batch = record.bytes_of(self._source, chunk, 0)
+            batch = record.bytes_of(self._source, chunk, row)
             limit = self._budget.limit(size)
             if header[ATTRIBUTES] & COMPRESSION_MASK == SNAPPY and not batch.startswith(snappy.MAGIC, BATCH_HEADER_SIZE):
                 limit = min(limit, _MAX_RAW_BLOCK)
@@ -357,6 +361,7 @@ class RecordReader:
                 with_data=self._wants_data,
                 max_headers=_MAX_HEADERS_OF_PART if bad is None else -1,
                 examine=examine if bad is None else None,
+                opened=None if bad is None else bad[0].opened,
             )
             for rows in walk.parts():
                 show(rows)
@@ -368,18 +373,19 @@ class RecordReader:
             if walk.is_compressed and header[RECORD_COUNT]:
                 self._show_payload(_payload_of(header, position, batch), status)
         except MissingPackage as missing:
-            self._miss(chunk, missing)
+            self._miss(chunk, row, missing)
             return
         except CorruptData as fault:
             rows = fault.values.pop("good_rows", [])
-            show(rows)
             fault.values["decoded"] = decoded + len(rows)
             if bad is not None:
                 content, at = bad
                 fault.values["decoded"] = max(fault.values["decoded"], len(content.rows))
                 if content.is_sound:
                     fault.values.update(data=content.data, at=at, data_start=content.start, data_end=content.end)
-            self._show_fault(chunk, fault, status)
+            if fault.values["decoded"]:
+                show(rows)
+            self._show_fault(chunk, row, fault, status)
             continues = True
         if walk is not None and walk.is_compressed:
             self._budget.spend(size, walk.payload_size, decoded)
@@ -398,10 +404,10 @@ class RecordReader:
         for rule in self._rules:
             rule.records(part, status)
 
-    def _show_fault(self, chunk: Chunk, fault: CorruptData, status: str) -> None:
-        fault.path, fault.position = self._source.path, chunk.batches["position"][0]
+    def _show_fault(self, chunk: Chunk, row: int, fault: CorruptData, status: str) -> None:
+        fault.path, fault.position = self._source.path, chunk.batches["position"][row]
         for rule in self._rules:
-            rule.unreadable(chunk, fault, status)
+            rule.unreadable(chunk, row, fault, status)
 
 
 def _payload_of(header: Sequence[int], position: int, batch: bytes) -> Payload:

@@ -299,6 +299,7 @@ class BatchRecords:
     `quirks` is how an old reader decompresses; `with_data` and `with_header_values` are as records.read says.
     With `max_headers`, no more of them are held at once, and a record that has more comes without them. `examine` is given
     each part of the records before `parts` yields it: the bytes that hold it, where it starts and ends in them, its rows.
+    `opened` is what the payload decompresses to, if the caller knows.
     Raises CorruptData if nothing can be read at all: a batch shorter than its header, or a negative count.
     """
 
@@ -313,8 +314,10 @@ class BatchRecords:
         with_header_values: bool = True,
         max_headers: int | None = None,
         examine: Callable[[Buffer, int, int, list[RecordTuple]], None] | None = None,
+        opened: codecs.Payload | None = None,
     ) -> None:
         self.header = header
+        self._opened = opened
         self._max_payload = max_payload
         self.payload_size = 0  # of what was decompressed so far
         self._codec = header[ATTRIBUTES] & COMPRESSION_MASK
@@ -362,6 +365,8 @@ class BatchRecords:
         position = 0 if self.is_compressed else BATCH_HEADER_SIZE
         left = self.header[RECORD_COUNT]
         blocks = self._open_payload() if left else iter(())  # Kafka does not open the payload of an empty batch
+        if left > 0 and self._stream_error is not None and not self._data:  # as often, where it is no payload of its codec
+            raise self._stream_fault(is_after_records=False)
         while left > 0:
             rows: list[RecordTuple] = []
             start = position
@@ -421,6 +426,9 @@ class BatchRecords:
         """The blocks of a compressed payload. The first of them are in `_data` already, from where records are walked."""
         if not self.is_compressed:
             return iter(())
+        if self._opened is not None:
+            self._take_opened(self._opened)
+            return iter(())
         self._data = bytearray()
         self._whole_blocks = 0
         payload = self._batch[BATCH_HEADER_SIZE:]
@@ -428,9 +436,16 @@ class BatchRecords:
         self._has_more(blocks, 0, {})
         return blocks
 
+    def _take_opened(self, opened: codecs.Payload) -> None:
+        """Take a payload that is decompressed already."""
+        self._data, self._stream_error = opened.data, opened.error
+        self._whole_blocks, self.payload_size = opened.whole_blocks, opened.size
+
     def _has_more(self, blocks: Iterator[bytes], position: int, values: dict[str, Any]) -> bool:
         """Whether the stream yielded more. `_data` then starts with the byte that was at `position`."""
-        if not self.is_compressed or self._stream_error is not None or values.get("size", 0) > MAX_RECORD_SIZE:
+        if not self.is_compressed or self._opened is not None or self._stream_error is not None:
+            return False
+        if values.get("size", 0) > MAX_RECORD_SIZE:
             return False
         assert isinstance(self._data, bytearray)
         held = len(self._data) - position
@@ -447,7 +462,7 @@ class BatchRecords:
         except CorruptData as error:
             if error.code == "frame-bad-header":
                 raise
-            self._stream_error = error
+            self._stream_error = error.without_frames()
         salvaged, lost = b"", 0
         if self._stream_error is not None:
             salvaged = self._stream_error.values.pop("salvaged", b"")

@@ -1,5 +1,6 @@
 """What `kdump check` says of timestamps and records: which batches rules see, how far they are read, and in what words."""
 
+import gc
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdump.binary import kernel
+from kdump.binary import codecs, kernel
 from kdump.checks import catalogue, record_bytes, record_reader, segment, wording
 from kdump.checks.check import run
 from kdump.checks.content import Content
@@ -21,6 +22,7 @@ from kdump.formats.log import Chunk
 from kdump.formats.record import RecordChunk
 from kdump.tables import Row
 from tests.builders.compression import CODEC_IDS, Codec, zstd_frames
+from tests.builders.hostile_contents import broken_compressed
 from tests.builders.records import (
     TIMESTAMP,
     Record,
@@ -71,7 +73,7 @@ class _Seen(SegmentRule):
         self.parts.append(part)
         self.statuses.append((list(part.records["offset"]), status))
 
-    def unreadable(self, chunk: Chunk, fault: CorruptData, status: str) -> None:
+    def unreadable(self, chunk: Chunk, row: int, fault: CorruptData, status: str) -> None:
         self.faults.append(fault.code)
 
 
@@ -279,3 +281,35 @@ def test_data_that_compresses_well_is_not_a_bomb(tmp_path: Path) -> None:
     one = batch(records=[record(value=b"very much the same " * 40)] * 1000, codec="zstd")
     assert len(one) < 3000
     assert _codes(_findings(tmp_path, one * 100, max_payload=4 << 20)) == []
+
+
+@pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
+def test_a_damaged_payload_is_opened_once_and_leaves_no_cycles(
+    codec: Codec, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / _LOG).write_bytes(broken_compressed(codec)(50))
+    opened: list[int] = []
+    decompressed = codecs.decompressed
+    monkeypatch.setattr(codecs, "decompressed", lambda *given, **named: opened.append(1) or decompressed(*given, **named))
+    (job,) = jobs(str(tmp_path / _LOG))
+    found: list[Row] = []
+
+    def check() -> None:
+        run(job, Settings(now=NOW, level="deep", max_findings=10), found.append)
+
+    check()  # what is imported once is no garbage of the next
+    assert sum(isinstance(row, Finding) and row.code.startswith(("frame-", "declared-")) for row in found) == 10
+    assert len(opened) == 50
+    gc.collect()
+    gc.disable()
+    try:
+        check()
+        assert gc.collect() < 50
+    finally:
+        gc.enable()
+
+
+def test_an_unreadable_batch_does_not_hide_the_highest_timestamp_of_the_one_before(tmp_path: Path) -> None:
+    wrong = batch(records=[record(value=b"v"), record(value=b"w")], max_timestamp=TIMESTAMP + 5)
+    broken = broken_compressed("gzip")(3)
+    assert "max-timestamp-mismatch" in _codes(_findings(tmp_path, wrong + broken[2 * len(broken) // 3 :]))

@@ -74,6 +74,7 @@ class Payload:
         self.error = error
         self.whole_blocks = len(data)
         if error is not None:
+            error.without_frames()
             self.whole_blocks -= error.values.pop("lost", 0)
             self.data += error.values.pop("salvaged", b"")
 
@@ -116,6 +117,7 @@ class LongPayload:
         self.error = error
         self.whole_blocks = size
         if error is not None:
+            error.without_frames()
             self.whole_blocks -= error.values.pop("lost", 0)
             self._salvaged = error.values.pop("salvaged", b"")
         self.size = size + len(self._salvaged)

@@ -63,11 +63,12 @@ class SegmentRule:
         Those that are exactly one frame of the usual kind may be left out.
         """
 
-    def unreadable(self, chunk: Chunk, fault: CorruptData, status: str) -> None:
-        """Handle a fault in the records of this batch, the only one of the chunk.
+    def unreadable(self, chunk: Chunk, row: int, fault: CorruptData, status: str) -> None:
+        """Handle a fault in the records of the batch in this row.
 
-        `decoded` among the fault's values counts the records that were read. Where the bad record is known, `data`, `at` and
-        `data_end` are the bytes it stands in, where it starts and where the records end.
+        `decoded` among the fault's values counts the records that were read. A batch of magic 2 of which none was read does not
+        come to `records`. Where the bad record is known, `data`, `at` and `data_end` are the bytes it stands in, where it starts
+        and where the records end.
         """
 
     def damage(self, damage: Damage) -> None:

@@ -65,14 +65,17 @@ class RecordOrder(SegmentRule):
             values = {"severity": ERROR, "offsets": (first, last), "expected": highest - first, "found": last - first}
             self.context.report("last-offset-delta-mismatch", position, position + size, message, **values)  # type: ignore[arg-type]
 
-    def unreadable(self, chunk: Chunk, fault: CorruptData, status: str) -> None:
+    def unreadable(self, chunk: Chunk, row: int, fault: CorruptData, status: str) -> None:
         code = fault.code.removeprefix("compressed-")
         if status == salvage.DAMAGED or code not in ("record-count-too-high", "record-count-too-low"):
             return
-        batch = chunk.batches.row(0)
+        position = chunk.batches["position"][row]
+        end = position + chunk.batches["size"][row]
+        if self.context.counts_only(code, position, end):
+            return
+        batch = chunk.batches.row(row)
         first = batch.first_offset
         count = counted(batch.count or 0, "record")
         says = f"says it has {count}, but has fewer" if code == "record-count-too-high" else f"has bytes after its {count}"
         message = f"The batch of {offset_range(first, batch.last_offset)} {says}."
-        end = batch.position + batch.size
-        self.context.report(code, batch.position, end, message, offsets=(first, batch.last_offset), found=batch.count)
+        self.context.report(code, position, end, message, offsets=(first, batch.last_offset), found=batch.count)

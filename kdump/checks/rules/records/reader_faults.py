@@ -14,6 +14,8 @@ from kdump.formats import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kdump.binary.source import Source
     from kdump.errors import CorruptData
     from kdump.formats.log import Chunk
@@ -74,68 +76,84 @@ def _plain(code: str) -> str:
     return code.removesuffix("-behind-records").removeprefix("wrapper-").removeprefix("compressed-")
 
 
-def fault_in_catalogue(source: Source, chunk: Chunk, fault: CorruptData) -> tuple[str | None, str]:
-    """The code of the catalogue for a fault of a reader, and the message; no code for those that other rules report."""
+def fault_in_catalogue(source: Source, chunk: Chunk, row: int, fault: CorruptData) -> tuple[str | None, Callable[[], str]]:
+    """The code of the catalogue for a fault of a reader in this batch, and what makes the message.
+
+    There is no code for those that other rules report. Most messages are never made: many faults of a file are only counted.
+    """
     code = _plain(fault.code)
-    words = words_of(fault)
-    sentence = f"{words[0].upper()}{words[1:]}."
+
+    def sentence() -> str:
+        words = words_of(fault)
+        return f"{words[0].upper()}{words[1:]}."
+
     if code in _OF_FRAMES:
-        return _frame_fault(source, chunk, fault, code)
+        return _frame_fault(source, chunk, row, fault, code)
     if code in _OF_MESSAGES:
         return _OF_MESSAGES[code], sentence
     values = fault.values
     if code in ("record-structure-invalid", "record-count-too-high") and "at" in values:
         why = record_bytes.why_unreadable(values["data"], values["at"], values["data_end"])
         if code == "record-structure-invalid" and why is not None:
-            return why.code, f"{why.message}."
+            return why.code, lambda: f"{why.message}."
         if why is not None and why.code == "varint-truncated" and values["at"] < values["data_end"]:
-            return why.code, f"{why.message}."
+            return why.code, lambda: f"{why.message}."
     if code == "record-body-mismatch" and values["size"] <= 0:
-        return "record-length-bad", f"a record says it is {values['size']:,} bytes long."
+        return "record-length-bad", lambda: f"a record says it is {values['size']:,} bytes long."
     known = _OF_RECORDS.get(code)
-    return known, sentence if known == "decompression-limit" or chunk.is_legacy else f"{words}."
+    return known, sentence if known == "decompression-limit" or chunk.is_legacy else lambda: f"{words_of(fault)}."
 
 
-def _frame_fault(source: Source, chunk: Chunk, fault: CorruptData, code: str) -> tuple[str, str]:
+def _frame_fault(source: Source, chunk: Chunk, row: int, fault: CorruptData, code: str) -> tuple[str, Callable[[], str]]:
     """The same for a fault of a compressed stream, where the message may say more than the code."""
-    name = chunk.batches["compresscodec"][0]
-    words = words_of(fault)
-    sentence = f"{words[0].upper()}{words[1:]}." if name in words.lower() else f"The {name} stream cannot be read: {words}."
-    payload = _payload(source, chunk)
+    name = chunk.batches["compresscodec"][row]
+
+    def sentence() -> str:
+        words = words_of(fault)
+        return f"{words[0].upper()}{words[1:]}." if name in words.lower() else f"The {name} stream cannot be read: {words}."
+
+    payload = _payload(source, chunk, row)
     if payload is None:
         return _OF_FRAMES[code], sentence
     codec = CODECS.index(name)
     if not payload and chunk.is_legacy:
-        return "legacy-wrapper-empty", "A compressed message has an empty value."
+        return "legacy-wrapper-empty", lambda: "A compressed message has an empty value."
     if code == "frame-bad-header":
         if codec == LZ4 and lz4.has_legacy_header(payload):
-            magic = chunk.batches["magic"][0]
-            message = f"The LZ4 header has the checksum of clients before magic 1; readers of magic {magic} refuse it."
-            return "lz4-legacy-header", message
-        like = codecs.resembles(payload)
-        looks = f" The bytes look like {like}." if like not in (None, name) else ""
-        return "frame-bad-header", f"The payload is not {name}: {words}.{looks}"
+            magic = chunk.batches["magic"][row]
+            return "lz4-legacy-header", (
+                lambda: f"The LZ4 header has the checksum of clients before magic 1; readers of magic {magic} refuse it."
+            )
+        return "frame-bad-header", lambda: f"The payload is not {name}: {words_of(fault)}.{_what_it_resembles(payload, name)}"
     if "claimed" in fault.values:
         return "declared-size-forged", sentence
     if code in _MAY_TRAIL:
         found = codecs.inspect_frames(codec, payload)
         if codec == ZSTD and found.window > MAX_WINDOW:
-            message = f"A zstd frame asks for a window of {found.window:,} bytes; the limit is {MAX_WINDOW:,}."
-            return "declared-size-forged", message
-        all_there = fault.values["decoded"] >= (chunk.batches["count"][0] or 0) > 0
+            return "declared-size-forged", (
+                lambda: f"A zstd frame asks for a window of {found.window:,} bytes; the limit is {MAX_WINDOW:,}."
+            )
+        all_there = fault.values["decoded"] >= (chunk.batches["count"][row] or 0) > 0
+        trailing = len(payload) - found.end
         if all_there and codec in (SNAPPY, ZSTD) and 0 < found.end < len(payload):
-            fault.values["trailing"] = len(payload) - found.end
-            return "frame-trailing-bytes", f"{counted(len(payload) - found.end, 'byte')} after the end of the {name} stream."
+            fault.values["trailing"] = trailing
+            return "frame-trailing-bytes", lambda: f"{counted(trailing, 'byte')} after the end of the {name} stream."
         if codec == ZSTD and "checksum" in fault.message:
             return "frame-checksum-mismatch", sentence
     return _OF_FRAMES[code], sentence
 
 
-def _payload(source: Source, chunk: Chunk) -> bytes | None:
-    """The compressed payload of the only batch of a chunk, unless it is too large to be held."""
-    if chunk.batches["size"][0] > _MAX_HELD_BYTES:
+def _what_it_resembles(payload: bytes, name: str) -> str:
+    """A sentence to append, if a payload that is not of the codec of this name looks like that of another."""
+    like = codecs.resembles(payload)
+    return f" The bytes look like {like}." if like not in (None, name) else ""
+
+
+def _payload(source: Source, chunk: Chunk, row: int) -> bytes | None:
+    """The compressed payload of the batch in this row, unless it is too large to be held."""
+    if chunk.batches["size"][row] > _MAX_HELD_BYTES:
         return None
     if chunk.is_legacy:
-        payload = payload_of_wrapper(chunk, 0, source)
+        payload = payload_of_wrapper(chunk, row, source)
         return None if payload is None else payload.data
-    return record.bytes_of(source, chunk, 0)[BATCH_HEADER_SIZE:]
+    return record.bytes_of(source, chunk, row)[BATCH_HEADER_SIZE:]

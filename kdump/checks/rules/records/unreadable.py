@@ -26,16 +26,16 @@ class UnreadableRecords(SegmentRule):
     reads_records: ClassVar[bool] = True
     passes_over_ordinary: ClassVar[bool] = True
 
-    def unreadable(self, chunk: Chunk, fault: CorruptData, status: str) -> None:
+    def unreadable(self, chunk: Chunk, row: int, fault: CorruptData, status: str) -> None:
         if status == salvage.DAMAGED:
             return  # its CRC says so already
         batches = chunk.batches
-        count: int | None = batches["count"][0]
-        start, size = batches["position"][0], batches["size"][0]
-        is_uncompressed = batches["compresscodec"][0] == CODECS[NONE]
+        count: int | None = batches["count"][row]
+        start, size = batches["position"][row], batches["size"][row]
+        is_uncompressed = batches["compresscodec"][row] == CODECS[NONE]
         if not is_uncompressed and count and size == BATCH_HEADER_SIZE:
             return  # Codecs reports an empty payload
-        code, what = fault_in_catalogue(self.context.source, chunk, fault)
+        code, make_message = fault_in_catalogue(self.context.source, chunk, row, fault)
         if code is None:
             return
         end = start + size
@@ -48,6 +48,7 @@ class UnreadableRecords(SegmentRule):
             start += BATCH_HEADER_SIZE + fault.values["at"] - fault.values["data_start"]
         if catalogue.FAULTS[code].severity == ERROR and self.context.counts_only(code, start, end):
             return
+        what = make_message()
         if count is None:
             message = f"{what} None of its messages can be read."
         elif is_after_records:
@@ -58,7 +59,7 @@ class UnreadableRecords(SegmentRule):
             elif has_place:
                 what = f"Record {decoded + 1:,}, byte {fault.values['at']:,} of the decompressed data: {what}"
             message = f"{what[0].upper()}{what[1:]} {decoded:,} of {counted(count, 'record')} can be read."
-        batch = batches.row(0)
+        batch = batches.row(row)
         self.context.report(
             code,
             start,

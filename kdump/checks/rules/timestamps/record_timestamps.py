@@ -123,7 +123,9 @@ class RecordTimestamps(SegmentRule):
             elif highest != headers[row]:
                 self._compare(part.batches.row(row), highest)
 
-    def unreadable(self, chunk: Chunk, fault: CorruptData, status: str) -> None:
+    def unreadable(self, chunk: Chunk, row: int, fault: CorruptData, status: str) -> None:
+        if not fault.values["decoded"] and not chunk.is_legacy:
+            self._close()
         self._open = None  # the highest may stand in what cannot be read
 
     def batches(self, section: Section) -> None:
