@@ -33,7 +33,8 @@ def past_bad_batches(
     """The records of all batches of a chunk, in order; an unreadable batch follows the records that could be read of it.
 
     `columns` is as records.read says. Once `gathers` says so, the records of small batches that are bad come in one part with
-    those of their neighbours, and all of these bad batches follow the part; it cannot say so with `columns`.
+    those of their neighbours, and all of these bad batches follow the part, which has them as `bad_rows`; it cannot say so with
+    `columns`.
     Raises CorruptData only if that says of no batch that it is bad.
     """
     row_at = {position: row for row, position in enumerate(chunk.batches["position"])}
@@ -46,6 +47,9 @@ def past_bad_batches(
         faults: list[CorruptData] | None = [] if gathers is not None and gathers() else None
         try:
             for of_part in records.read(source, part, columns=columns, bad=faults, decompressor=decompressor):
+                if faults:
+                    row_in_part = {position: row for row, position in enumerate(of_part.batches["position"])}
+                    of_part.bad_rows = [row_in_part[fault.position] for fault in faults if fault.position is not None]
                 yield of_part
                 for fault in faults or ():
                     assert fault.position is not None  # those of batches have one

@@ -10,6 +10,7 @@ import pytest
 
 from kdump.cli.commands import main
 from kdump.cli.listing import run
+from kdump.output.rows import listing
 from tests.builders import files
 from tests.builders.files import file_name
 from tests.builders.records import TIMESTAMP, abort_record, batch, message, message_set, record, wrapper
@@ -458,6 +459,13 @@ def test_the_table_shows_producers_flags_and_messages_without_first_offset(tmp_p
         ("--limit", "6"),
         ("--offset", "2"),
         ("--output", "ndjson"),
+        ("--output", "ndjson", "--decode", "consumer-offsets"),
+        ("--output", "json"),
+        ("--output", "csv"),
+        ("--output", "table"),
+        ("--output", "csv", "--from-offset", "1", "--to-offset", "4"),
+        ("--output", "csv", "--limit", "6"),
+        ("--output", "csv", "--tail", "7"),
     ],
     ids="_".join,
 )
@@ -468,7 +476,13 @@ def test_lines_of_damaged_batches_are_the_same_once_findings_are_only_counted(
         records = [record(key=bytes(4 * row), value=b"value") for row in range(4)]
         return batch(records=[*records, b"\xff"], base_offset=offset, crc=7)
 
-    path = _log(tmp_path, _batch(0), torn(1), torn(2), torn(3), _batch(4), torn(5), torn(6), b"\xff" * 70, torn(7), _batch(8))
+    def broken(offset: int) -> bytes:
+        return batch(
+            records=[record(value=b"v")], base_offset=offset, codec="gzip", compressor=lambda _: b"\x1f\x8b\x08" + bytes(9)
+        )
+
+    pieces = [_batch(0), torn(1), torn(2), broken(3), _batch(4), torn(5), torn(6), b"\xff" * 70, torn(7), _batch(8), broken(9)]
+    path = _log(tmp_path, *pieces, broken(10), _batch(11), torn(12))
     printed, counts = set(), set()
     for said in (100, 5, 2, 0):
         monkeypatch.setattr(run, "MAX_MESSAGES", said)
@@ -478,6 +492,21 @@ def test_lines_of_damaged_batches_are_the_same_once_findings_are_only_counted(
         printed.add((status, listed.out))
         counts.add(len(lines) + sum(map(int, more)))
     assert len(printed) == len(counts) == 1, counts
+
+
+def test_rows_of_damaged_batches_are_made_together_once_findings_are_only_counted(
+    listed: Listed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torn = [batch(records=[record(value=b"v"), b"\xff"], base_offset=2 * row) for row in range(200)]
+    path = _log(tmp_path, *torn)
+    tables: list[int] = []
+    records = listing.records
+    monkeypatch.setattr(listing, "records", lambda table, *others: tables.append(len(table)) or records(table, *others))
+    monkeypatch.setattr(run, "MAX_MESSAGES", 3)
+    status, rows = listed("log", "--deep", path)
+    assert (status, [row["status"] for row in rows]) == (FINDINGS, ["intact", "damaged"] * 200)
+    assert sum(tables) == 200
+    assert len(tables) < 20
 
 
 # --- offset indexes

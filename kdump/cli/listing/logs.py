@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_left, bisect_right
+from itertools import accumulate
 
 from kdump.binary.batch_header import BASE_TIMESTAMP
 from kdump.cli.listing.decoding import Decoding
@@ -127,13 +128,18 @@ class LogLister:
             part, statuses = self.selected(part, kept, statuses)
         if self._run.output is None:
             self._write_lines(part)
-        elif len(part.records):
+        elif len(part.records) or part.bad_rows:
             spread = [status for status, rows in zip(statuses, part.counts, strict=True) for _ in range(rows)]
             positions = [at for at, rows in zip(part.batches["position"], part.counts, strict=True) for _ in range(rows)]
+            ends = list(accumulate(part.counts))
+            bad = [(ends[row], part.batches["position"][row]) for row in part.bad_rows]
             for first, end, decoded in self.decoding.pieces(part):
                 records = part.records.slice(first, end)
                 rows = slice(first, end)
                 table = listing.records(records, spread[rows], positions[rows], self._source.path, decoded)
+                here = [(row - first, position) for row, position in bad if first <= row < end or row == end == ends[-1]]
+                if here:
+                    table = listing.with_damaged_records(table, *zip(*here, strict=True), self._source.path)
                 self._run.output.write(table)
         if len(part.batches):
             self._shown_position = part.batches["position"][-1]
@@ -402,23 +408,32 @@ class LogLister:
     def _list_records(self, chunk: Chunk, statuses: list[str]) -> None:
         """List the records of batches; a batch whose records cannot be read is one damaged row."""
         row_at = {position: row for row, position in enumerate(chunk.batches["position"])}
+        is_listed: Collection[int] = ()  # bad batches of the last part
         for part in past_bad_batches(self._source, chunk, columns=self.packed, gathers=self._gathers):
             if isinstance(part, UnreadableBatch):
-                self._list_damage_of_records(part.position, part.fault)
+                if part.position in is_listed:
+                    self._run.count_findings(1)
+                else:
+                    self._list_damage_of_records(part.position, part.fault)
             else:
+                is_listed = {part.batches["position"][row] for row in part.bad_rows} if self._run.output is not None else ()
                 self._list_part(part, [statuses[row_at[position]] for position in part.batches["position"]])
 
     def _gathers_patches(self) -> bool:
         """Whether batches that stand alone may be listed at once, before the damage after any of them is counted."""
-        request = self._request
-        is_whole = not request.has_range and request.offset is None and self._from_position is None
-        return is_whole and self._gathers()
+        return self._is_whole and self._run.output is None and self._gathers()  # Kafka's lines: none is for a finding
 
     def _gathers(self) -> bool:
         """Whether records of neighbouring damaged batches may be listed at once, before the findings about any of them."""
         request = self._request
         is_silent = self._run.is_counting and request.keep_going and request.limit is None
-        return is_silent and self._contents is not None and self.packed is None  # Kafka's lines: none is for a finding
+        return is_silent and self.packed is None and (self._contents is not None or self._is_whole)
+
+    @property
+    def _is_whole(self) -> bool:
+        """Whether no range of offsets, times or positions is asked for."""
+        request = self._request
+        return not request.has_range and request.offset is None and self._from_position is None
 
     def _list_part(self, part: RecordChunk, statuses: list[str]) -> None:
         rows = self._rows_in_range(part.records)

@@ -184,10 +184,31 @@ def records(
     )
 
 
+_OF_DAMAGED = {"status": "damaged"}
+
+
 def damaged_record(position: int, file: str) -> Table[ListedRecord]:
     """One row for the records of a batch that cannot be read."""
     nothing = [None] * (len(ListedRecord.schema) - 3)
     return Table.of(ListedRecord, [[*nothing, position, "damaged", file]])
+
+
+def with_damaged_records(
+    table: Table[ListedRecord], before: Sequence[int], positions: Sequence[int], file: str
+) -> Table[ListedRecord]:
+    """The same with rows for unreadable batches at these positions, each before the row that `before` says, ascending."""
+    columns = {}
+    for name, values in table.columns.items():
+        column: list[Any] = []
+        given = positions if name == "position" else [_OF_DAMAGED.get(name)] * len(positions)
+        start = 0
+        for end, value in zip(before, [file] * len(positions) if name == "file" else given, strict=True):
+            column += values[start:end]
+            column.append(value)
+            start = end
+        column += values[start:]
+        columns[name] = column
+    return Table(ListedRecord, columns)
 
 
 def producer(state: ProducerState, file: str) -> list[object]:
