@@ -21,10 +21,10 @@ def with_length(data: bytes | bytearray | memoryview) -> bytes:
     return bytes(batch)
 
 
-def with_crc(data: bytes | bytearray | memoryview) -> bytes:
-    """A batch, or a message of magic 0 or 1, with the checksum of its bytes."""
+def with_crc(data: bytes | bytearray | memoryview, *, is_message: bool = False) -> bytes:
+    """A batch, or a message of magic 0 or 1, with the checksum of its bytes. What is in a wrapper `is_message` by its place."""
     batch = bytearray(data)
-    if batch[MAGIC_AT] >= 2:
+    if batch[MAGIC_AT] >= 2 and not is_message:
         at, crc = CRC_AT, crc32c_for(len(batch))(bytes(batch[CRC_COVERS_FROM:]))
     else:
         at, crc = MESSAGE_CRC_AT, crc32(bytes(batch[MESSAGE_CRC_COVERS_FROM:]))

@@ -162,7 +162,8 @@ class _Run:
     def _log(self, name: str, source: Source, out: NewFile) -> RedactedFile:
         redacting, batches = Redacting(self._contents), 0
         moved = _Positions()
-        claims: list[tuple[int, int, int]] = []  # of damaged batches: where they start now, where they end, and ended
+        # wrong lengths: where a batch starts now, where it claims to end in the input, and where it started there
+        claims: list[tuple[int, int, int]] = []
         base = tree.base_offset_of(name)
         for item in salvage.walk(source, base_offset=base, next_base_offset=self._next_base(name)):
             if isinstance(item, Damage):
@@ -175,6 +176,8 @@ class _Run:
             batches += len(item.chunk)
             for position, data in _redacted_batches(source, item, redacting):
                 moved.add(position, out.size)
+                if item.claimed_length is not None:
+                    claims.append((out.size, position + LOG_OVERHEAD + item.claimed_length, position))
                 out.write(data)
             self._progress.advance(sum(item.chunk.batches["size"]))
         moved.add(source.size, out.size)
@@ -256,7 +259,7 @@ def _redacted_batches(source: Source, section: Section, redacting: Redacting) ->
 
 def _claimed_end(source: Source, damage: Damage) -> Iterator[int]:
     """Where a damaged batch ends by its length, if that is among the batches after the damage or past the end of the file."""
-    header = source.read(damage.start, LOG_OVERHEAD)
+    header = source.read(damage.start, min(LOG_OVERHEAD, damage.end - damage.start))
     if damage.status != ZERO and damage.is_batch and len(header) == LOG_OVERHEAD:
         end = damage.start + batch_size(header)
         if damage.end < end < damage.start + _LARGEST_CLAIM:

@@ -30,11 +30,12 @@ from kdump.binary.batch_header import (
     batch_offset,
     batch_size,
 )
-from kdump.binary.codecs import snappy
 from kdump.binary.kernel import VarintTooLong, read_varint
 from kdump.formats.batch_writer import with_crc, with_length
 from kdump.mending.contents import FILLER
+from kdump.mending.reframing import reframed
 from kdump.messages.control_records import KRAFT_VERSION, KRAFT_VOTERS, LEADER_CHANGE, SNAPSHOT_FOOTER, SNAPSHOT_HEADER
+from kdump.reading.plausible import LONGEST_BATCH, is_header_but_for, is_message_but_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
 MAX_PAYLOAD = 64 << 20
 """A payload that decompresses to more than this is filled up."""
 
-_HEADERS_OF_FRAMES = {codecs.GZIP: 10, codecs.SNAPPY: 16, codecs.LZ4: 7, codecs.ZSTD: 6}
 _VARINT, _VARLONG = 5, 10
 _MOST_KEPT = 3  # bytes in a row that may be content
 _SIZE, _TIMESTAMP_SIZE = 4, 8
@@ -62,6 +62,14 @@ _HIGHEST_USUAL = {
 }
 """The highest values of fields that are believed of a damaged header."""
 
+_LARGE_SIZE = (1 << 26).to_bytes(_SIZE, "big")  # in place of those that may be content, though a batch may be as large
+_NEGATIVE_MAGIC = b"\xff"
+_MOST_RECORDS = LONGEST_BATCH // 7  # without compression, each takes seven bytes or more
+_IMPOSSIBLE_COUNT = int.from_bytes(_SIZE * FILLER, "big")
+
+_COARSE_BITS = 8  # a quarter of a second
+_DOUBTFUL_BITS = 32  # seven weeks, in a header in which other bytes are content
+
 _OF_QUORUMS = (LEADER_CHANGE, SNAPSHOT_HEADER, SNAPSHOT_FOOTER, KRAFT_VERSION, KRAFT_VOTERS)
 
 
@@ -72,6 +80,8 @@ class Redacting:
         self.records = 0
         self.filled = 0
         self._contents = contents
+        self._newest_delta: int | None = None
+        """The highest timestamp delta of the last payload; None if not all of it is records."""
 
     def batch(self, data: bytes, *, is_valid: bool, keeps_length: bool = False) -> bytes:
         """A batch, or a message of magic 0 or 1, of any size. If it `is_valid`, its checksum fits again, otherwise it does not.
@@ -85,10 +95,12 @@ class Redacting:
         if data[MAGIC_AT] >= 2:
             if len(data) < BATCH_HEADER_SIZE:
                 return data
+            self._newest_delta = None
+            payload = self._payload(data, is_valid=is_valid)
             header = data[:BATCH_HEADER_SIZE]
-            if not is_valid or _is_implausible(header):
-                header = _without_contents(header)
-            redacted = header + self._payload(data, is_valid=is_valid)
+            if not is_valid or _implausible_fields(header):
+                header = _without_contents(header, self._newest_delta, is_valid=is_valid)
+            redacted = header + payload
         else:
             redacted = self._message(data, is_whole=True, is_valid=is_valid)
         length = data[LENGTH_AT:LOG_OVERHEAD]
@@ -115,13 +127,15 @@ class Redacting:
         if LOG_OVERHEAD + MIN_RECORD_OVERHEAD <= size < len(data) and with_crc(data[:size]) == data[:size]:
             return self.damaged(data[:size]) + self.filler(len(data) - size)
         is_valid = with_crc(data) == data
-        if data[MAGIC_AT] < 2:
+        if data[MAGIC_AT] < 2 and not _is_batch_but_for_magic(data):
             redacted = self._message(data, is_whole=False, is_valid=is_valid)
         else:
             header = data[:BATCH_HEADER_SIZE]
-            if len(header) < BATCH_HEADER_SIZE or not is_valid or _is_implausible(header):
+            if len(header) < BATCH_HEADER_SIZE or not is_valid or _implausible_fields(header):
                 header = _without_contents(header.ljust(BATCH_HEADER_SIZE, b"\0"))[: len(header)]
                 checksum = self.filler(len(header[CRC_AT : CRC_AT + _SIZE]))
+                if checksum:  # which has the attributes of a message in its place, and so a codec
+                    checksum = bytes([checksum[0] & ~COMPRESSION_MASK | data[CRC_AT] & COMPRESSION_MASK]) + checksum[1:]
                 header = self._head(header[:MAGIC_AT]) + header[MAGIC_AT:CRC_AT] + checksum + header[CRC_AT + _SIZE :]
             redacted = header + self.filler(len(data) - BATCH_HEADER_SIZE)
         is_large_enough = len(data) >= LOG_OVERHEAD + MIN_RECORD_OVERHEAD
@@ -129,18 +143,20 @@ class Redacting:
 
     def garbage(self, data: bytes) -> bytes:
         """Bytes that are no batch. If they look like a header, what makes it an impossible one stays."""
-        return self._head(data[:MAGIC_AT], _HIGHEST_EPOCH) + self.filler(len(data) - MAGIC_AT)
+        magic = data[MAGIC_AT : MAGIC_AT + 1]
+        magic = _NEGATIVE_MAGIC if magic >= b"\x80" else self.filler(len(magic))
+        return self._head(data[:MAGIC_AT], _HIGHEST_EPOCH) + magic + self.filler(len(data) - MAGIC_AT - 1)
 
     def _head(self, data: bytes, highest_offset: int = _HIGHEST_OFFSET) -> bytes:
         """The first bytes of a header: an offset, a length and a leader epoch, as far as they are usual; of the rest, zeros."""
         offset, length, epoch = data[:LENGTH_AT], data[LENGTH_AT:LOG_OVERHEAD], data[LOG_OVERHEAD:MAGIC_AT]
         kept = b""
-        for number, size, highest in (
-            (offset, LENGTH_AT, highest_offset),
-            (length, _SIZE, _HIGHEST_EPOCH),
-            (epoch, _SIZE, _HIGHEST_EPOCH),
+        for number, size, usual in (
+            (offset, LENGTH_AT, _usual(offset, highest_offset)),
+            (length, _SIZE, _usual_size(length)),
+            (epoch, _SIZE, _usual(epoch, _HIGHEST_EPOCH)),
         ):
-            kept += _usual(number, highest) if len(number) == size else bytes(FILLER[0] if byte else 0 for byte in number)
+            kept += usual if len(number) == size else bytes(FILLER[0] if byte else 0 for byte in number)
         return kept + self.filler(len(data) - len(kept))
 
     def filler(self, size: int) -> bytes:
@@ -154,12 +170,16 @@ class Redacting:
         """What follows the header of a batch of magic 2. Only one that `is_valid` is believed to be a control batch."""
         header = BATCH_HEADER.unpack_from(data)
         payload = data[BATCH_HEADER_SIZE:]
-        codec, count = header[ATTRIBUTES] & COMPRESSION_MASK, header[RECORD_COUNT]
+        codec = header[ATTRIBUTES] & COMPRESSION_MASK
         is_control = is_valid and bool(header[ATTRIBUTES] & CONTROL_BIT)
-        if count <= 0 or codec >= len(codecs.CODECS) or data[MAGIC_AT] > 2:
+        if codec >= len(codecs.CODECS) or data[MAGIC_AT] > 2:
             return self.filler(len(payload))
+        limits_records = codec != codecs.NONE
         return self._through_codec(
-            codec, payload, data[MAGIC_AT], lambda plain: self._all_records(plain, count, is_control=is_control)
+            codec,
+            payload,
+            data[MAGIC_AT],
+            lambda plain: self._all_records(plain, is_control=is_control, limits_records=limits_records),
         )
 
     def _through_codec(self, codec: int, payload: bytes, magic: int, redact: Callable[[bytearray], None]) -> bytes:
@@ -169,44 +189,50 @@ class Redacting:
             redact(plain)
             return bytes(plain)
         found = codecs.decompress(codec, payload, magic, limit=MAX_PAYLOAD)
-        if found.error is not None:
-            start = min(_HEADERS_OF_FRAMES[codec], len(payload)) if codecs.resembles(payload) == codecs.CODECS[codec] else 0
-            return payload[:start] + self.filler(len(payload) - start)
         plain = bytearray(found.data)
         redact(plain)
-        frames = codecs.inspect_frames(codec, payload)
-        if frames.is_raw:
-            return snappy.raw_block(bytes(plain))
-        return codecs.compressed(codec, [bytes(plain)], magic) + self.filler(len(payload) - frames.end)
+        redacted = reframed(codec, payload, found, bytes(plain), magic, limit=MAX_PAYLOAD)
+        self.filled += 0 if found.error is None else max(len(payload) - len(redacted), 0)
+        return redacted
 
-    def _all_records(self, data: bytearray, count: int, *, is_control: bool) -> None:
-        """All records of a payload, in place. What follows the first fault is filled up."""
-        position = 0
-        while count and position < len(data):
-            position, is_good = self._record(data, position, is_control=is_control)
-            if not is_good:
+    def _all_records(self, data: bytearray, *, is_control: bool, limits_records: bool) -> None:
+        """All records of a payload, in place, whatever their count should be. What follows a fault is filled up."""
+        position, newest = 0, None
+        while position < len(data):
+            position, delta = self._record(data, position, is_control=is_control, limits_records=limits_records)
+            if delta is None:
+                newest = None
+                data[position:] = self.filler(len(data) - position)
                 break
             self.records += 1
-            count -= 1
-        data[position:] = self.filler(len(data) - position)
+            newest = delta if newest is None else max(newest, delta)
+        self._newest_delta = newest
 
-    def _record(self, data: bytearray, position: int, *, is_control: bool) -> tuple[int, bool]:
-        """One record. Returns up to where it is redacted, and whether it is one."""
+    def _record(self, data: bytearray, position: int, *, is_control: bool, limits_records: bool) -> tuple[int, int | None]:
+        """One record. Returns up to where it is redacted, and its timestamp delta; None if it is no record.
+
+        Readers that do not limit records let the fields of one reach past its end, and find that afterwards.
+        """
         fields = _Fields(data, position, len(data))
         length = fields.varint()
-        if length is None or length < 0 or fields.position + length > len(data):
+        if length is None:
+            return fields.position, None
+        if length < 0 and limits_records or fields.position + length > len(data):
             fields.disown()
-            return fields.position, False
-        fields.end = fields.position + length
+            return fields.position, None
+        end = fields.position + length
+        if limits_records:
+            fields.end = end
         fields.position += 1  # attributes
         deltas = fields.position
-        if fields.varint(_VARLONG) is None or fields.varint() is None:
-            return min(fields.position, len(data)), False
+        timestamp_delta = fields.varint(_VARLONG)
+        if timestamp_delta is None or fields.varint() is None:
+            return min(fields.position, len(data)), None
         contents = fields.position
-        is_good = self._contents_of(fields, is_control=is_control) and fields.position == fields.end
-        if not is_good:  # so the deltas may be contents, too
-            fields.disown_all(deltas, contents)
-        return fields.position, is_good
+        if self._contents_of(fields, is_control=is_control) and fields.position == end and length >= 0:
+            return end, timestamp_delta
+        fields.disown_all(deltas, contents)  # they may be contents, too
+        return fields.position, None
 
     def _contents_of(self, fields: _Fields, *, is_control: bool) -> bool:
         """Key, value and headers of a record. Returns whether they are in it."""
@@ -228,7 +254,7 @@ class Redacting:
 
     def _message(self, data: bytes, *, is_whole: bool, is_valid: bool) -> bytes:
         """An entry of magic 0 or 1: a message, or a wrapper, whose size may change if all of it is there."""
-        start = MESSAGE_TIMESTAMP_AT + (_TIMESTAMP_SIZE if data[MAGIC_AT] == 1 else 0)
+        start = MESSAGE_TIMESTAMP_AT + (_TIMESTAMP_SIZE if data[MAGIC_AT] else 0)
         if len(data) < start:
             return (
                 data
@@ -264,9 +290,9 @@ class Redacting:
         size = int.from_bytes(data[position : position + _SIZE], "big", signed=True)
         start = position + _SIZE
         if start > len(data) or start + max(size, 0) > len(data):
-            return _usual(data[position:start], -1) + self.filler(len(data) - start), -1
+            return _usual_size(data[position:start]) + self.filler(len(data) - start), -1
         if size < 0:
-            return _usual(data[position:start], -1), start
+            return _usual_size(data[position:start]), start
         return data[position:start] + replaced(data[start : start + size]), start + size
 
     def _wrapped(self, codec: int, value: bytes, magic: int) -> bytes:
@@ -277,21 +303,18 @@ class Redacting:
     def _all_messages(self, data: bytearray) -> None:
         """All messages in a wrapper, in place."""
         position = 0
-        while position + LOG_OVERHEAD + MIN_RECORD_OVERHEAD <= len(data):
+        while position + LOG_OVERHEAD <= len(data):
             end = position + batch_size(data, position)
             if end < position + LOG_OVERHEAD + MIN_RECORD_OVERHEAD or end > len(data):
                 start, position = position, position + LOG_OVERHEAD
                 data[start:position] = self._head(bytes(data[start:position]))
                 break
             inner = bytes(data[position:end])
-            is_valid = with_crc(inner) == inner
+            is_valid = with_crc(inner, is_message=True) == inner
             if not is_valid and not -1 <= batch_offset(inner) <= _HIGHEST_OFFSET:
                 break  # no message begins here
-            if inner[MAGIC_AT] > 1 or inner[MESSAGE_ATTRIBUTES_AT] & COMPRESSION_MASK:
-                redacted = self.damaged(inner)
-            else:
-                redacted = self._message(inner, is_whole=False, is_valid=is_valid)
-            data[position:end] = with_crc(redacted) if is_valid else redacted
+            redacted = self._message(inner, is_whole=False, is_valid=is_valid)
+            data[position:end] = with_crc(redacted, is_message=True) if is_valid else redacted
             position = end
         position = min(position, len(data))
         data[position:] = self.filler(len(data) - position)
@@ -310,6 +333,8 @@ class _Fields:
         try:
             value, position = read_varint(self.data, self.position, self.end, size)
         except IndexError:
+            self.data[self.position : self.end] = b"\xff" * (self.end - self.position)
+            self.position = max(self.position, self.end)
             return None
         except VarintTooLong:
             self.data[self.position : self.position + size] = b"\xff" * size
@@ -372,24 +397,51 @@ def _usual(data: bytes, highest: int) -> bytes:
     return b"\xff" * (len(data) - 1) + b"\xfe" if data[:1] >= b"\x80" else FILLER * len(data)
 
 
-def _without_contents(header: bytes) -> bytes:
-    """The header of a batch of magic 2 whose CRC does not fit: fields that may be content are not as they were."""
+def _usual_size(data: bytes) -> bytes:
+    """The size of a key or value, or the length of a batch, as `_usual` makes it; what may be one stays so."""
+    size = int.from_bytes(data, "big", signed=True)
+    return _LARGE_SIZE if _HIGHEST_EPOCH < size < LONGEST_BATCH - BATCH_HEADER_SIZE else _usual(data, _HIGHEST_EPOCH)
+
+
+def _without_contents(header: bytes, newest_delta: int | None = None, *, is_valid: bool = False) -> bytes:
+    """The header of a batch of magic 2 in which some fields may be content: those are not as they were.
+
+    The timestamps are none if the records say the same, as `newest_delta` does. If also the CRC fits, no field is; nor if the
+    CRC fits and a single field is out of the ordinary, except the last one, which contents follow.
+    """
     fields = list(BATCH_HEADER.unpack(header))
-    for field, highest in _HIGHEST_USUAL.items():
-        if not -1 <= fields[field] <= highest:
-            fields[field] = -2 if fields[field] < 0 else highest
-    for field in (BASE_TIMESTAMP, MAX_TIMESTAMP):
-        fields[field] = _coarse(fields[field])
+    is_confirmed = newest_delta is not None and fields[BASE_TIMESTAMP] + newest_delta == fields[MAX_TIMESTAMP]
+    implausible = _implausible_fields(header)
+    is_alone = is_valid and len(implausible) <= 1
+    if is_valid and is_confirmed or is_alone and RECORD_COUNT not in implausible:
+        return header
+    doubtful = [field for field, highest in _HIGHEST_USUAL.items() if not -1 <= fields[field] <= highest]
+    if not (is_confirmed or is_alone):
+        bits = _DOUBTFUL_BITS if {BASE_TIMESTAMP, MAX_TIMESTAMP, PRODUCER_ID}.intersection(doubtful) else _COARSE_BITS
+        for field in (BASE_TIMESTAMP, MAX_TIMESTAMP):
+            fields[field] = _coarse(fields[field], bits)
+    for field in doubtful:
+        is_possible = field != RECORD_COUNT or fields[field] <= _MOST_RECORDS
+        fields[field] = -2 if fields[field] < 0 else _HIGHEST_USUAL[field] if is_possible else _IMPOSSIBLE_COUNT
     return BATCH_HEADER.pack(*fields)
 
 
-def _is_implausible(header: bytes) -> bool:
-    """Whether a header has fields that no broker writes: then other bytes have become its fields."""
+def _is_batch_but_for_magic(data: bytes) -> bool:
+    """Whether this is no message of magic 0 or 1, but may be a batch of magic 2 whose magic is wrong."""
+    header = data[:BATCH_HEADER_SIZE]
+    as_batch = header[:MAGIC_AT] + b"\2" + header[MAGIC_AT + 1 :]
+    return is_header_but_for(as_batch, len(data)) and not is_message_but_for(header)
+
+
+def _implausible_fields(header: bytes) -> list[int]:
+    """The fields of a header that no broker writes like this: other bytes may have become its fields."""
     fields = BATCH_HEADER.unpack(header)
     counts = LAST_OFFSET_DELTA, RECORD_COUNT
-    return any(fields[field] < -1 for field in _HIGHEST_USUAL) or any(fields[field] > _HIGHEST_USUAL[field] for field in counts)
+    return [
+        field for field, highest in _HIGHEST_USUAL.items() if fields[field] < -1 or field in counts and fields[field] > highest
+    ]
 
 
-def _coarse(timestamp: int) -> int:
-    """A timestamp of a damaged header, to a quarter of a second: its last bytes may be content."""
-    return timestamp if timestamp < 0 else timestamp & ~0xFF
+def _coarse(timestamp: int, bits: int = _COARSE_BITS) -> int:
+    """A timestamp of a damaged header without its last bits, which may be content."""
+    return timestamp if timestamp < 0 else timestamp >> bits << bits

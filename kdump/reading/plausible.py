@@ -80,4 +80,10 @@ def is_header_but_for(header_bytes: bytes, rest: int) -> bool:
     padded = header_bytes.ljust(BATCH_HEADER_SIZE, b"\x00")
     if _has_plausible_fields(padded, LONGEST_BATCH - 1):
         return len(header_bytes) == len(padded) or header_bytes[MAGIC_AT] < 2 or rest > HEADER_UP_TO_MAGIC
+    return is_message_but_for(padded)
+
+
+def is_message_but_for(header_bytes: bytes) -> bool:
+    """The same for a message of magic 0 or 1 whose offset or length may be wrong."""
+    padded = header_bytes.ljust(BATCH_HEADER_SIZE, b"\x00")
     return padded[MAGIC_AT] in (0, 1) and _is_plausible_message(padded, LONGEST_BATCH - 1)

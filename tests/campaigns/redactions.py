@@ -4,6 +4,7 @@
     python -m tests.campaigns.redactions --seed 1 --number 1234 --keep /tmp/redactions     one of them again, its directories kept
 
 Contents are bytes that stand nowhere else. Four of them in a row in the output, or in its decompressed payloads, are a leak.
+A check at any level should find the same in both; it may differ in one of a hundred partitions.
 """
 
 import argparse
@@ -24,6 +25,7 @@ from tests.campaigns import damage
 
 CODECS: tuple[Codec, ...] = ("none", "none", "gzip", "snappy", "lz4", "zstd")
 WINDOW = 4
+MOST_DIFFERING = 0.01  # of the partitions
 
 
 class Redaction(NamedTuple):
@@ -113,14 +115,20 @@ def one_case(seed: int, number: int, folder: Path) -> list[bytes]:
 
 
 def redacted(partition: Path, output: Path, contents: Sequence[bytes]) -> Redaction:
-    """Redact a partition, and compare."""
-    rows = kdump.redact(partition, output)
+    """Redact a partition, and compare. What two runs leave is a leak; other such bytes are of a compressor, or by chance."""
+    wanted = windows(contents)
+    rows = kdump.redact(partition, output, seed="1")
+    leaks = leaked(output, wanted)
+    if leaks:
+        again = output.with_name(f"{output.name}-again")
+        kdump.redact(partition, again, seed="2")
+        leaks = sorted(set(leaks) & set(leaked(again, wanted)))
     differences = [
         f"{row.code} at {row.offset_first} of {row.path.lstrip('0')} only in the {row.only_in}"
         for row in rows
         if isinstance(row, RedactDifference)
     ]
-    return Redaction(leaked(output, windows(contents)), differences)
+    return Redaction(leaks, differences)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -149,7 +157,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if chosen.keep is None:
                 shutil.rmtree(folder)
     print(f"{len(numbers)} partitions, contents left in {leaks}, other findings in {differing}")
-    return int(leaks > 0)
+    return int(leaks > 0 or differing > len(numbers) * MOST_DIFFERING)
 
 
 if __name__ == "__main__":

@@ -18,8 +18,18 @@ from kdump.mending.row import RedactDifference, RedactedFile
 from tests import restarts
 from tests.builders.compression import Codec
 from tests.builders.files import checkpoint, write_partition
-from tests.builders.records import TIMESTAMP, batch, message, message_set, record, transaction_marker, wrapper
-from tests.campaigns import redactions
+from tests.builders.records import (
+    TIMESTAMP,
+    Record,
+    batch,
+    encode_record,
+    message,
+    message_set,
+    record,
+    transaction_marker,
+    wrapper,
+)
+from tests.campaigns import damage, redactions
 
 FIRST = "00000000000000000000"
 SECRET = b"the secret of order 4711"
@@ -174,7 +184,7 @@ def test_files_that_a_broker_is_about_to_delete_are_redacted_and_foreign_ones_as
 
 
 @pytest.mark.parametrize(
-    "damage",
+    "damaged",
     [
         lambda log: log[:200] + b"?" + log[201:],  # the CRC of a batch
         lambda log: log[:-30],  # torn
@@ -189,13 +199,124 @@ def test_files_that_a_broker_is_about_to_delete_are_redacted_and_foreign_ones_as
     ],
 )
 @pytest.mark.parametrize("codec", ["none", "zstd"])
-def test_damage_stays_where_it_is(damage: Any, codec: Codec, tmp_path: Path) -> None:
+def test_damage_stays_where_it_is(damaged: Any, codec: Codec, tmp_path: Path) -> None:
     source = _partition(tmp_path, codec)
     path = source / f"{FIRST}.log"
-    path.write_bytes(damage(path.read_bytes()))
+    path.write_bytes(damaged(path.read_bytes()))
     assert _differences(kdump.redact(source, tmp_path / "out")) == []
     assert _findings(tmp_path / "out") == _findings(source)
     assert SECRET[:4] not in (tmp_path / "out" / f"{FIRST}.log").read_bytes()
+
+
+def _damaged_payloads(codec: Codec) -> list[bytes]:
+    """Payloads in all framings, whole and damaged in one place."""
+    records = b"".join(
+        encode_record(record(key=b"customer-%d" % row, value=SECRET, headers=[("trace", b"abcdefgh")]), row=row)
+        for row in range(4)
+    )
+    found = []
+    for compress in damage.FRAMINGS[CODECS.index(codec)]:
+        payload = compress(records)
+        found += [payload, payload + b"more", payload + bytes(4), payload[:4] + b"?" + payload[5:]]
+        found += [payload[:size] for size in (5, 12, len(payload) // 2, len(payload) - 5, len(payload) - 1)]
+        for position in range(8, len(payload), 7):
+            changed = payload[position] ^ 1 << position % 8
+            found.append(payload[:position] + bytes([changed]) + payload[position + 1 :])
+    return found
+
+
+@pytest.mark.parametrize("codec", CODECS[1:])
+def test_damaged_payloads_fail_as_before(codec: Codec, tmp_path: Path) -> None:
+    payloads = _damaged_payloads(codec)
+    batches = [
+        batch(base_offset=4 * row, codec=codec, payload=payload, records_count=4, last_offset_delta=3)
+        for row, payload in enumerate(payloads)
+    ]
+    path = write_partition(tmp_path, topic="a", segments={0: batches})
+    rows = kdump.redact(path, tmp_path / "out", seed="1")
+    codes = Counter(row.code for row in kdump.check(path, level="deep", max_findings=len(payloads)))
+    assert sum(codes[code] for code in ("frame-truncated", "frame-damaged", "frame-bad-header", "declared-size-forged")) > 20
+    assert _differences(rows) == []
+    log = (tmp_path / "out" / f"{FIRST}.log").read_bytes()
+    texts = [log, *filter(None, redactions.payloads(log))]
+    assert len(texts) > 2 and not any(SECRET[:4] in text or b"abcd" in text or b"cust" in text for text in texts)
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        record(key=SECRET, value=SECRET, length=-2),
+        record(key=SECRET, value=SECRET, length=5),
+        record(key=SECRET, value=SECRET, length=5000),
+        record(key=SECRET, value=SECRET, length=b"\xff" * 10),
+        record(key=SECRET, value=SECRET, key_length=2000),
+        record(key=SECRET, value=SECRET, key_length=-5),
+        record(key=SECRET, value=SECRET, value_length=len(SECRET) + 3),
+        record(key=SECRET, value=SECRET, headers_count=-1),
+        record(key=SECRET, value=SECRET, headers_count=9),
+        record(key=SECRET, value=SECRET, headers_count=b"\x80\x80\x80\x80\x80\x80\0"),
+        record(key=SECRET, value=SECRET, trailing=SECRET),
+        record(key=SECRET, value=SECRET, trailing=b"\x80"),
+    ],
+)
+@pytest.mark.parametrize("codec", ["none", "lz4"])
+def test_broken_records_stay_as_broken(broken: Record, codec: Codec, tmp_path: Path) -> None:
+    sound = record(key=b"a", value=SECRET)
+    batches = [batch(base_offset=3 * row, records=[sound, broken, sound], codec=codec) for row in range(2)]
+    path = write_partition(tmp_path, topic="a", segments={0: batches})
+    assert _differences(kdump.redact(path, tmp_path / "out")) == []
+    assert any(row.severity == "error" for row in kdump.check(tmp_path / "out", level="deep"))
+    assert not any(SECRET[:4] in text for text in redactions.payloads((tmp_path / "out" / f"{FIRST}.log").read_bytes()) if text)
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        {"last_offset_delta": -1_636_320_042},
+        {"base_sequence": -2049},
+        {"records_count": -5},
+        {"records_count": 1 << 30},
+        {"base_timestamp": -TIMESTAMP, "max_timestamp": TIMESTAMP},
+        {"producer_id": -77},
+        {"crc": 7},
+        {"magic": 0},
+    ],
+)
+def test_a_single_wrong_field_of_a_header_stays(field: dict[str, Any], tmp_path: Path) -> None:
+    records = [record(value=SECRET, timestamp=TIMESTAMP + row) for row in range(3)]
+    batches = [batch(records=records, codec="zstd", **field), batch(records=records, base_offset=3)]
+    path = write_partition(tmp_path, topic="a", segments={0: batches})
+    assert _differences(kdump.redact(path, tmp_path / "out", seed="1")) == []
+
+
+def test_a_message_in_a_wrapper_with_an_impossible_size_keeps_it(tmp_path: Path) -> None:
+    inner = message_set(messages=[message(value=SECRET)]) + bytes(8) + b"\xe4\xb8\xdf\xbc" + SECRET[:5]
+    path = write_partition(tmp_path, topic="a", segments={0: [wrapper(messages=[inner], base_offset=0, codec="gzip")]})
+    assert _differences(kdump.redact(path, tmp_path / "out")) == []
+    assert "record-length-bad" in {row.code for row in kdump.check(tmp_path / "out", level="deep")}
+
+
+def test_a_wrong_length_stays_wrong_where_the_checksum_fits_another(tmp_path: Path) -> None:
+    one = batch(records=[record(value=SECRET * 40)], codec="gzip")
+    wrong = one[:8] + (len(one) - 11).to_bytes(4, "big") + one[12:]
+    path = write_partition(tmp_path, topic="a", segments={0: [wrong, batch(base_offset=1, records=[record(value=SECRET)])]})
+    assert _differences(kdump.redact(path, tmp_path / "out")) == []
+    assert "batch-length-mismatch" in {row.code for row in kdump.check(tmp_path / "out")}
+
+
+def test_damage_of_two_bytes_does_not_reach_into_the_batch_after_it(tmp_path: Path) -> None:
+    one, other = (batch(base_offset=offset, records=[record(value=SECRET * 40)], codec="gzip") for offset in (0, 10))
+    path = write_partition(tmp_path, topic="a", segments={0: [one, bytes(2), other]})
+    assert _differences(kdump.redact(path, tmp_path / "out")) == []
+
+
+@pytest.mark.parametrize("magic", [b"\xff", b"\0", b"\2"])
+def test_garbage_that_looks_like_a_header_still_does(magic: bytes, tmp_path: Path) -> None:
+    sound = batch(records=[record(value=SECRET)])
+    for length in (70, 0x0400_0042, 0x6ED6_9900, -5):
+        garbage = (9).to_bytes(8, "big") + length.to_bytes(4, "big", signed=True) + bytes(4) + magic + b"\0" * 9 + SECRET
+        path = write_partition(tmp_path / str(length), topic="a", segments={0: [sound, garbage]})
+        assert _differences(kdump.redact(path, tmp_path / str(length) / "out")) == []
 
 
 def test_contents_that_a_header_consists_of_do_not_stay_though_its_checksum_fits(tmp_path: Path) -> None:
@@ -230,7 +351,7 @@ def test_nothing_is_left_in_damaged_partitions(seed: int, tmp_path: Path) -> Non
         folder = tmp_path / str(number)
         folder.mkdir()
         contents = redactions.one_case(seed, number, folder)
-        assert redactions.redacted(folder / "orders-0", folder / "out", contents).leaks == [], number
+        assert redactions.redacted(folder / "orders-0", folder / "out", contents) == ([], []), number
         shutil.rmtree(folder)
 
 
