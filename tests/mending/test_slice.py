@@ -377,3 +377,11 @@ def test_random_slices_hold_what_was_written(seed: int, tmp_path: Path) -> None:
 @pytest.mark.oracle
 def test_kafka_reads_and_keeps_random_slices() -> None:
     assert cut_out.main(["--count", "5", "--seed", str(random.randrange(1 << 30))]) == 0
+
+
+def test_a_partition_of_which_only_companions_are_left_has_nothing_to_slice(tmp_path: Path) -> None:
+    path = write_partition(tmp_path, segments={0: [batch(records=[record()])]})
+    (path / f"{0:020}.log").unlink()
+    with pytest.raises(UsageError, match="nothing is in this range"):
+        kdump.slice(path, tmp_path / "out", from_offset=0)
+    assert not (tmp_path / "out").exists()
