@@ -253,7 +253,8 @@ def reindex(options: ReindexOptions) -> int:
       kdump reindex orders-3 -o new/orders-3 --only timeindex,snapshot
       kdump reindex /var/lib/kafka -o /mnt/kafka --output ndjson
 
-    Exit codes: 0 DIR is there, 2 wrong usage, 3 the input is damaged or could not be read, 4 DIR could not be written.
+    Exit codes: 0 DIR is there, 1 it is there, but other files know of offsets that its logs lack, 2 wrong usage, 3 the input is
+    damaged or could not be read, 4 DIR could not be written.
     """
     from kdump.cli.mending.reindex import reindex_path
     from kdump.cli.shared_options import throttle_reading

@@ -7,19 +7,20 @@ import os
 from kdump.binary import system
 from kdump.binary.source import Source
 from kdump.errors import CorruptData
-from kdump.formats import entries, file_name, offset_index, time_index
+from kdump.formats import entries, file_name, offset_index, time_index, tree
 from kdump.formats.record_batch import NO_TIMESTAMP
+from kdump.mending.attested import Witnesses
 from kdump.mending.inputs import Inputs
 from kdump.mending.new_directory import NewDirectory
 from kdump.mending.new_partition import NewPartition
 from kdump.mending.plan import Plan
 from kdump.mending.progress import Progress
-from kdump.mending.row import CLONED, DIFFERENT, MISSING, REBUILT, SAME, Companion
+from kdump.mending.row import CLONED, DIFFERENT, MISSING, REBUILT, SAME, Companion, Hole
 from kdump.mending.settings import Rules, kinds_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from kdump.mending.plan import PartitionPlan
 
@@ -28,12 +29,13 @@ _ENTRY_SIZES = {file_name.OFFSET_INDEX: offset_index.ENTRY_SIZE, file_name.TIME_
 
 
 class Result:
-    """What was made: a row for each file, and the sums."""
+    """What was made: a row for each file, what is missing in the logs, and the sums."""
 
-    __slots__ = ("batches", "files", "log_bytes", "partitions", "segments")
+    __slots__ = ("batches", "files", "holes", "log_bytes", "partitions", "segments")
 
     def __init__(self) -> None:
         self.files: list[Companion] = []
+        self.holes: list[Hole] = []
         self.partitions = 0
         self.segments = 0
         self.log_bytes = 0
@@ -46,19 +48,21 @@ def reindex(
     *,
     only: Iterable[str] = (),
     config: Mapping[str, str | int] | None = None,
-) -> list[Companion]:
+) -> list[Companion | Hole]:
     """Make a copy of a partition or log directory with new companions: indexes, producer snapshots and leader epochs.
 
     `output` is the new directory; it must not exist, and may not lie inside the input, which is only read. `only` are words
     of `index`, `timeindex`, `txnindex`, `snapshot` and `epochs`; other companions are cloned as they are. `config` are
     settings of the topic or broker: `index.interval.bytes`, `segment.index.bytes`, `producer.id.expiration.ms`. Returns a row
-    for each file. The output appears when it is complete, synced and verified, or not at all.
+    for each file, and one for offsets that the logs do not have, though other files know of them. The
+    output appears when it is complete, synced and verified, or not at all.
 
     Raises CorruptData if the input is damaged, or if the result does not pass the check; Unreadable if a file cannot be read
     or changes meanwhile; UsageError for an output that cannot be made, and unknown words and settings; OSError if the output
     cannot be written.
     """
-    return run(os.fspath(path), os.fspath(output), only=only, config=config or {}).files
+    result = run(os.fspath(path), os.fspath(output), only=only, config=config or {})
+    return [*result.files, *result.holes]
 
 
 def run(
@@ -137,6 +141,7 @@ class _Run:
 
         newest = max((_last_timestamp(part, base) for base in part.logs), default=NO_TIMESTAMP)
         made.complete(self._kinds, newest_timestamp=newest, keep=keep)
+        self._result.holes += _holes(part, made.log_end)
         self._result.batches += made.batches
         self._result.files += [written[name] for name in sorted(written)]
         for name in part.cloned:
@@ -159,6 +164,35 @@ class _Run:
             self._inputs.note(source)
             self._directory.clone(source, name)
             self._result.files.append(Companion(name, CLONED, source.size, SAME, source.size))
+
+
+def _holes(part: PartitionPlan, log_end: int) -> Iterator[Hole]:
+    """Offsets that the logs do not have, though other files of the input know of batches there or after them.
+
+    What was before the first log may be in remote storage. Raises CorruptData if there is no log.
+    """
+
+    def hole(first: int, last: int, reason: str) -> Hole:
+        return Hole(part.name or os.curdir, first, last, last - first + 1, True, reason)
+
+    witnesses = Witnesses(part.path)
+    if part.logs:
+        newest = max(part.logs)
+        with Source(os.path.join(part.path, part.logs[newest])) as source:
+            attested = witnesses.after_log(source, newest, log_end - 1, is_newest=True)
+        if attested is not None:
+            yield hole(attested.first, attested.last, attested.reason)
+    if not witnesses.doubts_logs(log_end):
+        return
+    for finding in witnesses.missing_logs():
+        first, last = finding.offset_first, finding.offset_last
+        if not part.logs:
+            fault = CorruptData(finding.code, finding.message, path=finding.path)
+            fault.remedy = "`kdump recover` makes a log that starts where this one has ended"
+            raise fault
+        is_before = last is not None and last < min(part.logs) and os.path.basename(finding.path) == tree.LEADER_EPOCHS
+        if first is not None and last is not None and not is_before:
+            yield hole(first, last, finding.message)
 
 
 def _is_same(source: Source, data: bytes, entry_size: int) -> bool:

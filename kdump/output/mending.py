@@ -40,7 +40,7 @@ RECOVER, REINDEX, SLICE, REDACT = "recover", "reindex", "slice", "redact"
 
 ROW_CLASSES: dict[str, tuple[type[Row], ...]] = {
     RECOVER: (Dropped, LostRecord, Hole, Rewritten, Recovered, Companion, RecoverSummary),
-    REINDEX: (Companion, ReindexSummary),
+    REINDEX: (Companion, Hole, ReindexSummary),
     SLICE: (SlicedSegment, SliceSummary),
     REDACT: (RedactedFile, RedactDifference, RedactSummary),
 }

@@ -18,6 +18,7 @@ from kdump.errors import CorruptData, Unreadable, UsageError
 from kdump.formats import batch_writer
 from kdump.mending import reindex
 from kdump.mending.progress import Progress
+from kdump.mending.row import Hole
 from tests import restarts
 from tests.builders.files import partition_metadata, write_partition
 from tests.builders.records import TIMESTAMP, batch, message, record, transaction_marker, wrapper
@@ -298,3 +299,40 @@ def test_a_wrapper_that_stops_a_broker_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CorruptData, match="start would not keep"):
         kdump.reindex(partition, tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("gone", "lost"), [("first", [(0, 14)]), ("newest", [(15, 29)]), ("all", None), ("cut", [(20, 29)]), ("nothing", [])]
+)
+def test_what_other_files_know_and_the_logs_do_not_have_is_reported(
+    gone: str, lost: list[tuple[int, int]] | None, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The copy looks sound, without the files that say what is missing."""
+    records = [record(value=b"v" * 2000)] * 5
+    batches = [
+        batch(base_offset=offset, base_sequence=offset, records=records, producer_id=7, producer_epoch=0)
+        for offset in range(0, 30, 5)
+    ]
+    path = write_partition(tmp_path, topic="a", segments={0: batches[:3], 15: batches[3:]}, index_interval_bytes=0)
+    first, newest = (path / f"{base:020}.log" for base in (0, 15))
+    for log in {"first": [first], "newest": [newest], "all": [first, newest]}.get(gone, []):
+        log.unlink()
+    if gone == "cut":
+        newest.write_bytes(batches[3])
+    code = main(["reindex", str(path), "-o", str(tmp_path / "out")])
+    said, refused = capfd.readouterr()
+    if lost is None:
+        assert code == 3 and "kdump recover" in refused and not (tmp_path / "out").exists()
+        return
+    assert code == (1 if lost else 0) and f"Exit status {code}." in said
+    assert ("hole" in said) == bool(lost)
+    rows = kdump.reindex(path, tmp_path / "again")
+    assert {(row.offset_first, row.offset_last) for row in rows if isinstance(row, Hole)} == set(lost)
+
+
+def test_segments_that_may_be_in_remote_storage_are_not_missed(tmp_path: Path) -> None:
+    """The leader epochs still know of them."""
+    log = batch(base_offset=100, records=[record(value=b"v")], partition_leader_epoch=3)
+    path = write_partition(tmp_path, topic="a", segments={100: [log]}, leader_epochs=[(0, 0), (3, 90)])
+    assert not any(isinstance(row, Hole) for row in kdump.reindex(path, tmp_path / "out"))
+    assert (tmp_path / "out" / f"{100:020}.log").read_bytes() == log

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kdump.cli.mending import command
 from kdump.cli.shared_options import settings_of
-from kdump.exit_codes import CLEAN
+from kdump.exit_codes import CLEAN, FINDINGS
 from kdump.mending import reindex
 from kdump.mending.row import DIFFERENT, MISSING, REBUILT, ReindexSummary
 from kdump.output.mending import REINDEX
@@ -23,12 +23,14 @@ def reindex_path(options: ReindexOptions) -> int:
 
     def make(out: str, progress: Progress) -> command.Made:
         result = reindex.run(options.path, out, only=only, config=config, progress=progress)
-        return command.Made(result.files, lambda seconds: _summary(result, out, seconds))
+        exit_code = FINDINGS if result.holes else CLEAN
+        rows = [*result.holes, *result.files]
+        return command.Made(rows, lambda seconds: _summary(result, out, seconds, exit_code), exit_code)
 
     return command.run(REINDEX, options, [options.path], make)
 
 
-def _summary(result: Result, out: str, seconds: float) -> ReindexSummary:
+def _summary(result: Result, out: str, seconds: float, exit_code: int) -> ReindexSummary:
     rebuilt = [row for row in result.files if row.action == REBUILT]
     return ReindexSummary(
         path=out,
@@ -40,5 +42,5 @@ def _summary(result: Result, out: str, seconds: float) -> ReindexSummary:
         different=sum(row.before == DIFFERENT for row in rebuilt),
         missing=sum(row.before == MISSING for row in rebuilt),
         seconds=seconds,
-        exit_code=CLEAN,
+        exit_code=exit_code,
     )

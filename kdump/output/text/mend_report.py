@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from kdump.checks.wording import offset_range
 from kdump.output.text.writer import ReportWriter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from kdump.mending.row import Hole
     from kdump.output.text.style import ReportStyle
     from kdump.tables import Row
 
 _MAX_SHOWN = 50
+_INDENT = 12
 
 
 class MendReport:
@@ -44,6 +47,14 @@ class MendReport:
         """Count an entry. Returns whether it is to be shown."""
         self._entries += 1
         return self._entries <= _MAX_SHOWN
+
+    def _hole(self, row: Hole) -> None:
+        where = "" if row.path == "." else f" of {row.path}"
+        self._entry("hole", f"{offset_range(row.offset_first, row.offset_last)}{where}", row.reason)
+
+    def _entry(self, word: str, what: str, reason: str) -> None:
+        self._out.line(f"{word:{_INDENT}}{self._out.shown(what)}")
+        self._out.wrapped(self._out.shown(reason), _INDENT)
 
     def _complete(self, path: str, exit_code: int, *, verified: bool = True) -> None:
         what = "Complete and verified" if verified else "Complete"

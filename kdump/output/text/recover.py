@@ -11,7 +11,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.tables import Row
 
-_INDENT = 12
 _MOST_OF_KEY = 80
 _MOST_RECORDS = 10
 
@@ -44,16 +43,10 @@ class RecoverReport(MendReport):
                 "record", f"offset {row.offset:,}", f"{key}, of the lost batch at byte {row.start:,}, as far as it decodes"
             )
         elif isinstance(row, Hole):
-            where = "" if row.path == "." else f" of {row.path}"
-            what = f"{offset_range(row.offset_first, row.offset_last)}{where}"
-            self._entry("hole", what, row.reason)
+            self._hole(row)
         else:
             what = f"{row.source}, byte {row.start:,}, {offset_range(row.offset_first, row.offset_last)}"
             self._entry("rewritten", what, row.reason)
-
-    def _entry(self, word: str, what: str, reason: str) -> None:
-        self._out.line(f"{word:{_INDENT}}{self._out.shown(what)}")
-        self._out.wrapped(self._out.shown(reason), _INDENT)
 
     def sums(self, summary: Row) -> None:
         assert isinstance(summary, RecoverSummary)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kdump.checks.wording import counted
-from kdump.mending.row import MISSING, REBUILT, SAME, Companion, ReindexSummary
+from kdump.mending.row import MISSING, REBUILT, SAME, Companion, Hole, ReindexSummary
 from kdump.output.text.mend_report import MendReport
 from kdump.output.text.sizes import size_text
 
@@ -13,9 +13,13 @@ if TYPE_CHECKING:
 
 
 class ReindexReport(MendReport):
-    """Writes a line for each file that differs from the input's."""
+    """Writes a line for each file that differs from the input's, before them what the logs do not have."""
 
     def row(self, row: Row) -> None:
+        if isinstance(row, Hole):
+            if self._shows_next():
+                self._hole(row)
+            return
         assert isinstance(row, Companion)
         if row.action != REBUILT or row.before == SAME:
             return
