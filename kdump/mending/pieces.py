@@ -7,12 +7,15 @@ from itertools import islice, pairwise
 from kdump.binary.batch_header import (
     BATCH_HEADER_SIZE,
     CRC_AT,
+    HEADER_UP_TO_MAGIC,
     LENGTH_AT,
     LOG_OVERHEAD,
     MAGIC,
+    MAGIC_AT,
     MESSAGE_CRC_AT,
     MESSAGE_HEADER_SIZE,
     RECORD_COUNT,
+    batch_offset,
     batch_size,
     stored_crc,
 )
@@ -290,6 +293,10 @@ class Walk:
         last = getattr(row, "last_offset", None) if first is not None else None
         if first is not None and last is not None:
             self._claims.append((first, last))
+        elif item.is_batch:
+            header_bytes = self._source.read(item.start, HEADER_UP_TO_MAGIC)
+            if len(header_bytes) == HEADER_UP_TO_MAGIC and header_bytes[MAGIC_AT] < 2:
+                self._claims.append((0, batch_offset(header_bytes)))  # of a wrapper: those in it are no higher, or relative
         reason = item.message or "bytes that were not examined: too many of them look like headers of batches"
         if item.status == ZERO:
             reason = f"{item.message}; zeros hold no batch"
@@ -363,7 +370,7 @@ class Walk:
                 self._add(piece)
                 return
             reason = f"named to be accepted, but it does not decode: {fault}"
-        self._claims.append((first, last))
+        self._claims.append((0 if chunk.is_legacy else first, last))
         self.left_out.append(
             LeftOut(self._log.path, start, end, code, reason, batches=1, records=records, first=first, last=last)
         )
@@ -417,8 +424,10 @@ class Walk:
                 piece.is_sure = True
         kept: list[Piece] = []
         for piece in pieces:
-            if piece.is_nested and any(first <= piece.last and piece.first <= last for first, last in self._claims):
-                reason = "lies inside of a damaged batch that has the same offsets, and may be its payload"
+            is_claimed = any(first <= piece.last and piece.first <= last for first, last in self._claims)
+            if piece.is_nested and (is_claimed or piece.is_legacy and not piece.joins):
+                same = " that has the same offsets" if is_claimed else ""
+                reason = f"lies inside of a damaged batch{same}, and may be its payload"
                 self.left_out.append(LeftOut.of(piece, "resync-nested-candidate", reason))
             elif piece.first < 0 or piece.last < piece.first:
                 reason = f"its offsets, {piece.first:,} to {piece.last:,}, are impossible"

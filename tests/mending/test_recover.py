@@ -3,11 +3,13 @@
 import hashlib
 import json
 import os
+import random
 import resource
 import shutil
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ from kdump.errors import CorruptData, Unreadable, UsageError
 from kdump.mending import recover
 from kdump.mending.progress import Progress
 from kdump.mending.row import Companion, Dropped, Hole, LostRecord, Recovered, Rewritten
+from tests.builders.compression import lz4_frame
 from tests.builders.files import partition_metadata, write_partition
 from tests.builders.hostile_contents import control_batches
 from tests.builders.records import TIMESTAMP, abort_record, batch, message, message_set, record, transaction_marker, wrapper
@@ -691,3 +694,15 @@ def test_an_offset_out_of_order_does_not_count_more_than_one_at_the_end_of_a_log
     paths = _replicas(tmp_path, [*right[:2], right[2][:40]], wrong)
     kdump.recover(paths[0], tmp_path / "out", merge=paths[1:])
     assert _log(tmp_path / "out") == b"".join(right)
+
+
+@pytest.mark.parametrize("size", [8000, 6500, 3500])
+def test_messages_in_a_damaged_wrapper_are_not_there_beside_the_whole_one(size: int, tmp_path: Path) -> None:
+    """What does not compress stands in a wrapper as it is."""
+    messages = [message(value=random.Random(row).randbytes(3000)) for row in range(3)]
+    logs = {0: [wrapper(messages=messages, base_offset=0, codec="lz4", compressor=partial(lz4_frame, is_stored=True))]}
+    whole, other = (write_partition(tmp_path / name, topic="a", segments=logs) for name in ("whole", "other"))
+    data = (whole / f"{FIRST}.log").read_bytes()
+    (other / f"{FIRST}.log").write_bytes(data[:size])
+    kdump.recover(other, tmp_path / "merged", merge=[whole])
+    assert (tmp_path / "merged" / f"{FIRST}.log").read_bytes() == data
