@@ -176,8 +176,8 @@ class _Run:
             batches += len(item.chunk)
             for position, data in _redacted_batches(source, item, redacting):
                 moved.add(position, out.size)
-                if item.claimed_length is not None:
-                    claims.append((out.size, position + LOG_OVERHEAD + item.claimed_length, position))
+                if 0 < (item.claimed_length or 0) < _LARGEST_CLAIM:
+                    claims.append((out.size, position + LOG_OVERHEAD + (item.claimed_length or 0), position))
                 out.write(data)
             self._progress.advance(sum(item.chunk.batches["size"]))
         moved.add(source.size, out.size)

@@ -263,7 +263,7 @@ class Redacting:
             )
         codec = data[MESSAGE_ATTRIBUTES_AT] & COMPRESSION_MASK
         head = data[:start]
-        if not is_valid and start > MESSAGE_TIMESTAMP_AT:
+        if not is_valid and start > MESSAGE_TIMESTAMP_AT and not _fits_its_size(data, start):
             timestamp = int.from_bytes(_usual(data[MESSAGE_TIMESTAMP_AT:start], _HIGHEST_TIMESTAMP), "big", signed=True)
             head = data[:MESSAGE_TIMESTAMP_AT] + _coarse(timestamp).to_bytes(_TIMESTAMP_SIZE, "big", signed=True)
         if not (is_valid or is_whole):
@@ -431,6 +431,15 @@ def _is_batch_but_for_magic(data: bytes) -> bool:
     header = data[:BATCH_HEADER_SIZE]
     as_batch = header[:MAGIC_AT] + b"\2" + header[MAGIC_AT + 1 :]
     return is_header_but_for(as_batch, len(data)) and not is_message_but_for(header)
+
+
+def _fits_its_size(data: bytes, start: int) -> bool:
+    """Whether a message ends where its key and its value do, whose sizes begin at `start`: then its fields are its own."""
+    end = start
+    for _ in range(2):
+        size = int.from_bytes(data[end : end + _SIZE], "big", signed=True)
+        end += _SIZE + max(size, 0)
+    return end == len(data)
 
 
 def _implausible_fields(header: bytes) -> list[int]:

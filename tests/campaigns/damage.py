@@ -347,10 +347,10 @@ def entries_moved(data: bytes, other: bytes, chance: random.Random) -> Damaged |
 
 def payload_damaged(data: bytes, other: bytes, chance: random.Random) -> Damaged | None:
     """The bytes of a compressed payload, with lengths and CRC made right."""
-    entry = _any_entry(data, chance, _is_compressed)
+    entry = _any_entry(data, chance, is_compressed)
     if entry is None:
         return None
-    start, end = _payload(data, entry)
+    start, end = payload_range(data, entry)
     if start >= end:
         return None
     way = chance.choice((bits_flipped, byte_set, cut, inserted, deleted, zeroed, doubled, swapped))
@@ -405,11 +405,13 @@ def control_edited(data: bytes, _other: bytes, chance: random.Random) -> Damaged
     )
     if entry is None:
         return None
-    numbers = [token for token in varints_of(data[slice(*_payload(data, entry))]) if token.name in ("keyLength", "valueLength")]
+    numbers = [
+        token for token in varints_of(data[slice(*payload_range(data, entry))]) if token.name in ("keyLength", "valueLength")
+    ]
     if not numbers:
         return None
     token = chance.choice(numbers)
-    position = _payload(data, entry)[0] + token.end + chance.choice((0, 0, 2))
+    position = payload_range(data, entry)[0] + token.end + chance.choice((0, 0, 2))
     if position + 2 > entry.end:
         return None
     changed = bytearray(data)
@@ -618,11 +620,11 @@ def _codec(log: bytes, entry: Entry) -> int:
     return log[entry.position + (22 if entry.magic >= 2 else 17)] & CODEC_BITS
 
 
-def _is_compressed(log: bytes, entry: Entry) -> bool:
+def is_compressed(log: bytes, entry: Entry) -> bool:
     return _codec(log, entry) != NO_COMPRESSION
 
 
-def _payload(log: bytes, entry: Entry) -> tuple[int, int]:
+def payload_range(log: bytes, entry: Entry) -> tuple[int, int]:
     """The start and end of the records of a batch or the value of a message; None if the message is damaged."""
     if entry.magic >= 2:
         return entry.position + MAGIC2_HEADER_SIZE, entry.end
@@ -635,7 +637,7 @@ def _payload(log: bytes, entry: Entry) -> tuple[int, int]:
 
 def records_of(log: bytes, entry: Entry) -> bytes | None:
     """The records of a batch or the messages of a wrapper, uncompressed; None if they cannot be read."""
-    start, end = _payload(log, entry)
+    start, end = payload_range(log, entry)
     codec = _codec(log, entry)
     if codec == NO_COMPRESSION:
         return log[start:end] if entry.magic >= 2 else None
@@ -646,7 +648,7 @@ def records_of(log: bytes, entry: Entry) -> bytes | None:
 
 
 def _with_payload(log: bytes, entry: Entry, payload: bytes, what: str) -> Damaged | None:
-    start, end = _payload(log, entry)
+    start, end = payload_range(log, entry)
     head = bytearray(log[entry.position : start])
     if entry.magic < 2:
         if start >= end:

@@ -41,6 +41,7 @@ Item = TypeVar("Item")
 RELEASES = ("2.8.2", "3.9.1", "4.3.1")
 STARTS = (Start("clean", 0), Start("unclean", 0))
 UNFIT = ("codec-unknown", "bad-magic")
+LOG_STARTS = "log-start-offset-checkpoint"
 LOGS = (".log", ".log.swap")
 LOSING = ("truncated-at-boundary", "segment-missing", "segments-gap", "epochs-beyond-log", "crc-mismatch", "garbage-region")
 PRINTED = re.compile(rb"^(?:baseOffset: -?\d+ lastOffset|offset): (-?\d+) .*isvalid: (\w+)", re.MULTILINE)
@@ -103,7 +104,7 @@ def measure(numbers: Iterable[int], seed: int, releases: Sequence[str] = (), kee
     """Recover these damaged directories, with both kernels in turn."""
     judged = Judged()
     names = kernels.KERNELS if kernels.why_no_c() is None else kernels.KERNELS[:1]
-    with tempfile.TemporaryDirectory(prefix="kdump-recovers-") as folder, _managers(releases) as managers:
+    with tempfile.TemporaryDirectory(prefix="kdump-recovers-") as folder, log_managers(releases) as managers:
         for number in numbers:
             directory = Path(folder) / f"orders-{number}"
             about = partitions.make(directory, seed, number)
@@ -117,7 +118,7 @@ def measure(numbers: Iterable[int], seed: int, releases: Sequence[str] = (), kee
 def measure_directories(directories: Iterable[Path], releases: Sequence[str] = ()) -> Judged:
     """Recover copies of these directories."""
     judged = Judged()
-    with tempfile.TemporaryDirectory(prefix="kdump-recovers-") as folder, _managers(releases) as managers:
+    with tempfile.TemporaryDirectory(prefix="kdump-recovers-") as folder, log_managers(releases) as managers:
         for number, source in enumerate(directories):
             directory = Path(folder) / f"orders-{number}"
             directory.mkdir()
@@ -132,7 +133,7 @@ def measure_directories(directories: Iterable[Path], releases: Sequence[str] = (
 def measure_merges(numbers: Iterable[int], seed: int, releases: Sequence[str] = (), keep: Path | None = None) -> Judged:
     """Damage three copies of sound directories in different places, and merge them."""
     judged = Judged()
-    with tempfile.TemporaryDirectory(prefix="kdump-recovers-") as folder, _managers(releases) as managers:
+    with tempfile.TemporaryDirectory(prefix="kdump-recovers-") as folder, log_managers(releases) as managers:
         restarts.unpack(Path(folder) / "seeds")
         seeds = _sound(Path(folder) / "seeds")
         for number in numbers:
@@ -144,7 +145,7 @@ def measure_merges(numbers: Iterable[int], seed: int, releases: Sequence[str] = 
             for replica in replicas:
                 shutil.copytree(source, replica)
                 _damage(replica, chance)
-            found = judge(replicas[0], replicas[1:], managers, judged) + _unmerged(source, replicas, judged)
+            found = judge(replicas[0], replicas[1:], managers, judged) + unmerged(source, replicas, judged)
             _note(judged, found, f"{number}: {source.parent.name}/{source.name}", replicas, keep)
             for replica in replicas:
                 shutil.rmtree(replica.parent)
@@ -188,6 +189,9 @@ def judge(directory: Path, replicas: Sequence[Path], managers: Sequence[LogManag
         return failures + [f"refused: {error}"] * (error.code not in ("replica-divergence", "file-not-regular"))
     except Exception:
         return [traceback.format_exc()]
+    log_starts = directory.parent / LOG_STARTS
+    if log_starts.exists():  # a start looks for it beside the result, too
+        shutil.copyfile(log_starts, out.parent / LOG_STARTS)
     judged.seen["whole" if result.is_whole else "partial"] += 1
     failures = [] if before == [_contents(path) for path in (directory, *replicas)] else ["the input has changed"]
     failures += _wrong_in(out)
@@ -202,7 +206,7 @@ def judge(directory: Path, replicas: Sequence[Path], managers: Sequence[LogManag
         failures += _unexplained(directory, out, result)
     for manager in managers:
         for start in STARTS:
-            failures += _not_kept(manager, start, out)
+            failures += not_kept(manager, start, out)
     return failures
 
 
@@ -261,7 +265,7 @@ def _is_explained(path: str, start: int, end: int, result: recover.Result) -> bo
     return False
 
 
-def _unmerged(source: Path, replicas: Sequence[Path], judged: Judged) -> list[str]:
+def unmerged(source: Path, replicas: Sequence[Path], judged: Judged) -> list[str]:
     """Batches of the undamaged log that a replica holds intact, and that are missing or changed in the merged one."""
     out = replicas[0].parents[1] / "out" / "orders-0"
     if not out.exists():
@@ -286,7 +290,7 @@ def _covered(content: bytes) -> bytes:
     return content[21:] if content[16] == 2 else content[16:]
 
 
-def _not_kept(manager: LogManager, start: Start, out: Path) -> list[str]:
+def not_kept(manager: LogManager, start: Start, out: Path) -> list[str]:
     """What a log manager does at a start that changes something, or does not end where the batches do."""
     record = manager.record(Request(out), start)
     about = f"{record['release']}, {start.stop}"
@@ -389,7 +393,7 @@ def _note(judged: Judged, found: list[str], about: str, directories: Sequence[Pa
 
 
 @contextlib.contextmanager
-def _managers(releases: Sequence[str]) -> Iterator[list[LogManager]]:
+def log_managers(releases: Sequence[str]) -> Iterator[list[LogManager]]:
     with contextlib.ExitStack() as stack:
         yield [stack.enter_context(LogManager(release)) for release in releases]
 

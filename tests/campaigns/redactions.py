@@ -86,20 +86,24 @@ def leaked(directory: Path, wanted: set[bytes]) -> list[bytes]:
     """What of the contents is in the files of a directory, or in the payloads of its logs."""
     found = []
     for path in sorted(directory.iterdir()):
-        data = path.read_bytes()
-        texts = [data, *(filter(None, payloads(data)) if ".log" in path.name else ())]
-        for text in texts:
+        for text in texts(path.read_bytes()) if ".log" in path.name else [path.read_bytes()]:
             found += [text[at : at + WINDOW] for at in range(len(text) - WINDOW + 1) if text[at : at + WINDOW] in wanted]
     return found
 
 
-def payloads(log: bytes) -> Iterator[bytes | None]:
-    """The decompressed payloads of a log, as far as its batches follow one another."""
+def texts(log: bytes) -> Iterator[bytes]:
+    """The decompressed payloads of a log, as far as its batches follow one another; then all that is not compressed."""
+    rest = bytearray(log)
     for entry in damage.entries(log):
         try:
-            yield damage.records_of(log, entry)
+            payload = damage.records_of(log, entry)
         except Exception:  # the packages raise what they like for payloads that are damaged
             continue
+        if payload is not None and damage.is_compressed(log, entry):
+            yield payload
+            start, end = damage.payload_range(log, entry)
+            rest[start:end] = bytes(end - start)
+    yield bytes(rest)
 
 
 def one_case(seed: int, number: int, folder: Path) -> list[bytes]:
