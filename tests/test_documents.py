@@ -64,6 +64,13 @@ def test_modules_that_a_page_names_are_there(page: Path) -> None:
     assert [name for name in sorted(names) if not any((folder / name).exists() for folder in folders)] == []
 
 
+@pytest.mark.parametrize("page", PAGES, ids=[str(path.relative_to(ROOT)) for path in PAGES])
+def test_commands_install_kdump_from_a_checkout(page: Path) -> None:
+    """The package index has another project of the same name."""
+    commands = re.findall(r"^    .*(pip install[^&#\n]*)", page.read_text(), re.MULTILINE)
+    assert [command for command in commands if re.search(r"[ '\"]kdump\b", command)] == []
+
+
 def test_the_site_leads_to_every_page() -> None:
     named = set(re.findall(r"^ +- [^:]+: (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE))
     assert named == {str(path.relative_to(docs.DOCS)) for path in docs.DOCS.glob("**/*.md")}
