@@ -4,6 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from typing import Any, Self
 
 
@@ -26,6 +27,16 @@ class KdumpError(Exception):
 
 class UsageError(KdumpError):
     """The command line asks for something that does not exist."""
+
+
+def unknown_name(message: str, name: str, known: Collection[str], there_are: str = "there are") -> UsageError:
+    """The error for a name that is not one of these, which suggests the most similar ones and then lists all."""
+    from difflib import get_close_matches  # only this error needs it
+
+    by_lower = {one.lower(): one for one in known}
+    near = " or ".join(by_lower[one] for one in get_close_matches(name.lower(), by_lower, n=2, cutoff=0.6))
+    listed = f"{there_are} {', '.join(known)}"
+    return UsageError(message, remedy=f"did you mean {near}? {listed[0].upper()}{listed[1:]}" if near else listed)
 
 
 class MissingPackage(KdumpError):

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 from kdump.binary.paths import SCHEMES, is_url
 from kdump.checks.settings import CLEANUP_POLICIES, FULL, LEVELS, UNKNOWN, Settings
-from kdump.errors import UsageError
+from kdump.errors import UsageError, unknown_name
 from kdump.output.arrow.builder import BATCH_BYTES, BATCH_ROWS, MAX_VALUE_BYTES
 from kdump.output.arrow.rows import TABLES, columns_of
 from kdump.output.arrow.schemas import schema_of
+from kdump.output.times import milliseconds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -96,18 +97,18 @@ class Options:
         known = {name.lower() for name in NAMES}
         unknown = sorted(values.keys() - known)
         if unknown:
-            raise UsageError(f"there is no option {unknown[0]!r}", remedy=f"there are {', '.join(NAMES)}")
+            raise unknown_name(f"there is no option {unknown[0]!r}", unknown[0], NAMES)
         self._values = values
         self.paths = self._paths() or ([path] if path else [])
         self.table = values.get("table", "batches")
         if self.table not in TABLES:
-            raise UsageError(f"there is no table {self.table!r}", remedy=f"there are {', '.join(TABLES)}")
+            raise unknown_name(f"there is no table {self.table!r}", self.table, TABLES)
         self.topics = self._list("topics")
         self.partitions = self._numbers("partitions")
         self.from_offset = self._integer("fromOffset")
         self.to_offset = self._integer("toOffset")
-        self.from_timestamp = self._integer("fromTimestamp")
-        self.to_timestamp = self._integer("toTimestamp")
+        self.from_timestamp = self._time("fromTimestamp", is_end=False)
+        self.to_timestamp = self._time("toTimestamp", is_end=True)
         self.unreadable = values.get("unreadable", self.FAIL).lower()
         if self.unreadable not in (self.FAIL, self.AS_ROW, self.SKIP):
             raise UsageError(f"unreadable is {self.FAIL}, {self.AS_ROW} or {self.SKIP}, not {self.unreadable!r}")
@@ -202,15 +203,28 @@ class Options:
         except ValueError:
             raise UsageError(f"{name} is a number, not {value!r}")
 
+    def _time(self, name: str, *, is_end: bool) -> int | None:
+        """Milliseconds since 1970, of a number of them, a date, or a date and time."""
+        value = self._values.get(name.lower())
+        if value is None or value.removeprefix("-").isdecimal():
+            return self._integer(name)
+        try:
+            return milliseconds(value, is_end=is_end)
+        except UsageError as error:
+            raise UsageError(f"{name}: {error.message}")
+
     def _numbers(self, name: str) -> frozenset[int] | None:
         """Numbers and ranges of them, such as `0,4-7`."""
         numbers: set[int] = set()
         for item in self._list(name):
             first, dash, last = item.partition("-")
             try:
-                numbers.update(range(int(first), int(last if dash else first) + 1))
+                found = range(int(first), int(last if dash else first) + 1)
             except ValueError:
+                found = range(0)
+            if not found:
                 raise UsageError(f"{name} is like 0,4-7, not {item!r}")
+            numbers.update(found)
         return frozenset(numbers) or None
 
     def _size(self, name: str, default: int) -> int:

@@ -45,6 +45,8 @@ _KINDS = {
 }
 """The kinds of files that each table is read from."""
 
+_KINDS_OF_KAFKA = {kind for kinds in _KINDS.values() for kind in kinds}
+
 
 class FileSlice(NamedTuple):
     """The batches of a file that start from `start` up to but not including `end`, all of them where that is None.
@@ -100,17 +102,35 @@ def plan(
 
     `wanted` gives the values allowed in fields of a FileItem, by field name; the paths that are `known`, of files and of
     directories to check, are left out. For a scan that may be repeated, what is likely to change is in separate tasks.
+
+    Raises UsageError where there is nothing of Kafka's, unless what is unreadable is left out or becomes a row.
     """
     if options.split not in _SPLIT_VALUES:
         raise UsageError(f"split is one of {', '.join(_SPLIT_VALUES)}, not {options.split!r}")
     if options.table == "findings":
-        return _tasks([one for one in _check_slices(options) if one.path not in known], options, is_repeated=is_repeated)
+        checks = _check_slices(options)
+        _require(any(one.size or one.kind != Job.LOG_DIR or tree.is_log_directory(one.path) for one in checks), options)
+        return _tasks([one for one in checks if one.path not in known], options, is_repeated=is_repeated)
     if options.table == "checkpoints":  # their topics and partitions are those of rows, not of files
         wanted = {field: values for field, values in (wanted or {}).items() if field in ("broker", "path")}
-    items = [item for item in discovery.files_of(options) if item.path not in known and _is_wanted(item, wanted or {})]
+    found = discovery.files_of(options)
+    _require(options.table == "files" or any(map(_is_of_kafka, found)), options)
+    items = [item for item in found if item.path not in known and _is_wanted(item, wanted or {})]
     if options.table == "files":
         return bins([FileSlice(item, 0, 0) for item in items], options)
     return _tasks(_slices(_readable(items, options), options), options, is_repeated=is_repeated)
+
+
+def _require(is_there: bool, options: Options) -> None:
+    """Raise UsageError where a table would have no rows because its paths are wrong."""
+    is_selected = bool(options.topics) or options.partitions is not None or options.file_list is not None
+    if not is_there and not is_selected and options.unreadable == options.FAIL:
+        raise UsageError(f"there are no Kafka files in {', '.join(options.paths)}")
+
+
+def _is_of_kafka(item: FileItem) -> bool:
+    """Whether a file has a name that Kafka gives to files."""
+    return item.kind in _KINDS_OF_KAFKA or os.path.basename(item.path) in tree.LOG_DIR_FILES
 
 
 def _tasks(slices: Sequence[FileSlice | CheckSlice], options: Options, *, is_repeated: bool) -> list[Task]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import LongType, TimestampType
 
 from kdump.errors import UsageError
 from kdump.pipeline.options import Options
@@ -13,7 +14,7 @@ from kdump.pipeline.options import Options
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from pyspark.sql.types import StructType
+    from pyspark.sql.types import StructField, StructType
 
     Fields = Sequence[tuple[str, bool]]
     """The names of columns, as Spark spells them, and whether Spark allows nulls."""
@@ -29,10 +30,18 @@ def options_for(schema: StructType, given: Mapping[str, str]) -> Options:
     options = Options({**given, "columns": ",".join(schema.names)})
     for field, ours in zip(schema.fields, from_arrow_schema(options.schema).fields, strict=True):
         if field.dataType != ours.dataType:
-            raise UsageError(f"the column {field.name} is {ours.dataType.simpleString()}, not {field.dataType.simpleString()}")
+            message = f"the column {field.name} is {ours.dataType.simpleString()}, not {field.dataType.simpleString()}"
+            raise UsageError(message, remedy=_conversion(field, ours))
         if ours.nullable and not field.nullable:
             raise UsageError(f"the column {field.name} may be null")
     return options
+
+
+def _conversion(field: StructField, ours: StructField) -> str:
+    """How a query converts a column of ours to the type of a field."""
+    if isinstance(field.dataType, TimestampType) and isinstance(ours.dataType, LongType):
+        return f"timestamp_millis({field.name}) converts it"
+    return f"cast({field.name} AS {field.dataType.simpleString()}) converts it"
 
 
 def as_spark_has_it(batches: Iterator[pa.RecordBatch], fields: Fields) -> Iterator[pa.RecordBatch]:

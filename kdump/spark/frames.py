@@ -35,18 +35,20 @@ def frame(session: SparkSession, paths: Sequence[str], given: Mapping[str, str])
     names = {name.lower() for name in given}
     options = {**{name: value for name, value in defaults.items() if name not in names}, **given}
     parsed = Options({**options, "paths": json.dumps(list(paths))} if paths else options)  # or Spark buries what is wrong
-    if not has_data_sources():
-        return _mapped(session, parsed)
     if not _is_remote(session):  # the files are where this process runs
         discovery.require(parsed)
-        _require_python(session)
+        require_python(session)
+    if not has_data_sources():
+        return _mapped(session, parsed)
     register(session)
     reader = session.read.format(FORMAT).options(**options)
     return reader.load(paths[0] if len(paths) == 1 else list(paths)) if paths else reader.load()
 
 
-def _require_python(session: SparkSession) -> None:
+def require_python(session: SparkSession) -> None:
     """Raise UsageError if workers on this machine run a Python that has no kdump: by default the `python3` of PATH."""
+    if _is_remote(session):  # its server has a Python of its own
+        return
     context = session.sparkContext
     python = shutil.which(context.pythonExec)
     if not str(context.master).startswith("local") or python is None:

@@ -230,7 +230,7 @@ def _start(master: str | None, conf: dict[str, str], cores: int, folder: str) ->
 
 def _made(builder: SparkSession.Builder) -> SparkSession:
     """The session, with its settings and, where there are data sources in Python, the format registered."""
-    from kdump.spark import register
+    from kdump.spark.frames import register
     from kdump.spark.releases import has_data_sources
 
     session = builder.getOrCreate()
@@ -371,7 +371,7 @@ def _in_thread(action: Callable[[], Result], on_wait: Callable[[], None] | None 
 
 def last_line(error: BaseException) -> str:
     """The line of a Spark error that says what happened: the last error of Python inside, or the last cause of Java's."""
-    lines = [line.strip().removeprefix("Caused by: ") for line in str(error).splitlines() if line.strip()]
+    lines = [line.strip().removeprefix("Caused by: ").removeprefix(": ") for line in str(error).splitlines() if line.strip()]
     last_lines = [line for line in lines if _ERROR.match(line)]
     pythons = [line for line in last_lines if not line.startswith(_OF_JAVA)]
     return (pythons or last_lines or [*lines[:1], type(error).__name__][:1])[-1]

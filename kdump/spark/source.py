@@ -124,13 +124,15 @@ _PRUNING = {
 """The columns whose values are those of a file: files that have other ones are not read. By their names in lower case."""
 
 _RANGES = {
-    ("records", "offset"): ("fromoffset", "tooffset"),
-    ("records", "timestamp"): ("fromtimestamp", "totimestamp"),
-    ("batches", "lastoffset"): ("fromoffset", None),
-    ("batches", "baseoffset"): (None, "tooffset"),
-    ("batches", "timestamp"): ("fromtimestamp", None),
+    ("records", "offset"): ("from_offset", "to_offset"),
+    ("records", "timestamp"): ("from_timestamp", "to_timestamp"),
+    ("batches", "lastoffset"): ("from_offset", None),
+    ("batches", "baseoffset"): (None, "to_offset"),
+    ("batches", "timestamp"): ("from_timestamp", None),
 }
-"""The options for the lowest and the highest value of a column, where these leave out only what a filter on it does."""
+"""The options, as attributes of Options, for the lowest and the highest value of a column, where they leave out only what a
+filter on it does.
+"""
 
 
 class KdumpPushdownReader(KdumpReader):
@@ -164,11 +166,13 @@ class KdumpPushdownReader(KdumpReader):
         least, most = _RANGES.get((self._given.get("table", "batches"), name), (None, None))
         if name == "timestamp" and (lowest is None or lowest < 0):
             return  # records without a timestamp have a negative one, and a range leaves them out
-        given = self._given | self._ranges
+        options = Options(self._given | self._ranges)
         if least is not None and lowest is not None:
-            self._ranges[least] = str(max(lowest, int(given.get(least, lowest))))
+            given = getattr(options, least)
+            self._ranges[least.replace("_", "")] = str(lowest if given is None else max(lowest, given))
         if most is not None and highest is not None:
-            self._ranges[most] = str(min(highest, int(given.get(most, highest))))
+            given = getattr(options, most)
+            self._ranges[most.replace("_", "")] = str(highest if given is None else min(highest, given))
 
 
 def _range_of(item: Filter) -> tuple[int | None, int | None]:

@@ -207,7 +207,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         id="21",
-        file="kdump/cli/times.py",
+        file="kdump/output/times.py",
         old="86_400_000 - 1 if is_end",
         new="86_400_000 if is_end",
         tests=("tests/cli/test_listing.py::test_a_day_ends_before_the_next_midnight",),

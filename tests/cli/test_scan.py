@@ -585,6 +585,18 @@ def test_an_error_of_java_is_told_by_its_last_cause() -> None:
     assert isinstance(full, OSError)
     other = session.as_raised_here(Exception(text.format("Caused by: java.io.IOException: Broken pipe\n\tat d")))
     assert str(other) == "Spark failed: java.io.IOException: Broken pipe; KDUMP_DEBUG=1 shows all"
+    assert session.last_line(Exception(text.format("\tat d"))) == "org.apache.spark.SparkException: Job aborted"
+
+
+@pytest.mark.parametrize("master", ["spark:/host", "host:7077", "yarn-client", "locale", ""])
+def test_a_master_that_spark_does_not_know_is_refused_at_once(
+    brokers: Path, capsys: pytest.CaptureFixture[str], master: str
+) -> None:
+    assert main(["scan", str(brokers), "--out", "out", "--master", master]) == 2
+    assert capsys.readouterr().err == (
+        f"kdump: --master {master!r} is none of Spark's; there are local, local[4], spark://host:7077, yarn and"
+        " k8s://https://host:443\n"
+    )
 
 
 @pytest.mark.parametrize(

@@ -98,12 +98,16 @@ def test_each_table_begins_with_where_a_row_is_from() -> None:
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"table": "batch"}, "there is no table 'batch'; there are files, batches"),
-        ({"colums": "a"}, "there is no option 'colums'"),
-        ({"columns": "offset"}, "the table batches has no column 'offset'"),
+        ({"table": "batch"}, "there is no table 'batch'; did you mean batches? There are files, batches"),
+        ({"table": "xyz"}, "there is no table 'xyz'; there are files, batches"),
+        ({"colums": "a"}, "there is no option 'colums'; did you mean columns? There are path, paths, table"),
+        ({"topic": "a"}, "there is no option 'topic'; did you mean topics? "),
+        ({"columns": "offset"}, "the table batches has no column 'offset'; did you mean lastOffset or baseOffset? It has broker"),
+        ({"fromTimestamp": "noon"}, "fromTimestamp: 'noon' is not a time; write 2026-11-20"),
         ({"mode": "DROPMALFORMED"}, "mode is PERMISSIVE or FAILFAST"),
         ({"targetBytes": "much"}, "targetBytes is a number of bytes such as 64m"),
         ({"partitions": "a"}, "partitions is like 0,4-7"),
+        ({"partitions": "0,7-4"}, "partitions is like 0,4-7, not '7-4'"),
         ({"crc": "yes"}, "crc is true or false"),
     ],
 )
@@ -117,6 +121,20 @@ def test_options_may_come_in_any_case_and_sizes_with_units() -> None:
     options = Options({"PATHS": '["/a", "file:///b"]', "TARGETbytes": "1.5MiB", "partitions": "0,4-6", "topics": "a*, b"})
     assert (options.paths, options.target_bytes, options.topics) == (["/a", "/b"], 1572864, ("a*", "b"))
     assert options.partitions == frozenset((0, 4, 5, 6))
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "milliseconds"),
+    [
+        ("50", "-60", (50, -60)),
+        ("20261120", "20261120", (20261120, 20261120)),  # a number, as always
+        ("2026-11-20", "2026-11-20", (1795132800000, 1795219199999)),
+        ("2026-11-20T01:00:00.5", "2026-11-20 01:00:00+01:00", (1795136400500, 1795132800000)),
+    ],
+)
+def test_times_in_options_are_milliseconds_or_dates(first: str, last: str, milliseconds: tuple[int, int]) -> None:
+    options = Options({"path": "/a", "fromTimestamp": first, "toTimestamp": last})
+    assert (options.from_timestamp, options.to_timestamp) == milliseconds
 
 
 # --- Rows
@@ -647,7 +665,23 @@ def test_all_cores_have_something_to_do(tmp_path: Path) -> None:
 
 
 def test_there_is_always_one_task(tmp_path: Path) -> None:
-    assert planning.plan(Options({"path": str(tmp_path)})) == [()]
+    assert planning.plan(Options({"path": str(tmp_path), "topics": "a"})) == [()]
+
+
+@pytest.mark.parametrize("table", list(TABLES))
+def test_a_path_without_files_of_kafka_is_refused(tmp_path: Path, table: str) -> None:
+    """Or a wrong path would be a table without rows, and no finding."""
+    given = {"path": str(tmp_path), "table": table}
+    if table != "files":
+        with pytest.raises(UsageError, match=f"there are no Kafka files in {tmp_path}"):
+            planning.plan(Options(given))
+    assert planning.plan(Options({**given, "unreadable": "skip"}))
+    (tmp_path / "notes.txt").write_text("none of Kafka's")
+    if table not in ("files", "findings"):  # which list it
+        with pytest.raises(UsageError, match="there are no Kafka files"):
+            planning.plan(Options({**given, "path": str(tmp_path / "notes.txt")}))
+    (tmp_path / "meta.properties").write_text("version=1\n")
+    assert planning.plan(Options(given))
 
 
 def test_large_logs_are_cut_only_where_there_are_too_few_for_all_cores(tmp_path: Path) -> None:

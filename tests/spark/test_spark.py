@@ -4,6 +4,7 @@ import contextlib
 import functools
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest import mock
@@ -213,6 +215,32 @@ def test_a_column_is_nullable_where_its_row_class_says_so_and_a_schema_cannot_ta
         wanted.load(str(log)).collect()
 
 
+@pytest.mark.parametrize(
+    ("column", "conversion"),
+    [("timestamp timestamp", "timestamp_millis(timestamp) converts it"), ("key string", "cast(key AS string) converts it")],
+)
+def test_another_type_in_a_schema_is_refused_with_the_conversion(
+    spark: "SparkSession", log: Path, column: str, conversion: str
+) -> None:
+    from kdump.spark import read
+
+    with pytest.raises(Exception, match=re.escape(conversion)):
+        spark.read.format("kdump").option("table", "records").schema(column).load(str(log)).collect()
+    assert read(spark, log, table="records").selectExpr(conversion.removesuffix(" converts it")).count() == 6
+
+
+def test_read_takes_paths_lists_and_times_of_python(spark: "SparkSession", log: Path) -> None:
+    from kdump.spark import read
+
+    (log / "b-7").mkdir()
+    records = [record(), record(timestamp_delta=5)]
+    (log / "b-7" / file_name(5, ".log")).write_bytes(batch(records=records, base_offset=5, base_timestamp=1_700_000_000_000))
+    given = {"table": "records", "columns": ["topic", "offset"], "topics": ["b", "c*"], "partitions": range(8)}
+    since = datetime.fromtimestamp(1_700_000_000.005, UTC)
+    assert read(spark, log, **given).collect() == [("b", 5), ("b", 6)]
+    assert read(spark, [log / "a-0", log / "b-7"], **given, fromTimestamp=since).collect() == [("b", 6)]
+
+
 @pytest.mark.parametrize("allows", ["true", "false"])
 def test_filters_choose_files_where_the_session_allows_that(spark: "SparkSession", log: Path, allows: str) -> None:
     from kdump.spark import read
@@ -305,9 +333,16 @@ def test_a_range_in_an_option_and_one_in_a_filter_both_count(tmp_path: Path) -> 
 
     from kdump.spark.source import KdumpPushdownReader
 
-    reader = KdumpPushdownReader({"path": str(tmp_path), "table": "records", "fromoffset": "7", "tooffset": "20"}, [])
-    reader.pushFilters([GreaterThanOrEqual(("offset",), 5), LessThan(("OFFSET",), 10)])
-    assert reader._ranges == {"fromoffset": "7", "tooffset": "9"}
+    given = {
+        "path": str(tmp_path),
+        "table": "records",
+        "fromoffset": "7",
+        "tooffset": "20",
+        "fromtimestamp": "1970-01-01T00:00:01",
+    }
+    reader = KdumpPushdownReader(given, [])
+    reader.pushFilters([GreaterThanOrEqual(("offset",), 5), LessThan(("OFFSET",), 10), GreaterThanOrEqual(("timestamp",), 5)])
+    assert reader._ranges == {"fromoffset": "7", "tooffset": "9", "fromtimestamp": "1000"}
 
 
 @pytest.mark.parametrize(
@@ -357,7 +392,7 @@ def test_workers_without_kdump_are_reported_with_what_helps(
     spark: "SparkSession", log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from kdump.errors import UsageError
-    from kdump.spark import read
+    from kdump.spark import read, register
 
     python = tmp_path / "python3"
     python.write_text("#!/bin/sh\nexit 1\n")
@@ -365,6 +400,8 @@ def test_workers_without_kdump_are_reported_with_what_helps(
     monkeypatch.setattr(spark.sparkContext, "pythonExec", str(python))
     with pytest.raises(UsageError, match=r'os.environ\["PYSPARK_PYTHON"\] = sys.executable'):
         read(spark, str(log))
+    with pytest.raises(UsageError, match=f"Spark starts its workers with {python}"):
+        register(spark)
 
 
 def test_a_missing_path_is_reported_when_it_is_loaded(spark: "SparkSession") -> None:

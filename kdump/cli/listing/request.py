@@ -6,9 +6,9 @@ from kdump.cli import schema_options
 from kdump.cli.listing import decoder_names
 from kdump.cli.listing.options import EXPORTS, LogOptions
 from kdump.cli.shared_options import ESCAPE
-from kdump.cli.times import milliseconds
 from kdump.errors import UsageError
 from kdump.formats.record_batch import NO_TIMESTAMP
+from kdump.output.times import milliseconds
 from kdump.releases.profile import profile_of
 
 TYPE_CHECKING = False

@@ -5,12 +5,12 @@ from __future__ import annotations
 from kdump.binary.given_bytes import given_bytes
 from kdump.cli.mending import command
 from kdump.cli.shared_options import settings_of
-from kdump.cli.times import milliseconds
 from kdump.exit_codes import CLEAN
 from kdump.mending import slice
 from kdump.mending.row import SliceSummary
 from kdump.mending.slicing import Wanted
 from kdump.output.mending import SLICE
+from kdump.output.times import milliseconds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ from kdump.checks.finding import SEVERITIES
 from kdump.cli.scanning.engine import LOCAL, Engine, chosen
 from kdump.cli.scanning.options import SAVINGS
 from kdump.cli.schema_options import part_decoder
-from kdump.errors import UsageError
+from kdump.errors import UsageError, unknown_name
 from kdump.output.arrow.rows import TABLES
 from kdump.pipeline.fleet import questions
 from kdump.pipeline.scan_files import MANIFEST
@@ -23,6 +24,9 @@ from kdump.workers.cores import jobs_here
 if TYPE_CHECKING:
     from kdump.cli.scanning.options import ScanOptions
     from kdump.pipeline.fleet.query import Query
+
+_MASTER = re.compile(r"local(\[.+\])?$|local-cluster\[.+\]$|yarn$|(spark|k8s)://.")
+"""How Spark writes where it runs: `SparkContext.createTaskScheduler`."""
 
 RECORDS = "records"
 BATCHES = "batches"
@@ -49,6 +53,11 @@ class ScanRequest:
             raise UsageError(
                 "a scan needs the jobs of a session, which Spark Connect does not give",
                 remedy="--master spark://host:7077 names a cluster; kdump.spark.read works with Spark Connect",
+            )
+        if options.master is not None and not _MASTER.match(options.master):
+            raise UsageError(
+                f"--master {options.master!r} is none of Spark's",
+                remedy="there are local, local[4], spark://host:7077, yarn and k8s://https://host:443",
             )
         self.conf = dict(_setting(text) for text in options.conf)
         self.cores = options.jobs or jobs_here()
@@ -111,7 +120,7 @@ def _tables(names: str | None, with_records: bool) -> list[str]:
     chosen = {name.strip() for name in names.split(",")}
     unknown = sorted(chosen - TABLES.keys())
     if unknown:
-        raise UsageError(f"there is no table {unknown[0]!r}", remedy=f"there are {', '.join(TABLES)}")
+        raise unknown_name(f"there is no table {unknown[0]!r}", unknown[0], TABLES)
     chosen |= {"files", "segments", "findings"} | ({RECORDS} if with_records else set())
     return [table for table in TABLES if table in chosen]
 

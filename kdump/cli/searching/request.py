@@ -8,8 +8,8 @@ from kdump.binary import system
 from kdump.binary.given_bytes import given_bytes, of_text
 from kdump.cli.schema_options import part_decoders
 from kdump.cli.shared_options import ESCAPE, STDIN
-from kdump.cli.times import milliseconds
 from kdump.errors import UsageError
+from kdump.output.times import milliseconds
 from kdump.releases.profile import profile_of
 from kdump.searching.decoding import Decoding
 from kdump.searching.fields import DEFAULT_FIELDS, FIXED, HEX, PROOF_FIELDS, REGEX

@@ -6,7 +6,7 @@ This module does not import Arrow, so the columns of a table are known without i
 from __future__ import annotations
 
 from kdump.checks.finding import Finding
-from kdump.errors import UsageError
+from kdump.errors import UsageError, unknown_name
 from kdump.formats.offset_index import OffsetIndexEntry
 from kdump.formats.producer_snapshot import ProducerState
 from kdump.formats.record import Record
@@ -168,7 +168,7 @@ def columns_of(
     among the names.
     """
     if table not in TABLES:
-        raise UsageError(f"there is no table {table!r}", remedy=f"there are {', '.join(TABLES)}")
+        raise unknown_name(f"there is no table {table!r}", table, TABLES)
     classes = (*TABLES[table], *((DecodedDetails,) if with_decoded else ()), *((Unread,) if with_error else ()))
     columns = {column.name: column for row_class in classes for column in row_class.schema}
     ordered = {column.name: columns[column.name] for row_class in classes for column in row_class.schema}
@@ -180,8 +180,8 @@ def columns_of(
     by_key = {column.key.lower(): column for column in ordered.values()}
     unknown = [key for key in keys if key.lower() not in by_key]
     if unknown:
-        names = ", ".join(column.key for column in ordered.values())
-        raise UsageError(f"the table {table} has no column {unknown[0]!r}", remedy=f"it has {names}")
+        names = [column.key for column in ordered.values()]
+        raise unknown_name(f"the table {table} has no column {unknown[0]!r}", unknown[0], names, "it has")
     if with_error and "error" not in map(str.lower, keys):
         raise UsageError("rows for what could not be read need the column error", remedy="add it to the columns")
     return tuple(by_key[key.lower()] for key in keys)

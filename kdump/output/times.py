@@ -1,4 +1,4 @@
-"""Times on command lines."""
+"""Times as people write them: on command lines, and in options of the pipeline."""
 
 from __future__ import annotations
 
