@@ -34,6 +34,11 @@ _PAUSE_SECONDS = 0.2  # before another attempt
 _MAX_OPEN = 256  # files that are kept open
 _MAX_MESSAGE = 300  # characters of what a store says
 _BUCKETS = ("s3", "s3a", "gs", "gcs", "abfs", "abfss")  # whose roots exist or not
+_NO_LIBHDFS = re.compile(r"Unable to load lib(jvm|hdfs)|attempt to load libhdfs failed")
+_LIBHDFS = (
+    "hdfs:// needs Java and Hadoop's libhdfs, which PyArrow does not find: set JAVA_HOME, HADOOP_HOME, and CLASSPATH to the"
+    " output of `hadoop classpath --glob`"
+)
 _DENIALS = re.compile(
     r"ACCESS_DENIED|INVALID_ACCESS_KEY_ID|SIGNATURE_DOES_NOT_MATCH|EXPIRED_?TOKEN|INVALID_TOKEN|TOKEN_REFRESH_REQUIRED"
     r"|PERMISSION_DENIED|UNAUTHENTICATED|AuthenticationFailed|AuthorizationFailure|HTTP[^.]* 40[13]\b|\b40[13] \w",
@@ -277,6 +282,8 @@ def _asked(function: Callable[..., Any], *arguments: Any) -> Any:
 def _refused(error: Exception) -> Refused:
     """The refusal that an exception of PyArrow is."""
     text = _told(str(error))
+    if _NO_LIBHDFS.search(text):
+        return Refused(FAILED, _LIBHDFS)
     if _DENIALS.search(text) or isinstance(error, PermissionError):
         return Refused(DENIED, text)
     if isinstance(error, FileNotFoundError | NotADirectoryError) or text.startswith("No such file or directory"):

@@ -12,7 +12,7 @@ from unittest import mock
 
 import pytest
 
-from kdump.binary import elsewhere, paths, store_client, system
+from kdump.binary import elsewhere, paths, store_client, store_process, system
 from kdump.binary.source import Source
 from kdump.binary.tolerant_source import TolerantSource
 from kdump.cli import main as command_line
@@ -170,6 +170,20 @@ def test_names_may_have_signs_that_urls_escape(store: Store) -> None:
 )
 def test_what_is_above_and_absolute(path: str, above: str, whole: str) -> None:
     assert (paths.parent(path), paths.absolute(path)) == (above, whole)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Unable to load libjvm\ndlopen(/usr/lib/jvm/default-java/libjvm.so) failed: cannot open shared object file",
+        "Unable to load libhdfs: ./libhdfs.so: cannot open shared object file",
+        "Prior attempt to load libhdfs failed",
+    ],
+)
+def test_hdfs_without_the_library_of_hadoop_says_what_to_set(text: str) -> None:
+    told = str(store_process._refused(OSError(text)))
+    assert told.startswith("hdfs:// needs Java and Hadoop's libhdfs")
+    assert "set JAVA_HOME, HADOOP_HOME, and CLASSPATH" in told
 
 
 def test_what_is_common_and_relative() -> None:
