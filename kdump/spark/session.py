@@ -7,6 +7,7 @@ import logging
 import os
 import re
 import shutil
+import socket
 import stat
 import subprocess
 import sys
@@ -35,6 +36,7 @@ _JAVA_OPTIONS = (
 cost more than it saves. Arrow checks no access: Spark asks for rows that there are, and for nulls first.
 """
 
+_CONNECT_SECONDS = 10.0
 _ATTEMPTS = 4  # of a task, also in a session of this machine alone, where Spark makes one
 _PATIENCE = 1.0  # seconds
 _VERSION = re.compile(r'version "(?:1\.)?(\d+)')  # Java 8 calls itself 1.8
@@ -59,6 +61,10 @@ exec {java} "$@"
 
 class NoJava(UsageError):
     """There is no Java that Spark can run on."""
+
+
+class NoMaster(UsageError):
+    """Nothing answers where the master of a cluster should be."""
 
 
 class SessionFailed(UsageError):
@@ -141,7 +147,7 @@ def embedded(
 ) -> Iterator[SparkSession]:
     """A session that ends with the block; an active session is used as it is and left running.
 
-    Without a `master`, Spark runs in this process on `cores` cores. Raises MissingPackage, NoJava or SessionFailed.
+    Without a `master`, Spark runs in this process on `cores` cores. Raises MissingPackage, NoJava, NoMaster or SessionFailed.
     """
     try:
         from pyspark import SparkContext
@@ -151,6 +157,7 @@ def embedded(
     if SparkContext._active_spark_context is not None:  # whichever thread it was that made it
         yield SparkSession.builder.getOrCreate()
         return
+    _require_master(master)
     with tempfile.TemporaryDirectory(prefix="kdump-spark-", ignore_cleanup_errors=True) as folder:
         session = _start(master, dict(conf or {}), cores or os.cpu_count() or 1, folder)
         try:
@@ -159,6 +166,21 @@ def embedded(
             _stop(session, is_hurried=True)
             raise
         _stop(session, is_hurried=False)
+
+
+def _require_master(master: str | None) -> None:
+    """Raise NoMaster unless a master of a standalone cluster answers: Spark would try for a minute, and not say why it ends."""
+    if master is None or not master.startswith("spark://"):
+        return
+    refusals = []
+    for address in master.removeprefix("spark://").split(","):
+        host, _, port = address.rpartition(":")
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), _CONNECT_SECONDS).close()
+            return
+        except (OSError, ValueError) as error:
+            refusals.append(getattr(error, "strerror", None) or str(error))
+    raise NoMaster(f"no master answers at {master} ({refusals[0]})", remedy="start it, or correct its address in --master")
 
 
 def settings(master: str | None, conf: Mapping[str, str], cores: int, folder: str) -> dict[str, str]:

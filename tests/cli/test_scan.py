@@ -7,6 +7,7 @@ import json
 import os
 import random
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -586,6 +587,22 @@ def test_an_error_of_java_is_told_by_its_last_cause() -> None:
     other = session.as_raised_here(Exception(text.format("Caused by: java.io.IOException: Broken pipe\n\tat d")))
     assert str(other) == "Spark failed: java.io.IOException: Broken pipe; KDUMP_DEBUG=1 shows all"
     assert session.last_line(Exception(text.format("\tat d"))) == "org.apache.spark.SparkException: Job aborted"
+
+
+@pytest.mark.skipif(importlib.util.find_spec("pyspark") is None, reason="needs the package pyspark")
+def test_a_master_that_does_not_answer_is_reported_before_java_starts(
+    brokers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        url = f"spark://127.0.0.1:{closed.getsockname()[1]}"
+    out = str(tmp_path / "out")
+    for master in (url, f"{url},127.0.0.1:port"):
+        assert main(["scan", str(brokers), "--out", out, "--master", master]) == 2
+        assert capsys.readouterr().err == (
+            f"kdump: no master answers at {master} (Connection refused); start it, or correct its address in --master\n"
+        )
+    assert not Path(out).exists()
 
 
 @pytest.mark.parametrize("master", ["spark:/host", "host:7077", "yarn-client", "locale", ""])
