@@ -25,7 +25,10 @@ _BROKER_PART = "broker="
 
 
 class FileItem(NamedTuple):
-    """A file of a broker, by its directory and its name. `state` is that of FileDetails."""
+    """A file of a broker, by its directory and its name. `state` is that of FileDetails.
+
+    Where `inode` is given, what is at the path later has to be the file with this number.
+    """
 
     path: str
     broker: str | None
@@ -37,6 +40,7 @@ class FileItem(NamedTuple):
     allocated: int = 0
     modified_ms: int | None = None
     state: str | None = None
+    inode: int | None = None
 
     @property
     def weight(self) -> int:

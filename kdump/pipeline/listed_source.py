@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kdump.binary.source import Source
 from kdump.binary.tolerant_source import TolerantSource
-from kdump.errors import Unreadable
+from kdump.errors import KdumpError, Unreadable
 from kdump.pipeline.discovery import LINK_OUTSIDE
 
 if TYPE_CHECKING:
@@ -15,16 +15,24 @@ if TYPE_CHECKING:
 _LOGS = ("log", "checkpoint")
 
 
+class Replaced(KdumpError):
+    """What is at a path is not the file that was listed: a broker renamed, compacted or deleted it meanwhile."""
+
+
 class ListedSource(TolerantSource):
     """A file that is read only up to its size when it was listed, past blocks that the device cannot read.
 
-    Raises Unreadable (`file-shrank`) where there is less than that, when it is opened or later.
+    Raises Unreadable (`file-shrank`) where there is less than that, when it is opened or later; Replaced if `inode` is not the
+    file's.
     """
 
     __slots__ = ()
 
-    def __init__(self, path: str, size: int) -> None:
+    def __init__(self, path: str, size: int, inode: int | None = None) -> None:
         super().__init__(path)
+        if inode is not None and self.status().st_ino != inode:
+            self.close()
+            raise Replaced("it is another file than the one that was listed", path=path)
         if self.size < size:
             found = self.size
             self.close()
@@ -35,11 +43,17 @@ class ListedSource(TolerantSource):
 def opened(item: FileItem) -> Source:
     """The file of an item; a log ends where it ended when it was listed. Indexes may shrink: brokers preallocate them.
 
-    Raises Unreadable as Source does, and for a link that is not to be followed (`link-outside`).
+    Raises Unreadable as Source does, and for a link that is not to be followed (`link-outside`); Replaced where an item with an
+    inode has no such file any more.
     """
     if item.state == LINK_OUTSIDE:
         message = "it is a symbolic link that leads out of the given paths; name its target as well, or follow links"
         raise Unreadable("link-outside", message, path=item.path)
     if item.kind in _LOGS and item.modified_ms is not None:
-        return ListedSource(item.path, item.size)
+        try:
+            return ListedSource(item.path, item.size, item.inode)
+        except Unreadable as error:
+            if item.inode is None or error.code != "file-missing":
+                raise
+            raise Replaced("it is gone since it was listed", path=item.path) from error
     return Source(item.path)

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from kdump.errors import KdumpError, MissingPackage
 from kdump.output.arrow.builder import SMALL_ROWS, SMALL_ROWS_OF_NUMBERS, bounded, is_small, joined
+from kdump.pipeline.listed_source import Replaced
 from kdump.pipeline.slice_report import CRASHED, Skipped, SliceReport
 from kdump.workers.last_position import LastPosition
 from kdump.workers.process import FAILED, how_it_ended, kill, start, write_all
@@ -42,6 +43,7 @@ _LAST_POSITION_SIZE = 64 << 10  # of the number of the slice that is read, and a
 _MAX_WAITING_SLICES = 64  # slices of few rows that wait to be sent
 _SCHEMA_SIZE = 256 << 10  # what surrounds a batch is smaller
 _MAX_CRASHES = 1000  # of one task, after which it is given up
+_PORTABLE = (MissingPackage, Replaced)  # what somebody above tells apart
 _CRASHES = frozenset((signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGILL, signal.SIGFPE))
 """Signals that the bytes of a file may cause. All others come from outside: SIGKILL when memory runs out."""
 
@@ -318,6 +320,6 @@ def _send(
 def _portable(error: Exception) -> KdumpError:
     """An error that the parent can unpickle: one of the known kinds."""
     if isinstance(error, KdumpError):
-        kind = MissingPackage if isinstance(error, MissingPackage) else KdumpError
+        kind = next((kind for kind in _PORTABLE if isinstance(error, kind)), KdumpError)
         return kind(error.message[:4096], path=error.path, position=error.position, remedy=error.remedy)
     return KdumpError(f"{type(error).__name__}: {error}"[:4096])

@@ -115,6 +115,84 @@ def test_the_end_of_a_damaged_segment_is_read_when_it_is_closed(tmp_path: Path) 
     assert _offsets(reader.step()) == [2, 3, 4, 5]
 
 
+def test_a_batch_of_which_blocks_are_missing_at_the_end_is_not_delivered(tmp_path: Path) -> None:
+    reader = Reader(tmp_path)
+    torn = _one(2)
+    path = _append(tmp_path / "a-0", 0, _one(0), torn[:-4] + bytes(4))
+    assert _offsets(reader.step()) == [0, 1]
+    os.truncate(path, len(_one(0)))  # as a broker at its next start
+    _append(tmp_path / "a-0", 0, _one(2, count=3, value=b"other"))
+    assert _offsets(reader.step()) == [2, 3, 4]
+
+
+def _compact(folder: Path, kept: bytes, *gone: int) -> None:
+    """Write a segment again as the cleaner does, in place of those that are gone."""
+    path = folder / file_name(gone[0], ".log")
+    swap = path.with_name(f"{path.name}.swap")
+    swap.write_bytes(kept)
+    for base_offset in gone:
+        (folder / file_name(base_offset, ".log")).rename(folder / file_name(base_offset, ".log.deleted"))
+    swap.rename(path)
+
+
+@pytest.mark.parametrize("isolated", ["true", "false"])
+@pytest.mark.parametrize("table", growth.TABLES)
+def test_segments_that_are_compacted_after_a_step_was_planned_are_read_by_offset(
+    tmp_path: Path, table: str, isolated: str
+) -> None:
+    reader = Reader(tmp_path, table, isolated=isolated, parallelism="1")
+    folder = tmp_path / "a-0"
+    _append(folder, 0, _one(0), _one(2))
+    reader.step()
+    start = reader.ends
+    _append(folder, 0, _one(4))
+    _append(folder, 6, _one(6), _one(8))
+    _append(folder, 10, _one(10), _one(12))
+    _append(folder, 14, _one(14))
+    ends = growth.ends(Options(reader.given), {})
+    steps = growth.steps(Options(reader.given), _ends(start), ends)
+    _append(folder, 14, _one(16))
+    _append(folder, 18, _one(18))
+    _compact(folder, _one(2) + _one(8) + _one(10), 0, 6, 10)
+    (folder / file_name(10, ".log.deleted")).unlink()
+    rows = [row for step in steps for batch in growth.read(step, reader.given) for row in batch.to_pylist()]
+    assert [row["offset" if table == "records" else "baseOffset"] for row in rows] == (
+        [8, 9, 10, 11, 14, 15] if table == "records" else [8, 10, 14]
+    )
+    reader.ends = {name: list(end) for name, end in ends.items()}
+    assert [row.get("offset", row.get("baseOffset")) for row in reader.step()] == (
+        [16, 17, 18, 19] if table == "records" else [16, 18]
+    )
+
+
+@pytest.mark.parametrize("renamed", [(), (0,), (0, 6)])
+def test_a_segment_that_is_being_replaced_is_there_once(tmp_path: Path, renamed: tuple[int, ...]) -> None:
+    reader = Reader(tmp_path)
+    folder = tmp_path / "a-0"
+    _append(folder, 0, _one(0), _one(2))
+    _append(folder, 6, _one(6), _one(8))
+    _append(folder, 10, _one(10))
+    (folder / file_name(0, ".log.swap")).write_bytes(_one(2) + _one(8))
+    for base_offset in renamed:
+        (folder / file_name(base_offset, ".log")).rename(folder / file_name(base_offset, ".log.deleted"))
+    assert _offsets(reader.step()) == [2, 3, 8, 9, 10, 11]
+    (folder / file_name(0, ".log.swap")).rename(folder / file_name(0, ".log"))
+    _append(folder, 10, _one(12))
+    assert _offsets(reader.step()) == [12, 13]
+
+
+def test_segments_that_are_deleted_after_a_step_was_planned_end_it(tmp_path: Path) -> None:
+    readers = [Reader(tmp_path), Reader(tmp_path, failOnDataLoss="false")]
+    path = _append(tmp_path / "a-0", 0, _one(0), _one(2))
+    _append(tmp_path / "a-0", 4, _one(4))
+    planned = [growth.steps(Options(reader.given), {}, growth.ends(Options(reader.given), {})) for reader in readers]
+    path.rename(f"{path}.deleted")
+    with pytest.raises(KdumpError, match="offsets 0 to 3 were deleted before they were read"):
+        list(growth.read(planned[0][0], readers[0].given))
+    rows = [row for batch in growth.read(planned[1][0], readers[1].given) for row in batch.to_pylist()]
+    assert _offsets(rows) == [4, 5]
+
+
 def _truncate(path: Path, size: int) -> None:
     os.truncate(path, size)
 
