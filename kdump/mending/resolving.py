@@ -281,10 +281,11 @@ class _Resolution:
         end = stray.log.next_base_offset if after is None else after.first
         if first is not None and first + delta + 1 == end and not stray.is_legacy and not stray.changed:
             at = bisect_right(chain, first, key=_first)
-            is_free = (at == 0 or chain[at - 1].last < first) and (at == len(chain) or chain[at].first > first + delta)
+            is_free = _is_free(chain, first, first + delta)
             if not is_free and at and self._is_copy_of(stray, chain[at - 1], first):
                 return
-            if is_free:
+            is_moved = _is_near(stray) and _is_free(chain, stray.first, stray.last)  # perhaps: what it says may be right
+            if is_free and (not is_moved or _is_beside(stray, before, after)):
                 stray.change = f"its offset, which said {stray.first:,}, is put right: the batches around it leave only this one"
                 stray.changed[0] = first.to_bytes(8, "big")
                 stray.first, stray.last = first, first + delta
@@ -324,6 +325,19 @@ def _is_near(piece: Piece) -> bool:
     if log.next_base_offset is not None and piece.last >= log.next_base_offset:
         return False
     return log.base_offset is None or log.base_offset <= piece.first and piece.last - log.base_offset <= _REACH
+
+
+def _is_free(chain: Sequence[Piece], first: int, last: int) -> bool:
+    """Whether no piece of a chain has any of these offsets."""
+    at = bisect_right(chain, first, key=_first)
+    return (at == 0 or chain[at - 1].last < first) and (at == len(chain) or chain[at].first > last)
+
+
+def _is_beside(stray: Piece, before: Piece | None, after: Piece | None) -> bool:
+    """Whether nothing lies in the file between a batch and its neighbours, or the ends of the file."""
+    begin = 0 if before is None else before.end
+    end = stray.log.size if after is None else after.start
+    return (stray.start, stray.end) == (begin, end)
 
 
 def _first(piece: Piece) -> int:

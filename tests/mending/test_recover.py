@@ -103,6 +103,17 @@ def test_a_sound_directory_is_copied_whole(tmp_path: Path) -> None:
     }
 
 
+def test_a_batch_that_may_have_moved_gets_no_other_offset(tmp_path: Path) -> None:
+    """What lies before it may have been the batch of the offset that is missing there, and what it says is missing elsewhere."""
+    logs = {0: [_batch(5), _batch(6, 4), b"\xff" * 30, _batch(3)], 11: [_batch(11)]}
+    rows = kdump.recover(_partition(tmp_path, logs), tmp_path / "out")
+    assert _log(tmp_path / "out") == _batch(5) + _batch(6, 4)
+    assert (3, 3, True) in [(row.offset_first, row.offset_last, row.is_lost) for row in _of(Dropped, rows)]
+    beside = {0: [_batch(5), _batch(6, 4), _batch(3)], 11: [_batch(11)]}
+    kdump.recover(_partition(tmp_path, beside, "beside-0"), tmp_path / "put-right")
+    assert _log(tmp_path / "put-right") == _batch(5) + _batch(6, 4) + _batch(10)
+
+
 def test_a_wrong_length_is_put_right(tmp_path: Path) -> None:
     wrong = bytearray(_batch(1))
     wrong[8:12] = (7000).to_bytes(4, "big")
