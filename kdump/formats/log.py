@@ -100,6 +100,11 @@ class Chunk:
         """The summary of the batches, or None if they are not known to be valid and in order."""
         return None
 
+    @property
+    def kept(self) -> memoryview | None:
+        """The bytes of the batches, if whoever summarized them keeps them until the next chunk."""
+        return None
+
     def headers_only(self) -> Chunk:
         """The same batches for a caller that needs no bytes of theirs, or reads them from the file."""
         return self
@@ -111,10 +116,7 @@ class Chunk:
 
 
 class SummarizedChunk(Chunk):
-    """A chunk that knows its summary. Columns, headers, starts and window come from `read` at the first access.
-
-    `kept` are its bytes, if whoever summarized them keeps them until the next chunk.
-    """
+    """A chunk that knows its summary. Columns, headers, starts and window come from `read` at the first access."""
 
     __slots__ = ("_read", "_summary", "kept")
 

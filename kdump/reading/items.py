@@ -44,7 +44,7 @@ class Section:
     @property
     def kept(self) -> memoryview | None:
         """The bytes of the batches, if they are in memory; valid until the walk goes on."""
-        return getattr(self.chunk, "kept", None) if self.summary is not None else None
+        return self.chunk.kept if self.summary is not None else None
 
     @property
     def statuses(self) -> list[str]:
