@@ -43,6 +43,11 @@ _MAX_LINE_SIZE = 1 << 12
 _MAX_BAD_LINES = 1024
 _SHORT = 10  # digits, so that any number fits
 _PLAIN = re.compile(rb"(?:([!-~]+) )?(-?[0-9]{1,9}) (-?[0-9]{1,18})")  # an entry as a broker writes it, with a topic or without
+_PLAIN_LINES = {
+    False: re.compile(rb"(?:-?[0-9]{1,9} -?[0-9]{1,18}\n)+"),
+    True: re.compile(rb"(?:[!-~]+ -?[0-9]{1,9} -?[0-9]{1,18}\n)+"),
+}
+"""Lines of such entries, one after the other, with a topic or without."""
 _BLANKS = str.maketrans("\t\x0b\f", "   ")
 
 
@@ -73,6 +78,26 @@ class Line:
         self.is_number_wanted = is_number_wanted
 
 
+class PlainLines:
+    """Entries as a broker writes them, one after the other: the number of the first line, and a list for each field."""
+
+    __slots__ = ("columns", "first")
+
+    def __init__(self, first: int, columns: Sequence[Sequence[int | str]]) -> None:
+        self.first = first
+        self.columns = columns
+
+    @classmethod
+    def parse(cls, first: int, data: bytes, fields: Fields) -> PlainLines:
+        """Those of some text."""
+        words = data.decode().split()
+        columns = (words[row :: len(fields)] for row in range(len(fields)))
+        return cls(first, [list(map(int, column)) if bits else column for column, (_, bits) in zip(columns, fields, strict=True)])
+
+    def __len__(self) -> int:
+        return len(self.columns[0])
+
+
 class TextCheckpoint:
     """A checkpoint up to byte `end`; an empty file has no entries. `position` is how far it has been read."""
 
@@ -84,10 +109,17 @@ class TextCheckpoint:
 
     def lines(self) -> Iterator[Line]:
         """All entries and faults, in the order of the lines. Reading stops after very many bad lines."""
+        return self._read(None)  # type: ignore[return-value]  # without a pattern, all come one by one
+
+    def stretches(self) -> Iterator[Line | PlainLines]:
+        """As `lines`, but entries as a broker writes them come many at once."""
+        return self._read(_PLAIN_LINES[len(self._fields) == len(OFFSET_FIELDS)])
+
+    def _read(self, plain: re.Pattern[bytes] | None) -> Iterator[Line | PlainLines]:
         version: int | None = None
         expected: int | None = None
         found = bad = number = start = stop = 0
-        for number, start, stop, data in _lines(self._source, self._end):
+        for number, start, stop, data in _lines(self._source, self._end, plain):
             self.position = stop
             if number == 1:
                 version = _number(data)
@@ -100,6 +132,10 @@ class TextCheckpoint:
                 expected = _number(data)
                 if expected is None:
                     yield _malformed(number, start, stop, "line 2 should be the number of entries, but is not a number")
+            elif data.endswith(b"\n"):
+                several = PlainLines.parse(number, data, self._fields)
+                found += len(several)
+                yield several
             else:
                 found += 1
                 line = _entry(number, start, stop, data, self._fields)
@@ -205,8 +241,11 @@ def words(text: str) -> list[str]:
     return found if all(found) else [found[0], *filter(None, found[1:])]
 
 
-def _lines(source: Source, size: int) -> Iterator[tuple[int, int, int, bytes]]:
-    """The number, start, end (after its line end) and text of each line. Very long lines are cut."""
+def _lines(source: Source, size: int, plain: re.Pattern[bytes] | None) -> Iterator[tuple[int, int, int, bytes]]:
+    """The number, start, end (after its line end) and text of each line. Very long lines are cut.
+
+    Lines after the second that the pattern matches come together, as they are: with the end of the last.
+    """
     number, start, data = 0, 0, b""
     position = 0
     while position < size or data:
@@ -221,6 +260,12 @@ def _lines(source: Source, size: int) -> Iterator[tuple[int, int, int, bytes]]:
             continue
         taken = 0
         while end >= 0 or len(data) - taken >= _MAX_LINE_SIZE or position >= size and taken < len(data):
+            if plain is not None and number >= 2 and (several := plain.match(data, taken)) is not None:
+                yield number + 1, start + taken, start + several.end(), several[0]
+                number += several[0].count(b"\n")
+                taken = several.end()
+                end = data.find(b"\n", taken)
+                continue
             stop = end + 1 if end >= 0 else min(taken + _MAX_LINE_SIZE, len(data))
             number += 1
             line = data[taken:stop]

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from kdump.binary import kernel
 from kdump.cli.commands import main
+from kdump.output.rows.columns import TextColumn
 
 CLEAN, FINDINGS, USAGE, NOT_EXAMINED = range(4)
 NAMES = (
@@ -151,3 +153,30 @@ def test_files_of_different_rows_are_not_put_into_one_table(tmp_path: Path, run:
     offsets, epochs = _file(tmp_path, OFFSETS), _file(tmp_path, EPOCHS, "leader-epoch-checkpoint")
     status, out, err = run("--output", "csv", offsets, epochs)
     assert (status, out) == (USAGE, "") and "list them one after the other" in err
+
+
+@pytest.mark.parametrize("output", ["kafka", "ndjson", "csv", "table"])
+@pytest.mark.parametrize("limit", [(), ("--limit", "1500"), ("--limit", "4000")])
+def test_entries_that_are_read_together_are_listed_as_if_one_by_one(
+    tmp_path: Path, run: Run, output: str, limit: tuple[str, ...]
+) -> None:
+    lines = [f"orders-é 0 {row}" if row % 1000 == 7 else f"orders {row % 7} {row}" for row in range(5000)]
+    path = _file(tmp_path, "\n".join(["0", "5001", *lines[:2500], "no entry", *lines[2500:], ""]))
+    together = run("--output", output, *limit, path)
+    one_by_one = run("--output", output, "--from-offset", "-1", *limit, path)
+    assert together == one_by_one
+    assert together[1].count("orders") >= (1500 if limit else 5000)
+
+
+def test_most_entries_of_a_table_are_aligned_without_looking_at_each(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    real = TextColumn.padded
+    monkeypatch.setattr(TextColumn, "padded", lambda column: asked.append(column.heading) or real(column))
+    path = _file(tmp_path, "0\n3000\n" + "0 0\n" * 3000, "leader-epoch-checkpoint")
+    quick = run("--output", "table", path)
+    assert not asked or kernel.native is None
+    monkeypatch.setattr(kernel, "native", None)
+    assert run("--output", "table", path) == quick
+    assert asked

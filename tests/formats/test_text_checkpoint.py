@@ -105,3 +105,42 @@ def test_entries_as_brokers_write_them_are_the_same_as_if_read_word_by_word() ->
             assert quick.is_number_wanted == slow.is_number_wanted
             entries += bool(quick.values)
     assert entries > 1000
+
+
+def test_entries_that_come_together_are_those_that_come_one_by_one(tmp_path: Path) -> None:
+    chance = random.Random(28)
+    odd = (
+        b"",
+        b" ",
+        b"x",
+        b"5 6 7 8",
+        b"1\t2",
+        b"\xff 1 2",
+        b"0 99999999999",
+        b"1 2\r",
+        b"t 1 2",
+        b"1 2",
+        b"-3 -4",
+        b"t" * 9000,
+        b"\0",
+    )
+    together = 0
+    for number in range(12):
+        topic = b"t " if number % 2 else b""
+        lines = [chance.choice(odd) if not chance.randrange(40) else topic + b"%d %d" % (row, -row) for row in range(1, 9000)]
+        data = b"0\n8999\n" + b"\n".join(lines) + (b"\n" if number % 3 else b"")
+        path = tmp_path / "x"
+        path.write_bytes(data)
+        for fields in (EPOCH_FIELDS, OFFSET_FIELDS):
+            found: list[tuple[int, tuple[int | str, ...], str]] = []
+            with Source(str(path)) as source:
+                one_by_one = [(line.number, line.values, str(line.fault)) for line in TextCheckpoint(source, fields).lines()]
+                for line in TextCheckpoint(source, fields).stretches():
+                    if isinstance(line, Line):
+                        found.append((line.number, line.values, str(line.fault)))
+                        continue
+                    together += len(line)
+                    rows = zip(*line.columns, strict=True)
+                    found += [(at, values, "None") for at, values in enumerate(rows, line.first)]
+            assert found == one_by_one
+    assert together > 20_000

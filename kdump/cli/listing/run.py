@@ -138,14 +138,17 @@ class Run:
     def write_rows(self, row_class: type[Row], rows: list[list[Any]], line: Template) -> None:
         """List rows up to the limit, each given as its values; `line` is Kafka's. Raises Enough as `count`."""
         rows = rows[: self.room(len(rows))]
-        if not rows:
-            return
-        table = Table.of(row_class, rows)
+        if rows:
+            self.write_table(Table.of(row_class, rows), line)
+
+    def write_table(self, table: Table[Row], line: Template) -> None:
+        """List the rows of a table up to the limit, which is not reached yet. As `write_rows` in all else."""
+        table = table.slice(0, self.room(len(table)))
         if self.output is None:
             self.out.write("".join(line.lines(table.__getitem__, len(table))))
         else:
             self.output.write(table)
-        self.count(len(rows))
+        self.count(len(table))
 
     def hold(self, directory: str, first: int, last: int) -> None:
         """Note the offsets of a log, asked for or not."""

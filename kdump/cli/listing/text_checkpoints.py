@@ -12,10 +12,11 @@ from kdump.cli.listing.options import EXPORTS
 from kdump.cli.listing.paths import files
 from kdump.errors import Unreadable, UsageError
 from kdump.formats import file_name, text_checkpoint
-from kdump.formats.text_checkpoint import TextCheckpoint
+from kdump.formats.text_checkpoint import PlainLines, TextCheckpoint
 from kdump.output.kafka.lines import Template
 from kdump.output.rows import listing
 from kdump.reading.items import DAMAGED, INTACT
+from kdump.tables import Table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,7 +94,12 @@ def list_text_checkpoint(run: Run, path: str) -> None:
         run.head(path)
         checkpoint = TextCheckpoint(source, kind.fields)
         rows: list[list[Any]] = []
-        for line in checkpoint.lines():
+        for line in checkpoint.lines() if run.request.has_range else checkpoint.stretches():
+            if isinstance(line, PlainLines):
+                _write(run, kind, rows)
+                rows = []
+                run.write_table(_table(kind, line, path), kind.line)
+                continue
             if line.fault is not None:
                 _write(run, kind, rows)
                 rows = []
@@ -119,6 +125,14 @@ def list_text_checkpoint(run: Run, path: str) -> None:
 def _write(run: Run, kind: _Kind, rows: list[list[Any]]) -> None:
     if rows:
         run.write_rows(kind.row_class, rows, kind.line)
+
+
+def _table(kind: _Kind, lines: PlainLines, path: str) -> Table[Row]:
+    """The rows of entries as a broker writes them."""
+    count = len(lines)
+    columns = [*lines.columns, range(lines.first, lines.first + count), [INTACT] * count, [path] * count]
+    names = [column.name for column in kind.row_class.schema]
+    return Table(kind.row_class, dict(zip(names, columns, strict=True)))
 
 
 def _shown(run: Run, value: int | str) -> int | str:

@@ -161,14 +161,19 @@ class TableFormatter:
 
     def _plain_page(self) -> bytes | None:
         """The headings and rows of the page, if the kernel in C can align them."""
-        if self._width is not None or self._split_count:
+        if self._width is not None:
             return None
-        head = CELL_END.join([heading.text for heading in self._layout.headings]).encode()
-        text = b"\n".join([head, *cast("list[bytes]", self._rows), b""])
+        head = CELL_END.join([heading.text for heading in self._layout.headings])
+        if self._split_count:
+            if kernel.native is None or self._has_colors or self._split_count < len(self._rows):
+                return None
+            joined = "\n".join([head, *map(CELL_END.join, cast("list[list[str]]", self._rows)), ""])
+            return joined.encode() if joined.isascii() else None
+        text = b"\n".join([head.encode(), *cast("list[bytes]", self._rows), b""])
         return None if _WIDENS in text else text
 
     def _show_plain(self, text: bytes) -> None:
-        assert kernel.native is not None  # it has made these rows
+        assert kernel.native is not None
         columns = bytes([heading.is_right for heading in self._layout.headings])
         lines, width = kernel.native.align_cells(text, columns, _GAP, width_of)
         end = lines.index(b"\n") + 1
