@@ -11,7 +11,7 @@ import snappy
 import zstandard
 from crc32c import crc32c
 
-from .compression import CODEC_IDS, XERIAL_MAGIC, Codec, gzip_members, lz4_frame
+from .compression import CODEC_IDS, XERIAL_MAGIC, Codec, compress, gzip_members, lz4_frame
 from .files import aborted_transaction, producer_entry
 from .hostile import SEED, Hostile, sound
 from .messages import int16, int32, string
@@ -119,6 +119,11 @@ def small_compressed(codec: Codec) -> Callable[[int], bytes]:
 def broken_compressed(codec: Codec) -> Callable[[int], bytes]:
     """Batches whose CRC is right, and whose payload is not that of the codec."""
     return lambda count: cycled(count, batch_of(b"\x1f\x8b" + bytes(range(20)), codec=codec))
+
+
+def cut_compressed(codec: Codec) -> Callable[[int], bytes]:
+    """Batches whose CRC is right, and whose payload of ten records misses its last bytes."""
+    return lambda count: cycled(count, batch_of(compress(_RECORD * 10, codec=codec)[:-5], codec=codec, count=10), step=10)
 
 
 def alternating_codecs(count: int) -> bytes:
@@ -470,6 +475,10 @@ CONTENTS = (
         Hostile(f"payloads that are not {codec}", ".log", 20_000, _log(broken_compressed(codec)))
         for codec in ("gzip", "snappy", "lz4", "zstd")
     ),
+    *(
+        Hostile(f"payloads cut off in {codec}", ".log", 20_000, _log(cut_compressed(codec)))
+        for codec in ("gzip", "snappy", "lz4", "zstd")
+    ),
     Hostile("alternating codecs", ".log", 20_000, _log(alternating_codecs)),
     Hostile("wrappers in wrappers", ".log", 5_000, _log(nested_wrappers)),
     Hostile("wrappers of a wrapper", ".log", 10_000, _log(wrappers_of_wrappers)),
@@ -516,11 +525,14 @@ CONTENTS = (
     _epochs("leader epochs in odd lines", 300_000, lambda number: f"\t+{number}  {number} \n"),
     _epochs("leader epochs of empty lines", 4_000_000, lambda number: "\n"),
     Hostile("leader epochs of a word", _EPOCHS, 2_000_000, _beside(_EPOCHS, lambda count: b"0\n2\n" + b"1 " * count)),
+    Hostile("leader epochs of a long word", _EPOCHS, 4_000_000, _beside(_EPOCHS, lambda count: b"0\n2\n" + b"x" * count)),
     Hostile("partition metadata", "partition.metadata", 400_000, _beside("partition.metadata", _repeated(b"version: 0\n"))),
     Hostile("quorum state of lists", "quorum-state", 2_000_000, _beside("quorum-state", _nested("[", "]")), _METADATA),
     Hostile("quorum state of objects", "quorum-state", 500_000, _beside("quorum-state", _nested('{"a":', "}")), _METADATA),
     _points("recovery points", lambda number: f"t{number} 0 {number}\n"),
     _points("recovery points of one partition", lambda number: "t 0 5\n"),
+    _points("recovery points, every second odd", lambda number: "t 0 5\n" if number % 2 else "t  0 5\n"),
+    Hostile("recovery points of a long word", _RECOVERY_POINTS, 4_000_000, _beside(_RECOVERY_POINTS, _repeated(b"x"))),
     Hostile("meta.properties of many lines", _PROPERTIES, 1_000_000, _beside(_PROPERTIES, _repeated(b"a=b\n"))),
     Hostile("meta.properties of a long line", _PROPERTIES, 1_000_000, _beside(_PROPERTIES, _repeated(b"a\\\n  "))),
     Hostile("meta.properties of escapes", _PROPERTIES, 1_000_000, _beside(_PROPERTIES, _repeated(b"\\u0041"))),

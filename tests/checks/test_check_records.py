@@ -1,7 +1,7 @@
 """What `kdump check` says of timestamps and records: which batches rules see, how far they are read, and in what words."""
 
 import gc
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -290,7 +290,12 @@ def test_a_damaged_payload_is_opened_once_and_leaves_no_cycles(
     (tmp_path / _LOG).write_bytes(broken_compressed(codec)(50))
     opened: list[int] = []
     decompressed = codecs.decompressed
-    monkeypatch.setattr(codecs, "decompressed", lambda *given, **named: opened.append(1) or decompressed(*given, **named))
+
+    def counted(*given: Any, **named: Any) -> Iterator[bytes]:
+        opened.append(1)
+        return decompressed(*given, **named)
+
+    monkeypatch.setattr(codecs, "decompressed", counted)
     (job,) = jobs(str(tmp_path / _LOG))
     found: list[Row] = []
 

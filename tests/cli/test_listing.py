@@ -10,7 +10,9 @@ import pytest
 
 from kdump.cli.commands import main
 from kdump.cli.listing import run
+from kdump.formats.record import Record
 from kdump.output.rows import listing
+from kdump.tables import Table
 from tests.builders import files
 from tests.builders.files import file_name
 from tests.builders.records import TIMESTAMP, abort_record, batch, message, message_set, record, wrapper
@@ -501,7 +503,12 @@ def test_rows_of_damaged_batches_are_made_together_once_findings_are_only_counte
     path = _log(tmp_path, *torn)
     tables: list[int] = []
     records = listing.records
-    monkeypatch.setattr(listing, "records", lambda table, *others: tables.append(len(table)) or records(table, *others))
+
+    def counted(table: Table[Record], *others: Any) -> Table[listing.ListedRecord]:
+        tables.append(len(table))
+        return records(table, *others)
+
+    monkeypatch.setattr(listing, "records", counted)
     monkeypatch.setattr(run, "MAX_MESSAGES", 3)
     status, rows = listed("log", "--deep", path)
     assert (status, [row["status"] for row in rows]) == (FINDINGS, ["intact", "damaged"] * 200)

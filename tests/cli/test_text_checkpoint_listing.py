@@ -173,7 +173,12 @@ def test_most_entries_of_a_table_are_aligned_without_looking_at_each(
 ) -> None:
     asked: list[str] = []
     real = TextColumn.padded
-    monkeypatch.setattr(TextColumn, "padded", lambda column: asked.append(column.heading) or real(column))
+
+    def counted(column: TextColumn) -> list[str]:
+        asked.append(column.heading)
+        return real(column)
+
+    monkeypatch.setattr(TextColumn, "padded", counted)
     path = _file(tmp_path, "0\n3000\n" + "0 0\n" * 3000, "leader-epoch-checkpoint")
     quick = run("--output", "table", path)
     assert not asked or kernel.native is None

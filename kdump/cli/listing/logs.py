@@ -139,7 +139,8 @@ class LogLister:
                 table = listing.records(records, spread[rows], positions[rows], self._source.path, decoded)
                 here = [(row - first, position) for row, position in bad if first <= row < end or row == end == ends[-1]]
                 if here:
-                    table = listing.with_damaged_records(table, *zip(*here, strict=True), self._source.path)
+                    before, at = [row for row, _ in here], [position for _, position in here]
+                    table = listing.with_damaged_records(table, before, at, self._source.path)
                 self._run.output.write(table)
         if len(part.batches):
             self._shown_position = part.batches["position"][-1]

@@ -96,9 +96,15 @@ def list_text_checkpoint(run: Run, path: str) -> None:
         rows: list[list[Any]] = []
         for line in checkpoint.lines() if run.request.has_range else checkpoint.stretches():
             if isinstance(line, PlainLines):
-                _write(run, kind, rows)
-                rows = []
-                run.write_table(_table(kind, line, path), kind.line)
+                columns = _columns(line, path)
+                if len(line) < _ROWS_AT_ONCE:
+                    rows += map(list, zip(*columns, strict=True))
+                if len(rows) >= _ROWS_AT_ONCE or len(line) >= _ROWS_AT_ONCE:
+                    _write(run, kind, rows)
+                    rows = []
+                if len(line) >= _ROWS_AT_ONCE:
+                    names = [column.name for column in kind.row_class.schema]
+                    run.write_table(Table(kind.row_class, dict(zip(names, columns, strict=True))), kind.line)
                 continue
             if line.fault is not None:
                 _write(run, kind, rows)
@@ -127,12 +133,10 @@ def _write(run: Run, kind: _Kind, rows: list[list[Any]]) -> None:
         run.write_rows(kind.row_class, rows, kind.line)
 
 
-def _table(kind: _Kind, lines: PlainLines, path: str) -> Table[Row]:
-    """The rows of entries as a broker writes them."""
+def _columns(lines: PlainLines, path: str) -> list[Sequence[int | str]]:
+    """The columns of the rows of entries as a broker writes them."""
     count = len(lines)
-    columns = [*lines.columns, range(lines.first, lines.first + count), [INTACT] * count, [path] * count]
-    names = [column.name for column in kind.row_class.schema]
-    return Table(kind.row_class, dict(zip(names, columns, strict=True)))
+    return [*lines.columns, range(lines.first, lines.first + count), [INTACT] * count, [path] * count]
 
 
 def _shown(run: Run, value: int | str) -> int | str:
