@@ -164,7 +164,21 @@ def _grep(arguments: list[str]) -> int | None:
     return grep_paths(GrepOptions(**values))
 
 
-_PLAIN = {"check": _check, "log": _log, "grep": _grep}
+def _scan(arguments: list[str]) -> int | None:
+    """Run `kdump scan` without Click; None if its command line is not plain."""
+    from kdump.cli.plain_command_line import read_plain
+    from kdump.cli.scanning.options import ScanOptions
+
+    values = read_plain(ScanOptions.OPTIONS, arguments)
+    if values is None:
+        return None
+    from kdump.cli.scanning.request import ScanRequest
+    from kdump.cli.scanning.run import scan_paths
+
+    return scan_paths(ScanRequest(ScanOptions(**values)))
+
+
+_PLAIN = {"check": _check, "log": _log, "grep": _grep, "scan": _scan}
 """The commands that mostly run without Click, which takes longer to load than a small file to read."""
 
 

@@ -5,18 +5,20 @@ from __future__ import annotations
 import json
 import re
 import time
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kdump.binary.paths import SCHEMES, is_url
 from kdump.checks.settings import CLEANUP_POLICIES, FULL, LEVELS, UNKNOWN, Settings
 from kdump.errors import UsageError, unknown_name
-from kdump.output.arrow.builder import BATCH_BYTES, BATCH_ROWS, MAX_VALUE_BYTES
+from kdump.output.arrow.limits import BATCH_BYTES, BATCH_ROWS, MAX_VALUE_BYTES
 from kdump.output.arrow.rows import TABLES, columns_of
-from kdump.output.arrow.schemas import schema_of
 from kdump.output.times import milliseconds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    import pyarrow as pa
 
     from kdump.pipeline.record_decoding import RecordDecoding
 
@@ -119,7 +121,6 @@ class Options:
             with_error=self.unreadable == self.AS_ROW,
             with_decoded=self.decoding is not None,
         )
-        self.schema = schema_of(self.columns)
         self.checks_crcs = self._truth("crc", True)
         self.samples_uncompressed = values.get("uncompressed", "").lower() == SAMPLE
         self.measures_uncompressed = self.samples_uncompressed or self._truth("uncompressed", False)
@@ -142,6 +143,13 @@ class Options:
         if not self.paths and not self.file_list:
             raise UsageError("no path was given", remedy='load("/var/lib/kafka") names one')
         self.settings = self._settings()
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """Arrow's schema of the columns."""
+        from kdump.output.arrow.schemas import schema_of  # Arrow takes long to load, and finding files does not need it
+
+        return schema_of(self.columns)
 
     @property
     def fails_fast(self) -> bool:

@@ -1,4 +1,4 @@
-"""The plain command lines of `kdump log` are read as Click reads them, and run without it."""
+"""The plain command lines of `kdump log` and `kdump scan` are read as Click reads them, and run without it."""
 
 import subprocess
 import sys
@@ -17,6 +17,7 @@ from kdump.cli.listing import logs
 from kdump.cli.listing.command import list_paths
 from kdump.cli.listing.options import LogOptions
 from kdump.cli.plain_command_line import read_plain
+from kdump.cli.scanning.options import ScanOptions
 from tests.builders.records import Record, batch
 from tests.support import HANG
 
@@ -27,10 +28,10 @@ WORDS = st.sampled_from(
 NAMES = st.sampled_from([name for option in OPTIONS for name in option.names] + ["--help", "--limit=2", "--no-keep-going"])
 
 
-def _read_by_click(arguments: list[str]) -> dict[str, Any] | None:
+def _read_by_click(arguments: list[str], command: str = "log") -> dict[str, Any] | None:
     """What Click makes of a command line, None where it refuses it or shows a screen."""
     try:
-        read = commands.kdump.main(["log", *arguments], prog_name="kdump", standalone_mode=False)
+        read = commands.kdump.main([command, *arguments], prog_name="kdump", standalone_mode=False)
     except click.UsageError:
         return None
     return vars(read.options) if isinstance(read, Invocation) else None
@@ -50,6 +51,16 @@ def test_every_option_is_read_without_click(option: Any) -> None:
         values = read_plain(LogOptions.OPTIONS, ["x", name, *value], takes_file=True)
         assert values is not None
         assert vars(LogOptions(**values)) == _read_by_click(["x", name, *value])
+
+
+@pytest.mark.parametrize("option", [option for option in ScanOptions.OPTIONS.values() if option.names], ids=lambda one: one.name)
+def test_every_option_of_a_scan_is_read_without_click(option: Any) -> None:
+    value = {"choice": option.choices[:1], "integer": ("3",), "flag": ()}.get(option.kind, ("word",))
+    for name in option.names:
+        values = read_plain(ScanOptions.OPTIONS, ["x", name, *value])
+        assert (values is None) == (name in ("-o", "--output-file"))
+        if values is not None:
+            assert vars(ScanOptions(**values)) == _read_by_click(["x", name, *value], "scan")
 
 
 @pytest.mark.parametrize(("options", "loads_click"), [(["--deep", "--output", "ndjson"], False), (["--output=csv"], True)])

@@ -5,6 +5,8 @@ import json
 import os
 import random
 import shutil
+import subprocess
+import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -153,6 +155,22 @@ def test_only_what_is_new_or_changed_is_read(data: Path, capsys: pytest.CaptureF
     assert summary["unchangedFiles"] == summary["files"] - 2
     assert summary["records"] == 3 * 18 + 2 - 6
     _assert_as_new(data)
+
+
+def test_a_scan_of_what_has_not_changed_loads_neither_arrow_nor_click(data: Path) -> None:
+    def loaded() -> str:
+        program = (
+            "import sys; from kdump.cli.main import main; status = main(); "
+            "print(status, *({'click', 'pyarrow'} & {*sys.modules}))"
+        )
+        command = ["scan", str(data), "--out", str(data.parent / "new"), "--engine", "local", "--output", "json"]
+        done = subprocess.run([sys.executable, "-c", program, *command], capture_output=True, text=True, check=True)
+        return done.stdout.splitlines()[-1]
+
+    assert loaded() == "1 pyarrow"  # which reports the damage
+    assert loaded() == "1"
+    _log(data, 0, 12).touch()
+    assert loaded() == "1 pyarrow"
 
 
 class _Here:

@@ -21,9 +21,10 @@ except ImportError as missing:
 from kdump.binary.columns_reference import RECORD_COLUMNS
 from kdump.binary.source import Source
 from kdump.formats import file_name
-from kdump.output.arrow.builder import BATCH_BYTES, BATCH_ROWS, bounded
+from kdump.output.arrow.builder import bounded
 from kdump.output.arrow.decoded_columns import UNFIT, DecodedColumns
 from kdump.output.arrow.files import TableFile
+from kdump.output.arrow.limits import BATCH_BYTES, BATCH_ROWS
 from kdump.output.arrow.log_columns import batch_columns, record_columns
 from kdump.output.arrow.schemas import schema_of
 from kdump.output.blocks import Blocks

@@ -9,23 +9,18 @@ import time
 from typing import TYPE_CHECKING
 
 from kdump import __version__
-from kdump.cli.streams import forget_stdout, say
-from kdump.errors import KdumpError, Unreadable, UsageError
-from kdump.exit_codes import NOT_EXAMINED
-
-try:
-    import pyarrow
-except ImportError as missing:
-    raise UsageError('Parquet tables need the package "pyarrow"', remedy="pip install 'kdump[arrow]'") from missing
-
 from kdump.binary.exchange import exchange
 from kdump.cli.scanning.request import RECORDS
 from kdump.cli.scanning.seen import look
 from kdump.cli.scanning.summary import ScanSummary
+from kdump.cli.streams import forget_stdout, say
+from kdump.errors import KdumpError, Unreadable, UsageError
+from kdump.exit_codes import NOT_EXAMINED
 from kdump.pipeline.scan_files import SUMMARY
 from kdump.workers import temporary_folders
 
 if TYPE_CHECKING:
+    from types import ModuleType
     from typing import Any
 
     from kdump.cli.scanning.request import ScanRequest
@@ -39,7 +34,8 @@ INCOMPLETE = ".incomplete"
 def scan_paths(request: ScanRequest) -> int:
     """Write the tables of a request, and summarize them on stdout. Returns the exit code."""
     started = time.monotonic()
-    _take_few_threads()
+    if not request.is_repeated:
+        _load_arrow()
     is_json = request.output == "json"
     if not is_json:
         _show(request.engine.line + "\n")
@@ -50,6 +46,7 @@ def scan_paths(request: ScanRequest) -> int:
             summary = _summary_of_earlier(request, seen, seen.earlier)
             result = summary.json(request.out, request.engine.name, time.monotonic() - started)
         else:
+            _load_arrow()
             folder = _new_folder(request.out)
             summary, result = _scan_into(request, folder, seen, started)
     except UsageError:
@@ -62,7 +59,9 @@ def scan_paths(request: ScanRequest) -> int:
     except KdumpError as error:
         say(str(error))
         return NOT_EXAMINED
-    except pyarrow.ArrowInvalid as error:
+    except ValueError as error:
+        if not _is_arrows(error):
+            raise
         say(f"the tables cannot be read back: {error}")
         return NOT_EXAMINED
     except MemoryError:
@@ -81,6 +80,7 @@ def _summary_of_earlier(request: ScanRequest, seen: Seen, earlier: EarlierScan) 
     if made is not None:
         summary = ScanSummary.of_kept(made, request.failing)
     else:
+        _load_arrow()
         from kdump.cli.scanning.sums import summary_of_tables
 
         summary = summary_of_tables(str(request.out), request.tables, request.failing)
@@ -120,7 +120,22 @@ def _mark_incomplete(folder: str, table: str) -> None:
     os.rename(os.path.join(folder, table), os.path.join(folder, table + INCOMPLETE))
 
 
-def _take_few_threads() -> None:
+def _load_arrow() -> None:
+    """Load Arrow, which takes longer than a look at a tree that has not changed. Raises UsageError if it is not installed."""
+    try:
+        import pyarrow
+    except ImportError as missing:
+        raise UsageError('Parquet tables need the package "pyarrow"', remedy="pip install 'kdump[arrow]'") from missing
+    _take_few_threads(pyarrow)
+
+
+def _is_arrows(error: ValueError) -> bool:
+    """Whether an error says that Arrow cannot read something."""
+    pyarrow = sys.modules.get("pyarrow")
+    return pyarrow is not None and isinstance(error, pyarrow.ArrowInvalid)
+
+
+def _take_few_threads(pyarrow: ModuleType) -> None:
     """Give Arrow one thread of each kind if `ulimit -v` limits addresses: it aborts when there are none for a thread."""
     try:
         import resource

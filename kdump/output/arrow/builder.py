@@ -8,6 +8,7 @@ from itertools import accumulate, chain, pairwise, repeat
 
 import pyarrow as pa
 
+from kdump.output.arrow.limits import BATCH_BYTES, BATCH_ROWS
 from kdump.output.arrow.schemas import TYPES, arrow_type, is_json, schema_of
 from kdump.output.rows.json_text import json_text
 
@@ -17,10 +18,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from kdump.tables import Column
-
-BATCH_ROWS = 16384
-BATCH_BYTES = 8 << 20
-MAX_VALUE_BYTES = 1 << 20
 
 SMALL_ROWS = 64
 """An array of fewer rows takes longer to make than to fill."""
