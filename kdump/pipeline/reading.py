@@ -133,7 +133,8 @@ def slice_rows(file_slice: FileSlice, options: Options, report: SliceReport, als
         with opened(file_slice.item) as source:
             report.size, report.inode = source.size, source.status().st_ino
             making = also.of_log(source, file_slice)
-            for columns, count in _READERS[options.table](source, file_slice, options, report, making and making.take):
+            watch = None if making is None else making.take
+            for columns, count in _READERS[options.table](source, file_slice, options, report, watch):
                 report.rows += count if "error" not in columns else 0
                 yield {**place, **columns}, count
             if making is not None:

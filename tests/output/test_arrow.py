@@ -17,7 +17,7 @@ from kdump.binary.columns_reference import RECORD_COLUMNS
 from kdump.formats import records
 from kdump.formats.log import Log
 from kdump.formats.record_columns import RecordColumns
-from kdump.output.arrow import builder, files, log_columns, schemas
+from kdump.output.arrow import builder, files, limits, log_columns, schemas
 from kdump.output.arrow.builder import Constant, Spread, Spreading
 from kdump.output.arrow.rows import columns_of
 from kdump.output.arrow.schemas import table_schema
@@ -219,7 +219,7 @@ def test_a_column_holds_its_values(type_name: str, values: list[Any]) -> None:
     ("type_name", "value"),
     [("Text", "a"), ("Text", "a" * 128), ("Text", "a" * 129), ("Int8", 1), ("Int32", 1), ("Int64", 1 << 40), ("Bool", True)],
 )
-@pytest.mark.parametrize("count", [0, 1, builder.BATCH_ROWS, builder.BATCH_ROWS + 1])
+@pytest.mark.parametrize("count", [0, 1, limits.BATCH_ROWS, limits.BATCH_ROWS + 1])
 def test_a_constant_is_there_for_any_number_of_rows(type_name: str, value: object, count: int) -> None:
     found = builder.arrow_array(type_name, Constant(value), count)
     assert found.type == schemas.TYPES[type_name] and found.null_count == 0

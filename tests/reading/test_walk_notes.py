@@ -167,7 +167,9 @@ def test_notes_on_several_logs_share_a_file(tmp_path: Path) -> None:
     for log, note in zip(logs, notes, strict=True):
         assert note is not None
         with TolerantSource(str(log)) as source:
-            (section,) = WalkNotes({str(log): note}).sections(source, None, None) or ()
+            found = WalkNotes({str(log): note}).sections(source, None, None)
+            assert found is not None
+            (section,) = found
             assert section.summary is not None
             assert section.summary.first_offset == int(log.stem)
             assert list(section.chunk.batches["position"]) == list(section.summary.positions)
