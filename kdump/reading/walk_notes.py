@@ -61,7 +61,7 @@ class NotesFile:
             if self._descriptor is None:
                 flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
                 self._descriptor = os.open(self.path, flags, 0o600)
-                self.size = os.fstat(self._descriptor).st_size  # another process may have begun it
+                self.size = os.lseek(self._descriptor, 0, os.SEEK_END)  # another process may have begun it
             written = os.write(self._descriptor, data)
         except OSError:  # a full disk: the next reader reads the log again
             return False
