@@ -120,6 +120,10 @@ class OpenFrom:
         """The same transactions, to be changed by themselves."""
         return OpenFrom(self.by_producer.copy(), self.counts.copy())
 
+    def kept(self) -> OpenFrom:
+        """The same transactions, which nobody changes."""
+        return OpenFrom(self.by_producer.kept(), self.counts.kept())
+
     def put(self, producer_id: int, first_offset: int | None) -> None:
         """Change where the transaction of a producer starts; None if it has none any more."""
         before = self.by_producer.pop(producer_id) if first_offset is None else self.by_producer.get(producer_id)
@@ -189,8 +193,8 @@ class ProducerStates:
         return min((first for first in firsts if first is not None), default=None)
 
     def transactions(self) -> OpenTransactions:
-        """The transactions now."""
-        return OpenTransactions(self._open_from.by_producer.copy(), self._ongoing.copy(), self._unreplicated.copy())
+        """The transactions now, which nobody changes."""
+        return OpenTransactions(self._open_from.by_producer.kept(), self._ongoing.kept(), self._unreplicated.kept())
 
     def take_open(self, open_from: OpenFrom, end_offset: int) -> None:
         """Replace what a snapshot holds: the open transactions of producers, and the offset up to which they are known."""
@@ -198,8 +202,8 @@ class ProducerStates:
         self.end_offset = end_offset
 
     def open_transactions(self) -> OpenFrom:
-        """The open transactions, as a snapshot holds them."""
-        return self._open_from.copy()
+        """The open transactions, as a snapshot holds them, which nobody changes."""
+        return self._open_from.kept()
 
     def prepared(self, producer_id: int) -> AppendInfo:
         return AppendInfo(producer_id, self._open_from.by_producer.get(producer_id))

@@ -112,6 +112,10 @@ class SortedInts:
         other._is_shared, other._highest = self._is_shared[:], self._highest
         return other
 
+    def kept(self) -> SortedInts:
+        """A copy that nobody changes. All empty ones are the same, since many are kept."""
+        return self.copy() if self else _EMPTY
+
     def _place(self, key: int) -> tuple[int, int, bool]:
         """The block and row of a key, or where to insert it, and whether it is there."""
         block = max(bisect_right(self._lowest, key) - 1, 0)
@@ -160,3 +164,6 @@ class SortedInts:
         self._values.insert(block, values)
         self._is_shared.insert(block, False)
         self._lowest.insert(block, keys[0])
+
+
+_EMPTY = SortedInts()
