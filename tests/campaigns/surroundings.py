@@ -73,6 +73,16 @@ _SMALL_DISK = (
     'mount -t tmpfs -o size=16k tmpfs out || exit 99; "$@"; status=$?; '
     "test $status = 0 || find out -mindepth 1 ! -path '*incomplete*' -printf 'Left over: %p\\n' >&2; exit $status"
 )
+_FULL_TMP = 'mkdir tmp; mount -t tmpfs -o size=4k tmpfs tmp && head -c 4096 /dev/zero >tmp/full; TMPDIR="$PWD/tmp" exec "$@"'
+
+
+def _broken(*descriptors: int) -> str:
+    """A script that leads these descriptors into a pipe that nobody reads."""
+    to_pipe = "".join(f"os.dup2(w, {descriptor}); " for descriptor in descriptors)
+    code = "import os, signal, sys; signal.signal(signal.SIGPIPE, signal.SIG_DFL); r, w = os.pipe(); os.close(r); "
+    return f"exec {shlex.quote(sys.executable)} -c {shlex.quote(f'{code}{to_pipe}os.execv(sys.argv[1], sys.argv[1:])')} {_RUN}"
+
+
 _FILL_SHM = "mount -t tmpfs -o size=4k tmpfs /dev/shm && head -c 4096 /dev/zero >/dev/shm/full"
 
 SURROUNDINGS = {
@@ -85,6 +95,7 @@ SURROUNDINGS = {
     "no fork": f'PYTHONPATH="$PWD/no_fork:$PYTHONPATH" exec {_RUN}',
     "no process more": f"exec {_UNPRIVILEGED} prlimit --nproc=1 {_RUN}",
     "full /dev/shm": f"exec unshare --mount sh -c '{_FILL_SHM}; exec {_RUN}' sh {_RUN}",
+    "full temporary directory": f"exec unshare --mount sh -c {shlex.quote(_FULL_TMP)} sh {_RUN}",
     "full disk for outputs": f"exec unshare --mount sh -c {shlex.quote(_SMALL_DISK)} sh {_RUN}",
     "no optional packages": f'PYTHONPATH="$PWD/no_optional_packages:$PYTHONPATH" exec {_RUN}',
     "no packages": f'PYTHONPATH="$PWD/no_packages:$PYTHONPATH" exec {_RUN}',
@@ -103,6 +114,11 @@ SURROUNDINGS = {
     "all streams closed": f"exec {_RUN} <&- >&- 2>&-",
     "stdout full": f"exec {_RUN} >/dev/full",
     "stderr full": f"exec {_RUN} 2>/dev/full",
+    "stdout a broken pipe": _broken(1),
+    "stderr a broken pipe": _broken(2),
+    "stdout and stderr broken pipes": _broken(1, 2),
+    "clock that jumps": f'PYTHONPATH="$PWD/clock_that_jumps:$PYTHONPATH" exec {_RUN}',
+    "home unset": f"unset HOME; exec {_RUN}",
     "working directory gone": f"mkdir gone; cd gone; rmdir ../gone; exec {_RUN}",
     "unbuffered": f"PYTHONUNBUFFERED=1 exec {_RUN}",
     "optimized": f"PYTHONOPTIMIZE=2 exec {_RUN}",
@@ -121,7 +137,15 @@ class Without:
 sys.meta_path.insert(0, Without())
 """
 
+_JUMPING_CLOCK = """
+import itertools, time
+jumps = itertools.cycle((1_600_000_000, 0, 1_900_000_000, 1_700_000_000, 5))
+time.time = lambda: float(next(jumps))
+time.time_ns = lambda: next(jumps) * 1_000_000_000
+"""
+
 _PATCHES = {
+    "clock_that_jumps": _JUMPING_CLOCK,
     "no_temporary_directory": "import tempfile\ntempfile._candidate_tempdir_list = lambda: ['/proc/nowhere']\n",
     "no_optional_packages": _WITHOUT.format(("lz4", "snappy", "cramjam", "zstandard", "rich", "pyarrow", "pyspark", "crc32c")),
     "no_packages": _WITHOUT.format(("lz4", "snappy", "cramjam", "zstandard", "rich", "pyarrow", "pyspark", "crc32c", "click")),
@@ -129,11 +153,14 @@ _PATCHES = {
 }
 """Code that Python runs at its start, by the name of a folder that is in its path."""
 
-_CLOSED = {"stdout closed", "all streams closed", "stdout full", "stderr closed", "stderr full"}
+_CLOSED = {
+    *("stdout closed", "all streams closed", "stdout full", "stderr closed", "stderr full"),
+    *("stdout a broken pipe", "stderr a broken pipe", "stdout and stderr broken pipes"),
+}
 """Where the output or the message does not come."""
 
 
-_SAME_ANSWER = {"no fork", "no process more", "full /dev/shm", "no writable temporary directory"}
+_SAME_ANSWER = {"no fork", "no process more", "full /dev/shm", "no writable temporary directory", "full temporary directory"}
 """Where a command that works prints what it usually prints; without rich, tables look different."""
 
 
@@ -146,8 +173,11 @@ def can_be_made(surroundings: str) -> bool:
     wanted = {
         "no process more": f"{_UNPRIVILEGED} prlimit --nproc=1 true",
         "full /dev/shm": f"unshare --mount sh -c '{_FILL_SHM}'",
+        "full temporary directory": "unshare --mount sh -c 'mount -t tmpfs -o size=4k tmpfs /mnt'",
         "full disk for outputs": "unshare --mount sh -c 'mount -t tmpfs -o size=4k tmpfs /mnt'",
     }
+    if surroundings == "full /dev/shm" and Path(tempfile.gettempdir()).is_relative_to("/dev/shm"):
+        return False  # where the files of the campaign are
     script = wanted.get(surroundings, "true")
     return subprocess.run(["sh", "-c", script], capture_output=True, check=False).returncode == 0
 
