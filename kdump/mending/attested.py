@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _CHECKPOINTS = {
     text_checkpoint.RECOVERY_POINTS: "says that the log was flushed up to offset {offset:,}",
     text_checkpoint.HIGH_WATERMARKS: "says that all offsets below {offset:,} were committed",
+    text_checkpoint.LOG_START_OFFSETS: "says that the log starts at offset {offset:,}, so that a start deletes what is here",
     text_checkpoint.CLEANER_OFFSETS: "says that the log was cleaned up to offset {offset:,}",
 }
 _MISSING = ("segment-missing", "segments-gap", "epochs-beyond-log", "index-orphan")

@@ -7,7 +7,6 @@ from itertools import islice, pairwise
 from kdump.binary.batch_header import (
     BATCH_HEADER_SIZE,
     CRC_AT,
-    HEADER_UP_TO_MAGIC,
     LENGTH_AT,
     LOG_OVERHEAD,
     MAGIC,
@@ -269,7 +268,7 @@ class Walk:
         self._log = log
         self._source = source
         self._accept = accept
-        self._claims: list[tuple[int, int]] = []  # offsets that damaged batches claim, in whose span others lie
+        self._claims: list[tuple[int, int, bytes]] = []  # offsets and headers of damaged batches, in whose span others lie
         log.size = source.size
         items = salvage.walk(source, base_offset=log.base_offset, next_base_offset=log.next_base_offset)
         position = 0
@@ -291,12 +290,11 @@ class Walk:
         row = item.row
         first = getattr(row, "base_offset", None) if item.is_batch else None
         last = getattr(row, "last_offset", None) if first is not None else None
+        header_bytes = self._source.read(item.start, BATCH_HEADER_SIZE) if item.is_batch else b""
         if first is not None and last is not None:
-            self._claims.append((first, last))
-        elif item.is_batch:
-            header_bytes = self._source.read(item.start, HEADER_UP_TO_MAGIC)
-            if len(header_bytes) == HEADER_UP_TO_MAGIC and header_bytes[MAGIC_AT] < 2:
-                self._claims.append((0, batch_offset(header_bytes)))  # of a wrapper: those in it are no higher, or relative
+            self._claims.append((first, last, header_bytes))
+        elif len(header_bytes) == BATCH_HEADER_SIZE and header_bytes[MAGIC_AT] < 2:  # of a wrapper: those in it are no higher
+            self._claims.append((0, batch_offset(header_bytes), header_bytes))
         reason = item.message or "bytes that were not examined: too many of them look like headers of batches"
         if item.status == ZERO:
             reason = f"{item.message}; zeros hold no batch"
@@ -370,7 +368,7 @@ class Walk:
                 self._add(piece)
                 return
             reason = f"named to be accepted, but it does not decode: {fault}"
-        self._claims.append((0 if chunk.is_legacy else first, last))
+        self._claims.append((0 if chunk.is_legacy else first, last, self._source.read(start, BATCH_HEADER_SIZE)))
         self.left_out.append(
             LeftOut(self._log.path, start, end, code, reason, batches=1, records=records, first=first, last=last)
         )
@@ -424,7 +422,7 @@ class Walk:
                 piece.is_sure = True
         kept: list[Piece] = []
         for piece in pieces:
-            is_claimed = any(first <= piece.last and piece.first <= last for first, last in self._claims)
+            is_claimed = piece.is_nested and self._is_claimed(piece)
             if piece.is_nested and (is_claimed or piece.is_legacy and not piece.joins):
                 same = " that has the same offsets" if is_claimed else ""
                 reason = f"lies inside of a damaged batch{same}, and may be its payload"
@@ -438,6 +436,11 @@ class Walk:
             elif not (kept and kept[-1].takes(piece)):
                 kept.append(piece)
         self.pieces = kept
+
+    def _is_claimed(self, piece: Piece) -> bool:
+        """Whether a damaged batch has offsets of a piece in its span, and is not a copy of the same batch."""
+        claims = [header_bytes for first, last, header_bytes in self._claims if first <= piece.last and piece.first <= last]
+        return bool(claims) and self._source.read(piece.start, BATCH_HEADER_SIZE) not in claims
 
 
 def _are_fit(summary: BatchSummary) -> bool:

@@ -190,7 +190,7 @@ def judge(directory: Path, replicas: Sequence[Path], managers: Sequence[LogManag
     except Exception:
         return [traceback.format_exc()]
     log_starts = directory.parent / LOG_STARTS
-    if log_starts.exists():  # a start looks for it beside the result, too
+    if log_starts.exists() and int(log_starts.read_text().split()[-1]) <= _end_of(out):  # a start looks for it beside the result
         shutil.copyfile(log_starts, out.parent / LOG_STARTS)
     judged.seen["whole" if result.is_whole else "partial"] += 1
     failures = [] if before == [_contents(path) for path in (directory, *replicas)] else ["the input has changed"]

@@ -36,8 +36,8 @@ class Redaction(NamedTuple):
 
 
 def content(chance: random.Random, size: int) -> bytes:
-    """Bytes from 0xB0 on, which no field of these partitions has four of in a row."""
-    return bytes(chance.randrange(0xB0, 0x100) for _ in range(size))
+    """Bytes from 0xB0 to 0xFE, which no field of these partitions has four of in a row."""
+    return bytes(chance.randrange(0xB0, 0xFF) for _ in range(size))
 
 
 def write(chance: random.Random, folder: Path) -> list[bytes]:

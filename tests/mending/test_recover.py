@@ -24,7 +24,7 @@ from kdump.mending import recover
 from kdump.mending.progress import Progress
 from kdump.mending.row import Companion, Dropped, Hole, LostRecord, Recovered, Rewritten
 from tests.builders.compression import lz4_frame
-from tests.builders.files import partition_metadata, write_partition
+from tests.builders.files import checkpoint, partition_metadata, write_partition
 from tests.builders.hostile_contents import control_batches
 from tests.builders.records import TIMESTAMP, abort_record, batch, message, message_set, record, transaction_marker, wrapper
 from tests.campaigns import recovers
@@ -717,3 +717,21 @@ def test_messages_in_a_damaged_wrapper_are_not_there_beside_the_whole_one(size: 
     (other / f"{FIRST}.log").write_bytes(data[:size])
     kdump.recover(other, tmp_path / "merged", merge=[whole])
     assert (tmp_path / "merged" / f"{FIRST}.log").read_bytes() == data
+
+
+def test_a_batch_after_a_stale_copy_of_its_header_is_taken_over(tmp_path: Path) -> None:
+    """The copy claims bytes in which the batch itself stands."""
+    batches = [_batch(number, value=b"%d" % number * 1000) for number in range(4)]
+    log = b"".join([*batches[:2], batches[2][:400], batches[2], batches[3]])
+    path = _partition(tmp_path, {0: [log]})
+    rows = kdump.recover(path, tmp_path / "out")
+    assert (tmp_path / "out" / f"{FIRST}.log").read_bytes() == b"".join(batches)
+    assert [row.end - row.start for row in rows if isinstance(row, Dropped)] == [400]
+
+
+def test_a_log_start_after_the_log_end_is_reported(tmp_path: Path) -> None:
+    path = _partition(tmp_path, {0: [_batch(0), _batch(1)]})
+    (tmp_path / "log-start-offset-checkpoint").write_bytes(checkpoint(entries=[("orders", 0, 9)]))
+    holes = [row for row in kdump.recover(path, tmp_path / "out") if isinstance(row, Hole)]
+    assert [(row.offset_first, row.offset_last) for row in holes] == [(2, 8)]
+    assert "log-start-offset-checkpoint says that the log starts at offset 9" in holes[0].reason
