@@ -89,7 +89,7 @@ class Witnesses:
         if not partition.files.logs or witnesses.orphans(partition):
             return True
         starts = self._epoch_starts()
-        return bool(starts) and (starts[0] < partition.files.logs[0] or starts[-1] > log_end)
+        return bool(starts) and (min(starts) < partition.files.logs[0] or max(starts) > log_end)
 
     def _epoch_starts(self) -> list[int]:
         if tree.LEADER_EPOCHS not in self._partition.files.others:

@@ -6,11 +6,13 @@ from itertools import islice, pairwise
 
 from kdump.binary.batch_header import (
     BATCH_HEADER_SIZE,
+    COMPRESSION_MASK,
     CRC_AT,
     LENGTH_AT,
     LOG_OVERHEAD,
     MAGIC,
     MAGIC_AT,
+    MESSAGE_ATTRIBUTES_AT,
     MESSAGE_CRC_AT,
     MESSAGE_HEADER_SIZE,
     RECORD_COUNT,
@@ -268,7 +270,8 @@ class Walk:
         self._log = log
         self._source = source
         self._accept = accept
-        self._claims: list[tuple[int, int, bytes]] = []  # offsets and headers of damaged batches, in whose span others lie
+        self._claims: list[tuple[int, int, bytes]] = []  # offsets and headers of damaged batches, in whose span others may lie
+        self._wrappers: list[tuple[int, int, int]] = []  # positions and last offsets of damaged wrappers
         log.size = source.size
         items = salvage.walk(source, base_offset=log.base_offset, next_base_offset=log.next_base_offset)
         position = 0
@@ -293,8 +296,7 @@ class Walk:
         header_bytes = self._source.read(item.start, BATCH_HEADER_SIZE) if item.is_batch else b""
         if first is not None and last is not None:
             self._claims.append((first, last, header_bytes))
-        elif len(header_bytes) == BATCH_HEADER_SIZE and header_bytes[MAGIC_AT] < 2:  # of a wrapper: those in it are no higher
-            self._claims.append((0, batch_offset(header_bytes), header_bytes))
+        self._note_wrapper(item.start, header_bytes)
         reason = item.message or "bytes that were not examined: too many of them look like headers of batches"
         if item.status == ZERO:
             reason = f"{item.message}; zeros hold no batch"
@@ -368,7 +370,9 @@ class Walk:
                 self._add(piece)
                 return
             reason = f"named to be accepted, but it does not decode: {fault}"
-        self._claims.append((0 if chunk.is_legacy else first, last, self._source.read(start, BATCH_HEADER_SIZE)))
+        header_bytes = self._source.read(start, BATCH_HEADER_SIZE)
+        self._claims.append((first, last, header_bytes))
+        self._note_wrapper(start, header_bytes)
         self.left_out.append(
             LeftOut(self._log.path, start, end, code, reason, batches=1, records=records, first=first, last=last)
         )
@@ -437,8 +441,16 @@ class Walk:
                 kept.append(piece)
         self.pieces = kept
 
+    def _note_wrapper(self, start: int, header_bytes: bytes) -> None:
+        """Note a damaged message of magic 0 or 1 that holds others. Their offsets are up to its own, or count from 0."""
+        is_message = len(header_bytes) == BATCH_HEADER_SIZE and header_bytes[MAGIC_AT] < 2
+        if is_message and header_bytes[MESSAGE_ATTRIBUTES_AT] & COMPRESSION_MASK:
+            self._wrappers.append((start, start + batch_size(header_bytes), batch_offset(header_bytes)))
+
     def _is_claimed(self, piece: Piece) -> bool:
-        """Whether a damaged batch has offsets of a piece in its span, and is not a copy of the same batch."""
+        """Whether a damaged batch has offsets of a piece, and is not a copy of the same batch."""
+        if any(start < piece.start < end and piece.first <= last for start, end, last in self._wrappers):
+            return True
         claims = [header_bytes for first, last, header_bytes in self._claims if first <= piece.last and piece.first <= last]
         return bool(claims) and self._source.read(piece.start, BATCH_HEADER_SIZE) not in claims
 

@@ -325,11 +325,21 @@ def bits_flipped(directory: Path, chance: random.Random) -> str:
     return path.name
 
 
-BLOCKS: tuple[Incident, ...] = (sectors_swapped, pages_zero, stale_blocks, cut, bits_flipped, segment_missing, preallocated)
-"""What happens to one replica and not to another, and leaves no batch that was never written."""
+BLOCKS: tuple[Incident, ...] = (pages_zero, stale_blocks, cut, bits_flipped, segment_missing, preallocated)
+"""What happens to one replica and not to another, and leaves all intact batches among their neighbours."""
 INCIDENTS: tuple[Incident, ...] = (
     *BLOCKS,
-    *(stretch_doubled, written_again, offsets_back, epochs_back, misnamed, overlapping, empty_segment, left_over),
+    *(
+        sectors_swapped,
+        stretch_doubled,
+        written_again,
+        offsets_back,
+        epochs_back,
+        misnamed,
+        overlapping,
+        empty_segment,
+        left_over,
+    ),
     *(foreign_indexes, snapshot_after_the_end, epochs_contradict, marker_moved, joined),
 )
 

@@ -735,3 +735,9 @@ def test_a_log_start_after_the_log_end_is_reported(tmp_path: Path) -> None:
     holes = [row for row in kdump.recover(path, tmp_path / "out") if isinstance(row, Hole)]
     assert [(row.offset_first, row.offset_last) for row in holes] == [(2, 8)]
     assert "log-start-offset-checkpoint says that the log starts at offset 9" in holes[0].reason
+
+
+def test_leader_epochs_in_the_wrong_order_still_know_what_is_lost(tmp_path: Path) -> None:
+    path = _partition(tmp_path, {0: [_batch(0), _batch(1)]})
+    (path / "leader-epoch-checkpoint").write_text("0\n2\n0 30\n1 0\n")
+    assert any(isinstance(row, Hole) and row.offset_first == 2 for row in kdump.recover(path, tmp_path / "out"))
