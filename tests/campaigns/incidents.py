@@ -64,8 +64,8 @@ def write(chance: random.Random, folder: Path) -> tuple[Path, list[bytes]]:
                 producer = chance.choice(sorted(open_transactions))
                 open_transactions.remove(producer)
                 marker = dataclasses.replace(chance.choice((abort_record, commit_record))(), timestamp=TIMESTAMP + offset)
-                fields = {"producer_id": producer, "producer_epoch": 0, "is_transactional": True, "is_control": True}
-                appends.append(batch(records=[marker], **fields, **times))  # type: ignore[arg-type]
+                of_marker = {"producer_id": producer, "producer_epoch": 0, "is_transactional": True, "is_control": True}
+                appends.append(batch(records=[marker], **of_marker, **times))  # type: ignore[arg-type]
                 offset += 1
                 continue
             producer = chance.choice((-1, 5, 6, 7, 8))
