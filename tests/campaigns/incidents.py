@@ -428,6 +428,7 @@ def _refused_or_kept(
         for manager in managers
         for start in recovers.STARTS
         for failure in recovers.not_kept(manager, start, out)
+        if any(out.glob("*.log"))  # or else a start makes a first one
     ]
 
 
