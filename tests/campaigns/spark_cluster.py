@@ -1,7 +1,7 @@
 """Scans the golden cases on a standalone cluster whose workers have a Python without packages, and compares the tables.
 
     python -m tests.campaigns.spark_cluster                  sends kdump along in each documented way; some ten minutes
-    python -m tests.campaigns.spark_cluster --kill 20        also kills an executor every 20 seconds, with speculation on
+    python -m tests.campaigns.spark_cluster --kill 20        also kills a worker, and then executors, with speculation on
 
 Master and workers are processes on the loopback. Each way is written in docs/spark-sessions.md as it is used here.
 """
@@ -18,7 +18,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tests.campaigns.spark_releases import TABLES
@@ -26,6 +26,8 @@ from tests.campaigns.spark_slices import CASES
 from tests.sessions import ROOT, cluster
 
 LOOPBACK = ("spark.driver.host=127.0.0.1", "spark.driver.bindAddress=127.0.0.1", "spark.executor.memory=512m")
+WAYS = ("archive", "pyFiles")
+MAX_KILLS = 8
 RETRIES = ("spark.speculation=true", "spark.speculation.multiplier=1.1", "spark.task.maxFailures=100")
 
 
@@ -35,7 +37,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="tests.campaigns.spark_cluster", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("paths", nargs="*", default=[str(CASES)], metavar="DIR", help="by default those of the golden cases")
-    parser.add_argument("--kill", type=float, metavar="SECONDS", help="kill an executor so often, and let tasks run twice")
+    parser.add_argument(
+        "--kill", type=float, metavar="SECONDS", help="kill a worker, then executors, at this interval, and let tasks run twice"
+    )
+    parser.add_argument("--target-bytes", default="64k", metavar="SIZE", help="of tasks, where processes are killed")
+    parser.add_argument("--way", action="append", choices=WAYS, help="how kdump is sent; by default each; may be repeated")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep the packages here for the next run")
     options = parser.parse_args(arguments)
     options.paths = [str(Path(path).resolve()) for path in options.paths]  # as a scan on a cluster names them
@@ -51,8 +57,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "archive": (python, [f"spark.archives={packages}#packages", "spark.executorEnv.PYTHONPATH=./packages"]),
             "pyFiles": (_python(keep, "with-dependencies"), [f"spark.submit.pyFiles={_zip_of_kdump(folder)}"]),
         }
-        for way, (interpreter, conf) in ways.items():
-            failed += _compare(way, options.paths, folder, interpreter, conf, expected, options.kill)
+        for way in options.way or WAYS:
+            interpreter, conf = ways[way]
+            failed += _compare(way, options.paths, folder, interpreter, conf, expected, options.kill, options.target_bytes)
     return 1 if failed else 0
 
 
@@ -89,10 +96,12 @@ def _scan(paths: Sequence[str], out: Path, *arguments: str) -> subprocess.Comple
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
-def _rows(out: Path, table: str) -> Counter[str]:
-    import pyarrow.parquet as pq
+def _rows(out: Path, table: str) -> Counter[int]:
+    """How often each row is there, by its hash: there may be gigabytes of rows."""
+    from pyarrow.dataset import dataset
 
-    return Counter(map(repr, pq.read_table(out / table).to_pylist()))
+    batches = dataset(out / table, format="parquet").to_batches()
+    return Counter(hash(repr(row)) for batch in batches for row in batch.to_pylist())
 
 
 def _options(url: str, conf: Sequence[str]) -> list[str]:
@@ -130,8 +139,9 @@ def _compare(
     folder: Path,
     python: str,
     conf: Sequence[str],
-    expected: dict[str, Counter[str]],
+    expected: dict[str, Counter[int]],
     kill: float | None,
+    target: str,
 ) -> int:
     """Scan in a way, and compare the tables."""
     started = time.monotonic()
@@ -139,11 +149,11 @@ def _compare(
     try:
         with cluster(_new(folder / f"cluster-{way}"), python=python) as url, _python_of_workers(python):
             settings = [*conf, *(RETRIES if kill else ())]
-            done = _scan(paths, folder / way, *_options(url, settings), *(["--target-bytes", "64k"] if kill else []))
+            done = _scan(paths, folder / way, *_options(url, settings), *(["--target-bytes", target] if kill else []))
     finally:
         if killer is not None:
             killer.end()
-    killed = f", {killer.killed} executors killed" if killer is not None else ""
+    killed = f", {killer.killed} workers and executors killed" if killer is not None else ""
     if not (folder / way).exists():
         print(f"{way:<9} FAILED: {done.stderr.strip()[-600:]}", flush=True)
         return 1
@@ -155,7 +165,10 @@ def _compare(
 
 
 class _Killer:
-    """Kills an executor of this user every few seconds."""
+    """Kills a process of the cluster every few seconds: first a worker of the two, then executors.
+
+    Only those are killed that have Python at work below them, and not for ever: an executor may take longer to start.
+    """
 
     def __init__(self, seconds: float) -> None:
         self.killed = 0
@@ -167,16 +180,33 @@ class _Killer:
         self._is_over.set()
 
     def _run(self) -> None:
-        while not self._is_over.wait(self._seconds):
-            for path in Path("/proc").glob("[0-9]*/cmdline"):
-                try:
-                    is_executor = b"CoarseGrainedExecutorBackend" in path.read_bytes() and path.stat().st_uid == os.getuid()
-                    if is_executor and is_below(int(path.parent.name), os.getpid()):
-                        os.kill(int(path.parent.name), signal.SIGKILL)
-                        self.killed += 1
-                        break
-                except OSError:
-                    continue  # it has ended
+        while self.killed < MAX_KILLS and not self._is_over.wait(self._seconds):
+            victim = b"CoarseGrainedExecutorBackend" if self.killed else b"deploy.worker.Worker"
+            process = next((process for daemon in _processes(b"pyspark.daemon") for process in _above(daemon, victim)), None)
+            if process is not None:
+                with suppress(ProcessLookupError):  # it has ended
+                    os.kill(process, signal.SIGKILL)
+                    self.killed += 1
+
+
+def _processes(words: bytes) -> Iterator[int]:
+    """The processes of this user whose commands contain these words."""
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if words in path.read_bytes() and path.stat().st_uid == os.getuid():
+                yield int(path.parent.name)
+        except OSError:
+            continue  # it has ended
+
+
+def _above(process: int, words: bytes) -> Iterator[int]:
+    """The process between this one and that of the campaign whose command contains these words, if there is one."""
+    for candidate in _processes(words):
+        try:
+            if is_below(process, candidate) and is_below(candidate, os.getpid()):
+                yield candidate
+        except OSError:
+            continue  # it has ended
 
 
 def is_below(process: int, ancestor: int) -> bool:
