@@ -235,7 +235,7 @@ def test_read_takes_paths_lists_and_times_of_python(spark: "SparkSession", log: 
     (log / "b-7").mkdir()
     records = [record(), record(timestamp_delta=5)]
     (log / "b-7" / file_name(5, ".log")).write_bytes(batch(records=records, base_offset=5, base_timestamp=1_700_000_000_000))
-    given = {"table": "records", "columns": ["topic", "offset"], "topics": ["b", "c*"], "partitions": range(8)}
+    given: dict[str, Any] = {"table": "records", "columns": ["topic", "offset"], "topics": ["b", "c*"], "partitions": range(8)}
     since = datetime.fromtimestamp(1_700_000_000.005, UTC)
     assert read(spark, log, **given).collect() == [("b", 5), ("b", 6)]
     assert read(spark, [log / "a-0", log / "b-7"], **given, fromTimestamp=since).collect() == [("b", 6)]
