@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from struct import Struct
 
 from kdump.binary import kernel
-from kdump.binary.batch_header import ATTRIBUTES, BATCH_HEADER, BATCH_HEADER_SIZE, COMPRESSION_MASK, codec_id
+from kdump.binary.batch_header import ATTRIBUTES, BATCH_HEADER, COMPRESSION_MASK, codec_id
 from kdump.checks.content import OddTimes
 
 TYPE_CHECKING = False
@@ -95,16 +95,16 @@ class OrdinaryRecords:
     ) -> int:
         """The first row from this one on whose batch is not compressed or may not be passed over; odd times are appended."""
         assert kernel.native is not None
-        ordinary_records, needs_keys = kernel.native.ordinary_records, self._needs_keys
         while row + 1 < len(starts) and (codec := codec_id(data, starts[row])):
-            records = decompressor.decompress(codec, data[starts[row] + BATCH_HEADER_SIZE : starts[row + 1]])
-            odd = None if records is None else ordinary_records(data, starts[row], records, needs_keys)
-            if odd is None:
-                self._refused = None if records is None else (position + starts[row], records)
+            decompress = decompressor.of(codec)
+            if decompress is None:
                 break
-            if odd:
-                found.append(odd)
-            row += 1
+            end, odd, records = kernel.native.skip_compressed(data, starts[row], len(data), self._needs_keys, codec, decompress)
+            found.append(odd)
+            row = bisect_left(starts, end, row)
+            if row + 1 < len(starts) and codec_id(data, end) == codec:
+                self._refused = None if records is None else (position + end, records)
+                break
         return row
 
     def take_refused(self, position: int) -> Buffer | None:

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from golden_outputs.runs import CASES
 from kdump.binary import kernel, producer_streak, reference, summary_reference
+from kdump.binary.codecs import lz4
 from kdump.binary.java_strings import text_of
 from kdump.checks.check import run
 from kdump.checks.jobs import jobs
@@ -935,6 +936,48 @@ def _run(choice: str | None, *arguments: str) -> tuple[int, bytes, bytes]:
         environment["KDUMP_KERNEL"] = choice
     done = subprocess.run([sys.executable, "-m", "kdump", *arguments], env=environment, capture_output=True, check=False)
     return done.returncode, done.stdout, done.stderr
+
+
+LZ4_BLOCKS = st.tuples(st.sampled_from([0, 0, 0, 1, 9, 1 << 30]), st.booleans(), st.binary(max_size=40))
+"""By how much its size is too high, whether it is stored, and its bytes."""
+
+
+@given(
+    st.lists(LZ4_BLOCKS, max_size=3),
+    st.sampled_from([bytes(4), bytes(4), bytes(4) + b"sum!", bytes(4) + b"m", b"\0\0"]),
+    st.sampled_from([0, 0, 4]),
+    st.sampled_from([1000, 70, 10]),
+)
+def test_the_blocks_of_an_lz4_frame_are_joined_as_the_reference_does(
+    blocks: list[tuple[int, bool, bytes]], end: bytes, checksum_size: int, limit: int
+) -> None:
+    frame = b"head" + b"".join(
+        (len(data) + more | is_stored << 31).to_bytes(4, "little") + data for more, is_stored, data in blocks
+    )
+    answers = []
+    for join in (_kernel.lz4_blocks, lz4.joined_blocks):
+        compressed: list[bytes] = []
+
+        def doubled(block: bytes | memoryview, most: int, compressed: list[bytes] = compressed) -> bytes:
+            assert most == 35
+            compressed.append(bytes(block))
+            return bytes(block) * 2
+
+        answers.append((join(memoryview(frame + end), 4, 35, checksum_size, limit, doubled), compressed))
+    assert answers[0] == answers[1]
+
+
+def test_a_block_of_lz4_that_cannot_be_decompressed_ends_the_frame() -> None:
+    def fail(block: bytes | memoryview, most: int) -> bytes:
+        raise ZeroDivisionError
+
+    frame = memoryview(b"\1\0\0\0x" + bytes(4))
+    with pytest.raises(ZeroDivisionError):
+        _kernel.lz4_blocks(frame, 0, 9, 0, 9, fail)
+    with pytest.raises(TypeError, match="a decompressed block is not bytes"):
+        _kernel.lz4_blocks(frame, 0, 9, 0, 9, lambda _block, _most: bytearray(b"x"))  # type: ignore[arg-type, return-value]
+    with pytest.raises(ValueError, match="negative"):
+        _kernel.lz4_blocks(frame, -1, 9, 0, 9, fail)
 
 
 @pytest.mark.parametrize("arguments", [("--files", "x.log"), ("log", "x.log")], ids=" ".join)

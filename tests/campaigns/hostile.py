@@ -389,11 +389,37 @@ class Hostile:
         if answer is not None:
             stop, odd = answer
             assert position <= stop <= end and not len(odd) % 40
+        self._compressed(data, position, end)
         log = exact(chance.log())
         at = chance.choice((0, 61, chance.number(len(log))))
         odd = self.call("ordinary_records", log, chance.choice((0, 0, chance.number())), log[at:], chance.choice((False, True)))
         assert odd is None or len(odd) in (0, 40)
         self._record_columns()
+
+    def _compressed(self, data: Any, position: int, end: int) -> None:
+        """Batches said to be compressed, and bytes said to be a frame."""
+        chance = self.chance
+
+        def decompress(payload: Any) -> Any:
+            return chance.choice((bytes(payload), exact(chance.log()[61:]), memoryview(bytes(payload)), b"", None))
+
+        def decompress_block(block: Any, _most: int) -> bytes:
+            if chance.random() < 0.1:
+                raise ValueError
+            return bytes(block) * chance.randrange(3)
+
+        answer = self.call("skip_compressed", data, position, end, chance.random() < 0.5, chance.randrange(5), decompress)
+        if answer is not None:
+            stop, odd, _ = answer
+            assert position <= stop <= end and not len(odd) % 40
+        sizes = [chance.choice((0, 5, chance.number(40))) % (1 << 31) | chance.choice((0, 1 << 31)) for _ in range(3)]
+        frame = b"".join(size.to_bytes(4, "little") + bytes(min(size % (1 << 31), 99)) for size in sizes) + bytes(4)
+        numbers = (
+            chance.choice((0, chance.number(99))),
+            chance.choice((40, chance.number())),
+            chance.choice((0, 4, chance.number())),
+        )
+        self.call("lz4_blocks", exact(frame), *numbers, chance.choice((1 << 20, chance.number())), decompress_block)
 
     def _record_columns(self) -> None:
         """The records of several batches as columns, some of them impossible."""

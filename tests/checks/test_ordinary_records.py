@@ -2,7 +2,7 @@
 
 import random
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 from unittest import mock
@@ -213,6 +213,39 @@ def test_starts_out_of_bounds_are_refused(start: int) -> None:
         _native().skip_ordinary(b"", start, 0, False)
     with pytest.raises(ValueError, match="out of bounds"):
         _native().ordinary_records(bytes(61), start, b"", False)
+    with pytest.raises(ValueError, match="out of bounds"):
+        _native().skip_compressed(memoryview(b""), start, 0, False, 3, bytes)
+
+
+def test_neighbours_by_one_codec_are_passed_over_up_to_the_first_that_is_not_ordinary() -> None:
+    early = batch(records=[record(key=b"k", timestamp_delta=7)], base_timestamp=TIME, max_timestamp=TIME + 9, codec="lz4")
+    peculiar_one = batch(records=[record(key=b"k", attributes=1)], codec="lz4")
+    other = batch(records=[record(key=b"k")], codec="gzip")
+    data = early * 2 + peculiar_one + other
+    given: list[bytes] = []
+
+    def decompress(payload: memoryview) -> bytes | memoryview | None:
+        given.append(bytes(payload))
+        return codecs.BatchDecompressor(1 << 20).decompress(CODEC_IDS["lz4"], payload)
+
+    end, odd, records = _native().skip_compressed(memoryview(data), 0, len(data), False, CODEC_IDS["lz4"], decompress)
+    assert end == 2 * len(early)
+    assert [times[0] for times in struct.iter_unpack("=5q", odd)] == [0, len(early)]
+    assert records == encode_record(record(key=b"k", attributes=1), row=0)
+    assert given == [early[61:], early[61:], peculiar_one[61:]]
+
+
+def test_batches_of_another_codec_and_those_not_decompressed_end_what_is_passed_over() -> None:
+    first, second = batch(records=[record(key=b"k")], codec="gzip"), batch(records=[record(key=b"k")], codec="zstd")
+    data = memoryview(first + second)
+    whole = codecs.BatchDecompressor(1 << 20)
+    assert _native().skip_compressed(data, 0, len(data), False, 1, whole.of(1)) == (len(first), b"", None)
+    assert _native().skip_compressed(data, 0, len(data), False, 1, lambda _: None) == (0, b"", None)
+    assert _native().skip_compressed(data, 0, len(first) - 1, False, 1, whole.of(1)) == (0, b"", None)
+    with pytest.raises(ZeroDivisionError):
+        _native().skip_compressed(data, 0, len(data), False, 1, lambda _: 1 // 0)
+    with pytest.raises(TypeError):
+        _native().skip_compressed(data, 0, len(data), False, 1, lambda _: 1)
 
 
 def _native() -> ModuleType:
@@ -226,13 +259,19 @@ def test_a_payload_that_is_not_ordinary_is_decompressed_once(tmp_path: Path, mon
     path.parent.mkdir()
     path.write_bytes(batch(records=[record(key=b"k", timestamp=TIME, attributes=1)], codec="zstd"))
     codecs_seen = []
-    decompress = codecs.BatchDecompressor.decompress
+    function_of = codecs.BatchDecompressor.of
 
-    def counted(self: codecs.BatchDecompressor, codec: int, compressed: bytes | memoryview) -> bytes | memoryview | None:
-        codecs_seen.append(codec)
-        return decompress(self, codec, compressed)
+    def counting(self: codecs.BatchDecompressor, codec: int) -> Callable[[bytes | memoryview], bytes | memoryview | None]:
+        decompress = function_of(self, codec)
+        assert decompress is not None
 
-    monkeypatch.setattr(codecs.BatchDecompressor, "decompress", counted)
+        def counted(compressed: bytes | memoryview) -> bytes | memoryview | None:
+            codecs_seen.append(codec)
+            return decompress(compressed)
+
+        return counted
+
+    monkeypatch.setattr(codecs.BatchDecompressor, "of", counting)
     with kernels.using(kernel.C):
         assert "record-attributes-set" in {one.code for one in found_in(path.parent, "delete")}
     assert codecs_seen == [CODEC_IDS["zstd"]]

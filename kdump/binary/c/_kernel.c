@@ -37,6 +37,7 @@
 #include "objects.h"
 #include "walks.h"
 #include "ordinary.h"
+#include "frames.h"
 #include "columns.h"
 #include "batch_columns.h"
 #include "search.h"
@@ -97,6 +98,8 @@ static PyMethodDef methods[] = {
     {"walk_extents", walk_extents, METH_VARARGS, walk_extents_doc},
     {"walk_records", walk_records, METH_VARARGS, walk_records_doc},
     {"skip_ordinary", skip_ordinary, METH_VARARGS, skip_ordinary_doc},
+    {"skip_compressed", skip_compressed, METH_VARARGS, skip_compressed_doc},
+    {"lz4_blocks", lz4_blocks, METH_VARARGS, lz4_blocks_doc},
     {"ordinary_records", ordinary_records, METH_VARARGS, ordinary_records_doc},
     {"crc32c", crc32c, METH_VARARGS, crc32c_doc},
     {NULL, NULL, 0, NULL},

@@ -1,5 +1,6 @@
-/* Which batches have records as clients write them (`skip_ordinary`, `ordinary_records`), so that of the rules of `kdump check --level
-   deep` only the one for timestamps may have something to report. tests/checks/test_ordinary_records.py compares this with the rules. */
+/* Which batches have records as clients write them (`skip_ordinary`, `skip_compressed`, `ordinary_records`), so that of the rules of
+   `kdump check --level deep` only the one for timestamps may have something to report. tests/checks/test_ordinary_records.py compares
+   this with the rules. */
 
 #pragma once
 
@@ -199,13 +200,37 @@ static int has_odd_times(const uint8_t *header, const OrdinaryBatch *batch, int6
     return odd->has_odd_base || odd->highest_timestamp != odd->max_timestamp;
 }
 
+/* The odd times of batches that were passed over. */
+typedef struct {
+    OddTimes *times;
+    size_t count, room;
+} OddList;
+
+/* Returns 0 if there is no memory. */
+static int append_odd(OddList *odd, const OddTimes *times)
+{
+    if (odd->count == odd->room) {
+        size_t room = odd->room ? 2 * odd->room : 64;
+        OddTimes *grown = realloc(odd->times, room * sizeof(OddTimes));
+        if (!grown)
+            return 0;
+        odd->times = grown;
+        odd->room = room;
+    }
+    odd->times[odd->count++] = *times;
+    return 1;
+}
+
+static PyObject *odd_as_bytes(const OddList *odd)
+{
+    return PyBytes_FromStringAndSize((const char *)odd->times, (Py_ssize_t)(odd->count * sizeof(OddTimes)));
+}
+
 /* Passes over batches from `at` up to `end`. Returns where it stopped, or -1 if there is no memory. */
-static Py_ssize_t skip_ordinary_batches(const uint8_t *bytes, Py_ssize_t at, Py_ssize_t end, int needs_keys, OddTimes **odd,
-                                        size_t *odd_count)
+static Py_ssize_t skip_ordinary_batches(const uint8_t *bytes, Py_ssize_t at, Py_ssize_t end, int needs_keys, OddList *odd)
 {
     OrdinaryBatch batch;
     OddTimes times;
-    size_t room = 0;
     for (;;) {
         const uint8_t *p = bytes + at;
         if (!is_regular_batch(p, (size_t)(end - at), 0) || batch_magic(p) != 2)
@@ -213,16 +238,8 @@ static Py_ssize_t skip_ordinary_batches(const uint8_t *bytes, Py_ssize_t at, Py_
         int64_t size = batch_size(p);
         if (!are_ordinary_records(p, p + BATCH_HEADER_SIZE, p + size, needs_keys, &batch))
             return at;
-        if (has_odd_times(p, &batch, at, &times)) {
-            if (*odd_count == room) {
-                room = room ? 2 * room : 64;
-                OddTimes *grown = realloc(*odd, room * sizeof(OddTimes));
-                if (!grown)
-                    return -1;
-                *odd = grown;
-            }
-            (*odd)[(*odd_count)++] = times;
-        }
+        if (has_odd_times(p, &batch, at, &times) && !append_odd(odd, &times))
+            return -1;
         at += size;
     }
 }
@@ -240,8 +257,7 @@ static PyObject *skip_ordinary(PyObject *self, PyObject *arguments)
     Py_buffer data;
     Py_ssize_t at, end;
     int needs_keys;
-    OddTimes *odd = NULL;
-    size_t odd_count = 0;
+    OddList odd = {0};
     if (!PyArg_ParseTuple(arguments, "y*nnp:skip_ordinary", &data, &at, &end, &needs_keys))
         return NULL;
     if (at < 0 || end < at || end > data.len) {
@@ -250,12 +266,76 @@ static PyObject *skip_ordinary(PyObject *self, PyObject *arguments)
         return NULL;
     }
     Py_BEGIN_ALLOW_THREADS;
-    at = skip_ordinary_batches(data.buf, at, end, needs_keys, &odd, &odd_count);
+    at = skip_ordinary_batches(data.buf, at, end, needs_keys, &odd);
     Py_END_ALLOW_THREADS;
     PyBuffer_Release(&data);
-    PyObject *result = at < 0 ? PyErr_NoMemory()
-                              : Py_BuildValue("ny#", at, odd ? (const char *)odd : "", (Py_ssize_t)(odd_count * sizeof(OddTimes)));
-    free(odd);
+    PyObject *result = at < 0 ? PyErr_NoMemory() : Py_BuildValue("nN", at, odd_as_bytes(&odd));
+    free(odd.times);
+    return result;
+}
+
+/* Whether all of these decompressed records are ordinary: 1, or 0. With an exception set: -1. Odd times are appended. */
+static int pass_over_payload(const uint8_t *header, Py_ssize_t start, PyObject *records, int needs_keys, OddList *odd)
+{
+    Py_buffer payload;
+    if (PyObject_GetBuffer(records, &payload, PyBUF_SIMPLE) < 0)
+        return -1;
+    OrdinaryBatch batch;
+    OddTimes times;
+    int is_ordinary, has_room = 1;
+    Py_BEGIN_ALLOW_THREADS;
+    is_ordinary = are_ordinary_records(header, payload.buf, (const uint8_t *)payload.buf + payload.len, needs_keys, &batch);
+    if (is_ordinary && has_odd_times(header, &batch, start, &times))
+        has_room = append_odd(odd, &times);
+    Py_END_ALLOW_THREADS;
+    PyBuffer_Release(&payload);
+    if (!has_room)
+        PyErr_NoMemory();
+    return has_room ? is_ordinary : -1;
+}
+
+PyDoc_STRVAR(skip_compressed_doc,
+             "skip_compressed(data, start, end, needs_keys, codec, decompress)\n-> (start of the first batch that is not ordinary; odd times; its records or None)\n\n"
+             "As `skip_ordinary`, for batches that this codec has compressed. `decompress` is called with each payload, a slice of "
+             "`data`, and returns its bytes; None where they are left to others. Records are returned if they were decompressed.");
+
+static PyObject *skip_compressed(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    PyObject *object, *decompress, *refused = NULL, *result = NULL;
+    Py_buffer data;
+    Py_ssize_t at, end;
+    int needs_keys, codec, passed = 1;
+    OddList odd = {0};
+    if (!PyArg_ParseTuple(arguments, "OnnpiO:skip_compressed", &object, &at, &end, &needs_keys, &codec, &decompress) ||
+        PyObject_GetBuffer(object, &data, PyBUF_SIMPLE) < 0)
+        return NULL;
+    if (at < 0 || end < at || end > data.len) {
+        PyErr_SetString(PyExc_ValueError, "start or end is out of bounds");
+        goto end;
+    }
+    for (;;) {
+        const uint8_t *p = (const uint8_t *)data.buf + at;
+        if (!is_regular_batch(p, (size_t)(end - at), CODEC_MASK) || batch_magic(p) != 2 || batch_codec(p) != codec)
+            break;
+        Py_ssize_t size = (Py_ssize_t)batch_size(p);
+        PyObject *payload = PySequence_GetSlice(object, at + BATCH_HEADER_SIZE, at + size);
+        PyObject *records = payload ? PyObject_CallFunctionObjArgs(decompress, payload, NULL) : NULL;
+        Py_XDECREF(payload);
+        passed = !records ? -1 : records == Py_None ? 0 : pass_over_payload(p, at, records, needs_keys, &odd);
+        if (passed <= 0) {
+            refused = records;
+            break;
+        }
+        Py_DECREF(records);
+        at += size;
+    }
+    if (passed >= 0)
+        result = Py_BuildValue("nNO", at, odd_as_bytes(&odd), refused ? refused : Py_None);
+end:
+    Py_XDECREF(refused);
+    free(odd.times);
+    PyBuffer_Release(&data);
     return result;
 }
 

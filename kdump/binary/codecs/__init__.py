@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from kdump.binary.codecs.quirks import CodecQuirks
     from kdump.binary.reference import Buffer
 
+    _Decompress = Callable[[bytes | memoryview], bytes | memoryview | None]
+
     class _BatchDecompressor(Protocol):
         def decompress(self, compressed: bytes | memoryview) -> bytes | memoryview | None: ...
 
@@ -206,17 +208,22 @@ class BatchDecompressor:
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._by_codec: dict[int, _BatchDecompressor] = {}
+        self._by_codec: dict[int, _Decompress] = {}
 
     def decompress(self, codec: int, compressed: bytes | memoryview) -> bytes | memoryview | None:
         """The payload, or None if it is irregular, damaged, or larger than the limit."""
+        decompress = self.of(codec)
+        return None if decompress is None else decompress(compressed)
+
+    def of(self, codec: int) -> _Decompress | None:
+        """The function that decompresses payloads of this codec, as `decompress`; None if there is no such codec."""
         if codec not in self._by_codec:
             if codec not in _MODULES:
                 return None
-            self._by_codec[codec] = _module(codec).BatchDecompressor(self._limit)
+            self._by_codec[codec] = _module(codec).BatchDecompressor(self._limit).decompress
             # glibc keeps memory of sizes that were freed once; else it may ask the system again for each batch
             bytearray(_KEPT_BLOCK_BYTES)
-        return self._by_codec[codec].decompress(compressed)
+        return self._by_codec[codec]
 
 
 def inspect_frames(codec: int, payload: bytes) -> Frames:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kdump.binary import kernel
 from kdump.binary.codecs.blocks import blocks_of
 from kdump.binary.codecs.faults import missing_package
 from kdump.binary.codecs.frames import Frames
@@ -11,7 +12,7 @@ from kdump.errors import CorruptData
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
     from kdump.binary.codecs.quirks import CodecQuirks
@@ -22,6 +23,7 @@ MAGIC = b"\x04\x22\x4d\x18"
 _STORED = 0x80000000  # of a block's size: the block is not compressed
 _HEADER_SIZE = 7  # without content size
 _CONTENT_SIZE_SIZE = 8
+_CHECKSUM_SIZE = 4
 _HAS_CONTENT_CHECKSUM, _HAS_CONTENT_SIZE, _HAS_BLOCK_CHECKSUM = 0x04, 0x08, 0x10
 _WRITTEN_DESCRIPTOR = b"\x60\x40"  # version 1, independent blocks; blocks of up to 64 KiB
 _WRITTEN_BLOCK = 64 << 10
@@ -147,28 +149,13 @@ class BatchDecompressor:
         position, max_block_size, has_block_checksum, has_content_checksum = self._parsed
         if not position or has_block_checksum:
             return None
-        view = memoryview(compressed)
-        end, left = len(compressed), self._limit
-        blocks = []
-        while size := int.from_bytes(view[position : position + 4], "little"):
-            is_stored = size >= _STORED
-            size &= ~_STORED
-            position += 4 + size
-            if size > max_block_size or position + 4 > end:
-                return None
-            block: bytes | memoryview = view[position - size : position]
-            if not is_stored:
-                try:
-                    block = lz4.block.decompress(block, uncompressed_size=max_block_size)
-                except (lz4.block.LZ4BlockError, ValueError, OverflowError):
-                    return None
-            left -= len(block)
-            if left < 0:
-                return None
-            blocks.append(block)
-        if position + 4 + 4 * has_content_checksum != end:
+        blocks = joined_blocks if kernel.native is None else kernel.native.lz4_blocks
+        checksum_size = _CHECKSUM_SIZE * has_content_checksum
+        try:
+            payload: bytes | None = blocks(compressed, position, max_block_size, checksum_size, self._limit, lz4.block.decompress)
+        except (lz4.block.LZ4BlockError, ValueError, OverflowError):
             return None
-        return blocks[0] if len(blocks) == 1 and isinstance(blocks[0], bytes) else b"".join(blocks)
+        return payload
 
     def _parse_header(self, compressed: bytes) -> None:
         self._header, self._parsed = b"", (0, 0, False, False)
@@ -179,6 +166,40 @@ class BatchDecompressor:
         self._parsed = parsed
         if parsed[0] == _HEADER_SIZE:
             self._header = compressed[:_HEADER_SIZE]
+
+
+def joined_blocks(
+    frame: bytes | memoryview,
+    position: int,
+    max_block_size: int,
+    checksum_size: int,
+    limit: int,
+    decompress: Callable[[bytes | memoryview, int], bytes],
+) -> bytes | None:
+    """The contents of a frame whose blocks have no checksums, from the first one on; `lz4_blocks` of the kernel in C.
+
+    None if a block is too large, if the frame does not end, after a checksum of this size, where its bytes do, or if its contents
+    are larger than `limit`. Raises what `decompress` raises.
+    """
+    view = memoryview(frame)
+    end = len(frame)
+    blocks: list[bytes | memoryview] = []
+    while size := int.from_bytes(view[position : position + 4], "little"):
+        is_stored = size >= _STORED
+        size &= ~_STORED
+        position += 4 + size
+        if size > max_block_size or position + 4 > end:
+            return None
+        block: bytes | memoryview = view[position - size : position]
+        if not is_stored:
+            block = decompress(block, max_block_size)
+        limit -= len(block)
+        if limit < 0:
+            return None
+        blocks.append(block)
+    if position + 4 + checksum_size != end:
+        return None
+    return blocks[0] if len(blocks) == 1 and isinstance(blocks[0], bytes) else b"".join(blocks)
 
 
 def compressed(pieces: Iterable[Buffer], magic: int) -> bytes:
