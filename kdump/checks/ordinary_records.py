@@ -48,8 +48,9 @@ class OrdinaryRecords:
             return 0
         starts = [*summary.positions, summary.end]
         row, count = 0, len(summary.positions)
+        read_bytes = _READ_BYTES if section.kept is None else summary.end - starts[0]
         while row < count:
-            first, row = row, max(bisect_right(starts, starts[row] + _READ_BYTES) - 1, row + 1)
+            first, row = row, max(bisect_right(starts, starts[row] + read_bytes) - 1, row + 1)
             data = self._read(source, section, starts[first], starts[row] - starts[first])
             passed = self._pass_batches(data, starts[first : row + 1], summary.codecs, decompressor)
             if passed < row - first:

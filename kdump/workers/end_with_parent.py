@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
+from kdump.binary import kernel
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import signal as _signal
@@ -27,8 +29,10 @@ def _is_killed_by_linux() -> bool:
     """Ask Linux to kill this process when the thread that forked it ends. Returns whether it will."""
     if sys.platform != "linux":
         return False
+    if kernel.native is not None and kernel.native.end_with_parent():
+        return True
     try:
-        import ctypes
+        import ctypes  # takes longer than all else that a worker does before its work
 
         return bool(ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, _signal.SIGKILL) == 0)
     except (ImportError, OSError, AttributeError):  # a Python without ctypes, a C library without prctl

@@ -13,12 +13,13 @@ from typing import Any
 
 import crc32c as package
 import pytest
+import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from golden_outputs.runs import CASES
 from kdump.binary import kernel, producer_streak, reference, summary_reference
-from kdump.binary.codecs import lz4
+from kdump.binary.codecs import lz4, zstd_frame
 from kdump.binary.java_strings import text_of
 from kdump.checks.check import run
 from kdump.checks.jobs import jobs
@@ -965,6 +966,36 @@ def test_the_blocks_of_an_lz4_frame_are_joined_as_the_reference_does(
 
         answers.append((join(memoryview(frame + end), 4, 35, checksum_size, limit, doubled), compressed))
     assert answers[0] == answers[1]
+
+
+@given(
+    st.sampled_from([b"\x28\xb5\x2f\xfd", b"\x28\xb5\x2f\xfd", b"\x50\x2a\x4d\x18"]),
+    st.integers(0, 255),
+    st.one_of(st.binary(max_size=14), st.just(b"\xff" * 14)),
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 40), st.booleans()), max_size=4),
+    st.integers(-3, 5),
+)
+def test_the_size_of_a_zstd_frame_is_that_of_the_reference(
+    magic: bytes, descriptor: int, header: bytes, blocks: list[tuple[int, int, bool]], cut: int
+) -> None:
+    data = magic + bytes([descriptor]) + header
+    for kind, size, is_last in blocks:
+        data += (size << 3 | kind << 1 | is_last).to_bytes(3, "little") + bytes(1 if kind == 1 else size)
+    data = data[: len(data) - cut] if cut > 0 else data + bytes(-cut)
+    assert _kernel.zstd_frame(data) == zstd_frame.sizes(data)
+
+
+@pytest.mark.parametrize("size", [0, 255, 256, 65_791, 65_792, 200_000])
+@pytest.mark.parametrize("has_checksum", [True, False])
+def test_the_sizes_of_a_zstd_frame_are_what_was_written(size: int, has_checksum: bool) -> None:
+    written = zstandard.ZstdCompressor(write_content_size=True, write_checksum=has_checksum).compress(bytes(size))
+    for sizes in (_kernel.zstd_frame, zstd_frame.sizes):
+        assert sizes(written) == sizes(written + b"more") == (len(written), size)
+        assert sizes(written[:-1]) == (0, size)
+        assert sizes(b"") == sizes(b"zstd...") == (0, -1)
+    stream = zstandard.ZstdCompressor().compressobj()
+    unsized = stream.compress(bytes(size)) + stream.flush()
+    assert _kernel.zstd_frame(unsized) == zstd_frame.sizes(unsized) == (len(unsized), -1 if size else 0)
 
 
 def test_a_block_of_lz4_that_cannot_be_decompressed_ends_the_frame() -> None:

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kdump.binary import codecs, kernel
-from kdump.checks import catalogue, record_bytes, record_reader, segment, wording
+from kdump.checks import record_bytes, record_reader, segment, wording
+from kdump.checks.catalogue import records, timestamps
 from kdump.checks.check import run
 from kdump.checks.content import Content
 from kdump.checks.finding import Finding
@@ -39,7 +40,7 @@ from tests.checks.faults.case import NOW
 pytestmark = pytest.mark.both_kernels
 
 _LOG = "00000000000000000000.log"
-_CODES = {"crc-mismatch", *(fault.code for section in (catalogue.timestamps, catalogue.records) for fault in section.FAULTS)}
+_CODES = {"crc-mismatch", *(fault.code for section in (timestamps, records) for fault in section.FAULTS)}
 _AFTER = batch(records=[record(value=b"after")], base_offset=1000)
 
 

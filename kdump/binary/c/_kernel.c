@@ -48,6 +48,7 @@
 #include "index_summary.h"
 #include "alignment.h"
 #include "literal.h"
+#include "parent.h"
 
 PyDoc_STRVAR(crc32c_doc, "crc32c(data, crc=0, way=-1, /): the CRC-32C of these bytes, going on from `crc`.\n\n"
                          "`way` is one of CRC32C, which are those of this processor; -1 for the last of them, the fastest.");
@@ -100,7 +101,9 @@ static PyMethodDef methods[] = {
     {"skip_ordinary", skip_ordinary, METH_VARARGS, skip_ordinary_doc},
     {"skip_compressed", skip_compressed, METH_VARARGS, skip_compressed_doc},
     {"lz4_blocks", lz4_blocks, METH_VARARGS, lz4_blocks_doc},
+    {"zstd_frame", zstd_frame, METH_VARARGS, zstd_frame_doc},
     {"ordinary_records", ordinary_records, METH_VARARGS, ordinary_records_doc},
+    {"end_with_parent", end_with_parent, METH_NOARGS, end_with_parent_doc},
     {"crc32c", crc32c, METH_VARARGS, crc32c_doc},
     {NULL, NULL, 0, NULL},
 };

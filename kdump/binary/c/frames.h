@@ -1,4 +1,4 @@
-/* The framing around compressed blocks (`lz4_blocks`); the package of the codec decompresses them. */
+/* The framing around compressed blocks (`lz4_blocks`, `zstd_frame`); the package of the codec decompresses them. */
 
 #pragma once
 
@@ -8,9 +8,12 @@
 #define LZ4_STORED 0x80000000u /* of a block's size: the block is not compressed */
 #define LZ4_SIZE_BYTES 4
 
-static uint32_t little_endian_32(const uint8_t *p)
+static uint64_t little_endian(const uint8_t *p, int size)
 {
-    return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+    uint64_t number = 0;
+    for (int at = 0; at < size; at++)
+        number |= (uint64_t)p[at] << 8 * at;
+    return number;
 }
 
 /* One block, decompressed if it is not stored as it is. A new reference to bytes, or NULL with an exception set. */
@@ -62,7 +65,7 @@ static PyObject *lz4_blocks(PyObject *self, PyObject *arguments)
     blocks = PyList_New(0);
     int is_regular = 0;
     while (most && blocks && left >= 0 && position <= data.len - LZ4_SIZE_BYTES) {
-        uint32_t said = little_endian_32((const uint8_t *)data.buf + position);
+        uint32_t said = (uint32_t)little_endian((const uint8_t *)data.buf + position, LZ4_SIZE_BYTES);
         int64_t size = said & ~LZ4_STORED;
         position += LZ4_SIZE_BYTES;
         if (!said) {
@@ -87,4 +90,55 @@ end:
     Py_XDECREF(blocks);
     PyBuffer_Release(&data);
     return result;
+}
+
+#define ZSTD_MAGIC 0xFD2FB528u
+#define ZSTD_MAGIC_SIZE 4
+#define ZSTD_BLOCK_HEADER_SIZE 3
+#define ZSTD_CHECKSUM_SIZE 4
+#define ZSTD_SINGLE_SEGMENT 0x20 /* in the descriptor: no byte gives the window, and there is a content size */
+#define ZSTD_HAS_CHECKSUM 0x04
+#define ZSTD_RUN 1 /* a kind of block: one byte, repeated */
+
+/* The size of the zstd frame at `p`, which is at least that of its header; 0 if it is not whole in these bytes. RFC 8878. */
+static int64_t zstd_frame_size(const uint8_t *p, int64_t room, int64_t *content_size)
+{
+    static const int dictionary_id_sizes[] = {0, 1, 2, 4}, content_size_sizes[] = {0, 2, 4, 8};
+    *content_size = -1;
+    if (room < ZSTD_MAGIC_SIZE + 1 || little_endian(p, ZSTD_MAGIC_SIZE) != ZSTD_MAGIC)
+        return 0;
+    int descriptor = p[ZSTD_MAGIC_SIZE], is_single = descriptor & ZSTD_SINGLE_SEGMENT;
+    int size_size = content_size_sizes[descriptor >> 6];
+    if (is_single && !size_size)
+        size_size = 1;
+    int64_t at = ZSTD_MAGIC_SIZE + 1 + !is_single + dictionary_id_sizes[descriptor & 3] + size_size;
+    if (at > room)
+        return 0;
+    if (size_size) {
+        uint64_t said = little_endian(p + at - size_size, size_size) + (size_size == 2 ? 256 : 0);
+        *content_size = said > INT64_MAX ? INT64_MAX : (int64_t)said;
+    }
+    for (int is_last = 0; !is_last;) {
+        if (at > room - ZSTD_BLOCK_HEADER_SIZE)
+            return 0;
+        int header = (int)little_endian(p + at, ZSTD_BLOCK_HEADER_SIZE);
+        is_last = header & 1;
+        at += ZSTD_BLOCK_HEADER_SIZE + ((header >> 1 & 3) == ZSTD_RUN ? 1 : header >> 3);
+    }
+    at += descriptor & ZSTD_HAS_CHECKSUM ? ZSTD_CHECKSUM_SIZE : 0;
+    return at <= room ? at : 0;
+}
+
+PyDoc_STRVAR(zstd_frame_doc, "zstd_frame(data) -> (size of the frame at its start, size of the contents)\n\n"
+                             "0 if there is no whole frame; -1 if it does not say how much it holds. Blocks are not decompressed.");
+
+static PyObject *zstd_frame(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    Py_buffer data;
+    if (!PyArg_ParseTuple(arguments, "y*:zstd_frame", &data))
+        return NULL;
+    int64_t content_size, size = zstd_frame_size(data.buf, data.len, &content_size);
+    PyBuffer_Release(&data);
+    return Py_BuildValue("LL", (long long)size, (long long)content_size);
 }

@@ -131,19 +131,23 @@ def _parsed_header(compressed: bytes, magic: int, quirks: CodecQuirks) -> tuple[
 class BatchDecompressor:
     """One frame at a time, without checksums of blocks and without anything after it."""
 
-    __slots__ = ("_header", "_limit", "_parsed")
+    __slots__ = ("_block", "_errors", "_header", "_limit", "_parsed")
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._header = b""  # as most frames of a log begin, and what that says
         self._parsed = (0, 0, False, False)
+        self._block: Any = None  # the function of the package, which is imported with the first payload
+        self._errors: tuple[type[Exception], ...] = ()
 
     def decompress(self, compressed: bytes | memoryview) -> bytes | None:
         """The payload, or None if it is not one regular, valid frame or larger than the limit."""
-        try:
-            import lz4.block
-        except ImportError:
-            return None
+        if self._block is None:
+            try:
+                import lz4.block
+            except ImportError:
+                return None
+            self._block, self._errors = lz4.block.decompress, (lz4.block.LZ4BlockError, ValueError, OverflowError)
         if compressed[:_HEADER_SIZE] != self._header:
             self._parse_header(bytes(compressed))
         position, max_block_size, has_block_checksum, has_content_checksum = self._parsed
@@ -152,8 +156,8 @@ class BatchDecompressor:
         blocks = joined_blocks if kernel.native is None else kernel.native.lz4_blocks
         checksum_size = _CHECKSUM_SIZE * has_content_checksum
         try:
-            payload: bytes | None = blocks(compressed, position, max_block_size, checksum_size, self._limit, lz4.block.decompress)
-        except (lz4.block.LZ4BlockError, ValueError, OverflowError):
+            payload: bytes | None = blocks(compressed, position, max_block_size, checksum_size, self._limit, self._block)
+        except self._errors:
             return None
         return payload
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from threading import get_ident
 
+from kdump.binary import kernel
 from kdump.binary.codecs import zstd_frame
 from kdump.binary.codecs.faults import missing_package, raise_if_out_of_memory
 from kdump.binary.codecs.frames import Frames
@@ -92,32 +93,32 @@ def _shared_decompressor(_thread: int) -> Any:
 class BatchDecompressor:
     """One frame at a time."""
 
-    __slots__ = ("_decompressor", "_limit")
+    __slots__ = ("_decompressor", "_error", "_limit")
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._decompressor: Any = None  # of the package, which is imported with the first payload
+        self._error: type[Exception] = Exception
 
     def decompress(self, compressed: bytes | memoryview) -> bytes | None:
         """The payload, or None if it is not one valid frame or larger than the limit."""
-        try:
-            import zstandard
-        except ImportError:
-            return None
         if self._decompressor is None:
-            self._decompressor = _new_decompressor()
-        try:
-            parameters = zstandard.get_frame_parameters(compressed)
-            if parameters.content_size > self._limit and parameters.content_size != zstandard.CONTENTSIZE_UNKNOWN:
+            try:
+                import zstandard
+            except ImportError:
                 return None
-            room = min(self._limit, max(_ROOM, 16 * len(compressed)))
-            data: bytes = self._decompressor.decompress(compressed, max_output_size=room)
-            first_block = zstandard.frame_header_size(compressed)
-        except zstandard.ZstdError:
-            return None
+            self._decompressor = _new_decompressor()
+            self._error = zstandard.ZstdError
         # zstandard's allow_extra_data=False does not see what follows a frame that does not say how much it holds
-        end = zstd_frame.end_of_blocks(compressed, first_block) + zstd_frame.CHECKSUM_SIZE * parameters.has_checksum
-        return data if end == len(compressed) else None
+        size, content_size = (zstd_frame.sizes if kernel.native is None else kernel.native.zstd_frame)(compressed)
+        if size != len(compressed) or content_size > self._limit:
+            return None
+        try:
+            room = min(self._limit, max(_ROOM, 16 * size))
+            data: bytes = self._decompressor.decompress(compressed, max_output_size=room)
+        except self._error:
+            return None
+        return data
 
 
 def compressed(pieces: Iterable[Buffer], _magic: int) -> bytes:

@@ -63,6 +63,24 @@ def end_of_blocks(data: bytes | memoryview, position: int) -> int:
     return position
 
 
+def sizes(data: bytes | memoryview) -> tuple[int, int]:
+    """The size of the frame at the start of these bytes, and of its contents; `zstd_frame` of the kernel in C.
+
+    0 if there is no whole frame; -1 if it does not say how much it holds. Blocks are not decompressed.
+    """
+    if data[: len(MAGIC)] != MAGIC or len(data) < MAGIC_AND_DESCRIPTOR_SIZE:
+        return 0, -1
+    descriptor = data[len(MAGIC)]
+    first_block, size_size = header_size(descriptor), content_size_size(descriptor)
+    if first_block > len(data):
+        return 0, -1
+    content_size = int.from_bytes(data[first_block - size_size : first_block], "little") if size_size else -1
+    if size_size == 2:
+        content_size += 256
+    end = end_of_blocks(data, first_block) + CHECKSUM_SIZE * has_checksum(descriptor)
+    return (end if end <= len(data) else 0), min(content_size, (1 << 63) - 1)
+
+
 def cut_off() -> CorruptData:
     """The input ends inside a frame."""
     return CorruptData("frame-truncated", "Truncated source", cause="zstd")

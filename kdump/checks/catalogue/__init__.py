@@ -1,53 +1,29 @@
 """All faults that a check can report: severity, cause, what Kafka does about it, and what to do.
 
 A code is a promise: it never changes its meaning. Rules find faults; the general text about each of them
-is here, in a module for each part of a log directory.
+is here, in a module for each part of a log directory. It is imported when it is first needed: most checks find nothing.
 """
 
 from __future__ import annotations
 
-from kdump.checks.catalogue import (
-    directories,
-    files,
-    fleet,
-    framing,
-    indexes,
-    order,
-    records,
-    scans,
-    snapshots,
-    starts,
-    timestamps,
-    transactions,
-)
-from kdump.checks.catalogue.fault_kind import FORECASTS, FaultKind
-from kdump.checks.catalogue.running import RUNNING
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kdump.checks.catalogue.all_faults import FAULTS, FLEET, SCAN, SECTIONS, STARTS
+    from kdump.checks.catalogue.fault_kind import FORECASTS, FaultKind
+    from kdump.checks.catalogue.running import RUNNING
 
 __all__ = ["FAULTS", "FLEET", "FORECASTS", "RUNNING", "SCAN", "SECTIONS", "STARTS", "FaultKind"]
 
-SECTIONS: dict[str, tuple[FaultKind, ...]] = {
-    "Framing and batch headers": framing.FAULTS,
-    "Offsets, sequences and epochs": order.FAULTS,
-    "Timestamps": timestamps.FAULTS,
-    "Transactions and producers": transactions.FAULTS,
-    "Records and compression": records.FAULTS,
-    "Indexes": indexes.FAULTS,
-    "Snapshots and checkpoints": snapshots.FAULTS,
-    "Partition and log directories": directories.FAULTS,
-    "Starts of a broker": starts.FAULTS,
-    "Files, and limits of a run": files.FAULTS,
-    "Several brokers": fleet.FAULTS,
-    "Tables of a scan": scans.FAULTS,
-}
-"""All faults, by the part of a log directory that they affect."""
+_HOMES = {"FORECASTS": "fault_kind", "FaultKind": "fault_kind", "RUNNING": "running"}
+"""The modules of names; all others are in `all_faults`."""
 
-FLEET = frozenset(fault.code for fault in fleet.FAULTS)
-"""Codes that only `kdump scan` reports, about a fleet."""
 
-SCAN = frozenset(fault.code for fault in scans.FAULTS)
-"""Codes that `kdump scan` reports about the tables that it wrote, not about Kafka's files."""
+if not TYPE_CHECKING:  # otherwise type checkers would accept any name
 
-STARTS = frozenset(fault.code for fault in starts.FAULTS)
-"""Codes that `kdump.verdicts` adds: harm by the next start that no other error reports."""
-
-FAULTS: dict[str, FaultKind] = {fault.code: fault for section in SECTIONS.values() for fault in section}
+    def __getattr__(name: str) -> object:
+        """Import a name when it is first used."""
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        module = __import__(f"{__name__}.{_HOMES.get(name, 'all_faults')}", fromlist=[name])  # as importlib, without it
+        globals()[name] = value = getattr(module, name)
+        return value

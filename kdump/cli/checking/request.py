@@ -27,8 +27,8 @@ class CheckRequest:
     def __init__(self, options: CheckOptions) -> None:
         self.options = options
         self.paths = tree.matching(options.paths)
-        self.codes = codes_of(options.select) if options.select else frozenset(catalogue.FAULTS)
-        self.codes -= codes_of(options.ignore)
+        self._selected = codes_of(options.select) if options.select else None
+        self._ignored = codes_of(options.ignore)
         self.failing = SEVERITIES[: SEVERITIES.index(options.fail_on) + 1]
         self.baseline = None if options.baseline is None else read_baseline(options.baseline)
         self.processes = 1 if options.rate else options.jobs  # a rate is that of one process
@@ -38,7 +38,15 @@ class CheckRequest:
     @property
     def proves_logs(self) -> bool:
         """Whether a log without findings is sound: all its bytes are read, and every fault is reported."""
-        return self.settings.level != QUICK and self.codes.issuperset(catalogue.FAULTS)
+        return (
+            self.settings.level != QUICK
+            and not self._ignored
+            and (self._selected is None or self._selected == catalogue.FAULTS.keys())
+        )
+
+    def wants(self, code: str) -> bool:
+        """Whether findings of this code are to be reported."""
+        return code not in self._ignored and (self._selected is None or code in self._selected)
 
     def is_known(self, finding: Finding) -> bool:
         """Whether the baseline has this finding; each finding of the baseline matches once."""

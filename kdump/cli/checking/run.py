@@ -119,7 +119,7 @@ class _Run:
     def _take(self, rows: list[Row], group: str) -> None:
         for row in rows:
             if isinstance(row, Finding):
-                if row.code in self._request.codes:
+                if self._request.wants(row.code):
                     self._take_finding(row, group)
                 else:
                     self._verdict.leave_out()

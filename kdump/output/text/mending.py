@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 
 from kdump.binary.paths import absolute, is_url
 
@@ -22,6 +21,8 @@ def command_to_reindex(path: str) -> str:
 
 
 def _arguments(path: str) -> str:
+    import shlex
+
     name = os.path.basename(absolute(path))
     start = os.path.join(".", path) if path.startswith("-") else path
     if is_url(path):

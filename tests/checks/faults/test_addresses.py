@@ -15,7 +15,7 @@ from .checking import shown_rows
 SECTIONS = {
     name: {fault.code for fault in module.FAULTS}
     for name in (found.name for found in iter_modules(catalogue.__path__))
-    if hasattr(module := import_module(f"{catalogue.__name__}.{name}"), "FAULTS")
+    if name != "all_faults" and hasattr(module := import_module(f"{catalogue.__name__}.{name}"), "FAULTS")
 }
 """The codes of each section of the catalogue, by the name of its module."""
 

@@ -6,7 +6,6 @@ from kdump.binary.batch_header import BATCH_HEADER_SIZE
 from kdump.binary.codecs import CODECS, NONE
 from kdump.checks import catalogue
 from kdump.checks.finding import ERROR
-from kdump.checks.rules.records.reader_faults import fault_in_catalogue
 from kdump.checks.rules.rule import SegmentRule
 from kdump.checks.wording import counted
 from kdump.reading import salvage
@@ -35,6 +34,8 @@ class UnreadableRecords(SegmentRule):
         is_uncompressed = batches["compresscodec"][row] == CODECS[NONE]
         if not is_uncompressed and count and size == BATCH_HEADER_SIZE:
             return  # Codecs reports an empty payload
+        from kdump.checks.rules.records.reader_faults import fault_in_catalogue  # most logs need it not
+
         code, make_message = fault_in_catalogue(self.context.source, chunk, row, fault)
         if code is None:
             return

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 
 from kdump.checks import catalogue
 from kdump.checks.catalogue import fault_kind
@@ -59,6 +58,8 @@ class Advice:
 
     def steps(self) -> Iterator[str]:
         """Commands, one a line, each with a comment on what it does."""
+        import shlex
+
         whole = [segment for segment in self._indexes if self._is_sound(segment)]
         for segment in whole[:_MAX_COMMANDS]:
             index = shlex.quote(os.path.join(".", self._indexes[segment]) if segment.startswith("-") else self._indexes[segment])

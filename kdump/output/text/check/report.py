@@ -9,9 +9,6 @@ from kdump.checks.wording import counted
 from kdump.output.text.check.advice import Advice
 from kdump.output.text.check.directory import Directory
 from kdump.output.text.check.folding import Folds
-from kdump.output.text.check.maps import write_maps
-from kdump.output.text.check.next_steps import write_next_steps, write_remedies
-from kdump.output.text.check.restarts import write_restarts
 from kdump.output.text.check.results import write_directories, write_findings, write_unreadable
 from kdump.output.text.sizes import size_text
 from kdump.output.text.writer import ReportWriter
@@ -56,16 +53,24 @@ class CheckReport:
         if not self._folds and summary.verdict == "clean":
             return
         if self._folds:
-            write_findings(out, self._folds, directories)
-            write_maps(out, directories.values())
-            write_restarts(out, directories.values())
-            write_remedies(out, self._folds, self._advice)
-            write_next_steps(out, self._folds, directories, self._advice)
+            self._write_what_was_found()
         known = f" {counted(summary.known, 'finding')} known from the baseline." if summary.known else ""
         missing = "" if summary.is_complete else " Not everything could be examined."
         examined = f"Examined {size_text(summary.bytes)} in {counted(summary.files, 'file')} in {summary.seconds:.1f} s."
         out.wrapped(f"{examined}{known}{missing}")
         out.wrapped(f"Verdict: {summary.verdict}. Exit status {summary.exit_code}.")
+
+    def _write_what_was_found(self) -> None:
+        from kdump.output.text.check.maps import write_maps  # most checks find nothing
+        from kdump.output.text.check.next_steps import write_next_steps, write_remedies
+        from kdump.output.text.check.restarts import write_restarts
+
+        out, directories = self._out, self._directories
+        write_findings(out, self._folds, directories)
+        write_maps(out, directories.values())
+        write_restarts(out, directories.values())
+        write_remedies(out, self._folds, self._advice)
+        write_next_steps(out, self._folds, directories, self._advice)
 
     def _name_directories(self) -> None:
         """If directories are in different places, show their paths below the directory that all of them share."""
