@@ -21,6 +21,7 @@ PARQUET = "parquet"
 _ROW_GROUP_BYTES = 32 << 20  # of columns in memory; compressed they take a part of it
 _ROW_GROUP_ROWS = 1 << 20
 _SAMPLE_ROWS = 1 << 13
+_VALUES_AT_ONCE = 1 << 12  # of a column; with a fourth of them, as Arrow takes by itself, a file takes a twentieth longer
 _DELTAS = "DELTA_BINARY_PACKED"
 
 
@@ -77,6 +78,7 @@ class TableFile:
             use_dictionary=[path for path, field in leaves.items() if field.name not in varied],
             column_encoding={name: _DELTAS for name in varied if self._schema.field(name).type == pa.int64()} or None,
             write_statistics=[path for path, field in leaves.items() if field.type != pa.binary()],
+            write_batch_size=_VALUES_AT_ONCE,
         )
 
     def __enter__(self) -> TableFile:
