@@ -17,9 +17,12 @@ from kdump.formats import text_checkpoint, tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from kdump.tables import Row
+
+    LogEnd = tuple[str, int, int, bool]
+    """A log: its path, base offset and last offset, and whether it is the newest."""
 
 _CHECKPOINTS = {
     text_checkpoint.RECOVERY_POINTS: "says that the log was flushed up to offset {offset:,}",
@@ -76,6 +79,16 @@ class Witnesses:
             _, offset = self._partition.checkpointed_offset(checkpoint)
             if offset is not None and offset > log_end:
                 yield Attested(log_end, offset - 1, f"{checkpoint} {words.format(offset=offset)}")
+
+    def of_logs(self, logs: Iterable[LogEnd], log_end: int | None) -> Iterator[Attested]:
+        """What follows the last offsets of these logs, and the log end if the newest is among them."""
+        for path, base_offset, last_offset, is_newest in logs:
+            with Source(path) as source:
+                after = self.after_log(source, base_offset, last_offset, is_newest=is_newest)
+            if after is not None:
+                yield after
+        if log_end is not None:
+            yield from self.after_end(log_end)
 
     def is_preallocated(self, newest: Source, base_offset: int, next_offset: int) -> bool:
         """Whether zeros at the end of the newest log, after its last batch, held no batch as far as the other files know."""

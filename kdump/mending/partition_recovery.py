@@ -39,6 +39,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from kdump.mending.attested import LogEnd
     from kdump.mending.inputs import Inputs
     from kdump.mending.new_directory import NewDirectory
     from kdump.mending.pieces import Log, Piece
@@ -349,15 +350,12 @@ class PartitionRecovery:
         last_of: dict[int, int] = {}
         for piece in [*(piece for piece in self._pieces if piece.is_sure), *self._chain]:
             last_of[id(piece.log)] = max(last_of.get(id(piece.log), piece.last), piece.last)
+        ends: list[LogEnd] = []
         for log in part.logs:
             base = tree.base_offset_of(os.path.basename(log.path)) if log.base_offset is None else log.base_offset
             if base is not None:
-                last = last_of.get(id(log), base - 1)
-                with Source(log.path) as source:
-                    after = found.after_log(source, base, last, is_newest=log.base_offset == part.newest_base)
-                if after is not None:
-                    yield after
-        yield from found.after_end(self._log_end)
+                ends.append((log.path, base, last_of.get(id(log), base - 1), log.base_offset == part.newest_base))
+        yield from found.of_logs(ends, self._log_end)
         has_gaps = any(before.log is not after.log for before, after in resolving.gaps(self._chain)) or self._has_gap_at_end()
         if has_gaps or found.doubts_logs(self._log_end):
             for finding in found.missing_logs():

@@ -82,6 +82,8 @@ class SliceSummary(Row, kind="slice-summary"):
     kept: Int64
     out_of_range: Int64
     by_key: Int64
+    holes: Int64
+    offsets_missing: Int64
     seconds: Float64
     exit_code: Int32
 
@@ -135,7 +137,7 @@ class LostRecord(Row, kind="lost-record"):
 
 
 class Hole(Row, kind="hole"):
-    """Offsets that no batch of the new partition has, where damage was left out, or between two logs."""
+    """Offsets that no batch of the new partition has, where damage was left out, between two logs, or after a log was cut."""
 
     path: Text
     offset_first: Int64
@@ -288,6 +290,8 @@ DESCRIPTIONS = {
         "log_end": "The offset after its last batch.",
         "log_bytes": "The size of its logs.",
         **_OF_SLICES,
+        "holes": "The number of gaps in the range that other files know to have held batches.",
+        "offsets_missing": "The number of offsets in these gaps.",
         "seconds": "How long the run took.",
         "exit_code": "The exit code of the command.",
     },

@@ -22,16 +22,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from kdump.mending.plan import PartitionPlan
-    from kdump.mending.row import SlicedSegment
+    from kdump.mending.row import Hole, SlicedSegment
 
 
 class Result:
-    """What was made: a row for each log that was read, and where the slice starts and ends."""
+    """What was made: a row for each log that was read, what is missing, and where the slice starts and ends."""
 
-    __slots__ = ("log_bytes", "log_end", "log_start", "rows", "segments")
+    __slots__ = ("holes", "log_bytes", "log_end", "log_start", "rows", "segments")
 
-    def __init__(self, rows: list[SlicedSegment], bases: list[int], log_end: int, log_bytes: int) -> None:
+    def __init__(self, rows: list[SlicedSegment], holes: list[Hole], bases: list[int], log_end: int, log_bytes: int) -> None:
         self.rows = rows
+        self.holes = holes
         self.segments = len(bases)
         self.log_start = bases[0]
         self.log_end = log_end
@@ -50,12 +51,13 @@ def slice(
     keep_keys: Iterable[bytes] = (),
     drop_keys: Iterable[bytes] = (),
     config: Mapping[str, str | int] | None = None,
-) -> list[SlicedSegment]:
+) -> list[SlicedSegment | Hole]:
     """Make a partition directory of the batches of another one that hold records in these ranges, both ends included.
 
     Times are in milliseconds since 1970. Whole batches are kept; with `exact`, records outside of the ranges are taken out of
     those at the edges. With `keep_keys`, only records with one of these keys are kept; those with one of `drop_keys` are not.
-    `output` and `config` are as `kdump.reindex` says. Returns a row for each log that was read.
+    `output` and `config` are as `kdump.reindex` says. Returns a SlicedSegment for each log that was read, and a Hole for offsets
+    in the range that no log has any more, though an index, a snapshot or a checkpoint knows of them.
 
     Raises CorruptData if something in the range is damaged, or if the result does not pass the check; Unreadable if a file
     cannot be read or changes meanwhile; UsageError for an output that cannot be made, and if nothing is in the range; OSError if
@@ -70,7 +72,8 @@ def slice(
         keep_keys=list(keep_keys),
         drop_keys=list(drop_keys),
     )
-    return run(os.fspath(path), os.fspath(output), wanted, config=config or {}).rows
+    result = run(os.fspath(path), os.fspath(output), wanted, config=config or {})
+    return [*result.rows, *result.holes]
 
 
 def run(path: str, output: str, wanted: Wanted, *, config: Mapping[str, str | int], progress: Progress | None = None) -> Result:
@@ -126,4 +129,4 @@ def _written(
                 inputs.note(source)
                 directory.clone(source, name)
     log_bytes = sum(system.size(directory.inside(f"{base:020}.log")) for base in writer.bases)
-    return Result(slicing.rows, writer.bases, slicing.log_end, log_bytes), partition
+    return Result(slicing.rows, slicing.holes(), writer.bases, slicing.log_end, log_bytes), partition

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
+from itertools import pairwise
 
 from kdump.binary.batch_header import (
     ATTRIBUTES,
@@ -31,8 +32,8 @@ from kdump.formats import file_name, rewriting
 from kdump.formats.message_set import Message, unwrap
 from kdump.formats.record import bytes_of
 from kdump.formats.record_batch import NO_PRODUCER_ID, NO_TIMESTAMP
-from kdump.mending.attested import Witnesses
-from kdump.mending.row import SlicedSegment
+from kdump.mending.attested import Attested, Witnesses
+from kdump.mending.row import Hole, SlicedSegment
 from kdump.reading import salvage
 from kdump.reading.items import INTACT, Damage
 
@@ -126,6 +127,8 @@ class Slicing:
         """The offset after the last batch, or the base offset of an empty segment at the end."""
         self.newest = NO_TIMESTAMP
         """The largest timestamp so far."""
+        self.ends: dict[int, int] = {}
+        """The offset after the last batch of each log that was read to its end, or its base offset."""
         self._part = part
         self._wanted = wanted
         self._writer = writer
@@ -193,6 +196,7 @@ class Slicing:
                 yield chunk
                 if is_done(next_offset):
                     return
+        self.ends[base] = next_offset
         is_zero_tail = damage is not None and damage.code == "zero-tail" and end is None
         if is_zero_tail and Witnesses(self._part.path).is_preallocated(source, base, next_offset):
             return
@@ -228,6 +232,43 @@ class Slicing:
                             if not header[ATTRIBUTES] & CONTROL_BIT:
                                 found[header[PRODUCER_ID]] = last
         return set(found.values())
+
+    def holes(self) -> list[Hole]:
+        """The offsets that may belong to the slice, and that no log has any more, though another file knows of them."""
+        wanted, found = self._wanted, []
+        for known in sorted(self._attested(), key=lambda known: known.first):
+            if wanted.holds_offsets(known.first, known.last):
+                first, last = max(known.first, wanted.from_offset), min(known.last, wanted.to_offset)
+            elif self._open and known.first > wanted.to_offset:  # the end of a transaction of the slice may have been there
+                first, last = known.first, known.last
+            else:
+                continue
+            if found and first <= found[-1].offset_last:
+                before = found[-1]
+                before.offset_last = max(before.offset_last, last)
+                before.offsets = before.offset_last - before.offset_first + 1
+                before.reason += "" if known.reason in before.reason else f"; {known.reason}"
+            else:
+                found.append(Hole(os.curdir, first, last, last - first + 1, True, known.reason))
+        return found
+
+    def _attested(self) -> Iterator[Attested]:
+        """What the files beside the logs that were read to their ends know of, after these ends and between them."""
+        bases = list(self._part.logs)
+        if not self.ends:
+            return
+        witnesses = Witnesses(self._part.path)
+        ends = [
+            (os.path.join(self._part.path, self._part.logs[base]), base, end - 1, base == bases[-1])
+            for base, end in self.ends.items()
+        ]
+        has_gaps = any(following in self.ends and self.ends.get(base, following) < following for base, following in pairwise(bases))
+        log_end = self.ends.get(bases[-1])
+        yield from witnesses.of_logs(ends, log_end)
+        if has_gaps or witnesses.doubts_logs(HIGHEST_OFFSET if log_end is None else log_end):
+            for finding in witnesses.missing_logs():
+                if finding.offset_first is not None and finding.offset_last is not None:
+                    yield Attested(finding.offset_first, finding.offset_last, finding.message)
 
     # --- batches
 

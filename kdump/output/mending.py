@@ -41,7 +41,7 @@ RECOVER, REINDEX, SLICE, REDACT = "recover", "reindex", "slice", "redact"
 ROW_CLASSES: dict[str, tuple[type[Row], ...]] = {
     RECOVER: (Dropped, LostRecord, Hole, Rewritten, Recovered, Companion, RecoverSummary),
     REINDEX: (Companion, Hole, ReindexSummary),
-    SLICE: (SlicedSegment, SliceSummary),
+    SLICE: (SlicedSegment, Hole, SliceSummary),
     REDACT: (RedactedFile, RedactDifference, RedactSummary),
 }
 """What the report of each command consists of, as rows; CSV and tables have only the first."""

@@ -14,6 +14,7 @@ import kdump
 from kdump.cli.commands import main
 from kdump.errors import CorruptData, UsageError
 from kdump.mending import log_writer
+from kdump.mending.row import Hole
 from tests.builders.files import checkpoint, partition_metadata, write_partition
 from tests.builders.records import TIMESTAMP, batch, message, message_set, record, transaction_marker, wrapper
 from tests.campaigns import cut_out
@@ -238,6 +239,61 @@ def _damage(partition: Path, name: str, position: int) -> None:
     data = bytearray(path.read_bytes())
     data[position] ^= 1
     path.write_bytes(data)
+
+
+@pytest.mark.parametrize("evidence", ["index", "snapshot", "high watermark", "leader epochs"])
+def test_offsets_in_the_range_that_only_other_files_know_of_are_missing(
+    evidence: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = _cut_at_4(tmp_path, evidence)
+    assert main(["slice", str(path), "-o", str(tmp_path / "part"), "--output", "ndjson"]) == 1
+    *_, hole, summary = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+    assert (hole["kind"], hole["offsetFirst"], hole["isDamage"]) == ("hole", 4, True)
+    assert (summary["holes"], summary["offsetsMissing"], summary["exitCode"]) == (1, hole["offsets"], 1)
+    assert [one.base_offset for one in kdump.open(tmp_path / "part" / f"{FIRST}.log")] == [0, 1, 2, 3]
+    assert isinstance(kdump.slice(path, tmp_path / "again", from_offset=3, to_offset=4)[-1], Hole)
+
+
+@pytest.mark.parametrize("evidence", ["index", "snapshot", "high watermark", "leader epochs"])
+def test_offsets_that_are_missing_after_the_range_do_no_harm(
+    evidence: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = _cut_at_4(tmp_path, evidence)
+    assert main(["slice", str(path), "-o", str(tmp_path / "part"), "--to-offset", "3"]) == 0
+    assert "hole" not in capfd.readouterr().out
+
+
+def test_the_end_of_a_transaction_may_be_missing_after_the_range(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    write_partition(tmp_path, topic="orders", segments={0: [_data(0, 7)]})
+    (tmp_path / "replication-offset-checkpoint").write_text("0\n1\norders 0 6\n")
+    assert main(["slice", str(tmp_path / "orders-0"), "-o", str(tmp_path / "part"), "--to-offset", "4"]) == 1
+    assert "replication-offset-checkpoint says that all offsets below 6 were committed" in " ".join(capfd.readouterr().out.split())
+
+
+def test_a_log_that_is_gone_between_two_others_is_missing(tmp_path: Path) -> None:
+    segments = {base: [batch(base_offset=base + delta, records=[record(value=b"x")]) for delta in (0, 3)] for base in (0, 8)}
+    write_partition(tmp_path, topic="orders", segments=segments)
+    path = tmp_path / "orders-0"
+    (path / "00000000000000000004.index").write_bytes(b"\0\0\0\2\0\0\0\1")
+    rows = kdump.slice(path, tmp_path / "part")
+    assert [(row.offset_first, row.offset_last) for row in rows if isinstance(row, Hole)] == [(4, 7)]
+    assert not any(isinstance(row, Hole) for row in kdump.slice(path, tmp_path / "before", to_offset=3))
+
+
+def _cut_at_4(folder: Path, evidence: str) -> Path:
+    """A partition whose log ends at offset 4, though something knows of more."""
+    path = folder / "orders-0"
+    batches = [batch(base_offset=offset, records=[record(value=b"x" * 5000)], partition_leader_epoch=0) for offset in range(4)]
+    write_partition(folder, topic="orders", segments={0: batches})
+    if evidence == "index":
+        (path / f"{FIRST}.index").write_bytes(b"\0\0\0\5\0\0\x60\0")
+    elif evidence == "snapshot":
+        (path / f"{6:020}.snapshot").write_bytes(b"")
+    elif evidence == "leader epochs":
+        (path / "leader-epoch-checkpoint").write_text("0\n2\n0 0\n1 6\n")
+    else:
+        (folder / "replication-offset-checkpoint").write_text("0\n1\norders 0 6\n")
+    return path
 
 
 def test_damage_in_the_range_is_refused(partition: Path, tmp_path: Path) -> None:

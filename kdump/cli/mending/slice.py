@@ -5,7 +5,7 @@ from __future__ import annotations
 from kdump.binary.given_bytes import given_bytes
 from kdump.cli.mending import command
 from kdump.cli.shared_options import settings_of
-from kdump.exit_codes import CLEAN
+from kdump.exit_codes import CLEAN, FINDINGS
 from kdump.mending import slice
 from kdump.mending.row import SliceSummary
 from kdump.mending.slicing import Wanted
@@ -36,12 +36,14 @@ def slice_path(options: SliceOptions) -> int:
 
     def make(out: str, progress: Progress) -> command.Made:
         result = slice.run(options.path, out, wanted, config=config, progress=progress)
-        return command.Made(result.rows, lambda seconds: _summary(result, out, seconds))
+        exit_code = FINDINGS if result.holes else CLEAN
+        rows = [*result.rows, *result.holes]
+        return command.Made(rows, lambda seconds: _summary(result, out, seconds, exit_code), exit_code)
 
     return command.run(SLICE, options, [options.path], make)
 
 
-def _summary(result: Result, out: str, seconds: float) -> SliceSummary:
+def _summary(result: Result, out: str, seconds: float, exit_code: int) -> SliceSummary:
     return SliceSummary(
         path=out,
         segments=result.segments,
@@ -49,6 +51,8 @@ def _summary(result: Result, out: str, seconds: float) -> SliceSummary:
         log_end=result.log_end,
         log_bytes=result.log_bytes,
         **{name: sum(getattr(row, name) for row in result.rows) for name in _SUMS},
+        holes=len(result.holes),
+        offsets_missing=sum(hole.offsets for hole in result.holes),
         seconds=seconds,
-        exit_code=CLEAN,
+        exit_code=exit_code,
     )

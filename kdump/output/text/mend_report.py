@@ -53,6 +53,7 @@ class MendReport:
         self._entry("hole", f"{offset_range(row.offset_first, row.offset_last)}{where}", row.reason)
 
     def _entry(self, word: str, what: str, reason: str) -> None:
+        """Write what is the matter with something, and why."""
         self._out.line(f"{word:{_INDENT}}{self._out.shown(what)}")
         self._out.wrapped(self._out.shown(reason), _INDENT)
 

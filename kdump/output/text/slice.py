@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kdump.checks.wording import counted, offset_range
-from kdump.mending.row import SlicedSegment, SliceSummary
+from kdump.mending.row import Hole, SlicedSegment, SliceSummary
 from kdump.output.text.mend_report import MendReport
 from kdump.output.text.sizes import size_text
 
@@ -13,9 +13,13 @@ if TYPE_CHECKING:
 
 
 class SliceReport(MendReport):
-    """Writes a line for each log of the slice."""
+    """Writes a line for each log of the slice, and a few for what is missing."""
 
     def row(self, row: Row) -> None:
+        if isinstance(row, Hole):
+            if self._shows_next():
+                self._hole(row)
+            return
         assert isinstance(row, SlicedSegment)
         if row.path is None or not self._shows_next():
             return
@@ -39,4 +43,7 @@ class SliceReport(MendReport):
             f"Records of those not outside: {summary.records:,}, {summary.kept:,} kept, {summary.out_of_range:,} out of range,"
             f" {summary.by_key:,} left out by their keys."
         )
+        if summary.holes:
+            offsets = counted(summary.offsets_missing, "offset")
+            self._out.wrapped(f"Missing: {offsets} of the range in {counted(summary.holes, 'hole')}, which no log has any more.")
         self._complete(summary.path, summary.exit_code)
