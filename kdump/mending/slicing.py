@@ -262,7 +262,9 @@ class Slicing:
             (os.path.join(self._part.path, self._part.logs[base]), base, end - 1, base == bases[-1])
             for base, end in self.ends.items()
         ]
-        has_gaps = any(following in self.ends and self.ends.get(base, following) < following for base, following in pairwise(bases))
+        has_gaps = any(
+            following in self.ends and self.ends.get(base, following) < following for base, following in pairwise(bases)
+        )
         log_end = self.ends.get(bases[-1])
         yield from witnesses.of_logs(ends, log_end)
         if has_gaps or witnesses.doubts_logs(HIGHEST_OFFSET if log_end is None else log_end):

@@ -44,7 +44,10 @@ ROW_CLASSES: dict[str, tuple[type[Row], ...]] = {
     SLICE: (SlicedSegment, Hole, SliceSummary),
     REDACT: (RedactedFile, RedactDifference, RedactSummary),
 }
-"""What the report of each command consists of, as rows; CSV and tables have only the first."""
+"""What the report of each command consists of, as rows."""
+
+ONE_KIND = ("csv", "table")
+"""The outputs that have only rows of the first class."""
 
 
 def formatter_of(command: str, name: str, write: Write, style: ReportStyle) -> MendFormatter:

@@ -597,7 +597,11 @@ def test_the_exit_code_says_whether_something_is_lost(tmp_path: Path, capfd: pyt
 def test_the_command_writes_rows(form: str, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     path = _partition(tmp_path, {0: [_batch(0), _broken(_batch(1)), _batch(2)]})
     assert main(["recover", str(path), "-o", str(tmp_path / "out"), "--output", form]) == 1
-    printed = capfdbinary.readouterr().out.decode()
+    captured = capfdbinary.readouterr()
+    printed = captured.out.decode()
+    others = "1 of kind hole, 1 of kind recovered, 4 of kind companion"
+    left_out = f"--output {form} has rows of kind dropped; --output ndjson also has {others}."
+    assert (left_out in captured.err.decode()) == (form in ("csv", "table"))
     if form == "ndjson":
         rows = [json.loads(line) for line in printed.splitlines()]
         kinds = {row["kind"] for row in rows}

@@ -267,7 +267,8 @@ def test_the_end_of_a_transaction_may_be_missing_after_the_range(tmp_path: Path,
     write_partition(tmp_path, topic="orders", segments={0: [_data(0, 7)]})
     (tmp_path / "replication-offset-checkpoint").write_text("0\n1\norders 0 6\n")
     assert main(["slice", str(tmp_path / "orders-0"), "-o", str(tmp_path / "part"), "--to-offset", "4"]) == 1
-    assert "replication-offset-checkpoint says that all offsets below 6 were committed" in " ".join(capfd.readouterr().out.split())
+    shown = " ".join(capfd.readouterr().out.split())
+    assert "replication-offset-checkpoint says that all offsets below 6 were committed" in shown
 
 
 def test_a_log_that_is_gone_between_two_others_is_missing(tmp_path: Path) -> None:

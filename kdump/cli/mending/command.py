@@ -14,7 +14,7 @@ from kdump.errors import CorruptData, MissingPackage, Unreadable, UsageError
 from kdump.exit_codes import CLEAN, NOT_EXAMINED
 from kdump.formats import tree
 from kdump.output.blocks import Blocks
-from kdump.output.mending import formatter_of
+from kdump.output.mending import ONE_KIND, ROW_CLASSES, formatter_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,4 +66,15 @@ def run(command: str, options: MendOptions, inputs: Sequence[str], make: Callabl
             formatter.row(row)
         formatter.end(summary)
         blocks.flush()
+    if options.output in ONE_KIND:
+        _count_other_kinds(command, options.output, made.rows)
     return made.exit_code
+
+
+def _count_other_kinds(command: str, output: str, rows: Sequence[Row]) -> None:
+    """Say on stderr which rows are not in the output, which has rows of one kind."""
+    shown, *others = ROW_CLASSES[command]
+    counts = [(sum(type(row) is other for row in rows), other.row_kind) for other in others]
+    left_out = [f"{count:,} of kind {kind}" for count, kind in counts if count]
+    if left_out:
+        say(f"--output {output} has rows of kind {shown.row_kind}; --output ndjson also has {', '.join(left_out)}.")

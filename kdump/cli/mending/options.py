@@ -15,7 +15,13 @@ SETTINGS = texts(
     metavar="NAME=VALUE",
     completes=[f"{name}=" for name in CONFIG],
 )
-OUTPUT = output_option(FORMS, "text is for people; the others are for programs.")
+
+
+def _output(rows: str) -> str:
+    """The option `--output` of a command whose CSV and tables have only these rows."""
+    return output_option(
+        FORMS, f"text is for people. ndjson, json: all rows, and the summary. csv, table: {rows}; stderr counts the others."
+    )
 
 
 class ReindexOptions(CommandOptions):
@@ -31,7 +37,7 @@ class ReindexOptions(CommandOptions):
         completes=list(KINDS),
     )
     config: tuple[str, ...] = SETTINGS
-    output: str = OUTPUT
+    output: str = _output("the files of the new directory")
     csv_formulas: str = CSV_FORMULAS
     is_nice: bool = NICE
     rate: str = RATE
@@ -54,7 +60,7 @@ class SliceOptions(CommandOptions):
     drop_keys: tuple[str, ...] = texts("--drop-key", "Leave out records with this key; may be repeated.", metavar="KEY")
     is_hex: bool = flag("--hex", "Keys are bytes in hexadecimal.")
     config: tuple[str, ...] = SETTINGS
-    output: str = OUTPUT
+    output: str = _output("the logs that were read")
     csv_formulas: str = CSV_FORMULAS
     is_nice: bool = NICE
     rate: str = RATE
@@ -77,7 +83,7 @@ class RecoverOptions(CommandOptions):
         metavar="OFFSET",
     )
     config: tuple[str, ...] = SETTINGS
-    output: str = OUTPUT
+    output: str = _output("what was dropped")
     csv_formulas: str = CSV_FORMULAS
     is_nice: bool = NICE
     rate: str = RATE
@@ -97,7 +103,7 @@ class RedactOptions(CommandOptions):
         metavar="JSON.PATH",
     )
     seed: str | None = text("--seed", "Replace the same contents in the same way in each run with this text; keep it secret.")
-    output: str = OUTPUT
+    output: str = _output("the files of the new directory")
     csv_formulas: str = CSV_FORMULAS
     is_nice: bool = NICE
     rate: str = RATE
