@@ -8,7 +8,7 @@ from kdump.binary.source import NoSource, Source
 from kdump.checks import segment
 from kdump.checks.context import FileContext
 from kdump.checks.jobs import Job
-from kdump.checks.live_source import CheckAborted, Watch
+from kdump.checks.live_source import CheckAborted, LiveSource, Watch
 from kdump.checks.partition_facts import PartitionFacts
 from kdump.checks.rules import file_check
 from kdump.checks.rules.files import file_object
@@ -41,7 +41,7 @@ def _run(job: Job, settings: Settings, emit: Emit, watch: Watch, walked: WalkedL
         _check_file(job.path, settings, emit, watch, [])
     elif file_object.check_directory(job.path, settings, emit, root=job.root or job.path):
         if job.kind == Job.PARTITION:
-            _check_partition(job, settings, emit, watch, walked)
+            PartitionCheck(job, settings, emit, watch, walked).to_end()
         else:
             others: list[tuple[str, int]] = []
             for name in tree.log_dir_files(job.path):
@@ -52,21 +52,72 @@ def _run(job: Job, settings: Settings, emit: Emit, watch: Watch, walked: WalkedL
             log_directory.check(job.path, settings, emit)
 
 
-def _check_partition(job: Job, settings: Settings, emit: Emit, watch: Watch, walked: WalkedLogs | None) -> None:
-    """Check all files of a partition: segments from the oldest on, each followed by its other files; then the rest."""
-    files = tree.PartitionFiles(job.path)
-    partition = PartitionFacts(job.path, files, settings, emit, walked)
-    names = []
-    for base_offset in sorted(files.segments):
-        of_segment = files.segments[base_offset]
-        names += [of_segment[suffix] for suffix in sorted(of_segment, key=lambda suffix: suffix != file_name.LOG)]
-    others: list[tuple[str, int]] = []
-    for name in names + files.others:
-        _check_file(os.path.join(job.path, name), settings, emit, watch, others, root=job.root, partition=partition)
-    _report_others(job.path, others, settings, emit)
-    from kdump.checks.rules.directories import partition_directory
+class PartitionCheck:
+    """A check of a partition directory: segments from the oldest on, each log followed by the files beside it; then the rest.
 
-    partition_directory.check(partition)
+    All of it is the work of `to_end`. What makes a partition can check it meanwhile: `log` checks a log while it is being made,
+    `files_below` those that were made for it and were added to `facts.files`.
+    """
+
+    def __init__(
+        self, job: Job, settings: Settings, emit: Emit, watch: Watch | None = None, walked: WalkedLogs | None = None
+    ) -> None:
+        self.facts = PartitionFacts(job.path, tree.PartitionFiles(job.path), settings, emit, walked)
+        self._job = job
+        self._emit = emit
+        self._watch = watch or Watch()
+        self._checked: set[str] = set()
+        self._start = 0  # all files of segments below were checked
+        self._others: list[tuple[str, int]] = []
+
+    def log(self, base_offset: int, source: LiveSource, maker: segment.Maker) -> None:
+        """Check a log that is not all there yet, by the bytes that it is made of."""
+        facts = self.facts
+        name = facts.files.segments[base_offset][file_name.LOG]
+        context = FileContext(
+            source,
+            os.path.join(facts.path, name),
+            file_name.LOG.removeprefix("."),
+            facts.settings,
+            self._emit,
+            base_offset=base_offset,
+            is_newest=base_offset == facts.files.newest_log,
+            partition=facts,
+        )
+        self._checked.add(name)
+        context.segment = facts.segments[base_offset] = segment.check(context, maker=maker)
+        context.finish()
+
+    def list_files(self) -> None:
+        """List the directory again: files have come and gone."""
+        self.facts.files = tree.PartitionFiles(self.facts.path)
+
+    def files_below(self, base_offset: int | None) -> None:
+        """Check the files of the segments below a base offset, or of all, that were not checked before."""
+        segments, start = self.facts.files.segments, self._start
+        for base in sorted(base for base in segments if start <= base and (base_offset is None or base < base_offset)):
+            of_segment = segments[base]
+            for suffix in sorted(of_segment, key=lambda suffix: suffix != file_name.LOG):
+                self._file(of_segment[suffix])
+        self._start = start if base_offset is None else base_offset
+
+    def to_end(self) -> None:
+        """Check the files that were not checked before, then the partition as a whole."""
+        self.files_below(None)
+        for name in self.facts.files.others:
+            self._file(name)
+        _report_others(self._job.path, self._others, self.facts.settings, self._emit)
+        from kdump.checks.rules.directories import partition_directory
+
+        partition_directory.check(self.facts)
+
+    def _file(self, name: str) -> None:
+        if name not in self._checked:
+            self._checked.add(name)
+            path = os.path.join(self._job.path, name)
+            _check_file(
+                path, self.facts.settings, self._emit, self._watch, self._others, root=self._job.root, partition=self.facts
+            )
 
 
 def _report_others(path: str, others: list[tuple[str, int]], settings: Settings, emit: Emit) -> None:

@@ -117,7 +117,7 @@ def forecast(
     let us read, and MissingPackage if a codec is needed that is not installed.
     """
     request = Request(release=release, after=STOPS if after is None else (after,), recovery_point=recovery_point, config=config)
-    return _forecasts(os.fspath(path), request)
+    return of_path(os.fspath(path), request)
 
 
 def log_directory_of(path: str) -> str:
@@ -125,20 +125,21 @@ def log_directory_of(path: str) -> str:
     return tree.parent(path.rstrip("/") or path)
 
 
-def _forecasts(path: str, request: Request) -> Iterator[Forecast]:
+def of_path(path: str, request: Request, walked: WalkedLogs | None = None) -> Iterator[Forecast]:
+    """The forecasts of a partition directory, or of all partitions of log directories. `walked` logs are not walked again."""
     is_anything = False
     found = places.places(path)
     neighbours = Neighbours(found, request.rules, named=[path])
     for place in found:
         if not is_log_directory(place):
             is_anything = True
-            yield from of_partition(place, LogDirectory(log_directory_of(place)), request, neighbours)
+            yield from of_partition(place, LogDirectory(log_directory_of(place)), request, neighbours, walked=walked)
             continue
         log_directory = LogDirectory(place)
         if log_directory.is_one:
             is_anything = True
             for partition in log_directory.partitions:
-                yield from of_partition(partition, log_directory, request, neighbours, is_found=True)
+                yield from of_partition(partition, log_directory, request, neighbours, is_found=True, walked=walked)
     if not is_anything:
         raise nothing_in(path)
 

@@ -77,6 +77,8 @@ class Chunk:
     """
 
     __slots__ = ("batches", "headers", "is_legacy", "starts", "window")
+    is_copied = False
+    """Whether the bytes were copied as they were read."""
 
     def __init__(
         self,
@@ -118,9 +120,10 @@ class Chunk:
 class SummarizedChunk(Chunk):
     """A chunk that knows its summary. Columns, headers, starts and window come from `read` at the first access."""
 
-    __slots__ = ("_read", "_summary", "kept")
+    __slots__ = ("_read", "_summary", "is_copied", "kept")
 
     def __init__(self, summary: BatchSummary, read: Callable[[], Chunk]) -> None:
+        self.is_copied = False
         self._summary = summary
         self.kept: memoryview | None = None
         self._read = read

@@ -53,18 +53,31 @@ class PartitionFiles:
         self.directories = {entry.name for entry in entries if entry.is_directory or entry.is_link and _leads_to_directory(entry)}
         names = [entry.name for entry in entries if file_name.suffix(entry.name) in SEGMENT_SUFFIXES or not entry.is_directory]
         for name in sorted(names, key=lambda name: (not is_canonical(name), name)):
-            suffix = file_name.suffix(name)
-            base_offset = base_offset_of(name) if suffix in SEGMENT_SUFFIXES else None
-            if base_offset is None or base_offset < 0 or suffix in self.segments.get(base_offset, {}):
-                self.others.append(name)
-            else:
-                self.segments.setdefault(base_offset, {})[suffix] = name
+            self._place(name)
         self.others.sort()
         self.logs = sorted(base for base, files in self.segments.items() if file_name.LOG in files)
         """The base offsets of all segments that have a log, ascending."""
         snapshots = [base for base, files in self.segments.items() if file_name.PRODUCER_SNAPSHOT in files]
         self.newest_snapshot = max(snapshots, default=None)
         """The offset of the newest producer snapshot."""
+
+    def add(self, name: str) -> None:
+        """Add a file that was made since; nothing if it is there. It must not be a log."""
+        suffix, base_offset = file_name.suffix(name), base_offset_of(name)
+        if name in self.others or base_offset is not None and self.segments.get(base_offset, {}).get(suffix) == name:
+            return
+        self._place(name)
+        self.others.sort()
+        if base_offset is not None and suffix == file_name.PRODUCER_SNAPSHOT:
+            self.newest_snapshot = max(base_offset, -1 if self.newest_snapshot is None else self.newest_snapshot)
+
+    def _place(self, name: str) -> None:
+        suffix = file_name.suffix(name)
+        base_offset = base_offset_of(name) if suffix in SEGMENT_SUFFIXES else None
+        if base_offset is None or base_offset < 0 or suffix in self.segments.get(base_offset, {}):
+            self.others.append(name)
+        else:
+            self.segments.setdefault(base_offset, {})[suffix] = name
 
     @property
     def newest_log(self) -> int | None:

@@ -143,7 +143,7 @@ class DamagedPartition:
     def _walked(self, log: Log, inputs: Inputs, progress: Progress, accept: Collection[int]) -> Walk:
         with TolerantSource(log.path) as source:  # blocks that the device does not give are zeros, and so are damage
             inputs.note(source)
-            walk = Walk(log, source, accept=accept, tick=progress.advance)
+            walk = Walk(log, source, accept=accept, tick=progress.advance).to_end()
             for left in walk.left_out:
                 if any(start < left.end and left.start < end for start, end in source.bad_ranges):
                     left.code, left.reason = "file-io-error", "the device does not give all of these bytes"

@@ -8,29 +8,38 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import contextmanager
 
+from kdump.binary import system
 from kdump.binary.source import Source
+from kdump.checks.check import PartitionCheck
 from kdump.checks.finding import ERROR, Finding
 from kdump.checks.jobs import Job
-from kdump.checks.live_source import Watch
-from kdump.checks.settings import UNKNOWN, Settings
-from kdump.errors import CorruptData
-from kdump.forecasts import forecast
+from kdump.checks.live_source import LiveSource, Watch
+from kdump.checks.producers import Producers
+from kdump.checks.settings import Settings
+from kdump.errors import CorruptData, KdumpError, Unreadable
+from kdump.forecasts.forecast import Request, of_path
 from kdump.forecasts.outcome import KEEP, STRAY
 from kdump.forecasts.settings import CLEAN, UNCLEAN, ZERO
-from kdump.formats import file_name, tree
+from kdump.formats import entries, file_name, time_index, tree
 from kdump.formats.record_batch import NO_TIMESTAMP
+from kdump.mending.one_pass import NotSoundError, OnePass
 from kdump.mending.progress import Progress
 from kdump.mending.rebuilding import Rebuilding, SegmentIndexes
 from kdump.mending.settings import EPOCHS, INDEX, KINDS, SNAPSHOT, TIME_INDEX, TRANSACTION_INDEX, Rules
+from kdump.reading.damaged_offsets import DamagedOffsets, WalkedLogs
 from kdump.verdicts import check
+from kdump.verdicts.starts import Watcher
+from kdump.workers.cores import jobs_here
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
-    from typing import Any
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-    from kdump.mending.new_directory import NewDirectory
+    from kdump.mending.inputs import Inputs
+    from kdump.mending.new_directory import NewDirectory, NewFile
+    from kdump.reading.items import Section
     from kdump.tables import Row
 
 _MINUTE = 60_000
@@ -40,7 +49,8 @@ class NewPartition:
     """One partition of a new directory. `bases` are the base offsets of its logs, ascending, which are there already.
 
     `name` is its folder in the new directory, empty for the new directory itself. `origin` is the input, which faults name.
-    `log_start` is that of the log directory's checkpoint, 0 if there is none.
+    `log_start` is that of the log directory's checkpoint, 0 if there is none. `cloned_from` are the logs that are not there: of
+    what they are clones, by their base offsets. `inputs` notes these.
     """
 
     def __init__(
@@ -53,6 +63,8 @@ class NewPartition:
         log_start: int = 0,
         rules: Rules | None = None,
         progress: Progress | None = None,
+        cloned_from: Mapping[int, str] | None = None,
+        inputs: Inputs | None = None,
     ) -> None:
         self._directory = directory
         self._name = name
@@ -67,6 +79,15 @@ class NewPartition:
         """The offset after the last batch, or the last base offset; known once it is complete."""
         self.batches = 0
         self._is_plain = False
+        self._cloned_from = cloned_from or {}
+        self._inputs = inputs
+        path = os.path.normpath(directory.inside(name))
+        self._job = Job(Job.PARTITION, path, path)
+        self._settings = Settings(now=int(time.time() * 1000), threads=jobs_here() - 1)
+        self._errors: list[Finding] = []
+        self._watcher = Watcher(self._note_error)
+        self._check: PartitionCheck | None = None
+        self._walked = WalkedLogs()
 
     # --- companions
 
@@ -74,18 +95,30 @@ class NewPartition:
         self,
         kinds: Collection[str] = tuple(KINDS),
         *,
-        newest_timestamp: int = NO_TIMESTAMP,
+        newest_timestamp: int | None = None,
         keep: Callable[[str, bytes], None] | None = None,
+        see: Callable[[int, Source, Section], None] | None = None,
     ) -> None:
         """Write the companions of these kinds. `keep` is given name and bytes of each file, and writes it; it may be called
-        twice for one file. `newest_timestamp` is most likely that of the newest record: a guess saves a second pass.
+        twice for one file. `newest_timestamp` is that of the newest record; by default, time indexes of the origin say it.
 
-        Raises CorruptData, with the position in the origin's log of that name, for batches that a start would not keep.
+        If `see` is given, the logs must be sound: it is given each section of their batches, with the base offset and the source.
+
+        Raises CorruptData, with the position in the origin's log of that name, for batches that a start would not keep, and, with
+        `see`, NotSoundError for logs that are not sound.
         """
         self._kinds = kinds
         self._keep = keep or self._write
-        rebuilding = self._pass(newest_timestamp + _MINUTE)
+        if newest_timestamp is None:
+            newest_timestamp = max((_last_timestamp(self._origin, base) for base in self._bases), default=NO_TIMESTAMP)
+        rebuilding = self._one_pass(newest_timestamp + _MINUTE, see)
+        if rebuilding is None and see is not None:
+            raise NotSoundError
+        if rebuilding is None:
+            self._clone_logs()
+            rebuilding = self._pass(newest_timestamp + _MINUTE)
         if not rebuilding.is_true_of(rebuilding.newest + _MINUTE):
+            self._check = None  # it has seen companions that are replaced now
             rebuilding = self._pass(rebuilding.newest + _MINUTE)
         self.log_end, self.batches = rebuilding.next_offset, rebuilding.batches
         self._is_plain = rebuilding.is_plain
@@ -93,7 +126,11 @@ class NewPartition:
             message = f"the log start offset {self._log_start:,} of the checkpoint is after the log end {self.log_end:,}"
             raise CorruptData("log-start-beyond-end", message, path=self._origin)
         if EPOCHS in kinds:
-            self._keep(tree.LEADER_EPOCHS, rebuilding.leader_epochs())
+            self._add(tree.LEADER_EPOCHS, rebuilding.leader_epochs())
+
+    def forget_check(self) -> None:
+        """Let `verify` check all files again, and do not keep what is known of the batches until then."""
+        self._check = None
 
     def refused(self) -> list[CorruptData]:
         """The faults of all batches whose producers a start would not accept, with their `offset`.
@@ -104,18 +141,98 @@ class NewPartition:
         self._pass(NO_TIMESTAMP, found.append)
         return found
 
+    def _add(self, name: str, data: bytes) -> None:
+        """Write a companion."""
+        self._keep(name, data)
+        if self._check is not None:
+            self._check.facts.files.add(name)
+
     def _write(self, name: str, data: bytes) -> None:
         self._directory.write(os.path.join(self._name, name), data)
 
-    def _pass(self, clock: int, refuse: Callable[[CorruptData], None] | None = None) -> Rebuilding:
-        """Read all logs, and write what is rebuilt from them, as a start at this time would."""
+    def _one_pass(self, clock: int, see: Callable[[int, Source, Section], None] | None) -> Rebuilding | None:
+        """Copy the logs that are to be cloned, rebuild, and check what is made, all at once; None if a log is not sound."""
+        bases, cloned = self._bases, self._cloned_from
+        for base in cloned:
+            self._directory.reserve(self._log(base))
+        self._watcher = Watcher(self._note_error)
+        self._check = check = PartitionCheck(self._job, self._settings, self._watcher.emit)
+        if SNAPSHOT in self._kinds:
+            check.facts.carried.producers = Producers([base for base in bases if base > self._log_start])
+        found = self._rebuilding(clock)
+        try:
+            for base, end in zip(bases, [*bases[1:], None], strict=False):
+                path = cloned.get(base, self._directory.inside(self._log(base)))
+                with LiveSource(path) as source, self._target(base, source) as target:
+                    one = OnePass(
+                        found,
+                        source,
+                        base,
+                        end,
+                        write_indexes=self._write_indexes,
+                        progress=self._progress,
+                        target=target,
+                        see=see,
+                    )
+                    check.log(base, source, one)
+                    one.require_whole()
+                self._note_sound(base, source.size)
+                check.files_below(end)
+            if bases:
+                found.finish()
+        except (NotSoundError, CorruptData, Unreadable):
+            self._check = None  # reading step by step says more
+            self._errors.clear()
+            return None
+        return found
 
+    def _note_sound(self, base_offset: int, size: int) -> None:
+        """Note that no byte of a new log is damaged: it is a copy of what was read, or was read itself."""
+        with Source(self._directory.inside(self._log(base_offset))) as source:
+            if source.size != size:
+                raise NotSoundError
+            self._walked.keep(source.status(), source.status(), DamagedOffsets(base_offset))
+
+    @contextmanager
+    def _target(self, base_offset: int, source: LiveSource) -> Iterator[NewFile | None]:
+        """The log that is to be written; None if it is there already, or shares the bytes of the source."""
+        if base_offset not in self._cloned_from:
+            yield None
+            return
+        if self._inputs is not None:
+            self._inputs.note(source)
+        name = self._log(base_offset)
+        with self._directory.create(name) as target:
+            if target.shares(source):
+                yield None
+            else:
+                source.copies_to = target.fileno()
+                yield target
+
+    def _clone_logs(self) -> None:
+        """Clone the logs that are to be cloned."""
+        for base, path in self._cloned_from.items():
+            with Source(path) as source:
+                if self._inputs is not None:
+                    self._inputs.note(source)
+                self._directory.clone(source, self._log(base))
+
+    def _log(self, base_offset: int) -> str:
+        return os.path.join(self._name, f"{base_offset:020}{file_name.LOG}")
+
+    def _rebuilding(self, clock: int, refuse: Callable[[CorruptData], None] | None = None) -> Rebuilding:
         def keep_snapshot(offset: int, data: bytes) -> None:
             if SNAPSHOT in self._kinds:
-                self._keep(f"{offset:020}{file_name.PRODUCER_SNAPSHOT}", data)
+                self._add(f"{offset:020}{file_name.PRODUCER_SNAPSHOT}", data)
 
+        return Rebuilding(
+            self._bases, self._rules, log_start=self._log_start, clock=clock, keep_snapshot=keep_snapshot, refuse=refuse
+        )
+
+    def _pass(self, clock: int, refuse: Callable[[CorruptData], None] | None = None) -> Rebuilding:
+        """Read all logs, and write what is rebuilt from them, as a start at this time would."""
         bases = self._bases
-        found = Rebuilding(bases, self._rules, log_start=self._log_start, clock=clock, keep_snapshot=keep_snapshot, refuse=refuse)
+        found = self._rebuilding(clock, refuse)
         for base, end in zip(bases, [*bases[1:], None], strict=False):
             name = f"{base:020}{file_name.LOG}"
             with Source(self._directory.inside(os.path.join(self._name, name))) as source:
@@ -137,13 +254,13 @@ class NewPartition:
     def _write_indexes(self, indexes: SegmentIndexes) -> None:
         stem = f"{indexes.base_offset:020}"
         if INDEX in self._kinds:
-            self._keep(stem + file_name.OFFSET_INDEX, indexes.offset_index())
+            self._add(stem + file_name.OFFSET_INDEX, indexes.offset_index())
         if TIME_INDEX in self._kinds:
-            self._keep(stem + file_name.TIME_INDEX, indexes.time_index())
+            self._add(stem + file_name.TIME_INDEX, indexes.time_index())
         if TRANSACTION_INDEX in self._kinds:
             aborted = indexes.transaction_index()
             if aborted:
-                self._keep(stem + file_name.TRANSACTION_INDEX, aborted)
+                self._add(stem + file_name.TRANSACTION_INDEX, aborted)
 
     # --- verifying
 
@@ -152,7 +269,6 @@ class NewPartition:
         *,
         log_end: int | None = None,
         scans: bool = False,
-        cleanup_policy: str = UNKNOWN,
         tolerate: Callable[[Finding], bool] | None = None,
     ) -> None:
         """Raises CorruptData if a check finds an error in what was made, or if a start would not keep it and end at its end.
@@ -161,35 +277,51 @@ class NewPartition:
         once more, unless all batches are plain. What rebuilt the companions has done what a scan does with these. `log_end` is
         what the log end must be, if it is known. `tolerate` may take an error of the input that stays in the result.
         """
-        path = os.path.normpath(self._directory.inside(self._name))
-        rows: list[Row] = []
-
-        def emit(row: Row) -> None:
-            if isinstance(row, Finding) and row.severity == ERROR and not rows and not (tolerate is not None and tolerate(row)):
-                rows.append(row)
-
-        settings = Settings(now=int(time.time() * 1000), cleanup_policy=cleanup_policy)
-        check.run(Job(Job.PARTITION, path, path), settings, emit, _CheckWatch(self._progress))
-        if rows:
-            first: Any = rows[0]  # a Finding
-            message = f"{first.message} ({first.code})"
-            origin = os.path.join(self._origin, os.path.relpath(first.path, path))
-            raise CorruptData(first.code, message, path=origin, position=first.start)
+        if self._check is None:
+            self._errors.clear()
+            check.run(self._job, self._settings, self._note_error, _CheckWatch(self._progress))
+        else:
+            self._check.list_files()
+            self._check.to_end()
+            check.report_starts(self._job, self._settings, self._watcher, self._walked)
+            self._check = None
+        for error in self._errors:
+            if tolerate is None or not tolerate(error):
+                origin = os.path.join(self._origin, os.path.relpath(error.path, self._job.path))
+                raise CorruptData(error.code, f"{error.message} ({error.code})", path=origin, position=error.start)
         if log_end is not None and self.log_end != log_end:
             message = f"the log that was made ends at offset {self.log_end:,}, not {log_end:,}"
             raise CorruptData("start-loses", message, path=self._origin)
         if self._bases:
-            self._require_kept(path, CLEAN, None)
+            self._require_kept(CLEAN, None)
             if scans and not self._is_plain:
-                self._require_kept(path, UNCLEAN, ZERO)
+                self._require_kept(UNCLEAN, ZERO)
 
-    def _require_kept(self, path: str, stop: str, recovery_point: str | None) -> None:
-        rows = forecast.forecast(path, after=stop, recovery_point=recovery_point, config=self._rules.of_start)
-        for row in rows:
+    def _note_error(self, row: Row) -> None:
+        if isinstance(row, Finding) and row.severity == ERROR:
+            self._errors.append(row)
+
+    def _require_kept(self, stop: str, recovery_point: str | None) -> None:
+        request = Request(after=(stop,), recovery_point=recovery_point, config=self._rules.of_start)
+        for row in of_path(self._job.path, request, self._walked):
             if row.log_end is not None and row.log_end != self.log_end or row.outcome not in (KEEP, STRAY):
                 why = f": {row.reason}" if row.reason else ""
                 message = f"a start would not keep what was made: {row.outcome}, log end {row.log_end}, not {self.log_end}{why}"
                 raise CorruptData("start-loses", message, path=self._origin)
+
+
+def _last_timestamp(folder: str, base_offset: int) -> int:
+    """The last timestamp in the time index of a segment, if it has one: most likely the newest of its log. A guess will do."""
+    path = os.path.join(folder, f"{base_offset:020}{file_name.TIME_INDEX}")
+    if not system.is_file(path):
+        return NO_TIMESTAMP
+    try:
+        with Source(path) as source:
+            count = entries.used_entries(source, time_index.ENTRY_SIZE)
+            is_there = 0 < count <= time_index.entry_count(source)
+            return time_index.entry_at(source, base_offset, count - 1)[0] if is_there else NO_TIMESTAMP
+    except KdumpError:
+        return NO_TIMESTAMP
 
 
 class _CheckWatch(Watch):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_right
+from itertools import pairwise
 
 from kdump.binary import codecs, system
 from kdump.binary.batch_header import LOG_OVERHEAD, batch_size
@@ -11,7 +12,7 @@ from kdump.binary.source import Source
 from kdump.checks.catalogue import FAULTS
 from kdump.checks.finding import Finding
 from kdump.checks.wording import counted
-from kdump.errors import CorruptData, MissingPackage
+from kdump.errors import CorruptData, MissingPackage, Unreadable
 from kdump.formats import file_name, message_set, partition_metadata, tree
 from kdump.formats.log import Log as BatchLog
 from kdump.mending import resolving
@@ -20,7 +21,8 @@ from kdump.mending.damaged_partition import DamagedPartition
 from kdump.mending.left_out import Losses
 from kdump.mending.log_writer import LARGEST_DELTA, LARGEST_SIZE, LogWriter
 from kdump.mending.new_partition import NewPartition
-from kdump.mending.pieces import Headers, LeftOut
+from kdump.mending.one_pass import NotSoundError
+from kdump.mending.pieces import Headers, LeftOut, Walk
 from kdump.mending.row import (
     CLONED,
     DIFFERENT,
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
     from kdump.mending.pieces import Log, Piece
     from kdump.mending.progress import Progress
     from kdump.mending.settings import Rules
+    from kdump.reading.items import Section
     from kdump.tables import Row
 
 _MOST_TRIES = 8
@@ -117,6 +120,8 @@ class PartitionRecovery:
 
     def write(self, accept: set[int]) -> None:
         """Walk the logs, resolve what contradicts itself, write logs and companions. Raises CorruptData, Unreadable, OSError."""
+        if not accept and self._write_sound():
+            return
         pieces = [piece for part in self._parts for piece in part.walk(self._inputs, self._progress, accept, self.accepted)]
         self._pieces = [piece for piece in pieces if not piece.log.rank]
         with self._headers:
@@ -126,6 +131,67 @@ class PartitionRecovery:
             self._left_out += [left for left in left_out if left.is_lost or left.path.startswith(self.path)]
             self._leave_out_greedy_wrappers()
             self._write_until_it_starts()
+
+    def _write_sound(self) -> bool:
+        """Copy, rebuild and check all logs in one pass. Returns False, with nothing taken over, where they are not sound."""
+        part = self._parts[0]
+        if len(self._parts) > 1 or not part.logs or any(log.base_offset is None for log in part.logs):
+            return False
+        logs = {log.base_offset: log for log in part.logs if log.base_offset is not None}
+        pieces: list[Piece] = []
+        walks: dict[int, Walk] = {}
+        self._inputs.note_directory(self.path)
+        for log in part.logs:
+            log.size = system.size(log.path)
+
+        def see(base_offset: int, source: Source, section: Section) -> None:
+            walk = walks.get(base_offset)
+            if walk is None:
+                walk = walks[base_offset] = Walk(logs[base_offset], source)
+            walk.take(section)
+
+        made = NewPartition(
+            self._directory,
+            self.name,
+            list(logs),
+            origin=self.path,
+            log_start=self._log_start,
+            rules=self._rules,
+            progress=self._progress,
+            cloned_from={base: log.path for base, log in logs.items()},
+            inputs=self._inputs,
+        )
+        try:
+            made.complete(keep=self._keep, see=see)
+            for base, log in logs.items():
+                walk = walks.get(base)
+                if walk is None and (log.size or base != part.newest_base):
+                    raise NotSoundError
+                if walk is not None:
+                    walk.join()
+                    if walk.left_out or not _is_all_of(walk.pieces, log.size):
+                        raise NotSoundError
+                    pieces += walk.pieces
+            if any(before.last >= after.first for before, after in pairwise(pieces)):
+                raise NotSoundError
+        except (NotSoundError, CorruptData, Unreadable):
+            self._directory.empty(self.name)
+            self.rows.clear()
+            self._rebuilt.clear()
+            return False
+        self._pieces = self._chain = pieces
+        self._bases, self._made, self._log_end = list(logs), made, made.log_end
+        for piece in pieces:
+            self._note_piece(f"{piece.log.base_offset:020}{file_name.LOG}", piece)
+        self._remove_passing_snapshots()
+        self._cloned = part.clonable()
+        self._left_out = list(part.left_out)
+        return True
+
+    def forget_check(self) -> None:
+        """Let `verify` check all files again, and do not keep what is known of the batches until then."""
+        if self._made is not None:
+            self._made.forget_check()
 
     def _leave_out_greedy_wrappers(self) -> None:
         """Leave out old messages in which a start would allocate more memory than a broker may have."""
@@ -286,7 +352,11 @@ class PartitionRecovery:
             logs.add(_changed_bytes(source, piece), piece.first, piece.last)
         else:
             logs.copy(source, piece.start, piece.end, piece.first, piece.last)
-        path = os.path.join(self.name, f"{logs.bases[-1]:020}{file_name.LOG}")
+        self._note_piece(f"{logs.bases[-1]:020}{file_name.LOG}", piece)
+
+    def _note_piece(self, name: str, piece: Piece) -> None:
+        """Report a piece that is in a new log."""
+        path = os.path.join(self.name, name)
         sums = (piece.size, piece.batches, piece.records, piece.first, piece.last)
         if piece.changed:
             self.rows.append(Rewritten(path, piece.log.path, piece.start, *sums, piece.change))
@@ -496,6 +566,13 @@ class PartitionRecovery:
             for offset, reason in bad:
                 self._leave_out(offset, "legacy-wrapper-null", f"{reason}; a start fails where it opens it")
         return bool(bad)
+
+
+def _is_all_of(pieces: Sequence[Piece], size: int) -> bool:
+    """Whether pieces are all of a log, and are beyond doubt. Old messages are looked at more closely elsewhere."""
+    follow = all(before.end == after.start for before, after in pairwise(pieces))
+    is_whole = bool(pieces) and pieces[0].start == 0 and follow and pieces[-1].end == size
+    return is_whole and all(piece.is_sure and not piece.is_legacy and not piece.changed for piece in pieces)
 
 
 def _bad_wrappers(source: Source, piece: Piece) -> Iterator[tuple[int, str]]:

@@ -257,7 +257,8 @@ class LeftOut:
 class Walk:
     """What one log holds: pieces in the order of the file, and what is left out.
 
-    `accept` are offsets of damaged batches that are taken over if they decode; `accepted` are those found here.
+    `accept` are offsets of damaged batches that are taken over if they decode; `accepted` are those found here. `to_end`
+    walks the log; a caller that walks a sound one itself gives each section to `take`, then calls `join`.
     """
 
     def __init__(
@@ -272,8 +273,13 @@ class Walk:
         self._accept = accept
         self._claims: list[tuple[int, int, bytes]] = []  # offsets and headers of damaged batches, in whose span others may lie
         self._wrappers: list[tuple[int, int, int]] = []  # positions and last offsets of damaged wrappers
+        self._tick = tick
         log.size = source.size
-        items = salvage.walk(source, base_offset=log.base_offset, next_base_offset=log.next_base_offset)
+
+    def to_end(self) -> Self:
+        """Walk the log."""
+        log = self._log
+        items = salvage.walk(self._source, base_offset=log.base_offset, next_base_offset=log.next_base_offset)
         position = 0
         try:
             for item in items:
@@ -281,13 +287,14 @@ class Walk:
                     self._damage(item)
                     end = item.end
                 else:
-                    end = self._section(item)
-                if tick is not None:
-                    tick(end - position)
+                    end = self.take(item)
+                if self._tick is not None:
+                    self._tick(end - position)
                 position = end
         finally:
             items.close()
-        self._join()
+        self.join()
+        return self
 
     def _damage(self, item: Damage) -> None:
         row = item.row
@@ -306,7 +313,7 @@ class Walk:
         if item.is_batch and item.status != ZERO:
             self._decode(self.left_out[-1])
 
-    def _section(self, section: Section) -> int:
+    def take(self, section: Section) -> int:
         """Add the batches of a section. Returns where it ends."""
         summary = section.summary
         if summary is not None and _are_fit(summary):
@@ -412,7 +419,7 @@ class Walk:
         if not (self.pieces and self.pieces[-1].takes(piece)):
             self.pieces.append(piece)
 
-    def _join(self) -> None:
+    def join(self) -> None:
         """Note which batches continue their neighbours, and trust a first batch after a step that the next ones continue."""
         pieces = self.pieces
         for before, after in pairwise(pieces):

@@ -5,6 +5,7 @@ Kafka: LogLoader.recoverSegment, LogSegment.recover, UnifiedLog.rebuildProducerS
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left, bisect_right
 
 from kdump.binary import kernel, producer_streak
@@ -58,10 +59,7 @@ class SegmentIndexes:
         self._largest = NO_TIMESTAMP
         self._offset_of_largest = base_offset
         self._last_time = NO_TIMESTAMP
-        self._offsets: list[int] = []
-        self._positions: list[int] = []
-        self._times: list[int] = []
-        self._time_offsets: list[int] = []
+        self._offsets, self._positions, self._times, self._time_offsets = array("q"), array("q"), array("q"), array("q")
         self._aborted: list[Aborted] = []
 
     def add_batches(self, positions: Sequence[int], last_offsets: Sequence[int], timestamps: Sequence[int]) -> None:
@@ -163,19 +161,29 @@ class Rebuilding:
 
         Raises CorruptData for the first batch that is not valid or not in order, and Unreadable.
         """
+        indexes = self.start_segment(source, base_offset)
+        for chunk, end in _chunks(source, threads):
+            self.add(chunk, indexes, source, end_offset)
+            yield end
+        self.end_segment(indexes, end_offset)
+        yield indexes
+
+    def start_segment(self, source: Source, base_offset: int) -> SegmentIndexes:
+        """Start the next segment, for a caller that reads its log. Raises CorruptData if it is too large."""
         if source.size > _LARGEST_POSITION:
             raise CorruptData(
                 "position-overflow", f"a log of {source.size:,} bytes is larger than a segment can be", path=source.path
             )
-        indexes = SegmentIndexes(base_offset, self._rules)
         self.next_offset = base_offset
-        self._start_segment(base_offset)
-        for chunk, end in _chunks(source, threads):
-            self._add(chunk, indexes, source, end_offset)
-            yield end
+        self._load_snapshot(self._checkpointed_start, base_offset)
+        self._map_end = base_offset
+        self._take_snapshot(base_offset)
+        return SegmentIndexes(base_offset, self._rules)
+
+    def end_segment(self, indexes: SegmentIndexes, end_offset: int | None) -> None:
+        """End a segment whose batches were all added."""
         self._take_snapshot(self._map_end, is_last=end_offset is None)
         indexes.end()
-        yield indexes
 
     def finish(self) -> None:
         """Take the snapshot at the log end, if the last segment did not: its batches have no producers."""
@@ -200,11 +208,6 @@ class Rebuilding:
         return is_expired and (self._earliest_kept is None or self._earliest_kept > cutoff)
 
     # --- snapshots
-
-    def _start_segment(self, base_offset: int) -> None:
-        self._load_snapshot(self._checkpointed_start, base_offset)
-        self._map_end = base_offset
-        self._take_snapshot(base_offset)
 
     def _load_snapshot(self, log_start: int, base_offset: int | None = None) -> None:
         """Load the last snapshot. One at or below the log start has been deleted by now."""
@@ -233,7 +236,8 @@ class Rebuilding:
 
     # --- batches
 
-    def _add(self, chunk: Chunk, indexes: SegmentIndexes, source: Source, end_offset: int | None) -> None:
+    def add(self, chunk: Chunk, indexes: SegmentIndexes, source: Source, end_offset: int | None) -> None:
+        """Add consecutive batches. Raises CorruptData if they are not valid or not in order."""
         summary = chunk.summary
         self.is_plain = self.is_plain and summary is not None and not summary.is_legacy
         if summary is None:

@@ -8,7 +8,6 @@ from kdump.binary import system
 from kdump.binary.source import Source
 from kdump.errors import CorruptData
 from kdump.formats import entries, file_name, offset_index, time_index, tree
-from kdump.formats.record_batch import NO_TIMESTAMP
 from kdump.mending.attested import Witnesses
 from kdump.mending.inputs import Inputs
 from kdump.mending.new_directory import NewDirectory
@@ -114,17 +113,17 @@ class _Run:
         plan = self._plan
         for name in plan.cloned:
             self._clone(os.path.join(plan.path, name), name)
-        made = [self._rebuilt(part) for part in plan.partitions]
+        for part in plan.partitions:
+            self._rebuild(part)
         self._directory.sync()
-        for partition in made:
-            partition.verify(scans=True)
 
-    def _rebuilt(self, part: PartitionPlan) -> NewPartition:
-        """Write all files of a partition."""
+    def _rebuild(self, part: PartitionPlan) -> None:
+        """Write all files of a partition, and verify them."""
         if part.name:
             self._directory.folder(part.name)
-        for name in part.logs.values():
+        for name in part.cloned:
             self._clone(os.path.join(part.path, name), os.path.join(part.name, name))
+        logs = {base: os.path.join(part.path, name) for base, name in part.logs.items()}
         made = NewPartition(
             self._directory,
             part.name,
@@ -133,20 +132,22 @@ class _Run:
             log_start=part.log_start,
             rules=self._rules,
             progress=self._progress,
+            cloned_from=logs,
+            inputs=self._inputs,
         )
         written: dict[str, Companion] = {}
 
         def keep(name: str, data: bytes) -> None:
             written[name] = self._write(part, name, data)
 
-        newest = max((_last_timestamp(part, base) for base in part.logs), default=NO_TIMESTAMP)
-        made.complete(self._kinds, newest_timestamp=newest, keep=keep)
+        made.complete(self._kinds, keep=keep)
         self._result.holes += _holes(part, made.log_end)
         self._result.batches += made.batches
+        for name in part.logs.values():
+            size = system.size(self._directory.inside(os.path.join(part.name, name)))
+            self._result.files.append(Companion(os.path.join(part.name, name), CLONED, size, SAME, size))
         self._result.files += [written[name] for name in sorted(written)]
-        for name in part.cloned:
-            self._clone(os.path.join(part.path, name), os.path.join(part.name, name))
-        return made
+        made.verify(scans=True)
 
     def _write(self, part: PartitionPlan, name: str, data: bytes) -> Companion:
         """Write a companion, and compare it with the input's."""
@@ -204,17 +205,3 @@ def _is_same(source: Source, data: bytes, entry_size: int) -> bool:
         return False
     starts = range(0, size, _COMPARED_AT_ONCE)
     return all(source.read(at, min(_COMPARED_AT_ONCE, size - at)) == data[at : at + _COMPARED_AT_ONCE] for at in starts)
-
-
-def _last_timestamp(part: PartitionPlan, base_offset: int) -> int:
-    """The last timestamp in the time index of a segment, if it has one: most likely the newest of its log."""
-    name = f"{base_offset:020}{file_name.TIME_INDEX}"
-    if name not in part.before:
-        return NO_TIMESTAMP
-    with Source(os.path.join(part.path, name)) as source:
-        count = entries.used_entries(source, time_index.ENTRY_SIZE)
-        return (
-            time_index.entry_at(source, base_offset, count - 1)[0]
-            if 0 < count <= time_index.entry_count(source)
-            else NO_TIMESTAMP
-        )

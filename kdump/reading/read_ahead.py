@@ -65,6 +65,7 @@ class ReadAhead:
         if ahead is not None:
             ahead.is_legacy = found.is_legacy
         chunk = SummarizedChunk.read_again(found, self._source, position)
+        chunk.is_copied = self._source.copies_to >= 0
         if is_kept and self._keeps_bytes:
             chunk.kept = memoryview(self._window)[: found.end - position]
             self._keeping = chunk
@@ -89,11 +90,11 @@ def summarize_stretch(
 ) -> tuple[BatchSummary | None, bool]:
     """The summary of the batches from here up to `stop`, or None if something else is there; whether `window` has all of them.
 
-    It is overwritten, and then starts with their bytes.
+    It is overwritten, and then starts with their bytes. Raises OSError if they cannot be copied to where the source says.
     """
     assert kernel.native is not None
     found = kernel.native.summarize_log(
-        source.fileno(), position, stop, source.size, max_batches, STRICT_RULES.codec_count - 1, window
+        source.fileno(), position, stop, source.size, max_batches, STRICT_RULES.codec_count - 1, window, source.copies_to
     )
     if found is None:
         return None, False
@@ -185,7 +186,10 @@ class _Ahead:
         stop = (unit + 1) * self._unit_size
         position = first_batch(self, stop - self._unit_size, stop, self.is_legacy)
         while 0 <= position < stop:
-            found, _ = summarize_stretch(self._source, position, stop, window, self._max_batches)
+            try:
+                found, _ = summarize_stretch(self._source, position, stop, window, self._max_batches)
+            except OSError:
+                break  # the walk meets the same error
             if found is None:
                 break
             summaries[position] = found

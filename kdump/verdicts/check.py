@@ -109,6 +109,13 @@ def run(job: Job, settings: Settings, emit: Emit, watch: Watch | None = None, *,
     watcher = starts.Watcher(emit)
     walked = WalkedLogs()
     checks.run(job, settings, watcher.emit, watch, walked)
+    report_starts(job, settings, watcher, walked, tries_failing=tries_failing)
+
+
+def report_starts(
+    job: Job, settings: Settings, watcher: starts.Watcher, walked: WalkedLogs | None = None, *, tries_failing: bool = True
+) -> None:
+    """Report the starts of a partition that was checked, if what its `watcher` saw makes one doubt them."""
     wants_forecast = watcher.wants_forecast or not watcher.fails and starts.is_denied(job.path)
     if wants_forecast and (tries_failing or not watcher.fails):
-        starts.report(job, settings, emit, fails=watcher.fails, walked=walked)
+        starts.report(job, settings, watcher.pass_on, fails=watcher.fails, walked=walked)

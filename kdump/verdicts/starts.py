@@ -38,7 +38,7 @@ class Watcher:
     """Passes on the findings of a partition, and looks for a reason to forecast its next start."""
 
     def __init__(self, emit: Emit) -> None:
-        self._emit = emit
+        self.pass_on = emit
         self.fails = False
         self._is_active = self._is_doubtful = False
         self._batches = 0
@@ -54,7 +54,7 @@ class Watcher:
                 self._is_active = True
             elif row.severity == WARNING or row.code in _SCANNING or row.broker_forecast.partition(" ")[0] not in _HARMLESS:
                 self._is_doubtful = True
-        self._emit(row)
+        self.pass_on(row)
 
     @property
     def wants_forecast(self) -> bool:

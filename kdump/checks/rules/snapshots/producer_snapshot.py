@@ -197,11 +197,13 @@ class _Comparison:
             return
         views = known.view_at(self.offset)
         later_id, later_view = known.later_views.pop(self.offset, (None, None))
+        in_transaction = {producer_id for producer_id, (_, _, first_offset) in views.items() if first_offset is not None}
+        if not self.count and not in_transaction:
+            return  # there is nothing to compare
         start = _start_of_log(known, self.offset)
         if start is None:
             return
         is_whole = start == 0 and known.is_complete
-        in_transaction = {producer_id for producer_id, (_, _, first_offset) in views.items() if first_offset is not None}
         for row, state in enumerate(_states(self.context, self.count)):
             in_transaction.discard(state.producer_id)
             differences = self._differences(state, views.get(state.producer_id), start, is_whole)
