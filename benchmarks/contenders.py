@@ -22,6 +22,7 @@ KDUMP = "kdump"
 PYTHON_KERNEL = "kdump, Python kernel"
 LIMIT = "C program"
 CAT = "cat"
+RECOVER, REINDEX, COPY = "kdump recover", "kdump reindex", "cp, synced"
 DECOMPRESSION = "decompression only"
 START = "python -c pass"
 PARQUET, SCAN = "kdump log, Parquet", "kdump scan --records"
@@ -117,6 +118,18 @@ def parquet(path: Path) -> Contender:
     """Our records of a log, as a file of Parquet beside it."""
     out = path.with_suffix(".parquet")
     return into_new(out, PARQUET, [kdump_script(), "log", "--deep", "--output", "parquet", "-o", out, path])
+
+
+def mended(name: str, path: Path) -> Contender:
+    """The folder of a log, recovered or reindexed beside it."""
+    out = path.parent.with_name(f"{path.parent.name}.mended")
+    return into_new(out, name, [kdump_script(), *name.split()[1:], path.parent, "-o", out])
+
+
+def copied(path: Path) -> Contender:
+    """The same folder copied and synced."""
+    out = path.parent.with_name(f"{path.parent.name}.copied")
+    return into_new(out, COPY, ["sh", "-c", 'cp -r "$0" "$1" && sync "$1"/*', path.parent, out])
 
 
 def scan(path: Path) -> Contender:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from benchmarks import contenders, segments
 from benchmarks.contenders import (
+    COPY,
     DECOMPRESSION,
     DEEP_CHECK,
     KDUMP,
@@ -15,6 +16,8 @@ from benchmarks.contenders import (
     NEWEST,
     PARQUET,
     PYTHON_KERNEL,
+    RECOVER,
+    REINDEX,
     SCAN_AGAIN,
     SCAN_BATCHES,
     START,
@@ -270,6 +273,17 @@ def _into_parquet(arguments: Sequence[str]) -> list[Contender]:
     return [*taking_part, contenders.pyarrow_alone(path), contenders.cat(path)]
 
 
+def _mendings(arguments: Sequence[str]) -> list[Contender]:
+    path = Path(arguments[-1])
+    mended = [contenders.mended(name, path) for name in (RECOVER, REINDEX)]
+    return [*mended, contenders.copied(path), contenders.kdump(arguments, name=JOBS_1, jobs=1)]
+
+
+def _mended(name: str, title: str, segment: Segment) -> Workload:
+    bars = [within_cpu(2, RECOVER, COPY), within_cpu(2, REINDEX, JOBS_1), within_memory(64, [RECOVER, REINDEX])]
+    return Workload(name, title, segment, (), bars, others=_mendings)
+
+
 def _into_tables(arguments: Sequence[str]) -> list[Contender]:
     path = Path(arguments[-1])
     return [contenders.scan(path), contenders.kdump(arguments, name=JOBS_1, jobs=1), contenders.cat(path)]
@@ -481,6 +495,8 @@ WORKLOADS = (
         )
         for codec in ("gzip", "snappy", "lz4", "zstd")
     ),
+    _mended("mend", "1 GiB, batches of 16 KiB, recovered and reindexed", Segment(_BIG)),
+    _mended("mend-one-record", "256 MiB, batches of one record, recovered and reindexed", Segment(_USUAL, 1)),
     _listed("listing", "64 MiB, records listed in every form", Segment(64 * MIB)),
     _listed("listing-one-record", "64 MiB, batches of one record, listed in every form", Segment(64 * MIB, 1)),
 )

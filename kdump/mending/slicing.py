@@ -235,7 +235,8 @@ class Slicing:
 
     def holes(self) -> list[Hole]:
         """The offsets that may belong to the slice, and that no log has any more, though another file knows of them."""
-        wanted, found = self._wanted, []
+        wanted = self._wanted
+        found: list[Hole] = []
         for known in sorted(self._attested(), key=lambda known: known.first):
             if wanted.holds_offsets(known.first, known.last):
                 first, last = max(known.first, wanted.from_offset), min(known.last, wanted.to_offset)
