@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from array import array
+
 from kdump.binary.arithmetic import as_int64
 from kdump.binary.source import WINDOW_SIZE
 from kdump.errors import CorruptData
@@ -43,7 +45,7 @@ def absolute(base_offset: int, offsets: Sequence[int]) -> list[int]:
     return [as_int64(base_offset + offset) for offset in offsets]
 
 
-def relative(base_offset: int, offsets: Sequence[int]) -> list[int]:
+def relative(base_offset: int, offsets: Sequence[int]) -> array[int]:
     """Offsets relative to the base offset, as entries store them.
 
     Raises CorruptData where one does not fit: `offset-overflow-int32`, where a broker would split the segment, or
@@ -56,7 +58,7 @@ def relative(base_offset: int, offsets: Sequence[int]) -> list[int]:
         offset = max(offsets)
         message = f"offset {offset:,} is more than {_MAX_RELATIVE:,} above the base offset {base_offset:,}"
         raise CorruptData("offset-overflow-int32", message, offset=offset)
-    return [offset - base_offset for offset in offsets]
+    return array("i", (offset - base_offset for offset in offsets))
 
 
 def at(source: Source, layout: Struct, row: int) -> tuple[Any, ...]:

@@ -66,7 +66,7 @@ def packed(offsets: Sequence[int], positions: Sequence[int], base_offset: int) -
     Raises CorruptData with the codes `offset-overflow-int32` and `offset-below-base` if an offset does not fit.
     """
     fields = array("i", bytes(len(offsets) * ENTRY_SIZE))
-    fields[0::2] = array("i", entries.relative(base_offset, offsets))
+    fields[0::2] = entries.relative(base_offset, offsets)
     fields[1::2] = array("i", positions)
     if sys.byteorder == "little":
         fields.byteswap()

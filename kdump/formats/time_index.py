@@ -56,4 +56,7 @@ def packed(timestamps: Sequence[int], offsets: Sequence[int], base_offset: int) 
 
     Raises CorruptData with the codes `offset-overflow-int32` and `offset-below-base` if an offset does not fit.
     """
-    return b"".join(map(_ENTRY.pack, timestamps, entries.relative(base_offset, offsets)))
+    data = bytearray(len(timestamps) * ENTRY_SIZE)
+    for row, entry in enumerate(zip(timestamps, entries.relative(base_offset, offsets), strict=True)):
+        _ENTRY.pack_into(data, row * ENTRY_SIZE, *entry)
+    return bytes(data)

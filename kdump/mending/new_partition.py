@@ -177,6 +177,7 @@ class NewPartition:
                     check.log(base, source, one)
                     one.require_whole()
                 self._note_sound(base, source.size)
+                del one
                 check.files_below(end)
             if bases:
                 found.finish()

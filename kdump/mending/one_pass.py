@@ -78,6 +78,7 @@ class OnePass(Maker):
             self._target.complete(self._source, self._uncopied)
         self._rebuilding.end_segment(self._indexes, self._end_offset)
         self._write_indexes(self._indexes)
+        del self._indexes  # millions of batches have large ones
         self._is_over = True
 
     def require_whole(self) -> None:
