@@ -171,7 +171,7 @@ def lz4_blocks(
     max_block_size: int,
     checksum_size: int,
     limit: int,
-    decompress: Callable[[Buffer, int], bytes],
+    decompress: Callable[[memoryview, int], bytes],
     /,
 ) -> bytes | None: ...
 def zstd_frame(data: Buffer, /) -> tuple[int, int]: ...

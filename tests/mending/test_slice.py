@@ -14,7 +14,7 @@ import kdump
 from kdump.cli.commands import main
 from kdump.errors import CorruptData, UsageError
 from kdump.mending import log_writer
-from kdump.mending.row import Hole
+from kdump.mending.row import Hole, SlicedSegment
 from tests.builders.files import checkpoint, partition_metadata, write_partition
 from tests.builders.records import TIMESTAMP, batch, message, message_set, record, transaction_marker, wrapper
 from tests.campaigns import cut_out
@@ -99,6 +99,7 @@ def test_without_a_range_all_logs_are_cloned(partition: Path, tmp_path: Path) ->
 
 def test_whole_batches_are_kept(partition: Path, tmp_path: Path) -> None:
     (row,) = kdump.slice(partition, tmp_path / "out", from_offset=20, to_offset=22)
+    assert isinstance(row, SlicedSegment)
     assert _batches(tmp_path / "out") == [(16, 25, 10)]
     assert (row.path, row.source) == ("00000000000000000016.log", "00000000000000000011.log")
     assert (row.first_offset, row.last_offset, row.records, row.kept) == (16, 25, 10, 10)
@@ -108,6 +109,7 @@ def test_whole_batches_are_kept(partition: Path, tmp_path: Path) -> None:
 
 def test_an_exact_slice_cuts_the_batches_at_its_edges(partition: Path, tmp_path: Path) -> None:
     first, *_ = kdump.slice(partition, tmp_path / "out", from_offset=3, to_offset=7, exact=True)
+    assert isinstance(first, SlicedSegment)
     assert [one.offset for one in _read(tmp_path / "out") if not one.is_control] == [3, 4, 5, 6, 7]
     assert _batches(tmp_path / "out")[:2] == [(0, 4, 2), (5, 9, 3)]
     assert (first.rewritten, first.records, first.kept, first.out_of_range) == (2, 11, 6, 5)
@@ -195,6 +197,7 @@ def test_the_last_batch_and_those_of_producers_stay_without_records(tmp_path: Pa
     write_partition(tmp_path, topic="a", segments={0: batches})
     (row,) = kdump.slice(tmp_path / "a-0", tmp_path / "out", keep_keys=[b"no"])
     assert _batches(tmp_path / "out") == [(5, 9, 0), (10, 14, 0), (15, 15, 0)]
+    assert isinstance(row, SlicedSegment)
     assert (row.emptied, row.dropped, row.by_key) == (3, 1, 16)
     states = {
         state.producer_id: state.last_sequence
@@ -210,6 +213,7 @@ def test_old_messages_keep_their_magic(tmp_path: Path) -> None:
     (row,) = kdump.slice(tmp_path / "a-0", tmp_path / "out", keep_keys=[b"k1"])
     expected = message_set(messages=messages[1:2]) + wrapper(messages=[messages[3], messages[5]], base_offset=3)
     assert (tmp_path / "out" / f"{1:020}.log").read_bytes() == expected
+    assert isinstance(row, SlicedSegment)
     assert (row.batches, row.cloned, row.rewritten, row.dropped, row.records, row.kept) == (3, 1, 1, 1, 6, 3)
 
 

@@ -6,6 +6,10 @@ from kdump.cli.options import DIRECTORIES, CommandOptions, argument, arguments, 
 from kdump.cli.shared_options import CSV_FORMULAS, NICE, RATE, output_option
 from kdump.mending.settings import CONFIG, KINDS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 FORMS = ("text", "ndjson", "json", "csv", "table")
 
 OUT = text("-o", "The new directory; it must not exist yet, nor lie inside PATH.", metavar="DIR", completes=DIRECTORIES)
@@ -17,7 +21,7 @@ SETTINGS = texts(
 )
 
 
-def _output(rows: str) -> str:
+def _output(rows: str) -> Any:
     """The option `--output` of a command whose CSV and tables have only these rows."""
     return output_option(
         FORMS, f"text is for people. ndjson, json: all rows, and the summary. csv, table: {rows}; stderr counts the others."
