@@ -7,6 +7,7 @@ import os
 from kdump.binary.source import NoSource, Source
 from kdump.checks import segment
 from kdump.checks.context import FileContext
+from kdump.checks.finding import ERROR, Finding
 from kdump.checks.jobs import Job
 from kdump.checks.live_source import CheckAborted, LiveSource, Watch
 from kdump.checks.partition_facts import PartitionFacts
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from kdump.checks.finding import Emit
     from kdump.checks.segment_facts import SegmentFacts
     from kdump.reading.damaged_offsets import WalkedLogs
+    from kdump.tables import Row
 
 _SWAP = ".swap"
 _INDEXES = (file_name.OFFSET_INDEX, file_name.TIME_INDEX, file_name.TRANSACTION_INDEX)
@@ -34,6 +36,18 @@ def run(job: Job, settings: Settings, emit: Emit, watch: Watch | None = None, wa
         _run(job, settings, emit, watch or Watch(), walked)
     except Unreadable as error:
         file_object.report_failure(_directory_context(job.path, settings, emit), error)
+
+
+def errors(job: Job, settings: Settings) -> list[Finding]:
+    """The errors that one task finds."""
+    found: list[Finding] = []
+
+    def emit(row: Row) -> None:
+        if isinstance(row, Finding) and row.severity == ERROR:
+            found.append(row)
+
+    run(job, settings, emit)
+    return found
 
 
 def _run(job: Job, settings: Settings, emit: Emit, watch: Watch, walked: WalkedLogs | None) -> None:

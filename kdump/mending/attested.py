@@ -8,7 +8,6 @@ import time
 from kdump.binary.source import Source
 from kdump.checks import check
 from kdump.checks.context import FileContext
-from kdump.checks.finding import ERROR, Finding
 from kdump.checks.jobs import Job
 from kdump.checks.partition_facts import PartitionFacts
 from kdump.checks.rules import witnesses
@@ -19,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from kdump.tables import Row
+    from kdump.checks.finding import Finding
 
     LogEnd = tuple[str, int, int, bool]
     """A log: its path, base offset and last offset, and whether it is the newest."""
@@ -113,11 +112,9 @@ class Witnesses:
 
     def missing_logs(self) -> Iterator[Finding]:
         """The errors that name offsets before, between or after the logs, or that there is no log. This checks all of it."""
-        rows: list[Row] = []
-        check.run(Job(Job.PARTITION, self._path, self._path), self._partition.settings, rows.append)
-        for row in rows:
-            if isinstance(row, Finding) and row.code in _MISSING and row.severity == ERROR:
-                yield row
+        for error in check.errors(Job(Job.PARTITION, self._path, self._path), self._partition.settings):
+            if error.code in _MISSING:
+                yield error
 
 
 def _settings() -> Settings:

@@ -9,7 +9,6 @@ from kdump.binary import system
 from kdump.binary.source import Source
 from kdump.binary.tolerant_source import TolerantSource
 from kdump.checks import check
-from kdump.checks.finding import ERROR, Finding
 from kdump.checks.jobs import Job
 from kdump.checks.settings import Settings
 from kdump.errors import CorruptData
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from kdump.mending.inputs import Inputs
     from kdump.mending.pieces import Piece
     from kdump.mending.progress import Progress
-    from kdump.tables import Row
 
 _SWAP, _CLEANED, _DELETED = ".swap", ".cleaned", ".deleted"
 _LOG_SWAP = file_name.LOG + _SWAP
@@ -113,9 +111,7 @@ class DamagedPartition:
     def _is_sound(self, name: str) -> bool:
         """Whether a check finds no error in a file of the metadata log; if it does, the file is left out."""
         path = os.path.join(self.path, name)
-        rows: list[Row] = []
-        check.run(Job(Job.FILE, path, path), Settings(now=int(time.time() * 1000)), rows.append)
-        error = next((row for row in rows if isinstance(row, Finding) and row.severity == ERROR), None)
+        error = next(iter(check.errors(Job(Job.FILE, path, path), Settings(now=int(time.time() * 1000)))), None)
         if error is not None:
             reason = f"{error.message} Nodes do not load a file like this"
             self.left_out.append(LeftOut(path, 0, system.size(path), error.code, reason))

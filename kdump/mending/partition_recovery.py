@@ -516,11 +516,7 @@ class PartitionRecovery:
         known = next((one for one in attested if one.first <= last and first <= one.last), None)
         if first > last or is_in_log and not is_damage and known is None:
             return
-        reason = (
-            "damage"
-            if is_damage
-            else "no log that was read has these offsets: compaction leaves such gaps, and so does a deleted segment"
-        )
+        reason = "damage" if is_damage else _NOT_THERE
         if known is not None:
             reason = f"{reason}; {known.reason}"
         yield Hole(self.name or os.curdir, first, last, last - first + 1, is_damage or known is not None, reason)
