@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kdump.mending.pieces import LeftOut, Piece
+    from kdump.mending.pieces import LeftOut, Log, Piece
 
 
 class Losses:
@@ -36,6 +36,11 @@ class Losses:
             return of_before is not None and of_before.first_end(before.end) <= after.start
         is_after = of_before is not None and of_before.last_start >= before.end
         return is_after or (of_after is not None and of_after.first_end(0) <= after.start)
+
+    def are_before(self, log: Log, first: Piece) -> bool:
+        """Whether something lies in a log before the first piece of all."""
+        places = self._by_path.get(log.path)
+        return places is not None and (log is not first.log or places.first_end(0) <= first.start)
 
 
 class _Places:

@@ -497,9 +497,10 @@ class PartitionRecovery:
         losses = Losses(lost)
         start = self._chain[0].first if self._chain else self._log_end
         before_start = [one for one in attested if one.first < start]
-        first = min((one.first for one in before_start), default=start)
-        last = min(max((one.last for one in before_start), default=-1), start - 1)
-        yield from self._hole(first, last, before_start, is_damage=False, is_in_log=True)
+        lost_from = self._lost_from(losses)
+        first = min([lost_from, *(one.first for one in before_start)])
+        last = start - 1 if lost_from < start else min(max((one.last for one in before_start), default=-1), start - 1)
+        yield from self._hole(first, last, before_start, is_damage=lost_from < start, is_in_log=True)
         for before, after in resolving.gaps(self._chain):
             first, last = before.last + 1, after.first - 1
             is_damage = losses.are_between(before, after)
@@ -510,6 +511,15 @@ class PartitionRecovery:
             yield from self._hole(before.last + 1, self._log_end - 1, attested, is_damage=is_damage, is_in_log=False)
         last = max((one.last for one in attested), default=-1)
         yield from self._hole(self._log_end, last, attested, is_damage=False, is_in_log=True)
+
+    def _lost_from(self, losses: Losses) -> int:
+        """The first offset that a batch before the first one taken over may have had; that of the first one if none was lost."""
+        if not self._chain:
+            return self._log_end
+        start = self._chain[0]
+        logs = (log for part in self._parts for log in part.logs if log.base_offset is not None and log.base_offset < start.first)
+        bases = [log.base_offset or 0 for log in logs if losses.are_before(log, start)]
+        return min(max(min(bases), self._log_start), start.first) if bases else start.first
 
     def _hole(self, first: int, last: int, attested: Sequence[Attested], *, is_damage: bool, is_in_log: bool) -> Iterator[Hole]:
         """The row of a gap, if there is one that compaction may not have left in a log."""

@@ -91,6 +91,18 @@ def test_intact_batches_keep_their_bytes_and_offsets(tmp_path: Path) -> None:
     assert _is_safe(tmp_path / "out")
 
 
+def test_what_was_lost_before_the_first_whole_batch_is_a_hole(tmp_path: Path) -> None:
+    garbage, first = b"\7" * 200, _broken(_batch(0, 2))
+    path = _partition(tmp_path, {0: [first, _batch(2)], 9: [garbage, _batch(12)]}, "a-0")
+    holes = _of(Hole, kdump.recover(path, tmp_path / "whole"))
+    assert [(row.offset_first, row.offset_last, row.is_damage) for row in holes] == [(0, 1, True), (3, 11, True)]
+    path = _partition(tmp_path, {4: [garbage], 9: [_batch(12)]}, "b-0")
+    holes = _of(Hole, kdump.recover(path, tmp_path / "later"))
+    assert [(row.offset_first, row.offset_last, row.is_damage) for row in holes] == [(4, 11, True)]
+    path = _partition(tmp_path, {0: [_batch(2)]}, "c-0")  # retention may delete the records before
+    assert not _of(Hole, kdump.recover(path, tmp_path / "sound"))
+
+
 def test_a_sound_directory_is_copied_whole(tmp_path: Path) -> None:
     write_partition(tmp_path, topic="orders", segments={0: [_batch(0), _batch(1)], 2: [_batch(2)]})
     (tmp_path / "orders-0" / "partition.metadata").write_bytes(partition_metadata())
