@@ -28,8 +28,8 @@ NO_TIMESTAMP = -1
 SIZES = (Sizes(), Sizes(window=200, out=300), Sizes(stretch=300, out=5000))
 STRETCHES = (1 << 20, 1 << 20, 1, 100, 1000)
 
-_FINDING = re.compile(r", byte (\d+): |: bytes (\d+) to \d+: ")
-_RANGE = re.compile(r": bytes (\d+) to (\d+): (?!.*batch-length-mismatch)")
+_FINDING = re.compile(r", byte (\d+): |: bytes? (\d+)(?: to \d+)?: ")
+_RANGE = re.compile(r": bytes? (\d+)(?: to (\d+))?: (?!.*batch-length-mismatch)")
 
 Row = dict[str, Any]
 

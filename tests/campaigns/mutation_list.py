@@ -206,13 +206,6 @@ MUTATIONS: tuple[Mutation, ...] = (
         tests=("tests/cli/test_scan.py::test_all_tables_but_the_findings_are_of_one_list_of_files",),
     ),
     Mutation(
-        id="21",
-        file="kdump/output/times.py",
-        old="86_400_000 - 1 if is_end",
-        new="86_400_000 if is_end",
-        tests=("tests/cli/test_listing.py::test_a_day_ends_before_the_next_midnight",),
-    ),
-    Mutation(
         id="records-before-snapshot",
         file="kdump/decoders/cluster_topics.py",
         old="and offset >= start:",
@@ -490,6 +483,13 @@ MUTATIONS: tuple[Mutation, ...] = (
         old="if len(totals.stops) < 2 else",
         new="if len(totals.stops) > 2 else",
         tests=("tests/output/test_forecast_output.py::test_the_last_lines_say_what_was_asked_and_assumed",),
+    ),
+    Mutation(
+        id="21",
+        file="kdump/output/times.py",
+        old="86_400_000 - 1 if is_end",
+        new="86_400_000 if is_end",
+        tests=("tests/cli/test_listing.py::test_a_day_ends_before_the_next_midnight",),
     ),
     Mutation(
         id="n28",

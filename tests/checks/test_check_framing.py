@@ -542,7 +542,7 @@ def test_each_hole_is_reported_with_the_highest_offset_after_it(tmp_path: Path) 
     holes = [one for one in _of_log(tmp_path, b"".join(pieces)) if one.code == "zero-hole"]
     assert [one.message.partition(" after, ")[2].partition(":")[0] for one in holes] == [
         "offsets 5 to 8",
-        "offsets 4 to 4",
+        "offset 4",
         "offsets 1 to 2",
     ]
     assert [one.found for one in holes] == ["6", "3", "2"]

@@ -446,7 +446,7 @@ def test_a_note_of_a_quorum_says_what_it_can_say(
         ),
         (
             _control(0, commit_record(), abort_record()),
-            "The control batch at offset 0 holds 2 records, of which a broker only reads the first.",
+            "The control batch at offset 0 says it holds 2 records, of which a broker only reads the first.",
         ),
         (_control(0, commit_record(), codec="gzip"), "The control batch at offset 0 is compressed (gzip)."),
         (_control(0, control_record(control_type=3, value=bytes(11)), producer=-1, in_txn=False), None),

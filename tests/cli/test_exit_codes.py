@@ -79,9 +79,16 @@ def test_a_broken_pipe_ends_screens_with_0_and_never_what_judges(
     from kdump.cli import dropin
     from kdump.cli.checking import run
     from kdump.cli.listing import command
+    from kdump.cli.scanning import run as scanning
 
     monkeypatch.setattr(sys, "argv", ["kdump", *arguments])
-    for module, name in ((commands, "main"), (dropin, "main"), (run, "check_paths"), (command, "list_paths")):
+    for module, name in (
+        (commands, "main"),
+        (dropin, "main"),
+        (run, "check_paths"),
+        (command, "list_paths"),
+        (scanning, "scan_paths"),
+    ):
         monkeypatch.setattr(module, name, _raising(BrokenPipeError(32, "Broken pipe")))
     monkeypatch.setattr(main, "forget_stdout", lambda: None)
     assert main.main() == status

@@ -457,7 +457,8 @@ static PyObject *dump_log(PyObject *self, PyObject *arguments)
     }
     if (!begin_dump(&dump, plan, &out, filled, &state))
         goto end;
-    Window log = {descriptor, window.buf, (size_t)window.len, (size_t)start, (size_t)held, first, end};
+    Window log = {.descriptor = descriptor, .bytes = window.buf, .size = (size_t)window.len, .start = (size_t)start,
+                  .held = (size_t)held, .position = first, .end = end};
     enum reason reason;
     Py_BEGIN_ALLOW_THREADS;
     reason = dump_through(&dump, &log, stop);
