@@ -54,5 +54,6 @@ def test_the_code_of_pages_runs(
                 query.processAllAvailable()
             finally:
                 query.stop()
-            assert spark.read.parquet(str(data / "records")).count() == 498
+            newest = 40  # records after the damage in the newest segment of a log wait until it is closed
+            assert spark.read.parquet(str(data / "records")).count() == 498 - newest
     assert "orders" in capsys.readouterr().out
