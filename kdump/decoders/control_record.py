@@ -8,6 +8,13 @@ from __future__ import annotations
 from kdump.errors import CorruptData
 from kdump.messages import control_records, kafka_json, schema
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LARGE_MESSAGE = 1 << 20
+"""A message of more bytes is better shown in pieces."""
+
 _KEY_SIZE = 4  # version, type
 _MARKER_SIZE = 6  # version, coordinator epoch
 
@@ -56,3 +63,11 @@ def message_of(control_type: int, value: bytes | None) -> str:
     version = values["version"]
     assert isinstance(version, int)
     return kafka_json.dumps(message, values, version)
+
+
+def pieces_of(control_type: int, value: bytes) -> Iterator[str]:
+    """What `message_of` returns, in pieces. Raises CorruptData like it, and at once."""
+    from kdump.messages import json_pieces  # seldom needed, and slow to load
+
+    version = int.from_bytes(value[:2], "big", signed=True)  # the first field of each of these messages
+    return json_pieces.pieces(control_records.MESSAGES[control_type], value, 0, version)

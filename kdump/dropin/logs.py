@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from kdump.output.kafka.native_lines import Complain, ContentWords, KernelPlan, KernelText
     from kdump.output.kafka.record_decoder import RecordDecoder
     from kdump.output.kafka.regular_records import RegularRecords
+    from kdump.output.stand_ins import StandIns
 
     Decoder = Callable[[bytes], str]
     Out = Blocks | Outlet
@@ -123,6 +124,7 @@ class _RecordText(_LogText):
         kernel_text: KernelText | None,
         source: Source,
         contents_of: ContentsColumn,
+        stand_ins: StandIns,
         *,
         skips_metadata: bool,
         with_data: bool,
@@ -130,6 +132,7 @@ class _RecordText(_LogText):
         super().__init__(tool, out, complain, kernel_text)
         self._source = source
         self._contents_of = contents_of
+        self._stand_ins = stand_ins
         self._skips_metadata = skips_metadata
         self._with_data = with_data
 
@@ -157,7 +160,7 @@ class _RecordText(_LogText):
         finally:
             if self._tool.profile.deep_shows_batches:
                 lines = interleaved(text.batch_lines(part.batches), part, lines, is_whole=is_whole)
-            self._out.write("".join(lines))
+            self._stand_ins.write("".join(lines), self._out.write)
 
     def _check_consecutive(self, previous: int, offsets: Sequence[int]) -> None:
         checks_first = self._tool.profile.checks_first_offset
@@ -193,9 +196,11 @@ def _maker_of_records(
     tool: DumpTool, source: Source, decoders: tuple[Decoder, Decoder] | RecordDecoder | None, arguments: Arguments
 ) -> Maker:
     from kdump.output.kafka.record_contents import content_words, contents_column
+    from kdump.output.stand_ins import StandIns
 
     skips_metadata = arguments.has("skip-record-metadata")
-    contents_of = contents_column(tool.profile, decoders, skips_metadata=skips_metadata)
+    stand_ins = StandIns()
+    contents_of = contents_column(tool.profile, decoders, skips_metadata=skips_metadata, stand_ins=stand_ins)
     is_plain = decoders is None or decoders == (text_of, text_of)
     regular = None if decoders is None or isinstance(decoders, tuple) else decoders.regular
     shown = content_words(tool.profile, skips_metadata=skips_metadata) if decoders and (is_plain or regular) else None
@@ -219,6 +224,7 @@ def _maker_of_records(
             _kernel_text(plan, out, complain, tool.tuning),
             source,
             contents_of,
+            stand_ins,
             skips_metadata=skips_metadata,
             with_data=decoders is not None,
         )

@@ -169,10 +169,14 @@ class _Source(FunctionSource):
     def function(self) -> JsonFunction:
         texts = {field: self._field(field) for field in self._layout.fields}
         self._unpack()
-        members = [f'"{field.name}":{{{texts[field]}}}' for field in self._layout.shown if field in texts]
+        members = [self._member(field, texts) for field in self._layout.shown if field.tag is None]
         if self._is_flexible:
             self._tagged(texts)
         return self._json(f"f'{{{{{','.join(members)}}}}}'")
+
+    def _member(self, field: FieldLayout, texts: Mapping[FieldLayout, str]) -> str:
+        """The part of an f-string that shows a field without a tag, given the expressions of those that are read."""
+        return f'"{field.name}":{{{texts[field] if field in texts else self._refer(_default_text(field))}}}'
 
     def _json(self, text: str) -> JsonFunction:
         """The function, given the expression of its text."""
@@ -196,7 +200,7 @@ class _Source(FunctionSource):
         by_tag = self._refer(functions)
         self._lines += ["if data[at]:", f"    found, at = tags(data, at, {by_tag})"]
         members = [
-            f',"{field.name}":{{{texts[field]}}}' if field in texts else f'{{found.get({field.tag}, "")}}'
+            f",{self._member(field, texts)}" if field.tag is None else f'{{found.get({field.tag}, "")}}'
             for field in self._layout.shown
         ]
         self._lines += [f"    text = f'{''.join(members)}'", "    return f'{{{text[1:]}}}', at"]

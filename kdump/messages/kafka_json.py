@@ -38,15 +38,16 @@ def _object(fields: tuple[Field, ...], values: dict[str, Value], version: int) -
         value = values[field.name]
         if not field.is_in(version) or field.is_tagged_in(version) and value == default_of(field):
             continue
-        members.append(f'"{field.name}":{_value(field, value, version)}')
+        members.append(f'"{field.name}":{field_text(field, value, version)}')
     return "{" + ",".join(members) + "}"
 
 
-def _value(field: Field, value: Value, version: int) -> str:
+def field_text(field: Field, value: Value, version: int) -> str:
+    """The value of a field, or an element of it."""
     if value is None:
         return "null"
     if isinstance(value, list):
-        return "[" + ",".join(_value(field, element, version) for element in value) + "]"
+        return "[" + ",".join(field_text(field, element, version) for element in value) + "]"
     if isinstance(value, dict):
         return _object(field.fields, value, version)
     return value_text(field.type, value)

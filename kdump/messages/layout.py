@@ -27,7 +27,7 @@ class FieldLayout:
 
     __slots__ = ("default", "is_array", "is_nullable", "kind", "message", "name", "struct", "tag")
 
-    def __init__(self, field: Field, version: int, *, is_flexible: bool, contained: Contained) -> None:
+    def __init__(self, field: Field, version: int, *, is_flexible: bool, contained: Contained, shown_version: int) -> None:
         self.name = field.name
         self.kind = field.type
         self.is_array = field.is_array
@@ -35,7 +35,11 @@ class FieldLayout:
         self.tag = field.tag if field.is_tagged_in(version) else None
         self.default: Value = default_of(field)
         self.message = contained.get(field.name) if field.type == "bytes" else None
-        self.struct = _struct(field.fields, version, is_flexible=is_flexible, contained=contained) if field.fields else None
+        self.struct: StructLayout | None = None
+        if field.fields:
+            self.struct = _struct(
+                field.fields, version, is_flexible=is_flexible, contained=contained, shown_version=shown_version
+            )
 
 
 class StructLayout:
@@ -43,7 +47,7 @@ class StructLayout:
 
     `fields` are read first, in this order. If `is_flexible`, tagged fields follow, those of `tagged` in any order; bytes with
     `later_tags` are invalid in this version, and other tags are skipped. `shown` are the fields that JSON has, in its order; a
-    tagged field is left out if it has its default.
+    tagged field is left out if it has its default, and one that is neither tagged nor read has it always.
     """
 
     __slots__ = ("fields", "is_flexible", "later_tags", "shown", "tagged")
@@ -64,28 +68,35 @@ class StructLayout:
         self.is_flexible = is_flexible
 
 
-def layout_of(message: Message, version: int, contained: Contained | None = None) -> StructLayout | None:
-    """The layout of a message at a version, or None if the schema does not declare the version."""
+def layout_of(
+    message: Message, version: int, contained: Contained | None = None, *, shown_version: int | None = None
+) -> StructLayout | None:
+    """The layout of a message at a version, or None if the schema does not declare the version.
+
+    It shows the fields of that version, or those of `shown_version`.
+    """
     if not 0 <= version <= message.last_version:
         return None
-    return _struct(message.fields, version, is_flexible=version >= message.flexible_since, contained=contained or {})
+    is_flexible = version >= message.flexible_since
+    shown_version = version if shown_version is None else shown_version
+    return _struct(message.fields, version, is_flexible=is_flexible, contained=contained or {}, shown_version=shown_version)
 
 
-def _struct(fields: tuple[Field, ...], version: int, *, is_flexible: bool, contained: Contained) -> StructLayout:
+def _struct(
+    fields: tuple[Field, ...], version: int, *, is_flexible: bool, contained: Contained, shown_version: int
+) -> StructLayout:
     read, tagged, shown, later_tags = [], [], [], []
     for field in fields:
+        layout = FieldLayout(field, version, is_flexible=is_flexible, contained=contained, shown_version=shown_version)
         if field.is_tagged_in(version):
-            layout = FieldLayout(field, version, is_flexible=is_flexible, contained=contained)
             tagged.append(layout)
         else:
             if field.tag is not None:
                 later_tags.append(field.tag)
-            if not field.is_in(version):
-                continue
-            layout = FieldLayout(field, version, is_flexible=is_flexible, contained=contained)
-            read.append(layout)
-        if field.is_in(version):
+            if field.is_in(version):
+                read.append(layout)
+        if field.is_in(shown_version):
             shown.append(layout)
     if not is_flexible:  # then no tag is read, and all tagged fields have their defaults
-        shown, tagged, later_tags = read, [], []
+        shown, tagged, later_tags = [layout for layout in shown if layout.tag is None], [], []
     return StructLayout(tuple(read), tuple(tagged), tuple(shown), tuple(later_tags), is_flexible=is_flexible)

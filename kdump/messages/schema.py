@@ -245,7 +245,7 @@ def read(message: Message, reader: Reader, version: int) -> dict[str, Value]:
 
     Raises CorruptData like Reader.
     """
-    return _Walk(message, reader, version).fields(message.fields)
+    return Walk(message, reader, version).fields(message.fields)
 
 
 def pass_over(message: Message, reader: Reader, version: int) -> dict[str, Value]:
@@ -253,7 +253,7 @@ def pass_over(message: Message, reader: Reader, version: int) -> dict[str, Value
 
     Raises CorruptData like Reader, for the same bytes as `read`.
     """
-    return _Passage(message, reader, version).fields(message.fields)
+    return Passage(message, reader, version).fields(message.fields)
 
 
 def _is_since(first: int, version: int) -> bool:
@@ -266,8 +266,8 @@ def as_int16(number: int) -> int:
     return (number + 0x8000 & 0xFFFF) - 0x8000
 
 
-class _Walk:
-    """Reads the fields of one message of one version, struct by struct."""
+class Walk:
+    """Reads the fields of one message of one version, struct by struct. Raises CorruptData like Reader."""
 
     __slots__ = ("is_flexible", "last_version", "reader", "version")
 
@@ -278,22 +278,24 @@ class _Walk:
         self.last_version = message.last_version
 
     def fields(self, fields: tuple[Field, ...]) -> dict[str, Value]:
+        """Read a struct with these fields, and the tagged fields at its end."""
         values: dict[str, Value] = {}
         version = self.version
         for field in fields:
             if field.is_in(version) and not field.is_tagged_in(version):
                 try:
-                    values[field.name] = self._field(field)
+                    values[field.name] = self.field(field)
                 except CorruptData as fault:
                     fault.values["fields"] = (field.name, *fault.values.get("fields", ()))
                     raise
             else:
                 values[field.name] = default_of(field)
         if self.is_flexible:
-            self._read_tagged({field.tag: field for field in fields if field.tag is not None}, values)
+            self.read_tagged({field.tag: field for field in fields if field.tag is not None}, values)
         return values
 
-    def _read_tagged(self, fields: dict[int | None, Field], values: dict[str, Value]) -> None:
+    def read_tagged(self, fields: dict[int | None, Field], values: dict[str, Value]) -> None:
+        """Read the tagged fields of a struct into its values, given those that are known by their tags; others are skipped."""
         reader = self.reader
         data, end = reader.data, len(reader.data)
         for _ in range(reader.unsigned_varint()):
@@ -307,15 +309,21 @@ class _Walk:
                 if not fields[tag].is_tagged_in(self.version):
                     message = f"version {self.version} has no field with tag {tag}"
                     raise CorruptData("message-tag-not-in-version", message, tag=tag, version=self.version)
-                values[fields[tag].name] = self._field(fields[tag], is_tagged=True)
+                values[fields[tag].name] = self.field(fields[tag], is_tagged=True)
             elif size < 0:
                 raise CorruptData("message-size-negative", f"an unknown field says it is {size} bytes long", size=size)
             elif size:
                 reader.bytes(size)
 
-    def _field(self, field: Field, is_tagged: bool = False) -> Value:
+    def field(self, field: Field, is_tagged: bool = False) -> Value:
+        """Read a field that is in this version."""
         if not field.is_array:
             return self._value(field, is_tagged)
+        count = self.array_length(field)
+        return None if count is None else self._elements(field, count)
+
+    def array_length(self, field: Field) -> int | None:
+        """Read how many elements of an array follow; None for null."""
         count = self.reader.length(self.is_flexible, _INT32)
         if count < 0:
             self._allow_null(field, count)
@@ -327,7 +335,7 @@ class _Walk:
         elif count > remaining:
             message = f"{field.name} says it has {count} elements, with {remaining} bytes left"
             raise CorruptData("message-array-too-large", message, count=count, remaining=remaining)
-        return self._elements(field, count)
+        return count
 
     def _elements(self, field: Field, count: int) -> list[Value]:
         return [self._value(field, False, is_element=True) for _ in range(count)]
@@ -376,8 +384,8 @@ class _Walk:
             raise CorruptData("message-null", f"{name} may not be null", field=name, size=size, type=kind)
 
 
-class _Passage(_Walk):
-    """Reads the same without the values: regular fields by their sizes, which are few steps, and the others like `_Walk`."""
+class Passage(Walk):
+    """Reads the same without the values: regular fields by their sizes, which are few steps, and the others like `Walk`."""
 
     __slots__ = ("_plans",)
 
@@ -403,12 +411,12 @@ class _Passage(_Walk):
                 reader.position = after
                 continue
             try:
-                self._field(field)
+                self.field(field)
             except CorruptData as fault:
                 fault.values["fields"] = (field.name, *fault.values.get("fields", ()))
                 raise
         if self.is_flexible:
-            self._read_tagged(by_tag, {})
+            self.read_tagged(by_tag, {})
         return {}
 
     def _plan(self, fields: tuple[Field, ...]) -> tuple[list[tuple[int, Field]], dict[int | None, Field]]:

@@ -1,9 +1,8 @@
-"""Writes keys and values that are too large to hold into the midst of a text, piece by piece."""
+"""The text of keys and values that are too large to hold, piece by piece."""
 
 from __future__ import annotations
 
 import base64
-import os
 from codecs import getincrementaldecoder
 from json.encoder import encode_basestring, encode_basestring_ascii
 
@@ -12,39 +11,12 @@ from kdump.output.rows.csv import FORMULA_STARTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     from kdump.binary.file_bytes import FileBytes
 
-    Pieces = Iterable[str]
-
-_TOKEN_BYTES = 24
 _BASE64_BYTES = 3 << 18  # of a piece, so that none but the last has padding
 _LONGEST_SEQUENCE = 4  # bytes of a character in UTF-8
-
-
-class StandIns:
-    """Short tokens in a text, for which the pieces of large values are written."""
-
-    def __init__(self) -> None:
-        self._pieces: dict[str, Callable[[], Pieces]] = {}
-
-    def add(self, pieces: Callable[[], Pieces]) -> str:
-        """A token of letters and digits for what these pieces are; nobody can have written it into the text before."""
-        token = "x" + os.urandom(_TOKEN_BYTES).hex()
-        self._pieces[token] = pieces
-        return token
-
-    def write(self, text: str, write: Callable[[str], None]) -> None:
-        """Write a text with the pieces in the places of their tokens, each of which occurs once at most."""
-        places = sorted((text.find(token), token) for token in self._pieces if token in text)
-        end = 0
-        for place, token in places:
-            write(text[end:place])
-            for piece in self._pieces[token]():
-                write(piece)
-            end = place + len(token)
-        write(text[end:])
 
 
 def java_pieces(data: FileBytes, show: Callable[[bytes], str] = text_of) -> Iterator[str]:

@@ -13,9 +13,10 @@ from kdump.binary.java_strings import text_of
 from kdump.binary.source import WINDOW_SIZE, Source
 from kdump.cli.commands import main
 from kdump.errors import Unreadable
-from kdump.output.large_values import StandIns, TextFacts, csv_pieces, java_pieces, json_pieces
+from kdump.output.large_values import TextFacts, csv_pieces, java_pieces, json_pieces
 from kdump.output.rows.csv import csv_field
 from kdump.output.rows.json_text import json_text
+from kdump.output.stand_ins import StandIns
 from kdump.reading import large_batches
 from kdump.searching import log_search
 from tests.builders.compression import Codec, compress

@@ -13,6 +13,7 @@ from kdump.formats import file_name
 from kdump.output.kafka.record_contents import contents_column
 from kdump.output.rows import decoded
 from kdump.output.rows.decoded import Decoded
+from kdump.output.stand_ins import StandIns
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from kdump.cli.listing.run import Run
     from kdump.formats.record import RecordChunk
     from kdump.output.kafka.lines import ContentsColumn
+    from kdump.output.kafka.record_decoder import RecordDecoder
     from kdump.schemas.shapes import NotedShapes
 
 
@@ -37,6 +39,7 @@ class Decoding:
         self._run = run
         self._path = path
         self._faults: dict[str, _Faults] = {}
+        self.stand_ins = StandIns()
         request = run.request
         self._is_off = request.decode == NONE
         if path == STDIN:
@@ -75,19 +78,23 @@ class Decoding:
         self._run.say_once(f"{folder}: {what}")
 
     def contents(self) -> ContentsColumn:
-        """The text after the fields of each record's line."""
+        """The text after the fields of each record's line, with tokens of `stand_ins` in it."""
         run, request = self._run, self._run.request
         if not request.prints_data:
-            return contents_column(request.profile, None, skips_metadata=request.skips_metadata)
+            return self._column(None)
         if self._topic and not self._is_wordless:
             from kdump.output.kafka import topic_records
 
             decoder = topic_records.decoder_of(request.profile, OPTIONS[self._topic])
-            return contents_column(request.profile, decoder, skips_metadata=request.skips_metadata)
+            return self._column(decoder)
         if self._topic:
             run.say(f"{self._path}: {no_words(request.profile, self._topic)}; keys and values are shown as they are")
         key_decoder, value_decoder = (run.show if kind == "string" else plain.DECODERS[kind] for kind in request.decoders)
-        return contents_column(request.profile, (key_decoder, value_decoder), skips_metadata=request.skips_metadata)
+        return self._column((key_decoder, value_decoder))
+
+    def _column(self, decoders: tuple[plain.Decoder, plain.Decoder] | RecordDecoder | None) -> ContentsColumn:
+        request = self._run.request
+        return contents_column(request.profile, decoders, skips_metadata=request.skips_metadata, stand_ins=self.stand_ins)
 
     def pieces(self, part: RecordChunk) -> Iterator[tuple[int, int, Sequence[Decoded | None] | None]]:
         """The decoded keys and values of records, in pieces of bounded size: from which row up to which, and what they say.

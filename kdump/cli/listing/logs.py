@@ -504,7 +504,7 @@ class LogLister:
             shown = len(lines)
             if self._request.profile.deep_shows_batches:
                 lines = interleaved(run.text.batch_lines(piece.batches), piece, lines, is_whole=fault is None)
-            run.out.write("".join(lines))
+            self.decoding.stand_ins.write("".join(lines), run.out.write)
             if fault is None:
                 rest.drop(piece)
                 count *= 2

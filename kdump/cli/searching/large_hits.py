@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from kdump.output.blocks import Blocks
-    from kdump.output.large_values import StandIns
+    from kdump.output.stand_ins import StandIns
     from kdump.pipeline.discovery import FileItem
 
 FORMS = ("kafka", "ndjson", "json", "csv")
@@ -56,7 +56,7 @@ class LargeHits:
         if not large:
             yield found
             return
-        from kdump.output.large_values import StandIns  # seldom needed, and slow to load
+        from kdump.output.stand_ins import StandIns
 
         with ExitStack() as stack:
             source: TolerantSource | None = None

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from kdump.output.kafka import native_lines
     from kdump.output.kafka.lines import ContentsColumn
     from kdump.output.kafka.record_decoder import Content, RecordDecoder
+    from kdump.output.stand_ins import StandIns
     from kdump.releases.profile import Profile
 
     Column = Sequence[bytes | None]
@@ -22,11 +23,15 @@ _PAYLOAD_PREFIX = " payload: "
 
 
 def contents_column(
-    profile: Profile, decoders: tuple[Decoder, Decoder] | RecordDecoder | None, *, skips_metadata: bool
+    profile: Profile,
+    decoders: tuple[Decoder, Decoder] | RecordDecoder | None,
+    *,
+    skips_metadata: bool,
+    stand_ins: StandIns | None = None,
 ) -> ContentsColumn:
     """A function that makes the contents of a chunk's records, given the decoders for keys and values, or one for whole records.
 
-    Without decoders, only control records have contents.
+    Without decoders, only control records have contents. With `stand_ins`, the text has tokens for large messages in them.
     """
     data_text = record_text = None
     if isinstance(decoders, tuple):
@@ -84,7 +89,7 @@ def contents_column(
 
     def _append_control(_chunk: RecordChunk, texts: list[str], keys: Column, values: Column) -> None:
         for key, value in zip(keys, values, strict=True):
-            texts.append("" if skips_metadata else control_text(key, value, profile))
+            texts.append("" if skips_metadata else control_text(key, value, profile, stand_ins))
 
     return column
 
@@ -142,8 +147,11 @@ def _raise_fault_of(faults: dict[str, CorruptData], profile: Profile) -> None:
             raise faults[name]
 
 
-def control_text(key: bytes | None, value: bytes | None, profile: Profile) -> str:
-    """What a release prints after the fields of a control record. Raises CorruptData as the functions above."""
+def control_text(key: bytes | None, value: bytes | None, profile: Profile, stand_ins: StandIns | None = None) -> str:
+    """What a release prints after the fields of a control record, with a token for a large message if there are `stand_ins`.
+
+    Raises CorruptData like the functions of `kdump.decoders.control_record`.
+    """
     from kdump.decoders import control_record
 
     type_id = control_record.type_of(key)
@@ -153,6 +161,9 @@ def control_text(key: bytes | None, value: bytes | None, profile: Profile) -> st
     if control_type.is_marker:
         epoch = control_record.coordinator_epoch_of(value, checks_size_first=profile.marker_size_is_checked_first)
         return f"{control_type.start(type_id)}{epoch}"
+    if control_type.heading and stand_ins is not None and value is not None and len(value) > control_record.LARGE_MESSAGE:
+        pieces = control_record.pieces_of(type_id, value)
+        return control_type.start(type_id) + stand_ins.add(lambda: pieces)
     if control_type.heading:
         return control_type.start(type_id) + control_record.message_of(type_id, value)
     return control_type.start(type_id)
