@@ -1,6 +1,7 @@
 """Control records whose messages are printed in pieces."""
 
 import io
+import tracemalloc
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 
 from kdump.cli import dropin
 from kdump.decoders import control_record
+from kdump.messages.control_records import LEADER_CHANGE
 from tests.builders.records import Voter, batch, commit_record, leader_change_record
 
 COUNT = 110_000  # voters of 5 bytes: twice as many take more than LARGE_MESSAGE
@@ -31,6 +33,19 @@ def test_a_large_message_is_in_its_place_in_the_lines(arguments: list[str], tmp_
     assert starts[:3] == [" LeaderChange: "] * 3
     assert [text.removeprefix(" LeaderChange: ") for text in texts[:3]] == [SMALL, LARGE, SMALL]
     assert texts[3].startswith(" endTxnMarker: COMMIT")
+
+
+def test_a_large_message_as_one_text_takes_no_object_for_each_voter() -> None:
+    voters = [Voter(voter_id=7)] * COUNT
+    value = leader_change_record(voters=voters, granting_voters=voters).value
+    tracemalloc.start()
+    try:
+        text = control_record.message_of(LEADER_CHANGE, value)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert text == LARGE
+    assert peak < 4 * len(LARGE), peak  # with objects, it is more than 20 times as much
 
 
 def test_a_large_message_that_ends_early_is_a_fault(tmp_path: Path) -> None:
