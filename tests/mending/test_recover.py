@@ -751,6 +751,8 @@ def test_a_log_start_after_the_log_end_is_reported(tmp_path: Path) -> None:
     holes = [row for row in kdump.recover(path, tmp_path / "out") if isinstance(row, Hole)]
     assert [(row.offset_first, row.offset_last) for row in holes] == [(2, 8)]
     assert "log-start-offset-checkpoint says that the log starts at offset 9" in holes[0].reason
+    # a start without that checkpoint removes leader epochs at or after the log end, so epoch 0 must not start there
+    assert (tmp_path / "out" / "leader-epoch-checkpoint").read_text() == "0\n1\n0 0\n"
 
 
 def test_leader_epochs_in_the_wrong_order_still_know_what_is_lost(tmp_path: Path) -> None:
