@@ -237,6 +237,19 @@ def test_a_directory_without_any_log_lost_all_that_its_indexes_know_of(tmp_path:
     assert (found.offset_first, found.offset_last) == (0, 19)
 
 
+def test_a_log_that_a_start_puts_in_place_is_not_lost(tmp_path: Path) -> None:
+    directory = _partition(tmp_path, {0: _ten(0)}, index_interval_bytes=0)
+    log = (directory / file_name(0, ".log")).rename(directory / file_name(0, ".log.swap"))
+    (directory / EPOCHS).unlink()
+    assert _told(directory) == []
+    assert {one.severity for one in _findings(directory) if one.code == "index-orphan"} == {"warning"}
+    log.write_bytes(b"".join(_ten(0)[:-1]))  # the indexes know of one more
+    assert _told(directory) == [("segment-missing", "error", 0, 9)]
+    log.write_bytes(b"".join(_ten(0)))
+    (directory / file_name(0, ".log.cleaned")).write_bytes(b"")  # beside it, a start deletes the other
+    assert _told(directory) == [("segment-missing", "error", 0, 9)]
+
+
 @pytest.mark.parametrize("grows", ["the newest log", "another log"])
 def test_checkpoints_of_a_broker_that_writes_meanwhile_attest_nothing(tmp_path: Path, grows: str) -> None:
     directory = _partition(tmp_path, {0: _ten(0), 10: _ten(10)})

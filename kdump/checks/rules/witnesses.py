@@ -7,7 +7,7 @@ from struct import Struct
 
 from kdump.binary import system
 from kdump.binary.source import WINDOW_SIZE, Source
-from kdump.checks.rules.directories.leftovers import DELETED
+from kdump.checks.rules.directories.leftovers import DELETED, put_in_place
 from kdump.errors import CorruptData, Unreadable
 from kdump.formats import transaction_index
 from kdump.formats.file_name import (
@@ -25,6 +25,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.checks.context import FileContext
     from kdump.checks.partition_facts import PartitionFacts
+    from kdump.checks.segment_facts import SegmentFacts
 
 _INDEX_ENTRY = Struct(">ii")  # relative offset, position
 _TIME_INDEX_ENTRY = Struct(">qi")  # timestamp, relative offset
@@ -89,15 +90,24 @@ def after(context: FileContext, last: int) -> list[Witness]:
 def orphans(partition: PartitionFacts) -> list[int]:
     """The base offsets of segments that have indexes but no log, ascending.
 
-    A broker that deletes a segment renames its log first: where that is still there, the deletion was only interrupted.
+    A broker that deletes a segment renames its log first: where that is still there, the deletion was only interrupted. A log of
+    that base offset that a restart puts in place, and that goes as far as the indexes know, is the segment's.
     """
     files = partition.files
     others = set(files.others)
+    swapped = put_in_place(partition)
     return sorted(
         base
         for base, names in files.segments.items()
         if LOG not in names and any(suffix in names for suffix in _LAYOUTS) and f"{base:020d}{LOG}{DELETED}" not in others
+        if base not in swapped or not _reaches_orphan(swapped[base], partition, base)
     )
+
+
+def _reaches_orphan(facts: SegmentFacts, partition: PartitionFacts, base_offset: int) -> bool:
+    """Whether a log has all offsets that the indexes of its base offset know of, as far as its last one says."""
+    last = facts.last_offset
+    return last is not None and all(witness.offset <= last for witness in of_orphan(partition, base_offset))
 
 
 def of_orphan(partition: PartitionFacts, base_offset: int) -> list[Witness]:

@@ -37,14 +37,26 @@ def check(partition: PartitionFacts) -> None:
     if deleted:
         message = f"{_some(deleted)} about to be deleted. A restart deletes what is left."
         context_in(partition, _first(deleted)).report("leftover-deleted", 0, 0, message)
-    cleaned_from = min((base for name in cleaned if (base := base_offset_of(name)) is not None), default=None)
     if cleaned:
         message = f"{_some(cleaned)} left by an unfinished cleaning. A restart deletes what it wrote; the original segments stay."
         context_in(partition, _first(cleaned)).report("leftover-cleaned", 0, 0, message)
     if swaps:
-        message = f"{_some(swaps)} about to replace others. {_forecast(partition, swaps, cleaned_from)}"
+        message = f"{_some(swaps)} about to replace others. {_forecast(partition, swaps)}"
         goes_in = any(name.endswith(_LOG_SWAP) and base_offset_of(name) is not None for name in swaps)
         context_in(partition, _first(swaps)).report("leftover-swap", 0, 0, message, forecast=None if goes_in else IGNORE)
+
+
+def put_in_place(partition: PartitionFacts) -> dict[int, SegmentFacts]:
+    """The new logs that a restart puts in place of others, by base offset; known once all files have been checked."""
+    cleaned_from = _cleaned_from(partition)
+    logs = partition.carried.swapped_logs
+    return {base: facts for base, facts in logs.items() if cleaned_from is None or base < cleaned_from}
+
+
+def _cleaned_from(partition: PartitionFacts) -> int | None:
+    """The base offset of the first `.cleaned` file, from which on a restart deletes what was to replace others."""
+    bases = (base_offset_of(name) for name in _names(partition, CLEANED))
+    return min((base for base in bases if base is not None), default=None)
 
 
 def _names(partition: PartitionFacts, suffix: str) -> list[str]:
@@ -70,18 +82,19 @@ def _some(names: list[str]) -> str:
     )
 
 
-def _forecast(partition: PartitionFacts, swaps: list[str], cleaned_from: int | None) -> str:
+def _forecast(partition: PartitionFacts, swaps: list[str]) -> str:
     """What a restart does: which files it renames, and which segments it deletes because the new ones cover their offsets."""
     bases = {base for name in swaps if (base := base_offset_of(name)) is not None}
     if not bases:
         return "A restart fails on their names, which contain no number."
+    cleaned_from = _cleaned_from(partition)
     kept = {base for base in bases if cleaned_from is None or base < cleaned_from}
     texts = []
     if kept != bases:
         texts.append(
             f"A restart deletes those from base offset {cleaned_from:,} on, because there are .cleaned files beside them."
         )
-    new = {base: facts for base, facts in partition.carried.swapped_logs.items() if base in kept}
+    new = put_in_place(partition)
     if not kept:
         return texts[0]
     if not new:
