@@ -25,6 +25,7 @@ from kdump.binary.batch_header import (
 )
 from kdump.binary.checksums import crc32, crc32c_for, of_range
 from kdump.binary.source import WINDOW_SIZE
+from kdump.checks.wording import counted
 from kdump.errors import CorruptData
 from kdump.forecasts.exceptions import ILLEGAL_ARGUMENT, KAFKA, BrokerException, InvalidBatch
 from kdump.formats import message_set
@@ -217,7 +218,8 @@ class LogReader:
         return position, header, False, is_valid
 
     def invalid_size(self, position: int, length: int) -> InvalidBatch:
-        return InvalidBatch(f"at byte {position:,} a batch says it is {length:,} bytes long, less than {MIN_RECORD_OVERHEAD}")
+        claim = f"at byte {position:,} a batch says it is {counted(length, 'byte')} long"
+        return InvalidBatch(f"{claim}, less than {MIN_RECORD_OVERHEAD}")
 
 
 def find(log: LogReader, target: int, position: int, *, by_first_offset: bool) -> int | None:

@@ -528,6 +528,13 @@ def test_zeros_and_lengths_that_no_file_has_are_not_gone_through(tmp_path: Path)
     assert _only(path, after="clean").exception == "java.lang.IllegalArgumentException"
 
 
+def test_a_batch_that_says_it_is_one_byte_long_is_not_called_several(tmp_path: Path) -> None:
+    bad = (0).to_bytes(8, "big") + (1).to_bytes(4, "big") + bytes(50)
+    folder = _partition(tmp_path, (0, [bad]))
+    (row,) = kdump.forecast(folder, after="unclean", recovery_point="0")
+    assert "at byte 0 a batch says it is 1 byte long, less than 14" in " ".join(sentences(row))
+
+
 def test_a_sound_directory_ends_with_exit_code_0(tmp_path: Path) -> None:
     path = _partition(tmp_path, (0, [_batch(0)]))
     run = _run(str(path))

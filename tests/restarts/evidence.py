@@ -24,7 +24,7 @@ EVIDENCE: tuple[tuple[str, str], ...] = (
         INVALID + r"Record batch is corrupt \(the size {1} is smaller than the minimum allowed overhead",
     ),
     (
-        rf"at byte {NUMBER} a batch says it is {NUMBER} bytes long, less than 14",
+        rf"at byte {NUMBER} a batch says it is {NUMBER} bytes? long, less than 14",
         rf"({INVALID}|{THROWN}.*)Found record size {{1}} smaller than minimum record overhead \(14\)",
     ),
     (r"what follows is not a whole batch", r"Corruption found in segment|Could not find offset index file|^truncated \d+\.log"),
