@@ -247,7 +247,14 @@ _READERS: dict[str, Reader] = {
 
 
 def _findings(task: Task, options: Options, on_report: OnReport) -> Iterator[pa.RecordBatch]:
-    """The findings of `kdump check` for these jobs."""
+    """The findings of `kdump check` for these jobs. Those of many files are in one batch, whose arrays take less memory."""
+    parts = _finding_columns(task, options, on_report)
+    for columns, count in joined(parts, rows=options.batch_rows, small_rows=SMALL_ROWS_OF_NUMBERS):
+        yield record_batch(options.columns, columns, count, options.schema)
+
+
+def _finding_columns(task: Task, options: Options, on_report: OnReport) -> Rows:
+    """The columns of the findings of these jobs, and how many there are."""
     brokers: dict[str, str | None] = {}
     reports = {check_slice: SliceReport.of(check_slice) for check_slice in task if isinstance(check_slice, CheckSlice)}
     for check_slice, rows in _found(list(reports), options):
@@ -258,7 +265,7 @@ def _findings(task: Task, options: Options, on_report: OnReport) -> Iterator[pa.
         places = [_place_of(row.path, check_slice, options, brokers) for row in rows]
         for number, column in enumerate(Place.schema[:-1]):
             columns[column.name] = [place[number] for place in places]
-        yield record_batch(options.columns, columns, len(rows), options.schema)
+        yield columns, len(rows)
         worst = next((row for row in rows if row.severity == ERROR), None)
         if options.fails_fast and worst is not None:
             raise CorruptData(worst.code, worst.message, path=worst.path, position=worst.start)

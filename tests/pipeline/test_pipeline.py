@@ -938,6 +938,27 @@ def _identities(findings: list[Any]) -> Counter[tuple[Any, ...]]:
 
 
 @pytest.mark.slow
+def test_the_findings_of_many_files_share_their_arrays(tmp_path: Path) -> None:
+    """A batch for each file took 130 KiB, because its arrays were parts of arrays for many rows."""
+    count = 200
+    segments = {base: [batch(records=[record()], base_offset=base)] for base in range(count)}
+    directory = write_partition(tmp_path, segments=segments)
+    for number in range(count - 1):  # of a log that is not the newest, the time index has an entry
+        (directory / file_name(number, ".timeindex")).write_bytes(b"")
+    made: list[Any] = []
+
+    def counted(*given: Any) -> Any:
+        made.append(record_batch(*given))
+        return made[-1]
+
+    with mock.patch.object(reading, "record_batch", counted):
+        found = _batches("findings", tmp_path)
+    codes = [row["code"] for read in found for row in read.to_pylist()]
+    assert codes.count("timeindex-last-not-max") == count - 1
+    assert len(made) == 1
+    assert made[0].get_total_buffer_size() < 8 << 20
+
+
 def test_findings_are_those_of_a_check_however_many_read() -> None:
     now = 1_800_000_000_000
     with mock.patch("time.time", return_value=now / 1000):
