@@ -46,16 +46,18 @@ class Checkpoint:
     def _read(self, source: Source) -> None:
         offsets = {}
         existing = _existing(os.path.dirname(self.path)) if source.size > _SMALL_CHECKPOINT else None
-        for line in text_checkpoint.TextCheckpoint(source, text_checkpoint.OFFSET_FIELDS, end=_MAX_CHECKPOINT).lines():
-            if line.fault is not None:
-                if line.fault.code != _CUT_CHECKPOINT:
-                    self.fault = line.fault
-                    self.is_of_a_number = line.is_number_wanted or line.fault.values.get("expected", 0) < 0
+        checkpoint = text_checkpoint.TextCheckpoint(source, text_checkpoint.OFFSET_FIELDS, end=_MAX_CHECKPOINT)
+        for found in checkpoint.stretches():
+            if isinstance(found, text_checkpoint.Line) and found.fault is not None:
+                if found.fault.code != _CUT_CHECKPOINT:
+                    self.fault = found.fault
+                    self.is_of_a_number = found.is_number_wanted or found.fault.values.get("expected", 0) < 0
                 return
-            topic, partition, offset = line.values
-            key = str(topic), int(partition)
-            if existing is None or key in existing:
-                offsets[key] = int(offset)
+            entries = [found.values] if isinstance(found, text_checkpoint.Line) else zip(*found.columns, strict=True)
+            for topic, partition, offset in entries:
+                key = str(topic), int(partition)
+                if existing is None or key in existing:
+                    offsets[key] = int(offset)
         self.offsets = offsets
 
     def fails(self, rules: StartRules) -> bool:

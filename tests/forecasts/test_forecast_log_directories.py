@@ -14,6 +14,7 @@ import kdump
 from kdump.errors import Unreadable
 from kdump.forecasts.log_directory import LogDirectory
 from kdump.forecasts.row import Forecast
+from kdump.formats import text_checkpoint
 from tests.builders.cluster_metadata import removed, replicas, topic
 from tests.builders.records import batch, record
 
@@ -588,3 +589,18 @@ def test_of_a_large_checkpoint_only_entries_of_existing_partitions_are_kept(tmp_
     lines = "".join(f"topic {partition} {partition + 5}\n" for partition in range(100_000))
     (tmp_path / "recovery-point-offset-checkpoint").write_text(f"0\n100000\n{lines}")
     assert LogDirectory(str(tmp_path)).recovery_points == {("topic", 7): 12, ("topic", 8): 13}
+
+
+def test_plain_entries_of_a_checkpoint_are_read_many_at_once(tmp_path: Path) -> None:
+    """A check reads the checkpoints for each partition that needs a forecast."""
+    lines = [f"orders {partition} {7 * partition}" for partition in range(3000)]
+    lines[1000] = "orders\t1000   7"  # no broker writes blanks like these, but all read them
+    lines.append("orders 5 -1")  # the last of several counts
+    (tmp_path / "recovery-point-offset-checkpoint").write_text("\n".join(["0", str(len(lines)), *lines, ""]))
+    wanted = {("orders", partition): 7 * partition for partition in range(3000)}
+    with mock.patch.object(text_checkpoint, "_entry", wraps=text_checkpoint._entry) as read_alone:
+        found = LogDirectory(str(tmp_path)).recovery_points
+    assert found == wanted | {("orders", 1000): 7, ("orders", 5): -1}
+    assert read_alone.call_count == 1
+    (tmp_path / "recovery-point-offset-checkpoint").write_text("\n".join(["0", str(len(lines)), *lines, "orders 1", ""]))
+    assert LogDirectory(str(tmp_path)).recovery_points == {}
