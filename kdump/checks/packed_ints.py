@@ -28,6 +28,10 @@ _MANY_ROWS = 4096  # rows
 _TYPES = {1: "B", 2: "H", 4: "I", 8: "Q"}
 _BLOCK_FIELDS = 5  # numbers of a block in the directory
 
+_NO_NUMBERS = array("q")
+_NO_BYTES = bytearray()
+"""What all columns without a block share, because thousands of small logs have such columns; nothing is ever added to these."""
+
 
 class PackedInts:
     """A growing sequence of 64-bit numbers.
@@ -42,9 +46,8 @@ class PackedInts:
     __slots__ = ("_data", "_directory", "_firsts", "_tail")
 
     def __init__(self) -> None:
-        self._directory = array("q")
-        self._firsts = array("q")
-        self._data = bytearray()
+        self._directory = self._firsts = _NO_NUMBERS
+        self._data = _NO_BYTES
         self._tail = array("q")  # less than a block
 
     def extend(self, numbers: Sequence[int]) -> None:
@@ -53,6 +56,8 @@ class PackedInts:
         tail.extend(numbers)
         if len(tail) < _BLOCK_ROWS:
             return
+        if not self._firsts:
+            self._directory, self._firsts, self._data = array("q"), array("q"), bytearray()
         end = len(tail) // _BLOCK_ROWS * _BLOCK_ROWS
         if kernel.native is not None:
             directory, data = kernel.native.pack(tail, len(self._data))

@@ -69,3 +69,13 @@ def test_there_are_no_rows_beyond_the_ends() -> None:
     for row in (1000, 1300, -1001):
         with pytest.raises(IndexError):
             _column(_OFFSETS)[row]
+
+
+def test_columns_without_a_block_share_what_is_empty_until_they_have_one() -> None:
+    small, large, other = PackedInts(), PackedInts(), PackedInts()
+    small.extend([1, 2, 3])
+    assert [id(part) for part in small.packed[:2]] == [id(part) for part in other.packed[:2]]
+    large.extend(range(0, 3000, 3))
+    large.extend(range(3000, 9000, 2))
+    assert list(large) == [*range(0, 3000, 3), *range(3000, 9000, 2)]
+    assert (list(small), list(other), list(PackedInts())) == ([1, 2, 3], [], [])
