@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 
 from kdump.binary import system
 from kdump.binary.paths import is_url
@@ -10,6 +11,7 @@ from kdump.binary.source import Source
 from kdump.errors import CorruptData, Unreadable
 from kdump.forecasts import permissions, places
 from kdump.formats import properties, text_checkpoint, tree
+from kdump.reading.damaged_offsets import identity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
 _MAX_CHECKPOINT = 64 << 20
 _SMALL_CHECKPOINT = 1 << 20  # bytes, of which all entries are kept
+_SETTLED_SECONDS = 2.0  # after which a change shows in the times of a file
 _CUT_CHECKPOINT = "checkpoint-cut"  # truncated after the version: to a broker it has no entries
 
 
@@ -65,13 +68,32 @@ class Checkpoint:
         return self.fault is not None and (not self.is_of_a_number or rules.bad_numbers_of_epochs_are_lines)
 
 
+_last: dict[str, tuple[tuple[object, ...], Checkpoint]] = {}  # by name, with what tells whether it is still the same
+
+
+def _checkpoint_at(path: str) -> Checkpoint:
+    """A checkpoint; the one that was read last under its name, if that is unchanged. Each partition's start asks for it."""
+    try:
+        file, directory = system.status(path), system.status(os.path.dirname(path))
+    except Unreadable:
+        return Checkpoint(path)
+    if file is None or directory is None or time.time() - max(file.st_mtime, directory.st_mtime) < _SETTLED_SECONDS:
+        return Checkpoint(path)
+    state = path, identity(file), identity(directory)  # a directory changes as partitions come and go
+    name = os.path.basename(path)
+    known = _last.get(name)
+    if known is None or known[0] != state:
+        known = _last[name] = state, Checkpoint(path)
+    return known[1]
+
+
 class LogDirectory:
     """The checkpoints of a log directory. A malformed checkpoint has no entries."""
 
     def __init__(self, path: str) -> None:
         self.path = path
         names = text_checkpoint.RECOVERY_POINTS, text_checkpoint.LOG_START_OFFSETS
-        self._checkpoints = [Checkpoint(os.path.join(path, name)) for name in names]
+        self._checkpoints = [_checkpoint_at(os.path.join(path, name)) for name in names]
         self.recovery_points = self._checkpoints[0].offsets
         self.log_starts = self._checkpoints[1].offsets or {}
 

@@ -4,6 +4,7 @@ import errno
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -12,6 +13,7 @@ import pytest
 
 import kdump
 from kdump.errors import Unreadable
+from kdump.forecasts import log_directory
 from kdump.forecasts.log_directory import LogDirectory
 from kdump.forecasts.row import Forecast
 from kdump.formats import text_checkpoint
@@ -604,3 +606,26 @@ def test_plain_entries_of_a_checkpoint_are_read_many_at_once(tmp_path: Path) -> 
     assert read_alone.call_count == 1
     (tmp_path / "recovery-point-offset-checkpoint").write_text("\n".join(["0", str(len(lines)), *lines, "orders 1", ""]))
     assert LogDirectory(str(tmp_path)).recovery_points == {}
+
+
+def test_checkpoints_are_read_once_for_all_partitions_until_they_change(tmp_path: Path) -> None:
+    _partition(_log_directory(tmp_path / "data") / "a-0")
+    path = tmp_path / "data" / "log-start-offset-checkpoint"
+    path.write_text("0\n1\na 0 0\n")
+    before = time.time() - 3600
+
+    def settle() -> None:
+        for changed in (path, tmp_path / "data" / "recovery-point-offset-checkpoint", tmp_path / "data"):
+            if changed.exists():
+                os.utime(changed, (before, before))
+
+    with mock.patch.object(log_directory, "Checkpoint", wraps=log_directory.Checkpoint) as read:
+        settle()
+        first = LogDirectory(str(tmp_path / "data")).log_starts
+        count = read.call_count
+        assert first == LogDirectory(str(tmp_path / "data")).log_starts == {("a", 0): 0}
+        assert read.call_count == count
+        path.write_text("0\n1\na 0 1\n")  # of the same size, and a moment later
+        assert LogDirectory(str(tmp_path / "data")).log_starts == {("a", 0): 1}
+        settle()
+        assert LogDirectory(str(tmp_path / "data")).log_starts == {("a", 0): 1}
