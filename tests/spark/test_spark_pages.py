@@ -44,6 +44,7 @@ def test_the_code_of_pages_runs(
     for language, code in blocks:
         here = code.replace("/data/", f"{data}/")
         if language == "sql":
+            spark.catalog.dropTempView("batches")  # of another test in this session
             names["spark"].sql(here)
             assert names["spark"].table("batches").count() == 127
         else:
