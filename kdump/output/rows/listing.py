@@ -184,25 +184,22 @@ def records(
     )
 
 
-_OF_DAMAGED = {"status": "damaged"}
-
-
 def damaged_record(position: int, file: str) -> Table[ListedRecord]:
     """One row for the records of a batch that cannot be read."""
-    nothing = [None] * (len(ListedRecord.schema) - 3)
-    return Table.of(ListedRecord, [[*nothing, position, "damaged", file]])
+    return with_damaged_records(Table.of(ListedRecord, []), [0], [position], file)
 
 
 def with_damaged_records(
     table: Table[ListedRecord], before: Sequence[int], positions: Sequence[int], file: str
 ) -> Table[ListedRecord]:
     """The same with rows for unreadable batches at these positions, each before the row that `before` says, ascending."""
+    count = len(positions)
+    known: dict[str, Sequence[Any]] = {"position": positions, "status": ["damaged"] * count, "file": [file] * count}
     columns = {}
     for name, values in table.columns.items():
         column: list[Any] = []
-        given = positions if name == "position" else [_OF_DAMAGED.get(name)] * len(positions)
         start = 0
-        for end, value in zip(before, [file] * len(positions) if name == "file" else given, strict=True):
+        for end, value in zip(before, known.get(name, [None] * count), strict=True):
             column += values[start:end]
             column.append(value)
             start = end
