@@ -186,7 +186,10 @@ class _Directories:
         self._asked_in: set[str] = set()
 
     def info(self, url: str) -> dict[str, Any]:
-        """What is known of a URL. A second question about the same directory lists it, if it can be listed."""
+        """What is known of a URL. A second question about the same directory lists it, if it can be listed.
+
+        What an earlier list does not have is asked for: it may be new.
+        """
         self._forget_others()
         url = paths.absolute(url)
         above = paths.parent(url)
@@ -194,9 +197,11 @@ class _Directories:
         if known is not None and _is_fresh(known):
             return known[1]
         if above != url and (above in self._asked_in or above in self._listed):
+            earlier = self._listed.get(above)
             entries = self._entries(above)
-            if entries is not None:
-                return entries.get(os.path.basename(url), {"kind": MISSING})
+            name = os.path.basename(url)
+            if entries is not None and (name in entries or self._listed[above] is not earlier):
+                return entries.get(name, {"kind": MISSING})
         found, _ = _ask("info", url)
         self._asked[url] = time.monotonic(), found
         self._asked_in.add(above)

@@ -148,6 +148,16 @@ def test_questions_about_the_files_of_a_directory_take_one_listing(store: Store,
     assert len(proxy.requests) == before
 
 
+def test_a_file_that_came_after_a_listing_is_there(store: Store) -> None:
+    root = store.upload(ROOT / "examples" / "orders-0", "come/orders-0")
+    assert system.names(root)
+    store.put("come/orders-0/new", b"1")
+    assert system.is_file(f"{root}/new")
+    assert system.names("s3://backups/come") == ["orders-0"]
+    store.put("come/payments-0/new", b"1")
+    assert system.is_directory("s3://backups/come/payments-0")
+
+
 def test_names_may_have_signs_that_urls_escape(store: Store) -> None:
     names = ["a b", "a#b", "a%20b", "a+b", "a?b", "größe"]
     urls = [store.put(f"names/{name}/x.log", name.encode()) for name in names]
