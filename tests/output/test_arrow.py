@@ -406,6 +406,55 @@ def test_values_of_slices_are_compared_for_dictionaries(values: list[object], di
     assert pq.read_table(path)["x"].to_pylist() == values
 
 
+@pytest.mark.parametrize(
+    "texts",
+    [
+        [["a"] * 5],
+        [["a"] * 5, ["a"] * 5, ["b"] * 5],
+        [["a"] * 5, ["b", "a", None], [None, None], ["", ""]],
+        [[None] * 5, ["a", "b"]],
+        [["aa", "aa"], ["a", "aaa"], ["aab", "aba"]],
+        [[""] * 5, [], ["a"]],
+        [["ä", "ä"], ["ä", "a"]],
+    ],
+)
+@pytest.mark.parametrize("groups", [1, 2, 100])
+def test_text_that_is_first_the_same_is_text_in_a_file(
+    texts: list[list[str | None]], groups: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "_ROW_GROUP_ROWS", sum(map(len, texts)) // groups + 1)
+    schema = pa.schema([("x", pa.string()), ("y", pa.string())])
+    path = tmp_path / "x.parquet"
+    with files.TableFile(str(path), schema) as file:
+        for part in texts:
+            around = pa.array(["x", *part, "y"], pa.string()).slice(1, len(part))
+            file.write(pa.record_batch([around, pa.array(part, pa.string())], schema))
+    found = pq.ParquetFile(path)
+    assert found.schema_arrow.equals(schema, check_metadata=True)
+    values = [value for part in texts for value in part]
+    assert found.read().to_pydict() == {"x": values, "y": values}
+    for number in range(found.metadata.num_row_groups):
+        assert found.metadata.row_group(number).column(0).has_dictionary_page
+
+
+def test_parts_of_a_constant_are_compared_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[int] = []
+    is_constant = files._is_constant
+
+    def counted(text: pa.Array) -> bool:
+        compared.append(len(text))
+        return is_constant(text)
+
+    monkeypatch.setattr(files, "_is_constant", counted)
+    whole = builder.arrow_array("Text", Constant("orders-0"), 1000)
+    schema = pa.schema([("x", pa.string())])
+    with files.TableFile(str(tmp_path / "x"), schema) as file:
+        for count in (1000, 10, 999):
+            file.write(pa.record_batch([whole.slice(0, count)], schema))
+    assert [rows for rows in compared if rows] == [1000, 10, 999, 1000]  # the sample, and what was written
+    assert pq.read_table(tmp_path / "x")["x"].to_pylist() == ["orders-0"] * 2009
+
+
 def test_headers_of_packed_records_are_not_read_as_values(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(RecordColumns, "_headers", property(lambda self: pytest.fail("they were read")))
     assert _table(batch(records=[record(key=b"k", headers=[("h", b"v")])]))[0]["key"] == b"k"

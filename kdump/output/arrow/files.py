@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from base64 import b64encode
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -20,16 +21,21 @@ PARQUET = "parquet"
 
 _ROW_GROUP_BYTES = 32 << 20  # of columns in memory; compressed they take a part of it
 _ROW_GROUP_ROWS = 1 << 20
-_SAMPLE_ROWS = 1 << 13
-_VALUES_AT_ONCE = 1 << 12  # of a column; with a fourth of them, as Arrow takes by itself, a file takes a twentieth longer
+_SAMPLE_ROWS = 1 << 11
+_VALUES_AT_ONCE = 1 << 14  # of a column; with the 1024 that Arrow takes by itself, a file takes a twentieth longer
+_PARAMETERS = pq.ParquetWriter.__init__.__code__.co_varnames  # `inspect` takes long to import
+_ONLY_BYTES = {"max_rows_per_page": _ROW_GROUP_ROWS} if "max_rows_per_page" in _PARAMETERS else {}
+"""A page ends when it has enough bytes: recent releases of PyArrow end it also after 20,000 rows, which takes longer."""
 _DELTAS = "DELTA_BINARY_PACKED"
+_CODED_TEXT = pa.dictionary(pa.int32(), pa.string())
 
 
 class TableFile:
     """A file of one table, in the format `parquet` (zstd) or `arrow`. It gets its name at the end of the block, if all went well.
 
     Columns of Parquet whose first rows hardly repeat a value get no dictionary: most attempts to make one fail, and cost time;
-    numbers of 64 bits are then differences of neighbours. Keys and values have no lowest and highest value, which no query needs.
+    numbers of 64 bits are then differences of neighbours. Text that is the same in the first rows is passed on with a dictionary, so
+    that Arrow need not look at each row. Keys and values have no lowest and highest value, which no query needs.
 
     Raises FileExistsError if there is a file of this name: nothing is overwritten.
     """
@@ -42,6 +48,7 @@ class TableFile:
         self.rows = 0
         self._temporary = f"{path}.incomplete-{os.getpid()}"
         self._schema = schema
+        self._texts: dict[str, _ConstantText] = {}
         self._held: list[pa.RecordBatch] = []
         self._held_bytes = self._held_rows = 0
         self._form = form
@@ -62,7 +69,7 @@ class TableFile:
         if self._writer is None:
             self._writer = self._new_writer(table)
         if self._held:
-            self._writer.write_table(table)
+            self._writer.write_table(self._with_dictionaries(table))
         self._held, self._held_bytes, self._held_rows = [], 0, 0
 
     def _new_writer(self, first: pa.Table) -> Any:
@@ -70,16 +77,30 @@ class TableFile:
             return pa.ipc.new_file(self._sink, self._schema)
         sample = first.slice(0, _SAMPLE_ROWS)
         varied = [field.name for field in self._schema if not _has_repeats(sample[field.name])]
+        texts = [field.name for field in self._schema if field.type == pa.string()]
+        self._texts = {name: _ConstantText() for name in texts if all(map(_is_constant, sample[name].chunks))}
         leaves = {path: field for field in self._schema for path in _leaves(field)}
-        return pq.ParquetWriter(
+        writer = pq.ParquetWriter(
             self._sink,
-            self._schema,
+            self._with_dictionaries(self._schema.empty_table()).schema,
             compression="zstd",
             use_dictionary=[path for path, field in leaves.items() if field.name not in varied],
             column_encoding={name: _DELTAS for name in varied if self._schema.field(name).type == pa.int64()} or None,
             write_statistics=[path for path, field in leaves.items() if field.type != pa.binary()],
             write_batch_size=_VALUES_AT_ONCE,
+            store_schema=False,
+            **_ONLY_BYTES,
         )
+        writer.add_key_value_metadata({"ARROW:schema": b64encode(self._schema.serialize())})  # where Arrow looks for it
+        return writer
+
+    def _with_dictionaries(self, table: pa.Table) -> pa.Table:
+        """The same rows, with dictionaries for text that is constant in the first rows."""
+        for name, text in self._texts.items():
+            number = self._schema.get_field_index(name)
+            field = pa.field(name, _CODED_TEXT, nullable=self._schema.field(number).nullable)
+            table = table.set_column(number, field, text.coded(table[name]))
+        return table.unify_dictionaries()  # Parquet writes no second dictionary into a group of rows
 
     def __enter__(self) -> TableFile:
         return self
@@ -95,6 +116,54 @@ class TableFile:
                 os.link(self._temporary, self.path)  # which does not overwrite, as a renaming would
         finally:
             os.unlink(self._temporary)
+
+
+class _ConstantText:
+    """Makes dictionaries for a column of text that has hardly ever another value. Parts of one array get parts of one."""
+
+    def __init__(self) -> None:
+        self._last: tuple[pa.Array, pa.Array] | None = None  # as it was, which keeps its buffers alive, and with a dictionary
+
+    def coded(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
+        """The same text with dictionaries."""
+        return pa.chunked_array([self._of(chunk) for chunk in column.chunks], _CODED_TEXT)
+
+    def _of(self, chunk: pa.Array) -> pa.Array:
+        if self._last is None or not _is_part(chunk, self._last[0]):
+            self._last = chunk, _coded(chunk)
+        whole, coded = self._last
+        return coded.slice(chunk.offset - whole.offset, len(chunk))
+
+
+def _coded(text: pa.Array) -> pa.Array:
+    """Text with a dictionary. What Arrow offers for it has an import that takes longer than all of a constant's."""
+    if not _is_constant(text):
+        return text.dictionary_encode()
+    if text.null_count:
+        return pa.nulls(len(text), _CODED_TEXT)
+    codes = pa.Array.from_buffers(pa.int32(), len(text), [None, pa.py_buffer(bytes(4 * len(text)))])
+    return pa.DictionaryArray.from_arrays(codes, text.slice(0, 1))
+
+
+def _is_constant(text: pa.Array) -> bool:
+    """Whether all rows have the same text, or all are null."""
+    if text.null_count or not len(text):
+        return bool(text.null_count == len(text))
+    _, offsets, data = text.buffers()
+    ends = memoryview(offsets).cast("i")[text.offset : text.offset + len(text) + 1].tolist()
+    start, size = ends[0], ends[1] - ends[0]
+    if ends != [start + size * row for row in range(len(ends))]:
+        return False
+    together = bytes(memoryview(data or b"")[start : ends[-1]])
+    return together == together[:size] * len(text)
+
+
+def _is_part(one: pa.Array, whole: pa.Array) -> bool:
+    """Whether all of an array of text is in another one, in the same place in memory."""
+    if one.offset < whole.offset or one.offset + len(one) > whole.offset + len(whole):
+        return False
+    ours, theirs = one.buffers(), whole.buffers()
+    return [buffer and buffer.address for buffer in ours] == [buffer and buffer.address for buffer in theirs]
 
 
 def _leaves(field: pa.Field, path: str = "") -> list[str]:
