@@ -34,8 +34,8 @@ class TableFile:
     """A file of one table, in the format `parquet` (zstd) or `arrow`. It gets its name at the end of the block, if all went well.
 
     Columns of Parquet whose first rows hardly repeat a value get no dictionary: most attempts to make one fail, and cost time;
-    numbers of 64 bits are then differences of neighbours. Text that is the same in the first rows is passed on with a dictionary, so
-    that Arrow need not look at each row. Keys and values have no lowest and highest value, which no query needs.
+    numbers of 64 bits are then differences of neighbours. Text that is the same in the first rows is passed on with a dictionary:
+    Arrow need not look at each row. Keys and values have no lowest and highest value, which no query needs.
 
     Raises FileExistsError if there is a file of this name: nothing is overwritten.
     """
