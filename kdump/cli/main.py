@@ -75,13 +75,13 @@ def main() -> int:
             from kdump.cli import dropin
 
             return dropin.main(arguments, _binary(1), _binary(2, or_nowhere=True), is_terminal=os.isatty(1))
+        buffer_stdout()
         plain = _PLAIN.get(arguments[0]) if arguments and sys.stdout is not None else None
         status = None if plain is None else plain(arguments[1:])
         if status is not None:
             return status
         from kdump.cli import commands
 
-        buffer_stdout()
         return commands.main(arguments)
     except BrokenPipeError as error:
         forget_stdout()

@@ -28,10 +28,7 @@ from tests.builders.records import batch, record
 from tests.campaigns.commands import filled, small_partition
 from tests.campaigns.failing_calls import build
 from tests.campaigns.forked_runs import Server
-from tests.campaigns.sessions import end_session, left_of
-
-SECONDS = 60
-"""After which a run hangs; none takes more than a few."""
+from tests.campaigns.sessions import HANG, end_session, left_of
 
 COMMANDS = {
     "check": ("check", "PARTITION"),
@@ -220,7 +217,7 @@ class Runs:
             environment |= {"FAILING_CALL": hold.call, "FAILING_AT": str(hold.number), "FAILING_HOW": "wait"}
         session = self._server.start(arguments, environment, run / "stdout", run / "stderr")
         was_held = hold is not None and not is_before and self._held(counters, hold, partition)
-        hangs = not select.select([self._server.descriptor], [], [], SECONDS)[0]
+        hangs = not select.select([self._server.descriptor], [], [], HANG)[0]
         leftover = () if hangs else tuple(sorted(left_of(session)))
         end_session(session)
         status = self._server.wait()
@@ -234,7 +231,7 @@ class Runs:
     def _held(self, counters: Path, hold: Hold, partition: Path) -> bool:
         """Wait until the command is held at its call, make the change, and let it go on; False if it ended before."""
         with counters.open("r+b") as file, mmap.mmap(file.fileno(), 32) as shared:
-            deadline = time.monotonic() + SECONDS
+            deadline = time.monotonic() + HANG
             while not shared[8] and time.monotonic() < deadline:
                 if select.select([self._server.descriptor], [], [], 0.001)[0]:
                     return False

@@ -35,12 +35,9 @@ from tests.builders.files import write_partition
 from tests.builders.records import batch, record
 from tests.campaigns.commands import compressed_partition, filled, small_partition
 from tests.campaigns.forked_runs import Server
-from tests.campaigns.sessions import end_session, left_of
+from tests.campaigns.sessions import HANG, end_session, left_of
 
 _BYTE_CODE = Path(tempfile.gettempdir()) / "kdump-campaign-byte-code"
-
-SECONDS = 60
-"""After which a run hangs; none takes more than a few."""
 
 
 _SECONDS = re.compile(
@@ -304,7 +301,7 @@ def _in_new_process(command: list[str], environment: Mapping[str, str], folder: 
             command, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, env=environment, start_new_session=True
         )
         try:
-            status: int | None = process.wait(SECONDS)
+            status: int | None = process.wait(HANG)
         except subprocess.TimeoutExpired:
             status = None
     leftover = () if status is None else tuple(sorted(left_of(process.pid)))
@@ -321,7 +318,7 @@ def _in_fork(server: Server, command: list[str], environment: Mapping[str, str],
         return server.load(command[3:]), ()
     added = {name: value for name, value in environment.items() if name.startswith("FAILING_")}
     session = server.start(command[3:], added, folder / "stdout", folder / "stderr")
-    hangs = not select.select([server.descriptor], [], [], SECONDS)[0]
+    hangs = not select.select([server.descriptor], [], [], HANG)[0]
     leftover = () if hangs else tuple(sorted(left_of(session)))
     end_session(session)
     status = server.wait()

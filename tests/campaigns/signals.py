@@ -27,15 +27,12 @@ from tests.builders.compression import Codec
 from tests.builders.files import write_partition
 from tests.builders.records import Record, batch
 from tests.campaigns.commands import filled
-from tests.campaigns.sessions import end_session, processes_of
+from tests.campaigns.sessions import HANG, end_session, left_of, processes_of
 from tests.support import with_interrupts
 
 ROOT = Path(__file__).parent.parent.parent
 HANDLED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SIGNALS = (*HANDLED, signal.SIGKILL)
-HANG = 60.0
-"""Seconds after which a command, or a process that it left, will never end; none takes more than a few."""
-
 _KDUMP = ("-m", "kdump")
 _MANY = 3  # times that the drop-in form is given each log
 
@@ -181,15 +178,13 @@ class Run:
             )
 
     def ending(self, number: signal.Signals, hang: float = HANG) -> Ending:
-        """How the command ends, of which nothing is left afterwards; it hangs after so many seconds."""
+        """How the command ends, of which nothing is left afterwards; it never will after so many seconds."""
         session = self.process.pid
         try:
             status: int | None = self.process.wait(hang)
         except subprocess.TimeoutExpired:
             status = None
-        deadline = time.monotonic() + hang
-        while (left := processes_of(session)) and status is not None and time.monotonic() < deadline:
-            time.sleep(0.01)
+        left = processes_of(session) if status is None else left_of(session)
         end_session(session)
         self.process.wait()
         return Ending(

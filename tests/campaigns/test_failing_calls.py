@@ -80,6 +80,18 @@ def test_a_fork_that_has_loaded_all_fails_as_a_new_process_does(
     server.close()
 
 
+@pytest.mark.parametrize("name", ["scan", "check"])
+def test_an_unbuffered_stdout_that_takes_half_of_each_write_gets_all(
+    name: str, tmp_path: Path, library: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONUNBUFFERED", "1")
+    case = next(failing_calls.cases(tmp_path, names=[name]))
+    reference = failing_calls.run(case, library)
+    outcome = failing_calls.run(case, library, Failure("write", "short", all_from_there=True), 1)
+    assert outcome.failed
+    assert (outcome.exit, outcome.stdout) == (reference.exit, reference.stdout)
+
+
 CASE = Case("check, sound", ("check", "PARTITION"), Path())
 CLEAN = Outcome(0, b"clean\n", b"", {}, ())
 
