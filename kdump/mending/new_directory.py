@@ -116,7 +116,7 @@ class NewDirectory:
             import contextlib
             from shutil import rmtree
 
-            with contextlib.suppress(OSError):  # another one is being raised
+            with contextlib.suppress(OSError, MemoryError):  # another one is being raised
                 self._syncing.finish()
             rmtree(self.built, ignore_errors=True)
 
@@ -139,7 +139,11 @@ class NewFile:
 
     def patch(self, position: int, data: bytes) -> None:
         """Replace bytes that were written before."""
-        os.pwrite(self._descriptor, data, position)
+        rest = memoryview(data)
+        while rest:
+            written = os.pwrite(self._descriptor, rest, position)
+            position += written
+            rest = rest[written:]
 
     def shares(self, source: Source) -> bool:
         """Share the blocks of all of a file, if the file system can. Returns whether it does."""

@@ -7,34 +7,44 @@ import os
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import queue
-    import threading
+
+    from kdump.workers.helping_thread import HelpingThread
 
 _MOST_WAITING = 16  # descriptors that are open until they are synced
 
 
 class Syncing:
-    """Files that are to be on the disk when `finish` returns. The thread starts with the first one."""
+    """Files that are to be on the disk when `finish` returns. The thread starts with the first one.
+
+    This thread syncs what the other one has not taken: where no thread can be started, all of it.
+    """
 
     def __init__(self) -> None:
-        self._waiting: queue.Queue[tuple[int, bool] | None] | None = None
-        self._thread: threading.Thread | None = None
-        self._error: OSError | None = None
+        self._waiting: queue.SimpleQueue[int | None] | None = None
+        self._thread: HelpingThread | None = None
+        self._error: OSError | MemoryError | None = None
 
     def start(self, descriptor: int) -> None:
         """Let the disk write what is in a file so far. `close` must be called for it later."""
-        self._add(descriptor, closes=False)
+        try:
+            self._add(os.dup(descriptor))  # each is closed when it is synced
+        except OSError:  # no descriptor is left; `close` syncs all of it
+            pass
 
     def close(self, descriptor: int) -> None:
-        """Sync and close a file, soon. Waits if too many are waiting. Raises OSError if an earlier one failed."""
-        self._add(descriptor, closes=True)
+        """Sync and close a file, soon. Syncs another one if too many are waiting. Raises OSError if an earlier one failed."""
+        self._add(descriptor)
         self._raise()
 
     def finish(self) -> None:
         """Wait until all files are synced and closed. Raises OSError for the first one that could not be."""
-        if self._thread is not None and self._waiting is not None:
+        if self._waiting is not None:
+            while self._sync_next():
+                pass
             self._waiting.put(None)
-            self._thread.join()
-            self._thread = None
+        if self._thread is not None:
+            self._thread.end()
+        self._waiting = self._thread = None
         self._raise()
 
     def _raise(self) -> None:
@@ -42,32 +52,48 @@ class Syncing:
         if error is not None:
             raise error
 
-    def _add(self, descriptor: int, *, closes: bool) -> None:
-        import queue
-        import threading
-
+    def _add(self, descriptor: int) -> None:
         if self._waiting is None:
-            self._waiting = queue.Queue(_MOST_WAITING)
+            import queue
+
+            self._waiting = queue.SimpleQueue()
+        self._waiting.put(descriptor)
         if self._thread is None:
-            thread = threading.Thread(target=self._run, args=(self._waiting,), name="kdump-sync", daemon=True)
-            try:
-                thread.start()
-            except RuntimeError:  # the system allows no more threads
-                self._sync(descriptor, closes=closes)
-                return
-            self._thread = thread
-        self._waiting.put((descriptor, closes))
+            self._start_thread(self._waiting)
+        if self._waiting.qsize() > _MOST_WAITING:
+            self._sync_next()
 
-    def _run(self, waiting: queue.Queue[tuple[int, bool] | None]) -> None:
-        while (task := waiting.get()) is not None:
-            descriptor, closes = task
-            self._sync(descriptor, closes=closes)
+    def _start_thread(self, waiting: queue.SimpleQueue[int | None]) -> None:
+        from kdump.workers.helping_thread import HelpingThread
 
-    def _sync(self, descriptor: int, *, closes: bool) -> None:
+        def work() -> None:
+            while (descriptor := waiting.get()) is not None:
+                self._sync(descriptor)
+
         try:
-            os.fsync(descriptor)
-        except OSError as error:
-            self._error = self._error or error
-        finally:
-            if closes:
+            self._thread = HelpingThread(work)
+        except RuntimeError:  # the system allows no more threads
+            pass
+
+    def _sync_next(self) -> bool:
+        """Sync the file that waits longest, in this thread. Returns whether there was one."""
+        import queue
+
+        assert self._waiting is not None
+        try:
+            descriptor = self._waiting.get_nowait()
+        except queue.Empty:
+            return False
+        assert descriptor is not None
+        self._sync(descriptor)
+        return True
+
+    def _sync(self, descriptor: int) -> None:
+        """Sync and close. What fails is kept, also what only closing reports, such as a full disk of another machine."""
+        try:
+            try:
+                os.fsync(descriptor)
+            finally:
                 os.close(descriptor)
+        except (OSError, MemoryError) as error:
+            self._error = self._error or error

@@ -14,11 +14,11 @@ from kdump.reading.tuning import DEFAULT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import threading
     from types import TracebackType
 
     from kdump.binary.source import Source
     from kdump.reading.tuning import ReadTuning
+    from kdump.workers.helping_thread import HelpingThread
 
 _UNITS_AHEAD = 2  # that may wait for the walk, beyond one for each thread
 _MAX_PAUSE_BYTES = 64 << 20
@@ -114,6 +114,8 @@ class _Ahead:
     def __init__(self, source: Source, threads: int, tuning: ReadTuning) -> None:
         import threading
 
+        from kdump.workers.helping_thread import HelpingThread
+
         self.is_legacy = False  # what the walk found last
         self._source = source
         self._unit_size = tuning.stretch_bytes
@@ -125,11 +127,12 @@ class _Ahead:
         self._summaries: dict[int, dict[int, BatchSummary]] = {}  # those of a unit, by where they start
         self._max_ahead = threads + _UNITS_AHEAD
         self._is_closed = False
-        self._threads: list[threading.Thread] = []
-        for _ in range(threads):
-            thread = threading.Thread(target=self._run, daemon=True)
-            thread.start()
-            self._threads.append(thread)
+        self._threads: list[HelpingThread] = []
+        try:
+            while len(self._threads) < threads:
+                self._threads.append(HelpingThread(self._run))
+        except RuntimeError:  # the system allows no more threads; the walk reads what none of them does
+            pass
 
     def take(self, position: int, window: bytearray) -> BatchSummary | None:
         """The stretch that starts here, if it was summarized ahead. While a thread is at it, the caller works ahead, too."""
@@ -209,4 +212,4 @@ class _Ahead:
             self._is_closed = True
             self._changed.notify_all()
         for thread in self._threads:
-            thread.join()
+            thread.end()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import os
 import select
 import sys
@@ -25,7 +26,7 @@ _LONGEST_WAIT_MS = 500
 def can_fork() -> bool:
     """Whether this process may be forked: not with other threads, which a fork would lack."""
     threading = sys.modules.get("threading")
-    return hasattr(os, "fork") and (threading is None or threading.active_count() == 1)
+    return hasattr(os, "fork") and (threading is None or threading.active_count() == 1) and not _thread._count()
 
 
 def start(work: Callable[[], object]) -> int:

@@ -186,7 +186,10 @@ class Case(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """How a run ended: its exit code (None if it hung), what it printed and left, how many calls there were and failed."""
+    """How a run ended: its exit code (None if it hung), what it printed and left, how many calls there were and failed.
+
+    `earlier` are the files that were there before, of an earlier command.
+    """
 
     exit: int | None
     stdout: bytes
@@ -195,6 +198,7 @@ class Outcome(NamedTuple):
     leftover: tuple[int, ...]
     calls: int = 0
     failed: int = 0
+    earlier: Mapping[str, bytes] = {}
 
 
 def build(folder: Path) -> Path:
@@ -239,6 +243,10 @@ def run(case: Case, library: Path, failure: Failure | None = None, number: int =
     """
     with tempfile.TemporaryDirectory(dir=case.partition.parent.parent) as name:
         folder = Path(name)
+
+        def of_any_run(data: bytes) -> bytes:
+            return _SECONDS.sub(b"SECONDS", data.replace(str(folder).encode(), b"RUN"))
+
         (folder / "out").mkdir()
         counters = folder / "counters"
         counters.write_bytes(bytes(32))
@@ -263,6 +271,7 @@ def run(case: Case, library: Path, failure: Failure | None = None, number: int =
             before = [filled(argument, values) for argument in case.before]
             subprocess.run([*program, *before], env=environment, capture_output=True, check=False)
             Path(values["GROWING"], f"{1200:020d}.log").write_bytes(batch(base_offset=1200, records=[record(value=b"new")]))
+        earlier = _contents(folder / "out", of_any_run)
         arguments = [filled(argument, values) for argument in case.command]
         environment |= {"LD_PRELOAD": str(library), "FAILING_COUNT": str(counters)}
         environment["FAILING_UNDER"] = str(root)
@@ -274,19 +283,15 @@ def run(case: Case, library: Path, failure: Failure | None = None, number: int =
         run_one = _in_new_process if server is None else partial(_in_fork, server)
         status, leftover = run_one(command, environment, folder)
         calls, failed, _ = struct.unpack_from("=QQQ", counters.read_bytes())
-        left, name_of_run = folder / "out", str(folder).encode()
-
-        def of_any_run(data: bytes) -> bytes:
-            return _SECONDS.sub(b"SECONDS", data.replace(name_of_run, b"RUN"))
-
         return Outcome(
             status,
             of_any_run((folder / "stdout").read_bytes()),
             of_any_run((folder / "stderr").read_bytes()),
-            {str(path.relative_to(left)): _contents(path, of_any_run) for path in _files(left)},
+            _contents(folder / "out", of_any_run),
             leftover,
             calls,
             failed,
+            earlier,
         )
 
 
@@ -325,9 +330,10 @@ def _in_fork(server: Server, command: list[str], environment: Mapping[str, str],
     return None if hangs else status, leftover
 
 
-def _contents(path: Path, of_any_run: Callable[[bytes], bytes]) -> bytes:
-    data = path.read_bytes()
-    return data if path.suffix == ".parquet" else of_any_run(data)
+def _contents(folder: Path, of_any_run: Callable[[bytes], bytes]) -> dict[str, bytes]:
+    """What is in the files of a folder, by their names."""
+    data = {str(path.relative_to(folder)): path.read_bytes() for path in _files(folder)}
+    return {name: data[name] if name.endswith(".parquet") else of_any_run(data[name]) for name in data}
 
 
 def _files(folder: Path) -> list[Path]:
@@ -343,6 +349,9 @@ _NOT_OURS = (
 
 _ABORTED = b"Fatal Python error: Aborted"
 """What `PYTHONFAULTHANDLER` prints after that."""
+
+_NO_THREAD = re.compile(rb"Exception ignored in thread started by: [^\n]*\nMemoryError: \n")
+"""What the interpreter prints where a thread has no memory to begin."""
 
 _BY_C_LIBRARY = 127
 """The exit code of a process that the C library ends."""
@@ -360,16 +369,18 @@ def fault(case: Case, reference: Outcome, outcome: Outcome, failure: Failure) ->
         if is_not_ours and all(map(_is_partial, outcome.files)):
             return None
         return f"killed by signal {-outcome.exit}" if outcome.exit < 0 else f"exit {outcome.exit}"
-    if failure.call in ("malloc", "mmap") and any(words in outcome.stderr for words in _NOT_OURS):
-        said = said.replace(_ABORTED, b"")  # by a worker process; the command has to go on without it
+    if failure.call in ("malloc", "mmap"):
+        said = _NO_THREAD.sub(b"", said)  # the command has to go on without it, or without a worker process
+        if any(words in outcome.stderr for words in _NOT_OURS):
+            said = said.replace(_ABORTED, b"")
     for words in (b"Traceback", b"internal error", b"Exception ignored", b"Fatal Python error"):
         if words in said:
             return f"shows {words.decode()!r}"
-    is_same = outcome.stdout == reference.stdout and _tables(outcome) == _tables(reference)
+    is_same = _rows(case, outcome) == _rows(case, reference) and _tables(outcome) == _tables(reference)
     if outcome.exit == reference.exit and is_same:
         return None
-    if outcome.exit == 0 and failure.call == "write" and failure.how == str(errno.EPIPE):
-        return None if reference.exit == 0 else "the verdict is lost with the pipe"
+    if outcome.exit in (0, reference.exit) and failure.call == "write" and failure.how == str(errno.EPIPE):
+        return None if reference.exit == outcome.exit else "the verdict is lost with the pipe"
     if outcome.exit == 0:
         return "another answer with exit 0"
     leaves_out = case.command[0] == "recover" and failure.call == "sector"  # and says so: what cannot be read is lost
@@ -386,6 +397,8 @@ def fault(case: Case, reference: Outcome, outcome: Outcome, failure: Failure) ->
         for name, data in outcome.files.items()
         if not _is_partial(name) and not name.endswith(_OF_ONE_RUN) and reference.files.get(name) != data
     ]
+    if {name: data for name, data in outcome.files.items() if not _is_partial(name)} == outcome.earlier:
+        looks_whole = []  # what was made before is still there
     if outcome.exit == 4 and looks_whole:
         return f"leaves {', '.join(looks_whole)}, which is not whole"
     return None
@@ -396,6 +409,12 @@ _OF_ONE_RUN = ("manifest.json",)
 
 _SEARCHES = ("grep", "where")
 """Commands whose exit code 1 is an answer: it is absent."""
+
+
+def _rows(case: Case, outcome: Outcome) -> list[bytes]:
+    """What was printed; the rows of a recovery in any order, which depends on how often it reads the logs."""
+    lines = outcome.stdout.splitlines(keepends=True)
+    return sorted(lines) if case.command[:3] == ("recover", "--output", "ndjson") else lines
 
 
 def _is_partial(name: str) -> bool:

@@ -1,5 +1,6 @@
 """The short form of the campaign that fails calls of the system: some calls of each command."""
 
+import errno
 import io
 import random
 import shutil
@@ -80,6 +81,15 @@ def test_a_fork_that_has_loaded_all_fails_as_a_new_process_does(
     server.close()
 
 
+@pytest.mark.parametrize("name", ["slice compressed", "recover", "reindex"])
+def test_no_command_waits_for_a_thread_that_has_no_memory(name: str, tmp_path: Path, library: Path) -> None:
+    case = next(failing_calls.cases(tmp_path, names=[name]))
+    reference, failure = failing_calls.run(case, library), Failure("mmap", str(errno.ENOMEM), all_from_there=True)
+    outcome = failing_calls.run(case, library, failure, 1)
+    assert outcome.failed
+    assert failing_calls.fault(case, reference, outcome, failure) is None
+
+
 @pytest.mark.parametrize("name", ["scan", "check"])
 def test_an_unbuffered_stdout_that_takes_half_of_each_write_gets_all(
     name: str, tmp_path: Path, library: Path, monkeypatch: pytest.MonkeyPatch
@@ -118,6 +128,21 @@ CLEAN = Outcome(0, b"clean\n", b"", {}, ())
 )
 def test_an_outcome_is_bad_if_it_misleads(outcome: Outcome, wrong: str | None) -> None:
     assert failing_calls.fault(CASE, CLEAN, outcome, Failure("pread", "5")) == wrong
+
+
+def test_what_an_earlier_command_made_may_stay() -> None:
+    before = CLEAN._replace(exit=4, stderr=b"kdump: disk full\n", files={"report.json": b"{}"}, earlier={"report.json": b"{}"})
+    reference = CLEAN._replace(files={"report.json": b"{1}"}, earlier=before.earlier)
+    assert failing_calls.fault(CASE, reference, before, Failure("write", "28")) is None
+    cut = before._replace(files={"report.json": b"{"})
+    assert failing_calls.fault(CASE, reference, cut, Failure("write", "28")) == "leaves report.json, which is not whole"
+
+
+def test_the_reader_of_a_pipe_may_leave_but_the_verdict_stays() -> None:
+    found = CLEAN._replace(exit=1)
+    unread = Failure("write", str(errno.EPIPE))
+    assert failing_calls.fault(CASE, found, found._replace(stdout=b""), unread) is None
+    assert failing_calls.fault(CASE, found, CLEAN._replace(stdout=b""), unread) == "the verdict is lost with the pipe"
 
 
 def test_a_worker_process_that_arrow_ends_for_lack_of_memory_is_no_fault_of_the_command() -> None:

@@ -1,0 +1,41 @@
+"""A thread that helps with work which its starter can also do alone."""
+
+from __future__ import annotations
+
+import _thread
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class HelpingThread:
+    """A thread that does `work`, which handles its own errors. If memory is short, it may never begin, or end early.
+
+    Nobody waits for its beginning: `threading.Thread.start` never returns if the new thread runs out of memory before that.
+
+    Raises RuntimeError where no thread can be started.
+    """
+
+    __slots__ = ("_end", "_turn", "_work")
+
+    def __init__(self, work: Callable[[], object]) -> None:
+        self._work = work
+        self._turn = _thread.allocate_lock()  # of the thread, or of `end`: whichever comes first
+        self._end = _thread.allocate_lock()
+        self._end.acquire()
+        _thread.start_new_thread(self._run, ())
+
+    def _run(self) -> None:
+        if self._turn.acquire(blocking=False):
+            try:
+                self._work()
+            except MemoryError:
+                pass  # the starter does what is left
+            finally:
+                self._end.release()
+
+    def end(self) -> None:
+        """Wait until the work is done. If the thread has not begun, it never will."""
+        if not self._turn.acquire(blocking=False):
+            self._end.acquire()

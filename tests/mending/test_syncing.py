@@ -1,0 +1,61 @@
+"""Files that are synced by a thread, or without one."""
+
+import _thread
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from kdump.mending.syncing import Syncing
+
+
+def _opened(folder: Path, count: int) -> list[int]:
+    return [os.open(folder / str(number), os.O_WRONLY | os.O_CREAT) for number in range(count)]
+
+
+def _is_open(descriptor: int) -> bool:
+    return os.path.exists(f"/proc/self/fd/{descriptor}") if os.path.exists("/proc/self/fd") else False
+
+
+def _never_begins(_run: object, _arguments: object) -> int:
+    return 0
+
+
+def _cannot_start(_run: object, _arguments: object) -> int:
+    raise RuntimeError("can't start new thread")
+
+
+@pytest.mark.parametrize("start", [None, _never_begins, _cannot_start])
+def test_all_files_are_synced_once_and_closed(start: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if start is not None:
+        monkeypatch.setattr(_thread, "start_new_thread", start)
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fsync", synced.append)
+    descriptors = _opened(tmp_path, 40)
+    syncing = Syncing()
+    syncing.start(descriptors[0])
+    for descriptor in descriptors:
+        syncing.close(descriptor)
+    syncing.finish()
+    assert len(synced) == 41 and set(descriptors) < set(synced)
+    assert not any(map(_is_open, synced))
+
+
+@pytest.mark.parametrize("name", ["fsync", "close"])
+def test_what_syncing_or_closing_reports_is_raised(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    descriptors = _opened(tmp_path, 2)
+    do = getattr(os, name)
+
+    def fails(descriptor: int) -> None:
+        do(descriptor)
+        if descriptor == descriptors[0]:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    syncing = Syncing()
+    monkeypatch.setattr(os, name, fails)
+    with pytest.raises(OSError, match="No space left"):  # either call may be the one
+        for descriptor in descriptors:
+            syncing.close(descriptor)
+        syncing.finish()
+    syncing.finish()
