@@ -350,7 +350,7 @@ _NOT_OURS = (
 _ABORTED = b"Fatal Python error: Aborted"
 """What `PYTHONFAULTHANDLER` prints after that."""
 
-_NO_THREAD = re.compile(rb"Exception ignored in thread started by: [^\n]*\nMemoryError: \n")
+_NO_THREAD = re.compile(rb"Exception ignored in (thread started by|sys\.unraisablehook): [^\n]*\nMemoryError(: )?\n")
 """What the interpreter prints where a thread has no memory to begin."""
 
 _BY_C_LIBRARY = 127
