@@ -18,6 +18,7 @@ from kdump.mending.row import (
     SliceSummary,
 )
 from kdump.output.rows import formatters
+from kdump.output.rows.lost_records import ListedLostRecord, listed
 from kdump.output.rows.row_writer import RowWriter
 
 TYPE_CHECKING = False
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 RECOVER, REINDEX, SLICE, REDACT = "recover", "reindex", "slice", "redact"
 
 ROW_CLASSES: dict[str, tuple[type[Row], ...]] = {
-    RECOVER: (Dropped, LostRecord, Hole, Rewritten, Recovered, Companion, RecoverSummary),
+    RECOVER: (Dropped, ListedLostRecord, Hole, Rewritten, Recovered, Companion, RecoverSummary),
     REINDEX: (Companion, Hole, ReindexSummary),
     SLICE: (SlicedSegment, Hole, SliceSummary),
     REDACT: (RedactedFile, RedactDifference, RedactSummary),
@@ -82,7 +83,7 @@ class _Rows:
         self._rows = RowWriter(formatter, *row_classes)
 
     def row(self, row: Row) -> None:
-        self._rows.write(row)
+        self._rows.write(listed(row) if isinstance(row, LostRecord) else row)
 
     def end(self, summary: Row) -> None:
         self._rows.write(summary)

@@ -622,6 +622,15 @@ def test_the_command_writes_rows(form: str, tmp_path: Path, capfdbinary: pytest.
     assert "crc-mismatch" in printed
 
 
+def test_rows_have_the_keys_of_lost_records(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    lost = _broken(_records(1, [b"a", b"\xff", b"c"]), -60)
+    path = _partition(tmp_path, {0: [_batch(0), lost, _batch(4)]})
+    assert main(["recover", str(path), "-o", str(tmp_path / "out"), "--output", "ndjson"]) == 1
+    rows = list(map(json.loads, capfd.readouterr().out.splitlines()))
+    found = [(row["offset"], row["key"], row["keyBase64"]) for row in rows if row["kind"] == "lost-record"]
+    assert found == [(1, "a", None), (2, None, "/w=="), (3, "c", None)]
+
+
 def test_codes_are_those_of_checks() -> None:
     judged = recovers.measure(range(12), seed=3)
     assert judged.codes and judged.codes <= FAULTS.keys() | {""}

@@ -229,7 +229,7 @@ def producer(state: ProducerState, file: str) -> list[object]:
 
 def _texts(column: Sequence[bytes | CorruptData | None]) -> tuple[Sequence[str | None], Sequence[str | None]]:
     """Bytes as text if they are UTF-8, and as Base64 if they are not."""
-    pairs = [_text(data) if isinstance(data, bytes | bytearray) else (None, None) for data in column]
+    pairs = [text_or_base64(data) if isinstance(data, bytes | bytearray) else (None, None) for data in column]
     texts, encoded = zip(*pairs, strict=True) if pairs else ((), ())
     return texts, encoded
 
@@ -243,7 +243,8 @@ def _is_unreadable(key: object, value: object, is_valid: bool | None) -> bool:
     return is_valid is False or isinstance(key, Exception) or isinstance(value, Exception)
 
 
-def _text(data: bytes | bytearray | None) -> tuple[str | None, str | None]:
+def text_or_base64(data: bytes | bytearray | None) -> tuple[str | None, str | None]:
+    """Bytes as text if they are UTF-8, and as Base64 if they are not; the other is None."""
     if data is None:
         return None, None
     try:
@@ -253,6 +254,6 @@ def _text(data: bytes | bytearray | None) -> tuple[str | None, str | None]:
 
 
 def _header(key: bytes, value: bytes | None) -> Object:
-    key_text, key_base64 = _text(key)
-    value_text, value_base64 = _text(value)
+    key_text, key_base64 = text_or_base64(key)
+    value_text, value_base64 = text_or_base64(value)
     return {"key": key_text, "keyBase64": key_base64, "value": value_text, "valueBase64": value_base64}
