@@ -17,7 +17,11 @@ def exchange(path: str, other: str) -> None:
     if not _exchanged(path, other):
         beside = f"{other}.earlier"
         os.rename(other, beside)
-        os.rename(path, other)
+        try:
+            os.rename(path, other)
+        except OSError:
+            os.rename(beside, other)
+            raise
         os.rename(beside, path)
 
 

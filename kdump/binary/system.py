@@ -32,6 +32,9 @@ def calls(path: str) -> Any:  # a module, either `os` or one with functions of t
     return elsewhere
 
 
+LOST_AND_FOUND = "lost+found"
+"""The name of a directory of file systems that only root may list."""
+
 _MAGIC = frozenset("*?[")  # what makes a path a pattern
 
 
@@ -132,32 +135,38 @@ def names(path: str) -> list[str]:
 
 
 def matching(pattern: str) -> list[str]:
-    """The paths that match a pattern, in order."""
-    if not is_url(pattern):
-        from glob import glob  # slow to load
+    """The paths that match a pattern, in order. The bucket of a URL is no part of it, and `**` is as `*`.
 
-        return sorted(glob(pattern))
-    return sorted(_matching_urls(pattern))
+    Unlike `glob.glob`, which takes a directory that cannot be listed for an empty one, this raises Unreadable.
+    """
+    from fnmatch import fnmatchcase  # slow to load
 
-
-def _matching_urls(pattern: str) -> list[str]:
-    """The URLs that match a pattern. The bucket is no part of it."""
-    from fnmatch import fnmatchcase
-
-    place = root(pattern)
+    place = root(pattern) if is_url(pattern) else pattern[: len(pattern) - len(pattern.lstrip(os.sep))]
     found = [place]
     for part in filter(None, pattern[len(place) :].split("/")):
         if not has_magic(part):
             found = [os.path.join(directory, part) for directory in found]
             continue
         found = [
-            entry.path
+            os.path.join(directory, name)
             for directory in found
-            if is_directory(directory)
-            for entry in entries(directory)
-            if fnmatchcase(entry.name, part) and (part.startswith(".") or not entry.name.startswith("."))
+            for name in _names_if_directory(directory or os.curdir)
+            if fnmatchcase(name, part) and (part.startswith(".") or not name.startswith("."))
         ]
-    return [path for path in found if has_name(path)]
+    if pattern.endswith("/") and not is_url(pattern):
+        found = [os.path.join(directory, "") for directory in found if is_directory(directory)]
+    return sorted(path for path in found if has_name(path))
+
+
+def _names_if_directory(path: str) -> list[str]:
+    """The names that a directory lists; none for anything else, or if it is gone by now."""
+    try:
+        return names(path) if is_directory(path) else []
+    except Unreadable as error:
+        is_of_root = error.code == "file-permission" and os.path.basename(path) == LOST_AND_FOUND
+        if error.code != "file-missing" and not is_of_root:
+            raise
+        return []
 
 
 def has_magic(path: str) -> bool:
@@ -181,7 +190,8 @@ def file_statuses(path: str) -> Iterator[tuple[Entry, os.stat_result]]:
 def is_locked(path: str) -> bool:
     """Whether a process holds a lock on a file that keeps others from reading it. The lock is asked for, and not taken.
 
-    False where the system cannot tell: there is no such file, it may not be opened, or this is neither Linux nor macOS.
+    False where nobody can tell: there is no such file, it may not be opened, or this is neither Linux nor macOS. Raises
+    Unreadable where it cannot be opened for another reason.
     """
     layout = _FLOCKS.get(sys.platform)
     if layout is None or sys.maxsize < 1 << 32:
@@ -191,8 +201,10 @@ def is_locked(path: str) -> bool:
     lock, fields = layout
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return False
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENXIO):
+            return False
+        raise unreadable(path, error) from error
     try:
         values = {"type": fcntl.F_RDLCK, "whence": os.SEEK_SET, "start": 0, "size": 0, "process": 0}
         asked = lock.pack(*(values[field] for field in fields))

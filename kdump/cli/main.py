@@ -7,11 +7,12 @@ import os
 import sys
 from contextlib import suppress
 
+from kdump.binary.placing import require_written
 from kdump.cli.command_names import is_dropin
 from kdump.cli.signals import EndingSignals
 from kdump.cli.streams import buffer_stdout, forget_stdout, out_of_memory, say
 from kdump.errors import Unreadable, UsageError
-from kdump.exit_codes import INTERRUPTED, NOT_EXAMINED, OUTPUT_FAILED, USAGE
+from kdump.exit_codes import CLEAN, FINDINGS, INTERRUPTED, NOT_EXAMINED, OUTPUT_FAILED, USAGE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def run() -> NoReturn:
     signals = EndingSignals()
     try:
         signals.catch()
-        status = main()
+        status = _delivered(main())
     except KeyboardInterrupt as interrupt:  # in the last moment
         status = _interrupted(interrupt)
     except MemoryError:  # while a message was made
@@ -114,6 +115,17 @@ def main() -> int:
         if isinstance(error.__cause__, KeyboardInterrupt):  # Python 3.11 wraps what is raised while a class is made
             return _interrupted(error.__cause__)
         return _internal_error(error)
+
+
+def _delivered(status: int) -> int:
+    """The exit code; OUTPUT_FAILED if a file server did not take all that was written to stdout."""
+    if status in (CLEAN, FINDINGS) and sys.stdout is not None:
+        try:
+            require_written(1)
+        except OSError as error:
+            say(f"cannot write the output: {error.strerror or error}")
+            return OUTPUT_FAILED
+    return status
 
 
 def _internal_error(error: Exception) -> int:

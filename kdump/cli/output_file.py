@@ -9,6 +9,7 @@ from contextlib import contextmanager, redirect_stdout, suppress
 from typing import TYPE_CHECKING
 
 from kdump.binary.paths import require_local
+from kdump.binary.placing import place, require_written
 from kdump.errors import UsageError
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ def written_to(path: str | None) -> Iterator[None]:
         with _as_stdout(descriptor):
             yield
         if not is_special:
+            require_written(descriptor)
             _place(opened, path)
     finally:
         os.close(descriptor)
@@ -68,15 +70,9 @@ def _as_stdout(descriptor: int) -> Iterator[None]:
 def _place(temporary: str, path: str) -> None:
     """Move a file to its place. Raises UsageError if another file has appeared there meanwhile."""
     try:
-        os.link(temporary, path)  # unlike rename, this does not overwrite
-        return
-    except FileExistsError:
-        pass
-    except OSError:  # not every file system has links
-        if not _has_name(path):
-            os.rename(temporary, path)
-            return
-    raise UsageError(f"{path} exists by now; kdump does not overwrite files")
+        place(temporary, path)
+    except FileExistsError as error:
+        raise UsageError(f"{path} exists by now; kdump does not overwrite files") from error
 
 
 def _status(path: str) -> os.stat_result | None:

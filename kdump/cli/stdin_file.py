@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from kdump.binary.batch_header import BATCH_HEADER_SIZE
-from kdump.binary.source import WINDOW_SIZE
+from kdump.binary.source import WINDOW_SIZE, Source
 from kdump.errors import Unreadable, UsageError
 from kdump.workers import temporary_folders
 
@@ -67,13 +67,13 @@ def kind_of(path: str) -> str:
     """The kind of archive or compressed file that a file starts like, such as gzip; empty for anything else."""
     from kdump.checks.rules.framing.file_kinds import kind_of_file
 
-    with open(path, "rb") as file:
-        return kind_of_file(file.read(_HEAD))
+    with Source(path) as source:
+        return kind_of_file(source.read(0, _HEAD))
 
 
 def is_log(path: str) -> bool:
     """Whether a file starts like a log."""
     from kdump.reading.plausible import is_plausible
 
-    with open(path, "rb") as file:
-        return is_plausible(file.read(BATCH_HEADER_SIZE), os.path.getsize(path))
+    with Source(path) as source:
+        return is_plausible(source.read(0, BATCH_HEADER_SIZE), source.size)

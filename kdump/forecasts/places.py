@@ -11,8 +11,6 @@ from kdump.formats import tree
 
 PARTITION, LOG_DIRECTORY, NEITHER = "partition", "log-directory", "neither"
 
-_LOST_AND_FOUND = "lost+found"  # only root may list it
-
 
 def places(path: str, depth: int = tree.MAX_DEPTH) -> list[str]:
     """The partition and log directories that a path stands for, as in a check: usually the path itself.
@@ -68,7 +66,7 @@ def _is_filled(path: str) -> bool:
         return bool(system.names(path)) and not system.is_link(path)
     except Unreadable as error:
         is_dead_link = error.code == "file-missing"
-        return not is_dead_link and os.path.basename(path) != _LOST_AND_FOUND
+        return not is_dead_link and os.path.basename(path) != system.LOST_AND_FOUND
 
 
 def _is_partition(path: str) -> bool:

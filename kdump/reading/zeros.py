@@ -65,4 +65,5 @@ def _data_from(source: SizedReadable, position: int) -> int:
     except OSError as error:
         import errno
 
-        return source.size if error.errno == errno.ENXIO else position
+        is_hole = error.errno == errno.ENXIO and file.status().st_size >= source.size  # else reading says that it was cut
+        return source.size if is_hole else position

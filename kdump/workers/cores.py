@@ -16,8 +16,9 @@ def jobs_here() -> int:
 
 def _running_here() -> int:
     """The number of other processes that were running in the last minute and, where the system reports it, still are."""
-    running = round(os.getloadavg()[0])  # what has ended just now counts, too
+    running = 0
     try:
+        running = round(os.getloadavg()[0])  # what has ended just now counts, too
         for _ in range(_LOOKS):
             with open(_LOAD, "rb", buffering=0) as file:
                 running = min(running, int(file.read(100).split()[3].partition(b"/")[0]) - 1)  # without this one

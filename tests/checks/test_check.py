@@ -297,6 +297,13 @@ def test_a_baseline_that_is_none_is_a_usage_error(clean: Path, tmp_path: Path, t
     assert _run("check", clean, "--baseline", tmp_path / "none")[0] == USAGE
 
 
+def test_a_baseline_that_cannot_be_read_is_not_a_usage_error(clean: Path, tmp_path: Path) -> None:
+    pipe = tmp_path / "baseline"
+    pipe.symlink_to("/proc/self/mem")  # the first page cannot be read
+    code, _, err = _run("check", clean, "--baseline", pipe)
+    assert (code, err) == (NOT_EXAMINED, f"kdump: {pipe}: Input/output error\n")
+
+
 # --- forms
 
 

@@ -243,3 +243,12 @@ def test_cores_on_which_others_are_busy_are_left_to_them(
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 1, 2, 3})
 
     assert cores.jobs_here() == jobs
+
+
+def test_all_cores_are_used_where_the_system_does_not_say_who_is_running(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails() -> tuple[float, float, float]:
+        raise OSError("Load averages are unobtainable")
+
+    monkeypatch.setattr(os, "getloadavg", fails)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2}, raising=False)
+    assert cores.jobs_here() == 3

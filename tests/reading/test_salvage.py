@@ -593,6 +593,15 @@ def test_headers_ahead_are_those_that_a_search_finds(data: bytes, drawn: st.Data
             assert list(islice(ahead.positions(start, limit), count)) == expected[:count]
 
 
+def test_a_file_that_is_cut_in_its_zeros_does_not_end_with_zeros(tmp_path: Path) -> None:
+    path = tmp_path / "00000000000000000000.log"
+    path.write_bytes(bytes(20_000))
+    with Source(str(path)) as source:
+        os.truncate(path, 8192)
+        with pytest.raises(Unreadable, match="was cut to 8,192 bytes"):
+            zeros.end(source, 0)
+
+
 def test_the_end_of_a_few_zeros_is_found_near_them() -> None:
     with opened(bytes(600) + b"\x01" * MEBIBYTE) as source, bytes_read() as total:
         assert zeros.end(source, 0) == 600

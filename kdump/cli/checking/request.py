@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from kdump.binary.system import unreadable
 from kdump.checks import catalogue
 from kdump.checks.finding import SEVERITIES
 from kdump.checks.settings import QUICK, Settings
@@ -108,8 +109,10 @@ def read_baseline(path: str) -> Counter[Identity]:
                 row = json.loads(line)
                 if row["kind"] == "finding":
                     known[row["code"], _place(row["path"]), row["start"], row["end"]] += 1
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError) as error:
+        raise UsageError(f"--baseline {path}: {(error.strerror or str(error)).lower()}") from error
     except OSError as error:
-        raise UsageError(f"--baseline {path}: {(error.strerror or str(error)).lower()}")
+        raise unreadable(path, error) from error
     except (ValueError, KeyError, TypeError):
         message = f"--baseline {path}, line {number}: is not what `kdump check --output ndjson` writes"
         raise UsageError(message)

@@ -10,6 +10,7 @@ from kdump import exit_codes
 from kdump.binary import system
 from kdump.binary.java_strings import escaped, text_of
 from kdump.binary.paths import real, require_local
+from kdump.binary.placing import place
 from kdump.checks.wording import counted
 from kdump.cli.output_file import written_to
 from kdump.cli.report_style import style_of_rows
@@ -247,7 +248,7 @@ def _write_parquet(search: Search, path: str) -> None:
         if keys or values:
             write_typed(with_text, path, DecodedColumns(keys.joined, values.joined))
         else:
-            os.link(with_text, path)
+            place(with_text, path)
     finally:
         with suppress(FileNotFoundError):
             os.unlink(with_text)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import errno
 import os
 from base64 import b64encode
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kdump.binary.paths import require_local
+from kdump.binary.placing import place
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -113,9 +115,10 @@ class TableFile:
                 self._writer.close()
             self._sink.close()
             if error is None:
-                os.link(self._temporary, self.path)  # which does not overwrite, as a renaming would
+                place(self._temporary, self.path)
         finally:
-            os.unlink(self._temporary)
+            with suppress(FileNotFoundError):
+                os.unlink(self._temporary)
 
 
 class _ConstantText:

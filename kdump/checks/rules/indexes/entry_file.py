@@ -169,12 +169,12 @@ def _extents(source: Source) -> list[tuple[int, int]]:
             start = os.lseek(descriptor, position, os.SEEK_DATA)
             end = os.lseek(descriptor, start, os.SEEK_HOLE)
             if end <= position:
-                break  # the file was cut off meanwhile
+                return whole  # the file was cut off meanwhile
             position = end
             if extents and start - extents[-1][1] < WINDOW_SIZE:
                 start = extents.pop()[0]
             extents.append((start, end))
     except OSError as error:
-        if error.errno != errno.ENXIO:  # that only says that no data follow
+        if error.errno != errno.ENXIO or source.status().st_size < source.size:  # else no data follow
             return whole
     return extents
