@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from kdump.binary import system
 from kdump.binary.source import NoSource, Source
 from kdump.checks import segment
 from kdump.checks.context import FileContext
@@ -51,6 +52,8 @@ def errors(job: Job, settings: Settings) -> list[Finding]:
 
 
 def _run(job: Job, settings: Settings, emit: Emit, watch: Watch, walked: WalkedLogs | None) -> None:
+    if job.unlisted and _can_be_listed(job.path):  # by now: what is in it was not divided into tasks
+        raise Unreadable("file-io-error", job.unlisted, path=job.path)
     if job.kind == Job.FILE:
         _check_file(job.path, settings, emit, watch, [])
     elif file_object.check_directory(job.path, settings, emit, root=job.root or job.path):
@@ -223,6 +226,16 @@ def _check_open_file(
             report.first_offset, report.last_offset = context.segment.first_offsets[0], context.segment.last_offset
         emit(report)
         return source.size
+
+
+def _can_be_listed(path: str) -> bool:
+    """Whether a directory can be listed, or a file has a status."""
+    try:
+        if system.is_directory(path):
+            system.names(path)
+        return system.has_name(path)
+    except Unreadable:
+        return False
 
 
 def _swap_check() -> Callable[[FileContext], None]:

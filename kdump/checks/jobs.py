@@ -10,17 +10,19 @@ from kdump.formats import tree
 class Job:
     """A task that needs no other: a `partition` directory, a `file`, or the files of a `log-dir` itself.
 
-    `root` is the tree that it is a part of, None for a file that was named itself.
+    `root` is the tree that it is a part of, None for a file that was named itself. `unlisted` says why the system did not say
+    what is at the path; empty if it did.
     """
 
-    __slots__ = ("kind", "path", "root")
+    __slots__ = ("kind", "path", "root", "unlisted")
 
     FILE, PARTITION, LOG_DIR = "file", "partition", "log-dir"
 
-    def __init__(self, kind: str, path: str, root: str | None = None) -> None:
+    def __init__(self, kind: str, path: str, root: str | None = None, unlisted: str = "") -> None:
         self.kind = kind
         self.path = path
         self.root = root
+        self.unlisted = unlisted
 
 
 def jobs(path: str, *, root: str | None = None, depth: int = tree.MAX_DEPTH) -> list[Job]:
@@ -33,8 +35,8 @@ def jobs(path: str, *, root: str | None = None, depth: int = tree.MAX_DEPTH) -> 
             return [Job(Job.PARTITION, path, root)]
         inside = tree.partitions(path)
         folders = [] if tree.is_log_directory(path) or not depth else tree.folders(inside)
-    except Unreadable:
-        return [Job(Job.PARTITION, path, root)]  # which says why it cannot be listed
+    except Unreadable as error:
+        return [Job(Job.PARTITION, path, root, error.message)]  # which says why it cannot be listed
     if folders:
         return [job for folder in folders for job in jobs(folder, root=root, depth=depth - 1)]
     return [Job(Job.LOG_DIR, path, root), *(Job(Job.PARTITION, partition, root) for partition in inside)]

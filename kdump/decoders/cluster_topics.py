@@ -64,12 +64,19 @@ class Topics:
 
 
 def topics_in(log_directory: str) -> Topics | None:
-    """The topics in the metadata of a log directory, or None if there is no metadata or not all of it can be read."""
+    """The topics in the metadata of a log directory, or None if there is no metadata or not all of it makes sense.
+
+    Raises Unreadable where the system does not give all of it.
+    """
     path = os.path.join(log_directory, METADATA_DIRECTORY)
     try:
         names = system.names(path)
         return _topics(path, names)
-    except (CorruptData, Unreadable, MissingPackage):
+    except Unreadable as error:
+        if error.code in ("file-io-error", "file-shrank"):
+            raise
+        return None
+    except (CorruptData, MissingPackage):
         return None
 
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _NAME = properties.META_PROPERTIES
 _UNREADABLE = "meta-unreadable"
+_OF_THIS_MACHINE = ("file-io-error", "file-shrank")
 _UNREAD_IN_2_8 = ("meta-directory-id-malformed", "meta-id-missing")
 _TOGETHER, _PERHAPS, _APART = range(3)
 """Whether two log directories are assumed to belong to one broker."""
@@ -63,6 +64,8 @@ class Member:
         except CorruptData as fault:
             self.fault = fault
         except Unreadable as error:
+            if error.code in _OF_THIS_MACHINE:
+                raise  # the broker may read it
             if error.code not in ("file-missing", "file-permission"):
                 self.fault = CorruptData(_UNREADABLE, f"it cannot be read: {error.message}")
 

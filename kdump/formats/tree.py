@@ -176,7 +176,9 @@ def is_of_kraft(path: str) -> bool:
     try:
         with Source(os.path.join(path, META_PROPERTIES)) as source:
             return properties.read(source.read(0, properties.MAX_SIZE)).get("version") == _KRAFT_VERSION
-    except Unreadable:
+    except Unreadable as error:
+        if error.code in ("file-io-error", "file-shrank"):
+            raise
         return False
 
 

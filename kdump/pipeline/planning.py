@@ -77,6 +77,7 @@ class CheckSlice(NamedTuple):
     path: str
     root: str | None
     size: int
+    unlisted: str = ""
 
     @property
     def weight(self) -> int:
@@ -84,7 +85,7 @@ class CheckSlice(NamedTuple):
 
     @property
     def job(self) -> Job:
-        return Job(self.kind, self.path, self.root)
+        return Job(self.kind, self.path, self.root, self.unlisted)
 
 
 Task = tuple[FileSlice | CheckSlice, ...]
@@ -173,7 +174,7 @@ def _check_slices(options: Options) -> list[CheckSlice]:
     found = [job for path in tree.matching(options.paths) for job in jobs(path)]
     if options.topics or options.partitions is not None:
         found = [job for job in found if discovery.is_wanted(_item_of(job), options)]
-    return [CheckSlice(job.kind, job.path, job.root, size_of(job)) for job in found]
+    return [CheckSlice(job.kind, job.path, job.root, size_of(job), job.unlisted) for job in found]
 
 
 def _item_of(job: Job) -> FileItem:

@@ -161,6 +161,8 @@ class Command:
                 self._process.kill()
             self.close()
             raise CorruptData(FAILED, self._broken)
+        except OSError as error:  # of this process: the command may be well
+            raise Unreadable("decoder-not-started", f"the decoder cannot be asked: {error.strerror or error}") from error
 
     def _start(self) -> None:
         try:

@@ -9,8 +9,9 @@ from kdump.checks.catalogue.fault_kind import BLIND
 from kdump.checks.context import FileContext
 from kdump.checks.finding import Finding
 from kdump.checks.jobs import Job, directory_of, is_place
+from kdump.checks.rules.files import file_object
 from kdump.checks.rules.snapshots.partition_metadata import topic_id_of
-from kdump.errors import KdumpError
+from kdump.errors import KdumpError, Unreadable
 from kdump.formats import tree
 from kdump.verdicts.verdict import START_LOSES
 
@@ -49,8 +50,13 @@ class Surroundings:
 
         A log directory includes its partitions.
         """
-        if not is_place(job):
-            return
+        try:
+            if is_place(job):
+                self._report(job, settings, emit)
+        except Unreadable as error:
+            _report_failure(job.path, error, settings, emit)
+
+    def _report(self, job: Job, settings: Settings, emit: Emit) -> None:
         from kdump.forecasts import circumstances
         from kdump.forecasts.forecast import Request, uneventful
         from kdump.forecasts.log_directory import LogDirectory
@@ -66,13 +72,23 @@ class Surroundings:
         log_directory = LogDirectory(path)
         for partition in tree.partitions(path) if job.kind == Job.LOG_DIR else [job.path]:
             row = uneventful(partition, request, UNCLEAN)
-            row.topic_id = topic_id_of(partition)
             try:
+                row.topic_id = topic_id_of(partition)
                 circumstances.enter([row], log_directory, self._neighbours)
+            except Unreadable as error:
+                _report_failure(partition, error, settings, emit)
+                continue
             except KdumpError:
                 continue  # which the check has said
             if not row.is_safe:
                 _report(row, partition, settings, emit)
+
+
+def _report_failure(path: str, error: Unreadable, settings: Settings, emit: Emit) -> None:
+    """Report what a failed system call kept from being compared with its neighbors."""
+    rows: list[Row] = []
+    file_object.report_failure(FileContext(NoSource(path), path, "directory", settings, rows.append), error)
+    _emit_findings(rows, emit)
 
 
 def _report(row: Forecast, path: str, settings: Settings, emit: Emit) -> None:
@@ -82,6 +98,10 @@ def _report(row: Forecast, path: str, settings: Settings, emit: Emit) -> None:
     rows: list[Row] = []
     context = FileContext(NoSource(path), path, "directory", settings, rows.append)
     context.report(START_LOSES, 0, 0, message, found=row.outcome, forecast=BLIND if row.is_doubtful else row.outcome)
+    _emit_findings(rows, emit)
+
+
+def _emit_findings(rows: Sequence[Row], emit: Emit) -> None:
     for finding in rows:
         if isinstance(finding, Finding):
             emit(finding)

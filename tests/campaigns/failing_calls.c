@@ -3,7 +3,8 @@
  *
  * A library to preload; tests.campaigns.failing_calls builds it and says which call by the environment:
  *
- *   FAILING_CALL   open read pread stat fstat opendir readdir fork mmap malloc write rename fsync, or sector
+ *   FAILING_CALL   open read pread stat fstat opendir readdir fork mmap malloc write rename fsync close copy
+ *                  mkdir unlink lseek readlink pipe dup poll ask, or sector
  *   FAILING_AT     the number of the call, from 1; 0 only counts
  *   FAILING_HOW    an errno, "short" for half of what was asked for, "end" for the end of the file, or "wait": the call waits until
  *                  the campaign has changed something, and then does as it was asked
@@ -23,13 +24,17 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/select.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -70,7 +75,7 @@ __attribute__((constructor)) void failing_begin(void) {
         if (file < 0 || shared == MAP_FAILED)
             abort();
         counters = shared;
-        close(file);
+        REAL(close)(file);
     }
     if ((value = getenv("FAILING_CALL"))) /* last: from here on calls count */
         strncpy(call, value, sizeof call - 1);
@@ -104,7 +109,7 @@ static int is_below(const char *path) {
 static int is_file_below(int descriptor) {
     char name[64], path[512];
     snprintf(name, sizeof name, "/proc/self/fd/%d", descriptor);
-    ssize_t size = readlink(name, path, sizeof path - 1);
+    ssize_t size = REAL(readlink)(name, path, sizeof path - 1);
     if (size < 0)
         return 0;
     path[size] = 0;
@@ -120,7 +125,7 @@ static int is_stdout(int descriptor) {
 /* Whether standard output leads to the file of the campaign, which stands for a pipe, and not to one of the command. */
 static int is_pipe(int descriptor) {
     char path[512];
-    ssize_t size = is_stdout(descriptor) ? readlink("/proc/self/fd/1", path, sizeof path) : 0;
+    ssize_t size = is_stdout(descriptor) ? REAL(readlink)("/proc/self/fd/1", path, sizeof path) : 0;
     return size > 7 && !memcmp(path + size - 7, "/stdout", 7);
 }
 
@@ -299,6 +304,74 @@ ssize_t writev(int descriptor, const struct iovec *buffers, int many) {
     return REAL(writev)(descriptor, buffers, many);
 }
 
+/* Writes to files, by position or within the system. */
+static int of_output(int descriptor, size_t *count) {
+    if (strcmp("write", call) || !is_output(descriptor))
+        return AS_ASKED;
+    int found = outcome("write");
+    if (found == SHORT)
+        *count = *count > 1 ? *count / 2 : *count;
+    return found == FAILS ? FAILS : AS_ASKED;
+}
+
+ssize_t pwrite(int descriptor, const void *bytes, size_t count, off_t place) {
+    return of_output(descriptor, &count) ? -1 : REAL(pwrite)(descriptor, bytes, count, place);
+}
+
+ssize_t pwrite64(int descriptor, const void *bytes, size_t count, off64_t place) {
+    return of_output(descriptor, &count) ? -1 : REAL(pwrite64)(descriptor, bytes, count, place);
+}
+
+ssize_t copy_file_range(int from, off64_t *at, int to, off64_t *place, size_t count, unsigned flags) {
+    READ(of_file("copy", to))
+    return of_output(to, &count) ? -1 : REAL(copy_file_range)(from, at, to, place, count, flags);
+}
+
+/* A file that was written is closed in any case; a file server may say only then that its disk is full. */
+int close(int descriptor) {
+    int fails = 0;
+    if (!strcmp("close", call) && is_output(descriptor))
+        fails = (REAL(fcntl)(descriptor, F_GETFL) & O_ACCMODE) != O_RDONLY && outcome("close") == FAILS;
+    int closed = REAL(close)(descriptor);
+    if (fails)
+        errno = error;
+    return fails ? -1 : closed;
+}
+
+/* Calls that make, place or remove something. */
 int rename(const char *from, const char *to) { return of_path("rename", to) ? -1 : REAL(rename)(from, to); }
 int link(const char *from, const char *to) { return of_path("rename", to) ? -1 : REAL(link)(from, to); }
+int mkdir(const char *path, mode_t mode) { return of_path("mkdir", path) ? -1 : REAL(mkdir)(path, mode); }
+int unlink(const char *path) { return of_path("unlink", path) ? -1 : REAL(unlink)(path); }
+int rmdir(const char *path) { return of_path("unlink", path) ? -1 : REAL(rmdir)(path); }
+int unlinkat(int directory, const char *path, int flags) {
+    int below = *path == '/' ? is_below(path) : !strcmp("unlink", call) && is_file_below(directory);
+    return below && outcome("unlink") ? -1 : REAL(unlinkat)(directory, path, flags);
+}
 int fsync(int descriptor) { return of_file("fsync", descriptor) ? -1 : REAL(fsync)(descriptor); }
+
+/* Calls about positions and names. */
+off_t lseek(int descriptor, off_t place, int from) {
+    return of_file("lseek", descriptor) ? -1 : REAL(lseek)(descriptor, place, from);
+}
+off64_t lseek64(int descriptor, off64_t place, int from) {
+    return of_file("lseek", descriptor) ? -1 : REAL(lseek64)(descriptor, place, from);
+}
+ssize_t readlink(const char *path, char *target, size_t size) {
+    return of_path("readlink", path) ? -1 : REAL(readlink)(path, target, size);
+}
+
+/* Pipes and sockets between processes, second descriptors, temporary memory, what a process is asked: none is for a file. */
+int pipe2(int ends[2], int flags) { return of_process("pipe") ? -1 : REAL(pipe2)(ends, flags); }
+int pipe(int ends[2]) { return of_process("pipe") ? -1 : REAL(pipe)(ends); }
+int dup(int descriptor) { return of_process("dup") ? -1 : REAL(dup)(descriptor); }
+int dup2(int descriptor, int other) { return of_process("dup") ? -1 : REAL(dup2)(descriptor, other); }
+int poll(struct pollfd *asked, nfds_t many, int patience) { return of_process("poll") ? -1 : REAL(poll)(asked, many, patience); }
+int select(int many, fd_set *reads, fd_set *writes, fd_set *others, struct timeval *patience) {
+    return of_process("poll") ? -1 : REAL(select)(many, reads, writes, others, patience);
+}
+int getloadavg(double *averages, int many) { return of_process("ask") ? -1 : REAL(getloadavg)(averages, many); }
+int statvfs(const char *path, struct statvfs *found) { return of_process("ask") ? -1 : REAL(statvfs)(path, found); }
+int sched_getaffinity(pid_t process, size_t size, cpu_set_t *cores) {
+    return of_process("ask") ? -1 : REAL(sched_getaffinity)(process, size, cores);
+}

@@ -26,11 +26,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pyarrow import parquet
 
 from tests import registries
+from tests.builders import files
 from tests.builders.files import write_partition
 from tests.builders.records import batch, record
 from tests.campaigns.commands import compressed_partition, filled, small_partition
@@ -91,6 +92,19 @@ FAILURES = (
     Failure("write", "short", all_from_there=True),
     *_of("rename", errno.EIO),
     *_of("fsync", errno.EIO),
+    *_of("close", errno.ENOSPC),
+    *_of("copy", errno.EXDEV, errno.EIO),
+    Failure("copy", "short", all_from_there=True),
+    Failure("copy", "end"),
+    *_of("mkdir", errno.EIO),
+    *_of("unlink", errno.EIO),
+    *_of("lseek", errno.EIO),
+    *_of("readlink", errno.EIO),
+    *_of("pipe", errno.EMFILE),
+    *_of("dup", errno.EMFILE),
+    Failure("poll", str(errno.EINTR)),
+    *_of("poll", errno.ENOMEM),
+    *_of("ask", errno.EPERM),
 )
 
 COMMANDS = {
@@ -99,10 +113,26 @@ COMMANDS = {
     "check full": ("check", "--level", "full", "PARTITION"),
     "check jobs": ("check", "--jobs", "2", "PARTITION"),
     "check ndjson": ("check", "--output", "ndjson", "PARTITION"),
+    "check csv": ("check", "--output", "csv", "PARTITION"),
+    "check table": ("check", "--all", "--output", "table", "PARTITION"),
+    "check sarif": ("check", "--output", "sarif", "-o", "OUT/report.sarif", "PARTITION"),
+    "check junit": ("check", "--output", "junit", "PARTITION"),
+    "check baseline": ("check", "--baseline", "OUT/baseline", "PARTITION"),
+    "check log directory": ("check", "DIRECTORY"),
+    "check pattern": ("check", "DIRECTORY/*/*.log"),
+    "check gently": ("check", "--nice", "--rate", "1G", "PARTITION"),
+    "check stdin": ("check", "-"),
     "check to file": ("check", "--output", "json", "-o", "OUT/report.json", "PARTITION"),
     "forecast": ("forecast", "PARTITION"),
     "forecast ndjson": ("forecast", "--output", "ndjson", "PARTITION"),
+    "forecast log directory": ("forecast", "--after", "unclean", "--output", "json", "DIRECTORY"),
     "log": ("log", "PARTITION"),
+    "log jobs": ("log", "--deep", "--output", "ndjson", "--jobs", "3", "LARGE"),
+    "log arrow": ("log", "--output", "arrow", "-o", "OUT/batches.arrow", "PARTITION"),
+    "log gently": ("log", "--deep", "--print-data-log", "--nice", "PARTITION"),
+    "log pattern": ("log", "DIRECTORY/*/*.log"),
+    "log stdin": ("log", "--deep", "-"),
+    "log stop": ("log", "--no-keep-going", "--from-offset", "100", "--limit", "60", "PARTITION"),
     "log deep": ("log", "--deep", "PARTITION"),
     "log table": ("log", "--output", "table", "PARTITION"),
     "log csv": ("log", "--deep", "--output", "csv", "PARTITION"),
@@ -114,8 +144,33 @@ COMMANDS = {
     "timeindex": ("timeindex", "PARTITION"),
     "snapshot": ("snapshot", "PARTITION"),
     "checkpoint": ("checkpoint", "PARTITION"),
+    "checkpoint text": ("checkpoint", "--output", "ndjson", "DIRECTORY"),
+    "index to file": ("index", "--output", "ndjson", "-o", "OUT/entries", "PARTITION"),
+    "timeindex csv": ("timeindex", "--output", "csv", "PARTITION"),
+    "txnindex": ("txnindex", "TRANSACTIONS"),
+    "check transactions": ("check", "--level", "deep", "TRANSACTIONS"),
+    "log transactions": ("log", "--deep", "--output", "ndjson", "TRANSACTIONS"),
     "scan": ("scan", "--engine", "local", "--jobs", "2", "PARTITION"),
     "scan tables": ("scan", "--engine", "local", "--jobs", "2", "--records", "--out", "OUT/tables", "PARTITION"),
+    "scan log directory": ("scan", "--engine", "local", "--jobs", "2", "--savings", "all", "--out", "OUT/tables", "DIRECTORY"),
+    "scan json": (
+        "scan",
+        "--engine",
+        "local",
+        "--jobs",
+        "2",
+        "--level",
+        "deep",
+        "--output",
+        "json",
+        "-o",
+        "OUT/summary",
+        "DIRECTORY",
+    ),
+    "scan pieces": (
+        *("scan", "--engine", "local", "--jobs", "2", "--target-bytes", "20000", "--tables", "records,files", "--records"),
+        *("--out", "OUT/tables", "PARTITION"),
+    ),
     "scan again": ("scan", "--engine", "local", "--jobs", "2", "--out", "OUT/tables", "PARTITION"),
     "scan of more": ("scan", "--engine", "local", "--jobs", "1", "--records", "--out", "OUT/tables", "GROWING"),
     "scan decoded": (
@@ -135,6 +190,11 @@ COMMANDS = {
     "recover compressed": ("recover", "--output", "ndjson", "COMPRESSED", "-o", "OUT/new"),
     "drop-in compressed": ("--print-data-log", "--files", "COMPRESSED/00000000000000000000.log"),
     "grep": ("grep", "--output", "ndjson", "key 7", "PARTITION"),
+    "grep files": ("grep", "-l", "key 7", "DIRECTORY"),
+    "grep first": ("grep", "--first", "3", "--context", "2", "--output", "table", "key 7", "DIRECTORY"),
+    "grep expression": ("grep", "-E", "key [67]", "--in", "key", "--output", "csv", "-o", "OUT/hits", "PARTITION"),
+    "grep stdin": ("grep", "--output", "ndjson", "key 7", "-"),
+    "grep gently": ("grep", "--nice", "--rate", "1G", "key 7", "PARTITION"),
     "grep parquet": ("grep", "--output", "parquet", "-o", "OUT/hits.parquet", "key 7", "PARTITION"),
     "grep jobs": ("grep", "--jobs", "2", "--output", "ndjson", "key 7", "PARTITION"),
     "grep jobs absent": ("grep", "--jobs", "2", "--prove-absent", "--certificate", "OUT/certificate", "no such key", "PARTITION"),
@@ -152,15 +212,42 @@ COMMANDS = {
     "grep absent": ("grep", "--output", "ndjson", "no such key", "PARTITION"),
     "grep certificate": ("grep", "--prove-absent", "--certificate", "OUT/certificate", "--count", "no such key", "PARTITION"),
     "where": ("where", "--key", "key 7", "--output", "ndjson", "PARTITION"),
+    "where text": ("where", "topic-0@477", "DIRECTORY"),
+    "where table": ("where", "--key", "key 7", "--output", "table", "-o", "OUT/fates", "DIRECTORY"),
     "where offset": ("where", "--output", "ndjson", "topic-0@477", "PARTITION", "SOUND"),
     "recover": ("recover", "--output", "ndjson", "PARTITION", "-o", "OUT/new"),
     "recover merge": ("recover", "--output", "ndjson", "PARTITION", "--merge", "SOUND", "-o", "OUT/new"),
     "recover log directory": ("recover", "--output", "ndjson", "DIRECTORY", "-o", "OUT/new"),
     "reindex": ("reindex", "PARTITION", "-o", "OUT/new"),
+    "reindex only": ("reindex", "--only", "timeindex", "PARTITION", "-o", "OUT/new"),
+    "recover text": ("recover", "--nice", "PARTITION", "-o", "OUT/new"),
+    "slice exact": (
+        "slice",
+        "--exact",
+        "--from-offset",
+        "45",
+        "--to-offset",
+        "77",
+        "--output",
+        "csv",
+        "PARTITION",
+        "-o",
+        "OUT/new",
+    ),
+    "slice transactions": ("slice", "--from-offset", "5", "TRANSACTIONS", "-o", "OUT/new"),
+    "redact values": ("redact", "--values", "--seed", "once", "--output", "json", "PARTITION", "-o", "OUT/new"),
     "reindex ndjson": ("reindex", "--output", "ndjson", "PARTITION", "-o", "OUT/new"),
     "slice": ("slice", "--from-offset", "45", "--to-offset", "77", "--drop-key", "key 7", "PARTITION", "-o", "OUT/new"),
     "redact": ("redact", "--seed", "once", "PARTITION", "-o", "OUT/new"),
     "drop-in": ("--files", "LOGS"),
+    "drop-in old": ("--release", "0.10.2.2", "--files", "LOGS", "--deep-iteration"),
+    "drop-in snapshots": ("--files", "SNAPSHOTS"),
+    "drop-in transactions": ("--files", "TRANSACTIONS/00000000000000000000.txnindex"),
+    "explain": ("explain", "crc-mismatch"),
+    "explain to file": ("explain", "-o", "OUT/text"),
+    "schema": ("schema", "finding", "-o", "OUT/schema"),
+    "releases": ("releases", "--output", "ndjson", "-o", "OUT/releases"),
+    "completions": ("completions", "bash", "-o", "OUT/completions"),
     "drop-in deep": ("--files", "LOGS", "--print-data-log"),
     "drop-in jobs": ("--files", "LOGS", "--jobs", "2"),
     "drop-in workers": ("--files", "LARGE/00000000000000000000.log", "--print-data-log", "--jobs", "3"),
@@ -169,6 +256,7 @@ COMMANDS = {
 }
 
 BEFORE = {
+    "check baseline": ("check", "--output", "ndjson", "-o", "OUT/baseline", "PARTITION"),
     "grep verify": ("grep", "--prove-absent", "--certificate", "OUT/certificate", "no such key", "PARTITION"),
     "scan again": COMMANDS["scan again"],
     "scan of more": COMMANDS["scan of more"],
@@ -188,7 +276,7 @@ class Case(NamedTuple):
 class Outcome(NamedTuple):
     """How a run ended: its exit code (None if it hung), what it printed and left, how many calls there were and failed.
 
-    `earlier` are the files that were there before, of an earlier command.
+    `earlier` are the files that were there before, of an earlier command; `temporary` are temporary files that it left.
     """
 
     exit: int | None
@@ -199,6 +287,7 @@ class Outcome(NamedTuple):
     calls: int = 0
     failed: int = 0
     earlier: Mapping[str, bytes] = {}
+    temporary: tuple[str, ...] = ()
 
 
 def build(folder: Path) -> Path:
@@ -218,7 +307,17 @@ def partitions(folder: Path) -> dict[str, Path]:
     data = bytearray(log.read_bytes())
     data[len(data) // 2] ^= 0x10
     log.write_bytes(data)
+    for name in ("sound", "damaged"):
+        for checkpoint, offset in (("recovery-point-offset", 800), ("log-start-offset", 0), ("replication-offset", 1200)):
+            text = files.checkpoint(entries=[("topic", 0, offset)])
+            (folder / name / f"{checkpoint}-checkpoint").write_bytes(text)
+        (folder / name / "meta.properties").write_text("version=1\nnode.id=1\nbroker.id=1\ncluster.id=AAAAAAAAAAAAAAAAAAAAAQ\n")
+        (folder / name / ".lock").touch()
     compressed_partition(folder / "compressed")
+    one: dict[str, Any] = {"records": [record(value=bytes(9))], "producer_id": 7, "is_transactional": True}
+    of_transaction = [batch(base_offset=number, **one) for number in range(9)]
+    aborted = [files.aborted_transaction(producer_id=7, last_offset=4, last_stable_offset=5)]
+    write_partition(folder / "transactions", segments={0: of_transaction}, aborted_transactions={0: aborted})
     noise = random.Random(1)
     large = [batch(records=[record(value=noise.randbytes(1 << 17))], base_offset=number, codec="gzip") for number in range(20)]
     write_partition(folder / "large", segments={0: large})  # of which the drop-in form reads parts in worker processes
@@ -248,6 +347,7 @@ def run(case: Case, library: Path, failure: Failure | None = None, number: int =
             return _SECONDS.sub(b"SECONDS", data.replace(str(folder).encode(), b"RUN"))
 
         (folder / "out").mkdir()
+        (folder / "tmp").mkdir()
         counters = folder / "counters"
         counters.write_bytes(bytes(32))
         root = case.partition.parent.parent
@@ -261,10 +361,13 @@ def run(case: Case, library: Path, failure: Failure | None = None, number: int =
             "GROWING": str(folder / "growing" / case.partition.name),
             "OUT": str(folder / "out"),
             "LOGS": ",".join(map(str, sorted(case.partition.glob("*.log")))),
+            "TRANSACTIONS": str(root / "transactions" / case.partition.name),
+            "SNAPSHOTS": ",".join(map(str, sorted(case.partition.glob("*.snapshot")))),
             "INDEXES": ",".join(map(str, sorted(case.partition.glob("*index")))),
         }
         environment = {**os.environ, "COLUMNS": "100"}
         environment |= {"PYTHONPYCACHEPREFIX": str(_BYTE_CODE), "PYTHONDONTWRITEBYTECODE": "", "PYTHONFAULTHANDLER": "1"}
+        environment["TMPDIR"] = str(folder / "tmp")
         program = [sys.executable, "-m", "kdump"]
         if case.before:
             shutil.copytree(case.partition, values["GROWING"])
@@ -281,7 +384,8 @@ def run(case: Case, library: Path, failure: Failure | None = None, number: int =
                 environment["FAILING_ALL"] = "1"
         command = [*program, *arguments]
         run_one = _in_new_process if server is None else partial(_in_fork, server)
-        status, leftover = run_one(command, environment, folder)
+        stdin = min(case.partition.glob("*.log"))
+        status, leftover = run_one(command, environment, stdin, folder)
         calls, failed, _ = struct.unpack_from("=QQQ", counters.read_bytes())
         return Outcome(
             status,
@@ -292,6 +396,7 @@ def run(case: Case, library: Path, failure: Failure | None = None, number: int =
             calls,
             failed,
             earlier,
+            tuple(sorted(os.listdir(folder / "tmp"))),
         )
 
 
@@ -299,12 +404,10 @@ Ended = tuple[int | None, tuple[int, ...]]
 """How a command ended: its exit code, None if it hung, and the processes that it left."""
 
 
-def _in_new_process(command: list[str], environment: Mapping[str, str], folder: Path) -> Ended:
+def _in_new_process(command: list[str], environment: Mapping[str, str], stdin: Path, folder: Path) -> Ended:
     """Run a command in a process of its own; its output is in the folder."""
-    with (folder / "stdout").open("wb") as stdout, (folder / "stderr").open("wb") as stderr:
-        process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, env=environment, start_new_session=True
-        )
+    with stdin.open("rb") as given, (folder / "stdout").open("wb") as stdout, (folder / "stderr").open("wb") as stderr:
+        process = subprocess.Popen(command, stdin=given, stdout=stdout, stderr=stderr, env=environment, start_new_session=True)
         try:
             status: int | None = process.wait(HANG)
         except subprocess.TimeoutExpired:
@@ -315,14 +418,14 @@ def _in_new_process(command: list[str], environment: Mapping[str, str], folder: 
     return status, leftover
 
 
-def _in_fork(server: Server, command: list[str], environment: Mapping[str, str], folder: Path) -> Ended:
+def _in_fork(server: Server, command: list[str], environment: Mapping[str, str], stdin: Path, folder: Path) -> Ended:
     """The same in a fork of a server; in the server itself the first time, which loads what the command needs."""
     if not server.has_loaded:
         for stream in ("stdout", "stderr"):
             (folder / stream).touch()
         return server.load(command[3:]), ()
-    added = {name: value for name, value in environment.items() if name.startswith("FAILING_")}
-    session = server.start(command[3:], added, folder / "stdout", folder / "stderr")
+    added = {name: value for name, value in environment.items() if name.startswith(("FAILING_", "TMPDIR"))}
+    session = server.start(command[3:], added, folder / "stdout", folder / "stderr", str(stdin))
     hangs = not select.select([server.descriptor], [], [], HANG)[0]
     leftover = () if hangs else tuple(sorted(left_of(session)))
     end_session(session)
@@ -364,6 +467,8 @@ def fault(case: Case, reference: Outcome, outcome: Outcome, failure: Failure) ->
         return "hangs"
     if outcome.leftover:
         return "leaves a process"
+    if outcome.temporary and failure.call not in ("unlink", "opendir", "readdir"):
+        return f"leaves {', '.join(outcome.temporary)} among temporary files"
     if outcome.exit < 0 or outcome.exit == _BY_C_LIBRARY:
         is_not_ours = failure.call in ("malloc", "mmap") and any(words in outcome.stderr for words in _NOT_OURS)
         if is_not_ours and all(map(_is_partial, outcome.files)):

@@ -11,6 +11,7 @@ import ctypes
 import json
 import os
 import sys
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from subprocess import PIPE, Popen
@@ -38,9 +39,12 @@ class Server:
         self.has_loaded = True
         return self._answer()
 
-    def start(self, arguments: list[str], environment: Mapping[str, str], stdout: Path, stderr: Path) -> int:
+    def start(
+        self, arguments: list[str], environment: Mapping[str, str], stdout: Path, stderr: Path, stdin: str = os.devnull
+    ) -> int:
         """Run a command in a fork. Returns its process, which leads a session."""
-        self._ask({"arguments": arguments, "environment": dict(environment), "stdout": str(stdout), "stderr": str(stderr)})
+        streams = {"stdin": stdin, "stdout": str(stdout), "stderr": str(stderr)}
+        self._ask({"arguments": arguments, "environment": dict(environment), **streams})
         return self._answer()
 
     def wait(self) -> int:
@@ -97,9 +101,10 @@ def _become(request: Mapping[str, Any]) -> None:
     code = 99
     try:
         os.setsid()
-        for descriptor, path in ((0, os.devnull), (1, request["stdout"]), (2, request["stderr"])):
+        for descriptor, path in enumerate((request["stdin"], request["stdout"], request["stderr"])):
             os.dup2(os.open(path, os.O_RDWR | os.O_CREAT), descriptor)
         os.environ |= request["environment"]
+        tempfile.tempdir = None  # the environment says where temporary files go
         ctypes.CDLL(None).failing_begin()
         main.run()
     except SystemExit as end:

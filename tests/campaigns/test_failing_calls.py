@@ -81,6 +81,22 @@ def test_a_fork_that_has_loaded_all_fails_as_a_new_process_does(
     server.close()
 
 
+@pytest.mark.parametrize("call", ["open", "opendir", "stat"])
+@pytest.mark.parametrize("name", ["check log directory", "check pattern"])
+def test_no_call_that_fails_makes_a_log_directory_look_clean_or_damaged(
+    name: str, call: str, tmp_path: Path, library: Path
+) -> None:
+    case = next(failing_calls.cases(tmp_path, names=[name]))
+    server, failure = failing_calls.loaded(case, library), Failure(call, str(errno.EIO))
+    reference = failing_calls.run(case, library, server=server)
+    assert reference.exit == 0
+    count = failing_calls.run(case, library, failure, server=server).calls
+    for number in range(1, count + 1, 1 + count // 40):
+        outcome = failing_calls.run(case, library, failure, number, server)
+        assert failing_calls.fault(case, reference, outcome, failure) is None, (number, outcome)
+    server.close()
+
+
 @pytest.mark.parametrize("name", ["slice compressed", "recover", "reindex"])
 def test_no_command_waits_for_a_thread_that_has_no_memory(name: str, tmp_path: Path, library: Path) -> None:
     case = next(failing_calls.cases(tmp_path, names=[name]))

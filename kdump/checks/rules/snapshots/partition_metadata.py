@@ -57,9 +57,13 @@ def check_missing(partition: PartitionFacts) -> None:
 
 
 def topic_id_of(path: str) -> bytes | None:
-    """The topic id of a partition directory; None if it cannot be read."""
+    """The topic id of a partition directory; None if there is none. Raises Unreadable if nobody can tell."""
     try:
         with Source(os.path.join(path, partition_metadata.NAME)) as source:
             return partition_metadata.read(source.read(0, partition_metadata.MAX_SIZE))[1]
-    except (CorruptData, Unreadable):
+    except CorruptData:
         return None
+    except Unreadable as error:
+        if error.code in ("file-missing", "file-is-directory", "file-not-regular"):
+            return None
+        raise
