@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _NAME = properties.META_PROPERTIES
 _UNREADABLE = "meta-unreadable"
-_OF_THIS_MACHINE = ("file-io-error", "file-shrank")
+_UNKNOWN = ("file-io-error", "file-shrank", "file-permission")  # to us: the broker may read it
 _UNREAD_IN_2_8 = ("meta-directory-id-malformed", "meta-id-missing")
 _TOGETHER, _PERHAPS, _APART = range(3)
 """Whether two log directories are assumed to belong to one broker."""
@@ -64,9 +64,9 @@ class Member:
         except CorruptData as fault:
             self.fault = fault
         except Unreadable as error:
-            if error.code in _OF_THIS_MACHINE:
-                raise  # the broker may read it
-            if error.code not in ("file-missing", "file-permission"):
+            if error.code in _UNKNOWN:
+                raise
+            if error.code != "file-missing":
                 self.fault = CorruptData(_UNREADABLE, f"it cannot be read: {error.message}")
 
     @property

@@ -116,17 +116,12 @@ def discover(
     if not system.is_directory(root):
         directory = tree.parent(root)
         return walk.files_at([root], directory, walk.broker_of(tree.parent(directory)))
-    if tree_is_partition(root):
-        return walk.partition(root, walk.broker_of(tree.parent(root)))
-    return walk.directory(root)
-
-
-def tree_is_partition(path: str) -> bool:
-    """Whether a directory is a partition's. As in a check, one that cannot be listed is assumed to be."""
     try:
-        return tree.is_partition(path)
-    except Unreadable:
-        return True
+        is_partition = tree.is_partition(root)
+    except Unreadable as error:  # even if it can be listed by now, nobody knows what it is
+        walk.leave_out(root, error)
+        return iter(())
+    return walk.partition(root, walk.broker_of(tree.parent(root))) if is_partition else walk.directory(root)
 
 
 class _Walk:
@@ -144,7 +139,11 @@ class _Walk:
     def directory(self, path: str, depth: int = tree.MAX_DEPTH) -> Iterator[FileItem]:
         """A log directory, or a directory at most `depth` levels above one, as in a check."""
         entries = self._entries(path)
-        folders = _folders(path) if depth else []
+        try:
+            folders = _folders(path) if depth else []
+        except Unreadable as error:
+            self.leave_out(path, error)
+            return
         broker = None if folders else self.broker_of(path)
         for entry in entries:
             if folders:
@@ -172,19 +171,28 @@ class _Walk:
             yield self._item(path, broker, name)
 
     def broker_of(self, log_directory: str) -> str | None:
-        """The name of a log directory's broker."""
-        return broker_of(log_directory, self._broker)
+        """The name of a log directory's broker; that of the directory if the broker's id cannot be read."""
+        try:
+            return broker_of(log_directory, self._broker)
+        except Unreadable as error:
+            if not self._skips_unlisted:
+                raise
+            self._unlisted.append(error)
+            return os.path.basename(absolute(log_directory)) or None
 
     def _entries(self, path: str) -> list[system.Entry]:
         try:
             return system.entries(path)
         except Unreadable as error:
-            message = f"the directory cannot be listed: {error.message.lower()}"
-            fault = Unreadable("directory-unlisted", message, path=path)
-            if self._skips_unlisted:
-                self._unlisted.append(fault)
-                return []
+            self.leave_out(path, error)
+            return []
+
+    def leave_out(self, path: str, error: Unreadable) -> None:
+        """Note a directory that cannot be listed, or raise Unreadable."""
+        fault = Unreadable("directory-unlisted", f"the directory cannot be listed: {error.message.lower()}", path=path)
+        if not self._skips_unlisted:
             raise fault from error
+        self._unlisted.append(fault)
 
     def _item(self, path: str, broker: str | None, directory: tree.DirectoryName | None) -> FileItem:
         name = os.path.basename(path)
@@ -223,7 +231,7 @@ def _status(path: str) -> os.stat_result | None:
 
 
 def broker_of(log_directory: str, broker: str | None = None) -> str | None:
-    """The name of a log directory's broker: `broker` if it is given, or as `discover` says."""
+    """The name of a log directory's broker: `broker` if it is given, or as `discover` says. Raises Unreadable."""
     if broker is not None:
         return broker
     parts = absolute(log_directory).split(os.sep)
@@ -246,11 +254,8 @@ def _is_of_segment(name: str) -> bool:
 
 
 def _folders(path: str) -> list[str]:
-    """The subdirectories that may be log directories, if the directory is not one itself."""
-    try:
-        return [] if tree.is_log_directory(path) else tree.folders(tree.partitions(path))
-    except Unreadable:
-        return []
+    """The subdirectories that may be log directories, if the directory is not one itself. Raises Unreadable."""
+    return [] if tree.is_log_directory(path) else tree.folders(tree.partitions(path))
 
 
 def write_list(items: Iterable[FileItem], path: str) -> None:
@@ -291,6 +296,10 @@ def _id_in(log_directory: str) -> str | None:
     try:
         with Source(os.path.join(log_directory, properties.META_PROPERTIES)) as source:
             values = properties.read(source.read(0, properties.MAX_SIZE))
-    except (Unreadable, CorruptData):
+    except Unreadable as error:
+        if error.code in ("file-io-error", "file-shrank"):
+            raise
+        return None
+    except CorruptData:
         return None
     return next((values[name] for name in _ID_NAMES if values.get(name)), None)

@@ -64,13 +64,18 @@ class Places:
         self._seen: set[str] = set()
         for path in tree.matching(paths):
             before = len(self.logs) + len(self.left_out) + len(self.unsearched) + len(self.other_partitions)
+            unlisted: list[Unreadable] = []
             try:
                 is_directory = system.is_directory(path)
-                for item in discovery.discover(path):
+                for item in discovery.discover(path, unlisted=unlisted):
                     self._take(item, is_named=not is_directory)
                     self._seen.add(item.path)
                 if is_directory:
                     self._take_unseen(path)
+                noted = {one.path for one in self.unsearched}
+                self.unsearched += [
+                    Unsearched(one.path or path, one.code, one.message) for one in unlisted if one.path not in noted
+                ]
             except Unreadable as error:
                 self.unsearched.append(Unsearched(error.path or path, error.code, error.message))
             if before == len(self.logs) + len(self.left_out) + len(self.unsearched) + len(self.other_partitions):

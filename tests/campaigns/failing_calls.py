@@ -28,6 +28,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pyarrow as pa
 from pyarrow import parquet
 
 from tests import registries
@@ -436,7 +437,7 @@ def _in_fork(server: Server, command: list[str], environment: Mapping[str, str],
 def _contents(folder: Path, of_any_run: Callable[[bytes], bytes]) -> dict[str, bytes]:
     """What is in the files of a folder, by their names."""
     data = {str(path.relative_to(folder)): path.read_bytes() for path in _files(folder)}
-    return {name: data[name] if name.endswith(".parquet") else of_any_run(data[name]) for name in data}
+    return {name: data[name] if name.endswith((".parquet", ".arrow")) else of_any_run(data[name]) for name in data}
 
 
 def _files(folder: Path) -> list[Path]:
@@ -467,7 +468,7 @@ def fault(case: Case, reference: Outcome, outcome: Outcome, failure: Failure) ->
         return "hangs"
     if outcome.leftover:
         return "leaves a process"
-    if outcome.temporary and failure.call not in ("unlink", "opendir", "readdir"):
+    if outcome.temporary and not failure.all_from_there and failure.call not in ("unlink", "opendir", "readdir"):
         return f"leaves {', '.join(outcome.temporary)} among temporary files"
     if outcome.exit < 0 or outcome.exit == _BY_C_LIBRARY:
         is_not_ours = failure.call in ("malloc", "mmap") and any(words in outcome.stderr for words in _NOT_OURS)
@@ -527,11 +528,13 @@ def _is_partial(name: str) -> bool:
 
 
 def _tables(outcome: Outcome) -> object:
-    """The files of an outcome; those of Parquet by their rows, however many files these are in."""
+    """The files of an outcome; those of Parquet and Arrow by their rows, however many files or batches these are in."""
     rows, others = Counter[str](), {}
     for name, data in outcome.files.items():
         if name.endswith(".parquet") and data:
             rows[str(Path(name).parent)] += parquet.read_metadata(io.BytesIO(data)).num_rows
+        elif name.endswith(".arrow") and data.endswith(b"ARROW1"):
+            rows[name] = pa.ipc.open_file(data).read_all().num_rows
         elif not name.endswith(_OF_ONE_RUN):
             others[name] = data
     return rows, others

@@ -82,7 +82,7 @@ def test_a_fork_that_has_loaded_all_fails_as_a_new_process_does(
 
 
 @pytest.mark.parametrize("call", ["open", "opendir", "stat"])
-@pytest.mark.parametrize("name", ["check log directory", "check pattern"])
+@pytest.mark.parametrize("name", ["check log directory", "check pattern", "scan json", "grep expression"])
 def test_no_call_that_fails_makes_a_log_directory_look_clean_or_damaged(
     name: str, call: str, tmp_path: Path, library: Path
 ) -> None:
@@ -91,7 +91,7 @@ def test_no_call_that_fails_makes_a_log_directory_look_clean_or_damaged(
     reference = failing_calls.run(case, library, server=server)
     assert reference.exit == 0
     count = failing_calls.run(case, library, failure, server=server).calls
-    for number in range(1, count + 1, 1 + count // 40):
+    for number in range(1, count + 1, 1 + count // 10):
         outcome = failing_calls.run(case, library, failure, number, server)
         assert failing_calls.fault(case, reference, outcome, failure) is None, (number, outcome)
     server.close()
