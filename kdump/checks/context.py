@@ -159,22 +159,26 @@ class FileContext:
         """Whether a broker is appending to this file."""
         return self.is_newest is not False and isinstance(self.source, LiveSource) and self.source.is_growing()
 
-    def is_full(self, code: str) -> bool:
-        """Whether further findings of this code are only counted, and need no message: those of its severity in the catalogue."""
+    def is_full(self, code: str, severity: str | None = None) -> bool:
+        """Whether further findings of this code are only counted, and need no message: those of its severity in the catalogue.
+
+        The same for another severity, if it is given.
+        """
         if self._counts.get(code, 0) < self.settings.max_findings:
             return False
-        return SEVERITIES.index(catalogue.FAULTS[code].severity) >= SEVERITIES.index(self._worst.get(code, INFO))
+        severity = severity or catalogue.FAULTS[code].severity
+        return SEVERITIES.index(severity) >= SEVERITIES.index(self._worst.get(code, INFO))
 
-    def counts_only(self, code: str, start: int, end: int) -> bool:
-        """Whether a finding of this code and the severity in the catalogue needs no message; if so, it is counted here."""
+    def counts_only(self, code: str, start: int, end: int, severity: str | None = None) -> bool:
+        """Whether a finding of this code needs no message; if so, it is counted here. Its severity is as `is_full` says."""
         suppressed = self._suppressed.get(code)
-        if suppressed is not None and self._worst.get(code, INFO) == catalogue.FAULTS[code].severity:
+        if suppressed is not None and self._worst.get(code, INFO) == (severity or catalogue.FAULTS[code].severity):
             self._suppressed[code] = (suppressed[0] + 1, suppressed[1], end)
             self._counts[code] += 1
             return True
-        if not self.is_full(code):
+        if not self.is_full(code, severity):
             return False
-        self.report(code, start, end, "")
+        self.report(code, start, end, "", severity=severity)
         return True
 
     def count_more(self, code: str, starts: Sequence[int], size: int) -> None:

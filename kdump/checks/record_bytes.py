@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from kdump.binary.kernel import Buffer, RecordTuple
 
 _INT, _LONG = 5, 10  # bytes of a varint at most
+_TWO_BYTES = 0x80  # the lowest first byte of a varint that takes more than one
+_UP_TO_OFFSET = ("length", _INT), ("timestamp delta", _LONG), ("offset delta", _INT)
 _NULL = 0x01  # the varint of -1
 _SIZED = [0 if byte >= 0x80 or byte & 1 else 1 + (byte >> 1) for byte in range(256)]
 _SIZED[_NULL] = 1
@@ -55,8 +57,8 @@ def size_of_varint(value: int) -> int:
     return max(1, -(-(value << 1 if value >= 0 else ~(value << 1)).bit_length() // 7))
 
 
-def irregular_records(data: Buffer, start: int, rows: Sequence[RecordTuple]) -> Iterator[tuple[int, int, int]]:
-    """The records that may be irregular: number, start of the length, attributes.
+def irregular_records(data: Buffer, start: int, rows: Sequence[RecordTuple]) -> Iterator[tuple[int, int, int, bool]]:
+    """The records that may be irregular: number, start of the length, attributes, and whether more than those may be.
 
     Those are records with attributes, with varints longer than needed, with header values of null, or with negative sizes below
     -1; `irregular_fields` says which. `rows` are what the kernel read from `start` on.
@@ -67,13 +69,14 @@ def irregular_records(data: Buffer, start: int, rows: Sequence[RecordTuple]) -> 
         if timestamp_delta not in _SHORT:
             needed += size_of_varint(timestamp_delta) - 1
         is_irregular = min(key_size, value_size) < -1
+        is_wide = False
         if offset_delta in _SHORT:
             needed += 1
         elif offset_delta in _MEDIUM:
             needed += 2
         else:
             needed += size_of_varint(offset_delta)
-            is_irregular |= offset_delta not in _WITHOUT_SURPLUS
+            is_wide = offset_delta not in _WITHOUT_SURPLUS
         if key_size > 0:
             needed += key_size if key_size in _SHORT else key_size + size_of_varint(key_size) - 1
         if value_size > 0:
@@ -98,8 +101,12 @@ def irregular_records(data: Buffer, start: int, rows: Sequence[RecordTuple]) -> 
         else:
             length, position = kernel.read_varint(data, position, position + _INT)
         attributes = data[position]
-        if is_irregular or attributes or length != needed or position - record_start != size_of_varint(needed):
-            yield number, record_start, attributes
+        is_irregular |= length != needed or position - record_start != size_of_varint(needed)
+        if is_wide and not is_irregular:  # all varints are as short as they can be, and this one takes five bytes
+            last = position + size_of_varint(timestamp_delta) + _INT
+            is_irregular = bool(data[last] & ~_LAST_BYTE[_INT])
+        if is_irregular or attributes:
+            yield number, record_start, attributes, is_irregular
         position += length
 
 
@@ -116,19 +123,33 @@ def irregular_fields(data: Buffer, position: int, end: int) -> Iterator[Field]:
         taken = position - start_of_field
         return Field(name, value, taken, taken == size and bool(data[position - 1] & ~_LAST_BYTE[size]))
 
-    length = read("length")
-    position += 1  # attributes
-    yield from (field for field in (length, read("timestamp delta", _LONG), read("offset delta")) if not field.is_canonical)
+    steps = _SIZED
+    for name, size in _UP_TO_OFFSET:
+        if data[position] < _TWO_BYTES:  # as most, which are as short as they can be
+            position += 1
+        else:
+            field = read(name, size)
+            if not field.is_canonical:
+                yield field
+        if name == "length":
+            position += 1  # attributes
     for name in ("key length", "value length"):
+        if step := steps[data[position]]:
+            position += step
+            continue
         field = read(name)
         if not field.is_canonical or field.value < -1:
             yield field
         position += max(field.value, 0)
-    count = read("header count")
-    if not count.is_canonical:
-        yield count
-    steps = _SIZED
-    for number in range(count.value):
+    count = data[position] >> 1
+    if data[position] < _TWO_BYTES:
+        position += 1
+    else:
+        field = read("header count")
+        count = field.value
+        if not field.is_canonical:
+            yield field
+    for number in range(count):
         if step := steps[data[position]]:  # most headers are short, and a record may have millions
             after_key = position + step
             if step := steps[data[after_key]]:
@@ -145,14 +166,20 @@ def irregular_fields(data: Buffer, position: int, end: int) -> Iterator[Field]:
 
 def header_keys(data: Buffer, position: int, end: int) -> Iterator[bytes]:
     """The keys of the headers of the record at this position, which can be read; without those that are empty."""
-    _, position = kernel.read_varint(data, position, end)
-    _, position = kernel.read_varint(data, position + 1, end, _LONG)
-    _, position = kernel.read_varint(data, position, end)
-    for _ in range(2):  # key and value
-        size, position = kernel.read_varint(data, position, end)
-        position += max(size, 0)
-    count, position = kernel.read_varint(data, position, end)
     steps = _SIZED
+    for name, _ in _UP_TO_OFFSET:
+        while data[position] >= _TWO_BYTES:
+            position += 1
+        position += 2 if name == "length" else 1  # after the length are attributes
+    for _ in range(2):  # key and value
+        if step := steps[data[position]]:
+            position += step
+        else:
+            size, position = kernel.read_varint(data, position, end)
+            position += max(size, 0)
+    if not data[position]:
+        return
+    count, position = kernel.read_varint(data, position, end)
     for _ in range(count):
         if step := steps[data[position]]:
             key_start, position = position + 1, position + step

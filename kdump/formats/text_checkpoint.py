@@ -42,10 +42,12 @@ _WINDOW_SIZE = 1 << 16
 _MAX_LINE_SIZE = 1 << 12
 _MAX_BAD_LINES = 1024
 _SHORT = 10  # digits, so that any number fits
-_PLAIN = re.compile(rb"(?:([!-~]+) )?(-?[0-9]{1,9}) (-?[0-9]{1,18})")  # an entry as a broker writes it, with a topic or without
-_PLAIN_LINES = {
-    False: re.compile(rb"(?:-?[0-9]{1,9} -?[0-9]{1,18}\n)+"),
-    True: re.compile(rb"(?:[!-~]+ -?[0-9]{1,9} -?[0-9]{1,18}\n)+"),
+_BLANK, _NUMBERS = rb"[\t\x0b\f ]+", rb"([+-]?[0-9]{1,9})[\t\x0b\f ]+([+-]?[0-9]{1,18})[\t\x0b\f ]*"
+_ASCII = re.compile(rb"(?:([!-~]+)" + _BLANK + rb")?" + _NUMBERS)
+"""An entry in ASCII with short numbers, with a topic or without; also with more blanks than a broker writes."""
+_ASCII_LINES = {
+    False: re.compile(rb"(?:" + _NUMBERS + rb"\n)+"),
+    True: re.compile(rb"(?:[!-~]+" + _BLANK + _NUMBERS + rb"\n)+"),
 }
 """Lines of such entries, one after the other, with a topic or without."""
 _BLANKS = str.maketrans("\t\x0b\f", "   ")
@@ -79,7 +81,7 @@ class Line:
 
 
 class PlainLines:
-    """Entries as a broker writes them, one after the other: the number of the first line, and a list for each field."""
+    """Entries in ASCII with short numbers, one after the other: the number of the first line, and a list for each field."""
 
     __slots__ = ("columns", "first")
 
@@ -112,8 +114,8 @@ class TextCheckpoint:
         return self._read(None)  # type: ignore[return-value]  # without a pattern, all come one by one
 
     def stretches(self) -> Iterator[Line | PlainLines]:
-        """As `lines`, but entries as a broker writes them come many at once."""
-        return self._read(_PLAIN_LINES[len(self._fields) == len(OFFSET_FIELDS)])
+        """As `lines`, but entries in ASCII with short numbers, which is all that brokers write, come many at once."""
+        return self._read(_ASCII_LINES[len(self._fields) == len(OFFSET_FIELDS)])
 
     def _read(self, plain: re.Pattern[bytes] | None) -> Iterator[Line | PlainLines]:
         version: int | None = None
@@ -192,9 +194,9 @@ def _malformed(number: int, start: int, end: int, message: str, *, is_number_wan
 
 
 def _entry(number: int, start: int, end: int, data: bytes, fields: Fields) -> Line:
-    plain = _PLAIN.fullmatch(data)
-    if plain is not None:
-        topic, first, second = plain.groups()
+    entry = _ASCII.fullmatch(data)
+    if entry is not None:
+        topic, first, second = entry.groups()
         if topic is None and len(fields) == len(EPOCH_FIELDS):
             return Line(number, start, end, (int(first), int(second)))
         if topic is not None and len(fields) == len(OFFSET_FIELDS):

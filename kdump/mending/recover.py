@@ -249,9 +249,9 @@ class _Run:
 def _entries(source: Source, ends: Mapping[tuple[str, int], int]) -> list[tuple[int | str, ...]]:
     """The entries of a checkpoint for partitions that there are, none after the end of the log; bad lines are left out."""
     entries: list[tuple[int | str, ...]] = []
-    for line in text_checkpoint.TextCheckpoint(source, text_checkpoint.OFFSET_FIELDS, end=_MAX_CHECKPOINT).lines():
-        if line.fault is None and line.values:
-            topic, partition, offset = line.values
+    for found in text_checkpoint.TextCheckpoint(source, text_checkpoint.OFFSET_FIELDS, end=_MAX_CHECKPOINT).stretches():
+        lines = [found.values] if isinstance(found, text_checkpoint.Line) else zip(*found.columns, strict=True)
+        for topic, partition, offset in filter(None, lines):
             end = ends.get((str(topic), int(partition)))
             if end is not None:
                 entries.append((topic, partition, min(int(offset), end)))

@@ -266,6 +266,23 @@ def long_varints(count: int) -> bytes:
     return cycled(count, batch_of(one * 1000, count=1000), step=1000)
 
 
+def small_odd_records(odd: bytes) -> Callable[[int], bytes]:
+    """Batches of a thousand of these records, which readers accept, but no client writes."""
+    return lambda count: cycled(count, batch_of(odd * 1000, count=1000), step=1000)
+
+
+ODD_RECORDS = {
+    "records with attributes": b"\x0c\1\0\0\1\1\0",
+    "lengths longer than needed": b"\x8c\0\0\0\0\1\1\0",
+    "sizes below -1": b"\x0c\0\0\0\3\3\0",
+    "headers that are no text": b"\x12\0\0\0\1\1\2\2\xff\0",
+    "header values of null": b"\x12\0\0\0\1\1\2\2k\1",
+    "timestamps below -1": b"\x1a\0" + varint(-(1 << 50)) + b"\0\1\1\0",
+    "timestamps that overflow": b"\x1e\0" + varint((1 << 63) - 1) + b"\0\1\1\0",
+}
+"""Records as small as they can be, each odd in a way."""
+
+
 def many_headers(count: int) -> bytes:
     """Batches of ten records with a thousand headers each, which are empty."""
     header = varint(0) + varint(-1)
@@ -499,6 +516,7 @@ CONTENTS = (
     Hostile("empty batches", ".log", 30_000, _log(empty_batches)),
     Hostile("two billion records claimed", ".log", 30_000, _log(claimed_records)),
     Hostile("long varints", ".log", 50, _log(long_varints)),
+    *(Hostile(name, ".log", 150, _log(small_odd_records(odd))) for name, odd in ODD_RECORDS.items()),
     Hostile("many headers", ".log", 100, _log(many_headers)),
     Hostile("same keys", ".log", 150, _log(same_keys), "__consumer_offsets-1"),
     Hostile("group of members", ".log", 150_000, _log(group_of_members), _GROUPS),

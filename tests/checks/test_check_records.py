@@ -214,7 +214,7 @@ def test_a_varint_is_odd_if_it_could_be_shorter(
     data = encode_record(record(value=b"first")) + varint(len(body)) + body
     found = [
         field.name
-        for _, position, _ in record_bytes.irregular_records(data, 0, _rows(data))
+        for _, position, _, _ in record_bytes.irregular_records(data, 0, _rows(data))
         for field in record_bytes.irregular_fields(data, position, len(data))
     ]
     expected = ["offset delta"] * (len(padded) > len(shortest)) + ["header count"] * (len(header_count) > 1)
@@ -229,6 +229,14 @@ def test_records_as_clients_write_them_are_not_odd(records: list[Record]) -> Non
     rows: list[Any] = []
     kernel.walk_records(data, 0, len(data), len(records), len(data), False, rows)
     assert list(record_bytes.irregular_records(data, 0, rows)) == []
+
+
+@given(st.integers(-(1 << 31), (1 << 31) - 1), st.integers(-(1 << 40), 1 << 40), st.integers(0, 1))
+def test_records_whose_numbers_are_short_are_odd_for_their_attributes_only(offset: int, timestamp: int, attributes: int) -> None:
+    body = bytes([attributes]) + varint(timestamp) + varint(offset) + varint(-1) + varint(-1) + varint(0)
+    data = encode_record(record()) + varint(len(body)) + body
+    found = [(attributes, has_more) for _, _, attributes, has_more in record_bytes.irregular_records(data, 0, _rows(data))]
+    assert found == [(1, False)] * attributes
 
 
 def test_bits_of_a_varint_that_nobody_reads_are_odd() -> None:

@@ -134,7 +134,7 @@ def _write(run: Run, kind: _Kind, rows: list[list[Any]]) -> None:
 
 
 def _columns(lines: PlainLines, path: str) -> list[Sequence[int | str]]:
-    """The columns of the rows of entries as a broker writes them."""
+    """The columns of the rows of entries that come together."""
     count = len(lines)
     return [*lines.columns, range(lines.first, lines.first + count), [INTACT] * count, [path] * count]
 

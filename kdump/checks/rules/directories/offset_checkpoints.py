@@ -13,7 +13,7 @@ from kdump.checks.finding import ERROR, ByteCoverage
 from kdump.checks.wording import offset_range
 from kdump.errors import CorruptData, Unreadable
 from kdump.formats import meta_properties, properties, text_checkpoint, tree
-from kdump.formats.text_checkpoint import TextCheckpoint
+from kdump.formats.text_checkpoint import PlainLines, TextCheckpoint
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +29,10 @@ def check(context: FileContext) -> None:
     source, coverage = context.source, context.coverage
     good = 0  # entries since the last bad one
     checkpoint = TextCheckpoint(source, text_checkpoint.OFFSET_FIELDS, end=_MAX_FILE_BYTES)
-    for line in checkpoint.lines():
+    for line in checkpoint.stretches():
+        if isinstance(line, PlainLines):
+            good += len(line)
+            continue
         fault = line.fault
         if fault is None:
             good += 1

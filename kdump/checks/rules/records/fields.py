@@ -40,13 +40,21 @@ class RecordFields(SegmentRule):
     def content(self, content: Content, status: str) -> None:
         if status == salvage.DAMAGED:
             return
-        for number, position, attributes in record_bytes.irregular_records(content.data, content.start, content.rows):
+        for number, position, attributes, has_more in record_bytes.irregular_records(content.data, content.start, content.rows):
+            if not has_more and self._attributes.count:
+                self._attributes.count += 1  # only the first place is kept
+                continue
             start, end = self._range(content, position)
             offset = content.header[BASE_OFFSET] + content.rows[number][OFFSET_DELTA]
             if attributes:
                 self._attributes.add(start, end, (offset, offset), f"0x{attributes:02x}")
+            if not has_more:
+                continue
             for field in record_bytes.irregular_fields(content.data, position, content.end):
-                self._check_field(field, start, end, offset)
+                if self._long_varints.count and field.value >= -1:
+                    self._long_varints.count += 1
+                else:
+                    self._check_field(field, start, end, offset)
             if not content.rows[number][HEADERS]:  # it has none, or too many to be held
                 self._check_keys(content, offset, record_bytes.header_keys(content.data, position, content.end))
         for _, offset_delta, _, _, headers, _, _ in content.rows:
@@ -81,9 +89,13 @@ class RecordFields(SegmentRule):
             note = f"{field.name}, {field.value:,} in {counted(field.size, 'byte')}" if is_first else ""
             self._long_varints.add(start, end, (offset, offset), note)
         if field.value < -1 and field.name in ("key length", "value length"):
+            if self.context.counts_only("key-length-bad", start, end, WARNING):
+                return
             message = f"The {field.name} of the record with offset {offset:,} is {field.value:,}; readers treat it as null."
             self._warn("key-length-bad", start, end, message, offset, field.value)
         elif field.value < -1 and field.name.startswith("value length of header"):
+            if self.context.counts_only("header-bytes-odd", start, end, WARNING):
+                return
             message = f"The {field.name} in the record with offset {offset:,} is {field.value:,}; readers treat it as null."
             self._warn("header-bytes-odd", start, end, message, offset, field.value)
 

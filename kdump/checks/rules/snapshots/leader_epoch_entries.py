@@ -126,11 +126,14 @@ def _report_order(
     """Report two lines out of order. Brokers before 2.2 gave an epoch without batches the start offset of the next."""
     epoch, start = pair
     last_epoch, last_start, last_line = before
+    is_of_old_broker = epoch > last_epoch and start == last_start
+    if not is_of_old_broker and context.counts_only("epochs-not-monotonic", line.start, line.end):
+        return
     message = (
         f"Line {line.number} has epoch {epoch:,} from offset {start:,} on, "
         f"line {last_line} above it epoch {last_epoch:,} from offset {last_start:,} on."
     )
-    if epoch > last_epoch and start == last_start:
+    if is_of_old_broker:
         message += " Old brokers wrote such pairs; newer ones drop the first."
         context.report("epochs-not-monotonic", line.start, line.end, message, severity=INFO)
     else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from array import array
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from kdump.checks.segment_facts import SegmentFacts
 
 _MAX_SHOWN = 10  # epochs in a finding
+_MANY_EPOCHS = 4096  # whose batches are looked up together
 
 
 def runs(partition: PartitionFacts) -> Iterator[tuple[int, int, int]]:
@@ -20,8 +21,7 @@ def runs(partition: PartitionFacts) -> Iterator[tuple[int, int, int]]:
     run: tuple[int, int, int] | None = None  # which may go on in the next segment
     for base_offset in sorted(partition.segments):
         facts = partition.segments[base_offset]
-        for place, (epoch, first) in enumerate(zip(facts.epochs, facts.epoch_starts, strict=True)):
-            last = _last_of_run(facts, place)
+        for epoch, first, last in zip(facts.epochs, facts.epoch_starts, _last_of_runs(facts), strict=True):
             if run is not None:
                 run_epoch, first_of_run, _ = run
                 if epoch == run_epoch and first <= last:
@@ -38,11 +38,14 @@ def runs(partition: PartitionFacts) -> Iterator[tuple[int, int, int]]:
         yield run
 
 
-def _last_of_run(facts: SegmentFacts, place: int) -> int:
-    if place + 1 == len(facts.epochs):
-        return facts.last_offsets[-1]
-    row = bisect_left(facts.first_offsets, facts.epoch_starts[place + 1])
-    return facts.last_offsets[row - 1] if row else -1
+def _last_of_runs(facts: SegmentFacts) -> Iterator[int]:
+    """The last offset before each epoch but the first, and that of the segment."""
+    for start in range(1, len(facts.epochs), _MANY_EPOCHS):
+        rows = facts.first_offsets.rows_of(facts.epoch_starts[start : start + _MANY_EPOCHS])
+        lasts = iter(facts.last_offsets.at(array("q", [row - 1 for row in rows if row])))
+        yield from (next(lasts) if row else -1 for row in rows)
+    if len(facts.epochs):
+        yield facts.last_offsets[-1]
 
 
 def epochs_of_batches(partition: PartitionFacts) -> str:

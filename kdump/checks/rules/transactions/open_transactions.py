@@ -83,6 +83,7 @@ class OpenTransactions:
                 greatest = max(greatest, _greatest(facts.max_timestamps[row:], now))
                 following = next(segments, None)
                 if following is None:
+                    row = len(facts.max_timestamps)  # no transaction after this one looks at them again
                     break
                 facts, row = following, 0
             end = bisect_right(facts.last_offsets, transaction.last_offset)
