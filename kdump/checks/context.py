@@ -164,9 +164,12 @@ class FileContext:
 
         The same for another severity, if it is given.
         """
+        fault = catalogue.FAULTS[code]
+        severity = severity or fault.severity
+        if fault.is_pedantic and severity == INFO and not self.settings.is_pedantic:
+            return True  # it is not even counted
         if self._counts.get(code, 0) < self.settings.max_findings:
             return False
-        severity = severity or catalogue.FAULTS[code].severity
         return SEVERITIES.index(severity) >= SEVERITIES.index(self._worst.get(code, INFO))
 
     def counts_only(self, code: str, start: int, end: int, severity: str | None = None) -> bool:

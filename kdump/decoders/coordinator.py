@@ -66,10 +66,9 @@ def read(
 
 
 def _version(reader: schema.Reader, part: str) -> int:
-    try:
-        return int(reader.fixed(_INT16))
-    except CorruptData as fault:
-        raise CorruptData("record-version-short", f"the {part} ends inside its version", part=part) from fault
+    if reader.remaining < _INT16.size:
+        raise CorruptData("record-version-short", f"the {part} ends inside its version", part=part)
+    return int(reader.fixed(_INT16))
 
 
 def _message(

@@ -481,14 +481,14 @@ class BatchRecords:
         """Check that nothing follows the last record; if something does, Kafka's tool does not show that record."""
         if position >= len(self._data) and self._has_more(blocks, position, {}):
             position = 0
-        left_over = CorruptData("record-count-too-low", "bytes are left after the last record")
-        if position < len(self._data) and (self._stream_error is None or position < self._whole_blocks):
+        is_left_over = position < len(self._data)
+        if is_left_over and (self._stream_error is None or position < self._whole_blocks):
             rows.pop()
-            raise left_over
+            raise _left_over()
         if self._stream_error is not None:
             rows.pop()
             fault = self._stream_fault(is_after_records=position <= self._whole_blocks)
-            fault.variants[UNBUFFERED] = left_over if position < len(self._data) else self._stream_fault(is_after_records=True)
+            fault.variants[UNBUFFERED] = _left_over() if is_left_over else self._stream_fault(is_after_records=True)
             raise fault
 
     def _fault(self, code: str, values: dict[str, Any], position: int, is_last: bool) -> CorruptData:
@@ -531,6 +531,10 @@ class BatchRecords:
         assert error is not None
         code = error.code + ("-behind-records" if is_after_records else "")
         return CorruptData(code, error.message, **error.values)
+
+
+def _left_over() -> CorruptData:
+    return CorruptData("record-count-too-low", "bytes are left after the last record")
 
 
 _CODES_OF_COMPRESSED = {
@@ -585,8 +589,13 @@ def table_of_records(headers: Sequence[tuple[int, ...]], counts: Sequence[int], 
         timestamp_deltas, offset_deltas, key_sizes, value_sizes, record_headers, keys, values = zip(*rows, strict=True)
     else:
         timestamp_deltas = offset_deltas = key_sizes = value_sizes = record_headers = keys = values = ()
-    offsets = list(map(add, _spread([header[BASE_OFFSET] for header in headers], counts), offset_deltas))
-    timestamps = list(map(add, _spread([header[BASE_TIMESTAMP] for header in headers], counts), timestamp_deltas))
+    if len(headers) == 1:
+        base_offset, base_timestamp = headers[0][BASE_OFFSET], headers[0][BASE_TIMESTAMP]
+        offsets = [base_offset + delta for delta in offset_deltas]
+        timestamps = [base_timestamp + delta for delta in timestamp_deltas]
+    else:
+        offsets = list(map(add, _spread([header[BASE_OFFSET] for header in headers], counts), offset_deltas))
+        timestamps = list(map(add, _spread([header[BASE_TIMESTAMP] for header in headers], counts), timestamp_deltas))
     if any(header[ATTRIBUTES] & TIMESTAMP_TYPE_BIT for header in headers):
         append_times = [header[MAX_TIMESTAMP] if header[ATTRIBUTES] & TIMESTAMP_TYPE_BIT else None for header in headers]
         timestamps = [

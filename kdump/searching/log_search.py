@@ -221,13 +221,15 @@ class LogSearch:
         """Whether the literal stands in the payload of the batch here, block by block, or it cannot be decompressed."""
         literal = self._query.literal
         assert literal is not None
-        if self._leaves_values:
-            self._long_payloads.add(position)
-        rest = b""
+        rest, size = b"", 0
         try:
             for block in codecs.decompressed(codec, payload, _MAGIC):
                 held = rest + block
-                if literal.place_in(held) >= 0:
+                size += len(block)
+                is_there = literal.place_in(held) >= 0
+                if self._leaves_values and (is_there or size > MAX_PAYLOAD_AT_ONCE):
+                    self._long_payloads.add(position)  # or it may be, after what was looked at
+                if is_there:
                     return True
                 rest = held[max(0, len(held) - len(literal.data) + 1) :]
         except (CorruptData, MissingPackage):

@@ -7,6 +7,7 @@ reject, and rejects some that they ignore.
 from __future__ import annotations
 
 import sys
+from functools import cache
 
 from kdump.errors import CorruptData
 
@@ -221,9 +222,14 @@ class BatchDecompressor:
             if codec not in _MODULES:
                 return None
             self._by_codec[codec] = _module(codec).BatchDecompressor(self._limit).decompress
-            # glibc keeps memory of sizes that were freed once; else it may ask the system again for each batch
-            bytearray(_KEPT_BLOCK_BYTES)
+            _keep_blocks()
         return self._by_codec[codec]
+
+
+@cache
+def _keep_blocks() -> None:
+    """Let glibc keep memory of this size: it keeps what was freed once, else it may ask the system again for each batch."""
+    bytearray(_KEPT_BLOCK_BYTES)
 
 
 def inspect_frames(codec: int, payload: bytes) -> Frames:

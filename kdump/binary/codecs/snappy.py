@@ -120,7 +120,7 @@ class BatchDecompressor:
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._room = bytearray(_ROOM)
+        self._room = bytearray()
 
     def decompress(self, compressed: bytes | memoryview) -> memoryview | None:
         """The payload, valid until the next call, or None if it is not one valid stream or larger than the limit."""
@@ -142,10 +142,10 @@ class BatchDecompressor:
                     return None
                 wanted = snappy.decompress_raw_len(block)
                 if wanted > min(_MAX_RATIO * size, self._limit - given):
-                    self._room = bytearray(_ROOM)
+                    self._room = bytearray()
                     return None
                 if given + wanted > len(self._room):
-                    room = bytearray(min(2 * (given + wanted), self._limit))
+                    room = bytearray(min(max(2 * (given + wanted), _ROOM), self._limit))
                     room[:given] = memoryview(self._room)[:given]
                     self._room = room
                 given += snappy.decompress_raw_into(block, memoryview(self._room)[given : given + wanted])

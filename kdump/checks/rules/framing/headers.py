@@ -31,13 +31,18 @@ class Headers:
 
     def are_ordinary(self, summary: BatchSummary) -> bool:
         """Whether there is nothing to report about intact batches, except that some are empty."""
-        if summary.lowest_magic != summary.highest_magic or summary.lowest_magic != self._magic >= 0:
+        magic, before = summary.lowest_magic, self._magic
+        if magic != summary.highest_magic:
             return False
         if summary.highest_size > self._context.settings.max_message_bytes:
             return False
         if not summary.is_legacy and (summary.lowest_count < 0 or summary.hollow or summary.any_attributes & ~ATTRIBUTES_IN_USE):
             return False
-        self._magic = summary.lowest_magic
+        if magic != before >= 0:
+            start = summary.positions[0]
+            if not self._context.counts_only(_code_of_change(before, magic), start, summary.extent_at(start)[2]):
+                return False
+        self._magic = magic
         if summary.empty:
             self._empty_count += summary.empty
             self._empty += [(position, summary.extent_at(position)[1]) for position in (summary.first_empty, summary.last_empty)]
@@ -81,7 +86,7 @@ class Headers:
             if before < 0:
                 continue
             batch = section.chunk.batches.row(row)
-            code = "magic-upgrade" if magic > before else "magic-regression"
+            code = _code_of_change(before, magic)
             words = "newer" if magic > before else "older"
             message = f"From {_offsets(batch)} on, batches have the {words} magic {magic}; before, it was {before}."
             report_batch(self._context, code, batch, message, expected=before, found=magic)
@@ -119,6 +124,10 @@ class Headers:
         bits = attributes & 0xFFFF & ~ATTRIBUTES_IN_USE
         message = f"One batch, {_offsets(batch)}. Attribute bits 0x{bits:04x} have no meaning yet."
         report_batch(self._context, "attributes-unknown-bits", batch, message, found=f"0x{attributes & 0xFFFF:04x}")
+
+
+def _code_of_change(before: int, magic: int) -> str:
+    return "magic-upgrade" if magic > before else "magic-regression"
 
 
 def _offsets(batch: RecordBatch) -> str:

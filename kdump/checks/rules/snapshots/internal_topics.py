@@ -59,8 +59,10 @@ class InternalTopic(SegmentRule):
                     read(keys[row], values[row])
                 except CorruptData as fault:
                     start, offset = positions[batch], offsets[row]
-                    message = f"The record at offset {offset:,} cannot be decoded: {fault.message}."
                     end = start + sizes[batch]
+                    if self.context.counts_only("metadata-record-undecodable", start, end):
+                        continue
+                    message = f"The record at offset {offset:,} cannot be decoded: {fault.message}."
                     self.context.report("metadata-record-undecodable", start, end, message, offsets=(offset, offset))
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from kdump.formats.record import RecordChunk
     from kdump.formats.record_batch import RecordBatch
     from kdump.reading.items import Damage, Patches, Section
+    from kdump.tables import Table
 
 _MISMATCH = "max-timestamp-mismatch"
 _INT64 = range(-(1 << 63), 1 << 63)
@@ -40,7 +41,7 @@ class RecordTimestamps(SegmentRule):
     def __init__(self, context: FileContext, facts: SegmentFacts) -> None:
         super().__init__(context, facts)
         self._irregular_bases = Tally()
-        self._open: tuple[RecordBatch, int] | None = None  # the last batch, and the highest timestamp in it so far
+        self._open: tuple[Table[RecordBatch], int, int] | None = None  # the row of the last batch, and its highest time so far
 
     def content(self, content: Content, status: str) -> None:
         if status == salvage.DAMAGED:
@@ -116,10 +117,10 @@ class RecordTimestamps(SegmentRule):
                 continue
             highest = max(timestamps[here:first])
             if part.continues and self._open is not None:
-                _, highest_before = self._open
+                highest_before = self._open[-1]
                 highest = max(highest, highest_before)
             if row == len(part.counts) - 1:
-                self._open = (part.batches.row(row), highest)
+                self._open = part.batches, row, highest
             elif highest != headers[row]:
                 self._compare(part.batches.row(row), highest)
 
@@ -145,10 +146,10 @@ class RecordTimestamps(SegmentRule):
     def _close(self) -> None:
         """Compare the last batch, of which no more records come."""
         if self._open is not None:
-            batch, highest = self._open
+            batches, row, highest = self._open
             self._open = None
-            if highest != batch.timestamp:
-                self._compare(batch, highest)
+            if highest != batches["timestamp"][row]:
+                self._compare(batches.row(row), highest)
 
     def _check_negative(self, part: RecordChunk) -> None:
         """Report batches with negative timestamps, if their headers have none."""
