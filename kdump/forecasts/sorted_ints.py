@@ -106,6 +106,8 @@ class SortedInts:
     def copy(self) -> SortedInts:
         """A map of the same keys and values."""
         other = SortedInts()
+        if not self._keys:  # as mostly, of each of many segments
+            return other
         other._keys, other._values, other._lowest = self._keys[:], self._values[:], self._lowest[:]
         self._is_shared = bytearray(b"\1" * len(self._keys))
         self._last_keys = self._last_values = _FULL

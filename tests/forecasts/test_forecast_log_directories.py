@@ -596,7 +596,8 @@ def test_of_a_large_checkpoint_only_entries_of_existing_partitions_are_kept(tmp_
 def test_plain_entries_of_a_checkpoint_are_read_many_at_once(tmp_path: Path) -> None:
     """A check reads the checkpoints for each partition that needs a forecast."""
     lines = [f"orders {partition} {7 * partition}" for partition in range(3000)]
-    lines[1000] = "orders\t1000   7"  # no broker writes blanks like these, but all read them
+    lines[999] = "orders\t999   6993"  # no broker writes blanks like these, but all read them
+    lines[1000] = f"orders 1000 {'7':0>30}"
     lines.append("orders 5 -1")  # the last of several counts
     (tmp_path / "recovery-point-offset-checkpoint").write_text("\n".join(["0", str(len(lines)), *lines, ""]))
     wanted = {("orders", partition): 7 * partition for partition in range(3000)}
