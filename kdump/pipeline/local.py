@@ -1,6 +1,7 @@
 """Writes tables as Parquet with one process per core of this machine: the same rows as with Spark.
 
-If a process dies, only its task is lost; the task is done again slice by slice, each slice in a separate process.
+What may crash runs in the process of its task, for most tasks do not crash. If the process dies, only its task is lost. It is
+done again with that in separate processes, to find what to blame; if that fails, slice by slice, each in a separate process.
 A slice whose process dies again is left out and reported.
 """
 
@@ -131,10 +132,16 @@ class _Pool:
     def results(self, waiting: Iterable[ScanTask]) -> Iterable[tuple[ScanTask, list[TaskReport]]]:
         """Each task with the reports of its successful attempts, in the order in which they finish."""
         queue = iter(waiting)
-        again: deque[ScanTask] = deque()
+        crashed: deque[ScanTask] = deque()
+        again: list[ScanTask] = []
         while True:
-            while len(self._busy()) < self._cores and (task := next(queue, None)) is not None:
-                self._idle_worker().start(task)
+            while len(self._busy()) < self._cores:
+                if crashed:
+                    self._idle_worker().start(crashed.popleft())
+                elif (task := next(queue, None)) is not None:
+                    self._idle_worker().start(task._replace(is_at_risk=True))
+                else:
+                    break
             busy = self._busy()
             if not busy:
                 break
@@ -143,9 +150,12 @@ class _Pool:
                 try:
                     yield task, [worker.result()]
                 except (_Died, KdumpError, MemoryError) as error:
-                    if isinstance(error, _HOPELESS) or task.options.fails_fast:
+                    if isinstance(error, _Died) and task.is_at_risk:
+                        crashed.append(task._replace(is_at_risk=False))
+                    elif isinstance(error, _HOPELESS) or task.options.fails_fast:
                         raise
-                    again.append(task)
+                    else:
+                        again.append(task._replace(is_at_risk=False))
                 if not worker.is_alive:
                     self._workers.remove(worker)
         for task in again:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import uuid
+from copy import copy
 from typing import TYPE_CHECKING, NamedTuple
 
 from kdump.output.arrow.files import TableFile
@@ -40,7 +41,8 @@ class ScanTask(NamedTuple):
     """A task of a scan: its slices, its number among the `total` of its table, and the folder for its file.
 
     With `segments`, the options of that table, its rows for the same logs are made as well. `takes_notes` says that checks
-    follow, which do not walk sound logs again: they get the `notes` on theirs, by path.
+    follow, which do not walk sound logs again: they get the `notes` on theirs, by path. Where it `is_at_risk`, what may crash is
+    done in the process of the attempt itself, which takes less time than in a process of its own.
     """
 
     number: int
@@ -51,6 +53,7 @@ class ScanTask(NamedTuple):
     segments: Options | None = None
     takes_notes: bool = False
     notes: dict[str, Note] | None = None
+    is_at_risk: bool = False
 
     @property
     def table(self) -> str:
@@ -112,6 +115,9 @@ def tasks_of_all(
 def attempt(task: ScanTask) -> TaskReport:
     """Do a task once. If this raises, or if the process dies, no task needs what remains in the folder."""
     slices: list[SliceReport] = []
+    if task.is_at_risk:
+        task = task._replace(options=copy(task.options))
+        task.options.is_isolated = False
     if task.table == FINDINGS:
         task.options.settings.walk_notes = WalkNotes(task.notes or {})
     notes = NotesFile(os.path.join(task.folder, f"notes-{uuid.uuid4().hex}"))

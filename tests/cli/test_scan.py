@@ -37,6 +37,9 @@ from tests.support import HANG, wait_until, with_interrupts
 pa = pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
 import pyarrow.parquet as pq  # noqa: E402  # what needs Arrow
 
+from kdump.pipeline import tasks  # noqa: E402
+from kdump.pipeline.tasks import ScanTask, TaskReport  # noqa: E402
+
 TABLES = {"files", "batches", "index", "timeindex", "txn_index", "producers", "segments", "checkpoints", "findings"}
 
 
@@ -62,9 +65,9 @@ def _table(out: Path, table: str) -> list[dict[str, Any]]:
     return rows
 
 
-def test_a_scan_says_where_its_worker_processes_can_start_no_other(
-    brokers: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def _forks_only_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No worker process can start another."""
     fork, this = os.fork, os.getpid()
 
     def fork_here_only() -> int:
@@ -73,6 +76,29 @@ def test_a_scan_says_where_its_worker_processes_can_start_no_other(
         return fork()
 
     monkeypatch.setattr(os, "fork", fork_here_only)
+
+
+@pytest.mark.usefixtures("_forks_only_here")
+def test_worker_processes_start_no_others_unless_a_task_crashes(brokers: Path, tmp_path: Path) -> None:
+    packed = batch(records=[record(value=bytes(1000))], codec="gzip")
+    write_partition(brokers / "broker=1", topic="packed", partition=0, segments={0: [packed]})
+    assert _scan(brokers, tmp_path / "out", "--records") == 1
+    assert {row["code"] for row in _table(tmp_path / "out", "findings")}.isdisjoint({"scan-rows-missing", "check-crashed"})
+    assert None not in {row["uncompressedSize"] for row in _table(tmp_path / "out", "batches") if row["topic"] == "packed"}
+
+
+@pytest.mark.usefixtures("_forks_only_here")
+def test_a_scan_says_where_its_worker_processes_can_start_no_other(
+    brokers: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attempt = tasks.attempt
+
+    def dying(task: ScanTask) -> TaskReport:
+        if task.is_at_risk and task.table == "records":
+            os.kill(os.getpid(), signal.SIGKILL)
+        return attempt(task)
+
+    monkeypatch.setattr(tasks, "attempt", dying)
     assert _scan(brokers, tmp_path / "out", "--records", "--tables", "records") == 3
     shown = " ".join(capfd.readouterr().out.split())
     assert "no process that reads can be started: Resource temporarily unavailable" in shown
