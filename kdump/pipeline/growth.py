@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 TABLES = ("batches", "records")
 _KIND, _SWAP = "log", "swap"
 _MAX_LISTS = 20  # of one directory, while files are renamed in it
+_MAX_REPLACED = 20  # times in a row that a segment is replaced between its listing and its opening
 _NO_INODE = -1  # of a file that is gone
 
 
@@ -134,9 +135,13 @@ def read(step: Step, given: Mapping[str, str]) -> Iterator[pa.RecordBatch]:
 
 
 def _by_offset(directory: str, offsets: Range, given: Mapping[str, str]) -> Iterator[pa.RecordBatch]:
-    """The rows of a range of offsets, from the segments that a partition has now, one after the other."""
+    """The rows of a range of offsets, from the segments that a partition has now, one after the other.
+
+    Raises KdumpError if the segment with an offset is another file whenever it is opened.
+    """
     lowest, highest, _ = offsets
     options = Options(given)
+    replaced = 0
     while lowest <= highest:
         items = _settled(directory, [], options)
         bases = [item.base_offset or 0 for item in items]
@@ -150,9 +155,14 @@ def _by_offset(directory: str, offsets: Range, given: Mapping[str, str]) -> Iter
         last = min([highest, *(base - 1 for base in bases[row + 1 : row + 2])])
         try:
             yield from reading.read((FileSlice(_identified(items[row])),), Options(_within(given, lowest, last)))
-        except Replaced:
+        except Replaced as error:
+            replaced += 1
+            if replaced == _MAX_REPLACED:
+                message = f"the segment with offset {lowest:,} was another file each of the {replaced} times that it was opened"
+                remedy = "a broker that compacts is done in a moment: start the query again then"
+                raise KdumpError(message, path=error.path, remedy=remedy) from error
             continue
-        lowest = last + 1
+        lowest, replaced = last + 1, 0
 
 
 def _within(given: Mapping[str, str], lowest: int, highest: int) -> dict[str, str]:

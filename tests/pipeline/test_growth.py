@@ -15,7 +15,7 @@ from tests.builders.records import batch, record
 
 pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
 
-from kdump.pipeline import growth
+from kdump.pipeline import growth, reading
 from kdump.pipeline.growth import End
 from kdump.pipeline.options import Options
 
@@ -163,6 +163,35 @@ def test_segments_that_are_compacted_after_a_step_was_planned_are_read_by_offset
     assert [row.get("offset", row.get("baseOffset")) for row in reader.step()] == (
         [16, 17, 18, 19] if table == "records" else [16, 18]
     )
+
+
+@pytest.mark.parametrize("times", [0, 19, 20])
+def test_a_segment_that_is_replaced_whenever_it_is_opened_ends_a_query(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, times: int
+) -> None:
+    reader = Reader(tmp_path)
+    path = _append(tmp_path / "a-0", 0, _one(0), _one(2))
+    (step,) = growth.steps(Options(reader.given), {}, growth.ends(Options(reader.given), {}))
+    _compact(tmp_path / "a-0", _one(0), 0)
+    read, replaced = reading.read, 0
+
+    def replacing(*given: Any) -> Any:
+        nonlocal replaced
+        if replaced <= times:
+            replaced += 1
+            path.unlink()
+            _append(tmp_path / "a-0", 0, _one(0))
+            (tmp_path / f"kept-{replaced}").hardlink_to(path)  # or its inode might come again
+        return read(*given)
+
+    monkeypatch.setattr(reading, "read", replacing)
+    if times < 20:
+        assert _offsets([row for rows in growth.read(step, reader.given) for row in rows.to_pylist()]) == [0, 1]
+        return
+    with pytest.raises(KdumpError, match="the segment with offset 0 was another file each of the 20 times") as caught:
+        list(growth.read(step, reader.given))
+    assert caught.value.path == str(path)
+    assert replaced == 21
 
 
 @pytest.mark.parametrize("renamed", [(), (0,), (0, 6)])
