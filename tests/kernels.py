@@ -119,7 +119,7 @@ def coming_upon_batches(way: str) -> Iterator[None]:
             stack.enter_context(reading_with(in_windows(window)))
         elif window == 0:
             stack.enter_context(mock.patch.object(log.Log, "_summarized_chunk", log.Log._regular_chunk))
-            stack.enter_context(mock.patch.object(read_ahead, "summarize_stretch", lambda *_: (None, False)))
+            stack.enter_context(mock.patch.object(read_ahead, "summarize_stretch", lambda *_: (None, False, None)))
         yield
 
 

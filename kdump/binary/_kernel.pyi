@@ -75,7 +75,6 @@ def walk_batches(
 def walk_messages(
     window: Buffer, start: int, min_magic: int, max_codec: int, /
 ) -> tuple[list[MessageHeader], list[int], list[bool], int]: ...
-def batch_columns(window: Buffer, position: int, count: int, max_codec: int, /) -> tuple[bytes, ...]: ...
 def walk_extents(window: Buffer, start: int, window_position: int, /) -> tuple[list[int], list[int], int]: ...
 def walk_records(
     data: Buffer, position: int, end: int, count: int, pause: int, rows: list[RecordTuple], /
@@ -204,5 +203,14 @@ def summarize_time_index(
 ) -> tuple[int, int, int] | None: ...
 def producer_streaks(window: Buffer, start: int, count: int, window_position: int, /) -> bytes | None: ...
 def summarize_log(
-    descriptor: int, position: int, stop: int, end: int, most: int, max_codec: int, window: bytearray, target: int = -1, /
-) -> tuple[tuple[int, ...], bytes | None, bytes, bytes, bytes, bytes] | None: ...
+    descriptor: int,
+    position: int,
+    stop: int,
+    end: int,
+    most: int,
+    max_codec: int,
+    window: bytearray,
+    target: int = -1,
+    fills_headers: bool = False,
+    /,
+) -> tuple[tuple[int, ...], bytes | None, bool, tuple[bytes, ...] | None, bytes, bytes, bytes, bytes] | None: ...

@@ -1,4 +1,4 @@
-"""Headers of batches as columns in the layout of Arrow: plain Python that owns the behaviour of `batch_columns` in the kernel."""
+"""Headers of batches as columns in the layout of Arrow: plain Python that owns the behaviour of `summarize_log` there."""
 
 from __future__ import annotations
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from kdump.binary import batch_columns_reference, kernel
+from array import array
+from operator import sub
+
+from kdump.binary import kernel
 from kdump.binary.arithmetic import as_int64
+from kdump.binary.batch_columns_reference import BATCH_COLUMNS
 from kdump.binary.batch_header import (
     ATTRIBUTES,
     BASE_OFFSET,
@@ -37,7 +41,7 @@ from kdump.tables import Table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any, Protocol, TypeVar
 
     from kdump.binary.codecs.quirks import CodecQuirks
@@ -107,6 +111,11 @@ class Chunk:
         """The bytes of the batches, if whoever summarized them keeps them until the next chunk."""
         return None
 
+    @property
+    def header_columns(self) -> dict[str, bytes] | None:
+        """The columns of BATCH_COLUMNS, if whoever summarized the batches made these."""
+        return None
+
     def headers_only(self) -> Chunk:
         """The same batches for a caller that needs no bytes of theirs, or reads them from the file."""
         return self
@@ -120,12 +129,13 @@ class Chunk:
 class SummarizedChunk(Chunk):
     """A chunk that knows its summary. Columns, headers, starts and window come from `read` at the first access."""
 
-    __slots__ = ("_read", "_summary", "is_copied", "kept")
+    __slots__ = ("_read", "_summary", "header_columns", "is_copied", "kept")
 
     def __init__(self, summary: BatchSummary, read: Callable[[], Chunk]) -> None:
         self.is_copied = False
         self._summary = summary
         self.kept: memoryview | None = None
+        self.header_columns: dict[str, bytes] | None = None
         self._read = read
         self.is_legacy = summary.is_legacy
 
@@ -144,7 +154,9 @@ class SummarizedChunk(Chunk):
         return cls(summary, read)
 
     def headers_only(self) -> Chunk:
-        """Those of kept bytes, which are not read again: their CRCs are known to fit. The result outlives the bytes."""
+        """Those of columns or of kept bytes, which are not read again: their CRCs are known to fit. They outlive the bytes."""
+        if self.header_columns is not None:
+            return batches_of_columns(self.header_columns)
         if self.kept is None:
             return self
         start = self._summary.end - len(self.kept)
@@ -523,11 +535,30 @@ def regular_headers(window: bytes | memoryview, window_position: int, *, is_lega
     return Chunk(table, headers, [0] * len(headers), b"", is_legacy)
 
 
-def header_columns(window: memoryview, window_position: int, count: int) -> dict[str, bytes]:
-    """The columns of BATCH_COLUMNS for the `count` regular batches of magic 2 at the start of a window."""
-    native = kernel.native or batch_columns_reference
-    columns = native.batch_columns(window, window_position, count, STRICT_RULES.codec_count - 1)
-    return dict(zip(batch_columns_reference.BATCH_COLUMNS, columns, strict=True))
+def batches_of_columns(columns: Mapping[str, bytes]) -> Chunk:
+    """The batches of magic 2 with these columns of BATCH_COLUMNS, whose CRCs are known to fit. The chunk has no window."""
+    numbers = {name: array(kind, columns[name]) for name, kind in BATCH_COLUMNS.items()}
+    headers = list(
+        zip(
+            numbers["base_offset"],
+            [size - LOG_OVERHEAD for size in numbers["size"]],
+            numbers["partition_leader_epoch"],
+            numbers["magic"],
+            numbers["crc"],
+            numbers["attributes"],
+            map(sub, numbers["last_offset"], numbers["base_offset"]),
+            numbers["base_timestamp"],
+            numbers["timestamp"],
+            numbers["producer_id"],
+            numbers["producer_epoch"],
+            numbers["base_sequence"],
+            numbers["count"],
+            strict=True,
+        )
+    )
+    count = len(headers)
+    table = record_batch.table_of_batches(headers, numbers["position"].tolist(), [True] * count)
+    return Chunk(table, headers, [0] * count, b"", False)
 
 
 def _is_empty_or_short(chunk: Chunk) -> bool:

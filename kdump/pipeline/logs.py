@@ -23,7 +23,7 @@ from kdump.binary.batch_header import (
 from kdump.binary.columns_reference import RECORD_COLUMNS
 from kdump.errors import CorruptData, KdumpError, MissingPackage, Unreadable
 from kdump.formats import record_batch
-from kdump.formats.log import Chunk, header_columns, regular_headers
+from kdump.formats.log import Chunk, batches_of_columns
 from kdump.formats.record import bytes_of
 from kdump.formats.record_batch import NO_TIMESTAMP
 from kdump.output.arrow.builder import Constant
@@ -105,34 +105,32 @@ class Batches:
 
 
 class KeptBatches(Batches):
-    """Intact batches of magic 2 that the kernel in C has summarized, and whose bytes are there until the walk goes on.
+    """Intact batches of magic 2 that the kernel in C has summarized.
 
     `numbers` has the columns of BATCH_COLUMNS in the layout of Arrow. All else is made on demand.
     """
 
-    __slots__ = ("_made", "data", "numbers")
+    __slots__ = ("_made", "numbers")
 
     summary: BatchSummary
 
-    def __init__(self, summary: BatchSummary, data: memoryview) -> None:
+    def __init__(self, summary: BatchSummary, numbers: dict[str, bytes]) -> None:
         self.summary = summary
-        self.data = data
-        self.numbers = header_columns(data, summary.positions[0], summary.count)
+        self.numbers = numbers
         self._made: Chunk | None = None
 
     @classmethod
     def of(cls, section: salvage.Section) -> KeptBatches | None:
         """Those of a section; None if it has others."""
-        summary, data = section.summary, section.kept
-        if summary is None or data is None or summary.is_legacy or summary.horizons:
+        summary, numbers = section.summary, section.header_columns
+        if summary is None or numbers is None or summary.horizons:
             return None
-        return cls(summary, data)
+        return cls(summary, numbers)
 
     @property
     def chunk(self) -> Chunk:  # type: ignore[override]  # it is only read
         if self._made is None:
-            self._made = regular_headers(self.data, self.start, is_legacy=False)
-            assert self._made is not None and len(self._made) == len(self)
+            self._made = batches_of_columns(self.numbers)
         return self._made
 
     @property
@@ -182,7 +180,7 @@ def walk(source: Source, file_slice: FileSlice, *, headers_only: bool = False) -
     start = file_slice.start
     if start:
         held: Batches | None = None  # until it is known that what follows does not cast doubt on it
-        for item in salvage.walk(source, file_slice.look_back, keeps_bytes=headers_only):
+        for item in salvage.walk(source, file_slice.look_back, fills_headers=headers_only):
             if isinstance(item, salvage.Damage) or item.statuses.count(salvage.INTACT) < len(item.statuses):
                 break
             if held is not None:
@@ -198,7 +196,7 @@ def walk(source: Source, file_slice: FileSlice, *, headers_only: bool = False) -
             if inside is not None:
                 yield inside
             return
-    for item in salvage.walk(source, keeps_bytes=headers_only):
+    for item in salvage.walk(source, fills_headers=headers_only):
         if isinstance(item, salvage.Damage):
             if item.start >= start and (file_slice.end is None or item.start < file_slice.end):
                 yield item
@@ -503,8 +501,7 @@ class _Scales:
             elif not self._is_in_sample(position, crc):
                 sizes.append(None)
             else:
-                start = position - item.start
-                sizes.append(self._size(codec, 2, lambda: item.data[start : start + BATCH_HEADER_SIZE + size]))  # noqa: B023
+                sizes.append(self._size(codec, 2, partial(self._source.read_exactly, position, BATCH_HEADER_SIZE + size)))
         return sizes
 
     def _is_in_sample(self, position: int, crc: int) -> bool:

@@ -47,6 +47,11 @@ class Section:
         return self.chunk.kept if self.summary is not None else None
 
     @property
+    def header_columns(self) -> dict[str, bytes] | None:
+        """The columns of BATCH_COLUMNS of the batches, if they came with the summary."""
+        return self.chunk.header_columns if self.summary is not None else None
+
+    @property
     def statuses(self) -> list[str]:
         """The status of each batch."""
         if self._statuses is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from kdump.binary import kernel
+from kdump.binary.batch_columns_reference import BATCH_COLUMNS
 from kdump.binary.batch_header import BATCH_HEADER_SIZE
 from kdump.binary.source import WINDOW_SIZE
 from kdump.formats.log import STRICT_RULES, SummarizedChunk
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from kdump.workers.helping_thread import HelpingThread
 
 _UNITS_AHEAD = 2  # that may wait for the walk, beyond one for each thread
+_LONGEST = 4  # times as long are stretches of which only headers are wanted, as long as all is well
 _MAX_PAUSE_BYTES = 64 << 20
 
 
@@ -31,20 +33,29 @@ class ReadAhead:
     ahead: the start of the first one in a unit is a guess, which is proved when the walk arrives there. Bytes that cannot be
     read, or are not valid batches in order, are left to the walk. Needs the kernel in C, whose loops run without the GIL.
 
-    With `keeps_bytes`, chunks keep their bytes until the next one is asked for, except those that were summarized ahead.
+    Unless they were summarized ahead, chunks with `keeps_bytes` keep their bytes until the next one is asked for. With
+    `fills_headers`, they have the columns of their headers; of old messages, which have no such columns, they keep the bytes.
     """
 
     def __init__(
-        self, source: Source, start: int, threads: int = 0, tuning: ReadTuning = DEFAULT, *, keeps_bytes: bool = False
+        self,
+        source: Source,
+        start: int,
+        threads: int = 0,
+        tuning: ReadTuning = DEFAULT,
+        *,
+        keeps_bytes: bool = False,
+        fills_headers: bool = False,
     ) -> None:
         self.next_try = start
         """Stretches that start before this position are probably of no use."""
         self._source = source
         self._tuning = tuning
         self._pause = tuning.pause_bytes
-        room = tuning.stretch_bytes + 2 * WINDOW_SIZE if keeps_bytes else WINDOW_SIZE
-        self._window = bytearray(min(room, max(WINDOW_SIZE, source.size - start)))
+        self._stretch_bytes = tuning.stretch_bytes
+        self._fills_headers = fills_headers
         self._keeps_bytes = keeps_bytes
+        self._window = self._new_window(start)
         self._keeping: SummarizedChunk | None = None
         self._ahead: _Ahead | None = None
         if threads and source.size - start >= tuning.min_threads_bytes:
@@ -57,25 +68,46 @@ class ReadAhead:
             self._keeping = None
         ahead, is_kept = self._ahead, False
         found = ahead.take(position, self._window) if ahead is not None else None
+        headers = None
         if found is None:
-            stop = (position // self._tuning.stretch_bytes + 1) * self._tuning.stretch_bytes
-            found, is_kept = summarize_stretch(self._source, position, stop, self._window, self._tuning.max_stretch_batches)
+            found, is_kept, headers = self._summarize(position)
         if found is None:
             return None
         if ahead is not None:
             ahead.is_legacy = found.is_legacy
         chunk = SummarizedChunk.read_again(found, self._source, position)
         chunk.is_copied = self._source.copies_to >= 0
-        if is_kept and self._keeps_bytes:
+        chunk.header_columns = headers
+        if is_kept and (self._keeps_bytes or self._fills_headers and found.is_legacy):
             chunk.kept = memoryview(self._window)[: found.end - position]
             self._keeping = chunk
         return chunk
+
+    def _summarize(self, position: int) -> tuple[BatchSummary | None, bool, dict[str, bytes] | None]:
+        """What `summarize_stretch` finds from here to the end of the stretch."""
+        most = self._tuning.max_stretch_batches
+        stop = (position // self._stretch_bytes + 1) * self._stretch_bytes
+        found, is_kept, headers = summarize_stretch(self._source, position, stop, self._window, most, self._fills_headers)
+        if found is not None and self._fills_headers:
+            if found.is_legacy and not is_kept and not self._keeps_bytes:
+                self._keeps_bytes = True
+                self._window = self._new_window(position)
+                return self._summarize(position)
+            if not found.is_legacy:
+                self._stretch_bytes = min(2 * self._stretch_bytes, _LONGEST * self._tuning.stretch_bytes)
+        return found, is_kept, headers
+
+    def _new_window(self, position: int) -> bytearray:
+        """Memory for what is read from here on: for a stretch where bytes are kept."""
+        room = self._tuning.stretch_bytes + 2 * WINDOW_SIZE if self._keeps_bytes else WINDOW_SIZE
+        return bytearray(min(room, max(1, self._source.size - position)))
 
     def rest(self, position: int) -> None:
         """Do without stretches for a while: one was of no use here."""
         is_soon = position - self.next_try < self._pause
         self._pause = min(2 * self._pause, _MAX_PAUSE_BYTES) if is_soon else self._tuning.pause_bytes
         self.next_try = position + self._pause
+        self._stretch_bytes = self._tuning.stretch_bytes
 
     def __enter__(self) -> ReadAhead:
         return self
@@ -86,26 +118,36 @@ class ReadAhead:
 
 
 def summarize_stretch(
-    source: Source, position: int, stop: int, window: bytearray, max_batches: int
-) -> tuple[BatchSummary | None, bool]:
-    """The summary of the batches from here up to `stop`, or None if something else is there; whether `window` has all of them.
+    source: Source, position: int, stop: int, window: bytearray, max_batches: int, fills_headers: bool = False
+) -> tuple[BatchSummary | None, bool, dict[str, bytes] | None]:
+    """The summary of the batches from here up to `stop`, or None if something else is there.
 
-    It is overwritten, and then starts with their bytes. Raises OSError if they cannot be copied to where the source says.
+    Also whether `window`, which is overwritten, starts with the bytes of all of them; and with `fills_headers` the columns of
+    BATCH_COLUMNS where they are of magic 2. Raises OSError if they cannot be copied to where the source says.
     """
     assert kernel.native is not None
     found = kernel.native.summarize_log(
-        source.fileno(), position, stop, source.size, max_batches, STRICT_RULES.codec_count - 1, window, source.copies_to
+        source.fileno(),
+        position,
+        stop,
+        source.size,
+        max_batches,
+        STRICT_RULES.codec_count - 1,
+        window,
+        source.copies_to,
+        fills_headers,
     )
     if found is None:
-        return None, False
-    numbers, runs, is_kept, *columns = found
+        return None, False, None
+    numbers, runs, is_kept, filled, *columns = found
+    headers = None if filled is None else dict(zip(BATCH_COLUMNS, filled, strict=True))
 
     def header_at(start: int) -> bytes:
         return source.read_exactly(start, min(BATCH_HEADER_SIZE, source.size - start))
 
     summary = BatchSummary((numbers, *columns), header_at, lambda: runs)
     is_whole = summary.end >= min(stop, source.size) or summary.count == max_batches
-    return (summary, is_kept) if is_whole else (None, False)
+    return (summary, is_kept, headers) if is_whole else (None, False, None)
 
 
 class _Ahead:
@@ -190,7 +232,7 @@ class _Ahead:
         position = first_batch(self, stop - self._unit_size, stop, self.is_legacy)
         while 0 <= position < stop:
             try:
-                found, _ = summarize_stretch(self._source, position, stop, window, self._max_batches)
+                found, *_ = summarize_stretch(self._source, position, stop, window, self._max_batches)
             except OSError:
                 break  # the walk meets the same error
             if found is None:

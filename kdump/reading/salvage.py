@@ -80,6 +80,7 @@ def walk(
     next_base_offset: int | None = None,
     threads: int = 0,
     keeps_bytes: bool = False,
+    fills_headers: bool = False,
     tuning: ReadTuning = DEFAULT,
 ) -> Generator[Section | Damage]:
     """All batches of a log from `start` on, and all damaged ranges between them; together they cover every byte.
@@ -87,7 +88,8 @@ def walk(
     A damaged batch is skipped by its length if that leads to a batch or to the end of the file. If the stored CRC fits another
     end, only the length is wrong. Otherwise the next intact batch is searched byte by byte. Offsets must lie between the base
     offsets of this segment and the next one, if these are known. `threads` summarize a large log ahead of the walk.
-    With `keeps_bytes`, large sections keep their bytes until the next item is asked for.
+    With `keeps_bytes`, large sections keep their bytes until the next item is asked for; with `fills_headers`, they have the
+    columns of their headers.
     """
     for item in walk_patches(
         source,
@@ -97,6 +99,7 @@ def walk(
         next_base_offset=next_base_offset,
         threads=threads,
         keeps_bytes=keeps_bytes,
+        fills_headers=fills_headers,
         tuning=tuning,
     ):
         assert not isinstance(item, Patches)  # `gathers` is never true
@@ -112,12 +115,14 @@ def walk_patches(
     next_base_offset: int | None = None,
     threads: int = 0,
     keeps_bytes: bool = False,
+    fills_headers: bool = False,
     tuning: ReadTuning = DEFAULT,
     shows: Callable[[int], Shown | None] | None = None,
 ) -> Generator[Section | Damage | Patches]:
     """The same for a caller that takes several batches with damage between them as one item, wherever `gathers` allows it.
 
-    With `keeps_bytes`, large sections keep their bytes until the next item is asked for.
+    With `keeps_bytes`, large sections keep their bytes until the next item is asked for; with `fills_headers`, they have the
+    columns of their headers.
 
     A caller that can show batches from a position on by itself does so in `shows`, if they are intact and in order; the walk
     continues after them. It returns None if there are none.
@@ -128,7 +133,7 @@ def walk_patches(
         return
     from kdump.reading.read_ahead import ReadAhead
 
-    with ReadAhead(source, start, threads, tuning, keeps_bytes=keeps_bytes) as read_ahead:
+    with ReadAhead(source, start, threads, tuning, keeps_bytes=keeps_bytes, fills_headers=fills_headers) as read_ahead:
         yield from items.by_stretches(read_ahead)
 
 

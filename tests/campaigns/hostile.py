@@ -303,6 +303,8 @@ class Hostile:
                 chance.choice((0, 1, 100, -1, 1 << 40)),
                 chance.choice((4, chance.number(7))),
                 window,
+                -1,
+                chance.random() < 0.5,
             )
             if summarized is not None and summarized[2]:
                 kept = data[position : summarized[0][self._native.SUMMARY.index("end")]]
@@ -317,7 +319,6 @@ class Hostile:
         self.call("walk_batches", window, start, chance.number(7), chance.number(1) or None)
         self.call("walk_messages", window, start, chance.number(1), chance.number(7))
         self.call("walk_extents", window, start, chance.number())
-        self.call("batch_columns", window, chance.number(), chance.choice((0, 1, 2, chance.number(50))), chance.number(7))
         self.call("find", window, start, chance.random() < 0.5)
         numbers = [chance.choice((0, 1, chance.number(1 << 20))) for _ in range(3)]
         stop, left = chance.choice((len(window), chance.number())), chance.choice((len(window), chance.number()))

@@ -70,4 +70,4 @@ def test_rows_of_many_stretches_are_those_of_headers(table: str, others: dict[st
     write_partition(tmp_path / "data", topic="t", partition=0, segments={0: batches})
     found, plain, count = _both(tmp_path / "data", table, **others)
     assert found == plain
-    assert count > 3
+    assert count >= 3

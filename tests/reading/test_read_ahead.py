@@ -214,3 +214,30 @@ def test_processes_and_threads_together_are_no_more_than_is_requested(
     rows = [row for _, found in check_processes.Isolation(work, Settings(now=0), processes=processes).results() for row in found]
     assert sum(isinstance(row, FileReport) for row in rows) == len(sizes)
     assert had == threads
+
+
+def test_columns_of_headers_come_with_ever_longer_stretches() -> None:
+    tuning = ReadTuning(stretch_bytes=2 * SIZE)
+    with opened(_batches(40)) as source, ReadAhead(source, 0, tuning=tuning, fills_headers=True) as read_ahead:
+        position, ends = 0, []
+        while position < source.size:
+            chunk = read_ahead.at(position)
+            assert chunk is not None and chunk.kept is None and chunk.header_columns is not None
+            headers = chunk.headers_only()
+            assert (headers.batches.columns, headers.headers) == (chunk.batches.columns, chunk.headers)
+            position = chunk.summary.end
+            ends.append(position // SIZE)
+        assert ends == [2, 4, 8, 16, 24, 32, 40]
+        read_ahead.rest(0)
+        again = read_ahead.at(0)
+        assert again is not None and again.summary.end == 2 * SIZE
+
+
+def test_old_messages_keep_their_bytes_where_headers_are_wanted() -> None:
+    old = b"".join(message_set(messages=[message(value=bytes(1 << 19))], base_offset=offset) for offset in range(6))
+    tuning = ReadTuning(stretch_bytes=2 << 20)
+    with opened(old) as source, ReadAhead(source, 0, tuning=tuning, fills_headers=True) as read_ahead:
+        chunk = read_ahead.at(0)
+        assert chunk is not None and chunk.header_columns is None and chunk.kept is not None
+        assert bytes(chunk.kept) == old[: chunk.summary.end]
+        assert chunk.summary.end > 2 << 20

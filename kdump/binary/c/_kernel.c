@@ -93,7 +93,6 @@ static PyMethodDef methods[] = {
     {"align_cells", align_cells, METH_VARARGS, align_cells_doc},
     {"rows_of", rows_of, METH_VARARGS, rows_of_doc},
     {"walk_log", walk_log, METH_VARARGS, walk_log_doc},
-    {"batch_columns", batch_columns, METH_VARARGS, batch_columns_doc},
     {"walk_batches", walk_batches, METH_VARARGS, walk_batches_doc},
     {"walk_messages", walk_messages, METH_VARARGS, walk_messages_doc},
     {"walk_extents", walk_extents, METH_VARARGS, walk_extents_doc},

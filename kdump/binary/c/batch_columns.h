@@ -1,4 +1,4 @@
-/* Headers of batches as columns in the layout of Arrow (`batch_columns`). The reference is binary/batch_columns_reference.py. */
+/* Headers of batches as columns in the layout of Arrow, for `summarize_log`. The reference is binary/batch_columns_reference.py. */
 
 #pragma once
 
@@ -46,40 +46,4 @@ static inline int32_t last_sequence_of(const uint8_t *p)
 static inline void fill_header_row(void *const *columns, Py_ssize_t row, const uint8_t *p, int64_t at)
 {
     BATCH_COLUMNS(FILL_NUMBER)
-}
-
-PyDoc_STRVAR(batch_columns_doc, "batch_columns(window, position, count, max_codec), as the reference.");
-
-static PyObject *batch_columns(PyObject *self, PyObject *arguments)
-{
-    (void)self;
-    Py_buffer window;
-    Py_ssize_t count, row = 0;
-    long long position;
-    int max_codec;
-    if (!PyArg_ParseTuple(arguments, "y*Lni:batch_columns", &window, &position, &count, &max_codec))
-        return NULL;
-    PyObject *result = NULL;
-    void *columns[BATCH_COLUMN_COUNT];
-    if (count < 0 || count > window.len / BATCH_HEADER_SIZE || !(result = PyTuple_New(BATCH_COLUMN_COUNT)))
-        goto end;
-    for (int column = 0; column < BATCH_COLUMN_COUNT; column++) {
-        PyObject *bytes = PyBytes_FromStringAndSize(NULL, count * batch_number_sizes[column]);
-        if (!bytes) {
-            Py_CLEAR(result);
-            goto end;
-        }
-        columns[column] = PyBytes_AsString(bytes);
-        PyTuple_SetItem(result, column, bytes);
-    }
-    const uint8_t *start = window.buf, *p = start, *end = start + window.len;
-    for (; row < count && is_regular_batch(p, (size_t)(end - p), max_codec); row++, p += batch_size(p))
-        fill_header_row(columns, row, p, added(position, p - start));
-end:
-    PyBuffer_Release(&window);
-    if (!PyErr_Occurred() && (!result || row < count)) {
-        Py_CLEAR(result);
-        PyErr_SetString(PyExc_ValueError, "the window holds fewer regular batches");
-    }
-    return result;
 }

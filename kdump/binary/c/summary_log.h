@@ -5,6 +5,7 @@
 #include <Python.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include "batch_columns.h"
 #include "batches.h"
 #include "layout.h"
 #include "objects.h"
@@ -15,10 +16,13 @@
 #define READ_BYTES (256 << 10) /* at once: they stay in the cache until they are summarized */
 #define LARGEST_BATCH (1 << 20) /* that is summarized, even if the window has room for larger ones */
 
-/* What is made of a stretch of a log: the summary, columns of up to `most` rows, and streaks of producers unless `taken` is 0. */
+/* What is made of a stretch of a log: the summary, columns of up to `most` rows, and streaks of producers unless `taken` is 0.
+   With `fills_headers`, also the columns of headers of magic 2. */
 typedef struct {
     Summary summary;
     int64_t most, *rows, *columns[SUMMARY_COLUMNS];
+    int fills_headers;
+    void *headers[BATCH_COLUMN_COUNT];
     Streaks streaks;
     int taken, is_legacy;
 } SummarizedStretch;
@@ -39,12 +43,16 @@ static void summarize_stretch(SummarizedStretch *stretch, Window *log, int64_t a
             room = hold(log, at, (size_t)size, wanted);
             p = bytes_from(log, at);
         }
-        if (!summary->count)
+        if (!summary->count) {
             stretch->is_legacy = room > MAGIC_AT && batch_magic(p) < 2;
+            log->forgets = stretch->fills_headers && !stretch->is_legacy;
+        }
         if (stretch->is_legacy ? !is_regular_message(p, room, 0, max_codec) || !summarize_message(summary, p, at, size)
                              : !is_regular_batch(p, room, max_codec) || !summarize_batch(summary, p, at, size))
             return;
         fill_row(stretch->columns, summary->count - 1, p, at, stretch->is_legacy);
+        if (stretch->fills_headers && !stretch->is_legacy)
+            fill_header_row(stretch->headers, (Py_ssize_t)(summary->count - 1), p, at);
         if (!stretch->is_legacy && stretch->taken && (batch_producer_id(p) != NO_PRODUCER_ID || batch_attributes(p) & CONTROL_BIT)) {
             if (!stretch->streaks.producers && !begin_streaks(&stretch->streaks, stretch->most))
                 stretch->taken = -1;
@@ -55,17 +63,36 @@ static void summarize_stretch(SummarizedStretch *stretch, Window *log, int64_t a
     }
 }
 
+/* The columns of headers; None where there are none. */
+static PyObject *headers_as_tuple(const SummarizedStretch *stretch)
+{
+    if (!stretch->fills_headers || stretch->is_legacy)
+        return Py_NewRef(Py_None);
+    PyObject *result = PyTuple_New(BATCH_COLUMN_COUNT);
+    for (int column = 0; result && column < BATCH_COLUMN_COUNT; column++) {
+        PyObject *bytes = PyBytes_FromStringAndSize(stretch->headers[column], (Py_ssize_t)stretch->summary.count * batch_number_sizes[column]);
+        if (bytes)
+            PyTuple_SetItem(result, column, bytes);
+        else
+            Py_CLEAR(result);
+    }
+    return result;
+}
+
+#define STRETCH_PARTS (SUMMARY_COLUMNS + 4)
+
 static PyObject *stretch_as_tuple(const SummarizedStretch *stretch, int is_kept)
 {
     if (stretch->taken >= 0 && !stretch->summary.count)
         return Py_NewRef(Py_None);
-    PyObject *result = PyTuple_New(SUMMARY_COLUMNS + 3);
-    PyObject *parts[SUMMARY_COLUMNS + 3] = {tuple_of((const int64_t *)&stretch->summary, SUMMARY_SIZE),
-                                           streaks_as_bytes(&stretch->streaks, stretch->taken), PyBool_FromLong(is_kept)};
+    PyObject *result = PyTuple_New(STRETCH_PARTS);
+    PyObject *parts[STRETCH_PARTS] = {tuple_of((const int64_t *)&stretch->summary, SUMMARY_SIZE),
+                                      streaks_as_bytes(&stretch->streaks, stretch->taken), PyBool_FromLong(is_kept),
+                                      headers_as_tuple(stretch)};
     for (int column = 0; column < SUMMARY_COLUMNS; column++)
-        parts[column + 3] = PyBytes_FromStringAndSize((const char *)stretch->columns[column], (Py_ssize_t)(stretch->summary.count * 8));
+        parts[column + 4] = PyBytes_FromStringAndSize((const char *)stretch->columns[column], (Py_ssize_t)(stretch->summary.count * 8));
     int failed = !result;
-    for (int part = 0; part < SUMMARY_COLUMNS + 3; part++) {
+    for (int part = 0; part < STRETCH_PARTS; part++) {
         failed |= !parts[part];
         if (result && parts[part])
             PyTuple_SetItem(result, part, parts[part]);
@@ -78,11 +105,12 @@ static PyObject *stretch_as_tuple(const SummarizedStretch *stretch, int is_kept)
 }
 
 PyDoc_STRVAR(summarize_log_doc,
-             "summarize_log(descriptor, position, stop, end, most, max_codec, window, target=-1)\n-> (numbers, streaks, whether all bytes are kept, four columns) or None\n\n"
+             "summarize_log(descriptor, position, stop, end, most, max_codec, window, target=-1, fills_headers=False)\n-> (numbers, streaks, whether all bytes are kept, columns of headers or None, four columns) or None\n\n"
              "Summarize the batches of magic 2, or the messages, of a log that begin at `position` and start before `stop`: up to the "
              "first that is irregular, not valid or not in order, or larger than `window`, which is memory to read into; and no more "
              "than `most`. None where there is none. Kept bytes are those from `position` on, at the start of `window`.\n\n"
-             "What is read is also written to the descriptor `target`, at the same positions. Raises OSError if that fails.");
+             "What is read is also written to the descriptor `target`, at the same positions. Raises OSError if that fails. With "
+             "`fills_headers`, the columns of batches of magic 2 are those of the reference, and fewer bytes are kept.");
 
 static PyObject *summarize_log(PyObject *self, PyObject *arguments)
 {
@@ -94,8 +122,8 @@ static PyObject *summarize_log(PyObject *self, PyObject *arguments)
     long long position, stop, end, most;
     int max_codec;
     log.target = -1;
-    if (!PyArg_ParseTuple(arguments, "iLLLLiw*|i:summarize_log", &log.descriptor, &position, &stop, &end, &most, &max_codec, &window,
-                          &log.target))
+    if (!PyArg_ParseTuple(arguments, "iLLLLiw*|ip:summarize_log", &log.descriptor, &position, &stop, &end, &most, &max_codec, &window,
+                          &log.target, &stretch.fills_headers))
         return NULL;
     log.copies = log.target >= 0;
     if (position < 0 || end < position || most < 0 || most > INT32_MAX) {
@@ -103,13 +131,15 @@ static PyObject *summarize_log(PyObject *self, PyObject *arguments)
         goto end;
     }
     stretch.most = most;
-    stretch.rows = malloc((size_t)most * SUMMARY_COLUMNS * sizeof(int64_t) + 1);
+    stretch.rows = malloc((size_t)most * (SUMMARY_COLUMNS + (stretch.fills_headers ? BATCH_COLUMN_COUNT : 0)) * sizeof(int64_t) + 1);
     if (!stretch.rows) {
         PyErr_NoMemory();
         goto end;
     }
     for (int column = 0; column < SUMMARY_COLUMNS; column++)
         stretch.columns[column] = stretch.rows + column * most;
+    for (int column = 0; stretch.fills_headers && column < BATCH_COLUMN_COUNT; column++)
+        stretch.headers[column] = stretch.rows + (SUMMARY_COLUMNS + column) * most;
     log.bytes = window.buf;
     log.size = (size_t)window.len;
     log.position = position;

@@ -15,6 +15,7 @@ typedef struct {
     uint8_t *bytes;           /* memory for `size` bytes */
     size_t size, start, held; /* `held` of them, from `start` on, are those of the file from `position` on */
     int64_t position, end;    /* nothing is read from `end` on */
+    int forgets;              /* whether what was passed is overwritten at once: less memory stays in the cache */
     int copies, target;       /* whether what is read is written to the descriptor `target`, too, at the same positions, */
     int failed;               /* and the error with which that failed */
 } Window;
@@ -69,7 +70,7 @@ static inline ssize_t read_on(Window *window, size_t wanted)
     if (wanted <= window->held)
         return 0;
     /* what was passed stays in memory while there is room after it; less memory stays in the cache until it is written */
-    if (window->start > window->size - wanted || window->copies) {
+    if (window->start && (window->start > window->size - wanted || window->copies || window->forgets)) {
         memmove(window->bytes, window->bytes + window->start, window->held);
         window->start = 0;
     }

@@ -168,7 +168,7 @@ class _ListingWorker(Worker):
         position = start
         while position < end:
             stop = min(end, position + DEFAULT.stretch_bytes)
-            summary, _ = summarize_stretch(self._source, position, stop, self._window, DEFAULT.max_stretch_batches)
+            summary, *_ = summarize_stretch(self._source, position, stop, self._window, DEFAULT.max_stretch_batches)
             if summary is None or not self._lister.may_list_at_once(summary) or not order.takes(summary):
                 break
             chunk = SummarizedChunk.read_again(summary, self._source, position)
