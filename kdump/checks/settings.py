@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.reading.walk_notes import WalkNotes
@@ -18,6 +20,11 @@ FILE_TYPES = ("log", "index", "timeindex", "txnindex", "snapshot", "checkpoint")
 
 MAX_FINDINGS = 1000
 """Of one code in one file, unless the caller says otherwise; further ones are counted."""
+
+
+def current_time() -> int:
+    """The time of day, as `Settings.now` is given it: milliseconds since 1970."""
+    return int(time.time() * 1000)
 
 
 class Settings:

@@ -13,7 +13,10 @@ from kdump.formats import file_name, partition_metadata, properties, text_checkp
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+    from typing import TypeVar
+
+    Segment = TypeVar("Segment")
 
 SEGMENT_SUFFIXES = file_name.SEGMENT_SUFFIXES
 LEADER_EPOCHS = text_checkpoint.LEADER_EPOCHS
@@ -237,3 +240,8 @@ def _leads_to_directory(link: system.Entry) -> bool:
         return system.is_directory(link.path)
     except Unreadable:
         return False
+
+
+def with_next(segments: Sequence[Segment]) -> Iterator[tuple[Segment, Segment | None]]:
+    """Each segment, or its base offset, with the one after it; None after the last."""
+    return zip(segments, [*segments[1:], None], strict=False)  # of no segment, there is no pair

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 
 from kdump.binary.source import Source
 from kdump.checks import check
@@ -11,7 +10,7 @@ from kdump.checks.context import FileContext
 from kdump.checks.jobs import Job
 from kdump.checks.partition_facts import PartitionFacts
 from kdump.checks.rules import witnesses
-from kdump.checks.settings import Settings
+from kdump.checks.settings import Settings, current_time
 from kdump.formats import text_checkpoint, tree
 
 TYPE_CHECKING = False
@@ -49,7 +48,7 @@ class Witnesses:
 
     def __init__(self, path: str) -> None:
         self._path = path
-        self._partition = PartitionFacts(path, tree.PartitionFiles(path), _settings(), lambda _: None)
+        self._partition = PartitionFacts(path, tree.PartitionFiles(path), Settings(now=current_time()), lambda _: None)
 
     def after_log(self, source: Source, base_offset: int, last_offset: int, *, is_newest: bool) -> Attested | None:
         """What follows the last offset of a log, by its own indexes; of the newest, also by snapshots and by later indexes."""
@@ -110,12 +109,11 @@ class Witnesses:
             lines = text_checkpoint.TextCheckpoint(source, text_checkpoint.EPOCH_FIELDS, end=_MOST_EPOCHS).lines()
             return [int(line.values[1]) for line in lines if line.fault is None and line.values]
 
-    def missing_logs(self) -> Iterator[Finding]:
-        """The errors that name offsets before, between or after the logs, or that there is no log. This checks all of it."""
+    def missing_logs(self) -> Iterator[tuple[Finding, Attested | None]]:
+        """The errors that name offsets before, between or after the logs, or that there is no log, each with the offsets that it
+        attests to, if it names both ends. This checks all of it.
+        """
         for error in check.errors(Job(Job.PARTITION, self._path, self._path), self._partition.settings):
             if error.code in _MISSING:
-                yield error
-
-
-def _settings() -> Settings:
-    return Settings(now=int(time.time() * 1000))
+                first, last = error.offset_first, error.offset_last
+                yield error, None if first is None or last is None else Attested(first, last, error.message)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import time
 
 from kdump.binary import system
 from kdump.binary.source import Source
 from kdump.binary.tolerant_source import TolerantSource
 from kdump.checks import check
 from kdump.checks.jobs import Job
-from kdump.checks.settings import Settings
+from kdump.checks.settings import Settings, current_time
 from kdump.errors import CorruptData
 from kdump.formats import file_name, partition_metadata, tree
 from kdump.mending.pieces import LeftOut, Log, Walk
@@ -48,7 +47,7 @@ class DamagedPartition:
         self._files = files
         bases = [base for base in files.logs if files.segments[base][file_name.LOG] not in files.directories]
         named = [base for base in bases if tree.is_canonical(files.segments[base][file_name.LOG])]
-        for base, following in zip(named, [*named[1:], None], strict=False):
+        for base, following in tree.with_next(named):
             self._add(files.segments[base][file_name.LOG], base, following)
         others = [files.segments[base][file_name.LOG] for base in bases if base not in named]
         others += [name for name in files.others if file_name.suffix(name) == file_name.LOG and name not in files.directories]
@@ -111,7 +110,7 @@ class DamagedPartition:
     def _is_sound(self, name: str) -> bool:
         """Whether a check finds no error in a file of the metadata log; if it does, the file is left out."""
         path = os.path.join(self.path, name)
-        error = next(iter(check.errors(Job(Job.FILE, path, path), Settings(now=int(time.time() * 1000)))), None)
+        error = next(iter(check.errors(Job(Job.FILE, path, path), Settings(now=current_time()))), None)
         if error is not None:
             reason = f"{error.message} Nodes do not load a file like this"
             self.left_out.append(LeftOut(path, 0, system.size(path), error.code, reason))

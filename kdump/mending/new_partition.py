@@ -7,7 +7,6 @@ A command that mends writes or clones the logs into a NewDirectory, then calls `
 from __future__ import annotations
 
 import os
-import time
 from contextlib import contextmanager
 
 from kdump.binary import system
@@ -17,7 +16,7 @@ from kdump.checks.finding import ERROR, Finding
 from kdump.checks.jobs import Job
 from kdump.checks.live_source import LiveSource, Watch
 from kdump.checks.producers import Producers
-from kdump.checks.settings import Settings
+from kdump.checks.settings import Settings, current_time
 from kdump.errors import CorruptData, KdumpError, Unreadable
 from kdump.forecasts.forecast import Request, of_path
 from kdump.forecasts.outcome import KEEP, STRAY
@@ -83,7 +82,7 @@ class NewPartition:
         self._inputs = inputs
         path = os.path.normpath(directory.inside(name))
         self._job = Job(Job.PARTITION, path, path)
-        self._settings = Settings(now=int(time.time() * 1000), threads=jobs_here() - 1)
+        self._settings = Settings(now=current_time(), threads=jobs_here() - 1)
         self._errors: list[Finding] = []
         self._watcher = Watcher(self._note_error)
         self._check: PartitionCheck | None = None
@@ -161,7 +160,7 @@ class NewPartition:
             check.facts.carried.producers = Producers([base for base in bases if base > self._log_start])
         found = self._rebuilding(clock)
         try:
-            for base, end in zip(bases, [*bases[1:], None], strict=False):
+            for base, end in tree.with_next(bases):
                 path = cloned.get(base, self._directory.inside(self._log(base)))
                 with LiveSource(path) as source, self._target(base, source) as target:
                     one = OnePass(
@@ -234,7 +233,7 @@ class NewPartition:
         """Read all logs, and write what is rebuilt from them, as a start at this time would."""
         bases = self._bases
         found = self._rebuilding(clock, refuse)
-        for base, end in zip(bases, [*bases[1:], None], strict=False):
+        for base, end in tree.with_next(bases):
             name = f"{base:020}{file_name.LOG}"
             with Source(self._directory.inside(os.path.join(self._name, name))) as source:
                 position = 0

@@ -16,7 +16,7 @@ from kdump.errors import CorruptData, MissingPackage, Unreadable
 from kdump.formats import file_name, message_set, partition_metadata, tree
 from kdump.formats.log import Log as BatchLog
 from kdump.mending import resolving
-from kdump.mending.attested import Attested, Witnesses
+from kdump.mending.attested import Witnesses
 from kdump.mending.damaged_partition import DamagedPartition
 from kdump.mending.left_out import Losses
 from kdump.mending.log_writer import LARGEST_DELTA, LARGEST_SIZE, LogWriter
@@ -41,7 +41,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from kdump.mending.attested import LogEnd
+    from kdump.mending.attested import Attested, LogEnd
     from kdump.mending.inputs import Inputs
     from kdump.mending.new_directory import NewDirectory
     from kdump.mending.pieces import Log, Piece
@@ -436,9 +436,9 @@ class PartitionRecovery:
         yield from found.of_logs(ends, self._log_end)
         has_gaps = any(before.log is not after.log for before, after in resolving.gaps(self._chain)) or self._has_gap_at_end()
         if has_gaps or found.doubts_logs(self._log_end):
-            for finding in found.missing_logs():
-                if finding.offset_first is not None and finding.offset_last is not None:
-                    yield Attested(finding.offset_first, finding.offset_last, finding.message)
+            for finding, attested in found.missing_logs():
+                if attested is not None:
+                    yield attested
                 elif (tree.base_offset_of(os.path.basename(finding.path)) or 0) >= self._log_end:
                     left = LeftOut(finding.path, finding.start, finding.end, finding.code, finding.message)
                     if not any((left.path, left.code) == (other.path, other.code) for other in self._left_out):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import secrets
-import time
 from array import array
 from bisect import bisect_right
 from collections import Counter
@@ -16,7 +15,7 @@ from kdump.binary.source import WINDOW_SIZE, Source
 from kdump.checks.catalogue import FAULTS
 from kdump.checks.finding import Finding
 from kdump.checks.jobs import Job
-from kdump.checks.settings import DEEP, Settings
+from kdump.checks.settings import DEEP, Settings, current_time
 from kdump.errors import CorruptData, Unreadable, UsageError
 from kdump.forecasts import places
 from kdump.formats import file_name, offset_index, partition_metadata, quorum_state, tree
@@ -198,7 +197,7 @@ class _Run:
 
     def _compare(self) -> None:
         """Note the findings that only the input has, or only the output. Raises Unreadable if one could not be examined."""
-        now = int(time.time() * 1000)
+        now = current_time()
         before = _findings(self._path, now)
         after = _findings(os.path.normpath(self._directory.built), now)
         self._result.findings = sum(before.values())

@@ -21,6 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from kdump.mending.attested import Attested
     from kdump.mending.plan import PartitionPlan
 
 _COMPARED_AT_ONCE = 1 << 20
@@ -173,8 +174,8 @@ def _holes(part: PartitionPlan, log_end: int) -> Iterator[Hole]:
     What was before the first log may be in remote storage. Raises CorruptData if there is no log.
     """
 
-    def hole(first: int, last: int, reason: str) -> Hole:
-        return Hole(part.name or os.curdir, first, last, last - first + 1, True, reason)
+    def hole(known: Attested) -> Hole:
+        return Hole(part.name or os.curdir, known.first, known.last, known.last - known.first + 1, True, known.reason)
 
     witnesses = Witnesses(part.path)
     if part.logs:
@@ -182,18 +183,17 @@ def _holes(part: PartitionPlan, log_end: int) -> Iterator[Hole]:
         with Source(os.path.join(part.path, part.logs[newest])) as source:
             attested = witnesses.after_log(source, newest, log_end - 1, is_newest=True)
         if attested is not None:
-            yield hole(attested.first, attested.last, attested.reason)
+            yield hole(attested)
     if not witnesses.doubts_logs(log_end):
         return
-    for finding in witnesses.missing_logs():
-        first, last = finding.offset_first, finding.offset_last
+    for finding, attested in witnesses.missing_logs():
         if not part.logs:
             fault = CorruptData(finding.code, finding.message, path=finding.path)
             fault.remedy = "`kdump recover` makes a log that starts where this one has ended"
             raise fault
-        is_before = last is not None and last < min(part.logs) and os.path.basename(finding.path) == tree.LEADER_EPOCHS
-        if first is not None and last is not None and not is_before:
-            yield hole(first, last, finding.message)
+        is_of_epochs = os.path.basename(finding.path) == tree.LEADER_EPOCHS
+        if attested is not None and not (is_of_epochs and attested.last < min(part.logs)):
+            yield hole(attested)
 
 
 def _is_same(source: Source, data: bytes, entry_size: int) -> bool:

@@ -28,11 +28,11 @@ from kdump.binary.batch_header import (
 )
 from kdump.binary.source import Source
 from kdump.errors import CorruptData
-from kdump.formats import file_name, rewriting
+from kdump.formats import file_name, rewriting, tree
 from kdump.formats.message_set import Message, unwrap
 from kdump.formats.record import bytes_of
 from kdump.formats.record_batch import NO_PRODUCER_ID, NO_TIMESTAMP
-from kdump.mending.attested import Attested, Witnesses
+from kdump.mending.attested import Witnesses
 from kdump.mending.row import Hole, SlicedSegment
 from kdump.reading import salvage
 from kdump.reading.items import INTACT, Damage
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
     from kdump.formats.log import Chunk
+    from kdump.mending.attested import Attested
     from kdump.mending.inputs import Inputs
     from kdump.mending.log_writer import LogWriter
     from kdump.mending.plan import PartitionPlan
@@ -169,7 +170,7 @@ class Slicing:
     def _segments(self, is_done: Callable[[int], bool]) -> Iterator[tuple[int, int | None]]:
         """Base offset and end of the segments that can hold what is wanted."""
         bases = list(self._part.logs)
-        for base, end in zip(bases, [*bases[1:], None], strict=False):
+        for base, end in tree.with_next(bases):
             if is_done(base):
                 return
             if end is None or end > self._wanted.from_offset:
@@ -269,9 +270,7 @@ class Slicing:
         log_end = self.ends.get(bases[-1])
         yield from witnesses.of_logs(ends, log_end)
         if has_gaps or witnesses.doubts_logs(HIGHEST_OFFSET if log_end is None else log_end):
-            for finding in witnesses.missing_logs():
-                if finding.offset_first is not None and finding.offset_last is not None:
-                    yield Attested(finding.offset_first, finding.offset_last, finding.message)
+            yield from (attested for _, attested in witnesses.missing_logs() if attested is not None)
 
     # --- batches
 

@@ -16,6 +16,7 @@ from kdump.binary import system
 from kdump.binary.batch_header import BATCH_HEADER_SIZE
 from kdump.binary.source import Source
 from kdump.errors import CorruptData, KdumpError, Unreadable, UsageError
+from kdump.formats import tree
 from kdump.formats.log import Log
 from kdump.pipeline import discovery, planning, reading
 from kdump.pipeline.listed_source import Replaced
@@ -308,7 +309,7 @@ def _problem(since: End | None, until: End, items: Sequence[FileItem]) -> str:
 
 def _slices(since: End | None, until: End, items: Sequence[FileItem], *, is_lost: bool) -> Iterator[tuple[FileSlice, Range]]:
     """The slices between two ends, each with its range of offsets."""
-    for listed, following in zip(items, [*items[1:], None], strict=True):
+    for listed, following in tree.with_next(items):
         base_offset = listed.base_offset or 0
         next_base = until.next_offset if following is None else following.base_offset or 0
         if base_offset > until.base_offset or base_offset >= until.next_offset:

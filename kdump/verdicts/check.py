@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import time
 
 from kdump.checks import check as checks
 from kdump.checks.finding import ERROR, Finding
 from kdump.checks.jobs import Job, jobs
-from kdump.checks.settings import FILE_TYPES, FULL, LEVELS, MAX_FINDINGS, UNKNOWN, Settings
+from kdump.checks.settings import FILE_TYPES, FULL, LEVELS, MAX_FINDINGS, UNKNOWN, Settings, current_time
 from kdump.errors import UsageError
 from kdump.reading.damaged_offsets import WalkedLogs
 from kdump.verdicts import starts
@@ -54,7 +53,7 @@ def check(
     if level not in LEVELS:
         raise UsageError(f"there is no level {level!r}; levels are {', '.join(LEVELS)}")
     settings = Settings(
-        now=int(time.time() * 1000),
+        now=current_time(),
         level=level,
         cleanup_policy=cleanup_policy,
         is_pedantic=is_pedantic,
@@ -75,7 +74,7 @@ def verdict(path: str | os.PathLike[str], *, level: str = FULL, failing: Sequenc
     if level not in LEVELS:
         raise UsageError(f"there is no level {level!r}; levels are {', '.join(LEVELS)}")
     found = Verdict(failing)
-    settings = Settings(now=int(time.time() * 1000), level=level)
+    settings = Settings(now=current_time(), level=level)
     for row in _rows(os.fspath(path), settings):
         found.add(row)
     return found

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import time
-
 from kdump.binary.system import unreadable
 from kdump.checks import catalogue
 from kdump.checks.finding import SEVERITIES
-from kdump.checks.settings import QUICK, Settings
+from kdump.checks.settings import QUICK, Settings, current_time
 from kdump.errors import UsageError
 from kdump.formats import tree
 
@@ -34,7 +32,7 @@ class CheckRequest:
         self.baseline = None if options.baseline is None else read_baseline(options.baseline)
         self.processes = 1 if options.rate else options.jobs  # a rate is that of one process
         given = {name: value for name, value in vars(options).items() if name in Settings.__slots__}
-        self.settings = Settings(now=int(time.time() * 1000), **given)
+        self.settings = Settings(now=current_time(), **given)
 
     @property
     def proves_logs(self) -> bool:
