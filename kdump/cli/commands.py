@@ -246,12 +246,14 @@ def reindex(options: ReindexOptions) -> int:
     """Copy a partition or log directory, with indexes, producer snapshots and leader epochs rebuilt from its logs.
 
     PATH is only read. The files in DIR are those that the recovery of a broker 4.3.1 makes, byte for byte. DIR appears when it
-    is complete, on disk and verified; otherwise not at all. Damaged logs are refused.
+    is complete, on disk and verified; otherwise not at all. Damaged logs are refused. With --without-logs, DIR is no partition
+    directory: it has only the files that are to be copied beside the logs.
 
     \b
       kdump reindex /var/lib/kafka/orders-3 -o /mnt/new/orders-3
       kdump reindex orders-3 -o new/orders-3 --only timeindex,snapshot
       kdump reindex /var/lib/kafka -o /mnt/kafka --output ndjson
+      kdump reindex /var/lib/kafka/orders-3 -o /mnt/companions --without-logs
 
     Exit codes: 0 DIR is there, 1 it is there, but other files know of offsets that its logs lack, 2 wrong usage, 3 the input is
     damaged or could not be read, 4 DIR could not be written.

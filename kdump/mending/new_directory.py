@@ -46,6 +46,7 @@ class NewDirectory:
         self.built = self.path + INCOMPLETE
         self._is_placed = False
         self._folders = [self.built]
+        self._links: list[str] = []
         self._syncing = Syncing()
         _refuse(self.path, self.built, inputs)
 
@@ -77,6 +78,16 @@ class NewDirectory:
         """
         with self.create(name) as file:
             file.copy(source, 0, source.size)
+
+    def link(self, path: str, name: str) -> None:
+        """Let a file of an input be seen under this name until `remove_links`, for checks that need it there."""
+        os.symlink(os.path.abspath(path), self.inside(name))
+        self._links.append(name)
+
+    def remove_links(self) -> None:
+        """Remove all links to files of the inputs."""
+        while self._links:
+            self.remove(self._links.pop())
 
     def reserve(self, name: str) -> None:
         """Make an empty file that is to be created later."""

@@ -45,7 +45,8 @@ _MINUTE = 60_000
 
 
 class NewPartition:
-    """One partition of a new directory. `bases` are the base offsets of its logs, ascending, which are there already.
+    """One partition of a new directory. `bases` are the base offsets of its logs, ascending, which are there already,
+    or links to them.
 
     `name` is its folder in the new directory, empty for the new directory itself. `origin` is the input, which faults name.
     `log_start` is that of the log directory's checkpoint, 0 if there is none. `cloned_from` are the logs that are not there: of
@@ -82,7 +83,7 @@ class NewPartition:
         self._inputs = inputs
         path = os.path.normpath(directory.inside(name))
         self._job = Job(Job.PARTITION, path, path)
-        self._settings = Settings(now=current_time(), threads=jobs_here() - 1)
+        self._settings = Settings(now=current_time(), threads=jobs_here() - 1, follows_links=True)
         self._errors: list[Finding] = []
         self._watcher = Watcher(self._note_error)
         self._check: PartitionCheck | None = None

@@ -27,7 +27,7 @@ class PartitionPlan:
     `before` those of the companions that the input has.
     """
 
-    __slots__ = ("before", "cloned", "log_start", "logs", "name", "path")
+    __slots__ = ("_others", "before", "cloned", "log_start", "logs", "name", "path")
 
     def __init__(self, path: str, name: str, log_start: int, kinds: Iterable[str]) -> None:
         self.path = path
@@ -37,6 +37,7 @@ class PartitionPlan:
         self.logs = {base: files.segments[base][file_name.LOG] for base in files.logs}
         companions = [files.segments[base][suffix] for base in files.segments for suffix in files.segments[base]]
         self.before = {name for name in (*companions, *files.others) if name == tree.LEADER_EPOCHS or _suffix(name) != ""}
+        self._others = files.others
         self._refuse(files)
         rebuilt = [KINDS[kind] for kind in kinds]
         kept = [name for name in self.before if file_name.suffix(name) not in rebuilt and name not in rebuilt]
@@ -54,6 +55,12 @@ class PartitionPlan:
         return (
             name == tree.LEADER_EPOCHS or base in self.logs or base is not None and _suffix(name) == file_name.PRODUCER_SNAPSHOT
         )
+
+    def superseded(self) -> list[str]:
+        """The names of files that are not cloned, and that a broker would read: companions, and metadata that is damaged."""
+        is_damaged = tree.PARTITION_METADATA in self._others and tree.PARTITION_METADATA not in self.cloned
+        names = [*self.before, tree.PARTITION_METADATA] if is_damaged else self.before
+        return sorted(set(names) - set(self.cloned))
 
     def _refuse(self, files: tree.PartitionFiles) -> None:
         odd = [name for name in self.logs.values() if not tree.is_canonical(name)]

@@ -14,7 +14,7 @@ from kdump.mending.new_directory import NewDirectory
 from kdump.mending.new_partition import NewPartition
 from kdump.mending.plan import Plan
 from kdump.mending.progress import Progress
-from kdump.mending.row import CLONED, DIFFERENT, MISSING, REBUILT, SAME, Companion, Hole
+from kdump.mending.row import CLONED, DIFFERENT, MISSING, REBUILT, SAME, TO_REMOVE, Companion, Hole
 from kdump.mending.settings import Rules, kinds_of
 
 TYPE_CHECKING = False
@@ -48,20 +48,22 @@ def reindex(
     *,
     only: Iterable[str] = (),
     config: Mapping[str, str | int] | None = None,
+    without_logs: bool = False,
 ) -> list[Companion | Hole]:
     """Make a copy of a partition or log directory with new companions: indexes, producer snapshots and leader epochs.
 
     `output` is the new directory; it must not exist, and may not lie inside the input, which is only read. `only` are words
     of `index`, `timeindex`, `txnindex`, `snapshot` and `epochs`; other companions are cloned as they are. `config` are
-    settings of the topic or broker: `index.interval.bytes`, `segment.index.bytes`, `producer.id.expiration.ms`. Returns a row
-    for each file, and one for offsets that the logs do not have, though other files know of them. The
+    settings of the topic or broker: `index.interval.bytes`, `segment.index.bytes`, `producer.id.expiration.ms`.
+    `without_logs` writes only the rebuilt companions, to be copied beside the logs; files of the input that must go then have a
+    row, too. Returns a row for each file, and one for offsets that the logs do not have, though other files know of them. The
     output appears when it is complete, synced and verified, or not at all.
 
     Raises CorruptData if the input is damaged, or if the result does not pass the check; Unreadable if a file cannot be read
     or changes meanwhile; UsageError for an output that cannot be made, and unknown words and settings; OSError if the output
     cannot be written.
     """
-    result = run(os.fspath(path), os.fspath(output), only=only, config=config or {})
+    result = run(os.fspath(path), os.fspath(output), only=only, config=config or {}, without_logs=without_logs)
     return [*result.files, *result.holes]
 
 
@@ -71,25 +73,30 @@ def run(
     *,
     only: Iterable[str] = (),
     config: Mapping[str, str | int],
+    without_logs: bool = False,
     progress: Progress | None = None,
 ) -> Result:
     """As `reindex`, with the sums, and with the progress reported."""
     kinds, rules = kinds_of(only), Rules(config)
     with NewDirectory(output, [path]) as directory:
         try:
-            return _Run(Plan(path, kinds), directory, kinds, rules, progress or Progress()).to_end()
+            run = _Run(Plan(path, kinds), directory, kinds, rules, progress or Progress(), without_logs=without_logs)
+            return run.to_end()
         except CorruptData as fault:
             fault.remedy = fault.remedy or f"`kdump check {path}` says what is wrong: reindex takes only sound logs"
             raise
 
 
 class _Run:
-    def __init__(self, plan: Plan, directory: NewDirectory, kinds: list[str], rules: Rules, progress: Progress) -> None:
+    def __init__(
+        self, plan: Plan, directory: NewDirectory, kinds: list[str], rules: Rules, progress: Progress, *, without_logs: bool
+    ) -> None:
         self._plan = plan
         self._directory = directory
         self._kinds = kinds
         self._rules = rules
         self._progress = progress
+        self._without_logs = without_logs
         self._inputs = Inputs()
         self._result = Result()
 
@@ -116,6 +123,7 @@ class _Run:
             self._clone(os.path.join(plan.path, name), name)
         for part in plan.partitions:
             self._rebuild(part)
+        self._directory.remove_links()
         self._directory.sync()
 
     def _rebuild(self, part: PartitionPlan) -> None:
@@ -125,6 +133,10 @@ class _Run:
         for name in part.cloned:
             self._clone(os.path.join(part.path, name), os.path.join(part.name, name))
         logs = {base: os.path.join(part.path, name) for base, name in part.logs.items()}
+        if self._without_logs:
+            for base, name in part.logs.items():
+                self._clone(logs[base], os.path.join(part.name, name))
+            logs = {}
         made = NewPartition(
             self._directory,
             part.name,
@@ -144,10 +156,12 @@ class _Run:
         made.complete(self._kinds, keep=keep)
         self._result.holes += _holes(part, made.log_end)
         self._result.batches += made.batches
-        for name in part.logs.values():
+        for name in part.logs.values() if not self._without_logs else ():
             size = system.size(self._directory.inside(os.path.join(part.name, name)))
             self._result.files.append(Companion(os.path.join(part.name, name), CLONED, size, SAME, size))
         self._result.files += [written[name] for name in sorted(written)]
+        if self._without_logs:
+            self._result.files += [self._to_remove(part, name) for name in part.superseded() if name not in written]
         made.verify(scans=True)
 
     def _write(self, part: PartitionPlan, name: str, data: bytes) -> Companion:
@@ -161,9 +175,18 @@ class _Run:
                 size_before = source.size
         return Companion(path, REBUILT, len(data), before, size_before)
 
+    def _to_remove(self, part: PartitionPlan, name: str) -> Companion:
+        """A file of the input that is not to be beside the rebuilt companions."""
+        size = system.size(os.path.join(part.path, name))
+        return Companion(os.path.join(part.name, name), TO_REMOVE, 0, DIFFERENT, size)
+
     def _clone(self, path: str, name: str) -> None:
+        """Clone a file; without logs, let checks see the input's."""
         with Source(path) as source:
             self._inputs.note(source)
+            if self._without_logs:
+                self._directory.link(path, name)
+                return
             self._directory.clone(source, name)
             self._result.files.append(Companion(name, CLONED, source.size, SAME, source.size))
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from kdump.tables import Binary, Bool, Float64, Int32, Int64, Row, Text
 
-REBUILT, CLONED = "rebuilt", "cloned"
-ACTIONS = (REBUILT, CLONED)
+REBUILT, CLONED, TO_REMOVE = "rebuilt", "cloned", "to-remove"
+ACTIONS = (REBUILT, CLONED, TO_REMOVE)
 
 SAME, DIFFERENT, MISSING = "same", "different", "missing"
 BEFORE = (SAME, DIFFERENT, MISSING)
@@ -14,9 +14,10 @@ BEFORE = (SAME, DIFFERENT, MISSING)
 class Companion(Row, kind="companion"):
     """A file of a directory that `kdump reindex` made.
 
-    `path` is the file in the new directory, relative to it. It was `rebuilt` from the log, or `cloned` from the input. `before`
-    compares it with the input's file: `same`, except for a zero tail of an index, `different` or `missing`; `size_before` is the
-    size there.
+    `path` is the file in the new directory, relative to it. It was `rebuilt` from the log, or `cloned` from the input. A
+    file that is `to-remove` is not there: the rebuilt companions do without it, so it must go from the input when they are copied
+    beside its logs; only a run without logs has such rows. `before` compares it with the input's file: `same`, except for a zero
+    tail of an index, `different` or `missing`; `size_before` is the size there.
     """
 
     path: Text
@@ -27,7 +28,11 @@ class Companion(Row, kind="companion"):
 
 
 class ReindexSummary(Row, kind="reindex-summary"):
-    """The sum of a run of `kdump reindex`: what the new directory holds, and how its rebuilt files compare with the input's."""
+    """The sum of a run of `kdump reindex`: what the new directory holds, and how its rebuilt files compare with the input's.
+
+    `to_remove` files of the input have no place beside the rebuilt ones. They are only counted `without_logs`, where the new
+    directory has nothing but rebuilt companions.
+    """
 
     path: Text
     partitions: Int64
@@ -37,6 +42,8 @@ class ReindexSummary(Row, kind="reindex-summary"):
     rebuilt: Int64
     different: Int64
     missing: Int64
+    without_logs: Bool
+    to_remove: Int64
     seconds: Float64
     exit_code: Int32
 
@@ -297,8 +304,8 @@ DESCRIPTIONS = {
     },
     Companion: {
         "path": "The file, relative to the new directory.",
-        "action": "Where it comes from: rebuilt from the log, or cloned from the input.",
-        "size": "Its size in bytes.",
+        "action": "Where it comes from: rebuilt from the log, or cloned from the input; to-remove: it must go from the input.",
+        "size": "Its size in bytes; 0 if it is to be removed.",
         "before": "How it compares with the input's file: same (except for a zero tail), different or missing.",
         "size_before": "The size of the input's file; null if it is missing.",
     },
@@ -311,6 +318,8 @@ DESCRIPTIONS = {
         "rebuilt": "The number of files that were rebuilt.",
         "different": "How many of these differ from the input's file.",
         "missing": "How many of these the input lacks.",
+        "without_logs": "Whether the new directory has only what was rebuilt.",
+        "to_remove": "How many files are to be removed from the input when the new ones are copied there; counted without logs.",
         "seconds": "How long the run took.",
         "exit_code": "The exit code of the command.",
     },

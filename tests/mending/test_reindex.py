@@ -17,6 +17,7 @@ from kdump.cli.commands import main
 from kdump.errors import CorruptData, Unreadable, UsageError
 from kdump.formats import batch_writer
 from kdump.mending import reindex
+from kdump.mending.new_partition import NewPartition
 from kdump.mending.progress import Progress
 from kdump.mending.row import Companion, Hole
 from tests import restarts
@@ -242,6 +243,114 @@ def test_unknown_words_and_settings_are_refused(only: list[str], config: dict[st
     with pytest.raises(UsageError):
         kdump.reindex(partition, tmp_path / "out", only=only, config=config)
     assert not (tmp_path / "out.incomplete").exists()
+
+
+# --- without the logs
+
+
+def _without_logs(contents: dict[str, bytes]) -> dict[str, bytes]:
+    rebuilt_suffixes = (".index", ".timeindex", ".txnindex", ".snapshot", "leader-epoch-checkpoint")
+    return {name: data for name, data in contents.items() if name.endswith(rebuilt_suffixes)}
+
+
+def _put_beside_logs(partition: Path, out: Path, rows: list[Companion | Hole]) -> None:
+    for row in rows:
+        if isinstance(row, Companion) and row.action == "to-remove":
+            (partition / row.path).unlink()
+    shutil.copytree(out, partition, dirs_exist_ok=True)
+
+
+@pytest.mark.both_kernels
+@pytest.mark.parametrize("folder", ["orders-0", "."])
+def test_without_logs_the_same_companions_are_written(folder: str, partition: Path, tmp_path: Path) -> None:
+    """Of a partition, and of a log directory."""
+    path = partition.parent / folder
+    kdump.reindex(path, tmp_path / "full")
+    before = _contents(path)
+    rows = kdump.reindex(path, tmp_path / "out", without_logs=True)
+    made = _contents(tmp_path / "out")
+    assert made == _without_logs(_contents(tmp_path / "full"))
+    assert not any(found.is_symlink() for found in (tmp_path / "out").rglob("*"))
+    assert sorted(row.path for row in rows if isinstance(row, Companion)) == sorted(made)
+    assert _contents(path) == before
+
+
+def test_files_that_the_rebuild_does_not_have_are_to_be_removed(partition: Path, tmp_path: Path) -> None:
+    logs = [name for name in _contents(partition) if name.endswith(".log")]
+    stale = ["00000000000000000001.snapshot", "00000000000000000003.txnindex", "partition.metadata"]
+    for name in stale:
+        (partition / name).write_bytes(b"stale")
+    (partition / f"{FIRST}.index").unlink(missing_ok=True)
+    rows = kdump.reindex(partition, tmp_path / "out", without_logs=True)
+    found = {row.path: row.size_before for row in rows if isinstance(row, Companion) and row.action == "to-remove"}
+    assert found == dict.fromkeys(stale, 5)
+    _put_beside_logs(partition, tmp_path / "out", rows)
+    kdump.reindex(partition, tmp_path / "whole")
+    assert _contents(partition) == _contents(tmp_path / "whole")
+    assert set(logs) <= set(_contents(partition))
+    assert not [finding for finding in kdump.check(partition) if finding.severity == "error"]
+
+
+def test_without_logs_other_companions_stay_where_they_are(partition: Path, tmp_path: Path) -> None:
+    kdump.reindex(partition, tmp_path / "sound")
+    rows = kdump.reindex(tmp_path / "sound", tmp_path / "out", only=["timeindex"], without_logs=True)
+    assert sorted(_contents(tmp_path / "out")) == [f"{FIRST}.timeindex", "00000000000000000003.timeindex"]
+    assert {row.action for row in rows if isinstance(row, Companion)} == {"rebuilt"}
+
+
+def test_without_logs_the_other_companions_are_checked_with_the_new_ones(partition: Path, tmp_path: Path) -> None:
+    (partition / f"{FIRST}.timeindex").write_bytes(b"\0" * 11 + b"\1")
+    with pytest.raises(CorruptData):
+        kdump.reindex(partition, tmp_path / "out", only=["index"], without_logs=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]
+
+
+def test_without_logs_damage_is_refused_and_a_hole_reported(partition: Path, tmp_path: Path) -> None:
+    log = partition / "00000000000000000003.log"
+    data = log.read_bytes()
+    log.write_bytes(data[:-1])
+    with pytest.raises(CorruptData) as raised:
+        kdump.reindex(partition, tmp_path / "out", without_logs=True)
+    assert str(raised.value.path) == str(log)
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]
+    log.write_bytes(data)
+    (partition / "00000000000000000009.index").write_bytes(b"")
+    (partition / "leader-epoch-checkpoint").write_bytes(b"0\n1\n5 9\n")
+    assert main(["reindex", str(partition), "-o", str(tmp_path / "out"), "--without-logs"]) == 1
+
+
+def test_a_log_that_changes_while_only_companions_are_written_is_refused(
+    partition: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    verify = NewPartition.verify
+
+    def change(self: Any, **given: Any) -> None:
+        verify(self, **given)
+        os.utime(partition / f"{FIRST}.log", ns=(1, 1))
+
+    monkeypatch.setattr(NewPartition, "verify", change)
+    with pytest.raises(Unreadable, match="was changed"):
+        kdump.reindex(partition, tmp_path / "out", without_logs=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]
+
+
+def test_a_killed_run_without_logs_leaves_no_directory_of_that_name(tmp_path: Path) -> None:
+    value = b"v" * 500_000
+    write_partition(tmp_path, topic="a", segments={0: [batch(base_offset=n, records=[record(value=value)]) for n in range(60)]})
+    before = _contents(tmp_path / "a-0")
+    endings = [signal.SIGKILL, signal.SIGTERM, signal.SIGINT]
+    kill_while_writing(["reindex", str(tmp_path / "a-0"), "--without-logs"], tmp_path / "out", endings, seconds=0.05)
+    assert _contents(tmp_path / "a-0") == before
+
+
+def test_the_command_says_what_to_do_with_companions(
+    partition: Path, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    (partition / "00000000000000000001.snapshot").write_bytes(b"stale")
+    assert main(["reindex", str(partition), "-o", str(tmp_path / "out"), "--without-logs"]) == 0
+    printed = " ".join(capfdbinary.readouterr().out.decode().split())
+    assert "00000000000000000001.snapshot to remove from PATH (5 bytes)" in printed
+    assert "it is no partition directory" in printed and "remove 1 file listed above from PATH, then copy" in printed
 
 
 # --- the command

@@ -40,6 +40,10 @@ class ReindexOptions(CommandOptions):
         metavar="NAME,...",
         completes=list(KINDS),
     )
+    without_logs: bool = flag(
+        "--without-logs",
+        "Write only the rebuilt companions, to be copied beside the logs of PATH; the report lists what to remove there.",
+    )
     config: tuple[str, ...] = SETTINGS
     output: str = _output("the files of the new directory")
     csv_formulas: str = CSV_FORMULAS

@@ -6,7 +6,7 @@ from kdump.cli.mending import command
 from kdump.cli.shared_options import settings_of
 from kdump.exit_codes import CLEAN, FINDINGS
 from kdump.mending import reindex
-from kdump.mending.row import DIFFERENT, MISSING, REBUILT, ReindexSummary
+from kdump.mending.row import DIFFERENT, MISSING, REBUILT, TO_REMOVE, ReindexSummary
 from kdump.output.mending import REINDEX
 
 TYPE_CHECKING = False
@@ -22,15 +22,15 @@ def reindex_path(options: ReindexOptions) -> int:
     config = settings_of(options.config)
 
     def make(out: str, progress: Progress) -> command.Made:
-        result = reindex.run(options.path, out, only=only, config=config, progress=progress)
+        result = reindex.run(options.path, out, only=only, config=config, without_logs=options.without_logs, progress=progress)
         exit_code = FINDINGS if result.holes else CLEAN
         rows = [*result.holes, *result.files]
-        return command.Made(rows, lambda seconds: _summary(result, out, seconds, exit_code), exit_code)
+        return command.Made(rows, lambda seconds: _summary(result, options, out, seconds, exit_code), exit_code)
 
     return command.run(REINDEX, options, [options.path], make)
 
 
-def _summary(result: Result, out: str, seconds: float, exit_code: int) -> ReindexSummary:
+def _summary(result: Result, options: ReindexOptions, out: str, seconds: float, exit_code: int) -> ReindexSummary:
     rebuilt = [row for row in result.files if row.action == REBUILT]
     return ReindexSummary(
         path=out,
@@ -41,6 +41,8 @@ def _summary(result: Result, out: str, seconds: float, exit_code: int) -> Reinde
         rebuilt=len(rebuilt),
         different=sum(row.before == DIFFERENT for row in rebuilt),
         missing=sum(row.before == MISSING for row in rebuilt),
+        without_logs=options.without_logs,
+        to_remove=sum(row.action == TO_REMOVE for row in result.files),
         seconds=seconds,
         exit_code=exit_code,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kdump.checks.wording import counted
-from kdump.mending.row import MISSING, REBUILT, SAME, Companion, Hole, ReindexSummary
+from kdump.mending.row import MISSING, REBUILT, SAME, TO_REMOVE, Companion, Hole, ReindexSummary
 from kdump.output.text.mend_report import MendReport
 from kdump.output.text.sizes import size_text
 
@@ -21,6 +21,10 @@ class ReindexReport(MendReport):
                 self._hole(row)
             return
         assert isinstance(row, Companion)
+        if row.action == TO_REMOVE:
+            if self._shows_next():
+                self._out.line(f"{self._out.shown(row.path)}   to remove from PATH ({counted(row.size_before or 0, 'byte')})")
+            return
         if row.action != REBUILT or row.before == SAME:
             return
         if self._shows_next():
@@ -39,4 +43,10 @@ class ReindexReport(MendReport):
             f"Rebuilt {counted(summary.rebuilt, 'file')}: {same:,} as in the input, {summary.different:,} different,"
             f" {summary.missing:,} missing there."
         )
+        if summary.without_logs:
+            remove = "" if not summary.to_remove else f"remove {counted(summary.to_remove, 'file')} listed above from PATH, then "
+            self._out.wrapped(
+                "DIR has no logs: it is no partition directory, and no broker can use it as it is. While the broker is stopped, "
+                f"{remove}copy what is in DIR to the same places in PATH, and give the files to the user of the broker."
+            )
         self._complete(summary.path, summary.exit_code)
