@@ -2,6 +2,7 @@
 
     python -m tests.campaigns.spark_cluster                  sends kdump along in each documented way; some ten minutes
     python -m tests.campaigns.spark_cluster --kill 20        also kills a worker, and then executors, with speculation on
+    python -m tests.campaigns.spark_cluster --release 3.5.9  with this release, in an environment of its own
 
 Master and workers are processes on the loopback. Each way is written in docs/spark-sessions.md as it is used here.
 """
@@ -16,12 +17,11 @@ import sys
 import tempfile
 import threading
 import time
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from tests.campaigns.spark_releases import TABLES
+from tests.campaigns import scanned_tables, spark_releases
 from tests.campaigns.spark_slices import CASES
 from tests.sessions import ROOT, cluster
 
@@ -43,7 +43,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--target-bytes", default="64k", metavar="SIZE", help="of tasks, where processes are killed")
     parser.add_argument("--way", action="append", choices=WAYS, help="how kdump is sent; by default each; may be repeated")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep the packages here for the next run")
-    options = parser.parse_args(arguments)
+    parser.add_argument("--release", action="append", metavar="4.0.5", help="of PySpark; by default the one installed here")
+    given = sys.argv[1:] if arguments is None else arguments
+    options = parser.parse_args(given)
+    if options.release:
+        return spark_releases.in_releases(options.release, "tests.campaigns.spark_cluster", given)
     options.paths = [str(Path(path).resolve()) for path in options.paths]  # as a scan on a cluster names them
     with tempfile.TemporaryDirectory(prefix="kdump-cluster-") as name:
         folder = Path(name)
@@ -51,7 +55,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         python = _python(keep, "bare")
         packages = _packages(keep)
         _scan(options.paths, folder / "local", "--engine", "local")
-        expected = {table: _rows(folder / "local", table) for table in TABLES}
         failed = _without(options.paths, folder, python)
         ways = {
             "archive": (python, [f"spark.archives={packages}#packages", "spark.executorEnv.PYTHONPATH=./packages"]),
@@ -59,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         }
         for way in options.way or WAYS:
             interpreter, conf = ways[way]
-            failed += _compare(way, options.paths, folder, interpreter, conf, expected, options.kill, options.target_bytes)
+            failed += _compare(way, options.paths, folder, interpreter, conf, options.kill, options.target_bytes)
     return 1 if failed else 0
 
 
@@ -94,14 +97,6 @@ def _zip_of_kdump(folder: Path) -> Path:
 def _scan(paths: Sequence[str], out: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "kdump", "scan", *paths, "--records", "--out", str(out), "--output", "json", *arguments]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-
-
-def _rows(out: Path, table: str) -> Counter[int]:
-    """How often each row is there, by its hash: there may be gigabytes of rows."""
-    from pyarrow.dataset import dataset
-
-    batches = dataset(out / table, format="parquet").to_batches()
-    return Counter(hash(repr(row)) for batch in batches for row in batch.to_pylist())
 
 
 def _options(url: str, conf: Sequence[str]) -> list[str]:
@@ -139,7 +134,6 @@ def _compare(
     folder: Path,
     python: str,
     conf: Sequence[str],
-    expected: dict[str, Counter[int]],
     kill: float | None,
     target: str,
 ) -> int:
@@ -157,7 +151,7 @@ def _compare(
     if not (folder / way).exists():
         print(f"{way:<9} FAILED: {done.stderr.strip()[-600:]}", flush=True)
         return 1
-    differing = [table for table, rows in expected.items() if _rows(folder / way, table) != rows]
+    differing = scanned_tables.differing(folder / way, folder / "local")
     engine = json.loads(done.stdout)["engine"]
     result = "the same" if not differing else f"DIFFERENT: {', '.join(differing)}"
     print(f"{way:<9} {time.monotonic() - started:6.1f} s  {engine}{killed}: {result}", flush=True)

@@ -4,8 +4,9 @@
     python -m tests.campaigns.spark_releases --release 4.0.5 DIR...       one release, and files of your own
 
 Each release gets an environment of its own in `$KDUMP_SPARK_RELEASES` (by default `~/.cache/kdump-spark-releases`), where pip
-installs it once. The steps of a release: a scan with `--engine spark`, tables through `kdump.spark.read`, questions of
-`kdump.spark.checks`, and from 4.0 on `format("kdump")`, views, what cannot work, and a session of Spark Connect.
+installs it once. The steps of a release: a scan with `--engine spark`; scans into one directory after changes; tables through
+`kdump.spark.read`, by rows and by checksums; questions of `kdump.spark.checks`; and from 4.0 on `format("kdump")`, views, what
+cannot work, streams, and a session of Spark Connect.
 """
 
 import argparse
@@ -24,15 +25,19 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kdump.output.arrow.rows import TABLES
+from tests.campaigns import scan_changes, scanned_tables
 from tests.campaigns.spark_slices import CASES, NOW, read_here
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
 ROOT = Path(__file__).parent.parent.parent
 RELEASES = ("3.5.9", "4.0.5", "4.1.4", "4.2.1", "4.3.0")
 HOME = "KDUMP_SPARK_RELEASES"
-TABLES = ("files", "batches", "records", "index", "timeindex", "txn_index", "producers", "segments", "checkpoints", "findings")
+TIME_ZONE = "Pacific/Chatham"
+"""Of sessions, so that what depends on it differs: it is 12:45 or 13:45 ahead of UTC."""
 
 Rows = Counter[str]
 Step = Callable[[str, Sequence[str]], str]
@@ -54,16 +59,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _here(options.here, steps[0], options.paths)
     failed = 0
     for release in options.release or RELEASES:
-        python = _environment(release)
         for step in steps:
             if step == "connect" and release.startswith("3."):
                 print(f"{release}  {step:<10}  not tried: the package of this release has no server", flush=True)
                 continue
-            failed += _run(python, release, step, options.paths)
+            failed += _run(release, step, options.paths)
     return 1 if failed else 0
 
 
-def _environment(release: str) -> Path:
+def environment(release: str) -> Path:
     """The Python of an environment with a release of PySpark and all that kdump needs; it is made if there is none."""
     home = Path(os.environ.get(HOME) or Path.home() / ".cache" / "kdump-spark-releases") / release
     python = home / "bin" / "python"
@@ -80,17 +84,40 @@ def _environment(release: str) -> Path:
     return python
 
 
-def _run(python: Path, release: str, step: str, paths: Sequence[str]) -> bool:
+def run(release: str, module: str, arguments: Sequence[str]) -> "subprocess.CompletedProcess[str]":
+    """Run a module of this checkout in the environment of a release. Its stderr is with its stdout."""
+    python = environment(release)
+    variables = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}
+    variables |= {"PYTHONPATH": str(ROOT), "PATH": f"{python.parent}{os.pathsep}{os.environ['PATH']}"}
+    command = [str(python), "-W", "ignore", "-m", module, *arguments]
+    pipe = subprocess.PIPE
+    return subprocess.run(command, env=variables, cwd=ROOT, stdout=pipe, stderr=subprocess.STDOUT, text=True, check=False)
+
+
+def in_releases(releases: Sequence[str], module: str, given: Sequence[str]) -> int:
+    """Run another campaign, which has the option `--release`, once in the environment of each release, with all else given.
+
+    Prints what it prints. Returns 1 if one failed.
+    """
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--release", action="append")
+    _, arguments = parser.parse_known_args(given)
+    failed = False
+    for release in releases:
+        done = run(release, module, arguments)
+        print("\n".join(f"{release}  {line}" for line in done.stdout.splitlines()), flush=True)
+        failed |= bool(done.returncode)
+    return int(failed)
+
+
+def _run(release: str, step: str, paths: Sequence[str]) -> bool:
     """Do a step in the environment of a release, and print the result. Returns whether it failed."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}
-    environment |= {"PYTHONPATH": str(ROOT), "PATH": f"{python.parent}{os.pathsep}{os.environ['PATH']}"}
-    command = [str(python), "-W", "ignore", "-m", "tests.campaigns.spark_releases", "--here", release, "--step", step, *paths]
     started = time.monotonic()
-    done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
+    done = run(release, "tests.campaigns.spark_releases", ["--here", release, "--step", step, *paths])
     seconds = time.monotonic() - started
     print(f"{release}  {step:<10}  {seconds:6.1f} s  {'as it should be' if not done.returncode else 'WRONG'}", flush=True)
     if done.returncode:
-        print("\n".join(f"    {line}" for line in (done.stdout.splitlines() + done.stderr.splitlines())[-30:]), flush=True)
+        print("\n".join(f"    {line}" for line in done.stdout.splitlines()[-30:]), flush=True)
     return bool(done.returncode)
 
 
@@ -108,28 +135,51 @@ def _here(release: str, step: str, paths: Sequence[str]) -> int:
 
 def _scan(_release: str, paths: Sequence[str]) -> str:
     """Compare the tables that both engines write."""
-    import pyarrow.parquet as pq
+    with tempfile.TemporaryDirectory() as name:
+        return _differing_scans(paths, Path(name) / "spark", Path(name) / "local")
 
+
+def _differing_scans(paths: Sequence[str], by_spark: Path, here: Path, unchanged: bool = False) -> str:
+    """Compare the tables of a scan by Spark with those of a scan without it. The former may continue an earlier scan.
+
+    In this case, files that are `unchanged` must be left out.
+    """
+    (code, summary), (code_here, summary_here) = _scanned(paths, "spark", by_spark), _scanned(paths, "local", here)
+    differing = scanned_tables.differing(by_spark, here)
+    if code != code_here:
+        differing.append(f"exit codes {code} and {code_here}")
+    if bool(summary["unchangedFiles"]) != unchanged:
+        differing.append(f"{summary['unchangedFiles']} files left out as unchanged")
+    differing += [name for name in summary.keys() - _OF_ONE_SCAN if summary[name] != summary_here.get(name)]
+    return ", ".join(differing)
+
+
+def _scanned(paths: Sequence[str], engine: str, out: Path) -> tuple[int, dict[str, object]]:
+    """Scan, and return the exit code and the summary."""
     from kdump.cli.commands import main as kdump
 
-    differing = []
-    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
-        codes = []
-        for engine in ("local", "spark"):
-            out = str(Path(folder) / engine)
-            codes.append(kdump(["scan", *paths, "--records", "--engine", engine, "--out", out, "--output", "json"]))
-        if codes[0] != codes[1]:
-            differing.append(f"exit codes {codes}")
-        summaries = [json.loads((Path(folder) / engine / "kdump.json").read_text()) for engine in ("local", "spark")]
-        for name in ("out", "engine", "seconds"):
-            for summary in summaries:
-                del summary[name]
-        differing += [] if summaries[0] == summaries[1] else ["the summaries"]
-        for table in TABLES:
-            local, spark = (pq.read_table(Path(folder) / engine / table) for engine in ("local", "spark"))
-            if local.schema != spark.schema or _rows_of(local.to_pylist()) != _rows_of(spark.to_pylist()):
-                differing.append(table)
-    return ", ".join(differing)
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        code = kdump(["scan", *paths, "--records", "--engine", engine, "--out", str(out), "--output", "json"])
+    summary: dict[str, object] = json.loads(printed.getvalue())
+    return code, summary
+
+
+_OF_ONE_SCAN = {"out", "engine", "seconds", "unchangedFiles"}
+"""What differs between the summaries of two scans of the same files."""
+
+
+def _again(_release: str, _paths: Sequence[str]) -> str:
+    """Scan into the same directory after each of several changes, and compare with a new scan without Spark."""
+    from kdump.spark.session import embedded
+
+    wrong = []
+    with tempfile.TemporaryDirectory() as name, embedded(master="local[2]"):  # one session for all scans
+        folder = Path(name)
+        for change in scan_changes.make(folder / "data"):
+            is_first = change == scan_changes.NEW
+            differing = _differing_scans([str(folder / "data")], folder / "out", folder / change, unchanged=not is_first)
+            wrong += [f"{change}: {differing}"] if differing else []
+    return "; ".join(wrong)
 
 
 def _rows_of(rows: Sequence[object]) -> Rows:
@@ -146,7 +196,7 @@ def _read(_release: str, paths: Sequence[str]) -> str:
     """Compare tables of `kdump.spark.read` with those read without Spark."""
     from kdump.spark.session import embedded
 
-    with embedded(master="local[2]") as session:
+    with embedded(master="local[2]", conf={"spark.sql.session.timeZone": TIME_ZONE}) as session:
         return _differing_tables(session, paths)
 
 
@@ -154,13 +204,50 @@ def _differing_tables(session: "SparkSession", paths: Sequence[str]) -> str:
     from kdump.spark import read
 
     given = {"batches": {"uncompressed": "true"}}
-    differing = [
-        table
-        for table in TABLES
-        if _collected(read(session, list(paths), table=table, now=NOW, targetBytes="16m", **given.get(table, {})))
-        != read_here(table, paths)
-    ]
+    differing = []
+    for table in TABLES:
+        frame = read(session, list(paths), table=table, now=NOW, targetBytes="16m", **given.get(table, {}))
+        if frame.schema != _expected_schema(table):
+            differing.append(f"columns of {table}")
+        if _collected(frame) != read_here(table, paths):
+            differing.append(table)
     return ", ".join(differing)
+
+
+def _expected_schema(table: str) -> "StructType":
+    """The columns of a table with their types, and whether they may be null, as tables of a scan have them."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    from kdump.pipeline.options import Options
+
+    return from_arrow_schema(Options({"table": table, "path": str(CASES)}).schema)
+
+
+def _sums(_release: str, paths: Sequence[str]) -> str:
+    """Compare the number of rows and checksums of all columns with those of a scan without Spark, for tables of any size."""
+    from kdump.spark import read
+    from kdump.spark.session import embedded
+
+    with tempfile.TemporaryDirectory() as name:
+        _scanned(paths, "local", Path(name) / "local")
+        with embedded(master="local[2]", conf={"spark.sql.session.timeZone": TIME_ZONE}) as session:
+            differing = []
+            for table in sorted(TABLES.keys() - {"findings"}):  # of which a scan has more
+                frame = read(session, list(paths), table=table, **({"uncompressed": "sample"} if table == "batches" else {}))
+                if _sum(frame) != _sum(session.read.parquet(str(Path(name) / "local" / table))):
+                    differing.append(table)
+    return ", ".join(differing)
+
+
+def _sum(frame: "DataFrame") -> tuple[object, ...]:
+    """The number of rows, and of values and the sum of their hashes for each column and for all: alike for any order."""
+    from pyspark.sql import functions
+
+    def total(*columns: str) -> "Column":
+        return functions.sum(functions.xxhash64(*columns).cast("decimal(38, 0)"))
+
+    sums = [aggregate for column in frame.columns for aggregate in (functions.count(column), total(column))]
+    return tuple(frame.agg(functions.count("*"), total(*frame.columns), *sums).collect()[0])
 
 
 def _checks(_release: str, _paths: Sequence[str]) -> str:
@@ -226,12 +313,16 @@ def _stream(release: str, _paths: Sequence[str]) -> str:
     """A stream of a log that grows, across a restart; from 4.0 on."""
     from pyspark.sql import SparkSession
 
+    from kdump.spark import register
     from tests.builders.records import batch, record
 
-    if release.startswith("3."):
-        return ""
     os.environ["PYSPARK_PYTHON"] = sys.executable
     session = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
+    if release.startswith("3."):
+        session.sparkContext.setLogLevel("ERROR")
+        return _is_refused(lambda: session.readStream.format("kdump").load(str(CASES)), "kdump") or _is_refused(
+            lambda: register(session), "PySpark 3.5 has no data sources in Python"
+        )
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "data" / "a-0" / "00000000000000000000.log"
         path.parent.mkdir(parents=True)
@@ -277,7 +368,9 @@ def _connect(_release: str, paths: Sequence[str]) -> str:
 
 STEPS: dict[str, Step] = {
     "scan": _scan,
+    "again": _again,
     "read": _read,
+    "sums": _sums,
     "checks": _checks,
     "session": _own_session,
     "stream": _stream,

@@ -2,6 +2,7 @@
 
     python -m tests.campaigns.spark_streams                    five minutes
     python -m tests.campaigns.spark_streams --plain            without Spark: many more kills in the same time
+    python -m tests.campaigns.spark_streams --release 4.0.5    with this release, in an environment of its own
 
 A thread writes as brokers do: it appends batches, some of them in two parts, rolls segments, creates partitions, and deletes
 segments whose records the query has committed. The query runs in a process of its own, which is killed with all processes below
@@ -22,7 +23,7 @@ from pathlib import Path
 from tests.builders.compression import Codec
 from tests.builders.files import file_name
 from tests.builders.records import batch, record
-from tests.campaigns import stream_query
+from tests.campaigns import spark_releases, stream_query
 
 CODECS: tuple[Codec, ...] = ("none", "none", "lz4", "zstd")
 SEGMENT_SIZE = 20 << 10
@@ -42,7 +43,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=300, metavar="N")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--plain", action="store_true", help="without Spark")
-    options = parser.parse_args(arguments)
+    parser.add_argument("--release", action="append", metavar="4.0.5", help="of PySpark; by default the one installed here")
+    given = sys.argv[1:] if arguments is None else arguments
+    options = parser.parse_args(given)
+    if options.release:
+        return spark_releases.in_releases(options.release, "tests.campaigns.spark_streams", given)
     with tempfile.TemporaryDirectory(prefix="kdump-streams-", ignore_cleanup_errors=True) as name:
         return _campaign(Path(name), options.seconds, random.Random(options.seed), is_plain=options.plain)
 
