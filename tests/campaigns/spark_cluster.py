@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.paths = [str(Path(path).resolve()) for path in options.paths]  # as a scan on a cluster names them
     with tempfile.TemporaryDirectory(prefix="kdump-cluster-") as name:
         folder = Path(name)
-        keep = options.keep or folder / "packages"
+        keep = (options.keep or folder / "packages").resolve()
         python = _python(keep, "bare")
         packages = _packages(keep)
         _scan(options.paths, folder / "local", "--engine", "local")

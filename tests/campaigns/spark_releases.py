@@ -91,7 +91,7 @@ def run(release: str, module: str, arguments: Sequence[str]) -> "subprocess.Comp
     variables |= {"PYTHONPATH": str(ROOT), "PATH": f"{python.parent}{os.pathsep}{os.environ['PATH']}"}
     command = [str(python), "-W", "ignore", "-m", module, *arguments]
     pipe = subprocess.PIPE
-    return subprocess.run(command, env=variables, cwd=ROOT, stdout=pipe, stderr=subprocess.STDOUT, text=True, check=False)
+    return subprocess.run(command, env=variables, stdout=pipe, stderr=subprocess.STDOUT, text=True, check=False)
 
 
 def in_releases(releases: Sequence[str], module: str, given: Sequence[str]) -> int:
