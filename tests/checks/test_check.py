@@ -297,6 +297,11 @@ def test_a_baseline_that_is_none_is_a_usage_error(clean: Path, tmp_path: Path, t
     assert _run("check", clean, "--baseline", tmp_path / "none")[0] == USAGE
 
 
+def test_a_baseline_that_never_ends_is_a_usage_error(clean: Path) -> None:
+    code, _, err = _run("check", clean, "--baseline", "/dev/zero")
+    assert (code, err) == (USAGE, "kdump: --baseline /dev/zero, line 1: is not what `kdump check --output ndjson` writes\n")
+
+
 def test_a_baseline_that_cannot_be_read_is_not_a_usage_error(clean: Path, tmp_path: Path) -> None:
     pipe = tmp_path / "baseline"
     pipe.symlink_to("/proc/self/mem")  # the first page cannot be read

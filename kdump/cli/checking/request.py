@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     Identity = tuple[str, str, int, int]
 
+_MAX_LINE = 1 << 20  # characters of a finding; a file of one endless line is none of ours
+
 
 class CheckRequest:
     """One invocation of `kdump check`. Raises UsageError for codes and baselines that do not exist."""
@@ -102,7 +104,7 @@ def read_baseline(path: str) -> Counter[Identity]:
     number = 0
     try:
         with open(path, encoding="utf-8") as file:
-            for line in file:
+            while line := file.readline(_MAX_LINE):
                 number += 1
                 row = json.loads(line)
                 if row["kind"] == "finding":
