@@ -24,15 +24,12 @@ COMPACTED = {
     "delete.retention.ms": "1000",
     "min.compaction.lag.ms": "0",
 }
-SEGMENT_SIZE, RETAINED_SIZE = 20_000, 1_500_000  # retention is to be slower than a few queries that are killed too early
-TOPICS: dict[str, tuple[int, dict[str, str]]] = {
-    "plain": (2, {"cleanup.policy": "delete", "retention.bytes": str(RETAINED_SIZE)}),
-    "compacted": (2, COMPACTED),
-    "both": (1, {**COMPACTED, "cleanup.policy": "compact,delete", "retention.bytes": str(RETAINED_SIZE // 4)}),
-}
-"""How many partitions, and their settings."""
+SEGMENT_SIZE = 20_000
+RETAINED_SIZE = 1_500_000  # retention is to be slower than a few queries that are killed too early
+SPARK_FACTOR = 20  # as slow are queries with Spark
+COUNTS = {"plain": 2, "compacted": 2, "both": 1}
+"""The topics, and how many partitions they have."""
 
-COUNTS = {name: count for name, (count, _) in TOPICS.items()}
 PAUSE = 30  # ms between the steps of the producers
 MAX_BATCHES, MAX_WAIT = 4, 1.5
 KILLS_OF_BROKER = 0.25  # per kill of a query
@@ -44,8 +41,8 @@ def campaign(broker: Broker, clients: Clients, count: int, seed: int, *, is_plai
     failures: list[str] = []
     crashes = 0
     folder = broker.folder
-    for name, (partitions, settings) in TOPICS.items():
-        clients.create(name, partitions, {live_broker.segment_size_setting(broker.release): str(SEGMENT_SIZE), **settings})
+    for name, settings in _settings(RETAINED_SIZE * (1 if is_plain else SPARK_FACTOR)).items():
+        clients.create(name, COUNTS[name], {live_broker.segment_size_setting(broker.release): str(SEGMENT_SIZE), **settings})
     clients.follow(COUNTS)
     clients.start(COUNTS, PAUSE, seed)
     with stream_query.Queries(folder, is_plain=is_plain) as queries:
@@ -54,7 +51,7 @@ def campaign(broker: Broker, clients: Clients, count: int, seed: int, *, is_plai
             crash = _Crash(broker, chance) if is_broker_killed else None
             ended = queries.killed(chance.randrange(MAX_BATCHES), live_broker.any_wait(chance, MAX_WAIT))
             if not ended.is_killed:
-                failures.append(f"the query ended, number {number}: {_last_lines(ended.said)}")
+                failures.append(f"the query ended, number {number}: {_why(ended.said)}")
                 print(failures[-1], flush=True)
             if crash is not None:
                 crash.join()
@@ -64,7 +61,7 @@ def campaign(broker: Broker, clients: Clients, count: int, seed: int, *, is_plai
     try:
         delivered = stream_query.finished(folder, is_plain=is_plain)
     except CalledProcessError as error:
-        return [*failures, f"the stream does not go on: {_last_lines(error.stderr)}"]
+        return [*failures, f"the stream does not go on: {_why(error.stderr)}"]
     found = list(_differences(delivered, followed, clients.read(COUNTS, "read_uncommitted")))
     print(*found, sep="\n", end="\n" if found else "")
     records = sum(len(reading.records) for reading in followed.values())
@@ -76,8 +73,20 @@ def campaign(broker: Broker, clients: Clients, count: int, seed: int, *, is_plai
     return failures + found
 
 
-def _last_lines(said: str) -> str:
-    return "\n".join(said.splitlines()[-3:])[-800:]
+def _settings(retained_size: int) -> dict[str, dict[str, str]]:
+    """The settings of each topic."""
+    return {
+        "plain": {"cleanup.policy": "delete", "retention.bytes": str(retained_size)},
+        "compacted": COMPACTED,
+        "both": {**COMPACTED, "cleanup.policy": "compact,delete", "retention.bytes": str(retained_size // 4)},
+    }
+
+
+def _why(said: str) -> str:
+    """The lines that name an error of ours, or the last ones: Spark's plan follows the error."""
+    lines = said.splitlines()
+    named = [line for line in lines if "kdump.errors" in line or "Caused by" in line]
+    return "\n".join((named or lines)[-3:])[-800:]
 
 
 class _Crash(threading.Thread):
