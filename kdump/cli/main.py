@@ -109,7 +109,8 @@ def main() -> int:
     except OSError as error:
         # files that cannot be read raise Unreadable; what is left is the output
         forget_stdout()
-        say(f"cannot write the output: {error.strerror or error}")
+        where = f"{error.filename}: " if isinstance(error.filename, str) else ""
+        say(f"cannot write the output: {where}{error.strerror or error}")
         return OUTPUT_FAILED
     except Exception as error:
         if isinstance(error.__cause__, KeyboardInterrupt):  # Python 3.11 wraps what is raised while a class is made

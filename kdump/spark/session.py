@@ -46,6 +46,13 @@ _OF_JAVA = ("java.", "javax.", "org.", "scala.", "py4j.")
 _OF_SYSTEM = re.compile(r"^[A-Za-z.]*Error: \[Errno (\d+)\]")
 _NO_MODULE = re.compile(r"^ModuleNotFoundError: No module named '([^']+)'")
 _OURS = re.compile(r"kdump\.errors\.[A-Za-z]+: (.*)")
+_NOISE = re.compile(
+    r"Error: (Could not create the Java Virtual Machine|A fatal exception)"
+    r"|WARNING: |Using |\S*/spark-class: line |\d\d/\d\d/\d\d "
+)
+"""What the JVM and Spark print that is no reason to end."""
+
+_OF_EXCEPTION = re.compile(r'^(Caused by: |Exception in thread "[^"]*" )')
 _SHIPPING = "docs/spark-sessions.md has the settings"
 
 _SHIM = """\
@@ -246,7 +253,11 @@ def _start(master: str | None, conf: dict[str, str], cores: int, folder: str) ->
             _end(machine)
         raise
     except Exception as error:
-        raise SessionFailed(f"Spark did not start: {last_line(error)}", _tail(log)) from error
+        output = _tail(log)
+        line = last_line(error)
+        if "JAVA_GATEWAY_EXITED" in line:  # PySpark does not say why
+            line = why_java_ended(output) or line
+        raise SessionFailed(f"Spark did not start: {line}", output) from error
     return session
 
 
@@ -415,6 +426,12 @@ def as_raised_here(error: Exception) -> Exception:
     if ours is not None:
         return KdumpError(ours[1])
     return KdumpError(f"Spark failed: {line}; KDUMP_DEBUG=1 shows all")
+
+
+def why_java_ended(output: str) -> str:
+    """The line in the output of a JVM that says why it did not start, or "" if there is none."""
+    lines = [line for line in output.splitlines() if line.strip() and not line[0].isspace() and not _NOISE.match(line)]
+    return _OF_EXCEPTION.sub("", lines[-1]) if lines else ""
 
 
 def _tail(path: str, size: int = 4000) -> str:

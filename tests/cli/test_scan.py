@@ -563,6 +563,14 @@ def test_a_scan_offers_of_a_file_that_it_does_not_know_what_a_check_does(
     assert f"error    file-not-recognized  a-1 on broker data, {name}\n" in scanned
 
 
+def test_a_directory_that_cannot_be_made_is_named(partition: Path, tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    command = [sys.executable, "-m", "kdump", "scan", "--engine", "local", str(partition), "--out", str(file / "out")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=HANG, check=False)
+    assert (done.returncode, done.stderr) == (4, f"kdump: cannot write the output: {file}: Not a directory\n")
+
+
 def test_without_arrow_the_extra_is_named(partition: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     modules = ("kdump.cli.listing.export", "kdump.cli.scanning.run")
     with mock.patch.dict(sys.modules):

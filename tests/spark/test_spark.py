@@ -645,6 +645,43 @@ def test_without_java_the_remedy_is_named(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("output", "reason"),
+    [
+        (
+            "Invalid maximum heap size: -Xmxlots\nError: Could not create the Java Virtual Machine.\n"
+            "Error: A fatal exception has occurred. Program will exit.\n",
+            "Invalid maximum heap size: -Xmxlots",
+        ),
+        (
+            'WARNING: Using incubator modules: a.b\nException in thread "main" java.lang.Odd: why\n\tat a.b(C)\n',
+            "java.lang.Odd: why",
+        ),
+    ],
+)
+@pytest.mark.parametrize("launches", [True, False])
+def test_a_java_that_ends_at_once_is_reported_with_its_reason(tmp_path: Path, output: str, reason: str, launches: bool) -> None:
+    """Spark asks a first JVM, its launcher, for the command of the second one."""
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    (tmp_path / "output").write_text(output)
+    java.write_text(
+        f"""#!/bin/sh
+if [ "$1" = -version ]; then echo 'openjdk version "17.0.15"' >&2; exit; fi
+case "{launches} $*" in True*launcher.Main*) printf '\\0\\n%s\\0' "$0"; exit;; esac
+cat {tmp_path}/output >&2
+exit 1
+"""
+    )
+    java.chmod(0o755)
+    (tmp_path / "data").mkdir()
+    command = [sys.executable, "-m", "kdump", "scan", "--engine", "spark", "data", "--out", "out"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "JAVA_HOME": str(tmp_path)}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=HANG, check=False)
+    assert (done.returncode, done.stderr) == (2, f"kdump: Spark did not start: {reason}\n")
+    assert not (tmp_path / "out").exists()
+
+
 def test_java_of_a_package_runs_without_the_module_it_lacks(tmp_path: Path) -> None:
     from kdump.spark import session
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sys
@@ -151,8 +152,13 @@ def _new_folder(out: str | None) -> str:
     if out is None:
         return temporary_folders.new_folder("kdump-scan-")
     parent = os.path.dirname(os.path.abspath(out))
-    os.makedirs(parent, exist_ok=True)
-    folder = temporary_folders.new_folder(f".{os.path.basename(out)}.incomplete-", parent)
+    try:
+        os.makedirs(parent, exist_ok=True)
+        folder = temporary_folders.new_folder(f".{os.path.basename(out)}.incomplete-", parent)
+    except FileExistsError as error:
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), parent) from error
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, parent) from error
     os.chmod(folder, 0o755)  # for processes of a cluster, which may be another user's
     return folder
 
