@@ -9,6 +9,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+running: set[HelpingThread] = set()
+"""The threads that work, or may still begin; `threading` does not count them."""
+
+
 class HelpingThread:
     """A thread that does `work`, which handles its own errors. If memory is short, it may never begin, or end early.
 
@@ -24,7 +28,12 @@ class HelpingThread:
         self._turn = _thread.allocate_lock()  # of the thread, or of `end`: whichever comes first
         self._end = _thread.allocate_lock()
         self._end.acquire()
-        _thread.start_new_thread(self._run, ())
+        running.add(self)
+        try:
+            _thread.start_new_thread(self._run, ())
+        except RuntimeError:
+            running.discard(self)
+            raise
 
     def _run(self) -> None:
         if self._turn.acquire(blocking=False):
@@ -33,9 +42,12 @@ class HelpingThread:
             except MemoryError:
                 pass  # the starter does what is left
             finally:
+                running.discard(self)
                 self._end.release()
 
     def end(self) -> None:
         """Wait until the work is done. If the thread has not begun, it never will."""
-        if not self._turn.acquire(blocking=False):
+        if self._turn.acquire(blocking=False):
+            running.discard(self)
+        else:
             self._end.acquire()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import _thread
 import os
 import select
 import sys
@@ -25,8 +24,9 @@ _LONGEST_WAIT_MS = 500
 
 def can_fork() -> bool:
     """Whether this process may be forked: not with other threads, which a fork would lack."""
-    threading = sys.modules.get("threading")
-    return hasattr(os, "fork") and (threading is None or threading.active_count() == 1) and not _thread._count()
+    threading, helping_thread = map(sys.modules.get, ("threading", "kdump.workers.helping_thread"))
+    has_threads = threading is not None and threading.active_count() > 1 or helping_thread is not None and helping_thread.running
+    return hasattr(os, "fork") and not has_threads
 
 
 def start(work: Callable[[], object]) -> int:

@@ -2,6 +2,7 @@
 
 import _thread
 import threading
+from contextlib import suppress
 
 import pytest
 
@@ -54,4 +55,17 @@ def test_a_process_with_such_a_thread_is_not_forked() -> None:
     assert not process.can_fork()
     may_go_on.set()
     thread.end()
-    wait_until(process.can_fork)
+    assert process.can_fork()
+
+
+@pytest.mark.parametrize("is_refused", [False, True])
+def test_a_process_whose_thread_never_begins_is_forked(is_refused: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    def start(_run: object, _arguments: object) -> int:
+        if is_refused:
+            raise RuntimeError("can't start new thread")
+        return 0
+
+    monkeypatch.setattr(_thread, "start_new_thread", start)
+    with suppress(RuntimeError):
+        HelpingThread(lambda: None).end()
+    assert process.can_fork()
