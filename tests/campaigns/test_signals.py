@@ -17,10 +17,17 @@ from tests.support import HANG, wait_until
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc")
 
 _ENDLESS = """
-import time
+import os, time
 from unittest import mock
 from kdump.cli.main import run
-with mock.patch("{endless}", lambda *_, **__: time.sleep(1_000_000)):
+command = os.getpid()
+
+def endless(*_, **__):
+    if {crashes} and os.getppid() == command:
+        os._exit(1)
+    time.sleep(1_000_000)
+
+with mock.patch("{endless}", endless):
     run()
 """
 
@@ -32,6 +39,8 @@ class Case(NamedTuple):
     is_under_way: Callable[[Run], object]
     endless: str = ""
     """A function of kdump that never returns, if one is needed."""
+    crashes: bool = False
+    """Whether this function ends the process if that is a worker of the command, and not one of a worker."""
 
 
 def _has_processes(count: int) -> Callable[[Run], bool]:
@@ -56,10 +65,11 @@ CASES = {
         _has_processes(3),
         "kdump.pipeline.tasks.attempt",
     ),
-    "scan with checks in processes of their own": Case(
+    "scan after a crash, with checks in processes of their own": Case(
         ("scan", "--engine", "local", "--jobs", "1", "--tables", "findings", "--out", "OUT/tables", "PARTITION"),
         _has_processes(3),
         "kdump.pipeline.reading.run",
+        crashes=True,
     ),
     "grep": Case(
         ("grep", "--jobs", "2", "--prove-absent", "--certificate", "OUT/certificate", "no such key", "PARTITION"),
@@ -82,7 +92,7 @@ def partition(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _ending(name: str, folder: Path, partition: Path, number: signal.Signals, *, to_all: bool = False) -> Ending:
     """How a command ends that is sent a signal when it is under way."""
     case = CASES[name]
-    program = ("-c", _ENDLESS.format(endless=case.endless)) if case.endless else ("-m", "kdump")
+    program = ("-c", _ENDLESS.format(endless=case.endless, crashes=case.crashes)) if case.endless else ("-m", "kdump")
     run = Run(case.command, partition, folder, program=program)
     wait_until(lambda: case.is_under_way(run) or run.process.poll() is not None)
     (os.killpg if to_all else os.kill)(run.process.pid, number)
