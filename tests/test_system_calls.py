@@ -15,12 +15,12 @@ ASKING = re.compile(
 )
 
 ALLOWED = {
+    "binary/placing.py": "files that kdump has written",
     "binary/source.py": "the descriptor of an open file; failures raise Unreadable",
     "binary/system.py": "the module that asks",
     "cli/main.py": "standard streams",
     "cli/output_file.py": "the file of -o, where a failure is one of the output",
     "cli/scanning/sums.py": "tables that kdump has written",
-    "cli/stdin_file.py": "a temporary file of kdump",
     "cli/unknown_command.py": "a hint on a misspelled command",
     "dropin/tool.py": "whether Kafka's tool could create an index; it opens it in any case",
     "forecasts/permissions.py": "os.access, which answers and never raises",

@@ -109,7 +109,7 @@ def main() -> int:
     except OSError as error:
         # files that cannot be read raise Unreadable; what is left is the output
         forget_stdout()
-        where = f"{error.filename}: " if isinstance(error.filename, str) else ""
+        where = f"{error.filename.partition('.incomplete-')[0]}: " if isinstance(error.filename, str) else ""
         say(f"cannot write the output: {where}{error.strerror or error}")
         return OUTPUT_FAILED
     except Exception as error:

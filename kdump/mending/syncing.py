@@ -1,4 +1,4 @@
-"""Syncs files in threads, so that the disk writes several of them while the next ones are made."""
+"""Syncs files in a thread, so that the disk writes them while the next ones are made."""
 
 from __future__ import annotations
 
@@ -10,19 +10,18 @@ if TYPE_CHECKING:
 
     from kdump.workers.helping_thread import HelpingThread
 
-_MOST_WAITING = 8  # descriptors that no thread has taken
-_MOST_THREADS = 8  # journals of file systems take what several files need at once
+_MOST_WAITING = 16  # descriptors that are open until they are synced
 
 
 class Syncing:
-    """Files that are to be on the disk when `finish` returns. Threads start while files wait for them.
+    """Files that are to be on the disk when `finish` returns. The thread starts with the first one.
 
-    This thread syncs what no other one has taken: where no thread can be started, all of it.
+    This thread syncs what the other one has not taken: where no thread can be started, all of it.
     """
 
     def __init__(self) -> None:
         self._waiting: queue.SimpleQueue[int | None] | None = None
-        self._threads: list[HelpingThread] = []
+        self._thread: HelpingThread | None = None
         self._error: OSError | MemoryError | None = None
 
     def start(self, descriptor: int) -> None:
@@ -42,11 +41,10 @@ class Syncing:
         if self._waiting is not None:
             while self._sync_next():
                 pass
-            for _ in self._threads:
-                self._waiting.put(None)
-        for thread in self._threads:
-            thread.end()
-        self._waiting, self._threads = None, []
+            self._waiting.put(None)
+        if self._thread is not None:
+            self._thread.end()
+        self._waiting = self._thread = None
         self._raise()
 
     def _raise(self) -> None:
@@ -60,7 +58,7 @@ class Syncing:
 
             self._waiting = queue.SimpleQueue()
         self._waiting.put(descriptor)
-        if len(self._threads) < min(self._waiting.qsize(), _MOST_THREADS):
+        if self._thread is None:
             self._start_thread(self._waiting)
         if self._waiting.qsize() > _MOST_WAITING:
             self._sync_next()
@@ -73,7 +71,7 @@ class Syncing:
                 self._sync(descriptor)
 
         try:
-            self._threads.append(HelpingThread(work))
+            self._thread = HelpingThread(work)
         except RuntimeError:  # the system allows no more threads
             pass
 

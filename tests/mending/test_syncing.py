@@ -1,15 +1,13 @@
-"""Files that are synced by threads, or without them."""
+"""Files that are synced by a thread, or without one."""
 
 import _thread
 import errno
 import os
-import threading
 from pathlib import Path
 
 import pytest
 
 from kdump.mending.syncing import Syncing
-from tests.support import HANG
 
 
 def _opened(folder: Path, count: int) -> list[int]:
@@ -42,15 +40,6 @@ def test_all_files_are_synced_once_and_closed(start: object, tmp_path: Path, mon
     syncing.finish()
     assert len(synced) == 41 and set(descriptors) < set(synced)
     assert not any(map(_is_open, synced))
-
-
-def test_several_files_are_synced_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    together = threading.Barrier(3)
-    monkeypatch.setattr(os, "fsync", lambda _: together.wait(HANG))
-    syncing = Syncing()
-    for descriptor in _opened(tmp_path, 6):
-        syncing.close(descriptor)
-    syncing.finish()
 
 
 @pytest.mark.parametrize("name", ["fsync", "close"])
