@@ -7,7 +7,6 @@ import argparse
 import contextlib
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Collection, Iterator
 from pathlib import Path
@@ -15,10 +14,12 @@ from typing import NamedTuple
 
 from tests.builders.records import TIMESTAMP, batch, record, transaction_marker
 from tests.oracle import kafka_tool
+from tests.oracle.jvm import Jvm, NoAnswer
 
 JAVA_SOURCE = Path(__file__).with_name("records") / "KafkaRecords.java"
 RECORDED = Path(__file__).with_name("records") / "retained.jsonl"
 RELEASE = "4.3.1"
+SECONDS_PER_LINE = 120
 
 
 class KafkaRecord(NamedTuple):
@@ -48,13 +49,11 @@ class KafkaRecords(contextlib.AbstractContextManager["KafkaRecords"]):
     def __init__(self, release: str = RELEASE) -> None:
         class_path = os.pathsep.join([str(kafka_tool.fetch(release))])
         classes = compiled(class_path)
-        self._process = subprocess.Popen(
-            ["java", "-Xmx512m", "-XX:TieredStopAtLevel=1", "-cp", f"{classes}{os.pathsep}{class_path}", JAVA_SOURCE.stem],
-            env=kafka_tool.environment(),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
+        command = ["java", "-Xmx512m", "-XX:TieredStopAtLevel=1", "-cp", f"{classes}{os.pathsep}{class_path}", JAVA_SOURCE.stem]
+        self._jvm = Jvm(command, kafka_tool.environment(), errors=None)
+
+    def __exit__(self, *exception: object) -> None:
+        self._jvm.end()
 
     def filtered(self, batches: bytes, kept: Collection[int]) -> bytes:
         """The batches with only the records that have these offsets."""
@@ -73,22 +72,16 @@ class KafkaRecords(contextlib.AbstractContextManager["KafkaRecords"]):
             )
 
     def _send(self, request: str) -> None:
-        assert self._process.stdin is not None  # opened as a pipe
-        self._process.stdin.write(request + "\n")
-        self._process.stdin.flush()
+        try:
+            self._jvm.send(f"{request}\n".encode())
+        except NoAnswer as error:
+            raise kafka_tool.OracleError(f"Kafka's record classes: {error}") from error
 
     def _line(self) -> str:
-        assert self._process.stdout is not None  # opened as a pipe
-        line = self._process.stdout.readline()
-        if not line:
-            raise kafka_tool.OracleError("Kafka's record classes failed")
-        return line.rstrip("\n")
-
-    def __exit__(self, *exception: object) -> None:
-        for stream in (self._process.stdin, self._process.stdout):
-            if stream is not None:
-                stream.close()
-        self._process.wait()
+        try:
+            return self._jvm.read_line(SECONDS_PER_LINE)
+        except NoAnswer as error:
+            raise kafka_tool.OracleError(f"Kafka's record classes: {error}") from error
 
 
 def compiled(class_path: str) -> Path:

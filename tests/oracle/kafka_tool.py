@@ -10,7 +10,6 @@ import functools
 import hashlib
 import os
 import re
-import select
 import shutil
 import signal
 import subprocess
@@ -18,6 +17,8 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
+
+from tests.oracle.jvm import Jvm, NoAnswer
 
 JAVA_SOURCE = Path(__file__).with_name("KafkaTool.java")
 NEEDED_PROGRAMS = ("java", "javac", "mvn")
@@ -159,11 +160,11 @@ def run_many(
         working_folder = working_folder.parent.resolve() / working_folder.name
         working_folder.mkdir()
         stack.callback(shutil.rmtree, working_folder, ignore_errors=True)
-        jvm: _Jvm | None = None
+        jvm: _BatchTool | None = None
         try:
             for run in runs:
                 if jvm is None:
-                    jvm = _Jvm(release, working_folder)
+                    jvm = _BatchTool(release, working_folder)
                 answer = jvm.answer(run, seconds_per_run)
                 if answer is None:
                     jvm.end()
@@ -187,77 +188,37 @@ def command(release: str) -> list[str]:
     return ["java", *_launcher_options(release), "-cp", fetch(release), _since(MAIN_CLASSES, release)]
 
 
-class _Jvm:
+class _BatchTool:
     """One JVM that performs runs until it ends; see KafkaTool.java for the protocol."""
 
     def __init__(self, release: str, working_folder: Path) -> None:
         _make_empty(working_folder)
         class_path = os.pathsep.join([str(compiled(JAVA_SOURCE)), fetch(release)])
         command = ["java", *_launcher_options(release), *BATCH_OPTIONS, "-cp", class_path]
-        self._process = subprocess.Popen(
-            [*command, JAVA_SOURCE.stem, _since(MAIN_CLASSES, release)],
-            cwd=working_folder,
-            env=environment(),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            bufsize=0,
-            start_new_session=True,
-        )
-        self._unread = bytearray()
+        self._jvm = Jvm([*command, JAVA_SOURCE.stem, _since(MAIN_CLASSES, release)], environment(), folder=working_folder)
         self._is_started = False
 
     def answer(self, run: Run, seconds: float) -> Answer | None:
         """Perform one run; None if the JVM ended or did not answer in time."""
         strings = [os.fsencode(text) for text in (str(run.folder.resolve()), *run.arguments)]
         request = [_number(len(strings)), *(_number(len(string)) + string for string in strings)]
-        assert self._process.stdin is not None  # opened as a pipe
         if not self._is_started:
             seconds += SECONDS_TO_START
             self._is_started = True
         texts = {ord("o"): bytearray(), ord("e"): bytearray()}
-        try:
-            self._process.stdin.write(b"".join(request))
+        with contextlib.suppress(NoAnswer):
+            self._jvm.send(b"".join(request))
             while True:
-                header = self._read(5, seconds)
-                kind, payload = header[0], self._read(int.from_bytes(header[1:], "big"), seconds)
+                header = self._jvm.read(5, seconds)
+                kind, payload = header[0], self._jvm.read(int.from_bytes(header[1:], "big"), seconds)
                 if kind == ord("x"):
                     return Answer(bytes(texts[ord("o")]), bytes(texts[ord("e")]), int.from_bytes(payload, "big", signed=True))
                 texts[kind] += payload
-        except (BrokenPipeError, EOFError, TimeoutError):
-            return None
+        return None
 
     def end(self) -> None:
         """End the JVM: orderly if it is waiting for a run, otherwise at once."""
-        assert self._process.stdin is not None  # opened as pipes
-        assert self._process.stdout is not None
-        with contextlib.suppress(BrokenPipeError):
-            self._process.stdin.close()
-        try:
-            self._process.wait(timeout=5)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        self._process.stdout.close()
-
-    def _read(self, size: int, seconds: float) -> bytes:
-        assert self._process.stdout is not None  # opened as a pipe
-        descriptor = self._process.stdout.fileno()
-        while len(self._unread) < size:
-            self._unread += read_some(descriptor, seconds)
-        wanted = bytes(self._unread[:size])
-        del self._unread[:size]
-        return wanted
-
-
-def read_some(descriptor: int, seconds: float) -> bytes:
-    """The next data from a pipe. Raises TimeoutError if none arrives in time, EOFError if the pipe is closed."""
-    if not select.select([descriptor], [], [], seconds)[0]:
-        raise TimeoutError
-    piece = os.read(descriptor, 1 << 20)
-    if not piece:
-        raise EOFError
-    return piece
+        self._jvm.end()
 
 
 def _run_alone(release: str, run: Run, working_folder: Path, seconds: float) -> Answer:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.oracle import kafka_tool
+from tests.oracle.jvm import Jvm, NoAnswer
 from tests.oracle.restarts import LOGGING
 
 BROKER_SOURCE = Path(__file__).with_name("live") / "LiveBroker.java"
@@ -201,20 +202,11 @@ class Clients(contextlib.AbstractContextManager["Clients"]):
         self._errors = (folder / "clients.log").open("wb")
         option = f"-Djava.util.logging.config.file={folder / 'clients.properties'}"
         (folder / "clients.properties").write_text(_LOG_SETTINGS.replace(".level=INFO", ".level=SEVERE"))
-        self._process = subprocess.Popen(
-            [*_java(broker.release, 256, option), CLIENTS_SOURCE.stem, broker.address],
-            env=kafka_tool.environment(),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._errors,
-            bufsize=0,
-            start_new_session=True,
-        )
-        self._unread = b""
+        command = [*_java(broker.release, 256, option), CLIENTS_SOURCE.stem, broker.address]
+        self._jvm = Jvm(command, kafka_tool.environment(), errors=self._errors)
 
     def __exit__(self, *exception: object) -> None:
-        self._process.kill()
-        self._process.communicate()
+        self._jvm.kill()
         self._errors.close()
 
     def create(self, topic: str, partitions: int, settings: Mapping[str, str]) -> str:
@@ -255,17 +247,15 @@ class Clients(contextlib.AbstractContextManager["Clients"]):
 
     def ask(self, *words: object) -> str:
         """Send a request, and return the answer. Raises OracleError if it fails."""
-        assert self._process.stdin is not None and self._process.stdout is not None  # opened as pipes
-        self._process.stdin.write((" ".join(map(str, words)) + "\n").encode())
+        request = " ".join(map(str, words))
         try:
-            while b"\n" not in self._unread:
-                self._unread += kafka_tool.read_some(self._process.stdout.fileno(), SECONDS_TO_ANSWER)
-        except (EOFError, TimeoutError) as error:
-            raise kafka_tool.OracleError(f"the clients do not answer: {words}") from error
-        line, _, self._unread = self._unread.partition(b"\n")
-        if line.startswith(b"failed"):
-            raise kafka_tool.OracleError(f"{' '.join(map(str, words))}: {line.decode()}")
-        return line.decode()
+            self._jvm.send(request.encode() + b"\n")
+            line = self._jvm.read_line(SECONDS_TO_ANSWER)
+        except NoAnswer as error:
+            raise kafka_tool.OracleError(f"the clients: {error}: {request}") from error
+        if line.startswith("failed"):
+            raise kafka_tool.OracleError(f"{request}: {line}")
+        return line
 
 
 def readings(lines: Iterable[str]) -> dict[str, Reading]:

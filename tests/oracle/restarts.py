@@ -17,7 +17,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,6 +25,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.oracle import kafka_tool
+from tests.oracle.jvm import Jvm, NoAnswer
 from tests.oracle.restart_records import Facts, intact_batches, record
 
 JAVA_SOURCE = Path(__file__).with_name("restart") / "LogManagerStarts.java"
@@ -175,7 +175,7 @@ def _is_same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 
 class _Broken(kafka_tool.OracleError):
-    """The JVM ended, or did not answer in time."""
+    """The JVM did not perform a request."""
 
 
 class LogManager(contextlib.AbstractContextManager["LogManager"]):
@@ -186,8 +186,7 @@ class LogManager(contextlib.AbstractContextManager["LogManager"]):
         self._folder = tempfile.TemporaryDirectory(prefix="kdump-restarts-")
         self._log_dir = Path(self._folder.name).resolve() / "data"
         self._held = self._log_dir.with_name("held")
-        self._process: subprocess.Popen[bytes] | None = None
-        self._unread = bytearray()
+        self._jvm: Jvm | None = None
 
     def __exit__(self, *exception: object) -> None:
         self._end()
@@ -312,45 +311,26 @@ class LogManager(contextlib.AbstractContextManager["LogManager"]):
 
     def _ask(self, request: str) -> dict[str, Any]:
         seconds = SECONDS_PER_REQUEST
-        if self._process is None:
-            self._process = self._launch()
+        if self._jvm is None:
+            self._jvm = self._launch()
             seconds += SECONDS_TO_START
-        assert self._process.stdin is not None  # opened as a pipe
         try:
-            self._process.stdin.write(request.encode() + b"\n")
-            answer = json.loads(self._read_line(seconds))
-        except (BrokenPipeError, EOFError, TimeoutError) as error:
+            self._jvm.send(request.encode() + b"\n")
+            answer = json.loads(self._jvm.read_line(seconds))
+        except NoAnswer as error:
             self._end()
-            raise _Broken(f"the JVM of {self._release} did not answer ({type(error).__name__}): {request}") from error
+            raise _Broken(f"the log manager of {self._release}: {error}: {request}") from error
         assert isinstance(answer, dict)
         return answer
 
-    def _launch(self) -> subprocess.Popen[bytes]:
+    def _launch(self) -> Jvm:
         class_path = os.pathsep.join([str(kafka_tool.compiled(JAVA_SOURCE)), kafka_tool.fetch(self._release, LOGGING)])
-        return subprocess.Popen(
-            ["java", *JVM_OPTIONS, "-cp", class_path, JAVA_SOURCE.stem],
-            env=kafka_tool.environment(),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            bufsize=0,
-            start_new_session=True,
-        )
-
-    def _read_line(self, seconds: float) -> bytes:
-        assert self._process is not None and self._process.stdout is not None  # opened as a pipe
-        descriptor = self._process.stdout.fileno()
-        while b"\n" not in self._unread:
-            self._unread += kafka_tool.read_some(descriptor, seconds)
-        line, _, self._unread = self._unread.partition(b"\n")
-        return bytes(line)
+        return Jvm(["java", *JVM_OPTIONS, "-cp", class_path, JAVA_SOURCE.stem], kafka_tool.environment())
 
     def _end(self) -> None:
-        if self._process is not None:
-            self._process.kill()
-            self._process.communicate()
-        self._process = None
-        self._unread = bytearray()
+        if self._jvm is not None:
+            self._jvm.kill()
+        self._jvm = None
 
 
 def _told_of(partition: str, told: Mapping[str, Any]) -> dict[str, Any]:
