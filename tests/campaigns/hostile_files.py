@@ -315,6 +315,7 @@ def main() -> int:
         for dear in found[:10]:
             print(f"{dear.nanoseconds:8.1f} ns a byte  {dear.command}  {len(dear.data):,} bytes  {dear.data[:24].hex()}...")
         return 0
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # the modules of an installed kdump are compiled, too
     kinds = [one for one in (*HOSTILE, *CONTENTS) if fnmatch.fnmatch(one.name, options.only)]
     return int(measure(kinds, options.sizes, options.command, options.runs) > 0)
 
