@@ -325,7 +325,7 @@ class LogSearch:
         """What matches in these batches, except in the first `left_out` records."""
         row_at = {position: row for row, position in enumerate(chunk.batches["position"])}
         try:
-            for part in past_bad_batches(self._source, chunk):
+            for part in past_bad_batches(self._source, chunk, gathers=lambda: True):
                 if isinstance(part, UnreadableBatch):
                     self._note_batch(chunk, part.row, part.fault.code, part.fault.message)
                     continue
