@@ -17,7 +17,7 @@ def main(source: str, target: str) -> None:
     with pa.memory_map(source) as file:
         reader = pa.ipc.open_file(file)
         repeated = [name for name in reader.schema.names if name not in UNIQUE]
-        with pq.ParquetWriter(target, reader.schema, compression="zstd", use_dictionary=repeated) as writer:
+        with pq.ParquetWriter(target, reader.schema, compression="snappy", use_dictionary=repeated) as writer:
             held: list[pa.RecordBatch] = []
             for number in range(reader.num_record_batches):
                 held.append(reader.get_batch(number))

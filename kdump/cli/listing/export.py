@@ -23,7 +23,7 @@ from kdump.binary.source import Source
 from kdump.formats import file_name
 from kdump.output.arrow.builder import bounded
 from kdump.output.arrow.decoded_columns import UNFIT, DecodedColumns
-from kdump.output.arrow.files import TableFile
+from kdump.output.arrow.files import SNAPPY, TableFile
 from kdump.output.arrow.limits import BATCH_BYTES, BATCH_ROWS
 from kdump.output.arrow.log_columns import batch_columns, record_columns
 from kdump.output.arrow.schemas import schema_of
@@ -75,7 +75,7 @@ def export(request: Request, path: str) -> int:
             schema = schema_of(options.columns)
             for field in () if decoded is None else decoded.fields:
                 schema = schema.append(field)
-            with TableFile(path, schema, request.output) as file:
+            with TableFile(path, schema, request.output, compression=SNAPPY) as file:
                 rows = _Rows(file)
                 list_each(run, lambda run, path: _export_file(run, path, options, rows, decoded))
                 rows.flush()

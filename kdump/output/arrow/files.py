@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 PARQUET = "parquet"
+ZSTD, SNAPPY = "zstd", "snappy"
+"""What columns are compressed with: for tables that are kept, and, in less time, for a file that is to be looked at."""
 
 _ROW_GROUP_BYTES = 32 << 20  # of columns in memory; compressed they take a part of it
 _ROW_GROUP_ROWS = 1 << 20
@@ -29,20 +31,22 @@ _PARAMETERS = pq.ParquetWriter.__init__.__code__.co_varnames  # `inspect` takes 
 _ONLY_BYTES = {"max_rows_per_page": _ROW_GROUP_ROWS} if "max_rows_per_page" in _PARAMETERS else {}
 """A page ends when it has enough bytes: recent releases of PyArrow end it also after 20,000 rows, which takes longer."""
 _DELTAS = "DELTA_BINARY_PACKED"
+_OF_QUERIES = (pa.string(), pa.int64(), pa.int32())
 _CODED_TEXT = pa.dictionary(pa.int32(), pa.string())
 
 
 class TableFile:
-    """A file of one table, in the format `parquet` (zstd) or `arrow`. It gets its name at the end of the block, if all went well.
+    """A file of one table, in the format `parquet` or `arrow`. It gets its name at the end of the block, if all went well.
 
     Columns of Parquet whose first rows hardly repeat a value get no dictionary: most attempts to make one fail, and cost time;
     numbers of 64 bits are then differences of neighbours. Text that is the same in the first rows is passed on with a dictionary:
-    Arrow need not look at each row. Keys and values have no lowest and highest value, which no query needs.
+    Arrow need not look at each row. A lowest and a highest value is written only of what queries choose rows by: text and larger
+    numbers, but neither keys nor values.
 
     Raises FileExistsError if there is a file of this name: nothing is overwritten.
     """
 
-    def __init__(self, path: str, schema: pa.Schema, form: str = PARQUET) -> None:
+    def __init__(self, path: str, schema: pa.Schema, form: str = PARQUET, *, compression: str = ZSTD) -> None:
         require_local(path, "the output")
         if os.path.lexists(path):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)
@@ -54,6 +58,7 @@ class TableFile:
         self._held: list[pa.RecordBatch] = []
         self._held_bytes = self._held_rows = 0
         self._form = form
+        self._compression = compression
         self._writer: Any = None  # one of two classes of Arrow's, from the first rows on
         self._sink = pa.OSFile(self._temporary, "wb")
 
@@ -85,10 +90,10 @@ class TableFile:
         writer = pq.ParquetWriter(
             self._sink,
             self._with_dictionaries(self._schema.empty_table()).schema,
-            compression="zstd",
+            compression=self._compression,
             use_dictionary=[path for path, field in leaves.items() if field.name not in varied],
             column_encoding={name: _DELTAS for name in varied if self._schema.field(name).type == pa.int64()} or None,
-            write_statistics=[path for path, field in leaves.items() if field.type != pa.binary()],
+            write_statistics=[path for path, field in leaves.items() if field.type in _OF_QUERIES],
             write_batch_size=_VALUES_AT_ONCE,
             store_schema=False,
             **_ONLY_BYTES,

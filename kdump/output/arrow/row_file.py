@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kdump.output.arrow.builder import record_batch
-from kdump.output.arrow.files import PARQUET, TableFile
+from kdump.output.arrow.files import PARQUET, SNAPPY, TableFile
 from kdump.output.arrow.schemas import schema_of
 
 TYPE_CHECKING = False
@@ -22,7 +22,7 @@ class RowFile:
     def __init__(self, path: str, row_class: type[Row], file_format: str = PARQUET) -> None:
         self._row_class = row_class
         self._schema = schema_of(row_class.schema)
-        self._file = TableFile(path, self._schema, file_format)
+        self._file = TableFile(path, self._schema, file_format, compression=SNAPPY)
 
     def start(self, row_class: type[Row], *others: type[Row]) -> None:
         """Nothing: the file was started with its class."""

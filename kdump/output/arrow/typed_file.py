@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kdump.output.arrow.decoded_columns import NAMES
-from kdump.output.arrow.files import TableFile
+from kdump.output.arrow.files import SNAPPY, TableFile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def write_typed(source: str, path: str, columns: DecodedColumns) -> None:
     fields = {field.name: field for field in columns.fields}
     with pq.ParquetFile(source) as file:
         schema = pa.schema([fields.get(field.name, field) for field in file.schema_arrow])
-        with TableFile(path, schema) as typed:
+        with TableFile(path, schema, compression=SNAPPY) as typed:
             for batch in file.iter_batches(_ROWS):
                 arrays = dict(zip(NAMES, columns.typed(batch), strict=True))
                 columns_of_batch = [arrays.get(name, batch.column(name)) for name in batch.schema.names]
