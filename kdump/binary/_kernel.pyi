@@ -164,6 +164,16 @@ def skip_ordinary(data: Buffer, start: int, end: int, needs_keys: bool, /) -> tu
 def skip_compressed(
     data: memoryview, start: int, end: int, needs_keys: bool, codec: int, decompress: Callable[[memoryview], Buffer | None], /
 ) -> tuple[int, bytes, Buffer | None]: ...
+def skip_messages(
+    data: memoryview,
+    start: int,
+    end: int,
+    needs_keys: bool,
+    max_messages: int,
+    codec: int,
+    decompress: Callable[[memoryview], Buffer | None] | None,
+    /,
+) -> int: ...
 def lz4_blocks(
     frame: Buffer,
     position: int,

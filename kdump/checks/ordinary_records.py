@@ -1,4 +1,7 @@
-"""Passes over batches whose records are as clients write them: rules may have something to report of their timestamps only."""
+"""Passes over batches whose records are as clients write them: rules may have something to report of their timestamps only.
+
+So may messages of magic 0 and 1 be, and wrappers of them, if their timestamps agree, too.
+"""
 
 from __future__ import annotations
 
@@ -26,25 +29,29 @@ _READ_BYTES = 512 << 10  # at once; a larger batch as a whole
 
 
 class OrdinaryRecords:
-    """Finds the batches that may be passed over, and shows the rules their odd times. Needs the kernel in C."""
+    """Finds the batches that may be passed over, and shows the rules their odd times. Needs the kernel in C.
 
-    def __init__(self, rules: Sequence[SegmentRule]) -> None:
+    A wrapper of more than `max_messages` may not be.
+    """
+
+    def __init__(self, rules: Sequence[SegmentRule], max_messages: int) -> None:
         self._rules = rules
+        self._max_messages = max_messages
         self._needs_keys = any(rule.needs_keys for rule in rules)
         self._refused: tuple[int, Buffer] | None = None
         self._room = bytearray()
 
     @classmethod
-    def for_rules(cls, rules: Sequence[SegmentRule]) -> OrdinaryRecords | None:
+    def for_rules(cls, rules: Sequence[SegmentRule], max_messages: int) -> OrdinaryRecords | None:
         """None where nothing may be passed over."""
         if kernel.native is None or not all(rule.passes_over_ordinary for rule in rules):
             return None
-        return cls(rules)
+        return cls(rules, max_messages)
 
     def pass_section(self, source: Source, section: Section, decompressor: BatchDecompressor) -> int:
         """Pass over the first batches of a section that may be. Returns how many these are."""
         summary = section.summary
-        if summary is None or summary.is_legacy:
+        if summary is None:
             return 0
         starts = [*summary.positions, summary.end]
         row, count = 0, len(summary.positions)
@@ -52,7 +59,11 @@ class OrdinaryRecords:
         while row < count:
             first, row = row, max(bisect_right(starts, starts[row] + read_bytes) - 1, row + 1)
             data = self._read(source, section, starts[first], starts[row] - starts[first])
-            passed = self._pass_batches(data, starts[first : row + 1], summary.codecs, decompressor)
+            positions = starts[first : row + 1]
+            if summary.is_legacy:
+                passed = self._pass_messages(data, [start - positions[0] for start in positions], decompressor)
+            else:
+                passed = self._pass_batches(data, positions, summary.codecs, decompressor)
             if passed < row - first:
                 return first + passed
         return row
@@ -83,6 +94,22 @@ class OrdinaryRecords:
                 row = bisect_left(starts, end, row)
                 found.append(odd)
         self._show(data, position, b"".join(found))
+        return row
+
+    def _pass_messages(self, data: Buffer, starts: Sequence[int], decompressor: BatchDecompressor) -> int:
+        """Pass over the first messages and wrappers that may be, of those at these places; the last is where they end."""
+        assert kernel.native is not None
+        row, count, view = 0, len(starts) - 1, memoryview(data)
+        while row < count:
+            codec = codec_id(data, starts[row])
+            decompress = decompressor.of(codec) if codec else None
+            if codec and decompress is None:
+                break
+            settings = (self._needs_keys, self._max_messages, codec, decompress)
+            end = kernel.native.skip_messages(view, starts[row], starts[-1], *settings)
+            if end == starts[row]:
+                break
+            row = bisect_left(starts, end, row)
         return row
 
     def _pass_compressed(
@@ -123,6 +150,14 @@ class OrdinaryRecords:
         starts = chunk.starts
         end, odd = self._skip(chunk.window, starts[row], starts[-1] + chunk.batches["size"][-1])
         return bisect_left(starts, end, row), odd
+
+    def messages_from(self, chunk: Chunk, row: int, decompressor: BatchDecompressor) -> int:
+        """The first row from this one on whose message may not be passed over."""
+        if not chunk.window:
+            return row
+        starts = chunk.starts[row:]
+        end = starts[-1] + chunk.batches["size"][-1]
+        return row + self._pass_messages(chunk.window, [*starts, end], decompressor)
 
     def show(self, chunk: Chunk, row: int, odd: bytes) -> None:
         """Show the odd times of the batches from this row on to the rules."""

@@ -119,7 +119,7 @@ class RecordReader:
         self._wants_data = any(rule.reads_contents for rule in rules)
         self._tick = context.tick
         self._decompressor = codecs.BatchDecompressor(min(_MAX_HELD_BYTES, context.settings.max_payload))
-        self._ordinary = OrdinaryRecords.for_rules(rules)
+        self._ordinary = OrdinaryRecords.for_rules(rules, _MAX_MESSAGES)
         self._refused = -1  # the position of the batch whose payload is irregular or damaged, as its first decompression found
 
     @property
@@ -165,29 +165,37 @@ class RecordReader:
     def _show_messages(self, chunk: Chunk, status: str) -> None:
         """Pass uncompressed messages to the rules together, each wrapper on its own."""
         codecs = chunk.batches["compresscodec"]
-        first = 0
-        for row, codec in enumerate(codecs):
-            if codec != CODECS[NONE]:
+        ordinary = self._ordinary if status == salvage.INTACT else None
+        first = row = tried = 0
+        while row < len(codecs):
+            if ordinary is not None and row >= tried:
+                end = ordinary.messages_from(chunk, row, self._decompressor)
+                tried = end + 1
+                if end - row >= (_FEWEST_PASSED_OVER if first < row else 1):
+                    self._read_messages(chunk, first, row, status)
+                    first = row = end
+                    continue
+            if codecs[row] != CODECS[NONE]:
                 self._read_messages(chunk, first, row, status)
                 self._read_messages(chunk, row, row + 1, status)
                 first = row + 1
+            row += 1
         self._read_messages(chunk, first, len(codecs), status)
 
     def _read_messages(self, chunk: Chunk, start: int, end: int, status: str) -> None:
         if start == end:
             return
         run = chunk.slice(start, end)
+        is_wrapper = run.batches["compresscodec"][0] != CODECS[NONE]
         size = run.batches["size"][0]
         limits = message_set.Limits(self._budget.limit(size), _MAX_MESSAGES)
+        if is_wrapper:
+            self._show_payload_of_wrapper(run, status)
         try:
             for part in message_set.read(self._source, run, limits):
                 self._show(part, status)
-                if run.batches["compresscodec"][0] != CODECS[NONE]:
+                if is_wrapper:
                     self._budget.spend(size, 0, messages=len(part.records))
-            if run.batches["compresscodec"][0] != CODECS[NONE] and not run.window:
-                payload = payload_of_wrapper(run, 0, self._source)
-                if payload is not None:
-                    self._show_payload(payload, status)
         except MissingPackage as missing:
             self._miss(run, 0, missing)
         except CorruptData as fault:
@@ -195,6 +203,11 @@ class RecordReader:
                 self._budget.spend(size, limits.max_payload)
             fault.values["decoded"] = 0
             self._show_fault(run, 0, fault, status)
+
+    def _show_payload_of_wrapper(self, run: Chunk, status: str) -> None:
+        payload = payload_of_wrapper(run, 0, self._source)
+        if payload is not None and payload.data:
+            self._show_payload(payload, status)
 
     def _show_batches(self, chunk: Chunk, status: str) -> None:
         """Pass neighbouring batches that fit into memory to the rules together, each other one on its own."""

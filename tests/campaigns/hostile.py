@@ -413,6 +413,9 @@ class Hostile:
         if answer is not None:
             stop, odd, _ = answer
             assert position <= stop <= end and not len(odd) % 40
+        codec = chance.randrange(5)
+        stop = self.call("skip_messages", data, position, end, chance.random() < 0.5, chance.number(9), codec, decompress)
+        assert stop is None or position <= stop <= end
         sizes = [chance.choice((0, 5, chance.number(40))) % (1 << 31) | chance.choice((0, 1 << 31)) for _ in range(3)]
         frame = b"".join(size.to_bytes(4, "little") + bytes(min(size % (1 << 31), 99)) for size in sizes) + bytes(4)
         numbers = (

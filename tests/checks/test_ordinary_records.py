@@ -2,27 +2,21 @@
 
 import random
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
-from unittest import mock
 
 import pytest
 
 from kdump.binary import codecs, kernel
-from kdump.checks import check, ordinary_records
-from kdump.checks.finding import Finding
-from kdump.checks.jobs import Job
-from kdump.checks.settings import DEEP, Settings
 from tests import kernels
 from tests.builders.compression import CODEC_IDS
 from tests.builders.files import file_name
 from tests.builders.records import Record, batch, encode_record, record, varint
-from tests.kernels import WAYS, coming_upon_batches
+from tests.checks.passed_over import codes_however_read, findings
 
 pytestmark = pytest.mark.skipif(kernels.why_no_c() is not None, reason="the kernel in C was not built")
 
-NOW = 1_800_000_000_000
 TIME = 1_700_000_000_000
 LOGS = 120
 BATCHES = 12
@@ -116,28 +110,8 @@ def logs() -> Iterator[bytes]:
         yield data
 
 
-def found_in(directory: Path, policy: str) -> Sequence[Finding]:
-    found: list[object] = []
-    settings = Settings(now=NOW, level=DEEP, cleanup_policy=policy, is_pedantic=True)
-    check.run(Job(Job.PARTITION, str(directory)), settings, found.append)
-    return sorted((one for one in found if isinstance(one, Finding)), key=lambda one: (one.start, one.code, one.message))
-
-
 def test_findings_do_not_depend_on_what_is_passed_over(tmp_path: Path) -> None:
-    path = tmp_path / "t-0" / file_name(0, ".log")
-    path.parent.mkdir()
-    codes: set[str] = set()
-    for number, data in enumerate(logs()):
-        path.write_bytes(data)
-        policy = ("delete", "compact", "unknown")[number % 3]
-        with kernels.using(kernel.PYTHON):
-            expected = found_in(path.parent, policy)
-        codes.update(one.code for one in expected)
-        with kernels.using(kernel.C):
-            for way in WAYS:
-                read_bytes = (1 << 20, 300, 1)[number % 3]  # at once, of a section
-                with coming_upon_batches(way), mock.patch.object(ordinary_records, "_READ_BYTES", read_bytes):
-                    assert found_in(path.parent, policy) == expected, (number, way)
+    codes = codes_however_read(logs(), tmp_path)
     assert {
         "record-attributes-set",
         "varint-noncanonical",
@@ -273,5 +247,5 @@ def test_a_payload_that_is_not_ordinary_is_decompressed_once(tmp_path: Path, mon
 
     monkeypatch.setattr(codecs.BatchDecompressor, "of", counting)
     with kernels.using(kernel.C):
-        assert "record-attributes-set" in {one.code for one in found_in(path.parent, "delete")}
+        assert "record-attributes-set" in {one.code for one in findings(path.parent, "delete")}
     assert codecs_seen == [CODEC_IDS["zstd"]]

@@ -37,6 +37,7 @@
 #include "objects.h"
 #include "walks.h"
 #include "ordinary.h"
+#include "ordinary_messages.h"
 #include "frames.h"
 #include "columns.h"
 #include "batch_columns.h"
@@ -99,6 +100,7 @@ static PyMethodDef methods[] = {
     {"walk_records", walk_records, METH_VARARGS, walk_records_doc},
     {"skip_ordinary", skip_ordinary, METH_VARARGS, skip_ordinary_doc},
     {"skip_compressed", skip_compressed, METH_VARARGS, skip_compressed_doc},
+    {"skip_messages", skip_messages, METH_VARARGS, skip_messages_doc},
     {"lz4_blocks", lz4_blocks, METH_VARARGS, lz4_blocks_doc},
     {"zstd_frame", zstd_frame, METH_VARARGS, zstd_frame_doc},
     {"ordinary_records", ordinary_records, METH_VARARGS, ordinary_records_doc},

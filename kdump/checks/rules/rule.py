@@ -58,9 +58,9 @@ class SegmentRule:
         """Check batches that were passed over because their records are ordinary, but whose timestamps differ from theirs."""
 
     def payload(self, payload: Payload, status: str) -> None:
-        """Check the compressed payload of a batch of magic 2, or of a wrapper larger than a window, that can be read to its end.
+        """Check the compressed payload of a batch of magic 2 or of a wrapper.
 
-        Those that are exactly one frame of the usual kind may be left out.
+        That of a batch can be read to its end. Those that are exactly one frame of the usual kind may be left out.
         """
 
     def unreadable(self, chunk: Chunk, row: int, fault: CorruptData, status: str) -> None:

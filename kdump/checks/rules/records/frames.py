@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from kdump.binary import codecs
-from kdump.binary.codecs import CODECS, GZIP, LZ4, NONE, SNAPPY, lz4
+from kdump.binary.codecs import CODECS, GZIP, LZ4, SNAPPY, lz4
 from kdump.checks.finding import INFO
-from kdump.checks.rules.records.wrappers import payload_of_wrapper
 from kdump.checks.rules.rule import SegmentRule
 from kdump.checks.rules.tally import Tally
 from kdump.checks.wording import counted
@@ -18,9 +17,7 @@ if TYPE_CHECKING:
     from kdump.checks.content import Payload
     from kdump.checks.context import FileContext
     from kdump.checks.segment_facts import SegmentFacts
-    from kdump.reading.items import Section
 
-_CODEC_NAMES = frozenset(CODECS)
 _MAX_BYTES_IGNORED_BY_SNAPPY = 3  # after the last block
 
 
@@ -39,19 +36,6 @@ class Frames(SegmentRule):
     def payload(self, payload: Payload, status: str) -> None:
         if status != salvage.DAMAGED:
             self._check(payload)
-
-    def batches(self, section: Section) -> None:
-        """Check wrappers of a window, whose payload is the value of a message."""
-        chunk = section.chunk
-        if not chunk.is_legacy or not chunk.window:
-            return  # the columns of a chunk may have to be read first
-        batches = chunk.batches
-        for row, name in enumerate(batches["compresscodec"]):
-            if name == CODECS[NONE] or name not in _CODEC_NAMES or section.statuses[row] == salvage.DAMAGED:
-                continue
-            payload = payload_of_wrapper(chunk, row)
-            if payload is not None and payload.data:
-                self._check(payload)
 
     def _check(self, payload: Payload) -> None:
         codec, offsets = payload.codec, payload.offsets

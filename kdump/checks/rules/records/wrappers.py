@@ -7,6 +7,7 @@ from kdump.binary.codecs import CODECS
 from kdump.checks.content import Payload
 from kdump.errors import CorruptData
 from kdump.formats.message_set import Message
+from kdump.formats.record import MAX_BATCH_SIZE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,18 +15,18 @@ if TYPE_CHECKING:
     from kdump.formats.log import Chunk
 
 
-def payload_of_wrapper(chunk: Chunk, row: int, source: Source | None = None) -> Payload | None:
-    """The value of the message in this row, if it has one; without a source, also only if the chunk holds it."""
+def payload_of_wrapper(chunk: Chunk, row: int, source: Source) -> Payload | None:
+    """The value of the message in this row, if it has one, and is compressed with a known codec and not too large to be read."""
     batches = chunk.batches
     position, size, offset = batches["position"][row], batches["size"][row], batches["last_offset"][row]
-    start = chunk.starts[row]
-    data = chunk.window[start : start + size]
-    if not chunk.window and source is not None:
-        data = source.read(position, size)
+    start, codec = chunk.starts[row], batches["compresscodec"][row]
+    if size > MAX_BATCH_SIZE:
+        return None
+    data = chunk.window[start : start + size] if chunk.window else source.read(position, size)
     try:
         value = Message(offset, data[LOG_OVERHEAD:]).value
     except CorruptData:
         return None
-    if value is None:
+    if value is None or codec not in CODECS:
         return None
-    return Payload(CODECS.index(batches["compresscodec"][row]), batches["magic"][row], position, size, (offset, offset), value)
+    return Payload(CODECS.index(codec), batches["magic"][row], position, size, (offset, offset), value)

@@ -1,0 +1,150 @@
+/* Which messages of magic 0 and 1, and which wrappers of them, are as clients write them (`skip_messages`), so that the rules of
+   `kdump check --level deep` have nothing to report about them. tests/checks/test_ordinary_messages.py compares this with the rules. */
+
+#pragma once
+
+#include <Python.h>
+#include <stdint.h>
+#include "batches.h"
+#include "layout.h"
+
+#define LAST_MESSAGE_CODEC 3 /* lz4; zstd came with magic 2 */
+
+/* A size from `lowest` on, of a key or value, and the bytes after it. Returns the end of these, or NULL. */
+static const uint8_t *skip_field(const uint8_t *p, const uint8_t *end, int32_t lowest, int32_t *size)
+{
+    if (end - p < 4)
+        return NULL;
+    *size = (int32_t)be32(p);
+    p += 4;
+    if (*size < lowest || *size > end - p)
+        return NULL;
+    return *size > 0 ? p + *size : p;
+}
+
+/* Whether a message consists of a key and a value, and has no timestamp below -1. Its size is that of its header or more. */
+static int is_ordinary_message(const uint8_t *p, int64_t size, int needs_keys)
+{
+    const uint8_t *end = p + size, *at = message_contents(p);
+    int32_t length;
+    if (at > end || message_timestamp(p) < NO_TIMESTAMP)
+        return 0;
+    at = skip_field(at, end, needs_keys ? 0 : -1, &length);
+    return at && skip_field(at, end, -1, &length) == end;
+}
+
+/* The value of a wrapper, which is compressed. Returns its start, or NULL if there is none. */
+static const uint8_t *payload_of_wrapper(const uint8_t *p, int64_t size)
+{
+    const uint8_t *end = p + size, *at = message_contents(p);
+    int32_t length;
+    if (at > end || message_timestamp(p) < NO_TIMESTAMP || !(at = skip_field(at, end, -1, &length)))
+        return NULL;
+    at = skip_field(at, end, 0, &length);
+    return at == end ? end - length : NULL;
+}
+
+/* Whether these are exactly messages that belong into the wrapper: of its magic, not compressed, valid, and with offsets and a highest
+   timestamp that agree with its own. No more than `max_messages` are. */
+static int are_ordinary_messages(const uint8_t *wrapper, const uint8_t *p, const uint8_t *end, int needs_keys,
+                                 Py_ssize_t max_messages)
+{
+    int8_t magic = batch_magic(wrapper);
+    int64_t offset = batch_base_offset(wrapper), last = 0, highest = INT64_MIN, highest_offset = INT64_MIN;
+    int64_t header_size = magic ? MESSAGE_HEADER_SIZE : MESSAGE_TIMESTAMP_AT;
+    for (Py_ssize_t count = 0; p < end; count++) {
+        if (end - p < header_size || count == max_messages)
+            return 0;
+        int64_t size = batch_size(p);
+        if (size < header_size || size > end - p || batch_magic(p) != magic || message_codec(p) || !is_valid_message(p, (size_t)size) ||
+            !is_ordinary_message(p, size, needs_keys))
+            return 0;
+        last = batch_base_offset(p);
+        if (last > highest_offset)
+            highest_offset = last;
+        if (message_timestamp(p) > highest)
+            highest = message_timestamp(p);
+        p += size;
+    }
+    if (highest_offset == INT64_MIN)
+        return 0; /* there is none */
+    if (!magic)
+        return 1;
+    if (offset ? offset < last : last || highest_offset > 0) /* with offset 0, those inside are absolute */
+        return 0;
+    return message_attributes(wrapper) & TIMESTAMP_TYPE_BIT || highest == message_timestamp(wrapper);
+}
+
+/* Passes over messages that are not compressed, from `at` up to `end`. Returns where it stopped. */
+static Py_ssize_t skip_plain_messages(const uint8_t *bytes, Py_ssize_t at, Py_ssize_t end, int needs_keys)
+{
+    for (;;) {
+        const uint8_t *p = bytes + at;
+        if (!is_regular_message(p, (size_t)(end - at), 0, 0) || !is_ordinary_message(p, batch_size(p), needs_keys))
+            return at;
+        at += (Py_ssize_t)batch_size(p);
+    }
+}
+
+/* Whether the messages in this payload, which is decompressed, are ordinary: 1, or 0. With an exception set: -1. */
+static int pass_over_messages(const uint8_t *wrapper, PyObject *messages, int needs_keys, Py_ssize_t max_messages)
+{
+    Py_buffer payload;
+    int is_ordinary;
+    if (PyObject_GetBuffer(messages, &payload, PyBUF_SIMPLE) < 0)
+        return -1;
+    const uint8_t *first = payload.buf;
+    Py_BEGIN_ALLOW_THREADS;
+    is_ordinary = are_ordinary_messages(wrapper, first, first + payload.len, needs_keys, max_messages);
+    Py_END_ALLOW_THREADS;
+    PyBuffer_Release(&payload);
+    return is_ordinary;
+}
+
+PyDoc_STRVAR(skip_messages_doc,
+             "skip_messages(data, start, end, needs_keys, max_messages, codec, decompress)\n-> start of the first message that is not ordinary\n\n"
+             "Pass over the messages of magic 0 and 1 between `start` and `end` with this codec that are as clients write them, and so "
+             "are those inside. With `needs_keys`, each of these has a key; a wrapper has `max_messages` at most. Only the checksums of those inside are computed. "
+             "`decompress` is called with each payload, a slice of `data`, and returns its bytes; None where it is left to others. "
+             "Messages that are not compressed have codec 0.");
+
+static PyObject *skip_messages(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    PyObject *object, *decompress, *result = NULL;
+    Py_buffer data;
+    Py_ssize_t at, end, max_messages;
+    int needs_keys, codec, passed = 1;
+    if (!PyArg_ParseTuple(arguments, "OnnpniO:skip_messages", &object, &at, &end, &needs_keys, &max_messages, &codec, &decompress) ||
+        PyObject_GetBuffer(object, &data, PyBUF_SIMPLE) < 0)
+        return NULL;
+    if (at < 0 || end < at || end > data.len) {
+        PyErr_SetString(PyExc_ValueError, "start or end is out of bounds");
+        goto end;
+    }
+    if (!codec) {
+        Py_BEGIN_ALLOW_THREADS;
+        at = skip_plain_messages(data.buf, at, end, needs_keys);
+        Py_END_ALLOW_THREADS;
+    }
+    while (codec) {
+        const uint8_t *p = (const uint8_t *)data.buf + at, *first;
+        if (!is_regular_message(p, (size_t)(end - at), 0, LAST_MESSAGE_CODEC) || message_codec(p) != codec ||
+            !(first = payload_of_wrapper(p, batch_size(p))))
+            break;
+        Py_ssize_t size = (Py_ssize_t)batch_size(p);
+        PyObject *payload = PySequence_GetSlice(object, at + (first - p), at + size);
+        PyObject *messages = payload ? PyObject_CallFunctionObjArgs(decompress, payload, NULL) : NULL;
+        Py_XDECREF(payload);
+        passed = !messages ? -1 : messages == Py_None ? 0 : pass_over_messages(p, messages, needs_keys, max_messages);
+        Py_XDECREF(messages);
+        if (passed <= 0)
+            break;
+        at += size;
+    }
+    if (passed >= 0)
+        result = PyLong_FromSsize_t(at);
+end:
+    PyBuffer_Release(&data);
+    return result;
+}
