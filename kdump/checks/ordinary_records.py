@@ -157,7 +157,10 @@ class OrdinaryRecords:
             return row
         starts = chunk.starts[row:]
         end = starts[-1] + chunk.batches["size"][-1]
-        return row + self._pass_messages(chunk.window, [*starts, end], decompressor)
+        passed = self._pass_messages(chunk.window, [*starts, end], decompressor)
+        if passed:
+            self.show_odd(OddTimes((), b"", 0))  # what came before them has ended
+        return row + passed
 
     def show(self, chunk: Chunk, row: int, odd: bytes) -> None:
         """Show the odd times of the batches from this row on to the rules."""
