@@ -43,6 +43,10 @@ class MissingPackage(KdumpError):
     """A package that this file needs is not installed."""
 
 
+class OutOfMemory(MemoryError):
+    """Memory ended. The message says what was being done, as "while ..."."""
+
+
 class Fault(KdumpError):
     """Something that kept us from reading on, named by a code.
 

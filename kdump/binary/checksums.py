@@ -6,6 +6,7 @@ import sys
 from zlib import crc32
 
 from kdump.binary import kernel
+from kdump.binary.loading import loading
 from kdump.binary.source import WINDOW_SIZE
 from kdump.errors import MissingPackage
 
@@ -28,7 +29,8 @@ def crc32c_for(byte_count: int) -> Checksum:
     if byte_count <= _MIN_PACKAGE_BYTES and "crc32c" not in sys.modules:
         return _table_crc32c()
     try:
-        from crc32c import crc32c
+        with loading("crc32c"):
+            from crc32c import crc32c
     except ImportError as missing:
         raise MissingPackage('checksums without the C kernel need the package "crc32c"', remedy="pip install crc32c") from missing
     return crc32c

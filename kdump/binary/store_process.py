@@ -20,7 +20,9 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
+from kdump.binary.loading import loading
 from kdump.binary.store_client import CHANGED, DENIED, DIRECTORY, FAILED, FILE, MISSING
+from kdump.errors import OutOfMemory, Unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -210,9 +212,14 @@ class Stores:
 def _file_system(url: str) -> tuple[Any, str]:
     """The file system of a URL with options, and the path of its root there."""
     try:
-        from pyarrow import fs
+        with loading("pyarrow"):
+            from pyarrow import fs
     except ImportError:
         raise Refused(FAILED, 'reading it needs the package pyarrow: pip install "kdump[elsewhere]"')
+    except OutOfMemory as error:
+        raise Refused(FAILED, f"out of memory {error}") from error
+    except Unreadable as error:
+        raise Refused(FAILED, error.message) from error
     parts = urlsplit(url)
     try:
         if parts.scheme in ("s3", "s3a"):

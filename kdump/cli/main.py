@@ -107,6 +107,9 @@ def main() -> int:
         say(out_of_memory(error))
         return NOT_EXAMINED
     except OSError as error:
+        if _is_of_import(error):
+            say(f"a part of kdump cannot be loaded: {error.filename}: {error.strerror}")
+            return NOT_EXAMINED
         # files that cannot be read raise Unreadable; what is left is the output
         forget_stdout()
         where = f"{error.filename.partition('.incomplete-')[0]}: " if isinstance(error.filename, str) else ""
@@ -115,7 +118,20 @@ def main() -> int:
     except Exception as error:
         if isinstance(error.__cause__, KeyboardInterrupt):  # Python 3.11 wraps what is raised while a class is made
             return _interrupted(error.__cause__)
+        from kdump.binary.loading import lacks_memory
+
+        if lacks_memory(error):  # as the dynamic linker says it of a module
+            say(out_of_memory(error))
+            return NOT_EXAMINED
         return _internal_error(error)
+
+
+def _is_of_import(error: OSError) -> bool:
+    """Whether it was the interpreter that failed to read a module, as where no descriptor is left."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is not None and trace.tb_frame.f_code.co_filename.startswith("<frozen importlib")
 
 
 def _delivered(status: int) -> int:

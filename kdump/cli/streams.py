@@ -8,6 +8,7 @@ import sys
 
 from kdump.binary.java_strings import escaped
 from kdump.binary.source import Source
+from kdump.errors import OutOfMemory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,14 +26,19 @@ def say(message: str) -> None:
         _forget(2)
 
 
-def out_of_memory(error: MemoryError) -> str:
-    """The message for running out of memory: it names the file being read, if any."""
-    path, trace = None, error.__traceback__
+def out_of_memory(error: Exception) -> str:
+    """The message for running out of memory: it says what was being done, or names the file being read, if any."""
+    if isinstance(error, OutOfMemory):
+        return f"out of memory {error}"
+    doing, trace = "", error.__traceback__
     while trace is not None:
-        for value in trace.tb_frame.f_locals.values():
-            path = value.path if isinstance(value, Source) else path
+        frame = trace.tb_frame
+        if frame.f_code.co_name == "_find_and_load" and frame.f_code.co_filename.startswith("<frozen importlib"):
+            doing = f" while loading {frame.f_locals['name']}"
+        for value in frame.f_locals.values():
+            doing = f" while reading {value.path}" if isinstance(value, Source) else doing
         trace = trace.tb_next
-    return "out of memory" if path is None else f"out of memory while reading {path}"
+    return f"out of memory{doing}"
 
 
 def buffer_stdout() -> None:

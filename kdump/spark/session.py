@@ -18,6 +18,7 @@ import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from kdump.binary.loading import loading
 from kdump.errors import KdumpError, MissingPackage, UsageError
 
 if TYPE_CHECKING:
@@ -157,8 +158,9 @@ def embedded(
     Without a `master`, Spark runs in this process on `cores` cores. Raises MissingPackage, NoJava, NoMaster or SessionFailed.
     """
     try:
-        from pyspark import SparkContext
-        from pyspark.sql import SparkSession
+        with loading("pyspark"):
+            from pyspark import SparkContext
+            from pyspark.sql import SparkSession
     except ImportError as error:
         raise MissingPackage('Spark needs the package "pyspark"', remedy="pip install 'kdump[spark]'") from error
     if SparkContext._active_spark_context is not None:  # whichever thread it was that made it

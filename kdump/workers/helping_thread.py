@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import _thread
 
+from kdump.binary import kernel
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,12 +20,14 @@ class HelpingThread:
 
     Nobody waits for its beginning: `threading.Thread.start` never returns if the new thread runs out of memory before that.
 
-    Raises RuntimeError where no thread can be started.
+    Raises RuntimeError where no thread can be started, or could end.
     """
 
     __slots__ = ("_end", "_turn", "_work")
 
     def __init__(self, work: Callable[[], object]) -> None:
+        if kernel.native is not None and not kernel.native.threads_can_end():
+            raise RuntimeError("the end of a thread would end the process")
         self._work = work
         self._turn = _thread.allocate_lock()  # of the thread, or of `end`: whichever comes first
         self._end = _thread.allocate_lock()

@@ -347,7 +347,7 @@ def test_a_url_of_azure_has_to_name_the_account(store: Store, capfd: pytest.Capt
 
 
 def test_without_its_package_a_store_cannot_be_read(store: Store, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "pyarrow.py").write_text("raise ImportError('no')")
+    (tmp_path / "pyarrow.py").write_text("raise ModuleNotFoundError('no')")
     store_client.end()
     with mock.patch.object(sys, "path", [str(tmp_path), *sys.path]), of_environment(store.endpoint):
         assert _run("log", "s3://backups/options/x.log") == 3

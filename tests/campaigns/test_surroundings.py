@@ -1,5 +1,6 @@
 """The short form of the campaign of surroundings: a few commands in each of them."""
 
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -52,6 +53,18 @@ def test_a_scan_says_that_it_has_no_worker_process(tmp_path: Path, partition: Pa
     outcome = run("scan to tables", SURROUNDINGS["no fork"], partition, tmp_path / "run")
     assert outcome.stderr == "kdump: no worker process can be started: no process; take fewer with --jobs\n"
     assert (outcome.status, list((tmp_path / "run" / "out").iterdir())) == (3, [])
+
+
+@pytest.mark.parametrize("name", ["log as Parquet", "grep as Parquet", "scan"])
+def test_a_package_for_which_there_is_no_memory_is_not_missing(name: str, tmp_path: Path, partition: Path) -> None:
+    outcome = run(name, SURROUNDINGS["64 MiB of addresses"], partition, tmp_path / "run")
+    assert outcome == Outcome(3, "", "kdump: out of memory while loading the package pyarrow\n")
+
+
+def test_a_module_for_which_there_is_no_descriptor_is_no_output(tmp_path: Path, partition: Path) -> None:
+    outcome = run("recover", SURROUNDINGS["6 descriptors"], partition, tmp_path / "run")
+    assert (outcome.status, outcome.stdout) == (3, "")
+    assert re.fullmatch(r"kdump: a part of kdump cannot be loaded: \S+: Too many open files\n", outcome.stderr)
 
 
 def test_stdin_needs_a_temporary_directory_and_says_so(tmp_path: Path, partition: Path) -> None:

@@ -50,6 +50,7 @@
 #include "alignment.h"
 #include "literal.h"
 #include "parent.h"
+#include "threads.h"
 
 PyDoc_STRVAR(crc32c_doc, "crc32c(data, crc=0, way=-1, /): the CRC-32C of these bytes, going on from `crc`.\n\n"
                          "`way` is one of CRC32C, which are those of this processor; -1 for the last of them, the fastest.");
@@ -105,6 +106,7 @@ static PyMethodDef methods[] = {
     {"zstd_frame", zstd_frame, METH_VARARGS, zstd_frame_doc},
     {"ordinary_records", ordinary_records, METH_VARARGS, ordinary_records_doc},
     {"end_with_parent", end_with_parent, METH_NOARGS, end_with_parent_doc},
+    {"threads_can_end", threads_can_end, METH_NOARGS, threads_can_end_doc},
     {"crc32c", crc32c, METH_VARARGS, crc32c_doc},
     {NULL, NULL, 0, NULL},
 };

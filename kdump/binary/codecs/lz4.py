@@ -8,6 +8,7 @@ from kdump.binary.codecs.faults import missing_package
 from kdump.binary.codecs.frames import Frames
 from kdump.binary.codecs.quirks import NEWEST
 from kdump.binary.codecs.xxhash import xxhash32
+from kdump.binary.loading import loading
 from kdump.errors import CorruptData
 
 TYPE_CHECKING = False
@@ -38,7 +39,8 @@ _FEATURES_OF_LATER_READERS = (
 def decompressed(compressed: bytes, magic: int, _limit: int, quirks: CodecQuirks | None) -> Iterator[bytes]:
     """The blocks of the first frame. Its content size and checksum, and everything after it, are skipped."""
     try:
-        import lz4.block
+        with loading("lz4"):
+            import lz4.block
     except ImportError as error:
         raise missing_package("lz4", "lz4") from error
 
@@ -209,7 +211,8 @@ def joined_blocks(
 def compressed(pieces: Iterable[Buffer], magic: int) -> bytes:
     """One frame of independent blocks of up to 64 KiB, without checksums of blocks and content."""
     try:
-        import lz4.block
+        with loading("lz4"):
+            import lz4.block
     except ImportError as error:
         raise missing_package("lz4", "lz4") from error
 

@@ -6,6 +6,7 @@ from kdump.binary.codecs.blocks import blocks_of
 from kdump.binary.codecs.faults import missing_package, raise_if_out_of_memory, too_large
 from kdump.binary.codecs.frames import Frames
 from kdump.binary.codecs.quirks import NEWEST
+from kdump.binary.loading import loading
 from kdump.errors import CorruptData
 
 TYPE_CHECKING = False
@@ -87,7 +88,8 @@ def _xerial_blocks(compressed: bytes, xerial: str) -> Iterator[bytes]:
 
 def _block(block: bytes, limit: int) -> bytes:
     try:
-        import snappy
+        with loading("python-snappy"):
+            import snappy
     except ImportError as error:
         raise missing_package("snappy", "python-snappy") from error
 
@@ -157,7 +159,8 @@ class BatchDecompressor:
 def raw_block(data: bytes) -> bytes:
     """One block without framing, as clients write it that are not Java's."""
     try:
-        import snappy
+        with loading("python-snappy"):
+            import snappy
     except ImportError as error:
         raise missing_package("snappy", "python-snappy") from error
 

@@ -10,6 +10,7 @@ from kdump.binary.codecs import zstd_frame
 from kdump.binary.codecs.faults import missing_package, raise_if_out_of_memory
 from kdump.binary.codecs.frames import Frames
 from kdump.binary.codecs.quirks import NEWEST
+from kdump.binary.loading import loading
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +32,8 @@ _LEVEL = 3  # Kafka's default
 def decompressed(compressed: bytes, _magic: int, limit: int, quirks: CodecQuirks | None) -> Iterator[bytes]:
     """Frames one after the other, to the end."""
     try:
-        import zstandard
+        with loading("zstandard"):
+            import zstandard
     except ImportError as error:
         raise missing_package("zstd", "zstandard") from error
 
@@ -124,7 +126,8 @@ class BatchDecompressor:
 def compressed(pieces: Iterable[Buffer], _magic: int) -> bytes:
     """One frame of level 3, without content size and checksum."""
     try:
-        import zstandard
+        with loading("zstandard"):
+            import zstandard
     except ImportError as error:
         raise missing_package("zstd", "zstandard") from error
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from kdump.binary.loading import loading
 from kdump.cli.listing import text_checkpoints
 from kdump.cli.listing.lister import list_each
 from kdump.cli.listing.logs import LogLister
@@ -14,7 +15,9 @@ from kdump.cli.streams import stderr_bytes
 from kdump.errors import UsageError
 
 try:
-    import pyarrow as pa
+    with loading("pyarrow"):
+        import pyarrow as pa
+        import pyarrow.parquet  # what it needs is as large
 except ImportError as missing:
     raise UsageError('Parquet and Arrow files need the package "pyarrow"', remedy="pip install 'kdump[arrow]'") from missing
 

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 
 from kdump import __version__
 from kdump.binary.exchange import exchange
+from kdump.binary.loading import loading
 from kdump.cli.scanning.request import RECORDS
 from kdump.cli.scanning.seen import look
 from kdump.cli.scanning.summary import ScanSummary
 from kdump.cli.streams import forget_stdout, say
-from kdump.errors import KdumpError, Unreadable, UsageError
+from kdump.errors import KdumpError, OutOfMemory, Unreadable, UsageError
 from kdump.exit_codes import NOT_EXAMINED
 from kdump.pipeline.scan_files import SUMMARY
 from kdump.workers import temporary_folders
@@ -65,7 +66,9 @@ def scan_paths(request: ScanRequest) -> int:
             raise
         say(f"the tables cannot be read back: {error}")
         return NOT_EXAMINED
-    except MemoryError:
+    except MemoryError as error:
+        if isinstance(error, OutOfMemory):
+            raise
         say("out of memory: use fewer processes (--jobs) or smaller tasks (--target-bytes)")
         return NOT_EXAMINED
     finally:
@@ -124,7 +127,9 @@ def _mark_incomplete(folder: str, table: str) -> None:
 def _load_arrow() -> None:
     """Load Arrow, which takes longer than a look at a tree that has not changed. Raises UsageError if it is not installed."""
     try:
-        import pyarrow
+        with loading("pyarrow"):
+            import pyarrow
+            import pyarrow.parquet
     except ImportError as missing:
         raise UsageError('Parquet tables need the package "pyarrow"', remedy="pip install 'kdump[arrow]'") from missing
     _take_few_threads(pyarrow)
