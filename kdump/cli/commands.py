@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from functools import partial
+from typing import TYPE_CHECKING
 
 import click
 
@@ -22,8 +24,11 @@ from kdump.cli.searching.options import GrepOptions, WhereOptions
 from kdump.cli.shared_options import STDIN
 from kdump.cli.streams import forget_stdout, say
 from kdump.errors import UsageError
-from kdump.exit_codes import USAGE
+from kdump.exit_codes import NOT_EXAMINED, USAGE
 from kdump.formats import file_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 HELP = """\
 Usage: kdump --files FILE[,FILE...] [options of kafka-dump-log.sh]
@@ -146,8 +151,16 @@ def check(options: CheckOptions) -> int:
         from kdump.cli.checking.from_stdin import check_with_stdin as check_all
     else:
         from kdump.cli.checking.run import check_paths as check_all
-    with written_to(options.file):
-        return check_all(request)
+    return _into_file(options.file, partial(check_all, request))
+
+
+def _into_file(path: str | None, judge: Callable[[], int]) -> int:
+    """Judge files, with the report in the file that `-o` names, if it names one. Returns the exit code."""
+    with written_to(path):
+        status = judge()
+    if status == NOT_EXAMINED and path not in (None, STDIN):
+        say(f"not everything could be examined: {path} says why")
+    return status
 
 
 def forecast(options: ForecastOptions) -> int:
@@ -175,8 +188,7 @@ def scan(options: ScanOptions) -> int:
     from kdump.cli.scanning.run import scan_paths
 
     request = ScanRequest(options)
-    with written_to(options.file):
-        return scan_paths(request)
+    return _into_file(options.file, partial(scan_paths, request))
 
 
 def grep(options: GrepOptions) -> int:

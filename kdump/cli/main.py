@@ -58,14 +58,16 @@ def run() -> NoReturn:
 
 def _end_briefly(status: int) -> NoReturn:
     """End the process without Python's own clean-up, which prints lines of errors if memory is short."""
-    import atexit
+    try:
+        with suppress(MemoryError, OSError):
+            import atexit
 
-    with suppress(MemoryError, OSError):
-        atexit._run_exitfuncs()
-        for stream in (sys.stdout, sys.stderr):
-            if stream is not None:
-                stream.flush()
-    os._exit(status)
+            atexit._run_exitfuncs()
+            for stream in (sys.stdout, sys.stderr):
+                if stream is not None:
+                    stream.flush()
+    finally:
+        os._exit(status)
 
 
 def main() -> int:

@@ -297,7 +297,7 @@ def _id_in(log_directory: str) -> str | None:
         with Source(os.path.join(log_directory, properties.META_PROPERTIES)) as source:
             values = properties.read(source.read(0, properties.MAX_SIZE))
     except Unreadable as error:
-        if error.code in ("file-io-error", "file-shrank"):
+        if error.code in ("file-io-error", "file-shrank", "file-permission"):
             raise
         return None
     except CorruptData:

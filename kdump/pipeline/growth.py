@@ -35,6 +35,7 @@ TABLES = ("batches", "records")
 _KIND, _SWAP = "log", "swap"
 _MAX_LISTS = 20  # of one directory, while files are renamed in it
 _MAX_REPLACED = 20  # times in a row that a segment is replaced between its listing and its opening
+_FAILURES = ("file-io-error", "file-permission")  # codes of what a broker does not cause
 _NO_INODE = -1  # of a file that is gone
 
 
@@ -75,12 +76,13 @@ Ends = dict[str, End]
 def ends(options: Options, known: Mapping[str, End]) -> Ends:
     """Where the intact batches of all partitions end now. The walks start at the ends that are `known`.
 
-    Raises UsageError for a table that does not grow.
+    Raises UsageError for a table that does not grow, and Unreadable where the system fails to list or read something, unless
+    that is to be skipped.
     """
     if options.table not in TABLES:
         raise UsageError(f"a stream reads the table {' or '.join(TABLES)}, not {options.table!r}")
     found = (
-        (directory, _end(items[-1], known.get(directory)))
+        (directory, _end(items[-1], known.get(directory), options))
         for directory, items in _partitions(discovery.files_of(options), options).items()
     )
     return {directory: end for directory, end in found if end is not None}
@@ -181,15 +183,15 @@ def _partitions(items: Iterable[FileItem], options: Options) -> dict[str, list[F
         is_segment = item.kind == _KIND and item.state in (None, _SWAP) and item.base_offset is not None
         if is_segment and discovery.is_wanted(item, options):
             found.setdefault(os.path.dirname(item.path), []).append(item)
-    return {directory: _current(segments) for directory, segments in sorted(found.items())}
+    return {directory: _current(segments, options) for directory, segments in sorted(found.items())}
 
 
-def _current(items: Sequence[FileItem]) -> list[FileItem]:
+def _current(items: Sequence[FileItem], options: Options) -> list[FileItem]:
     """The segments that a broker would load, in the order of their offsets: a `.swap` takes the place of those that it replaces.
 
     Kafka: LocalLog.replaceSegments, and LogLoader, which completes that after a stop in the middle of it.
     """
-    swaps = [(item.base_offset or 0, _last_offset(item)) for item in items if item.state == _SWAP]
+    swaps = [(item.base_offset or 0, _last_offset(item, options)) for item in items if item.state == _SWAP]
     current = [
         item
         for item in items
@@ -198,33 +200,44 @@ def _current(items: Sequence[FileItem]) -> list[FileItem]:
     return sorted(current, key=lambda item: item.base_offset or 0)
 
 
-def _last_offset(item: FileItem) -> int:
-    """The last offset of a log; its base offset if it has no batches, or cannot be read."""
+def _last_offset(item: FileItem, options: Options) -> int:
+    """The last offset of a log; its base offset if it has no batches, or cannot be read any more."""
     last = item.base_offset or 0
     try:
         with Source(item.path) as source:
             for _, last_offsets in Log(source).extents():
                 last = last_offsets[-1]
-    except (CorruptData, Unreadable):
-        pass  # it has its new name by now, or is damaged
+    except CorruptData:
+        pass
+    except Unreadable as error:  # it has its new name by now
+        _require_gone(error, options)
     return last
 
 
 def _settled(directory: str, items: list[FileItem], options: Options) -> list[FileItem]:
     """The segments of a partition: these if it has the same ones now, else those that two lists in a row have.
 
-    While a broker renames files, a list may have neither the old one nor the new one.
+    While a broker renames files, a list may have neither the old one nor the new one. Raises Unreadable if it cannot be listed.
     """
     for _ in range(_MAX_LISTS):
         try:
-            listed = list(discovery.discover(directory, options.broker, options.follows_links))
-        except Unreadable:
+            skips = options.unreadable == options.SKIP
+            listed = list(discovery.discover(directory, options.broker, options.follows_links, skips_unlisted=skips))
+        except Unreadable as error:
+            _require_gone(error, options)
             listed = []
         again = _partitions(listed, options).get(directory, [])
         if [item.path for item in again] == [item.path for item in items]:
             return again
         items = again
     return items
+
+
+def _require_gone(error: Unreadable, options: Options) -> None:
+    """Raise a failure of the system, which is no sign that a broker has renamed or deleted a file, unless it is to be skipped."""
+    code = error.__cause__.code if isinstance(error.__cause__, Unreadable) else error.code
+    if code in _FAILURES and options.unreadable != options.SKIP:
+        raise error
 
 
 def _identified(item: FileItem) -> FileItem:
@@ -236,8 +249,8 @@ def _identified(item: FileItem) -> FileItem:
     return item._replace(inode=_NO_INODE) if status is None else item._replace(inode=status.st_ino, size=status.st_size)
 
 
-def _end(item: FileItem, known: End | None) -> End | None:
-    """Where intact batches end in the newest segment of a partition; None if it cannot be read now."""
+def _end(item: FileItem, known: End | None, options: Options) -> End | None:
+    """Where intact batches end in the newest segment of a partition; None if it is gone by now."""
     base_offset = item.base_offset or 0
     try:
         with Source(item.path) as source:
@@ -247,7 +260,8 @@ def _end(item: FileItem, known: End | None) -> End | None:
                 end = known
             next_offset, last, position = _intact_end(Log(source, end.position), end.next_offset)
             return end if last < 0 else End(next_offset, base_offset, position, inode, last, _digest(source, last))
-    except Unreadable:
+    except Unreadable as error:
+        _require_gone(error, options)
         return None
 
 

@@ -90,26 +90,31 @@ def java_home() -> str | None:
     """A directory for JAVA_HOME, or None if the `java` on PATH will do. Raises NoJava if there is neither."""
     named = os.environ.get("JAVA_HOME")
     on_path = shutil.which("java")
-    too_old: list[str] = []
+    unfit: list[str] = []
     for java in ([os.path.join(named, "bin", "java")] if named else []) + ([on_path] if on_path else []):
-        version = _java_version(java)
+        try:
+            version = _java_version(java)
+        except (OSError, subprocess.SubprocessError) as error:
+            unfit.append(f"{java} cannot be run: {getattr(error, 'strerror', None) or error}")
+            continue
         if version is not None and version >= MIN_JAVA:
             return named if java != on_path else os.path.dirname(os.path.dirname(os.path.realpath(java)))
         if version is not None:
-            too_old.append(f"Java {version} was found in {os.path.realpath(java)}")
+            unfit.append(f"Java {version} was found in {os.path.realpath(java)}")
     packaged = _packaged_java()
     if packaged is not None:
         return _shim_home(packaged)
     raise NoJava(
-        f"Spark needs Java {MIN_JAVA} or newer, and {too_old[0] if too_old else 'there is none'}",
+        f"Spark needs Java {MIN_JAVA} or newer, and {unfit[0] if unfit else 'there is none'}",
         remedy="`pip install 'kdump[java]'` brings one, and so does `apt install openjdk-17-jre-headless`",
     )
 
 
 def _java_version(java: str) -> int | None:
+    """The version of a Java; None if there is none, or if it does not say it. Raises OSError and SubprocessError."""
     try:
         done = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=30, check=False)
-    except (OSError, subprocess.SubprocessError):
+    except (FileNotFoundError, NotADirectoryError):
         return None
     found = _VERSION.search(done.stderr) or _VERSION.search(done.stdout)
     return int(found.group(1)) if found else None

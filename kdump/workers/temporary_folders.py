@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 import shutil
 import tempfile
 from contextlib import contextmanager, suppress
@@ -24,8 +25,11 @@ def new_folder(prefix: str, parent: str | None = None) -> str:
 
 def remove(folder: str) -> None:
     """Remove a folder with all that is in it, if it is still there."""
-    with Uninterrupted(), suppress(OSError):  # of some calls, rmtree does not ignore errors
-        shutil.rmtree(folder, ignore_errors=True)
+    for _ in range(2):  # a call may fail that does not fail again
+        with Uninterrupted(), suppress(OSError):  # of some calls, rmtree does not ignore errors
+            shutil.rmtree(folder, ignore_errors=True)
+            if not os.path.lexists(folder):
+                break
 
 
 @contextmanager

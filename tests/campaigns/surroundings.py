@@ -245,8 +245,8 @@ def wrong(command: str, surroundings: str, outcome: Outcome, usual: Outcome) -> 
         return None if re.fullmatch(r'kdump: .* needs? the package "[^\n]*\n', outcome.stderr) else "does not say what it lacks"
     if outcome.status not in (3, 4) and not (outcome.status == 1 and command.startswith("drop-in")):
         return f"exit {outcome.status}"
-    if "stderr" in surroundings or surroundings == "all streams closed" or "to a file" in command and outcome.status == 3:
-        return None  # nobody can be told, or the file says it
+    if "stderr" in surroundings or surroundings == "all streams closed":
+        return None  # nobody can be told
     lines = outcome.stderr.splitlines()
     return "says nothing, or much" if not said or outcome.status == 4 and len(lines) != 1 else None
 

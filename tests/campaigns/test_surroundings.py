@@ -67,6 +67,13 @@ def test_a_module_for_which_there_is_no_descriptor_is_no_output(tmp_path: Path, 
     assert re.fullmatch(r"kdump: a part of kdump cannot be loaded: \S+: Too many open files\n", outcome.stderr)
 
 
+def test_a_report_in_a_file_is_not_all_that_is_said_where_something_was_not_examined(tmp_path: Path, partition: Path) -> None:
+    outcome = run("check to a file", SURROUNDINGS["7 descriptors"], partition, tmp_path / "run")
+    report = tmp_path / "run" / "out" / "report"
+    assert outcome == Outcome(3, "", f"kdump: not everything could be examined: {report} says why\n")
+    assert "Too many open files" in report.read_text()
+
+
 def test_stdin_needs_a_temporary_directory_and_says_so(tmp_path: Path, partition: Path) -> None:
     outcome = run("check of stdin", SURROUNDINGS["no writable temporary directory"], partition, tmp_path / "run")
     assert (outcome.status, outcome.stdout) == (3, "")

@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 from unittest import mock
 
 import pytest
@@ -676,6 +676,20 @@ def test_java_that_is_too_old_is_named(tmp_path: Path) -> None:
     with environment, mock.patch.object(session, "_packaged_java", return_value=None), pytest.raises(NoJava) as caught:
         session.java_home()
     assert str(caught.value).startswith(f"Spark needs Java 17 or newer, and Java 8 was found in {java.resolve()}; ")
+
+
+def test_a_java_that_cannot_be_run_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_arguments: object, **_keywords: object) -> NoReturn:
+        raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
+
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.touch(0o755)
+    monkeypatch.setattr(subprocess, "run", fails)
+    environment = mock.patch.dict(os.environ, {"PATH": "", "JAVA_HOME": str(tmp_path)})
+    with environment, mock.patch.object(session, "_packaged_java", return_value=None), pytest.raises(NoJava) as caught:
+        session.java_home()
+    assert str(caught.value).startswith(f"Spark needs Java 17 or newer, and {java} cannot be run: Cannot allocate memory; ")
 
 
 def test_a_directory_that_could_not_be_listed_once_is_not_left_out_silently(

@@ -2,6 +2,7 @@
 
 import os
 import re
+import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from pathlib import Path
@@ -21,6 +22,7 @@ else:
 
 import pyarrow.parquet as pq  # what needs Arrow
 
+from kdump.errors import KdumpError
 from kdump.output.arrow.schemas import table_schema
 from kdump.pipeline.fleet import compaction, local, replicas, retention, segments, statistics, transactions, written
 from kdump.pipeline.fleet.query import Query
@@ -409,3 +411,19 @@ def test_checkpoints_are_rows_of_the_partitions_that_they_name(tmp_path: Path) -
     }
     assert [row["offset"] for row in table_of(root, "checkpoints", topics="b*").to_pylist()] == [1 << 40]
     assert [row["offset"] for row in table_of(root, "checkpoints", partitions="1-9").to_pylist()] == [1 << 40]
+
+
+# --- The database without Spark
+
+
+def test_a_database_that_cannot_be_written_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local, "_open", lambda path: sqlite3.connect(f"{path}/none"))
+    message = "the tables cannot be queried, for which a temporary file is needed: unable to open database file; TMPDIR"
+    with pytest.raises(KdumpError, match=message):
+        local.ask([statistics.sizes()], {})
+
+
+def test_an_error_in_a_query_is_an_error_of_kdump() -> None:
+    query = Query("wrong", {}, "SELECT topic FROM nowhere", ())
+    with pytest.raises(sqlite3.OperationalError, match="no such table"):
+        local.ask([query], {})

@@ -1,21 +1,22 @@
 """What growing logs have gained: each batch once, wherever a step ends, and never silently less."""
 
+import errno
 import json
 import os
 import random
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
-from kdump.errors import KdumpError, UsageError
+from kdump.errors import KdumpError, Unreadable, UsageError
 from tests.builders.files import file_name
 from tests.builders.records import batch, record
 
 pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
 
-from kdump.pipeline import growth, reading
+from kdump.pipeline import discovery, growth, reading
 from kdump.pipeline.growth import End
 from kdump.pipeline.options import Options
 
@@ -297,3 +298,38 @@ def test_each_record_comes_once_whatever_happens_between_steps(tmp_path: Path, s
                     reader.restart()
     found += [(row["topic"], row["offset"]) for row in reader.step()]
     assert sorted(found) == sorted((topic, offset) for topic, offsets in written.items() for offset in offsets)
+
+
+# --- Calls that fail
+
+
+@pytest.mark.parametrize("call", ["open", "preadv", "pread", "scandir"])
+def test_what_cannot_be_read_is_not_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
+    """A stream that takes it for gone says that records were lost, or continues without them, and reads them twice later."""
+    _append(tmp_path / "a-0", 0, _one(0))
+    reader = Reader(tmp_path, failOnDataLoss="false")
+    assert _offsets(reader.step()) == [0, 1]
+    _append(tmp_path / "a-0", 0, _one(2))
+
+    def fails(*_arguments: object, **_keywords: object) -> NoReturn:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    with monkeypatch.context() as failing:
+        failing.setattr(os, call, fails)
+        with pytest.raises(Unreadable, match=r"(?i)input/output error"):
+            growth.ends(Options(reader.given), {})
+    assert _offsets(reader.step()) == [2, 3]
+
+
+def test_a_directory_that_cannot_be_listed_once_is_not_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _append(tmp_path / "a-0", 0, _one(0))
+    options = Options({"path": str(tmp_path), "table": "records"})
+    (items,) = growth._partitions(discovery.files_of(options), options).values()
+
+    def fails(path: str) -> NoReturn:
+        raise OSError(errno.EIO, os.strerror(errno.EIO), path)
+
+    monkeypatch.setattr(os, "scandir", fails)
+    with pytest.raises(Unreadable, match="the directory cannot be listed"):
+        growth._settled(str(tmp_path / "a-0"), items, options)
+    assert growth._settled(str(tmp_path / "none-0"), [], options) == []

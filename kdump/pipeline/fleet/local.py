@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from contextlib import contextmanager
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from kdump.errors import KdumpError
 from kdump.output.arrow.rows import columns_of
 from kdump.output.arrow.schemas import TYPES, schema_of
 from kdump.workers.temporary_folders import temporary_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Any
 
     from kdump.pipeline.fleet.query import Query
@@ -26,6 +28,11 @@ _EPOCH = date(1970, 1, 1)
 _SEPARATOR = "\x1f"
 _CACHE_KIB = 64 << 10
 _PARTITION = ("broker", "topic", "partition")
+_OF_SYSTEM = {
+    *(sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB),
+    *(sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_NOMEM),
+}
+"""The codes of errors of SQLite where a call failed. It calls a file malformed of which it cannot read the header."""
 
 
 def ask(queries: Iterable[Query], tables: Mapping[str, Callable[[list[str]], Rows]]) -> list[pa.Table]:
@@ -38,31 +45,23 @@ def ask(queries: Iterable[Query], tables: Mapping[str, Callable[[list[str]], Row
     for query in queries:
         for table, columns in query.columns.items():
             wanted.setdefault(table, {}).update(dict.fromkeys(columns))
-    with temporary_folder("kdump-fleet-") as folder:
-        connection = _open(os.path.join(folder, "tables.sqlite"))
-        try:
-            for table in sorted(wanted, key=lambda table: _is_limited(table, queries)):  # those that limit others first
-                names = list(wanted[table])
-                rows = tables[table](names) if table in tables else ()
-                if _is_limited(table, queries):
-                    rows = _of_partitions(rows, _partitions(connection, table, queries))
-                _load(connection, table, names, rows)
-            return [_answer(connection, query) for query in queries]
-        finally:
-            connection.close()
+    with _database() as connection:
+        for table in sorted(wanted, key=lambda table: _is_limited(table, queries)):  # those that limit others first
+            names = list(wanted[table])
+            rows = tables[table](names) if table in tables else ()
+            if _is_limited(table, queries):
+                rows = _of_partitions(rows, _partitions(connection, table, queries))
+            _load(connection, table, names, rows)
+        return [_answer(connection, query) for query in queries]
 
 
 def partitions(query: Query, table: str, tables: Mapping[str, Callable[[list[str]], Rows]]) -> pa.Table:
     """The broker, topic and partition of the rows of a table that matter to a question that limits it."""
-    with temporary_folder("kdump-fleet-") as folder:
-        connection = _open(os.path.join(folder, "tables.sqlite"))
-        try:
-            for name, columns in query.columns.items():
-                if name not in query.partitions:
-                    _load(connection, name, list(columns), tables[name](list(columns)))
-            return _partitions(connection, table, [query])
-        finally:
-            connection.close()
+    with _database() as connection:
+        for name, columns in query.columns.items():
+            if name not in query.partitions:
+                _load(connection, name, list(columns), tables[name](list(columns)))
+        return _partitions(connection, table, [query])
 
 
 def _is_limited(table: str, queries: Iterable[Query]) -> bool:
@@ -88,6 +87,23 @@ def _of_partitions(batches: Rows, partitions: pa.Table) -> Rows:
         for batch in batches:
             table = pa.Table.from_batches([batch])
             yield from table.join(partitions, list(_PARTITION), join_type="left semi").to_batches()
+
+
+@contextmanager
+def _database() -> Iterator[sqlite3.Connection]:
+    """A new database in a temporary file. Raises KdumpError where the system fails to read or write that within the block."""
+    with temporary_folder("kdump-fleet-") as folder:
+        try:
+            connection = _open(os.path.join(folder, "tables.sqlite"))
+            try:
+                yield connection
+            finally:
+                connection.close()
+        except sqlite3.DatabaseError as error:
+            if error.sqlite_errorcode & 0xFF not in _OF_SYSTEM:  # the rest of the number says more
+                raise
+            message = f"the tables cannot be queried, for which a temporary file is needed: {error}"
+            raise KdumpError(message, remedy="TMPDIR names another place for it") from error
 
 
 def _open(path: str) -> sqlite3.Connection:
