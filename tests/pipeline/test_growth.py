@@ -303,7 +303,7 @@ def test_each_record_comes_once_whatever_happens_between_steps(tmp_path: Path, s
 # --- Calls that fail
 
 
-@pytest.mark.parametrize("call", ["open", "preadv", "pread", "scandir"])
+@pytest.mark.parametrize("call", ["open", "pread", "scandir"])
 def test_what_cannot_be_read_is_not_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
     """A stream that takes it for gone says that records were lost, or continues without them, and reads them twice later."""
     _append(tmp_path / "a-0", 0, _one(0))
