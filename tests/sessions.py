@@ -44,7 +44,7 @@ def cluster(folder: Path, workers: int = 2, python: str | None = None) -> Iterat
     url = f"spark://127.0.0.1:{port}"
     environment = {
         **os.environ,
-        "JAVA_HOME": java_home() or "",
+        "JAVA_HOME": java_home(),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_WORKER_DIR": str(folder / "work"),
         "SPARK_LOCAL_DIRS": str(folder / "local"),

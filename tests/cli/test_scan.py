@@ -442,7 +442,7 @@ def test_exit_code_and_messages_do_not_depend_on_the_form(tmp_path: Path, capfd:
 BY_SPARK = "Scanning with Spark on 2 cores of this machine; --engine local does not use Spark."
 
 
-def _no_java() -> str | None:
+def _no_java() -> str:
     raise NoJava("Spark needs Java 17 or newer, and there is none", remedy="`pip install 'kdump[java]'` brings one")
 
 
@@ -452,7 +452,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
     def install(*, spark: bool, java: bool = True) -> None:
         monkeypatch.setattr(importlib.util, "find_spec", lambda name: object() if spark else None)
-        monkeypatch.setattr(session, "java_home", (lambda: None) if java else _no_java)
+        monkeypatch.setattr(session, "java_home", (lambda: "/usr") if java else _no_java)
 
     return install
 

