@@ -5,7 +5,7 @@ from typing import Any
 
 from kdump.binary.batch_header import BatchHeader, MessageHeader
 from kdump.binary.columns_reference import PlainBatch, RecordBuffers
-from kdump.binary.reference import Buffer, RecordTuple
+from kdump.binary.reference import Buffer, MessageTuple, RecordTuple
 from kdump.binary.summary_reference import Summarized
 
 Packed = tuple[Any, Any, Any]  # directory, data and tail of a column: buffers
@@ -78,6 +78,9 @@ def walk_messages(
 def walk_extents(window: Buffer, start: int, window_position: int, /) -> tuple[list[int], list[int], int]: ...
 def walk_records(
     data: Buffer, position: int, end: int, count: int, pause: int, rows: list[RecordTuple], /
+) -> tuple[int, int]: ...
+def walk_contents(
+    data: Buffer, start: int, end: int, base_offset: int, timestamp: int | None, max_count: int, rows: list[MessageTuple], /
 ) -> tuple[int, int]: ...
 def record_columns(batches: Sequence[PlainBatch], wanted: int, max_headers: int, /) -> tuple[int, int, RecordBuffers]: ...
 def compile_plan(data: bytes, /) -> Any: ...  # an object that only `dump` understands

@@ -28,7 +28,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from kdump.binary.reference import Buffer, Headers, RecordTuple
+    from kdump.binary.reference import Buffer, Headers, MessageTuple, RecordTuple
 
 __all__ = [
     "HEADERS",
@@ -38,6 +38,7 @@ __all__ = [
     "TIMESTAMP_DELTA",
     "Buffer",
     "Headers",
+    "MessageTuple",
     "RecordTuple",
     "VarintTooLong",
     "extent_at",
@@ -58,6 +59,7 @@ walk_batches = reference.walk_batches
 walk_messages = reference.walk_messages
 walk_extents = reference.walk_extents
 walk_records = reference.walk_records
+walk_contents = reference.walk_contents
 
 
 def use(choice: str = "") -> None:
@@ -65,7 +67,7 @@ def use(choice: str = "") -> None:
 
     Raises UsageError for another name, and where C is asked for by name but was not built.
     """
-    global name, reason, native, walk_batches, walk_messages, walk_extents, walk_records
+    global name, reason, native, walk_batches, walk_messages, walk_extents, walk_records, walk_contents
     if choice not in ("", PYTHON, C):
         raise UsageError(f"{VARIABLE} is {choice!r}; it can be {PYTHON!r} or {C!r}")
     name, reason, native = PYTHON, f"{VARIABLE} says so", None
@@ -82,9 +84,10 @@ def use(choice: str = "") -> None:
     if native is None:
         walk_batches, walk_messages = reference.walk_batches, reference.walk_messages
         walk_extents, walk_records = reference.walk_extents, reference.walk_records
+        walk_contents = reference.walk_contents
     else:
         walk_batches, walk_messages, walk_extents = native.walk_batches, native.walk_messages, native.walk_extents
-        walk_records = _walk_records
+        walk_records, walk_contents = _walk_records, native.walk_contents
 
 
 def _walk_records(

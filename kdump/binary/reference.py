@@ -9,6 +9,7 @@ from __future__ import annotations
 from struct import Struct
 from zlib import crc32
 
+from kdump.binary.arithmetic import as_int64
 from kdump.binary.batch_header import (
     ATTRIBUTES,
     BATCH_HEADER,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     Buffer = bytes | bytearray | memoryview
     Headers = tuple[tuple[bytes, bytes | None], ...]
     RecordTuple = tuple[int, int, int, int, Headers, Buffer | None, Buffer | None]
+    MessageTuple = tuple[int, int, int | None, int | None, None, None, bytes | None, bytes | None, int, bool]
 
     class Checksum(Protocol):
         """The checksum of these bytes, continued from `crc`."""
@@ -49,12 +51,14 @@ HEADERS: Final = 4
 
 _TIMESTAMP = Struct(">q")
 _EXTENT = Struct(">qi4xb6xi")  # offset, length, magic, and what is the last offset delta from magic 2 on
+_SIZE = Struct(">i")
 _LENGTH = Struct(">8xi4xb")  # length and magic of the same
 _unpack_length = _LENGTH.unpack_from
 _unpack_batch = BATCH_HEADER.unpack_from
 _unpack_message = MESSAGE_HEADER.unpack_from
 _unpack_extent = _EXTENT.unpack_from
 _unpack_timestamp = _TIMESTAMP.unpack_from
+_unpack_size = _SIZE.unpack_from
 
 _NO_HEADERS: Headers = ()
 
@@ -128,6 +132,44 @@ def walk_messages(
         valid.append(crc32(view[start + MESSAGE_CRC_COVERS_FROM : end]) == crc)
         start = end
     return headers, starts, valid, start
+
+
+def walk_contents(
+    data: Buffer, start: int, end: int, base_offset: int, timestamp: int | None, max_count: int, rows: list[MessageTuple]
+) -> tuple[int, int]:
+    """Walk the regular messages between `start` and `end` that are not compressed and have the magic of the first.
+
+    They are appended to `rows`: offset (from `base_offset` on), timestamp (the given one, or its own; -1 for none), sizes of key
+    and value (-1 for null), two fields that messages lack, key, value, CRC, and whether that fits. A key or value that reaches
+    past its message is not regular. Walks `max_count` at most. Returns where the next message starts, and the magic, or -1.
+    """
+    found = -1
+    while max_count > 0 and end - start >= MESSAGE_TIMESTAMP_AT:
+        offset, length, crc, magic, attributes = _unpack_message(data, start)
+        next_start = start + LOG_OVERHEAD + length
+        key_at = start + (MESSAGE_HEADER_SIZE if magic else MESSAGE_TIMESTAMP_AT)
+        if magic not in (0, 1) or found not in (-1, magic) or attributes & COMPRESSION_MASK:
+            break
+        if not key_at + 4 <= next_start <= end:
+            break
+        (key_size,) = _unpack_size(data, key_at)
+        value_at = key_at + 4 + max(key_size, 0)
+        if key_size < -1 or value_at + 4 > next_start:
+            break
+        (value_size,) = _unpack_size(data, value_at)
+        if value_size < -1 or value_size > next_start - value_at - 4:
+            break
+        key = bytes(data[key_at + 4 : value_at]) if key_size >= 0 else None
+        value = bytes(data[value_at + 4 : value_at + 4 + value_size]) if value_size >= 0 else None
+        own = timestamp
+        if not magic:
+            own = -1
+        elif own is None:
+            (own,) = _unpack_timestamp(data, start + MESSAGE_TIMESTAMP_AT)
+        is_valid = crc32(memoryview(data)[start + MESSAGE_CRC_COVERS_FROM : next_start]) == crc
+        rows.append((as_int64(base_offset + offset), own, key_size, value_size, None, None, key, value, crc, is_valid))
+        start, found, max_count = next_start, magic, max_count - 1
+    return start, found
 
 
 def walk_extents(window: bytes, start: int, window_position: int) -> tuple[list[int], list[int], int]:

@@ -22,6 +22,7 @@ from kdump.tables import Table
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import Any
 
     from kdump.binary.codecs import LongPayload, Payload
     from kdump.binary.source import Source
@@ -117,26 +118,55 @@ def read(source: Source, chunk: Chunk, limits: Limits = _AS_KAFKA) -> Iterator[R
     it when it asks for the field.
     """
     part = _Part(chunk, 0, continues=False)
-    for row in range(len(chunk.batches)):
+    row = 0
+    while row < len(chunk.batches):
+        count = part.add_plain(chunk, row)
+        if count:
+            row += count
+            if len(part.rows) >= record.MAX_ROWS:
+                yield part.finished()
+                part = _Part(chunk, row, continues=False)
+            continue
         part.counts.append(0)
         error: CorruptData | None = None
         try:
-            for message in messages_of(source, chunk, row, limits):
-                part.add(message, timestamp_of(message, chunk, row))
-                if part.counts[-1] >= record.MAX_ROWS:
-                    yield part.finished()
-                    part = _Part(chunk, row, continues=True, first_offsets=part.first_offsets[-1:])
-                    part.counts.append(0)
+            for more in _added(part, source, chunk, row, limits):
+                yield part.finished()
+                part = more
         except CorruptData as problem:
             error = problem
             error.path, error.position = source.path, chunk.batches["position"][row]
+        row += 1
         if error is not None or len(part.rows) >= record.MAX_ROWS:
             yield part.finished()
-            part = _Part(chunk, row + 1, continues=False)
+            part = _Part(chunk, row, continues=False)
         if error is not None:
             raise error
     if part.counts:
         yield part.finished()
+
+
+def _added(part: _Part, source: Source, chunk: Chunk, row: int, limits: Limits) -> Iterator[_Part]:
+    """Add the message in this row to a part, or the messages in it. Yields the part that follows wherever one is full."""
+    message = Message(chunk.headers[row][MESSAGE_OFFSET], bytes_of_message(source, chunk, row))
+    rest: Iterable[Message] = (message,)
+    if message.codec:
+        unwrapped = unwrap(message, limits)
+        position, held = 0, unwrapped.held
+        timestamp = None
+        if message.magic and chunk.batches["timestamp_type"][row] == LOG_APPEND_TIME:
+            timestamp = chunk.batches["timestamp"][row]
+        while count := part.add_inner(held, position, unwrapped.base, timestamp):
+            position = count
+            if part.counts[-1] >= record.MAX_ROWS:
+                part = part.following(chunk, row)
+                yield part
+        rest = unwrapped.after(position)
+    for inner in rest:
+        part.add(inner, timestamp_of(inner, chunk, row))
+        if part.counts[-1] >= record.MAX_ROWS:
+            part = part.following(chunk, row)
+            yield part
 
 
 class _Part:
@@ -144,7 +174,7 @@ class _Part:
 
     def __init__(self, chunk: Chunk, first: int, *, continues: bool, first_offsets: Sequence[int] = ()) -> None:
         self.first_offsets = list(first_offsets)
-        self.rows: list[tuple[object, ...]] = []
+        self.rows: list[kernel.MessageTuple] = []
         self.counts: list[int] = []
         self._faults: dict[int, dict[str, CorruptData]] = {}
         self._chunk = chunk
@@ -153,7 +183,7 @@ class _Part:
         self._magics: list[int] = []
 
     def add(self, message: Message, timestamp: int) -> None:
-        values: list[object] = []
+        values: list[Any] = []
         for name in ("key_size", "value_size", "key", "value"):
             try:
                 values.append(getattr(message, name))
@@ -166,6 +196,41 @@ class _Part:
         self.rows.append((message.offset, timestamp, key_size, value_size, None, None, key, value, message.crc, message.is_valid))
         self._magics.append(message.magic)
         self.counts[-1] += 1
+
+    def add_plain(self, chunk: Chunk, row: int) -> int:
+        """Add messages that are not compressed, as many as are regular from this row of the chunk on. Returns how many."""
+        if not chunk.window:
+            return 0
+        before = len(self.rows)
+        most = min(record.MAX_ROWS - before, len(chunk.starts) - row)
+        end = chunk.starts[-1] + chunk.batches["size"][-1]
+        _, magic = kernel.walk_contents(chunk.window, chunk.starts[row], end, 0, None, most, self.rows)
+        count = len(self.rows) - before
+        self.first_offsets += [of_row[0] for of_row in self.rows[before:]]
+        self.counts += [1] * count
+        self._magics += [magic] * count
+        return count
+
+    def add_inner(self, payload: memoryview, position: int, base: int, timestamp: int | None) -> int:
+        """Add messages of a wrapper, as many as are regular from this position of its payload on, and as there is room for.
+
+        They have the `timestamp` of the wrapper, if it is given. Returns where the next one starts; 0 if none was added.
+        """
+        before = len(self.rows)
+        most = record.MAX_ROWS - self.counts[-1]
+        end, magic = kernel.walk_contents(payload, position, len(payload), base, timestamp, most, self.rows)
+        count = len(self.rows) - before
+        if count and len(self.first_offsets) < len(self.counts):
+            self.first_offsets.append(self.rows[before][0])
+        self.counts[-1] += count
+        self._magics += [magic] * count
+        return end if count else 0
+
+    def following(self, chunk: Chunk, row: int) -> _Part:
+        """The part after this one, with more messages of the wrapper in this row."""
+        part = _Part(chunk, row, continues=True, first_offsets=self.first_offsets[-1:])
+        part.counts.append(0)
+        return part
 
     def finished(self) -> RecordChunk:
         batches = self._chunk.batches.slice(self._first, self._first + len(self.counts))
@@ -227,19 +292,30 @@ def unwrap(wrapper: Message, limits: Limits = _AS_KAFKA) -> Unwrapped:
 
 
 class Unwrapped:
-    """The messages inside a wrapper, with absolute offsets."""
+    """The messages inside a wrapper, with absolute offsets.
+
+    `held` is the payload, or nothing if that is too long to be held; `base` is to be added to the offsets in it.
+    """
 
     def __init__(self, payload: Payload | LongPayload, first: Message, base: int) -> None:
         self._payload = payload
         self._first = first
-        self._base = base
+        self.base = base
+        self.held = (
+            memoryview(b"") if isinstance(payload, codecs.LongPayload) else memoryview(payload.data)[: payload.whole_blocks]
+        )
 
     def first_offset(self) -> int:
         """The offset of the first message. Raises CorruptData where it is a wrapper itself."""
-        return next(_placed([self._first], self._base)).offset
+        return next(_placed([self._first], self.base)).offset
+
+    def after(self, position: int) -> Iterator[Message]:
+        """The messages from this position of `held` on, or all of them."""
+        pieces = [self.held[position:]] if position else self._payload.pieces(self._payload.whole_blocks)
+        return _placed(messages_in(pieces), self.base)
 
     def __iter__(self) -> Iterator[Message]:
-        return _placed(messages_in(self._payload.pieces(self._payload.whole_blocks)), self._base)
+        return self.after(0)
 
 
 def _placed(inner: Iterable[Message], base: int) -> Iterator[Message]:

@@ -119,6 +119,33 @@ def test_walks_are_those_of_the_reference(window: bytes, data: st.DataObject) ->
     assert _kernel.walk_extents(window, start, position) == reference.walk_extents(window, start, position)
 
 
+OLD_LOGS = st.lists(
+    st.builds(
+        message,
+        magic=st.integers(0, 1),
+        key=st.none() | st.binary(max_size=5),
+        value=st.none() | st.binary(max_size=5),
+        timestamp=st.integers(-(1 << 63), (1 << 63) - 1),
+        attributes=st.sampled_from([0, 0, 0, 8, 1]),
+        key_length=st.sampled_from([None, None, None, -2, 9]),
+    ),
+    max_size=5,
+).map(lambda messages: message_set(messages=messages))
+
+
+@given(damaged(OLD_LOGS), st.data())
+def test_contents_of_messages_are_those_of_the_reference(window: bytes, data: st.DataObject) -> None:
+    start = data.draw(st.one_of(st.just(0), st.integers(0, len(window))))
+    end = data.draw(st.one_of(st.just(len(window)), st.integers(start, len(window))))
+    base_offset, most = data.draw(st.integers(-(1 << 63), (1 << 63) - 1)), data.draw(st.integers(0, 9))
+    timestamp = data.draw(st.one_of(st.none(), st.integers(-(1 << 63), (1 << 63) - 1)))
+    rows: list[kernel.MessageTuple] = []
+    wanted: list[kernel.MessageTuple] = []
+    found = _kernel.walk_contents(window, start, end, base_offset, timestamp, most, rows)
+    assert found == reference.walk_contents(window, start, end, base_offset, timestamp, most, wanted)
+    assert rows == wanted
+
+
 MESSAGES = st.builds(
     lambda magic, value, timestamp, codec: message_set(
         messages=[message(value=value, magic=magic, timestamp=timestamp, attributes=codec)]

@@ -319,6 +319,8 @@ class Hostile:
         self.call("walk_batches", window, start, chance.number(7), chance.number(1) or None)
         self.call("walk_messages", window, start, chance.number(1), chance.number(7))
         self.call("walk_extents", window, start, chance.number())
+        numbers_of = chance.number(len(window)), chance.number(), chance.choice((None, chance.number())), chance.number(9)
+        self.call("walk_contents", window, start, *numbers_of, [])
         self.call("find", window, start, chance.random() < 0.5)
         numbers = [chance.choice((0, 1, chance.number(1 << 20))) for _ in range(3)]
         stop, left = chance.choice((len(window), chance.number())), chance.choice((len(window), chance.number()))

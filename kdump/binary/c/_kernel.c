@@ -99,6 +99,7 @@ static PyMethodDef methods[] = {
     {"walk_messages", walk_messages, METH_VARARGS, walk_messages_doc},
     {"walk_extents", walk_extents, METH_VARARGS, walk_extents_doc},
     {"walk_records", walk_records, METH_VARARGS, walk_records_doc},
+    {"walk_contents", walk_contents, METH_VARARGS, walk_contents_doc},
     {"skip_ordinary", skip_ordinary, METH_VARARGS, skip_ordinary_doc},
     {"skip_compressed", skip_compressed, METH_VARARGS, skip_compressed_doc},
     {"skip_messages", skip_messages, METH_VARARGS, skip_messages_doc},

@@ -1,5 +1,5 @@
-/* The functions of binary/reference.py, for what is regular: `walk_batches`, `walk_messages`, `walk_extents`, `walk_records`. They make
-   Python objects, so they keep the GIL. */
+/* The functions of binary/reference.py, for what is regular: `walk_batches`, `walk_messages`, `walk_extents`, `walk_records`,
+   `walk_contents`. They make Python objects, so they keep the GIL. */
 
 #pragma once
 
@@ -148,19 +148,9 @@ static PyObject *headers_of(const Record *record)
     return headers;
 }
 
-static PyObject *row_of(const Record *record, PyObject *no_headers, int with_data, int with_headers)
+/* A tuple of these, whose references it takes over; NULL if one of them is missing. */
+static PyObject *row_of_items(PyObject **items, Py_ssize_t count)
 {
-    int32_t key_size = with_data ? record->key_size : -1, value_size = with_data ? record->value_size : -1;
-    PyObject *items[] = {
-        PyLong_FromLongLong(record->timestamp_delta),
-        PyLong_FromLong(record->offset_delta),
-        PyLong_FromLong(record->key_size),
-        PyLong_FromLong(record->value_size),
-        record->header_count && with_headers ? headers_of(record) : Py_NewRef(no_headers),
-        bytes_or_none(record->key, key_size),
-        bytes_or_none(record->value, value_size),
-    };
-    Py_ssize_t count = sizeof items / sizeof *items;
     PyObject *row = PyTuple_New(count);
     int failed = !row;
     for (Py_ssize_t at = 0; at < count; at++) {
@@ -173,6 +163,21 @@ static PyObject *row_of(const Record *record, PyObject *no_headers, int with_dat
     if (failed)
         Py_CLEAR(row);
     return row;
+}
+
+static PyObject *row_of(const Record *record, PyObject *no_headers, int with_data, int with_headers)
+{
+    int32_t key_size = with_data ? record->key_size : -1, value_size = with_data ? record->value_size : -1;
+    PyObject *items[] = {
+        PyLong_FromLongLong(record->timestamp_delta),
+        PyLong_FromLong(record->offset_delta),
+        PyLong_FromLong(record->key_size),
+        PyLong_FromLong(record->value_size),
+        record->header_count && with_headers ? headers_of(record) : Py_NewRef(no_headers),
+        bytes_or_none(record->key, key_size),
+        bytes_or_none(record->value, value_size),
+    };
+    return row_of_items(items, sizeof items / sizeof *items);
 }
 
 PyDoc_STRVAR(walk_records_doc, "walk_records(data, position, end, count, pause, rows, with_data=True, max_headers=2147483647)\n"
@@ -211,4 +216,71 @@ static PyObject *walk_records(PyObject *self, PyObject *arguments)
     PyBuffer_Release(&data);
     Py_XDECREF(no_headers);
     return failed ? NULL : Py_BuildValue("nn", position, walked);
+}
+
+/* The message at `p`, which has `room` bytes up to the end of the data, as `walk_contents` has it. Returns where its size says that it
+   ends, or NULL with no row if it is irregular, with an exception set if there is no memory. */
+static const uint8_t *message_row(const uint8_t *p, int64_t room, int64_t base_offset, const int64_t *timestamp, PyObject **row)
+{
+    int64_t size = batch_size(p);
+    const uint8_t *key = message_contents(p) + 4, *end = p + size;
+    *row = NULL;
+    if (size > room || size < key - p)
+        return NULL;
+    int32_t key_size = (int32_t)be32(key - 4);
+    if (key_size < -1 || end - key < 4 || key_size > end - key - 4)
+        return NULL;
+    const uint8_t *value = key + (key_size > 0 ? key_size : 0) + 4;
+    int32_t value_size = (int32_t)be32(value - 4);
+    if (value_size < -1 || value_size > end - value)
+        return NULL;
+    PyObject *items[] = {
+        PyLong_FromLongLong(added(base_offset, batch_base_offset(p))),
+        PyLong_FromLongLong(timestamp && batch_magic(p) ? *timestamp : message_timestamp(p)),
+        PyLong_FromLong(key_size),
+        PyLong_FromLong(value_size),
+        Py_NewRef(Py_None),
+        Py_NewRef(Py_None),
+        bytes_or_none(key, key_size),
+        bytes_or_none(value, value_size),
+        PyLong_FromUnsignedLong(message_crc(p)),
+        PyBool_FromLong(is_valid_message(p, (size_t)size)),
+    };
+    *row = row_of_items(items, sizeof items / sizeof *items);
+    return *row ? end : NULL;
+}
+
+PyDoc_STRVAR(walk_contents_doc, "walk_contents(data, start, end, base_offset, timestamp, max_count, rows), as the reference.");
+
+static PyObject *walk_contents(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    Py_buffer data;
+    Py_ssize_t start, end, left;
+    int64_t timestamp = 0;
+    long long base_offset;
+    PyObject *given, *rows, *row = NULL;
+    int magic = -1;
+    if (!PyArg_ParseTuple(arguments, "y*nnLOnO!:walk_contents", &data, &start, &end, &base_offset, &given, &left, &PyList_Type, &rows))
+        return NULL;
+    if (start < 0 || end < start || end > data.len) {
+        PyBuffer_Release(&data);
+        PyErr_SetString(PyExc_ValueError, "start or end is out of bounds");
+        return NULL;
+    }
+    if (given != Py_None)
+        timestamp = PyLong_AsLongLong(given);
+    while (!PyErr_Occurred() && left > 0 && end - start >= MESSAGE_TIMESTAMP_AT) {
+        const uint8_t *p = (const uint8_t *)data.buf + start;
+        if (batch_magic(p) < 0 || batch_magic(p) > 1 || (magic >= 0 && magic != batch_magic(p)) || message_codec(p))
+            break;
+        const uint8_t *next = message_row(p, end - start, base_offset, given == Py_None ? NULL : &timestamp, &row);
+        if (!next || !append(rows, row))
+            break;
+        magic = batch_magic(p);
+        start += (Py_ssize_t)(next - p);
+        left--;
+    }
+    PyBuffer_Release(&data);
+    return PyErr_Occurred() ? NULL : Py_BuildValue("ni", start, magic);
 }
