@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_right
+from operator import itemgetter
 from typing import NamedTuple
 
 from kdump.binary.arithmetic import as_int64
@@ -121,16 +123,18 @@ def of(directory: Directory, intact: IntactBatches) -> Losses:
             else:
                 losses.add(batch)
                 _add(ranges, batch[:2])
-    losses.offsets = _not_covered(directory, _merged(ranges))
+    logs = sorted((offset_of(name), name) for name in directory.files if _is_log(name) and is_canonical(name))
+    lost = _not_covered(directory, logs, _merged(ranges))
     for file in odd:
         held: list[Range] = []
         for batch in intact.within(directory, file, cut_short):
             _add(held, batch[:2])
-        left = _not_covered(directory, _merged(held))
+        left = _not_covered(directory, logs, _merged(held))
         for batch in intact.within(directory, file, []) if left else ():
             if any(first <= batch[1] and batch[0] <= last for first, last in left):
                 losses.add(batch)
-        losses.offsets = _merged([*losses.offsets, *left])
+        lost += left
+    losses.offsets = _merged(lost)
     losses.may_be_more = bool(cut_short)
     return losses
 
@@ -261,14 +265,18 @@ def _merged(ranges: Iterable[Range]) -> list[Range]:
     return merged
 
 
-def _not_covered(directory: Directory, ranges: list[Range]) -> list[Range]:
-    """The ranges without the offsets of other batches. Logs that cannot contain them, by their names, are not read."""
-    logs = sorted((offset_of(name), name) for name in directory.files if _is_log(name) and is_canonical(name))
-    for row, (base, name) in enumerate(logs):
-        file = directory.files[name]
-        if not ranges:
+def _not_covered(directory: Directory, logs: Sequence[tuple[int, str]], ranges: list[Range]) -> list[Range]:
+    """The ranges without the offsets of batches in `logs`: base offsets and names of twenty digits, ascending.
+
+    Logs that cannot contain them, by their names, are not read.
+    """
+    start = max(0, bisect_right(logs, ranges[0][0], key=itemgetter(0)) - 1) if ranges else 0
+    for row in range(start, len(logs)):
+        base, name = logs[row]
+        if not ranges or base > ranges[-1][1]:
             break
-        if not file.path or base > ranges[-1][1] or row + 1 < len(logs) and logs[row + 1][0] <= ranges[0][0]:
+        file = directory.files[name]
+        if not file.path or row + 1 < len(logs) and logs[row + 1][0] <= ranges[0][0]:
             continue
         try:
             for batch in LogReader(directory, file).batches():

@@ -25,7 +25,8 @@ BOOTSTRAP_CHECKPOINT = "bootstrap.checkpoint"
 
 _OFFSET_WIDTH = 20
 _EPOCH_WIDTH = 10
-_MAX_DIGITS = 1000  # Python refuses to read numbers of several thousand
+_MOST_DIGITS = 19  # of a number of 64 bits
+_MAX_DIGITS = 1000  # of one in another script, which may begin with zeros; Python refuses to read numbers of several thousand
 
 
 def suffix(name: str) -> str:
@@ -83,7 +84,11 @@ def parse_number(text: str, bits: int) -> int:
     """
     digits = text[1:] if text[:1] in ("+", "-") else text
     digits = digits.lstrip("0") or digits[:1]
-    if digits.isdecimal() and max(digits) <= "\uffff" and len(digits) < _MAX_DIGITS:
+    if digits.isascii():
+        is_number = digits.isdigit() and len(digits) <= _MOST_DIGITS
+    else:
+        is_number = digits.isdecimal() and max(digits) <= "\uffff" and len(digits) < _MAX_DIGITS
+    if is_number:
         number = int(digits) * (-1 if text[0] == "-" else 1)
         if -(1 << bits - 1) <= number < 1 << bits - 1:
             return number

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from bisect import bisect_right
 from typing import NamedTuple
 
 from kdump.binary.arithmetic import increment_sequence
@@ -75,8 +76,8 @@ class Copy:
         self.path = path
         self.topic = topic
         self.partition = partition
-        self.served = sorted((item for item in logs if is_served(item)), key=lambda item: item.base_offset or 0)
-        self.marked = sorted((item for item in logs if not is_served(item)), key=lambda item: item.base_offset or 0)
+        self.served = sorted((item for item in logs if is_served(item)), key=_base_offset)
+        self.marked = sorted((item for item in logs if not is_served(item)), key=_base_offset)
         self.folder = os.path.dirname((self.served or self.marked)[0].path)
         self.sightings: list[Sighting] = []
         self.damaged: list[DamagedRange] = []
@@ -192,10 +193,10 @@ class Copy:
 
     def _bounded(self, ranges: list[DamagedRange], item: FileItem) -> list[DamagedRange]:
         """The damaged ranges of a segment. Those at its end reach no further than the next segment, or are no batches."""
-        later = [other.base_offset or 0 for other in self.served if (other.base_offset or 0) > (item.base_offset or 0)]
-        for damaged in ranges:
-            if later:
-                damaged.next_offset = min(damaged.next_offset, min(later))
+        following = bisect_right(self.served, item.base_offset or 0, key=_base_offset)
+        if following < len(self.served):
+            for damaged in ranges:
+                damaged.next_offset = min(damaged.next_offset, _base_offset(self.served[following]))
         return [damaged for damaged in ranges if damaged.is_batch or damaged.next_offset < FOREVER]
 
     def damage_at(self, offset: int) -> DamagedRange | None:
@@ -297,6 +298,10 @@ class Copy:
                     self._note_bad_ranges(source)
             except Unreadable as error:
                 self.not_read.append(str(error))
+
+
+def _base_offset(item: FileItem) -> int:
+    return item.base_offset or 0
 
 
 def _marker_type(source: TolerantSource, chunk: Chunk) -> int | None:

@@ -82,7 +82,9 @@ def serve() -> None:
     os.set_inheritable(answers, False)
     nowhere = os.open(os.devnull, os.O_RDWR)
     os.dup2(nowhere, 1)
-    for line in open(os.dup(0), "rb"):  # noqa: SIM115
+    requests = open(os.dup(0), "rb")  # noqa: SIM115
+    os.dup2(nowhere, 0)  # the stdin of commands that are loaded
+    for line in requests:
         request = json.loads(line)
         sys.argv = ["kdump", *request["arguments"]]
         if "stdout" not in request:

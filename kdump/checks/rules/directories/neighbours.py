@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
 from kdump.checks.context import context_in
 from kdump.checks.finding import ERROR, INFO
 from kdump.checks.rules import witnesses
@@ -81,7 +83,7 @@ def _report_gaps(partition: PartitionFacts, gaps: list[missing_segments.Gap]) ->
             _report_gap(partition, gap.first, gap.end, gap.end, message, ERROR)
         return
     orphans = [] if partition.is_being_deleted else witnesses.orphans(partition)
-    unexplained = [gap for gap in certain if not any(gap.first <= base < gap.end for base in orphans)]
+    unexplained = [gap for gap in certain if bisect_left(orphans, gap.first) == bisect_left(orphans, gap.end)]
     if unexplained and not partition.is_being_deleted:
         evidence = missing_segments.CleanerEvidence(partition)
         unexplained = [gap for gap in unexplained if not evidence.speaks_against_cleaner(gap)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
 from kdump.checks.context import context_in
 from kdump.checks.finding import ERROR, WARNING
 from kdump.checks.rules import witnesses
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from kdump.checks.partition_facts import PartitionFacts
     from kdump.checks.segment_facts import SegmentFacts
 
+_SNAPSHOT = file_name.PRODUCER_SNAPSHOT
 _COLUMN_SLICE_ROWS = 4096  # rows of a column that are unpacked at once
 _MIN_OFFSETS_WITHOUT_TRACE = 8  # offsets without a trace of the cleaner, from which on it seems that it never ran
 _COMPACTED = ("__consumer_offsets", "__transaction_state", "__share_group_state")
@@ -112,6 +115,8 @@ class CleanerEvidence:
             for facts in partition.segments.values()
             if facts.last_offset is not None
         )
+        of_segments = partition.files.segments.items()
+        self._snapshots = sorted((base, names[_SNAPSHOT]) for base, names in of_segments if _SNAPSHOT in names)
 
     def speaks_against_cleaner(self, gap: Gap) -> bool:
         """Whether the cleaner is unlikely to have made this gap; reported with the reasons if so."""
@@ -119,7 +124,7 @@ class CleanerEvidence:
             return False
         if _is_compacted(self.partition) and not self.has_checkpoint:
             return False
-        snapshots = self._snapshots(gap)
+        snapshots = self._snapshots[bisect_left(self._snapshots, (gap.first, "")) : bisect_left(self._snapshots, (gap.end, ""))]
         is_whole_segment = 2 * (gap.end - gap.first) >= gap.span
         if self.has_checkpoint or snapshots or (is_whole_segment and self.seen >= _MIN_OFFSETS_WITHOUT_TRACE):
             severity = ERROR
@@ -149,13 +154,6 @@ class CleanerEvidence:
             found=gap.end,
         )
         return True
-
-    def _snapshots(self, gap: Gap) -> list[tuple[int, str]]:
-        return [
-            (base, names[file_name.PRODUCER_SNAPSHOT])
-            for base, names in sorted(self.partition.files.segments.items())
-            if gap.first <= base < gap.end and file_name.PRODUCER_SNAPSHOT in names
-        ]
 
 
 def _log(partition: PartitionFacts, base_offset: int) -> str:
