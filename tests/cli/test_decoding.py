@@ -382,3 +382,32 @@ def test_the_decoder_that_was_chosen_is_reported_once(listed: Lister, directory:
 def test_a_decoder_of_records_leaves_none_for_their_keys(listed: Lister) -> None:
     status, _, err = listed("x", COMMITS, "--decode", "consumer-offsets", "--key-decoder", "long")
     assert status == USAGE and err.count("\n") == 1
+
+
+def test_a_record_that_would_take_very_much_memory_is_not_decoded(listed: Lister, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(decoded, "MAX_RECORD", len(OFFSET_KEY) + len(OFFSET_VALUE))
+    value = int16(1) + int64(42) + string("m") + int64(7) + int64(-1)
+    size = len(OFFSET_KEY) + len(value)
+    batches = batch(records=[record(key=OFFSET_KEY, value=OFFSET_VALUE), record(key=OFFSET_KEY, value=value)])
+    status, out, err = listed("__consumer_offsets-0", batches, "--deep", "--output", "ndjson")
+    reason = f"schema-value-too-large: its {size} bytes are not decoded, as they are more than 0 MiB"
+    assert _decoded(out) == [(KEY_OBJECT, OFFSET, None), (KEY_OBJECT, None, reason)]
+    assert (status, err.count(f"1 record not decoded, at offset 1: its {size} bytes are not decoded")) == (FINDINGS, 1)
+
+
+def test_a_control_record_that_would_take_very_much_memory_is_not_decoded(
+    listed: Lister, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change = leader_change_record()
+    assert change.value is not None
+    monkeypatch.setattr(decoded, "MAX_CONTROL_RECORD", len(change.value) - 1)
+    status, out, _ = listed("topic-0", batch(records=[change], is_control=True), "--deep", "--output", "ndjson")
+    reason = f"schema-value-too-large: its {len(change.value)} bytes are not decoded, as they are more than 0 MiB"
+    assert (status, _decoded(out)) == (FINDINGS, [({"controlType": "LEADER_CHANGE"}, None, reason)])
+
+
+def test_a_large_record_of_an_internal_topic_has_no_json() -> None:
+    whole = decoded.decoder_of("consumer-offsets")(OFFSET_KEY, OFFSET_VALUE + bytes(decoded.MAX_RECORD))
+    assert (whole.key, whole.value) == (json.dumps(KEY_OBJECT, separators=(",", ":")), None)
+    assert whole.fault is not None and whole.fault.code == "schema-value-too-large"
+    assert decoded.decoder_of("consumer-offsets")(bytes(decoded.MAX_RECORD + 1), None).key is None

@@ -120,7 +120,8 @@ _CODES = (
     SearchCode(
         "schema-value-too-large",
         "a key or value would become too much JSON.",
-        cause="it grows more than a sound value does: perhaps hostile. The limits are in docs/schemas.md",
+        cause="it grows more than a sound value does: perhaps hostile. The limits are in docs/schemas.md. Of internal topics, "
+        "records of more than 3 MiB are not decoded, and control records of more than 1 MiB",
         remedy="its bytes are in the columns key and value. " + _ASKED,
     ),
     SearchCode(

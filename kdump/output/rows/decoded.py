@@ -14,6 +14,7 @@ from kdump.formats import file_name
 from kdump.messages import kafka_json
 from kdump.messages.control_records import COMMIT, MESSAGES, NAMES
 from kdump.messages.kafka_json import Json
+from kdump.schemas.bounds import TOO_LARGE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
     from kdump.messages.schema import Value
 
     Decoder = Callable[[bytes | None, bytes | None], "Decoded"]
+
+
+MAX_RECORD, MAX_CONTROL_RECORD = 3 << 20, 1 << 20
+"""Bytes of records that are decoded at most; their JSON takes up to forty times the memory in NDJSON and in tables."""
 
 
 class Decoded:
@@ -60,8 +65,17 @@ def internal_topic(path: str) -> str:
 
 
 def decoder_of(topic: str) -> Decoder:
-    """The decoder of the records of an internal topic."""
-    return TOPICS[topic]()
+    """The decoder of the records of an internal topic. Of those that would take very much memory, it decodes a short key only."""
+    decode = TOPICS[topic]()
+
+    def bounded(key: bytes | None, value: bytes | None) -> Decoded:
+        if len(key or b"") + len(value or b"") <= MAX_RECORD:
+            return decode(key, value)
+        decoded = decode(key, None) if len(key or b"") <= MAX_RECORD else Decoded()
+        decoded.fault = _too_large(len(key or b"") + len(value or b""), MAX_RECORD)
+        return decoded
+
+    return bounded
 
 
 def plain_decoder(key_kind: str, value_kind: str) -> Decoder | None:
@@ -97,11 +111,17 @@ def control_record_of(key: bytes | None, value: bytes | None) -> Decoded:
         if 0 <= type_id <= COMMIT:
             epoch = control_record.coordinator_epoch_of(value)
             decoded.value = _versioned(_int16_of(value), f'{{"coordinatorEpoch":{epoch}}}')
+        elif type_id in MESSAGES and value is not None and len(value) > MAX_CONTROL_RECORD:
+            decoded.fault = _too_large(len(value), MAX_CONTROL_RECORD)
         elif type_id in MESSAGES:
             decoded.value = _versioned(_int16_of(value), control_record.message_of(type_id, value))
     except CorruptData as fault:
         decoded.fault = fault
     return decoded
+
+
+def _too_large(size: int, limit: int) -> CorruptData:
+    return CorruptData(TOO_LARGE, f"its {size:,} bytes are not decoded, as they are more than {limit >> 20} MiB")
 
 
 def _int16_of(value: bytes | None) -> int:
