@@ -24,7 +24,7 @@ from kdump.mending.contents import PARTS, Contents
 from kdump.mending.inputs import Inputs
 from kdump.mending.new_directory import NewDirectory
 from kdump.mending.progress import Progress
-from kdump.mending.redacting import Redacting
+from kdump.mending.redacting import Redacting, without_contents
 from kdump.mending.row import CLONED, INPUT, OUTPUT, REDACTED, REMAPPED, RedactDifference, RedactedFile
 from kdump.reading import salvage
 from kdump.reading.items import ZERO, Damage
@@ -146,7 +146,7 @@ class _Run:
             with self._directory.create(name) as out:
                 if suffix in _LOGS:
                     return self._log(name, source, out)
-                positions = self._moved.get(name.replace(file_name.OFFSET_INDEX, file_name.LOG))
+                positions = self._moved.get(self._log_of(name))
                 if suffix == file_name.OFFSET_INDEX and positions is not None:
                     filled = _remap(source, out, positions)
                     return RedactedFile(name, REMAPPED, out.size, source.size, 0, 0, filled)
@@ -159,11 +159,11 @@ class _Run:
     # --- logs
 
     def _log(self, name: str, source: Source, out: NewFile) -> RedactedFile:
-        redacting, batches = Redacting(self._contents), 0
+        base = tree.base_offset_of(name)
+        redacting, batches = Redacting(self._contents, base), 0
         moved = _Positions()
         # wrong lengths: where a batch starts now, where it claims to end in the input, and where it started there
         claims: list[tuple[int, int, int]] = []
-        base = tree.base_offset_of(name)
         for item in salvage.walk(source, base_offset=base, next_base_offset=self._next_base(name)):
             if isinstance(item, Damage):
                 moved.add(item.start, out.size)
@@ -187,6 +187,13 @@ class _Run:
                 if now_at - start > LOG_OVERHEAD and now_at - start != end - was_at:
                     out.patch(start + LENGTH_AT, (now_at - start - LOG_OVERHEAD).to_bytes(LOG_OVERHEAD - LENGTH_AT, "big"))
         return RedactedFile(name, REDACTED, out.size, source.size, batches, redacting.records, redacting.filled)
+
+    def _log_of(self, name: str) -> str:
+        """The name of the log to which a companion belongs: that of the segment, or of the same leftover."""
+        base = tree.base_offset_of(name)
+        segment = {} if base is None else self._files.segments.get(base, {})
+        same = name.replace(file_name.OFFSET_INDEX, file_name.LOG)
+        return segment.get(file_name.LOG, same) if segment.get(file_name.OFFSET_INDEX) == name else same
 
     def _next_base(self, name: str) -> int | None:
         """The base offset of the segment after that of a log, if it is not a leftover."""
@@ -334,10 +341,14 @@ def _suffix(name: str) -> str:
 def _findings(path: str, now: int) -> Findings:
     """What a deep check finds in a partition: file, code and first offset. What depends on contents is left out."""
     found: Findings = Counter()
+    first = min(tree.PartitionFiles(path).logs, default=None)
 
     def emit(row: Row) -> None:
         if isinstance(row, Finding) and row.code not in _OF_CONTENTS:
-            found[os.path.relpath(row.path, path), row.code, row.offset_first] += 1
+            name = os.path.relpath(row.path, path)
+            base = tree.base_offset_of(name)
+            offset = row.offset_first
+            found[name, row.code, offset if offset is None else without_contents(offset, first if base is None else base)] += 1
 
     check.run(Job(Job.PARTITION, path, path), Settings(now=now, level=DEEP), emit)
     return found

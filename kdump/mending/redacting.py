@@ -51,6 +51,7 @@ _MOST_KEPT = 3  # bytes in a row that may be content
 _SIZE, _TIMESTAMP_SIZE = 4, 8
 _HIGHEST_VERSION, _HIGHEST_EPOCH, _HIGHEST_TIMESTAMP = 255, (1 << 24) - 1, (1 << 43) - 1
 _HIGHEST_OFFSET = (1 << 40) - 1  # of what is damaged
+_REACH = 1 << 33  # above the base offset of a log: what lies farther is damaged
 _HIGHEST_USUAL = {
     LAST_OFFSET_DELTA: (1 << 24) - 1,
     BASE_TIMESTAMP: _HIGHEST_TIMESTAMP,
@@ -65,6 +66,7 @@ _HIGHEST_USUAL = {
 _LARGE_SIZE = (1 << 26).to_bytes(_SIZE, "big")  # in place of those that may be content, though a batch may be as large
 _NEGATIVE_MAGIC = b"\xff"
 _MOST_RECORDS = LONGEST_BATCH // 7  # without compression, each takes seven bytes or more
+_IMPOSSIBLE_OFFSET = int.from_bytes(LENGTH_AT * FILLER, "big")  # other offsets can be counted from it
 _IMPOSSIBLE_COUNT = int.from_bytes(_SIZE * FILLER, "big")
 
 _COARSE_BITS = 8  # a quarter of a second
@@ -76,10 +78,11 @@ _OF_QUORUMS = (LEADER_CHANGE, SNAPSHOT_HEADER, SNAPSHOT_FOOTER, KRAFT_VERSION, K
 class Redacting:
     """Redacts one batch after the other, and counts what it does: records, and bytes that were filled up."""
 
-    def __init__(self, contents: Contents) -> None:
+    def __init__(self, contents: Contents, base_offset: int | None = None) -> None:
         self.records = 0
         self.filled = 0
         self._contents = contents
+        self._base_offset = base_offset  # of the log, by its name
         self._newest_delta: int | None = None
         """The highest timestamp delta of the last payload; None if not all of it is records."""
 
@@ -103,11 +106,12 @@ class Redacting:
             redacted = header + payload
         else:
             redacted = self._message(data, is_whole=True, is_valid=is_valid)
-        length = data[LENGTH_AT:LOG_OVERHEAD]
-        if not keeps_length and len(redacted) != len(data):
+        redacted = self._outside_of_checksum(data) + redacted[MAGIC_AT:]
+        if not is_valid and data[MAGIC_AT] >= 2:
+            checksum = redacted[CRC_AT : CRC_AT + _SIZE]
+            redacted = redacted[:CRC_AT] + _usual(checksum, _HIGHEST_EPOCH) + redacted[CRC_AT + _SIZE :]
+        if not keeps_length:
             redacted = with_length(redacted)
-        elif keeps_length:
-            redacted = redacted[:LENGTH_AT] + length + redacted[LOG_OVERHEAD:]
         sealed = with_crc(redacted)
         if is_valid:
             return sealed
@@ -158,6 +162,11 @@ class Redacting:
         ):
             kept += usual if len(number) == size else bytes(FILLER[0] if byte else 0 for byte in number)
         return kept + self.filler(len(data) - len(kept))
+
+    def _outside_of_checksum(self, data: bytes) -> bytes:
+        """The first bytes of a batch, which its checksum does not cover: an offset where the log has it, and what is usual."""
+        offset = without_contents(batch_offset(data), self._base_offset).to_bytes(LENGTH_AT, "big", signed=True)
+        return offset + _usual_size(data[LENGTH_AT:LOG_OVERHEAD]) + _usual(data[LOG_OVERHEAD:MAGIC_AT], _HIGHEST_EPOCH)
 
     def filler(self, size: int) -> bytes:
         """This number of bytes in place of others that cannot be read."""
@@ -373,6 +382,14 @@ class _Fields:
             self.data[self.position : end] = replaced(bytes(self.data[self.position : end]))
             self.position = end
         return True
+
+
+def without_contents(offset: int, base_offset: int | None) -> int:
+    """An offset, or one that is as far out of line with the same sign, if it may be content: `base_offset` is that of the log."""
+    is_in_reach = base_offset is not None and base_offset <= offset <= base_offset + _REACH
+    if -1 <= offset <= _HIGHEST_OFFSET or is_in_reach:
+        return offset
+    return _IMPOSSIBLE_OFFSET if offset > 0 else -_IMPOSSIBLE_OFFSET
 
 
 def _control_key(data: bytes, types: list[int]) -> bytes:

@@ -340,6 +340,52 @@ def test_contents_that_a_header_consists_of_do_not_stay_though_its_checksum_fits
     assert not any(SECRET[at : at + 4] in log for at in range(len(SECRET) - 3))
 
 
+def test_contents_before_what_a_checksum_covers_do_not_stay(tmp_path: Path) -> None:
+    one, old = batch(base_offset=3, records=[record(value=SECRET * 3)]), message_set(messages=[message(value=SECRET)])
+    for number, head in enumerate((SECRET[:8], b"\xd8" + SECRET[:7], (5).to_bytes(8, "big"))):
+        of_one = head + one[8:12] + SECRET[:4] + one[16:]
+        wrong_length = head + SECRET[8:12] + SECRET[4:8] + one[16:]
+        logs = {0: [batch(records=[record()]), of_one, head + old[8:], wrong_length, batch(base_offset=9, records=[record()])]}
+        path = write_partition(tmp_path / str(number), topic="a", segments=logs)
+        kdump.redact(path, tmp_path / str(number) / "out", seed="1")
+        log = (tmp_path / str(number) / "out" / f"{FIRST}.log").read_bytes()
+        assert not any(SECRET[at : at + 4] in log for at in range(len(SECRET) - 3)), head
+
+
+def test_contents_in_the_place_of_a_checksum_do_not_stay(tmp_path: Path) -> None:
+    crc = int.from_bytes(SECRET[:4], "big")
+    one = batch(records=[record(value=SECRET)] * 5, crc=crc, codec="gzip")
+    old = wrapper(messages=[message(value=SECRET)], crc=crc, base_offset=5, codec="gzip")
+    path = write_partition(tmp_path, topic="a", segments={0: [one, old, batch(base_offset=6, records=[record()])]})
+    assert _differences(kdump.redact(path, tmp_path / "out")) == []
+    assert SECRET[:4] not in (tmp_path / "out" / f"{FIRST}.log").read_bytes()
+
+
+@pytest.mark.parametrize("head", [SECRET[:8], b"\xd8" + SECRET[:7]])
+def test_an_offset_that_contents_were_written_over_stays_impossible(head: bytes, tmp_path: Path) -> None:
+    one = head + batch(records=[record(value=SECRET)])[8:]
+    path = write_partition(
+        tmp_path, topic="a", segments={0: [batch(records=[record()]), one, batch(base_offset=9, records=[record()])]}
+    )
+    assert _differences(kdump.redact(path, tmp_path / "out")) == []
+    assert head[1:5] not in (tmp_path / "out" / f"{FIRST}.log").read_bytes()
+
+
+def test_high_offsets_stay_where_the_log_has_them(tmp_path: Path) -> None:
+    base = 1 << 50
+    path = write_partition(tmp_path, topic="a", segments={base: [batch(base_offset=base + 9, records=[record(value=SECRET)])]})
+    assert _differences(kdump.redact(path, tmp_path / "out")) == []
+    assert [row.offset for row in _records(tmp_path / "out")] == [base + 9]
+
+
+def test_an_index_follows_a_log_whose_name_has_fewer_digits(tmp_path: Path) -> None:
+    path = _partition(tmp_path, "zstd")
+    kdump.reindex(path, tmp_path / "sound", config={"index.interval.bytes": 1})
+    (tmp_path / "sound" / f"{FIRST}.log").rename(tmp_path / "sound" / "0.log")
+    assert _differences(kdump.redact(tmp_path / "sound", tmp_path / "out")) == []
+    assert (tmp_path / "out" / f"{FIRST}.index").read_bytes() != (tmp_path / "sound" / f"{FIRST}.index").read_bytes()
+
+
 def test_a_wrong_length_leads_to_the_same_batch_after_batches_have_moved(tmp_path: Path) -> None:
     records = [record(value=random.Random(row).randbytes(500)) for row in range(4)]
     batches = [batch(records=records, base_offset=4 * number, codec="zstd") for number in range(6)]
