@@ -141,6 +141,14 @@ class NewPartition:
         self._pass(NO_TIMESTAMP, found.append)
         return found
 
+    def is_passing(self, name: str) -> bool:
+        """Whether a file is a snapshot that a recovery makes, and that the next start deletes: one before old messages at the
+        log end. Known once the partition is complete.
+        """
+        if not name.endswith(file_name.PRODUCER_SNAPSHOT):
+            return False
+        return file_name.base_offset(name) not in (*self._bases, self.log_end)
+
     def _add(self, name: str, data: bytes) -> None:
         """Write a companion."""
         self._keep(name, data)

@@ -221,12 +221,11 @@ class PartitionRecovery:
             return
 
     def _remove_passing_snapshots(self) -> None:
-        """Remove snapshots that a recovery makes, and that the next start deletes: those before old messages at the log end."""
-        kept = {f"{offset:020}{file_name.PRODUCER_SNAPSHOT}" for offset in (*self._bases, self._log_end)}
+        assert self._made is not None
         rows: list[Row] = []
         for row in self.rows:
             name = os.path.basename(row.path) if isinstance(row, Companion) else ""
-            if name.endswith(file_name.PRODUCER_SNAPSHOT) and name not in kept:
+            if self._made.is_passing(name):
                 self._directory.remove(os.path.join(self.name, name))
             else:
                 rows.append(row)

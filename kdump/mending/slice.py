@@ -123,6 +123,9 @@ def _written(
         raise UsageError(f"{part.path}: nothing is in this range, so there is nothing to write")
     partition = NewPartition(directory, "", writer.bases, origin=part.path, rules=rules)
     partition.complete(newest_timestamp=slicing.newest)
+    for entry in system.entries(directory.built):
+        if partition.is_passing(entry.name):
+            directory.remove(entry.name)
     for name in part.cloned:
         if name == tree.PARTITION_METADATA:
             with Source(os.path.join(part.path, name)) as source:

@@ -354,9 +354,10 @@ def test_contents_before_what_a_checksum_covers_do_not_stay(tmp_path: Path) -> N
 
 def test_contents_in_the_place_of_a_checksum_do_not_stay(tmp_path: Path) -> None:
     crc = int.from_bytes(SECRET[:4], "big")
-    one = batch(records=[record(value=SECRET)] * 5, crc=crc, codec="gzip")
-    old = wrapper(messages=[message(value=SECRET)], crc=crc, base_offset=5, codec="gzip")
-    path = write_partition(tmp_path, topic="a", segments={0: [one, old, batch(base_offset=6, records=[record()])]})
+    one = batch(records=[record(value=SECRET)], crc=crc, base_offset=1, codec="gzip")
+    old = wrapper(messages=[message(value=SECRET)], crc=crc, base_offset=3, codec="gzip")
+    between = [batch(base_offset=offset, records=[record()]) for offset in (0, 2, 4)]
+    path = write_partition(tmp_path, topic="a", segments={0: [between[0], one, between[1], old, between[2]]})
     assert _differences(kdump.redact(path, tmp_path / "out")) == []
     assert SECRET[:4] not in (tmp_path / "out" / f"{FIRST}.log").read_bytes()
 

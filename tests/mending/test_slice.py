@@ -446,3 +446,12 @@ def test_a_partition_of_which_only_companions_are_left_has_nothing_to_slice(tmp_
     with pytest.raises(UsageError, match="nothing is in this range"):
         kdump.slice(path, tmp_path / "out", from_offset=0)
     assert not (tmp_path / "out").exists()
+
+
+def test_no_snapshot_is_left_that_the_next_start_deletes(tmp_path: Path) -> None:
+    """A recovery makes one before old messages at the log end."""
+    old = [message_set(messages=[message(value=b"old")], base_offset=offset) for offset in (0, 3, 4)]
+    new = [batch(base_offset=offset, records=[record()]) for offset in (1, 2)]
+    path = write_partition(tmp_path, topic="orders", segments={0: [old[0], *new, *old[1:]]})
+    kdump.slice(path, tmp_path / "orders-1", from_offset=1)
+    assert _names(tmp_path / "orders-1", "snapshot") == [5]
