@@ -12,6 +12,8 @@ manager keeps; of `redact` nothing may leak.
 
 import argparse
 import dataclasses
+import itertools
+import os
 import random
 import shutil
 import struct
@@ -20,20 +22,32 @@ import tempfile
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import kdump
 from kdump.errors import CorruptData, Unreadable, UsageError
 from tests import kernels
+from tests.builders.compression import Codec
 from tests.builders.files import checkpoint, write_partition
-from tests.builders.records import TIMESTAMP, Record, abort_record, batch, commit_record, message, message_set, wrapper
+from tests.builders.records import (
+    TIMESTAMP,
+    Record,
+    abort_record,
+    batch,
+    commit_record,
+    control_record,
+    message,
+    message_set,
+    wrapper,
+)
 from tests.campaigns import recovers, redactions
 from tests.oracle import batches
 from tests.oracle.restarts import LogManager, why_not_available
 
 PAGE, SECTOR = 4096, 512
-CODECS = ("none", "none", "none", "gzip", "snappy", "lz4", "zstd")
+CODECS: tuple[Codec, ...] = ("none", "none", "none", "gzip", "snappy", "lz4", "zstd")
+OLD_CODECS: tuple[Codec, ...] = ("gzip", "snappy", "lz4")
 Incident = Callable[[Path, random.Random], str]
 
 
@@ -87,7 +101,13 @@ def write(chance: random.Random, folder: Path) -> tuple[Path, list[bytes]]:
             segments[base] = appends
     sound = folder / "sound"
     write_partition(sound, topic="orders", segments=segments)
-    kdump.reindex(sound / "orders-0", folder / "orders-0")
+    try:
+        kdump.reindex(sound / "orders-0", folder / "orders-0")
+    except CorruptData as error:
+        if error.code != "segment-missing" or not is_compacted:  # the only gap is at the end of a segment
+            raise
+        shutil.rmtree(sound)
+        return write(chance, folder)
     shutil.rmtree(sound)
     return folder / "orders-0", contents
 
@@ -106,7 +126,8 @@ def _records(chance: random.Random, contents: list[bytes], offset: int) -> list[
 
 def _logs(directory: Path) -> list[Path]:
     """The logs in which something is left."""
-    return [log for log in sorted(directory.glob("*.log")) if any(True for _ in batches.intact(log.read_bytes()))]
+    logs = [log for log in sorted(directory.glob("*.log")) if len(log.stem) == 20 and log.stem.isdigit()]
+    return [log for log in logs if any(True for _ in batches.intact(log.read_bytes()))]
 
 
 def _blocks(log: Path, size: int) -> int:
@@ -326,6 +347,167 @@ def bits_flipped(directory: Path, chance: random.Random) -> str:
     return path.name
 
 
+def odd_batch(directory: Path, chance: random.Random) -> str:
+    """A batch that no producer writes, with a right CRC, in the place of another."""
+    log = chance.choice(_logs(directory))
+    found = [one.content for one in batches.intact(log.read_bytes())]
+    row = chance.randrange(len(found))
+    first, last = next(
+        (one.first_offset, one.last_offset) for at, one in enumerate(batches.intact(log.read_bytes())) if at == row
+    )
+    epoch = struct.unpack_from(">i", found[row], 12)[0] if found[row][16] == 2 else 0
+    name, odd = chance.choice(_odd_batches(chance, first, last - first, max(0, epoch)))
+    found[row] = odd
+    log.write_bytes(b"".join(found))
+    return f"{name} as batch {row} of {log.name}"
+
+
+def _odd_batches(chance: random.Random, first: int, delta: int, epoch: int) -> list[tuple[str, bytes]]:
+    """Batches from an offset on that end `delta` after it, as far as they may."""
+    rows = [Record(key=b"k", value=b"v" * 50, timestamp=TIMESTAMP) for _ in range(min(delta + 1, 6))]
+    place: dict[str, object] = {"base_offset": first, "partition_leader_epoch": epoch, "last_offset_delta": delta}
+    of_producer = {"producer_id": chance.choice((5, 7)), "producer_epoch": chance.choice((0, 0, 1, -1, 32767))}
+    marker = {**place, **of_producer, "is_transactional": True, "is_control": True, "last_offset_delta": delta}
+    disordered = [dataclasses.replace(one, offset_delta=chance.randrange(delta + 3)) for one in rows]
+    times = [dataclasses.replace(one, timestamp=chance.choice((-1, 0, 1 << 62, TIMESTAMP))) for one in rows]
+    old = [message(key=b"k", value=b"v" * 30, timestamp=TIMESTAMP, magic=chance.choice((0, 1))) for _ in rows]
+    new = [message(key=b"k", value=b"v" * 30, timestamp=TIMESTAMP) for _ in rows]
+    inner = chance.choice(
+        ([0] * len(rows), [5] * len(rows), list(range(len(rows)))[::-1], [7 + 2 * one for one in range(len(rows))])
+    )
+    controls = [
+        abort_record(key_size=chance.choice((0, 2, 3))),
+        commit_record(coordinator_epoch=chance.choice((-1, 3, 1 << 30)), version=chance.choice((0, 1, 9))),
+        control_record(control_type=chance.choice((-1, 2, 5, 300)), value=chance.choice((None, b"", bytes(6)))),
+    ]
+    made: Sequence[tuple[str, Mapping[str, object]]] = [
+        ("empty", {**place, **of_producer, "base_sequence": chance.choice((0, 9))}),
+        ("empty transactional", {**place, **of_producer, "base_sequence": 4, "is_transactional": True}),
+        ("control", {**marker, "records": [chance.choice(controls)]}),
+        ("two controls", {**marker, "records": [chance.choice(controls), chance.choice(controls)]}),
+        ("empty control", marker),
+        ("control without producer", {**place, "is_control": True, "records": [chance.choice(controls)]}),
+        ("control with data", {**marker, "records": rows}),
+        ("transactional without producer", {**place, "is_transactional": True, "records": rows}),
+        ("last sequence", {**place, **of_producer, "base_sequence": (1 << 31) - 1, "records": rows}),
+        ("no sequence", {**place, **of_producer, "base_sequence": -1, "records": rows}),
+        ("wrong count", {**place, "records": rows, "records_count": chance.choice((0, -1, len(rows) + 1, 1 << 30))}),
+        ("disordered", {**place, "records": disordered}),
+        ("odd times", {**place, "records": times, "max_timestamp": chance.choice((None, -1, TIMESTAMP, 1 << 62))}),
+        ("trailing bytes", {**place, "records": rows, "trailing": bytes(9)}),
+        ("append time", {**place, "records": rows, "timestamp_type": "LogAppendTime"}),
+        ("horizon", {**place, "records": rows, "delete_horizon_ms": TIMESTAMP}),
+        (
+            "no payload",
+            {**place, "codec": chance.choice(CODECS[3:]), "payload": chance.choice((b"", b"x" * 40)), "records_count": 1},
+        ),
+    ]
+    codec: Codec = chance.choice(OLD_CODECS)
+    return [(name, batch(**fields)) for name, fields in made] + [  # type: ignore[arg-type]
+        ("old messages", message_set(messages=old, base_offset=first)),
+        ("old wrapper", wrapper(messages=new, base_offset=first, codec=codec)),
+        ("odd wrapper", wrapper(messages=new, base_offset=first, codec=codec, inner_offsets=inner, offset=first + delta)),
+        ("absolute wrapper", wrapper(messages=new, base_offset=first, codec=codec, inner_offsets="absolute")),
+        ("wrapper without value", wrapper(messages=new, base_offset=first, codec=codec, has_null_value=True)),
+        ("wrapper without messages", wrapper(messages=[], base_offset=first, codec=codec, offset=first + delta)),
+    ]
+
+
+def of_another_partition(directory: Path, chance: random.Random) -> str:
+    """Files of another partition, under their names, or under the names of files that are here."""
+    with tempfile.TemporaryDirectory(prefix="kdump-incidents-") as folder:
+        other, _ = write(chance, Path(folder))
+        path = chance.choice(sorted(other.iterdir()))
+        same = [one for one in sorted(directory.iterdir()) if one.suffix == path.suffix]
+        name = chance.choice(same).name if same and chance.random() < 0.6 else path.name
+        (directory / name).write_bytes(path.read_bytes())
+        return f"{name}, of {path.name}"
+
+
+def cleaning_unfinished(directory: Path, chance: random.Random) -> str:
+    """Segments that the cleaner has put into one, or a split into two, with their names half changed."""
+    logs = _logs(directory)
+    row = chance.randrange(len(logs))
+    group = logs[row : row + chance.choice((1, 2, 3))]
+    found = [one for log in group for one in batches.intact(log.read_bytes())]
+    kept = [one for one in found if one.content[16] < 2 or chance.random() < 0.8] or found
+    at = chance.randrange(len(kept)) if chance.random() < 0.3 else 0
+    mark = chance.choice((".swap", ".swap", ".swap", ".cleaned"))
+    for part in filter(None, (kept[:at], kept[at:])):
+        base = int(group[0].stem) if part[0] is kept[0] else part[0].first_offset
+        path = directory / f"{base:020}.log{mark}"
+        path.write_bytes(b"".join(one.content for one in part))
+        for suffix in (".index", ".timeindex", ".txnindex"):
+            if chance.random() < 0.5:
+                path.with_name(f"{base:020}{suffix}{mark}").write_bytes(b"")
+    for log in group:
+        for path in sorted(directory.glob(f"{log.stem}.*")):
+            gone = chance.random()
+            if path.suffix in (".log", ".index", ".timeindex", ".txnindex") and gone < 0.5:
+                path.rename(path.with_name(f"{path.name}.deleted")) if gone < 0.25 else path.unlink()
+    return f"{len(group)} logs from {group[0].name} with {mark}"
+
+
+def copied(directory: Path, chance: random.Random) -> str:
+    """A log is there twice, under another base offset."""
+    log = chance.choice(_logs(directory))
+    ends = [one.last_offset + 1 for one in batches.intact(log.read_bytes())]
+    base = max(0, chance.choice((int(log.stem) + 1, int(log.stem) - 1, ends[0], ends[-1], 0)))
+    other = log.with_name(f"{base:020}.log")
+    if other.exists():
+        return "nothing"
+    other.write_bytes(log.read_bytes())
+    return f"{log.name} as {other.name}"
+
+
+def interleaved(directory: Path, chance: random.Random) -> str:
+    """The batches of two logs are in both, in turn."""
+    logs = _logs(directory)
+    one, other = chance.choice(logs), chance.choice(logs)
+    of_one, of_other = ([found.content for found in batches.intact(log.read_bytes())] for log in (one, other))
+    mixed = [found for pair in itertools.zip_longest(of_one, of_other, fillvalue=b"") for found in pair]
+    half = len(mixed) // 2
+    one.write_bytes(b"".join(mixed[:half]))
+    if one != other:
+        other.write_bytes(b"".join(mixed[half:]))
+    return f"{one.name} and {other.name}"
+
+
+def bytes_shifted(directory: Path, chance: random.Random) -> str:
+    """Bytes are missing, or too many, in the middle of a log: often in a control batch."""
+    log = chance.choice(_logs(directory))
+    data = log.read_bytes()
+    at = chance.randrange(len(data))
+    markers = [one.content for one in batches.intact(data) if one.content[16] == 2 and one.content[22] & 0x20]
+    if markers and chance.random() < 0.5:
+        at = data.index(chance.choice(markers)) + chance.randrange(61)
+    size = chance.choice((1, 4, 12, 61, 78, 500))
+    more = b"" if chance.random() < 0.5 else chance.randbytes(size)
+    log.write_bytes(data[:at] + more + data[at + (0 if more else size) :])
+    return f"{log.name} {len(more) or -size} bytes at {at}"
+
+
+def sparse(directory: Path, chance: random.Random) -> str:
+    """A file goes on as a hole."""
+    path = chance.choice([path for path in sorted(directory.iterdir()) if path.suffix in (".log", ".index", ".timeindex")])
+    size = path.stat().st_size + chance.choice((1, PAGE, 1 << 20))
+    os.truncate(path, size)
+    return f"{path.name} of {size} bytes"
+
+
+def short_name(directory: Path, chance: random.Random) -> str:
+    """Names that Kafka does not give, though it reads some of them."""
+    log = chance.choice(_logs(directory))
+    name = chance.choice(
+        (f"{int(log.stem)}.log", f"{log.stem}.log.bak", f"{log.stem}.LOG", f"{log.stem} (1).log", f"+{log.stem[1:]}.log")
+    )
+    if chance.random() < 0.5:
+        log.rename(log.with_name(name))
+    else:
+        shutil.copyfile(log, log.with_name(name))
+    return f"{log.name} as {name}"
+
+
 BLOCKS: tuple[Incident, ...] = (pages_zero, stale_blocks, cut, bits_flipped, segment_missing, preallocated)
 """What happens to one replica and not to another, and leaves all intact batches among their neighbours."""
 INCIDENTS: tuple[Incident, ...] = (
@@ -342,6 +524,7 @@ INCIDENTS: tuple[Incident, ...] = (
         left_over,
     ),
     *(foreign_indexes, snapshot_after_the_end, epochs_contradict, marker_moved, joined),
+    *(odd_batch, of_another_partition, cleaning_unfinished, copied, interleaved, bytes_shifted, sparse, short_name),
 )
 
 
@@ -353,7 +536,9 @@ def befall(directory: Path, chance: random.Random, incidents: Sequence[Incident]
             incident = chance.choice(incidents)
             about.append(f"{incident.__name__}: {incident(directory, chance)}")
     if chance.random() < 0.1:  # beside it
-        (directory.parent / recovers.LOG_STARTS).write_bytes(checkpoint(entries=[("orders", 0, chance.randrange(60))]))
+        (directory.parent / recovers.LOG_STARTS).write_bytes(
+            checkpoint(entries=[("orders", 0, chance.choice((chance.randrange(60), 1200, 1 << 40)))])
+        )
         about.append("log start")
     return "; ".join(about)
 
@@ -423,6 +608,10 @@ def _refused_or_kept(
     seen[name] += 1
     if log_starts.exists() and name == "reindex":  # a slice starts where it starts
         shutil.copyfile(log_starts, out.parent / log_starts.name)
+    if name == "reindex":  # makes what a log manager does, and that deletes some at its next start
+        for path in out.glob("*.snapshot"):
+            if not path.with_suffix(".log").exists() and int(path.stem) != recovers.end_of(out):
+                path.unlink()
     return [
         f"{name}: {failure}"
         for manager in managers

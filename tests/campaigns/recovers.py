@@ -44,6 +44,8 @@ UNFIT = ("codec-unknown", "bad-magic")
 LOG_STARTS = "log-start-offset-checkpoint"
 LOGS = (".log", ".log.swap")
 LOSING = ("truncated-at-boundary", "segment-missing", "segments-gap", "epochs-beyond-log", "crc-mismatch", "garbage-region")
+OF_ENDS = ("segment-missing", "epochs-beyond-log")
+"""These know only where logs begin and end, and batches before the last one in the file may end after it."""
 PRINTED = re.compile(rb"^(?:baseOffset: -?\d+ lastOffset|offset): (-?\d+) .*isvalid: (\w+)", re.MULTILINE)
 
 
@@ -190,7 +192,7 @@ def judge(directory: Path, replicas: Sequence[Path], managers: Sequence[LogManag
     except Exception:
         return [traceback.format_exc()]
     log_starts = directory.parent / LOG_STARTS
-    if log_starts.exists() and int(log_starts.read_text().split()[-1]) <= _end_of(out):  # a start looks for it beside the result
+    if log_starts.exists() and int(log_starts.read_text().split()[-1]) <= end_of(out):  # a start looks for it beside the result
         shutil.copyfile(log_starts, out.parent / LOG_STARTS)
     judged.seen["whole" if result.is_whole else "partial"] += 1
     failures = [] if before == [_contents(path) for path in (directory, *replicas)] else ["the input has changed"]
@@ -253,7 +255,7 @@ def _known_to_be_lost(directory: Path, out: Path) -> list[str]:
         first, last = finding.offset_first, finding.offset_last
         if is_of_snapshot or finding.severity != ERROR or finding.code not in LOSING or first is None or last is None:
             continue
-        extents = in_logs if finding.code == "segment-missing" else in_batches
+        extents = in_logs if finding.code in OF_ENDS else in_batches
         if not any(low <= first <= high for low, high in extents) or not any(low <= last <= high for low, high in extents):
             failures.append(f"{finding.code} says that offsets {first} to {last} are lost, and the result is called whole")
     return failures
@@ -306,8 +308,8 @@ def not_kept(manager: LogManager, start: Start, out: Path) -> list[str]:
     changed = [file for file in record.get("files", ()) if not _is_new_snapshot(file) and not _is_reordered(file, out, after)]
     if changed:
         failures.append(f"{about}: changed {changed}")
-    if record["log_end"] != _end_of(out):
-        failures.append(f"{about}: the log ends at {record['log_end']}, not {_end_of(out)}")
+    if record["log_end"] != end_of(out):
+        failures.append(f"{about}: the log ends at {record['log_end']}, not {end_of(out)}")
     return failures
 
 
@@ -330,7 +332,8 @@ def _producers(snapshot: bytes) -> list[bytes]:
     return sorted(snapshot[at : at + 46] for at in range(10, len(snapshot), 46))
 
 
-def _end_of(out: Path) -> int:
+def end_of(out: Path) -> int:
+    """Where the logs of a directory end."""
     newest = max(out.glob("*.log"), default=None)
     if newest is None:
         return 0
