@@ -8,6 +8,7 @@ import logging
 import os
 import re
 import shutil
+import signal
 import socket
 import stat
 import subprocess
@@ -304,6 +305,7 @@ def _start(master: str | None, conf: dict[str, str], cores: int, folder: str) ->
         os.environ.pop(name, None)
     _export_path()
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    logging.getLogger().addFilter(_is_not_of_py4j)
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
     log = os.path.join(folder, "spark.log")
     machines: list[subprocess.Popen[bytes]] = []
@@ -321,11 +323,16 @@ def _start(master: str | None, conf: dict[str, str], cores: int, folder: str) ->
         raise
     except Exception as error:
         output = _tail(log)
-        line = last_line(error)
+        line = (_how_it_ended(machines[0]) if machines and _is_cut_off(error) else "") or last_line(error)
         if "JAVA_GATEWAY_EXITED" in line:  # PySpark does not say why
-            line = _why_no_arguments() or why_java_ended(output) or line
+            line = _why_no_arguments() or why_java_ended(output) or "".join(map(_how_it_ended, machines[:1])) or line
         raise SessionFailed(f"Spark did not start: {line}", output) from error
     return session
+
+
+def _is_not_of_py4j(record: logging.LogRecord) -> bool:
+    """Whether a message is not of py4j, which logs to the root logger each call that the end of Java interrupts."""
+    return os.path.basename(os.path.dirname(record.pathname)) != "py4j"
 
 
 def _made(builder: SparkSession.Builder) -> SparkSession:
@@ -479,7 +486,7 @@ def last_line(error: BaseException) -> str:
 
 def as_raised_here(error: Exception) -> Exception:
     """The error of a Spark job as this process would have raised it, with a remedy where there is one."""
-    line = last_line(error)
+    line = _how_java_ended(error) or last_line(error)
     system = _OF_SYSTEM.search(line)
     if system is not None:
         return OSError(int(system[1]), os.strerror(int(system[1])))
@@ -493,6 +500,30 @@ def as_raised_here(error: Exception) -> Exception:
     if ours is not None:
         return KdumpError(ours[1])
     return KdumpError(f"Spark failed: {line}; KDUMP_DEBUG=1 shows all")
+
+
+def _how_java_ended(error: Exception) -> str:
+    """What ended the JVM of the active session, if an error is that it no longer answers; otherwise ""."""
+    from pyspark import SparkContext
+
+    machine = getattr(SparkContext._gateway, "proc", None)
+    return _how_it_ended(machine) if machine is not None and _is_cut_off(error) else ""
+
+
+def _is_cut_off(error: Exception) -> bool:
+    """Whether an error says that a JVM does not answer."""
+    return isinstance(error, ConnectionError) or type(error).__name__ == "Py4JNetworkError"
+
+
+def _how_it_ended(machine: subprocess.Popen[bytes]) -> str:
+    """What ended a JVM that does not answer; "" if it still runs."""
+    try:
+        code = machine.wait(_PATIENCE)
+    except subprocess.TimeoutExpired:
+        return ""
+    if code < 0:
+        return f"its JVM was ended by {signal.Signals(-code).name}, as where memory is short; --engine local needs less"
+    return f"its JVM ended with exit code {code}"
 
 
 def why_java_ended(output: str) -> str:

@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import json
+import logging
 import os
 import re
 import signal
@@ -708,6 +709,34 @@ def test_a_session_that_does_not_stop_is_ended_silently() -> None:
         """
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=HANG, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_a_session_keeps_py4j_from_logging_calls_that_the_end_of_java_interrupts(spark: "SparkSession") -> None:
+    """Its threads may wait for Java when an interrupt ends the session. They log to the root logger."""
+    from py4j import java_gateway
+
+    shown = {
+        path: logging.getLogger().filter(logging.LogRecord("root", logging.ERROR, path, 1, "Exception", (), None))
+        for path in (java_gateway.__file__, __file__)
+    }
+    assert list(map(bool, shown.values())) == [False, True]
+
+
+def test_a_jvm_that_was_killed_is_named() -> None:
+    from pyspark import SparkContext
+
+    from kdump.spark import session
+
+    error = ConnectionRefusedError(111, "Connection refused")
+    machine = mock.Mock()
+    with mock.patch.object(SparkContext, "_gateway", mock.Mock(proc=machine)):
+        machine.wait.side_effect = subprocess.TimeoutExpired("java", 1)
+        assert str(session.as_raised_here(error)) == "Spark failed: [Errno 111] Connection refused; KDUMP_DEBUG=1 shows all"
+        machine.wait.side_effect = [-signal.SIGKILL, 3]
+        words = "its JVM was ended by SIGKILL, as where memory is short; --engine local needs less"
+        assert str(session.as_raised_here(error)) == f"Spark failed: {words}; KDUMP_DEBUG=1 shows all"
+        assert "its JVM ended with exit code 3;" in str(session.as_raised_here(error))
+        assert "no number" in str(session.as_raised_here(ValueError("no number")))
 
 
 def test_without_java_the_remedy_is_named(tmp_path: Path) -> None:
