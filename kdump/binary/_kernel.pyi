@@ -1,10 +1,12 @@
 """The kernel in C; see c/_kernel.c."""
 
+from array import array
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from kdump.binary.batch_header import BatchHeader, MessageHeader
 from kdump.binary.columns_reference import PlainBatch, RecordBuffers
+from kdump.binary.new_entries import NewEntries, State
 from kdump.binary.reference import Buffer, MessageTuple, RecordTuple
 from kdump.binary.summary_reference import Summarized
 
@@ -82,6 +84,14 @@ def walk_records(
 def walk_contents(
     data: Buffer, start: int, end: int, base_offset: int, timestamp: int | None, max_count: int, rows: list[MessageTuple], /
 ) -> tuple[int, int]: ...
+def new_entries(
+    positions: Buffer | array[int],
+    last_offsets: Buffer | array[int],
+    timestamps: Buffer | array[int],
+    interval: int,
+    state: State,
+    /,
+) -> NewEntries: ...
 def record_columns(batches: Sequence[PlainBatch], wanted: int, max_headers: int, /) -> tuple[int, int, RecordBuffers]: ...
 def compile_plan(data: bytes, /) -> Any: ...  # an object that only `dump` understands
 def dump(

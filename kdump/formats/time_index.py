@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from array import array
 from struct import Struct
 
 from kdump.binary.arithmetic import as_int64
@@ -56,7 +58,10 @@ def packed(timestamps: Sequence[int], offsets: Sequence[int], base_offset: int) 
 
     Raises CorruptData with the codes `offset-overflow-int32` and `offset-below-base` if an offset does not fit.
     """
-    data = bytearray(len(timestamps) * ENTRY_SIZE)
-    for row, entry in enumerate(zip(timestamps, entries.relative(base_offset, offsets), strict=True)):
-        _ENTRY.pack_into(data, row * ENTRY_SIZE, *entry)
-    return bytes(data)
+    fields = array("i", bytes(len(timestamps) * ENTRY_SIZE))
+    halves = array("i", array("q", timestamps).tobytes())
+    first, second = (1, 0) if sys.byteorder == "little" else (0, 1)
+    fields[0::3], fields[1::3], fields[2::3] = halves[first::2], halves[second::2], entries.relative(base_offset, offsets)
+    if sys.byteorder == "little":
+        fields.byteswap()
+    return fields.tobytes()

@@ -6,7 +6,7 @@ Kafka: LogLoader.recoverSegment, LogSegment.recover, UnifiedLog.rebuildProducerS
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 
 from kdump.binary import kernel, producer_streak
 from kdump.binary.arithmetic import NO_SEQUENCE, increment_sequence
@@ -26,6 +26,7 @@ from kdump.binary.batch_header import (
     TIMESTAMP_TYPE_BIT,
     TRANSACTIONAL_BIT,
 )
+from kdump.binary.new_entries import new_entries
 from kdump.checks.wording import counted, offset_range
 from kdump.decoders import control_record
 from kdump.errors import CorruptData
@@ -55,45 +56,27 @@ class SegmentIndexes:
     def __init__(self, base_offset: int, rules: Rules) -> None:
         self.base_offset = base_offset
         self._rules = rules
-        self._last_indexed = 0
-        self._largest = NO_TIMESTAMP
-        self._offset_of_largest = base_offset
-        self._last_time = NO_TIMESTAMP
+        self._state = (0, NO_TIMESTAMP, base_offset, NO_TIMESTAMP)
         self._offsets, self._positions, self._times, self._time_offsets = array("q"), array("q"), array("q"), array("q")
         self._aborted: list[Aborted] = []
 
     def add_batches(self, positions: Sequence[int], last_offsets: Sequence[int], timestamps: Sequence[int]) -> None:
         """Add consecutive batches: where they start, their last offsets and their largest timestamps."""
-        row = 0
-        while (entry_row := bisect_right(positions, self._last_indexed + self._rules.index_interval, row)) < len(positions):
-            self._note_largest(last_offsets, timestamps, row, entry_row + 1)
-            self._offsets.append(last_offsets[entry_row])
-            self._positions.append(positions[entry_row])
-            self._add_time()
-            self._last_indexed = positions[entry_row]
-            row = entry_row + 1
-        self._note_largest(last_offsets, timestamps, row, len(positions))
+        make = new_entries if kernel.native is None else kernel.native.new_entries
+        batches = array("q", positions), array("q", last_offsets), array("q", timestamps)
+        self._state, *added = make(*batches, self._rules.index_interval, self._state)
+        for column, data in zip((self._offsets, self._positions, self._times, self._time_offsets), added, strict=True):
+            column.frombytes(data)
 
     def add_aborted(self, transaction: Aborted) -> None:
         self._aborted.append(transaction)
 
-    def _note_largest(self, last_offsets: Sequence[int], timestamps: Sequence[int], start: int, end: int) -> None:
-        if start >= end:
-            return
-        of_rows = timestamps[start:end]
-        largest = max(of_rows)
-        if largest > self._largest:
-            self._largest, self._offset_of_largest = largest, last_offsets[start + of_rows.index(largest)]
-
-    def _add_time(self) -> None:
-        if self._largest > self._last_time:
-            self._times.append(self._largest)
-            self._time_offsets.append(self._offset_of_largest)
-            self._last_time = self._largest
-
     def end(self) -> None:
         """Add the last entry of the time index, as when a segment is closed. Raises CorruptData for indexes that are full."""
-        self._add_time()
+        _, largest, offset_of_largest, last_time = self._state
+        if largest > last_time:
+            self._times.append(largest)
+            self._time_offsets.append(offset_of_largest)
         for entries, size in ((self._offsets, offset_index.ENTRY_SIZE), (self._times, time_index.ENTRY_SIZE)):
             if len(entries) * size > self._rules.max_index_size:
                 message = (

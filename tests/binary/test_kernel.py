@@ -21,6 +21,7 @@ from golden_outputs.runs import CASES
 from kdump.binary import kernel, producer_streak, reference, summary_reference
 from kdump.binary.codecs import lz4, zstd_frame
 from kdump.binary.java_strings import text_of
+from kdump.binary.new_entries import new_entries as reference_entries
 from kdump.checks.check import run
 from kdump.checks.jobs import jobs
 from kdump.checks.packed_ints import PackedInts
@@ -117,6 +118,35 @@ def test_walks_are_those_of_the_reference(window: bytes, data: st.DataObject) ->
     )
     position = data.draw(st.integers(0, 1 << 40))
     assert _kernel.walk_extents(window, start, position) == reference.walk_extents(window, start, position)
+
+
+@given(st.data(), st.integers(0, 300))
+def test_new_entries_are_those_of_the_reference_however_batches_are_divided(data: st.DataObject, interval: int) -> None:
+    sizes = data.draw(st.lists(st.integers(1, 200), max_size=20))
+    positions = array("q", itertools.accumulate(sizes, initial=0))
+    last_offsets = array("q", [3 * row for row in range(len(positions))])
+    timestamps = array("q", [data.draw(st.integers(-1, 9)) for _ in positions])
+    cut = data.draw(st.integers(0, len(positions)))
+    ways = []
+    for make in (reference_entries, _kernel.new_entries):
+        for parts in ((slice(None),), (slice(0, cut), slice(cut, None))):
+            state, columns = (0, -1, 7, -1), [b"", b"", b"", b""]
+            for part in parts:
+                state, *added = make(positions[part], last_offsets[part], timestamps[part], interval, state)
+                columns = [before + after for before, after in zip(columns, added, strict=True)]
+            ways.append((state, columns))
+    assert ways.count(ways[0]) == 4
+    indexed = memoryview(ways[0][1][1]).cast("q")
+    assert all(after - before > interval for before, after in itertools.pairwise([0, *indexed]))
+
+
+@pytest.mark.parametrize("column", range(3))
+def test_columns_of_batches_that_differ_in_length_are_refused(column: int) -> None:
+    columns = [array("q", [1, 2])] * 3
+    for wrong in (array("q", [1]), b"1234567"):
+        given = [wrong if number == column else one for number, one in enumerate(columns)]
+        with pytest.raises(ValueError, match="differ in length"):
+            _kernel.new_entries(given[0], given[1], given[2], 4096, (0, 0, 0, 0))
 
 
 OLD_LOGS = st.lists(

@@ -364,6 +364,8 @@ class Hostile:
             *columns,
         )
         entries = b"".join(struct.pack(">qi", row, row) for row in range(chance.randrange(9)))
+        batches = [array("q", [chance.choice((0, 1, 99, 1 << 62)) for _ in range(chance.choice((3, 3, 3, 2)))]) for _ in range(3)]
+        self.call("new_entries", *batches, chance.number(), tuple(chance.number() for _ in range(4)))
         self.call("summarize_time_index", exact(chance.choice((entries, chance.log()))), start, *previous, *columns)
 
     def _column(self) -> tuple[Buffer, Buffer, Buffer]:

@@ -713,7 +713,7 @@ def test_a_session_that_does_not_stop_is_ended_silently() -> None:
 
 def test_a_session_keeps_py4j_from_logging_calls_that_the_end_of_java_interrupts(spark: "SparkSession") -> None:
     """Its threads may wait for Java when an interrupt ends the session. They log to the root logger."""
-    from py4j import java_gateway
+    from py4j import java_gateway  # type: ignore[import-untyped]
 
     shown = {
         path: logging.getLogger().filter(logging.LogRecord("root", logging.ERROR, path, 1, "Exception", (), None))

@@ -44,6 +44,7 @@
 #include "search.h"
 #include "summary.h"
 #include "producers.h"
+#include "new_entries.h"
 #include "summary_log.h"
 #include "packed.h"
 #include "index_summary.h"
@@ -91,6 +92,7 @@ static PyMethodDef methods[] = {
     {"pack", pack, METH_VARARGS, pack_doc},
     {"producer_streaks", producer_streaks, METH_VARARGS, producer_streaks_doc},
     {"summarize_log", summarize_log, METH_VARARGS, summarize_log_doc},
+    {"new_entries", new_entries, METH_VARARGS, new_entries_doc},
     {"record_columns", record_columns, METH_VARARGS, record_columns_doc},
     {"align_cells", align_cells, METH_VARARGS, align_cells_doc},
     {"rows_of", rows_of, METH_VARARGS, rows_of_doc},
