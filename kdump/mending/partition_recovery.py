@@ -255,7 +255,7 @@ class PartitionRecovery:
 
         Beside such a checkpoint, a start would delete the log: it can only be used where it starts at its first segment.
         """
-        end = self._chain[-1].last + 1 if self._chain else self._log_start
+        end = self._chain[-1].last + 1 if self._chain else max(part.newest_base for part in self._parts)
         return self._log_start if self._log_start <= end else 0
 
     def _keep(self, name: str, data: bytes) -> None:

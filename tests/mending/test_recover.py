@@ -754,6 +754,15 @@ def test_a_batch_after_a_stale_copy_of_its_header_is_taken_over(tmp_path: Path) 
     assert [row.end - row.start for row in rows if isinstance(row, Dropped)] == [400]
 
 
+def test_a_log_start_after_the_log_end_is_no_hindrance_where_all_batches_are_lost(tmp_path: Path) -> None:
+    path = write_partition(tmp_path, topic="orders", segments={0: [bytes(70)], 50: [b"garbage"]})
+    (tmp_path / "log-start-offset-checkpoint").write_bytes(checkpoint(entries=[("orders", 0, 1200)]))
+    result = recover.run([str(path)], str(tmp_path / "out"), config={})
+    holes = [(row.offset_first, row.offset_last) for row in result.rows if isinstance(row, Hole)]
+    assert holes[-1] == (50, 1199) and not result.is_whole
+    assert sorted(one.name for one in (tmp_path / "out").glob("*.log")) == [f"{50:020}.log"]
+
+
 def test_a_log_start_after_the_log_end_is_reported(tmp_path: Path) -> None:
     path = _partition(tmp_path, {0: [_batch(0), _batch(1)]})
     (tmp_path / "log-start-offset-checkpoint").write_bytes(checkpoint(entries=[("orders", 0, 9)]))
