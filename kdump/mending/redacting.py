@@ -83,6 +83,7 @@ class Redacting:
         self.filled = 0
         self._contents = contents
         self._base_offset = base_offset  # of the log, by its name
+        self._odd_offset: int | None = None  # the last one that was replaced; the next ones keep their distance from it
         self._newest_delta: int | None = None
         """The highest timestamp delta of the last payload; None if not all of it is records."""
 
@@ -165,8 +166,14 @@ class Redacting:
 
     def _outside_of_checksum(self, data: bytes) -> bytes:
         """The first bytes of a batch, which its checksum does not cover: an offset where the log has it, and what is usual."""
-        offset = without_contents(batch_offset(data), self._base_offset).to_bytes(LENGTH_AT, "big", signed=True)
-        return offset + _usual_size(data[LENGTH_AT:LOG_OVERHEAD]) + _usual(data[LOG_OVERHEAD:MAGIC_AT], _HIGHEST_EPOCH)
+        offset = batch_offset(data)
+        replaced = without_contents(offset, self._base_offset)
+        if replaced != offset:
+            if self._odd_offset is None or abs(offset - self._odd_offset) > _REACH:
+                self._odd_offset = offset
+            replaced += offset - self._odd_offset
+        head = replaced.to_bytes(LENGTH_AT, "big", signed=True)
+        return head + _usual_size(data[LENGTH_AT:LOG_OVERHEAD]) + _usual(data[LOG_OVERHEAD:MAGIC_AT], _HIGHEST_EPOCH)
 
     def filler(self, size: int) -> bytes:
         """This number of bytes in place of others that cannot be read."""

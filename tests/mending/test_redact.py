@@ -372,6 +372,15 @@ def test_an_offset_that_contents_were_written_over_stays_impossible(head: bytes,
     assert head[1:5] not in (tmp_path / "out" / f"{FIRST}.log").read_bytes()
 
 
+def test_impossible_offsets_keep_their_distances(tmp_path: Path) -> None:
+    """Above those of the log by more than it may have."""
+    offsets = [0, *((1 << 41) + row for row in range(1, 9))]
+    path = write_partition(
+        tmp_path, topic="a", segments={0: [batch(base_offset=one, records=[record(value=SECRET)]) for one in offsets]}
+    )
+    assert _differences(kdump.redact(path, tmp_path / "out")) == []
+
+
 def test_high_offsets_stay_where_the_log_has_them(tmp_path: Path) -> None:
     base = 1 << 50
     path = write_partition(tmp_path, topic="a", segments={base: [batch(base_offset=base + 9, records=[record(value=SECRET)])]})
