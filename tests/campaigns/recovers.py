@@ -249,13 +249,15 @@ def _known_to_be_lost(directory: Path, out: Path) -> list[str]:
     logs = [list(batches.intact(log.read_bytes())) for log in out.glob("*.log")]
     in_batches = [(batch.first_offset, batch.last_offset) for log in logs for batch in log]
     in_logs = [(log[0].first_offset, log[-1].last_offset) for log in logs if log]  # which a leftover may have filled
+    swaps = [list(batches.intact(path.read_bytes())) for path in directory.glob("*.log.swap") if path.is_file()]
+    in_swaps = [(log[0].first_offset, log[-1].last_offset) for log in swaps if log]  # which is what the cleaner has left
     failures = []
     for finding in kdump.check(directory):
         is_of_snapshot = finding.path.endswith(".checkpoint")  # of KRaft, which is taken over only with the metadata
         first, last = finding.offset_first, finding.offset_last
         if is_of_snapshot or finding.severity != ERROR or finding.code not in LOSING or first is None or last is None:
             continue
-        extents = in_logs if finding.code in OF_ENDS else in_batches
+        extents = [*(in_logs if finding.code in OF_ENDS else in_batches), *in_swaps]
         if not any(low <= first <= high for low, high in extents) or not any(low <= last <= high for low, high in extents):
             failures.append(f"{finding.code} says that offsets {first} to {last} are lost, and the result is called whole")
     return failures
