@@ -174,6 +174,9 @@ def summarize_batches(
 def summarize_messages(
     window: Buffer, start: int, window_position: int, min_magic: int, max_codec: int, /
 ) -> Summarized | None: ...
+def count_odd_fields(
+    data: Buffer, position: int, end: int, rows: list[RecordTuple], number: int, skipped: int, counted: int, /
+) -> tuple[int, int, int, int, int, int, int, int, int, int]: ...
 def skip_ordinary(data: Buffer, start: int, end: int, needs_keys: bool, /) -> tuple[int, bytes]: ...
 def skip_compressed(
     data: memoryview, start: int, end: int, needs_keys: bool, codec: int, decompress: Callable[[memoryview], Buffer | None], /

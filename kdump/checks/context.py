@@ -191,6 +191,12 @@ class FileContext:
             self._suppressed[code] = (number + len(starts), first, min(starts[-1] + size, self.source.size))
             self._counts[code] += len(starts)
 
+    def count_further(self, code: str, count: int, start: int, end: int) -> None:
+        """Count findings of a code that `is_full`: the first starts at `start`, the last ends at `end`."""
+        number, first, _ = self._suppressed.get(code, (0, start, end))
+        self._suppressed[code] = (number + count, first, end)
+        self._counts[code] += count
+
     def finish(self) -> None:
         """Report the number of findings that were too many to be reported one by one."""
         suppressed, self._suppressed = self._suppressed, {}

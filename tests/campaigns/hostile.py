@@ -390,6 +390,9 @@ class Hostile:
         data = exact(chance.log()[chance.choice((0, 61)) :])
         position, end = chance.choice((0, chance.number(len(data)))), chance.choice((len(data), chance.number(len(data))))
         self.call("walk_records", data, position, end, chance.number(9), chance.choice((1 << 40, chance.number())), [])
+        rows: list[Any] = []
+        self.call("walk_records", data, position, end, chance.number(9), 1 << 40, rows)
+        self.call("count_odd_fields", data, position, end, rows, chance.choice((0, 1)), chance.number(3), chance.randrange(16))
         answer = self.call("skip_ordinary", data, position, end, chance.choice((False, True)))
         if answer is not None:
             stop, odd = answer

@@ -36,6 +36,7 @@
 #include "indexes.h"
 #include "objects.h"
 #include "walks.h"
+#include "odd_fields.h"
 #include "ordinary.h"
 #include "ordinary_messages.h"
 #include "frames.h"
@@ -102,6 +103,7 @@ static PyMethodDef methods[] = {
     {"walk_extents", walk_extents, METH_VARARGS, walk_extents_doc},
     {"walk_records", walk_records, METH_VARARGS, walk_records_doc},
     {"walk_contents", walk_contents, METH_VARARGS, walk_contents_doc},
+    {"count_odd_fields", count_odd_fields, METH_VARARGS, count_odd_fields_doc},
     {"skip_ordinary", skip_ordinary, METH_VARARGS, skip_ordinary_doc},
     {"skip_compressed", skip_compressed, METH_VARARGS, skip_compressed_doc},
     {"skip_messages", skip_messages, METH_VARARGS, skip_messages_doc},
@@ -126,6 +128,7 @@ static const struct {
     CONSTANT(TABLE_FLAGS),
     CONSTANT(DECODED), CONSTANT(BARE),
     CONSTANT(NEEDS_VALUE),
+    CONSTANT(ODD_ATTRIBUTES), CONSTANT(LONG_VARINTS), CONSTANT(ODD_SIZES), CONSTANT(ODD_HEADER_SIZES),
     CONSTANT(PLAN_FLAGS), CONSTANT(PLAN_MAX_CODEC), CONSTANT(PLAN_MAX_DECODED), CONSTANT(PLAN_FROM_TIME), CONSTANT(PLAN_TO_TIME), CONSTANT(PLAN_NUMBERS),
     CONSTANT(SHOWS_BATCHES), CONSTANT(SHOWS_RECORDS), CONSTANT(CHECKS_FIRST_OFFSET), CONSTANT(HAS_TIMES),
     CONSTANT(BATCH_PROGRAM), CONSTANT(BATCH_RECORD_PROGRAM), CONSTANT(MESSAGE_PROGRAM), CONSTANT(MESSAGE_RECORD_PROGRAM),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
+
 from kdump.binary import kernel
 from kdump.binary.batch_header import BASE_OFFSET, BATCH_HEADER_SIZE
 from kdump.binary.kernel import HEADERS, OFFSET_DELTA
@@ -14,13 +16,15 @@ from kdump.reading import salvage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from typing import ClassVar
 
     from kdump.checks.content import Content
     from kdump.checks.context import FileContext
     from kdump.checks.segment_facts import SegmentFacts
 
+_MOST_AT_ONCE = 256  # records that are looked at before the kernel tries again
+_CODES = _OF_SIZES, _OF_HEADER_SIZES = "key-length-bad", "header-bytes-odd"
 _MAX_TEXT_KEYS = 1000  # remembered: records mostly have the same few headers
 
 
@@ -40,7 +44,7 @@ class RecordFields(SegmentRule):
     def content(self, content: Content, status: str) -> None:
         if status == salvage.DAMAGED:
             return
-        for number, position, attributes, has_more in record_bytes.irregular_records(content.data, content.start, content.rows):
+        for number, position, attributes, has_more in self._to_look_at(content):
             if not has_more and self._attributes.count:
                 self._attributes.count += 1  # only the first place is kept
                 continue
@@ -69,6 +73,49 @@ class RecordFields(SegmentRule):
         message = "{count} of headers with invalid UTF-8; the first is '{note}'. Readers replace what they cannot decode."
         self._no_text.report(self.context, "header-bytes-odd", message, severity=INFO)
 
+    def _to_look_at(self, content: Content) -> Iterator[tuple[int, int, int, bool]]:
+        """The records of `irregular_records`, except those in which there is nothing but what is counted without a look."""
+        data, rows = content.data, content.rows
+        if kernel.native is None:
+            yield from record_bytes.irregular_records(data, content.start, rows)
+            return
+        number, position, at_once = 0, content.start, 0
+        while True:
+            before = number + at_once
+            number, position = self._count(content, number, position, skipped=at_once)
+            if number == len(rows):
+                return
+            at_once = min(2 * at_once, _MOST_AT_ONCE) if at_once and number == before else 1
+            run = rows[number : number + at_once]
+            for row, start, attributes, has_more in record_bytes.irregular_records(data, position, run):
+                yield number + row, start, attributes, has_more
+
+    def _count(self, content: Content, number: int, position: int, *, skipped: int) -> tuple[int, int]:
+        """Count what is odd from this record on, after the first `skipped`. Returns the first that must be looked at."""
+        assert kernel.native is not None
+        native, context = kernel.native, self.context
+        counted = native.ODD_ATTRIBUTES if self._attributes.count else 0
+        if self._long_varints.count:
+            counted |= native.LONG_VARINTS
+        for code, flag in zip(_CODES, (native.ODD_SIZES, native.ODD_HEADER_SIZES), strict=True):
+            if context.is_full(code, WARNING):
+                counted |= flag
+        number, position, attributes, long_varints, *sizes = native.count_odd_fields(
+            content.data, position, content.end, content.rows, number, skipped, counted
+        )
+        self._attributes.count += attributes
+        self._long_varints.count += long_varints
+        found = [
+            (first, end, count, code) for code, (count, first, end) in zip(_CODES, (sizes[:3], sizes[3:]), strict=True) if count
+        ]
+        shift = content.position + BATCH_HEADER_SIZE + content.size_before - content.start
+        for first, end, count, code in sorted(found, key=itemgetter(0)):  # codes are reported in the order they came up in
+            if content.is_compressed:
+                context.count_further(code, count, content.position, content.position + content.size)
+            else:
+                context.count_further(code, count, shift + first, shift + end)
+        return number, position
+
     @staticmethod
     def _range(content: Content, position: int) -> tuple[int, int]:
         """The bytes of a record in the file; of a compressed batch, all its bytes."""
@@ -89,15 +136,15 @@ class RecordFields(SegmentRule):
             note = f"{field.name}, {field.value:,} in {counted(field.size, 'byte')}" if is_first else ""
             self._long_varints.add(start, end, (offset, offset), note)
         if field.value < -1 and field.name in ("key length", "value length"):
-            if self.context.counts_only("key-length-bad", start, end, WARNING):
+            if self.context.counts_only(_OF_SIZES, start, end, WARNING):
                 return
             message = f"The {field.name} of the record with offset {offset:,} is {field.value:,}; readers treat it as null."
-            self._warn("key-length-bad", start, end, message, offset, field.value)
+            self._warn(_OF_SIZES, start, end, message, offset, field.value)
         elif field.value < -1 and field.name.startswith("value length of header"):
-            if self.context.counts_only("header-bytes-odd", start, end, WARNING):
+            if self.context.counts_only(_OF_HEADER_SIZES, start, end, WARNING):
                 return
             message = f"The {field.name} in the record with offset {offset:,} is {field.value:,}; readers treat it as null."
-            self._warn("header-bytes-odd", start, end, message, offset, field.value)
+            self._warn(_OF_HEADER_SIZES, start, end, message, offset, field.value)
 
     def _warn(self, code: str, start: int, end: int, message: str, offset: int, found: int) -> None:
         self.context.report(code, start, end, message, severity=WARNING, offsets=(offset, offset), expected=-1, found=found)
