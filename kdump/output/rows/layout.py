@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import cast
 
 from kdump.binary.java_strings import escaped
@@ -18,6 +19,7 @@ _FILE = "file"  # the column that is shown above the rows, not in them
 MAX_TEXT = 64 << 10
 """Characters of one cell: a column is as wide as its widest cell, so each row would be as long."""
 
+_KEPT_TIMES = 256  # records of a batch often have the same
 _FREE_TEXT = ("headers", "key", "value", "broker_forecast")  # columns that may be shortened
 
 
@@ -65,7 +67,7 @@ def layout_by_schema(row_class: type[Row], line_of: Callable[[Row], Row] | None 
         return [cell(name, getattr(row, name)) for name in names]
 
     def columns_of(table: Table[Row]) -> list[Sequence[str]]:
-        return [_column(name, table[name]) for name in names]
+        return [cells_of_column(name, table[name]) for name in names]
 
     return Layout(headings_of(row_class, names), cells_of, line_of=line_of, columns_of=columns_of if line_of is None else None)
 
@@ -79,7 +81,7 @@ def headings_of(row_class: type[Row], names: Sequence[str]) -> list[Heading]:
     ]
 
 
-def _column(name: str, values: Sequence[object]) -> Sequence[str]:
+def cells_of_column(name: str, values: Sequence[object]) -> Sequence[str]:
     """What `cell` makes of each value: at once, if all are numbers or short text that need not be escaped."""
     kinds = set(map(type, values))
     if kinds == {int} and "timestamp" not in name:
@@ -98,6 +100,8 @@ def cell(name: str, value: object) -> str:
     if "timestamp" in name and isinstance(value, int):
         return time_text(value)
     if isinstance(value, list):
+        if not value:
+            return "-"
         return shown_text(",".join(map(_item, value))) or "-"
     return shown_text(str(value))
 
@@ -114,6 +118,7 @@ def _item(item: object) -> str:
     return item if isinstance(item, str) else json_text(item)
 
 
+@lru_cache(_KEPT_TIMES)
 def time_text(milliseconds: int) -> str:
     """A time in UTC, to the millisecond; as a number where no calendar has it."""
     if milliseconds == -1:

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import json
+from functools import lru_cache
 
 from kdump.binary.java_strings import escaped
 from kdump.output.rows.hits import Hit
-from kdump.output.rows.layout import Heading, Layout, cell, headings_of, shown_text, time_text
+from kdump.output.rows.layout import Heading, Layout, cell, cells_of_column, headings_of, shown_text, time_text
 from kdump.output.rows.listing import ListedRecord
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
-    from kdump.tables import Row
+    from kdump.tables import Row, Table
 
 _BATCH_HEADINGS = ("position", "offsets", "count", "time", "timeType", "size", "codec", "producer", "flags", "crc", "status")
 _RIGHT = ("position", "count", "size")
-_RECORD_COLUMNS = ("offset", "timestamp", "key_size", "value_size", "sequence", "position", "status", "headers", "key", "value")
+_PLAIN_RECORD_COLUMNS = ("offset", "timestamp", "key_size", "value_size", "sequence", "position", "status", "headers")
+_RECORD_COLUMNS = (*_PLAIN_RECORD_COLUMNS, "key", "value")
+_KEPT_TEXTS = 256  # records of internal topics are often the same, as markers are
+_LONGEST_KEPT = 256
 
 
 def layout_of_batches() -> Layout:
@@ -34,6 +39,7 @@ def layout_of_records() -> Layout:
         headings_of(ListedRecord, _RECORD_COLUMNS),
         _record_cells,
         expendable=("headers", "sequence", "keySize", "valueSize", "position"),
+        columns_of=_columns_of_records,
     )
 
 
@@ -76,18 +82,41 @@ def _batch_cells(row: Row) -> list[str]:
 def _record_cells(row: Row) -> list[str]:
     """Keys and values as they were decoded, as text, or as Base64. `?` and a reason mark a value that was not decoded."""
     record: Any = row
-    cells = {name: cell(name, getattr(record, name)) for name in _RECORD_COLUMNS}
-    for name in ("key", "value"):
-        decoded, encoded = getattr(record, f"decoded_{name}"), getattr(record, f"{name}_base64")
-        if decoded is not None:
-            has_schema = getattr(record, f"{name}_schema") is not None
-            cells[name] = shown_text(decoded if has_schema else _decoded_text(decoded))
-        elif encoded is not None:
-            cells[name] = shown_text(f"base64:{encoded}")
+    cells = [cell(name, getattr(record, name)) for name in _PLAIN_RECORD_COLUMNS]
+    cells += [_content(name, *(getattr(record, column) for column in _columns_of_content(name))) for name in ("key", "value")]
     if record.decode_error is not None:
-        reason = record.decode_error.partition(": ")[2]
-        cells["value"] = f"? {escaped(reason)}: {cells['value']}"
-    return list(cells.values())
+        cells[-1] = _with_reason(cells[-1], record.decode_error)
+    return cells
+
+
+def _columns_of_records(table: Table[Row]) -> list[Sequence[str]]:
+    """As `_record_cells`, of many rows."""
+    cells = [cells_of_column(name, table[name]) for name in _PLAIN_RECORD_COLUMNS]
+    for name in ("key", "value"):
+        texts, *others = (table[column] for column in _columns_of_content(name))
+        is_plain = all(column.count(None) == len(column) for column in others)
+        contents = zip(texts, *others, strict=True)
+        cells.append(cells_of_column(name, texts) if is_plain else [_content(name, *content) for content in contents])
+    errors: Sequence[str | None] = table["decode_error"]
+    if errors.count(None) < len(errors):
+        values = zip(cells[-1], errors, strict=True)
+        cells[-1] = [value if error is None else _with_reason(value, error) for value, error in values]
+    return cells
+
+
+def _columns_of_content(name: str) -> tuple[str, str, str, str]:
+    """The columns of a key or value, in the order in which `_content` takes them."""
+    return name, f"{name}_base64", f"decoded_{name}", f"{name}_schema"
+
+
+def _content(name: str, text: str | None, encoded: str | None, decoded: str | None, schema: str | None) -> str:
+    if decoded is not None:
+        return shown_text(_decoded_text(decoded) if schema is None else decoded)
+    return cell(name, text) if encoded is None else shown_text(f"base64:{encoded}")
+
+
+def _with_reason(value: str, decode_error: str) -> str:
+    return f"? {escaped(decode_error.partition(': ')[2])}: {value}"
 
 
 def _hit_cells(row: Row) -> list[str]:
@@ -98,9 +127,16 @@ def _hit_cells(row: Row) -> list[str]:
 
 def _decoded_text(decoded: str) -> str:
     """A decoded key or value of an internal topic: its type, if that has a name, and its data."""
+    return _kept_text(decoded) if len(decoded) <= _LONGEST_KEPT else _text_of(decoded)
+
+
+def _text_of(decoded: str) -> str:
     fields = json.loads(decoded)
     if not isinstance(fields, dict):
         return decoded
     kind = fields.get("controlType") or fields.get("type", "")
     data = json.dumps(fields["data"], ensure_ascii=False, separators=(",", ":")) if "data" in fields else ""
     return " ".join(text for text in ("" if kind.isdecimal() else kind, data) if text)
+
+
+_kept_text = lru_cache(_KEPT_TEXTS)(_text_of)
