@@ -43,14 +43,19 @@ class PartitionFacts:
         return name is not None and name.state == tree.DELETE
 
     def checkpointed_offset(self, checkpoint: str) -> tuple[bool, int | None]:
-        """Whether the log directory has a checkpoint of this name, and the offset in it for this partition."""
+        """Whether the log directory has a checkpoint of this name that may be read, and the offset in it for this partition.
+
+        Raises Unreadable where the system fails to read it.
+        """
         name = tree.directory_name(self.path)
         if name is None:
             return False, None
         try:
             with Source(os.path.join(tree.parent(self.path), checkpoint)) as source:
                 entry = text_checkpoint.entry_of(source, name.topic, name.partition)
-        except Unreadable:
+        except Unreadable as error:
+            if error.code in ("file-io-error", "file-shrank"):
+                raise
             return False, None
         return True, None if entry is None else int(entry.values[-1])
 

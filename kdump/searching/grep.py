@@ -73,6 +73,7 @@ class Search:
         self._jobs = jobs
         self._names = dict(names or {})
         self._progress = progress
+        self._bytes = 0
         self._done = 0
         self._leaves_values = leaves_values
         self._started = time.monotonic()
@@ -146,6 +147,7 @@ class Search:
             leaves_values=self._leaves_values,
         )
         logs = self.places.logs
+        self._bytes = sum(item.size for item in logs)
         if self._jobs > 1 and self._first is None and len(logs) > 1:
             from kdump.searching.parallel import searched_by_processes
 
@@ -168,7 +170,7 @@ class Search:
 
     def _report(self, of_file: int) -> None:
         assert self._progress is not None
-        self._progress(self._done + of_file, sum(item.size for item in self.places.logs))
+        self._progress(self._done + of_file, self._bytes)
 
     def _take(self, result: FileResult) -> None:
         self._done += result.file.size

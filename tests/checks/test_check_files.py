@@ -10,6 +10,10 @@ from typing import Any
 import pytest
 
 from kdump.checks.finding import FileReport, Finding
+from kdump.checks.partition_facts import PartitionFacts
+from kdump.checks.settings import Settings
+from kdump.errors import Unreadable
+from kdump.formats import tree
 from tests import kernels
 from tests.builders.compression import Codec, compress, gzip_members, lz4_frame, snappy_raw, snappy_xerial, zstd_frames
 from tests.builders.files import checkpoint, file_name, partition_metadata, write_partition
@@ -801,3 +805,23 @@ def test_a_file_whose_size_the_system_does_not_say_cannot_be_opened(tmp_path: Pa
         patched.setattr(os, "fstat", no_size)
         found = _findings(tmp_path / LOG)
     assert [(one.code, one.severity) for one in found] == [("io-error", "error")]
+
+
+def test_a_checkpoint_that_the_system_fails_to_read_is_not_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "topic-0"
+    path.mkdir()
+    facts = PartitionFacts(str(path), tree.PartitionFiles(str(path)), Settings(now=0), lambda _: None)
+    open_whole, codes = os.open, {errno.EIO: "file-io-error", errno.EACCES: "", errno.ENOENT: ""}
+    for number, code in codes.items():
+
+        def fails(name: str, *arguments: int, number: int = number) -> int:
+            if name.endswith("cleaner-offset-checkpoint"):
+                raise OSError(number, os.strerror(number))
+            return open_whole(name, *arguments)
+
+        monkeypatch.setattr(os, "open", fails)
+        try:
+            assert facts.checkpointed_offset("cleaner-offset-checkpoint") == (False, None)
+            assert not code
+        except Unreadable as error:
+            assert error.code == code

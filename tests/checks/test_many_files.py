@@ -10,6 +10,7 @@ from kdump.checks.finding import Finding
 from kdump.checks.jobs import Job
 from kdump.checks.rules.records import unreadable
 from kdump.checks.settings import DEEP, Settings
+from kdump.cli.commands import main
 from kdump.forecasts.forecast import forecast
 from tests.builders.compression import Codec
 from tests.builders.hostile_contents import CONTENTS, batch_of, broken_compressed, many_producers, snapshot
@@ -60,6 +61,26 @@ def test_a_check_of_many_snapshots_between_segments_takes_as_long_as_there_are_f
         return work_of(lambda: list(kdump.check(path))).lines
 
     _, few, more, many = (steps(count) for count in (5, 50, 150, 350))
+    assert many - more < 2.2 * (more - few), (few, more, many)
+
+
+@pytest.mark.parametrize("digits", [20, 200])
+@pytest.mark.parametrize("command", [("check",), ("forecast",), ("grep", "--jobs", "1", "none"), ("where", "--key", "none")])
+def test_a_command_takes_as_long_as_there_are_segments_with_gaps(command: tuple[str, ...], digits: int, tmp_path: Path) -> None:
+    def run_over(path: Path) -> None:
+        if command == ("check",):
+            list(kdump.check(path))  # the command would do it in another process
+        else:
+            main([*command, str(path)])
+
+    def steps(count: int) -> int:
+        path = tmp_path / str(count) / "orders-0"
+        path.mkdir(parents=True)
+        for base_offset in range(0, 10 * count, 10):
+            (path / f"{base_offset:0{digits}d}.log").write_bytes(batch_of(b"", base_offset=base_offset, count=0))
+        return work_of(lambda: run_over(path)).lines
+
+    _, few, more, many = (steps(count) for count in (5, 50, 100, 200))
     assert many - more < 2.2 * (more - few), (few, more, many)
 
 
