@@ -28,8 +28,11 @@ def register(spark: SparkSession) -> None:
     If workers are on this machine, the format then runs with the Python of this process, whichever Spark would take.
     """
     from kdump.spark import frames
+    from kdump.spark.releases import has_data_sources
 
     frames.require_session(spark)
+    if has_data_sources():
+        frames.require_planner(spark)
     frames.register(spark)
 
 

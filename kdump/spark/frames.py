@@ -43,6 +43,7 @@ def frame(session: SparkSession, paths: Sequence[str], given: Mapping[str, str])
     if not has_data_sources():
         with _own_python(session):
             return _mapped(session, parsed)
+    require_planner(session)
     register(session)
     reader = session.read.format(FORMAT).options(**options)
     return reader.load(paths[0] if len(paths) == 1 else list(paths)) if paths else reader.load()
@@ -55,6 +56,17 @@ def require_session(session: object) -> None:
         raise UsageError(message, remedy='read(spark, "/var/lib/kafka") reads files, and register(spark) registers the format')
 
 
+def require_planner(session: SparkSession) -> None:
+    """Raise UsageError if a session of a cluster names a Python for workers that has no kdump here, where Spark plans with it."""
+    if _is_remote(session) or str(session.sparkContext.master).startswith("local"):
+        return
+    python = session.sparkContext.pythonExec
+    if _python_of_format(session) != python:  # or it was asked before
+        environment: dict[str, str] = session.sparkContext.environment
+        remedy = "Spark plans with it on this machine too: docs/spark-sessions.md says how workers, and it, get kdump"
+        _require_kdump(python, environment, remedy=remedy)
+
+
 def register(session: SparkSession) -> None:
     """Register the format `kdump` with a session, unless it is there. Raises UsageError before PySpark 4.0."""
     if not has_data_sources():
@@ -64,14 +76,14 @@ def register(session: SparkSession) -> None:
 
     from kdump.spark.source import KdumpSource
 
-    if not _is_remote(session) and _knows_format(session):
-        return
-    try:
-        with _own_python(session):
+    with _own_python(session):
+        if not _is_remote(session) and _python_of_format(session) == session.sparkContext.pythonExec:
+            return
+        try:
             session.dataSource.register(KdumpSource)
-    except PySparkException as error:
-        if error.getCondition() != "DATA_SOURCE_ALREADY_EXISTS":  # as 4.0 says where it was found without registration
-            raise
+        except PySparkException as error:
+            if error.getCondition() != "DATA_SOURCE_ALREADY_EXISTS":  # as 4.0 says where it was found without registration
+                raise
 
 
 @contextmanager
@@ -88,7 +100,11 @@ def _own_python(session: SparkSession) -> Iterator[None]:
         yield
         return
     if _is_remote(session):
-        _require_kdump(context.pythonExec)
+        _require_kdump(
+            context.pythonExec,
+            {},
+            remedy='set os.environ["PYSPARK_PYTHON"] = sys.executable in a new process, before the session is made',
+        )
         yield
         return
     chosen = context.pythonExec
@@ -104,18 +120,17 @@ def _is_beside(python: str | None, other: str) -> bool:
     return python is not None and os.path.dirname(os.path.abspath(python)) == os.path.dirname(other)
 
 
-def _require_kdump(python: str) -> None:
-    """Raise UsageError if a Python of this machine cannot import what workers need."""
+def _require_kdump(python: str, environment: Mapping[str, str], *, remedy: str) -> None:
+    """Raise UsageError if a Python of this machine cannot import what workers need, with these variables of theirs."""
     command = [python, "-c", "import kdump.pipeline.reading"]
+    variables = {**os.environ, **environment}
     try:
-        done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+        done = subprocess.run(command, env=variables, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
     except OSError:
         done = None
     if done is None or done.returncode:
-        raise UsageError(
-            f"Spark starts its workers with {shutil.which(python) or python}, where kdump and pyarrow cannot be imported",
-            remedy='set os.environ["PYSPARK_PYTHON"] = sys.executable in a new process, before the session is made',
-        )
+        where = shutil.which(python) or python
+        raise UsageError(f"Spark starts its workers with {where}, where kdump and pyarrow cannot be imported", remedy=remedy)
 
 
 def _context_here(session: SparkSession) -> SparkContext | None:
@@ -129,10 +144,15 @@ def _context_here(session: SparkSession) -> SparkContext | None:
     return SparkContext._active_spark_context
 
 
-def _knows_format(session: SparkSession) -> bool:
-    """Whether a session knows the format. Another registration would be logged as a warning."""
+def _python_of_format(session: SparkSession) -> str | None:
+    """The Python that a session runs the format with, on workers too; None if it does not know the format.
+
+    Where PySpark found the format by itself, it is the Python of the driver, which workers of a cluster may not have. Another
+    registration with the same Python would be logged as a warning.
+    """
     state: Any = session._jsparkSession.sessionState()  # an object of Java, of any type
-    return bool(state.dataSourceManager().dataSourceExists(FORMAT))
+    manager = state.dataSourceManager()
+    return str(manager.lookupDataSource(FORMAT).dataSourceCls().pythonExec()) if manager.dataSourceExists(FORMAT) else None
 
 
 def _mapped(session: SparkSession, options: Options) -> DataFrame:

@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import importlib
 import json
 import logging
 import os
@@ -403,9 +404,9 @@ def test_a_session_whose_python_has_no_kdump_reads_with_the_one_of_this_process(
     monkeypatch.setattr(spark.sparkContext, "pythonExec", str(python))
     with pytest.raises(Exception, match=r"pyspark\.daemon"):
         spark.range(1).rdd.map(abs).count()
-    monkeypatch.setattr(frames, "_knows_format", lambda _: False)
     session = spark.newSession()
     assert read(session, str(log)).count() == 3
+    assert frames._python_of_format(session) == sys.executable
     monkeypatch.setattr(frames, "has_data_sources", lambda: False)  # as before 4.0
     monkeypatch.setattr(frames, "_mapped", lambda session, _: session.sparkContext.pythonExec)
     assert str(read(session, str(log))) == sys.executable
@@ -414,6 +415,28 @@ def test_a_session_whose_python_has_no_kdump_reads_with_the_one_of_this_process(
     session = spark.newSession()
     register(session)
     assert session.read.format("kdump").load(str(log)).count() == 3
+
+
+def test_on_a_cluster_the_format_runs_with_the_python_of_workers(
+    spark: "SparkSession", log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """PySpark itself takes that of the driver, PYSPARK_DRIVER_PYTHON, where it finds the format."""
+    from kdump.errors import UsageError
+    from kdump.spark import frames, read, register
+
+    session = spark.newSession()
+    register(session)
+    assert frames._python_of_format(session) == spark.sparkContext.pythonExec
+    of_workers = tmp_path / "python3"
+    of_workers.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    of_workers.chmod(0o755)
+    monkeypatch.setattr(spark.sparkContext, "pythonExec", str(of_workers))
+    monkeypatch.setattr(spark.sparkContext, "master", "spark://127.0.0.1:7077")
+    register(session)
+    assert frames._python_of_format(session) == str(of_workers)
+    monkeypatch.setattr(spark.sparkContext, "pythonExec", "/nowhere/python3")
+    with pytest.raises(UsageError, match="/nowhere/python3, where kdump and pyarrow cannot be imported; Spark plans with it"):
+        read(session, str(log))
 
 
 def test_a_server_of_connect_in_this_process_is_refused_where_its_python_has_no_kdump(
@@ -713,13 +736,10 @@ def test_a_session_that_does_not_stop_is_ended_silently() -> None:
 
 def test_a_session_keeps_py4j_from_logging_calls_that_the_end_of_java_interrupts(spark: "SparkSession") -> None:
     """Its threads may wait for Java when an interrupt ends the session. They log to the root logger."""
-    from py4j import java_gateway  # type: ignore[import-untyped]
-
-    shown = {
-        path: logging.getLogger().filter(logging.LogRecord("root", logging.ERROR, path, 1, "Exception", (), None))
-        for path in (java_gateway.__file__, __file__)
-    }
-    assert list(map(bool, shown.values())) == [False, True]
+    root = logging.getLogger()
+    of_py4j = importlib.import_module("py4j.java_gateway").__file__
+    records = [logging.LogRecord("root", logging.ERROR, path or "", 1, "Exception", (), None) for path in (of_py4j, __file__)]
+    assert [bool(root.filter(record)) for record in records] == [False, True]
 
 
 def test_a_jvm_that_was_killed_is_named() -> None:
