@@ -36,13 +36,11 @@ def brief_errors() -> Iterator[None]:
 def with_brief_errors(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
     """The same function, whose KdumpErrors have a traceback of one line below that of the caller. KDUMP_DEBUG=1 keeps all.
 
-    For functions that people call in a shell or a notebook. IPython leaves out frames with a `__tracebackhide__`. A package that
-    is not installed is a MissingPackage.
+    For functions that people call in a shell or a notebook. A package that is not installed is a MissingPackage.
     """
 
     @wraps(function)
     def called(*arguments: Parameters.args, **keywords: Parameters.kwargs) -> Result:
-        __tracebackhide__ = True
         try:
             return function(*arguments, **keywords)
         except KdumpError as error:
