@@ -6,9 +6,10 @@ import os
 
 from kdump.binary import system
 from kdump.binary.source import Source
-from kdump.errors import Unreadable, UsageError
+from kdump.errors import CorruptData, Unreadable, UsageError
 from kdump.forecasts import places
 from kdump.forecasts.log_directory import LogDirectory
+from kdump.forecasts.neighbours import Member
 from kdump.formats import text_checkpoint, tree
 from kdump.mending.damaged_partition import replicas_of
 from kdump.mending.inputs import Inputs
@@ -151,7 +152,7 @@ class _Run:
         missing = sorted(self._accept.difference(*(one.accepted for one in recoveries)))
         if missing:
             raise UsageError(f"--accept {missing[0]}: no batch whose CRC does not match has this offset")
-        if recoveries[0].name and len(self._paths) == 1:
+        if len(self._paths) == 1 and (not recoveries or recoveries[0].name):
             self._write_log_directory(self._paths[0], recoveries)
         self._directory.sync()
         for one in recoveries:
@@ -230,29 +231,49 @@ class _Run:
         ends = {}
         for one in recoveries:
             parsed = tree.directory_name(one.path)
-            if parsed is not None and not parsed.state:
+            if parsed is not None and (not parsed.state or (parsed.topic, parsed.partition) not in ends):
                 ends[parsed.topic, parsed.partition] = one.log_end
         self._inputs.note_directory(path)
         for name in [name for name in tree.log_dir_files(path) if name in OF_LOG_DIRECTORY]:
             with Source(os.path.join(path, name)) as source:
                 self._inputs.note(source)
+                fault = _fault_of_properties(path) if name == tree.META_PROPERTIES else None
+                if fault is not None:
+                    self._result.rows.append(dropped(LeftOut(source.path, 0, source.size, fault.code, fault.message)))
+                    self._result.is_whole = False
+                    continue
                 if name not in text_checkpoint.OFFSET_CHECKPOINTS:
                     self._directory.clone(source, name)
                     self._result.rows.append(Companion(name, CLONED, source.size, SAME, source.size))
                     continue
-                data = text_checkpoint.packed(_entries(source, ends))
+                data = text_checkpoint.packed(_entries(source, ends, is_of_starts=name == text_checkpoint.LOG_START_OFFSETS))
                 self._directory.write(name, data)
                 before = SAME if source.read(0, len(data) + 1) == data else DIFFERENT
                 self._result.rows.append(Companion(name, REBUILT, len(data), before, source.size))
 
 
-def _entries(source: Source, ends: Mapping[tuple[str, int], int]) -> list[tuple[int | str, ...]]:
-    """The entries of a checkpoint for partitions that there are, none after the end of the log; bad lines are left out."""
+def _fault_of_properties(path: str) -> CorruptData | None:
+    """Why no broker starts with the meta.properties of a log directory; None if one does."""
+    member = Member(path)
+    if member.fault is not None:
+        return CorruptData(member.fault.code, f"{member.fault.message}; no broker starts with it")
+    if member.properties is None or member.properties.node_id is None:
+        return CorruptData("meta-id-missing", "it does not say which broker it belongs to; no broker starts with it")
+    if member.properties.has_reserved_directory_id:
+        return CorruptData("meta-directory-id-malformed", "its directory.id is one that Kafka reserves; no broker starts with it")
+    return None
+
+
+def _entries(source: Source, ends: Mapping[tuple[str, int], int], *, is_of_starts: bool) -> list[tuple[int | str, ...]]:
+    """The entries of a checkpoint for partitions that there are, none after the end of the log; bad lines are left out.
+
+    So is a log start after the end: moved to the end it would let a broker delete all batches.
+    """
     entries: list[tuple[int | str, ...]] = []
     for found in text_checkpoint.TextCheckpoint(source, text_checkpoint.OFFSET_FIELDS, end=_MAX_CHECKPOINT).stretches():
         lines = [found.values] if isinstance(found, text_checkpoint.Line) else zip(*found.columns, strict=True)
         for topic, partition, offset in filter(None, lines):
             end = ends.get((str(topic), int(partition)))
-            if end is not None:
+            if end is not None and not (is_of_starts and int(offset) > end):
                 entries.append((topic, partition, min(int(offset), end)))
     return entries

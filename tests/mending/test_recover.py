@@ -680,6 +680,39 @@ def test_several_partitions_are_recovered_into_one_directory(tmp_path: Path) -> 
     assert not (tmp_path / "again").exists()
 
 
+@pytest.mark.parametrize("text", ["", "garbage", "version=1\nnode.id=1\n", "version=0\nbroker.id=x\n"])
+def test_a_log_directory_whose_properties_no_broker_takes_is_recovered_without_them(text: str, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    write_partition(data, topic="orders", segments={0: [_batch(0), _batch(1)]})
+    (data / "meta.properties").write_text(text)
+    result = recover.run([str(data)], str(tmp_path / "out"), config={})
+    lost = [row.source for row in result.rows if isinstance(row, Dropped) and row.is_lost]
+    assert lost == [str(data / "meta.properties")] and not result.is_whole
+    assert sorted(one.name for one in (tmp_path / "out").iterdir()) == ["orders-0"]
+
+
+def test_a_log_start_after_the_log_end_is_not_moved_to_the_end(tmp_path: Path) -> None:
+    """Or else the next broker would delete all batches."""
+    data = tmp_path / "data"
+    for partition in (0, 1):
+        write_partition(data, topic="orders", partition=partition, segments={0: [_batch(0), _batch(1)]})
+    for name in ("log-start-offset-checkpoint", "recovery-point-offset-checkpoint"):
+        (data / name).write_bytes(checkpoint(entries=[("orders", 0, 9), ("orders", 1, 2)]))
+    kdump.recover(data, tmp_path / "out")
+    assert (tmp_path / "out" / "log-start-offset-checkpoint").read_text() == "0\n1\norders 1 2\n"
+    assert (tmp_path / "out" / "recovery-point-offset-checkpoint").read_text() == "0\n2\norders 0 2\norders 1 2\n"
+
+
+def test_a_log_directory_of_deleted_partitions_becomes_an_empty_one(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    path = write_partition(data, topic="orders", segments={0: [_batch(0)]})
+    path.rename(data / f"orders-0.{'0' * 32}-delete")
+    (data / "meta.properties").write_text("version=1\ncluster.id=a\nnode.id=1\n")
+    result = recover.run([str(data)], str(tmp_path / "out"), config={})
+    assert result.is_whole and result.partitions == 0
+    assert [one.name for one in (tmp_path / "out").iterdir()] == ["meta.properties"]
+
+
 def test_replicas_are_found_in_log_directories(tmp_path: Path) -> None:
     for broker, batches in (("a", [_batch(0), _broken(_batch(1))]), ("b", [_broken(_batch(0)), _batch(1)])):
         _partition(tmp_path / broker, {0: batches})
