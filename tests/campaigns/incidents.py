@@ -261,7 +261,7 @@ def left_over(directory: Path, chance: random.Random) -> str:
     kept = b"".join(one for one in found if chance.random() < 0.8)
     log.with_name(f"{log.name}{mark}").write_bytes(kept)
     for suffix in (".index", ".timeindex"):
-        if chance.random() < 0.5:
+        if chance.random() < 0.5 and log.with_suffix(suffix).exists():
             shutil.copyfile(log.with_suffix(suffix), log.with_name(f"{log.stem}{suffix}{mark}"))
     if chance.random() < 0.4:
         log.unlink()
@@ -508,6 +508,20 @@ def short_name(directory: Path, chance: random.Random) -> str:
     return f"{log.name} as {name}"
 
 
+def rolled_elsewhere(directory: Path, chance: random.Random) -> str:
+    """The same batches in other segments, often without the first or the last of them."""
+    found = [one for log in sorted(directory.glob("*.log")) for one in batches.intact(log.read_bytes())]
+    for path in sorted(directory.glob("0*")):
+        path.unlink()
+    start = chance.randrange(1 + len(found) // 2) if chance.random() < 0.25 else 0
+    end = chance.randrange(start, len(found)) + 1 if chance.random() < 0.25 else len(found)
+    cuts = sorted({start, *(chance.randrange(start, end) for _ in range(chance.randrange(4))), end})
+    for low, high in itertools.pairwise(cuts):
+        path = directory / f"{found[low].first_offset:020}.log"
+        path.write_bytes(b"".join(one.content for one in found[low:high]))
+    return f"rolled at {cuts}; "
+
+
 BLOCKS: tuple[Incident, ...] = (pages_zero, stale_blocks, cut, bits_flipped, segment_missing, preallocated)
 """What happens to one replica and not to another, and leaves all intact batches among their neighbours."""
 INCIDENTS: tuple[Incident, ...] = (
@@ -579,7 +593,8 @@ def _one(
         about = []
         for replica in replicas:
             shutil.copytree(directory, replica)
-            about.append(befall(replica, chance, BLOCKS))
+            about.append(rolled_elsewhere(replica, chance) if chance.random() < 0.5 else "")
+            about[-1] += befall(replica, chance, BLOCKS)
         found = recovers.judge(replicas[0], replicas[1:], managers, judged)
         return " | ".join(about), found + recovers.unmerged(directory, replicas, judged)
     said = befall(directory, chance)
