@@ -248,9 +248,7 @@ def recover(options: RecoverOptions) -> int:
     4 DIR could not be written.
     """
     from kdump.cli.mending.recover import recover_paths
-    from kdump.cli.shared_options import throttle_reading
 
-    throttle_reading(options.rate, is_nice=options.is_nice)
     return recover_paths(options)
 
 
@@ -271,9 +269,7 @@ def reindex(options: ReindexOptions) -> int:
     damaged or could not be read, 4 DIR could not be written.
     """
     from kdump.cli.mending.reindex import reindex_path
-    from kdump.cli.shared_options import throttle_reading
 
-    throttle_reading(options.rate, is_nice=options.is_nice)
     return reindex_path(options)
 
 
@@ -293,9 +289,7 @@ def slice(options: SliceOptions) -> int:
     4 DIR could not be written.
     """
     from kdump.cli.mending.slice import slice_path
-    from kdump.cli.shared_options import throttle_reading
 
-    throttle_reading(options.rate, is_nice=options.is_nice)
     return slice_path(options)
 
 
@@ -314,9 +308,7 @@ def redact(options: RedactOptions) -> int:
     read, 4 DIR could not be written.
     """
     from kdump.cli.mending.redact import redact_path
-    from kdump.cli.shared_options import throttle_reading
 
-    throttle_reading(options.rate, is_nice=options.is_nice)
     return redact_path(options)
 
 

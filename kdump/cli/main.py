@@ -209,7 +209,33 @@ def _scan(arguments: list[str]) -> int | None:
     return scan_paths(ScanRequest(ScanOptions(**values)))
 
 
-_PLAIN = {"check": _check, "log": _log, "grep": _grep, "scan": _scan}
+def _recover(arguments: list[str]) -> int | None:
+    """Run `kdump recover` without Click; None if its command line is not plain."""
+    from kdump.cli.mending.options import RecoverOptions
+    from kdump.cli.plain_command_line import read_plain
+
+    values = read_plain(RecoverOptions.OPTIONS, arguments)
+    if values is None:
+        return None
+    from kdump.cli.mending.recover import recover_paths
+
+    return recover_paths(RecoverOptions(**values))
+
+
+def _reindex(arguments: list[str]) -> int | None:
+    """Run `kdump reindex` without Click; None if its command line is not plain."""
+    from kdump.cli.mending.options import ReindexOptions
+    from kdump.cli.plain_command_line import read_plain
+
+    values = read_plain(ReindexOptions.OPTIONS, arguments)
+    if values is None:
+        return None
+    from kdump.cli.mending.reindex import reindex_path
+
+    return reindex_path(ReindexOptions(**values))
+
+
+_PLAIN = {"check": _check, "log": _log, "grep": _grep, "scan": _scan, "recover": _recover, "reindex": _reindex}
 """The commands that mostly run without Click, which takes longer to load than a small file to read."""
 
 

@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 
 
 def read_plain(options: Mapping[str, Option], arguments: Sequence[str], *, takes_file: bool = False) -> dict[str, Any] | None:
-    """The values that a command line gives to these options, and its `paths`.
+    """The values that a command line gives to these options, and its `paths`, or its `path` where there can be only one.
 
-    None if it is not plain, or wrong: Click then parses it, or reports the error. Unless the command `takes_file`, so is `-o`.
+    None if it is not plain, or wrong: Click then parses it, or reports the error. Unless the command `takes_file`, so is the
+    FILE of `-o`.
     """
     by_name = {name: option for option in options.values() if takes_file or option is not FILE for name in option.names}
     values: dict[str, Any] = {}  # of the types that the options have
@@ -33,6 +34,8 @@ def read_plain(options: Mapping[str, Option], arguments: Sequence[str], *, takes
         if value is None or option is FILE and (option.name in values or value in _forms(options)):
             return None
         values[option.name] = (*values.get(option.name, ()), value) if option.kind == TEXTS else value
+    if "path" in options:
+        return {"path": paths[0], **values} if len(paths) == 1 else None
     return {"paths": tuple(paths), **values} if paths else None
 
 

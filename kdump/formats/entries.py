@@ -58,7 +58,7 @@ def relative(base_offset: int, offsets: Sequence[int]) -> array[int]:
         offset = max(offsets)
         message = f"offset {offset:,} is more than {_MAX_RELATIVE:,} above the base offset {base_offset:,}"
         raise CorruptData("offset-overflow-int32", message, offset=offset)
-    return array("i", (offset - base_offset for offset in offsets))
+    return array("i", [offset - base_offset for offset in offsets])
 
 
 def at(source: Source, layout: Struct, row: int) -> tuple[Any, ...]:

@@ -58,10 +58,12 @@ def packed(timestamps: Sequence[int], offsets: Sequence[int], base_offset: int) 
 
     Raises CorruptData with the codes `offset-overflow-int32` and `offset-below-base` if an offset does not fit.
     """
-    fields = array("i", bytes(len(timestamps) * ENTRY_SIZE))
-    halves = array("i", array("q", timestamps).tobytes())
-    first, second = (1, 0) if sys.byteorder == "little" else (0, 1)
-    fields[0::3], fields[1::3], fields[2::3] = halves[first::2], halves[second::2], entries.relative(base_offset, offsets)
+    relative_offsets = entries.relative(base_offset, offsets)
+    wide = array("q", timestamps)
     if sys.byteorder == "little":
-        fields.byteswap()
+        wide.byteswap()
+        relative_offsets.byteswap()
+    halves = array("i", wide.tobytes())
+    fields = array("i", bytes(len(wide) * ENTRY_SIZE))
+    fields[0::3], fields[1::3], fields[2::3] = halves[0::2], halves[1::2], relative_offsets
     return fields.tobytes()

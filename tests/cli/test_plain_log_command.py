@@ -1,4 +1,4 @@
-"""The plain command lines of `kdump log` and `kdump scan` are read as Click reads them, and run without it."""
+"""The plain command lines of `kdump log`, `scan`, `recover` and `reindex` are read as Click reads them, and run without it."""
 
 import subprocess
 import sys
@@ -16,6 +16,8 @@ from kdump.cli.click_parser import Invocation
 from kdump.cli.listing import logs
 from kdump.cli.listing.command import list_paths
 from kdump.cli.listing.options import LogOptions
+from kdump.cli.mending.options import RecoverOptions, ReindexOptions
+from kdump.cli.options import CommandOptions, Option
 from kdump.cli.plain_command_line import read_plain
 from kdump.cli.scanning.options import ScanOptions
 from tests.builders.records import Record, batch
@@ -61,6 +63,55 @@ def test_every_option_of_a_scan_is_read_without_click(option: Any) -> None:
         assert (values is None) == (name in ("-o", "--output-file"))
         if values is not None:
             assert vars(ScanOptions(**values)) == _read_by_click(["x", name, *value], "scan")
+
+
+MENDING: list[tuple[str, type[CommandOptions]]] = [("recover", RecoverOptions), ("reindex", ReindexOptions)]
+NAMES_OF_MENDING = [name for _, options in MENDING for option in options.OPTIONS.values() for name in option.names]
+
+
+@pytest.mark.parametrize(
+    ("command", "options", "option"),
+    [(command, options, option) for command, options in MENDING for option in options.OPTIONS.values() if option.names],
+)
+def test_every_option_of_recover_and_reindex_is_read_without_click(
+    command: str, options: type[CommandOptions], option: Option
+) -> None:
+    value = {"choice": option.choices[:1], "flag": ()}.get(option.kind, ("word",))
+    for name in option.names:
+        values = read_plain(options.OPTIONS, ["x", name, *value])
+        assert values is not None
+        assert vars(options(**values)) == _read_by_click(["x", name, *value], command)
+
+
+@given(
+    st.sampled_from(MENDING),
+    st.lists(st.sampled_from(["x", "", "out", "json", "-", "--", "--rate=1", *NAMES_OF_MENDING]), max_size=8),
+)
+def test_recover_and_reindex_read_without_click_what_click_reads(
+    command: tuple[str, type[CommandOptions]], arguments: list[str]
+) -> None:
+    name, options = command
+    values = read_plain(options.OPTIONS, arguments)
+    if values is not None:
+        assert vars(options(**values)) == _read_by_click(arguments, name)
+
+
+@pytest.mark.parametrize("line", ["", "x y", "-o out", "x y -o out"])
+def test_a_command_of_one_path_leaves_other_numbers_of_them_to_click(line: str) -> None:
+    assert read_plain(ReindexOptions.OPTIONS, line.split()) is None
+
+
+@pytest.mark.parametrize("command", ["recover", "reindex"])
+def test_recover_and_reindex_run_without_click(tmp_path: Path, command: str) -> None:
+    (tmp_path / "t-0").mkdir()
+    (tmp_path / "t-0" / f"{0:020d}.log").write_bytes(batch(records=[Record(value=b"x")]))
+    code = "import sys; from kdump.cli.main import main; status = main(); print('click' in sys.modules, status, file=sys.stderr)"
+    line = [sys.executable, "-c", code, command, str(tmp_path / "t-0"), "--rate", "1GB/s", "-o"]
+    done = subprocess.run([*line, str(tmp_path / "out")], capture_output=True, text=True, timeout=HANG, check=True)
+    assert done.stderr == "False 0\n"
+    done = subprocess.run([*line, str(tmp_path / "out")], capture_output=True, text=True, timeout=HANG, check=True)
+    assert "out exists; kdump does not overwrite anything" in done.stderr
+    assert done.stderr.endswith("False 2\n")
 
 
 @pytest.mark.parametrize(("options", "loads_click"), [(["--deep", "--output", "ndjson"], False), (["--output=csv"], True)])

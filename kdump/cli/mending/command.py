@@ -8,7 +8,7 @@ import time
 from kdump.binary.java_strings import escaped
 from kdump.cli.mending.progress import MendBar, MendProgress
 from kdump.cli.report_style import report_style_of
-from kdump.cli.shared_options import ESCAPE
+from kdump.cli.shared_options import ESCAPE, throttle_reading
 from kdump.cli.streams import say
 from kdump.errors import CorruptData, MissingPackage, Unreadable, UsageError
 from kdump.exit_codes import CLEAN, NOT_EXAMINED
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
         out: str | None
         output: str
         csv_formulas: str
+        is_nice: bool
+        rate: str
 
 
 class Made:
@@ -46,6 +48,7 @@ def run(command: str, options: MendOptions, inputs: Sequence[str], make: Callabl
 
     `inputs` are the paths that are read. `make` is given the directory, and takes an account of its progress.
     """
+    throttle_reading(options.rate, is_nice=options.is_nice)
     if options.out is None:
         raise UsageError(f"{command} writes a new directory: name it with -o DIR")
     for place in dict.fromkeys(filter(None, map(tree.locked_directory, inputs))):
