@@ -177,7 +177,16 @@ def summarize_messages(
 def count_odd_fields(
     data: Buffer, position: int, end: int, rows: list[RecordTuple], number: int, skipped: int, counted: int, /
 ) -> tuple[int, int, int, int, int, int, int, int, int, int]: ...
-def skip_ordinary(data: Buffer, start: int, end: int, needs_keys: bool, /) -> tuple[int, bytes]: ...
+def skip_ordinary(
+    data: Buffer,
+    start: int,
+    end: int,
+    needs_keys: bool,
+    may_have_fewer: bool = False,
+    may_have_more: bool = False,
+    most_together: int = 0,
+    /,
+) -> tuple[int, bytes, tuple[int, int, int], tuple[int, int, int]]: ...
 def skip_compressed(
     data: memoryview, start: int, end: int, needs_keys: bool, codec: int, decompress: Callable[[memoryview], Buffer | None], /
 ) -> tuple[int, bytes, Buffer | None]: ...

@@ -19,10 +19,14 @@ if TYPE_CHECKING:
     from kdump.binary.codecs import BatchDecompressor
     from kdump.binary.kernel import Buffer
     from kdump.binary.source import Source
+    from kdump.checks.context import FileContext
     from kdump.checks.rules.rule import SegmentRule
     from kdump.formats.log import Chunk
     from kdump.reading.items import Section
 
+    Miscounts = Sequence[tuple[int, int, int]]  # by code: how many batches, where the first starts, where the last ends
+
+_MISCOUNTED = "record-count-too-high", "record-count-too-low"  # which a rule only counts after a while, and others leave to it
 _ODD_TIMES = Struct("=5q")
 _UNCOMPRESSED = 1  # as the codecs of a summary
 _READ_BYTES = 512 << 10  # at once; a larger batch as a whole
@@ -31,22 +35,28 @@ _READ_BYTES = 512 << 10  # at once; a larger batch as a whole
 class OrdinaryRecords:
     """Finds the batches that may be passed over, and shows the rules their odd times. Needs the kernel in C.
 
-    A wrapper of more than `max_messages` may not be.
+    A wrapper of more than `max_messages` may not be. The rules see no content of bad batches that say they have no more than
+    `most_together` records. Batches that have fewer records than they say, or bytes after them, are passed over where such
+    batches are only counted.
     """
 
-    def __init__(self, rules: Sequence[SegmentRule], max_messages: int) -> None:
+    def __init__(self, context: FileContext, rules: Sequence[SegmentRule], max_messages: int, most_together: int) -> None:
+        self._context = context
         self._rules = rules
+        self._most_together = most_together
         self._max_messages = max_messages
         self._needs_keys = any(rule.needs_keys for rule in rules)
         self._refused: tuple[int, Buffer] | None = None
         self._room = bytearray()
 
     @classmethod
-    def for_rules(cls, rules: Sequence[SegmentRule], max_messages: int) -> OrdinaryRecords | None:
+    def for_rules(
+        cls, context: FileContext, rules: Sequence[SegmentRule], max_messages: int, most_together: int
+    ) -> OrdinaryRecords | None:
         """None where nothing may be passed over."""
         if kernel.native is None or not all(rule.passes_over_ordinary for rule in rules):
             return None
-        return cls(rules, max_messages)
+        return cls(context, rules, max_messages, most_together)
 
     def pass_section(self, source: Source, section: Section, decompressor: BatchDecompressor) -> int:
         """Pass over the first batches of a section that may be. Returns how many these are."""
@@ -90,9 +100,10 @@ class OrdinaryRecords:
             if codecs != _UNCOMPRESSED:
                 row = self._pass_compressed(data, position, starts, row, decompressor, found)
             if codecs & _UNCOMPRESSED and row < count:
-                end, odd = self._skip(data, starts[row], len(data))
+                end, odd, miscounts = self._skip(data, starts[row], len(data))
                 row = bisect_left(starts, end, row)
                 found.append(odd)
+                self._count(miscounts, position)
         self._show(data, position, b"".join(found))
         return row
 
@@ -143,13 +154,13 @@ class OrdinaryRecords:
         refused, self._refused = self._refused, None
         return refused[1] if refused is not None and refused[0] == position else None
 
-    def run_from(self, chunk: Chunk, row: int) -> tuple[int, bytes]:
-        """The first row from this one on that may not be passed over, and the odd times of the batches before it."""
+    def run_from(self, chunk: Chunk, row: int) -> tuple[int, bytes, Miscounts]:
+        """The first row from this one on that may not be passed over; odd times and wrong counts of the batches before it."""
         if not chunk.window or chunk.headers[row][ATTRIBUTES] & COMPRESSION_MASK:
-            return row, b""
+            return row, b"", ()
         starts = chunk.starts
-        end, odd = self._skip(chunk.window, starts[row], starts[-1] + chunk.batches["size"][-1])
-        return bisect_left(starts, end, row), odd
+        end, odd, miscounts = self._skip(chunk.window, starts[row], starts[-1] + chunk.batches["size"][-1])
+        return bisect_left(starts, end, row), odd, miscounts
 
     def messages_from(self, chunk: Chunk, row: int, decompressor: BatchDecompressor) -> int:
         """The first row from this one on whose message may not be passed over."""
@@ -162,9 +173,11 @@ class OrdinaryRecords:
             self.show_odd(OddTimes((), b"", 0))  # what came before them has ended
         return row + passed
 
-    def show(self, chunk: Chunk, row: int, odd: bytes) -> None:
-        """Show the odd times of the batches from this row on to the rules."""
-        self._show(chunk.window, chunk.batches["position"][row] - chunk.starts[row], odd)
+    def show(self, chunk: Chunk, row: int, odd: bytes, miscounts: Miscounts) -> None:
+        """Show the odd times of the batches from this row on to the rules, and count those that say a wrong number of records."""
+        position = chunk.batches["position"][row] - chunk.starts[row]
+        self._show(chunk.window, position, odd)
+        self._count(miscounts, position)
 
     def odd_times(self, header: Sequence[int], position: int, records: Buffer) -> list[OddTimes] | None:
         """The odd times of a compressed batch, if any, by its header and all its records; None if it may not be passed over."""
@@ -180,10 +193,19 @@ class OrdinaryRecords:
         for rule in self._rules:
             rule.odd_times(times)
 
-    def _skip(self, data: Buffer, start: int, end: int) -> tuple[int, bytes]:
+    def _skip(self, data: Buffer, start: int, end: int) -> tuple[int, bytes, Miscounts]:
         assert kernel.native is not None
-        skipped: tuple[int, bytes] = kernel.native.skip_ordinary(data, start, end, self._needs_keys)
-        return skipped
+        are_counted = [self._context.is_full(code) for code in _MISCOUNTED]
+        passed, odd, *miscounts = kernel.native.skip_ordinary(
+            data, start, end, self._needs_keys, *are_counted, self._most_together
+        )
+        return passed, odd, miscounts
+
+    def _count(self, miscounts: Miscounts, position: int) -> None:
+        """Count batches that say a wrong number of records, in data that begins at this position of the file."""
+        for code, (count, first, end) in zip(_MISCOUNTED, miscounts, strict=False):
+            if count:
+                self._context.count_further(code, count, position + first, position + end)
 
     def _show(self, data: Buffer, position: int, odd: bytes) -> None:
         """Show the odd times of batches in `data`, which begins at this position of the file."""

@@ -119,7 +119,7 @@ class RecordReader:
         self._wants_data = any(rule.reads_contents for rule in rules)
         self._tick = context.tick
         self._decompressor = codecs.BatchDecompressor(min(_MAX_HELD_BYTES, context.settings.max_payload))
-        self._ordinary = OrdinaryRecords.for_rules(rules, _MAX_MESSAGES)
+        self._ordinary = OrdinaryRecords.for_rules(context, rules, _MAX_MESSAGES, _MAX_HELD_RECORDS)
         self._refused = -1  # the position of the batch whose payload is irregular or damaged, as its first decompression found
 
     @property
@@ -212,14 +212,14 @@ class RecordReader:
     def _show_batches(self, chunk: Chunk, status: str) -> None:
         """Pass neighbouring batches that fit into memory to the rules together, each other one on its own."""
         waiting = _Waiting(chunk)
-        ordinary = self._ordinary if status == salvage.INTACT else None
+        ordinary = self._ordinary if status != salvage.DAMAGED else None
         row = 0
         while row < len(chunk.headers):
             if ordinary is not None:
-                end, odd = ordinary.run_from(chunk, row)
+                end, odd, miscounts = ordinary.run_from(chunk, row)
                 if end - row >= (_FEWEST_PASSED_OVER if waiting.counts else 1):
                     self._show_waiting(waiting, status, end)
-                    ordinary.show(chunk, row, odd)
+                    ordinary.show(chunk, row, odd, miscounts)
                     row = end
                     continue
             self._show_batch(chunk, row, status, waiting)

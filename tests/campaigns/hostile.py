@@ -393,9 +393,9 @@ class Hostile:
         rows: list[Any] = []
         self.call("walk_records", data, position, end, chance.number(9), 1 << 40, rows)
         self.call("count_odd_fields", data, position, end, rows, chance.choice((0, 1)), chance.number(3), chance.randrange(16))
-        answer = self.call("skip_ordinary", data, position, end, chance.choice((False, True)))
+        answer = self.call("skip_ordinary", data, position, end, *chance.choices((False, True), k=3), chance.number(9))
         if answer is not None:
-            stop, odd = answer
+            stop, odd, *_ = answer
             assert position <= stop <= end and not len(odd) % 40
         self._compressed(data, position, end)
         log = exact(chance.log())

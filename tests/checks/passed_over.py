@@ -16,10 +16,10 @@ from tests.kernels import WAYS, coming_upon_batches
 NOW = 1_800_000_000_000
 
 
-def findings(directory: Path, policy: str) -> Sequence[Finding]:
-    """What a deep check of a partition directory finds."""
+def findings(directory: Path, policy: str, max_findings: int = 1000) -> Sequence[Finding]:
+    """What a deep check of a partition directory finds, at most so much of a code."""
     found: list[object] = []
-    settings = Settings(now=NOW, level=DEEP, cleanup_policy=policy, is_pedantic=True)
+    settings = Settings(now=NOW, level=DEEP, cleanup_policy=policy, max_findings=max_findings, is_pedantic=True)
     check.run(Job(Job.PARTITION, str(directory)), settings, found.append)
     return sorted((one for one in found if isinstance(one, Finding)), key=lambda one: (one.start, one.code, one.message))
 

@@ -2,18 +2,22 @@
 
 import random
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
+from unittest import mock
 
 import pytest
 
 from kdump.binary import codecs, kernel
+from kdump.checks import record_reader
+from kdump.checks.finding import Finding
 from tests import kernels
 from tests.builders.compression import CODEC_IDS
 from tests.builders.files import file_name
 from tests.builders.records import Record, batch, encode_record, record, varint
 from tests.checks.passed_over import codes_however_read, findings
+from tests.kernels import WAYS, coming_upon_batches
 
 pytestmark = pytest.mark.skipif(kernels.why_no_c() is not None, reason="the kernel in C was not built")
 
@@ -134,23 +138,101 @@ def test_ordinary_batches_are_passed_over() -> None:
     chance = random.Random(1)
     batches = [batch(records=ordinary(chance)) for _ in range(50)]
     data = b"".join(batches)
-    assert native.skip_ordinary(data, 0, len(data), False) == (len(data), b"")
-    assert native.skip_ordinary(data, len(batches[0]), len(data), False) == (len(data), b"")
-    assert native.skip_ordinary(data, 0, len(data) - 1, False) == (len(data) - len(batches[-1]), b"")
+    assert native.skip_ordinary(data, 0, len(data), False)[:2] == (len(data), b"")
+    assert native.skip_ordinary(data, len(batches[0]), len(data), False)[:2] == (len(data), b"")
+    assert native.skip_ordinary(data, 0, len(data) - 1, False)[:2] == (len(data) - len(batches[-1]), b"")
+
+
+def miscounted(chance: random.Random) -> bytes:
+    """A batch of ordinary records, which may say another number of them or other timestamps."""
+    records = ordinary(chance)[: chance.randrange(1, 4)]
+    settings: dict[str, object] = {"last_offset_delta": 9}
+    match chance.randrange(4):
+        case 0:
+            settings["records_count"] = chance.choice((len(records) + 1, 2_000_000_000))
+        case 1:
+            settings["trailing"] = bytes(chance.randrange(1, 3))
+        case 2:
+            settings |= {"records_count": chance.randrange(9), "trailing": bytes(chance.randrange(2))}
+        case _:
+            records = records if chance.random() < 0.7 else []
+            settings["records_count"] = chance.randrange(1, 9)
+    if chance.random() < 0.4:
+        settings["max_timestamp"] = TIME + chance.randrange(4)
+    if chance.random() < 0.3:
+        settings["base_timestamp"] = TIME - chance.randrange(4)
+    if chance.random() < 0.2:
+        settings["timestamp_type"] = "LogAppendTime"
+    return batch(records=records, **settings)  # type: ignore[arg-type]  # of all kinds
+
+
+def told(found: Sequence[Finding], most: int) -> list[Finding]:
+    """These findings; where few are shown, without those of two rules: windows decide which rule comes first."""
+    return [one for one in found if most == 1000 or "last-offset-delta-mismatch" not in (one.code, *one.message.split())]
+
+
+@pytest.mark.parametrize("most_held", [1 << 16, 2])
+def test_batches_that_say_a_wrong_number_of_records_are_counted_with_both_kernels(tmp_path: Path, most_held: int) -> None:
+    path = tmp_path / "t-0" / file_name(0, ".log")
+    path.parent.mkdir()
+    codes: set[str] = set()
+    passed = 0
+    for seed in range(LOGS // 2):
+        chance = random.Random(seed)
+        base, step = chance.choice((0, 0, -5, (1 << 63) - 4)), chance.choice((0, 10))  # many are salvaged
+        data = b""
+        for number in range(3 * BATCHES):
+            one = miscounted(chance) if chance.random() < 0.8 else batch(records=ordinary(chance))
+            data += (base + step * number & (1 << 64) - 1).to_bytes(8, "big") + one[8:]
+        path.write_bytes(data)
+        most_findings = chance.choice((1, 2, 1000))
+        native = _native()
+        passed += native.skip_ordinary(data, 0, len(data), False, True, True, most_held)[0] > 0
+        with mock.patch.object(record_reader, "_MAX_HELD_RECORDS", most_held):
+            with kernels.using(kernel.PYTHON):
+                expected = told(findings(path.parent, "delete", most_findings), most_findings)
+            codes.update(one.code for one in expected)
+            with kernels.using(kernel.C):
+                for way in WAYS:
+                    with coming_upon_batches(way):
+                        assert told(findings(path.parent, "delete", most_findings), most_findings) == expected, (seed, way)
+    assert passed > LOGS // 8
+    assert {
+        "record-count-too-high",
+        "record-count-too-low",
+        "max-timestamp-mismatch",
+        "base-timestamp-odd",
+        "finding-flood",
+    } <= codes
+
+
+def test_batches_that_say_a_wrong_number_of_records_stop_it_where_they_are_reported() -> None:
+    sound = batch(records=[record(key=b"k")])
+    fewer = batch(records=[record(key=b"k")], records_count=2)
+    more = batch(records=[record(key=b"k")], trailing=b"?")
+    data = sound + fewer + sound + more + more
+    native, room = _native(), len(sound)
+    assert native.skip_ordinary(data, 0, len(data), False)[0] == room
+    end = 2 * room + len(fewer)
+    assert native.skip_ordinary(data, 0, len(data), False, True, False, 9) == (end, b"", (1, room, room + len(fewer)), (0, 0, 0))
+    assert native.skip_ordinary(data, 0, len(data), False, True, True, 9)[2:] == (
+        (1, room, room + len(fewer)),
+        (2, end, len(data)),
+    )
 
 
 def test_records_without_keys_stop_it_where_keys_are_needed() -> None:
     native = _native()
     first, second = batch(records=[record(key=b"k")]), batch(records=[record(value=b"v")])
     data = first + second + first
-    assert native.skip_ordinary(data, 0, len(data), True) == (len(first), b"")
+    assert native.skip_ordinary(data, 0, len(data), True)[:2] == (len(first), b"")
     marker = batch(records=[record(value=b"v")], is_control=True)
-    assert native.skip_ordinary(marker, 0, len(marker), True) == (len(marker), b"")
+    assert native.skip_ordinary(marker, 0, len(marker), True)[:2] == (len(marker), b"")
 
 
 def test_compressed_batches_stop_it() -> None:
     first, second = batch(records=[record(key=b"k")]), batch(records=[record(key=b"k")], codec="gzip")
-    assert _native().skip_ordinary(first + second, 0, len(first + second), False) == (len(first), b"")
+    assert _native().skip_ordinary(first + second, 0, len(first + second), False)[:2] == (len(first), b"")
 
 
 def test_times_that_differ_from_the_header_are_listed() -> None:
@@ -158,7 +240,7 @@ def test_times_that_differ_from_the_header_are_listed() -> None:
     second = batch(records=[record(key=b"k", timestamp=TIME + 1), record(timestamp=TIME + 7)], max_timestamp=TIME + 9)
     third = batch(records=[record(key=b"k", timestamp=TIME + 1)], base_timestamp=TIME)
     data = first + second + third
-    end, odd = _native().skip_ordinary(data, 0, len(data), False)
+    end, odd, *_ = _native().skip_ordinary(data, 0, len(data), False)
     assert end == len(data)
     assert list(struct.iter_unpack("=5q", odd)) == [
         (len(first), len(second), 0, TIME + 7, TIME + 9),

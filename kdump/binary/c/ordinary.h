@@ -19,6 +19,7 @@
 typedef struct {
     int64_t base_timestamp, first_timestamp, highest_timestamp;
     int32_t last_offset_delta, highest_offset_delta;
+    int32_t read;         /* how many records */
     int needs_keys;   /* whether a record without a key is to be reported */
     int checks_times; /* not where the broker set them: records then have the time of their batch */
 } OrdinaryBatch;
@@ -148,9 +149,10 @@ static ALWAYS_INLINE const uint8_t *skip_ordinary_record(const uint8_t *p, const
     return p == end ? next : NULL;
 }
 
-/* Whether these bytes are exactly the records that the header announces, all of them ordinary but for their timestamps: the batch says
-   what those are. */
-static int are_ordinary_records(const uint8_t *header, const uint8_t *p, const uint8_t *end, int needs_keys, OrdinaryBatch *batch)
+/* Reads the records that the header announces, all of them ordinary but for their timestamps, or as many as there are: the batch says
+   what those are. Returns their end, or NULL if one is not ordinary. */
+static const uint8_t *after_ordinary_records(const uint8_t *header, const uint8_t *p, const uint8_t *end, int needs_keys,
+                                             OrdinaryBatch *batch)
 {
     int32_t count = batch_record_count(header);
     int16_t attributes = batch_attributes(header);
@@ -160,18 +162,26 @@ static int are_ordinary_records(const uint8_t *header, const uint8_t *p, const u
                              .highest_offset_delta = -1,
                              .needs_keys = needs_keys && !(attributes & CONTROL_BIT),
                              .checks_times = count > 0 && !(attributes & TIMESTAMP_TYPE_BIT)};
-    if (count < 0 ||
+    int64_t base_offset = batch_base_offset(header);
+    if (count < 0 || base_offset < 0 || base_offset > INT64_MAX - INT32_MAX || /* as a salvaged batch may have */
         (batch->checks_times && (batch->base_timestamp <= -MAX_SAFE_TIMESTAMP || batch->base_timestamp >= MAX_SAFE_TIMESTAMP)))
-        return 0;
+        return NULL;
     for (int32_t record = 0; record < count; record++) {
         const uint8_t *next = skip_brief_record(p, end, batch);
         if (!next && !(next = skip_ordinary_record(p, end, batch)))
-            return 0;
+            return p == end ? p : NULL;
         p = next;
         if (!record)
             batch->first_timestamp = batch->highest_timestamp;
+        batch->read = record + 1;
     }
-    return p == end;
+    return p;
+}
+
+/* Whether these bytes are exactly the records that the header announces. */
+static int are_ordinary_records(const uint8_t *header, const uint8_t *p, const uint8_t *end, int needs_keys, OrdinaryBatch *batch)
+{
+    return after_ordinary_records(header, p, end, needs_keys, batch) == end && batch->read == batch_record_count(header);
 }
 
 /* Whether the first of some ordinary records lacks the base timestamp, although there is one, and not a delete horizon in its place. */
@@ -226,8 +236,55 @@ static PyObject *odd_as_bytes(const OddList *odd)
     return PyBytes_FromStringAndSize((const char *)odd->times, (Py_ssize_t)(odd->count * sizeof(OddTimes)));
 }
 
+/* Batches of ordinary records whose header says another number of them: how many, where the first starts, where the last ends. */
+typedef struct {
+    Py_ssize_t count, first, end;
+} Miscounted;
+
+/* Which of them may be passed over: those that have fewer records than they say, those with bytes after the records; how many records of
+   a batch are read together, in which case the base timestamp of a bad batch is not compared. */
+typedef struct {
+    int may_have_fewer, may_have_more;
+    int32_t most_together;
+    Miscounted fewer, more;
+} Miscounts;
+
+#define MAX_MISCOUNTED_SIZE (1 << 20) /* a larger batch is read in parts */
+
+static void add_miscounted(Miscounted *miscounted, Py_ssize_t start, Py_ssize_t size)
+{
+    miscounted->first = miscounted->count++ ? miscounted->first : start;
+    miscounted->end = start + size;
+}
+
+/* Whether a batch of records that end at `after` may be passed over, although they are not those that its header announces. What the
+   rule for timestamps reports of it is left in `times`, which says so if there is nothing. */
+static int is_passed_over_miscounted(const uint8_t *p, const uint8_t *after, const OrdinaryBatch *batch, Py_ssize_t start,
+                                     Miscounts *miscounts, OddTimes *times, int *is_odd)
+{
+    Py_ssize_t size = (Py_ssize_t)batch_size(p);
+    int32_t count = batch_record_count(p), shown = batch->read;
+    int64_t highest = batch->checks_times ? batch->first_timestamp : batch_max_timestamp(p);
+    if (size > MAX_MISCOUNTED_SIZE)
+        return 0;
+    if (shown < count && miscounts->may_have_fewer) {
+        add_miscounted(&miscounts->fewer, start, size);
+    } else if (shown == count && count > 0 && count <= miscounts->most_together && after < p + size && miscounts->may_have_more) {
+        add_miscounted(&miscounts->more, start, size);
+        shown--; /* readers do not show the last record */
+    } else {
+        return 0;
+    }
+    /* the rule compares the timestamp of a single record at once, that of several when it has seen the last, which is never here */
+    *times = (OddTimes){start, size, shown && count > miscounts->most_together && has_odd_base(p, batch),
+                        shown == 1 ? highest : batch_max_timestamp(p), batch_max_timestamp(p)};
+    *is_odd = times->has_odd_base || times->highest_timestamp != times->max_timestamp;
+    return 1;
+}
+
 /* Passes over batches from `at` up to `end`. Returns where it stopped, or -1 if there is no memory. */
-static Py_ssize_t skip_ordinary_batches(const uint8_t *bytes, Py_ssize_t at, Py_ssize_t end, int needs_keys, OddList *odd)
+static Py_ssize_t skip_ordinary_batches(const uint8_t *bytes, Py_ssize_t at, Py_ssize_t end, int needs_keys, Miscounts *miscounts,
+                                        OddList *odd)
 {
     OrdinaryBatch batch;
     OddTimes times;
@@ -236,20 +293,28 @@ static Py_ssize_t skip_ordinary_batches(const uint8_t *bytes, Py_ssize_t at, Py_
         if (!is_regular_batch(p, (size_t)(end - at), 0) || batch_magic(p) != 2)
             return at;
         int64_t size = batch_size(p);
-        if (!are_ordinary_records(p, p + BATCH_HEADER_SIZE, p + size, needs_keys, &batch))
+        int is_odd;
+        const uint8_t *after = after_ordinary_records(p, p + BATCH_HEADER_SIZE, p + size, needs_keys, &batch);
+        if (after == p + size && batch.read == batch_record_count(p))
+            is_odd = has_odd_times(p, &batch, at, &times);
+        else if (!after || !is_passed_over_miscounted(p, after, &batch, at, miscounts, &times, &is_odd))
             return at;
-        if (has_odd_times(p, &batch, at, &times) && !append_odd(odd, &times))
+        if (is_odd && !append_odd(odd, &times))
             return -1;
         at += size;
     }
 }
 
 PyDoc_STRVAR(skip_ordinary_doc,
-             "skip_ordinary(data, start, end, needs_keys) -> (start of the first batch that is not ordinary; odd times)\n\n"
+             "skip_ordinary(data, start, end, needs_keys, may_have_fewer=False, may_have_more=False, most_together=0)\n"
+             "-> (start of the first batch that is not ordinary; odd times; fewer; more)\n\n"
              "Pass over the uncompressed batches of magic 2 between `start` and `end` whose records are as clients write them. With "
              "`needs_keys`, each record of data has a key. No checksum is computed. Odd times are five 64-bit numbers for each of "
              "these batches whose timestamps differ from those of its records: where it starts, its size, whether the base timestamp "
-             "is not that of the first record, the highest timestamp of the records, and the one in the header.");
+             "is not that of the first record, the highest timestamp of the records, and the one in the header.\n"
+             "With `may_have_fewer`, batches with fewer records than their headers say are passed over, too, and with `may_have_more` "
+             "those with bytes after their records. `fewer` and `more` are how many these are, where the first starts, and where the "
+             "last ends. Base timestamps of those that say they have no more records than `most_together` are not compared.");
 
 static PyObject *skip_ordinary(PyObject *self, PyObject *arguments)
 {
@@ -258,7 +323,9 @@ static PyObject *skip_ordinary(PyObject *self, PyObject *arguments)
     Py_ssize_t at, end;
     int needs_keys;
     OddList odd = {0};
-    if (!PyArg_ParseTuple(arguments, "y*nnp:skip_ordinary", &data, &at, &end, &needs_keys))
+    Miscounts miscounts = {0};
+    if (!PyArg_ParseTuple(arguments, "y*nnp|ppi:skip_ordinary", &data, &at, &end, &needs_keys, &miscounts.may_have_fewer,
+                          &miscounts.may_have_more, &miscounts.most_together))
         return NULL;
     if (at < 0 || end < at || end > data.len) {
         PyBuffer_Release(&data);
@@ -266,10 +333,13 @@ static PyObject *skip_ordinary(PyObject *self, PyObject *arguments)
         return NULL;
     }
     Py_BEGIN_ALLOW_THREADS;
-    at = skip_ordinary_batches(data.buf, at, end, needs_keys, &odd);
+    at = skip_ordinary_batches(data.buf, at, end, needs_keys, &miscounts, &odd);
     Py_END_ALLOW_THREADS;
     PyBuffer_Release(&data);
-    PyObject *result = at < 0 ? PyErr_NoMemory() : Py_BuildValue("nN", at, odd_as_bytes(&odd));
+    const Miscounted *fewer = &miscounts.fewer, *more = &miscounts.more;
+    PyObject *result = at < 0 ? PyErr_NoMemory()
+                              : Py_BuildValue("nN(nnn)(nnn)", at, odd_as_bytes(&odd), fewer->count, fewer->first, fewer->end,
+                                              more->count, more->first, more->end);
     free(odd.times);
     return result;
 }

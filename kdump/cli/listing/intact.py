@@ -128,7 +128,7 @@ class IntactText:
         assert kernel.native is not None
         position, end = _bounds(summary, rows)
         data = self._source.read_exactly(position, end - position)
-        reached, _ = kernel.native.skip_ordinary(data, 0, len(data), False)
+        reached, *_ = kernel.native.skip_ordinary(data, 0, len(data), False)
         return bisect_left(summary.positions, position + reached, rows.start, rows.stop)
 
     def _needs_windows(self, summary: BatchSummary) -> bool:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from kdump.checks.context import FileContext
     from kdump.checks.segment_facts import SegmentFacts
 
+_FEWEST_COUNTED = 4  # records for which the kernel is worth a call
 _MOST_AT_ONCE = 256  # records that are looked at before the kernel tries again
 _CODES = _OF_SIZES, _OF_HEADER_SIZES = "key-length-bad", "header-bytes-odd"
 _MAX_TEXT_KEYS = 1000  # remembered: records mostly have the same few headers
@@ -76,7 +77,7 @@ class RecordFields(SegmentRule):
     def _to_look_at(self, content: Content) -> Iterator[tuple[int, int, int, bool]]:
         """The records of `irregular_records`, except those in which there is nothing but what is counted without a look."""
         data, rows = content.data, content.rows
-        if kernel.native is None:
+        if kernel.native is None or len(rows) < _FEWEST_COUNTED:
             yield from record_bytes.irregular_records(data, content.start, rows)
             return
         number, position, at_once = 0, content.start, 0
