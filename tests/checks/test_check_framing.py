@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from kdump.checks.finding import Finding
 from tests import kernels
 from tests.builders.files import file_name, producer_snapshot, write_partition
 from tests.builders.files import offset_index as index_of
@@ -579,3 +580,33 @@ def test_batches_inside_a_damaged_one_are_counted(tmp_path: Path) -> None:
         start = data.find(inner)
         assert (found.severity, found.start, found.end, found.found) == ("warning", start, start + len(inner), str(count))
         assert found.message.startswith(f"{words} the bytes that a damaged batch claims. ")
+
+
+@pytest.mark.parametrize(
+    ("code", "wrong"),
+    [
+        ("record-count-negative", {"records_count": -1}),
+        ("record-count-zero-nonempty", {"records_count": 0}),
+        ("attributes-unknown-bits", {"attributes": 0x100}),
+    ],
+)
+def test_headers_that_are_not_reported_one_by_one_are_counted(tmp_path: Path, code: str, wrong: dict[str, int]) -> None:
+    pieces = [batch(records=[record(value=b"v")], base_offset=offset, **wrong) for offset in range(4)]  # type: ignore[arg-type]
+    size = len(pieces[0])
+    first, second, flood = _findings_in(tmp_path, b"".join(pieces), code)
+    assert [(one.start, one.end) for one in (first, second)] == [(0, size), (size, 2 * size)]
+    assert (flood.code, flood.start, flood.end, flood.found) == ("finding-flood", 2 * size, 4 * size, "2")
+
+
+def test_changes_of_the_magic_that_are_not_reported_one_by_one_are_counted(tmp_path: Path) -> None:
+    one, other = (message_set(messages=[message(value=b"v", magic=magic)]) for magic in (0, 1))
+    data = b"".join(offset.to_bytes(8, "big") + (one, other)[offset % 2][8:] for offset in range(8))
+    sizes = len(one) + len(other)
+    first, second, flood = _findings_in(tmp_path, data, "magic-regression")
+    assert [found.start for found in (first, second)] == [sizes, 2 * sizes]
+    assert (flood.code, flood.start, flood.end, flood.found) == ("finding-flood", 3 * sizes, 3 * sizes + len(one), "1")
+
+
+def _findings_in(tmp_path: Path, log: bytes, code: str) -> list[Finding]:
+    """The findings of a code in this log, of which two are reported, and of how many there are more."""
+    return [one for one in _of_log(tmp_path, log, max_findings=2) if code in (one.code, *one.message.split())]

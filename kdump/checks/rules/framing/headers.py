@@ -62,7 +62,9 @@ class Headers:
         kinds = set(map(_attributes, chunk.headers))
         if min(kinds) < 0 or max(kinds) > ATTRIBUTES_IN_USE:
             for row, header in enumerate(chunk.headers):
-                if not 0 <= header[ATTRIBUTES] <= ATTRIBUTES_IN_USE and statuses[row] != salvage.DAMAGED:
+                if 0 <= header[ATTRIBUTES] <= ATTRIBUTES_IN_USE or statuses[row] == salvage.DAMAGED:
+                    continue
+                if not self._counts_only("attributes-unknown-bits", chunk, row):
                     self._report_attributes(chunk.batches.row(row), header[ATTRIBUTES])
 
     def report_empty_batches(self) -> None:
@@ -85,8 +87,10 @@ class Headers:
             before, self._magic = self._magic, magic
             if before < 0:
                 continue
-            batch = section.chunk.batches.row(row)
             code = _code_of_change(before, magic)
+            if self._counts_only(code, section.chunk, row):
+                continue
+            batch = section.chunk.batches.row(row)
             words = "newer" if magic > before else "older"
             message = f"From {_offsets(batch)} on, batches have the {words} magic {magic}; before, it was {before}."
             report_batch(self._context, code, batch, message, expected=before, found=magic)
@@ -94,7 +98,7 @@ class Headers:
     def _report_large(self, chunk: Chunk) -> None:
         limit = self._context.settings.max_message_bytes
         for row, size in enumerate(chunk.batches["size"]):
-            if size > limit:
+            if size > limit and not self._counts_only("batch-over-limit", chunk, row):
                 batch = chunk.batches.row(row)
                 message = f"One batch, {_offsets(batch)}, of {size:,} bytes, more than {limit:,}."
                 report_batch(self._context, "batch-over-limit", batch, message, expected=limit, found=size)
@@ -105,20 +109,28 @@ class Headers:
         for row, count in enumerate(batches["count"]):
             if count > 0 or section.statuses[row] == salvage.DAMAGED:
                 continue
+            left = batches["size"][row] - BATCH_HEADER_SIZE
+            code = "record-count-negative" if count < 0 else "record-count-zero-nonempty"
+            if (count or left) and self._counts_only(code, section.chunk, row):
+                continue
             batch = batches.row(row)
-            left = batch.size - BATCH_HEADER_SIZE
             if count < 0:
                 message = f"One batch, {_offsets(batch)}. It says it has {count:,} records; a consumer fails on it."
-                report_batch(self._context, "record-count-negative", batch, message, found=count)
+                report_batch(self._context, code, batch, message, found=count)
             elif left:
                 message = (
                     f"One batch, {_offsets(batch)}. Its record count is 0, but {left:,} bytes follow: no consumer sees them."
                 )
-                report_batch(self._context, "record-count-zero-nonempty", batch, message, expected=0, found=left)
+                report_batch(self._context, code, batch, message, expected=0, found=left)
             else:
                 self._empty_count += 1
                 self._empty.append((batch.position, batch.last_offset))
                 del self._empty[1:-1]
+
+    def _counts_only(self, code: str, chunk: Chunk, row: int) -> bool:
+        """Whether a finding about the batch in this row needs no message; if so, it is counted."""
+        start = chunk.batches["position"][row]
+        return self._context.counts_only(code, start, start + chunk.batches["size"][row])
 
     def _report_attributes(self, batch: RecordBatch, attributes: int) -> None:
         bits = attributes & 0xFFFF & ~ATTRIBUTES_IN_USE
