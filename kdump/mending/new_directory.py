@@ -214,7 +214,7 @@ class NewFile:
 
     def close(self) -> None:
         """Close, and have it synced. Raises OSError if a file before could not be."""
-        self._syncing.close(self._descriptor)
+        self._syncing.close(self._descriptor, self.size)
 
     def __enter__(self) -> Self:
         return self

@@ -11,15 +11,20 @@ if TYPE_CHECKING:
     from kdump.workers.helping_thread import HelpingThread
 
 _MOST_WAITING = 16  # descriptors that are open until they are synced
+_MOST_HELD = 256  # small files that are synced together, where a process may have four times as many files open
+_SMALL = 1 << 20
 
 
 class Syncing:
     """Files that are to be on the disk when `finish` returns. The thread starts with the first one.
 
-    This thread syncs what the other one has not taken: where no thread can be started, all of it.
+    This thread syncs what the other one has not taken: where no thread can be started, all of it. Small files are held until
+    there are many: a journal takes them all to the disk with the first one, but has to be written again for what is made later.
     """
 
     def __init__(self) -> None:
+        self._held: list[int] = []
+        self._most_held = min(_MOST_HELD, os.sysconf("SC_OPEN_MAX") // 4)
         self._waiting: queue.SimpleQueue[int | None] | None = None
         self._thread: HelpingThread | None = None
         self._error: OSError | MemoryError | None = None
@@ -31,13 +36,22 @@ class Syncing:
         except OSError:  # no descriptor is left; `close` syncs all of it
             pass
 
-    def close(self, descriptor: int) -> None:
-        """Sync and close a file, soon. Syncs another one if too many are waiting. Raises OSError if an earlier one failed."""
-        self._add(descriptor)
+    def close(self, descriptor: int, size: int) -> None:
+        """Sync and close a file of this size, soon, or if it is small, later. Syncs others if too many are waiting.
+
+        Raises OSError if an earlier one failed.
+        """
+        if size >= _SMALL:
+            self._add(descriptor)
+        else:
+            self._held.append(descriptor)
+            if len(self._held) > self._most_held:
+                self._release()
         self._raise()
 
     def finish(self) -> None:
         """Wait until all files are synced and closed. Raises OSError for the first one that could not be."""
+        self._release()
         if self._waiting is not None:
             while self._sync_next():
                 pass
@@ -46,6 +60,11 @@ class Syncing:
             self._thread.end()
         self._waiting = self._thread = None
         self._raise()
+
+    def _release(self) -> None:
+        """Let the small files be synced."""
+        while self._held:
+            self._add(self._held.pop())
 
     def _raise(self) -> None:
         error, self._error = self._error, None
