@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from kdump.workers.helping_thread import HelpingThread
 
 _MOST_WAITING = 16  # descriptors that are open until they are synced
-_MOST_HELD = 256  # small files that are synced together, where a process may have four times as many files open
+_MOST_HELD = 256  # small files that are synced together; with those that wait, at most a quarter of the descriptors
 _SMALL = 1 << 20
 
 
@@ -24,7 +24,7 @@ class Syncing:
 
     def __init__(self) -> None:
         self._held: list[int] = []
-        self._most_held = min(_MOST_HELD, os.sysconf("SC_OPEN_MAX") // 4)
+        self._most_held = min(_MOST_HELD, os.sysconf("SC_OPEN_MAX") // 4 - _MOST_WAITING)
         self._waiting: queue.SimpleQueue[int | None] | None = None
         self._thread: HelpingThread | None = None
         self._error: OSError | MemoryError | None = None

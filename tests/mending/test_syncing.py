@@ -47,7 +47,7 @@ def test_small_files_are_synced_together_and_leave_most_descriptors_free(tmp_pat
     synced: list[int] = []
     monkeypatch.setattr(os, "fsync", synced.append)
     monkeypatch.setattr(_thread, "start_new_thread", _cannot_start)
-    monkeypatch.setattr(os, "sysconf", {"SC_OPEN_MAX": 160}.__getitem__)
+    monkeypatch.setattr(os, "sysconf", {"SC_OPEN_MAX": 4 * (40 + 16)}.__getitem__)
     descriptors = _opened(tmp_path, 41)
     syncing = Syncing()
     for descriptor in descriptors[:40]:
@@ -57,6 +57,18 @@ def test_small_files_are_synced_together_and_leave_most_descriptors_free(tmp_pat
     assert len(synced) == 41 - 16  # the others wait for the thread
     syncing.finish()
     assert sorted(synced) == descriptors
+
+
+def test_small_files_are_not_held_where_descriptors_are_few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fsync", synced.append)
+    monkeypatch.setattr(_thread, "start_new_thread", _cannot_start)
+    monkeypatch.setattr(os, "sysconf", {"SC_OPEN_MAX": 24}.__getitem__)
+    syncing = Syncing()
+    for descriptor in _opened(tmp_path, 17):
+        syncing.close(descriptor, 100)
+    assert len(synced) == 1  # no more wait than before
+    syncing.finish()
 
 
 @pytest.mark.parametrize("size", [0, 1 << 20])
