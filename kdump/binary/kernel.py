@@ -11,6 +11,7 @@ import os
 
 from kdump.binary import reference
 from kdump.binary.reference import (
+    CONTENTS_OFFSET,
     HEADERS,
     HEADERS_NOT_HELD,
     MAX_HEADERS,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from kdump.binary.reference import Buffer, Headers, MessageTuple, RecordTuple
 
 __all__ = [
+    "CONTENTS_OFFSET",
     "HEADERS",
     "HEADERS_NOT_HELD",
     "MAX_HEADERS",

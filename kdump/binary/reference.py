@@ -49,6 +49,8 @@ TIMESTAMP_DELTA: Final = 0  # where these fields are in a RecordTuple
 OFFSET_DELTA: Final = 1
 HEADERS: Final = 4
 
+CONTENTS_OFFSET: Final = 0  # of a MessageTuple
+
 _TIMESTAMP = Struct(">q")
 _EXTENT = Struct(">qi4xb6xi")  # offset, length, magic, and what is the last offset delta from magic 2 on
 _SIZE = Struct(">i")

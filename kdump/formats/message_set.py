@@ -206,7 +206,7 @@ class _Part:
         end = chunk.starts[-1] + chunk.batches["size"][-1]
         _, magic = kernel.walk_contents(chunk.window, chunk.starts[row], end, 0, None, most, self.rows)
         count = len(self.rows) - before
-        self.first_offsets += [of_row[0] for of_row in self.rows[before:]]
+        self.first_offsets += [message[kernel.CONTENTS_OFFSET] for message in self.rows[before:]]
         self.counts += [1] * count
         self._magics += [magic] * count
         return count
@@ -221,7 +221,7 @@ class _Part:
         end, magic = kernel.walk_contents(payload, position, len(payload), base, timestamp, most, self.rows)
         count = len(self.rows) - before
         if count and len(self.first_offsets) < len(self.counts):
-            self.first_offsets.append(self.rows[before][0])
+            self.first_offsets.append(self.rows[before][kernel.CONTENTS_OFFSET])
         self.counts[-1] += count
         self._magics += [magic] * count
         return end if count else 0
