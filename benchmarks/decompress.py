@@ -1,4 +1,6 @@
-"""Decompresses the batches of a log and does nothing else: the minimum for a reader in Python, with the same packages as kdump.
+"""Decompresses the batches of a log, or its wrappers of magic 1, and does nothing else: the minimum for a reader in Python.
+
+It has the same packages as kdump.
 
 python decompress.py FILE
 """
@@ -7,7 +9,7 @@ import sys
 from collections.abc import Callable
 
 _WINDOW = 1 << 20
-_HEADER = 61
+_HEADER, _HEADER_OF_WRAPPER = 61, 34
 _XERIAL_HEADER = 16
 _ROOM = 256 << 10  # the size of a decompressed payload; zstd streams do not store it
 
@@ -23,8 +25,9 @@ def main(path: str) -> None:
                 end = start + 12 + int.from_bytes(window[start + 8 : start + 12], "big")
                 if end > len(window):
                     break
-                decompress = decompress or _decompressor(window[start + 22] & 7)
-                decompress(window[start + _HEADER : end])
+                header, codec_at = (_HEADER, 22) if window[start + 16] == 2 else (_HEADER_OF_WRAPPER, 17)
+                decompress = decompress or _decompressor(window[start + codec_at] & 7)
+                decompress(window[start + header : end])
                 start = end
             if not start:
                 raise SystemExit(f"byte {position}: the batch is cut off, or larger than {_WINDOW} bytes")

@@ -17,7 +17,7 @@ from crc32c import crc32c
 from golden_outputs.runs import CASES
 from kdump.binary.batch_header import batch_size
 from tests.builders.compression import Codec
-from tests.builders.records import TIMESTAMP, Record, batch, encode_record, message, message_set
+from tests.builders.records import TIMESTAMP, Record, batch, encode_record, message, message_set, wrapper
 
 MIB = 1 << 20
 NATURAL_INTERVAL = 4096  # Kafka's index.interval.bytes
@@ -105,6 +105,8 @@ def _repeat(segment: Segment, prototypes: list[_Prototype], log: BinaryIO, index
                     log.write(view[written:start])
                     return
                 last_offset, last_timestamp = offset + prototype.record_count - 1, timestamp + prototype.record_count - 1
+                if segment.magic == 1:  # a wrapper has the offset and the time of its last message
+                    offset, timestamp = last_offset, last_timestamp
                 renumber(block, view, start, start + size, offset, timestamp, last_timestamp)
                 # as Kafka does: by what was appended since the last entry
                 if unindexed > segment.index_interval and position <= _LAST_POSITION:
@@ -157,8 +159,10 @@ def _prototypes(segment: Segment) -> Iterator[_Prototype]:
     while plain_size < min(_VARIETY, segment.size) and count < _MOST_DIFFERENT:
         records = [_record(source, row, segment) for row in range(segment.records_per_batch)]
         if segment.magic == 1:
-            (only,) = records
-            plain = data = message_set(messages=[message(key=only.key, value=only.value, crc=0)])
+            messages = [message(key=record.key, value=record.value) for record in records]
+            plain = data = message_set(messages=messages)
+            if segment.codec != "none":  # those inside have the time of their wrapper
+                data = wrapper(messages=messages, codec=segment.codec, timestamp_type="LogAppendTime")
         else:
             encoded = [encode_record(record, row=row) for row, record in enumerate(records)]
             plain = batch(records=encoded, base_timestamp=TIMESTAMP, crc=0)

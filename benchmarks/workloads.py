@@ -496,6 +496,11 @@ WORKLOADS = (
         )
         for codec in ("gzip", "snappy", "lz4", "zstd")
     ),
+    _checked(
+        "check-wrapped",
+        "256 MiB of messages of magic 1 in gzip, every message checked",
+        Segment(_USUAL, _PACKED, codec="gzip", magic=1),
+    ),
     _mended("mend", "1 GiB, batches of 16 KiB, recovered and reindexed", Segment(_BIG)),
     _mended("mend-one-record", "256 MiB, batches of one record, recovered and reindexed", Segment(_USUAL, 1)),
     _listed("listing", "64 MiB, records listed in every form", Segment(64 * MIB)),

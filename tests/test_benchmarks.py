@@ -29,6 +29,7 @@ KINDS = {
     "lz4": Segment(SMALL, codec="lz4"),
     "zstd": Segment(SMALL, codec="zstd"),
     "magic 1": Segment(SMALL, 1, magic=1),
+    "wrappers": Segment(SMALL, 20, magic=1, codec="gzip"),
     "an entry a batch": Segment(SMALL, 1, index_interval=0),
 }
 
