@@ -37,6 +37,8 @@ def read(data: bytes) -> tuple[int, bytes]:
         name, separator, value = line.partition(b":")
         if not separator or name not in (b"version", b"topic_id"):
             raise CorruptData("metadata-line-malformed", f"line {number} is neither the version nor the topic id")
+        if not value[:1].isspace():  # where Kafka divides the line
+            raise CorruptData("metadata-line-malformed", f"line {number} has no space after its colon")
         fields[name] = value.strip()
     version = fields.get(b"version", b"")
     if not version.isdigit() or len(version) > _MAX_DIGITS:  # a broker since 3.9 reads any that is not negative

@@ -253,12 +253,19 @@ def test_old_messages_are_recovered(tmp_path: Path) -> None:
     assert _log(tmp_path / "out") == first + third
 
 
-def test_metadata_that_is_unsound_is_left_out_with_a_remark(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"nothing\n", "neither the version nor the topic id"),
+        (b"version:0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n", "no space after its colon"),
+    ],
+)
+def test_metadata_that_is_unsound_is_left_out_with_a_remark(tmp_path: Path, data: bytes, words: str) -> None:
     path = _partition(tmp_path, {0: [_batch(0)]})
-    (path / "partition.metadata").write_bytes(b"nothing\n")
+    (path / "partition.metadata").write_bytes(data)
     rows = kdump.recover(path, tmp_path / "out")
     assert not (tmp_path / "out" / "partition.metadata").exists()
-    assert any("neither the version nor the topic id" in row.reason for row in _of(Dropped, rows))
+    assert any(words in row.reason for row in _of(Dropped, rows))
 
 
 def test_a_log_that_is_gone_is_lost(tmp_path: Path) -> None:
