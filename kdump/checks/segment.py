@@ -113,7 +113,7 @@ def _items(context: FileContext, facts: SegmentFacts, *, reads_all: bool) -> Gen
         lambda: len(facts.damage_starts) > context.settings.max_findings,  # until then, findings come in order
         base_offset=base_offset,
         next_base_offset=context.next_base_offset,
-        threads=context.settings.threads,
+        threads=0 if reads_all else context.settings.threads,  # a walk whose bytes are read anyway costs less than a thread
         keeps_bytes=reads_all,
     )
 
