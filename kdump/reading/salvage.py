@@ -39,7 +39,7 @@ from kdump.reading.items import (
     Shown,
 )
 from kdump.reading.lone_batches import LoneBatches, PatchesUnderWay
-from kdump.reading.plausible import LONGEST_BATCH, is_header_but_for, is_plausible
+from kdump.reading.plausible import LONGEST_BATCH, is_header_but_for, is_plausible, may_be_header
 from kdump.reading.recent import RecentBytes
 from kdump.reading.trust import KNOWN_MAGIC, Order, extent_of, extents_of, is_lower
 from kdump.reading.tuning import DEFAULT
@@ -303,9 +303,17 @@ class _Walk:
         if position == source.size:
             return True
         header_bytes = source.read(position, BATCH_HEADER_SIZE)
-        if is_plausible(header_bytes, source.size - position):
+        if self._starts_batch(position, header_bytes):
             return is_legacy or header_bytes[MAGIC_AT] >= 2
         return _is_zero(header_bytes) and zeros.end(source, position, self._tuning.window_bytes) == source.size
+
+    def _starts_batch(self, position: int, header_bytes: bytes) -> bool:
+        """Whether this header is plausible, or the CRC of its batch fits."""
+        rest = self._source.size - position
+        if is_plausible(header_bytes, rest):
+            return True
+        may_be = len(header_bytes) > MAGIC_AT and may_be_header(header_bytes, rest)
+        return may_be and self._search.is_intact(position, header_bytes)
 
     # Going on
 

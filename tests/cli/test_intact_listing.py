@@ -75,6 +75,7 @@ def logs(draw: st.DrawFn) -> bytes:
                 base_sequence=sequence,
                 delete_horizon_ms=draw(st.sampled_from([None, None, 1_600_000_000_000])),
                 trailing=draw(st.sampled_from([b"", b"", b"", b"x"])),
+                records_count=draw(st.sampled_from([None, None, None, 0, 2, 9])),
             )
         )
         offset += max(len(records), 1)
@@ -301,6 +302,8 @@ def test_the_kernel_writes_intact_batches(log: Path, form: str) -> None:
         (["--deep", "--from-time", "1700000000013"], range(13, 20)),
         (["--deep", "--to-time", "1700000000006"], range(7)),
         (["--limit", "3"], range(6)),
+        (["--deep", "--limit", "6"], range(6)),
+        (["--deep", "--from-offset", "4", "--limit", "6"], range(4, 10)),
         (["--tail", "2"], range(16, 20)),
         (["--deep", "--tail", "4"], range(16, 20)),
     ],
@@ -316,6 +319,18 @@ def test_the_kernel_writes_whole_batches_of_a_range(tmp_path: Path, options: lis
     rows = [json.loads(line) for line in lines]
     name = "offset" if "--deep" in options else "baseOffset"
     assert [row[name] for row in rows] == list(offsets if "--deep" in options else offsets[::2])
+
+
+@pytest.mark.parametrize("stretch", [1, 1 << 20])
+@pytest.mark.parametrize("name", [kernel.PYTHON, kernel.C])
+def test_a_damaged_batch_leads_to_one_whose_crc_fits_whatever_that_claims(tmp_path: Path, name: str, stretch: int) -> None:
+    path = tmp_path / NAME
+    damaged = bytearray(batch(records=[Record(value=b"value")]))
+    damaged[-2] ^= 1
+    overfull = batch(base_offset=1, records_count=2, last_offset_delta=0)  # though nothing follows its header
+    path.write_bytes(bytes(damaged) + overfull + batch(base_offset=2, records=[Record()]))
+    printed = _listed(name, ["log", "--output", "ndjson", str(path)], stretch, Sizes())
+    assert printed.stderr.endswith(b"byte 0: the CRC of a record batch does not match (crc-mismatch)\n")
 
 
 @pytest.mark.parametrize("stretch", [1, 1 << 20])

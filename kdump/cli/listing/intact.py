@@ -35,7 +35,9 @@ def intact_text(run: Run, source: Source, decoding: Decoding) -> IntactText | No
     request = run.request
     if kernel.native is None or run.is_terminal or source.throttle is not None or request.escapes_formulas:
         return None
-    if request.offset is not None or request.is_deep and (request.limit is not None or not decoding.is_plain):
+    if request.offset is not None or request.is_deep and not decoding.is_plain:
+        return None
+    if request.limit is not None and _times_of_records(run) is not None:  # how many records the kernel lists is not known
         return None
     plan = _plan_of_lines(run) if run.output is None else _plan_of_rows(run, source)
     if plan is None:
@@ -110,18 +112,29 @@ class IntactText:
 
     def write(self, summary: BatchSummary, rows: range, list_chunk: Callable[[Chunk], None]) -> None:
         """Write the rows of these batches of a stretch; `list_chunk` lists those that the kernel leaves."""
-        position, end = _bounds(summary, rows)
+        start, end = _bounds(summary, rows)
+        position = self._write_regular(summary, start, end)
+        while position < end:
+            is_soon = position - start < _NEAR_BYTES
+            self._pause = min(max(2 * self._pause, _NEAR_BYTES), _MAX_PAUSE_BYTES) if is_soon else 1
+            chunk = self._left_at(position, end)
+            list_chunk(chunk)
+            start = chunk.batches["position"][-1] + chunk.batches["size"][-1]
+            position = self._write_windows(start, end)
+
+    def write_regular(self, summary: BatchSummary, rows: range) -> range:
+        """Write the rows of these batches up to the first that the kernel leaves; return the others, with that one.
+
+        Each that is written has as many records as its header says.
+        """
+        position = self._write_regular(summary, *_bounds(summary, rows))
+        return range(bisect_left(summary.positions, position, rows.start, rows.stop), rows.stop)
+
+    def _write_regular(self, summary: BatchSummary, position: int, end: int) -> int:
+        """Write the rows from here on. Returns where they end: at `end`, or at the first batch that the kernel leaves."""
         if self._source.is_direct and not self._needs_windows(summary):
             position = self.text.render_log(self._source, position, end, end)
-        while position < end:
-            reached = self._write_windows(position, end)
-            if reached < end:
-                is_soon = reached - position < _NEAR_BYTES
-                self._pause = min(max(2 * self._pause, _NEAR_BYTES), _MAX_PAUSE_BYTES) if is_soon else 1
-                chunk = self._left_at(reached, end)
-                list_chunk(chunk)
-                reached = chunk.batches["position"][-1] + chunk.batches["size"][-1]
-            position = reached
+        return self._write_windows(position, end)
 
     def first_odd(self, summary: BatchSummary, rows: range) -> int:
         """The first of these batches whose records may have other offsets than its header says, or the end of `rows`."""

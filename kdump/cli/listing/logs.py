@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from kdump.formats.summary import BatchSummary
 
 
+_MAX_PAUSE = 1 << 10
 _WRONG_CRC = "the CRC of a record batch does not match (crc-mismatch)"
 
 
@@ -236,14 +237,16 @@ class LogLister:
         asked = self._rows_asked_for(summary)
         whole = self._rows_asked_for_as_a_whole(text, summary, asked)
         self._list_intact(chunk, range(asked.start, whole.start))
-        if whole:
+        if whole and self._request.is_deep and self._request.limit is not None:
+            whole = range(whole.start, self._list_within_limit(text, summary, chunk, whole).start)
+        elif whole:
             whole = whole[: self._run.room(len(whole))]
             counted = 0
 
             def list_chunk(left: Chunk) -> None:
                 nonlocal counted
                 counted += len(left)
-                self.list_batches(left, [salvage.INTACT] * len(left))
+                self._list_intact(left, range(len(left)))
 
             text.write(summary, whole, list_chunk)
             self._run.count(len(whole) - counted)  # records are not limited here
@@ -251,6 +254,34 @@ class LogLister:
         is_first = self._last_offset < 0
         self._last_offset = summary.last_offset
         self._hold(summary.first_offsets[0], summary.last_offset, summary.positions[0], is_first=is_first)
+
+    def _list_within_limit(self, text: IntactText, summary: BatchSummary, chunk: Chunk, rows: range) -> range:
+        """List the records of the first of these batches: those with which the limit is not passed. Returns the other batches.
+
+        Raises Enough when the limit is reached.
+        """
+        through = [0, *accumulate(max(0, count or 0) for count in chunk.batches["count"][rows.start : rows.stop])]
+        before = rows.start  # the batch whose records come after the first number
+        pause = 1  # batches that are listed from tables after one that the kernel leaves
+        while rows:
+            listed = through[rows.start - before]
+            room = self._run.room(through[-1] - listed + 1)
+            end = rows.stop
+            if listed + room <= through[-1]:
+                end = before + bisect_left(through, listed + room)  # the first with which the limit is reached
+                end -= through[end - before] > listed + room
+            if end == rows.start:
+                break
+            left = text.write_regular(summary, range(rows.start, end))
+            written = left.start - rows.start
+            if written:
+                self._run.count(through[left.start - before] - listed)
+            rows = rows[written:]
+            if left:
+                pause = min(2 * pause, _MAX_PAUSE) if written <= pause else 1
+                self._list_intact(chunk, rows[:pause])
+                rows = rows[pause:]
+        return rows
 
     def _rows_asked_for(self, summary: BatchSummary) -> range:
         """The batches of a section outside of which nothing is asked for, by their positions and offsets."""
