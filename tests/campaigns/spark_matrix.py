@@ -125,7 +125,8 @@ def write_large_logs(folder: Path) -> Path:
         directory = folder / f"large-{partition}"
         directory.mkdir(parents=True)
         for path in log.parent.iterdir():
-            os.link(path, directory / path.name)
+            if path.is_file():  # benchmarks of scans leave directories there
+                os.link(path, directory / path.name)
     copy = folder / "large-0" / f"{NAME}.log"
     copy.unlink()
     shutil.copy(made(Segment(SIZE, codec=CODECS[0]), home()), copy)
