@@ -409,6 +409,15 @@ def test_values_of_slices_are_compared_for_dictionaries(values: list[object], di
     assert pq.read_table(path)["x"].to_pylist() == values
 
 
+def test_columns_without_rows_may_have_an_empty_buffer_or_none(tmp_path: Path) -> None:
+    path, schema = tmp_path / "x.parquet", pa.schema([("x", pa.string())])
+    with files.TableFile(str(path), schema) as file:
+        for validity in (pa.py_buffer(b""), None, pa.py_buffer(b"")):
+            empty = pa.Array.from_buffers(pa.string(), 0, [validity, pa.py_buffer(bytes(4)), pa.py_buffer(b"")])
+            file.write(pa.record_batch([empty], schema))
+    assert pq.read_table(path)["x"].to_pylist() == []
+
+
 @pytest.mark.parametrize(
     "texts",
     [

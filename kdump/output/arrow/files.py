@@ -170,8 +170,9 @@ def _is_part(one: pa.Array, whole: pa.Array) -> bool:
     """Whether all of an array of text is in another one, in the same place in memory."""
     if one.offset < whole.offset or one.offset + len(one) > whole.offset + len(whole):
         return False
-    ours, theirs = one.buffers(), whole.buffers()
-    return [buffer and buffer.address for buffer in ours] == [buffer and buffer.address for buffer in theirs]
+    # an empty buffer is false, and not even comparable with None
+    ours, theirs = ([None if buffer is None else buffer.address for buffer in array.buffers()] for array in (one, whole))
+    return ours == theirs
 
 
 def _leaves(field: pa.Field, path: str = "") -> list[str]:
