@@ -12,6 +12,16 @@ static inline uint8_t *put_words(uint8_t *out, const char *words, size_t size)
     return out + size;
 }
 
+#define COPY_SIZE 32 /* texts of a pool are copied in units of this size, however short they are */
+
+/* Puts a text after which at least COPY_SIZE more bytes can be read. Bytes after it are overwritten, or lie after the end of the line. */
+static inline uint8_t *put_padded(uint8_t *out, const uint8_t *p, size_t size)
+{
+    for (size_t at = 0; at < size; at += COPY_SIZE)
+        memcpy(out + at, p + at, COPY_SIZE);
+    return out + size;
+}
+
 #define PUT(out, words) put_words(out, words, sizeof(words) - 1)
 
 #define BASE64_DIGITS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"

@@ -11,7 +11,7 @@
 
 static inline uint8_t *put_label(uint8_t *out, const Messages *messages, Label label)
 {
-    return put_words(out, (const char *)messages->pool + label.at, label.size);
+    return put_padded(out, messages->pool + label.at, label.size);
 }
 
 /* --- Values */

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include "encodings.h"
 #include "layout.h"
 #include "scala_order.h"
 
@@ -55,6 +56,12 @@ enum piece_operation {
     PIECE_OPERATION_COUNT
 };
 
+/* Whether a piece of this operation is checked by itself. */
+static int is_checked_piece(int operation)
+{
+    return operation >= SHOW_EPOCHS || operation == SHOW_NAME;
+}
+
 enum member_flags {
     ESCAPES_MEMBERS = 1,
     READS_SUBSCRIPTIONS = 2,
@@ -100,7 +107,9 @@ typedef struct {
 
 typedef struct {
     uint8_t is_flexible, field_count, tagged_count, later_count, shown_count, depth, piece_count;
+    uint8_t has_expectations; /* whether a piece, or one of a struct that it shows, may be other than Kafka expects */
     uint16_t first_field, first_later, first_shown, first_piece;
+    uint64_t words_size; /* of the literals and texts of its pieces, and of those of the structs that they show */
 } Struct;
 
 typedef struct {
@@ -142,7 +151,7 @@ typedef struct {
     Versions contained[MAX_CONTAINED];
     RecordType types[MAX_TYPES];
     ControlType control_types[MAX_CONTROL_TYPES]; /* by type */
-    uint8_t pool[LABEL_POOL_SIZE];
+    uint8_t pool[LABEL_POOL_SIZE + COPY_SIZE];
 } Messages;
 
 /* --- Parsing layouts */
@@ -227,6 +236,28 @@ static void parse_piece(Numbers *numbers, Messages *messages, const Struct *layo
         messages->piece_texts[counts->texts++] = label_in(numbers);
 }
 
+/* Adds the pieces of a struct up: their texts, and whether any is checked. */
+static void add_up_pieces(const Messages *messages, Struct *layout)
+{
+    layout->words_size = 0;
+    layout->has_expectations = 0;
+    for (int at = 0; at < layout->piece_count; at++) {
+        const Piece *piece = &messages->pieces[layout->first_piece + at];
+        const Field *field = piece->place == NO_PLACE ? NULL : &messages->fields[layout->first_field + piece->place];
+        const Struct *inner = field && field->kind == F_struct ? &messages->structs[field->child] : NULL;
+        layout->words_size += piece->literal.size;
+        for (int text = 0; text < piece->text_count; text++)
+            layout->words_size += messages->piece_texts[piece->first_text + text].size;
+        if (piece->operation == SHOW_VALUE && inner) {
+            layout->words_size += inner->words_size;
+            if (inner->has_expectations)
+                layout->has_expectations = 1;
+        }
+        if (is_checked_piece(piece->operation))
+            layout->has_expectations = 1;
+    }
+}
+
 static void parse_struct(Numbers *numbers, Messages *messages, Counts *counts)
 {
     Struct *layout = &messages->structs[messages->struct_count];
@@ -258,6 +289,8 @@ static void parse_struct(Numbers *numbers, Messages *messages, Counts *counts)
         numbers->failed = 1;
     for (int at = 0; at < layout->piece_count && !numbers->failed; at++)
         parse_piece(numbers, messages, layout, counts);
+    if (!numbers->failed)
+        add_up_pieces(messages, layout);
     layout->depth = (uint8_t)(depth + 1);
     if (layout->depth > MAX_DEPTH)
         numbers->failed = 1;
@@ -589,9 +622,13 @@ static const uint8_t *read_value(Reading *reading, const Field *field, int is_fl
     return p + size;
 }
 
-static const uint8_t *read_field(Reading *reading, const Field *field, int is_flexible, const uint8_t *p, const uint8_t *end)
+static inline const uint8_t *read_field(Reading *reading, const Field *field, int is_flexible, const uint8_t *p, const uint8_t *end)
 {
     int32_t count;
+    if (field->kind < F_string && field->kind != F_float64 && !(field->flags & IS_ARRAY)) {
+        reading->text_size += (uint64_t)field->label.size + 1 + MAX_NUMBER_TEXT;
+        return end - p < fixed_sizes[field->kind] ? NULL : p + fixed_sizes[field->kind];
+    }
     reading->text_size += (uint64_t)field->label.size + 1;
     if (!(field->flags & IS_ARRAY))
         return read_value(reading, field, is_flexible, 0, p, end);

@@ -35,7 +35,6 @@ enum operation {
 #define MAX_STEPS 48
 #define MAX_TEXTS 8
 #define POOL_SIZE 4096
-#define COPY_SIZE 32 /* texts are copied in units of this size, however short they are */
 #define NUMBER_SIZE 20
 
 typedef struct {
@@ -137,13 +136,9 @@ static int parse_program(const uint8_t *p, size_t size, int with_texts, Program 
     return 1;
 }
 
-/* Puts a text of a pool. It is copied in units of fixed size; bytes after the text are overwritten, or lie after the end of the line. */
 static inline uint8_t *put(uint8_t *out, const uint8_t *pool, Text text)
 {
-    pool += text.at;
-    for (size_t at = 0; at < text.size; at += COPY_SIZE)
-        memcpy(out + at, pool + at, COPY_SIZE);
-    return out + text.size;
+    return put_padded(out, pool + text.at, text.size);
 }
 
 static uint8_t *put_headers(uint8_t *out, const Row *row)

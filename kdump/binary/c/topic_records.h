@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 #include "json.h"
@@ -18,7 +19,16 @@ typedef struct {
     int version, is_consumer, is_hidden;
     const uint8_t *key, *key_end, *value, *value_end;
     uint64_t text_size; /* at most */
+    Fields fields;      /* of the value, if there is one, where it is shown as text */
 } DecodedRecord;
+
+static void begin_record(DecodedRecord *record, const Messages *messages, const uint8_t *key, const uint8_t *value)
+{
+    memset(record, 0, offsetof(DecodedRecord, fields)); /* the places of fields are many */
+    record->messages = messages;
+    record->key = key;
+    record->value = value;
+}
 
 static const RecordType *type_of(const Messages *messages, int number)
 {
@@ -40,13 +50,12 @@ static int is_consumer_group(const Struct *layout, const uint8_t *p, const uint8
 /* Reads the value of a record, from its message on. Returns where it ends, or NULL if it is irregular. */
 static const uint8_t *decode_value(DecodedRecord *record, Reading *reading)
 {
-    Fields fields;
     const Versions *versions = &record->type->versions;
     if (record->version < 0 || record->version >= versions->version_count)
         return NULL;
     record->value_layout = &record->messages->structs[versions->structs[record->version]];
-    const uint8_t *end = read_fields(reading, record->value_layout, record->value, record->value_end, &fields);
-    if (end && record->messages->is_text && !check_words(reading, &fields))
+    const uint8_t *end = read_fields(reading, record->value_layout, record->value, record->value_end, &record->fields);
+    if (end && record->messages->is_text && !check_words(reading, &record->fields))
         return NULL;
     record->is_consumer =
         end && record->type->is_protocol && is_consumer_group(record->value_layout, record->value, record->value_end);
@@ -99,7 +108,7 @@ static int decode_record(const Messages *messages, const uint8_t *key, int64_t k
                          int64_t max_text, DecodedRecord *record)
 {
     Reading reading = {messages, 0, 0};
-    *record = (DecodedRecord){.messages = messages, .key = key, .value = value};
+    begin_record(record, messages, key, value);
     record->key_end = key + (key_size > 0 ? key_size : 0);
     record->value_end = value + (value_size > 0 ? value_size : 0);
     int is_regular = messages->kind == COORDINATOR_RECORDS ? decode_coordinator_record(record, &reading, key_size, value_size)
@@ -117,7 +126,7 @@ static int decode_control_record(const Messages *messages, const uint8_t *key, i
 {
     Reading reading = {messages, 0, 0};
     const uint8_t *places[MAX_FIELDS_OF_STRUCT];
-    *record = (DecodedRecord){.messages = messages, .key = key, .value = value};
+    begin_record(record, messages, key, value);
     if (key_size < 4 || be16(key) < 0 || be16(key + 2) < 0 || be16(key + 2) >= MAX_CONTROL_TYPES)
         return 0;
     record->control = &messages->control_types[be16(key + 2)];
@@ -165,10 +174,10 @@ static uint8_t *put_key(uint8_t *out, const DecodedRecord *record)
 
 static uint8_t *put_payload(uint8_t *out, const DecodedRecord *record)
 {
+    if (record->messages->is_text)
+        return put_words_of(out, record->messages, &record->fields);
     Json json = {{record->messages, 0, 0}, record->is_consumer, record->value_end};
     const uint8_t *p = record->value;
-    if (record->messages->is_text)
-        return put_struct_words(out, record->messages, record->value_layout, p, record->value_end);
     out = put_label(out, record->messages, record->type->value_start);
     out = put_number(out, record->version);
     out = put_label(out, record->messages, record->messages->after_version);
