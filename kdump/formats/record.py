@@ -191,15 +191,19 @@ def _walk_plain(
     Returns None, and appends nothing, if the batch is large, bad, or compressed in an unusual way.
     """
     header = chunk.headers[row]
-    plain = plain_records(chunk, row, MAX_ROWS, decompressor)
-    if plain is None:
-        return None
-    count = header[RECORD_COUNT]
-    if not count:
-        return 0  # Kafka reads nothing after the header
-    data, position, end = plain
-    is_compressed = data is not chunk.window
-    size = len(data) if is_compressed else 0
+    count, length, size = header[RECORD_COUNT], header[LENGTH], 0
+    is_compressed = bool(header[ATTRIBUTES] & COMPRESSION_MASK)
+    if 0 < count <= MAX_ROWS and chunk.window and length >= MIN_BATCH_LENGTH and not is_compressed:  # as `plain_records`, at once
+        data, start = chunk.window, chunk.starts[row]
+        position, end = start + BATCH_HEADER_SIZE, start + LOG_OVERHEAD + length
+    else:
+        plain = plain_records(chunk, row, MAX_ROWS, decompressor)
+        if plain is None:
+            return None
+        if not count:
+            return 0  # Kafka reads nothing after the header
+        data, position, end = plain
+        size = len(data)
     before = len(rows)
     position, code, _ = kernel.walk_records(
         data, position, end, count, end, is_compressed, rows, wants_data, known_headers, MAX_RECORD_HEADERS

@@ -97,11 +97,11 @@ class _Source(FunctionSource):
 
     def function(self, result: str, tags: str | None = None) -> Function:
         """The function, given the expression of what it returns, and of the functions of tagged fields."""
-        self._unpack()
         if tags is not None:
-            self._lines += [f"values = {result}", "if data[at]:", f"    at = read_tags(data, at, values, {tags})"]
-            self._lines += ["else:", "    at += 1"]
+            count = self._byte()
+            self._lines += [f"values = {result}", f"if {count}: at = read_tags(data, at - 1, values, {tags})"]
             result = "values"
+        self._unpack()
         function: Function = self._compiled(result)
         return function
 

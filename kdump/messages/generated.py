@@ -10,8 +10,11 @@ import struct
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
+
+    TextFunction = Callable[[bytes, int], tuple[str, int]]
+    """From the bytes and the position of a message to its text and where it ends, which may be past the end of the bytes."""
 
 STRUCT_CODES = {
     "int8": "b",
@@ -52,6 +55,41 @@ def varint(data: bytes, at: int) -> tuple[int, int]:
     raise Irregular
 
 
+def tagged_texts(data: bytes, at: int, functions: Mapping[int, TextFunction | None]) -> tuple[dict[int, str], int]:
+    """The texts of tagged fields, empty for those that are not shown, and where they end. A tag without function is irregular."""
+    texts = {}
+    count = data[at]
+    at += 1
+    if count > ONE_BYTE:
+        count, at = varint(data, at - 1)
+    for _ in range(count):
+        tag, size = data[at], data[at + 1]
+        if tag <= ONE_BYTE and size <= ONE_BYTE:
+            at += 2
+        else:
+            tag, at = varint(data, at)
+            size, at = varint(data, at)
+        if tag in functions:
+            function = functions[tag]
+            if function is None:
+                raise Irregular
+            texts[tag], at = function(data, at)
+        else:
+            at += size
+    return texts, at
+
+
+def joined_texts(data: bytes, at: int, functions: Mapping[int, TextFunction | None], order: Sequence[int]) -> tuple[str, int]:
+    """The texts of tagged fields in this order of their tags, and where they end. As `tagged_texts` in all else."""
+    if data[at] == 1:
+        tag, size = data[at + 1], data[at + 2]
+        function = functions.get(tag)
+        if function is not None and tag <= ONE_BYTE and size <= ONE_BYTE:
+            return function(data, at + 3)
+    texts, at = tagged_texts(data, at, functions)
+    return "".join([texts.get(tag, "") for tag in order]), at
+
+
 class FunctionSource:
     """Collects the lines of a function, and the objects that they name.
 
@@ -73,14 +111,20 @@ class FunctionSource:
         exec(f"def function(data, at):\n{lines}", self._names)  # the source has nothing but names of our schemas in it
         return self._names["function"]
 
+    def number_function(self, code: str, text: str) -> TextFunction:
+        """The function from a number, which has this code, to its text: an expression with `{}` for the number."""
+        variable = self._variable()
+        self._fixed.append((variable, code))
+        self._unpack()
+        function: TextFunction = self._compiled(text.format(variable))
+        return function
+
     def _length(self, code: str) -> str:
         """Read a length, which has this code unless the version is flexible. Returns its variable; null is negative."""
         size = self._variable()
         if self._is_flexible:
-            self._unpack()
             self._lines += [
-                f"{size} = data[at] - 1",
-                "at += 1",
+                f"{size} = {self._byte()} - 1",
                 f"if {size} >= {ONE_BYTE}:",
                 f"    {size}, at = varint(data, at - 1)",
                 f"    {size} -= 1",
@@ -89,6 +133,16 @@ class FunctionSource:
             self._fixed.append((size, code))
             self._unpack()
         return size
+
+    def _byte(self) -> str:
+        """Read a byte, with the fixed fields that wait. Returns its variable."""
+        byte = self._variable()
+        if self._fixed:
+            self._fixed.append((byte, "B"))
+            self._unpack()
+        else:
+            self._lines += [f"{byte} = data[at]", "at += 1"]
+        return byte
 
     def _null_marker(self, *, is_tagged: bool) -> str:
         """Read what stands before a struct that may be null. Returns the condition for null."""

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from kdump.binary.java_strings import text_of
 from kdump.messages import kafka_json
-from kdump.messages.generated import ONE_BYTE, STRUCT_CODES, FunctionSource, Irregular, varint
+from kdump.messages.generated import STRUCT_CODES, FunctionSource, Irregular, joined_texts, tagged_texts
 from kdump.messages.layout import layout_of
 from kdump.messages.schema import MAX_STRING
 
@@ -19,11 +19,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from kdump.messages.generated import TextFunction
     from kdump.messages.layout import Contained, FieldLayout, StructLayout
     from kdump.messages.schema import Message
-
-    JsonFunction = Callable[[bytes, int], tuple[str, int]]
-    """From the bytes and the position of a message to its JSON and where it ends, which may be past the end of the bytes."""
 
 
 class JsonFunctions:
@@ -34,9 +32,9 @@ class JsonFunctions:
     def __init__(self, message: Message, contained: Contained | None = None) -> None:
         self._message = message
         self._contained = contained
-        self._functions: dict[int, JsonFunction] = {}
+        self._functions: dict[int, TextFunction] = {}
 
-    def at(self, version: int) -> JsonFunction:
+    def at(self, version: int) -> TextFunction:
         """The function for a version. Raises Irregular if the schema does not declare the version."""
         function = self._functions.get(version)
         if function is None:
@@ -55,7 +53,7 @@ class JsonFunctions:
         return text
 
 
-def function_of(layout: StructLayout) -> JsonFunction:
+def function_of(layout: StructLayout) -> TextFunction:
     """Generate the function of a layout."""
     return _Source(layout).function()
 
@@ -78,30 +76,6 @@ def _long(data: bytes) -> str:
 @lru_cache(_CACHED_STRINGS)
 def _uuid(data: bytes) -> str:
     return f'"{kafka_json.uuid_text(data)}"'
-
-
-def _tags(data: bytes, at: int, functions: Mapping[int, JsonFunction | None]) -> tuple[dict[int, str], int]:
-    """The texts of tagged fields, empty for those that are not shown, and where they end. A tag without function is irregular."""
-    texts = {}
-    count = data[at]
-    at += 1
-    if count > ONE_BYTE:
-        count, at = varint(data, at - 1)
-    for _ in range(count):
-        tag, size = data[at], data[at + 1]
-        if tag <= ONE_BYTE and size <= ONE_BYTE:
-            at += 2
-        else:
-            tag, at = varint(data, at)
-            size, at = varint(data, at)
-        if tag in functions:
-            function = functions[tag]
-            if function is None:
-                raise Irregular
-            texts[tag], at = function(data, at)
-        else:
-            at += size
-    return texts, at
 
 
 def _numbers_function(code: str) -> Callable[[bytes, int, int], tuple[str, int]]:
@@ -151,9 +125,10 @@ _NAMES: dict[str, object] = {
     "BOOLEANS": ("false", "true"),
     "as_bytes": kafka_json.bytes_text,
     "double": kafka_json.java_double,
+    "joined_texts": joined_texts,
     "long_string": _long,
     "short_string": _short,
-    "tags": _tags,
+    "tagged_texts": tagged_texts,
     "uuid": _uuid,
 }
 """What generated functions call."""
@@ -166,24 +141,24 @@ class _Source(FunctionSource):
         super().__init__(_NAMES, is_flexible=layout.is_flexible)
         self._layout = layout
 
-    def function(self) -> JsonFunction:
+    def function(self) -> TextFunction:
         texts = {field: self._field(field) for field in self._layout.fields}
-        self._unpack()
         members = [self._member(field, texts) for field in self._layout.shown if field.tag is None]
         if self._is_flexible:
             self._tagged(texts)
+        self._unpack()
         return self._json(f"f'{{{{{','.join(members)}}}}}'")
 
     def _member(self, field: FieldLayout, texts: Mapping[FieldLayout, str]) -> str:
         """The part of an f-string that shows a field without a tag, given the expressions of those that are read."""
         return f'"{field.name}":{{{texts[field] if field in texts else self._refer(_default_text(field))}}}'
 
-    def _json(self, text: str) -> JsonFunction:
+    def _json(self, text: str) -> TextFunction:
         """The function, given the expression of its text."""
-        function: JsonFunction = self._compiled(text)
+        function: TextFunction = self._compiled(text)
         return function
 
-    def tagged_function(self, field: FieldLayout) -> JsonFunction:
+    def tagged_function(self, field: FieldLayout) -> TextFunction:
         """The function of a tagged field: a comma and its member of the object, or empty text if it has its default."""
         text = self._field(field)
         self._unpack()
@@ -193,18 +168,23 @@ class _Source(FunctionSource):
 
     def _tagged(self, texts: Mapping[FieldLayout, str]) -> None:
         """Tagged fields. Most messages have none, and then it is known which members are shown."""
-        functions: dict[int, JsonFunction | None] = dict.fromkeys(self._layout.later_tags)
+        functions: dict[int, TextFunction | None] = dict.fromkeys(self._layout.later_tags)
         for field in self._layout.tagged:
             assert field.tag is not None
             functions[field.tag] = _Source(self._layout).tagged_function(field)
         by_tag = self._refer(functions)
-        self._lines += ["if data[at]:", f"    found, at = tags(data, at, {by_tag})"]
-        members = [
-            f",{self._member(field, texts)}" if field.tag is None else f'{{found.get({field.tag}, "")}}'
-            for field in self._layout.shown
-        ]
-        self._lines += [f"    text = f'{''.join(members)}'", "    return f'{{{text[1:]}}}', at"]
-        self._lines.append("at += 1")
+        parts = ["" if field.tag is not None else f",{self._member(field, texts)}" for field in self._layout.shown]
+        places = [place for place, field in enumerate(self._layout.shown) if field.tag is not None]
+        tags = tuple(self._layout.shown[place].tag for place in places)
+        self._lines.append(f"if {self._byte()}:")
+        if places and places[-1] - places[0] == len(places) - 1:  # next to each other
+            parts[places[0]] = "{found}"
+            self._lines.append(f"    found, at = joined_texts(data, at - 1, {by_tag}, {tags})")
+        else:
+            for place, tag in zip(places, tags, strict=True):
+                parts[place] = f'{{found.get({tag}, "")}}'
+            self._lines.append(f"    found, at = tagged_texts(data, at - 1, {by_tag})")
+        self._lines += [f"    text = f'{''.join(parts)}'", "    return f'{{{text[1:]}}}', at"]
 
     def _field(self, field: FieldLayout) -> str:
         """Read a field. Returns the expression for its JSON."""
@@ -236,7 +216,7 @@ class _Source(FunctionSource):
             ]
         return text
 
-    def element_function(self, field: FieldLayout) -> JsonFunction:
+    def element_function(self, field: FieldLayout) -> TextFunction:
         """The function of an element of an array."""
         if field.struct is not None:
             return function_of(field.struct)

@@ -11,8 +11,9 @@ import pytest
 from kdump.binary import kernel
 from kdump.dropin import logs
 from kdump.messages import consumer_protocol
+from kdump.messages.generated import IRREGULAR, Irregular
 from kdump.messages.schema import Field
-from kdump.output.kafka import reports, scala_order, topic_records
+from kdump.output.kafka import regular_records, reports, scala_order, topic_records
 from kdump.output.kafka.regular_records import RegularRecords
 from kdump.releases.profile import profile_of
 from tests import kernels
@@ -165,6 +166,28 @@ def test_the_kernel_in_c_leaves_no_accepted_record_to_python(release: str, decod
     with mock.patch.object(logs._RecordText, "show", side_effect=AssertionError):
         printed = _printed(kernel.C, path, release, decoder, Sizes())
     assert printed.stdout.count(b" key: ") + printed.stdout.count(b" payload: ") >= len(records)
+
+
+@pytest.mark.parametrize("release", ["3.9.1", "4.3.1"])
+def test_generated_functions_print_what_the_reference_prints(release: str) -> None:
+    known, chance = _known(release, REMOTE), random.Random(release)
+    regular = regular_records.metadata_text(known)
+    with mock.patch.object(regular_records, "metadata_text", lambda _: mock.Mock(side_effect=Irregular)):
+        decode = topic_records.decoder_of(profile_of(release), REMOTE).decode
+    irregular = 0
+    for number in range(2000):
+        _, value = _any_record(known, chance)
+        assert value is not None
+        is_damaged = number % 2 and chance.random() < 0.9
+        value = damaged(value, chance) if is_damaged else value
+        try:
+            text = regular(value)
+        except IRREGULAR:
+            assert is_damaged, value
+            irregular += 1
+        else:
+            assert decode(0, None, value) == (None, text)
+    assert 100 < irregular < 1000
 
 
 def _group(members: list[bytes], protocol_type: str = "connect") -> bytes:

@@ -1,4 +1,4 @@
-"""The text of regular records of internal topics: what it consists of, and functions that print JSON.
+"""The text of regular records of internal topics: what it consists of, and functions that print it.
 
 The functions are generated for each message and version. They print what the decoders in `topic_records` print, and raise one of
 IRREGULAR for records that have to be left to those. The kernel in C gets layouts made of the same descriptions
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from kdump.decoders.coordinator import Records
-    from kdump.messages.json_functions import JsonFunction
+    from kdump.messages.generated import TextFunction
     from kdump.messages.layout import Contained
     from kdump.messages.schema import Message
     from kdump.output.kafka.message_words import Words
@@ -151,14 +151,14 @@ def coordinator_text(known: RegularRecords) -> Callable[[bytes, bytes | None], t
     return texts
 
 
-class _Values(dict[bytes, "tuple[str, JsonFunction]"]):
+class _Values(dict[bytes, "tuple[str, TextFunction]"]):
     """What prints the values of one type: by their first bytes, the text before the message and the function of its version."""
 
     def __init__(self, record: RegularRecord, after_version: str) -> None:
         self._record = record
         self._after_version = after_version
 
-    def __missing__(self, start: bytes) -> tuple[str, JsonFunction]:
+    def __missing__(self, start: bytes) -> tuple[str, TextFunction]:
         """As for `JsonFunctions.at`. Raises IndexError if there is no version."""
         version = start[0] << 8 | start[1]
         record = self._record
@@ -169,7 +169,7 @@ class _Values(dict[bytes, "tuple[str, JsonFunction]"]):
         return found
 
 
-def _of_consumers(plain: JsonFunction, with_contained: JsonFunction) -> JsonFunction:
+def _of_consumers(plain: TextFunction, with_contained: TextFunction) -> TextFunction:
     """The values of groups: contained messages are known of consumers only."""
 
     def function(value: bytes, at: int) -> tuple[str, int]:
@@ -184,27 +184,33 @@ _CONSUMERS = f'{{"protocolType":{kafka_json.text(consumer_offsets.CONSUMERS)},'
 
 def metadata_text(known: RegularRecords) -> Callable[[bytes], str]:
     """A function from the value of a metadata record to its text."""
-    by_frame: dict[bytes, tuple[str, JsonFunction]] = {}
+    by_frame: dict[bytes, tuple[str, TextFunction]] = {}
     may_have_more = known.frame_version == metadata.PREVIEW_FRAME_VERSION
 
-    def function_of(start: bytes) -> tuple[str, JsonFunction]:
+    def function_of(start: bytes) -> tuple[str, TextFunction]:
         if len(start) < _FRAME_SIZE:
             raise Irregular
         frame, number, version = start  # larger numbers than one byte holds are not known
         record = known.records.get(number)
-        if frame != known.frame_version or record is None:
+        if frame != known.frame_version or record is None or version > record.last_version:
             raise Irregular
-        found = f"{record.value_start}{version}{known.after_version}", JsonFunctions(record.value).at(version)
+        if record.value_words is None:
+            found = f"{record.value_start}{version}{known.after_version}", JsonFunctions(record.value).at(version)
+        else:
+            from kdump.output.kafka.words_functions import words_function
+
+            found = "", words_function(record.value, version, record.value_words)
         by_frame[start] = found
         return found
 
     def text(value: bytes) -> str:
-        value = bytes(value)  # it may be a bytearray, which is not hashable
+        if type(value) is not bytes:
+            value = bytes(value)  # a bytearray is not hashable
         frame = value[:_FRAME_SIZE]
         start, function = by_frame.get(frame) or function_of(frame)
         data, end = function(value, _FRAME_SIZE)
         if end > len(value) or end < len(value) and not may_have_more:
             raise Irregular
-        return f"{start}{data}}}"
+        return f"{start}{data}}}" if start else data  # what is shown as text has no start
 
     return text

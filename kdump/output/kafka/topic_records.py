@@ -163,10 +163,20 @@ def _known_metadata(schemas: KnownSchemas) -> Mapping[int, Message]:
 def _remote_log_metadata(profile: Profile) -> RecordDecoder:
     from kdump.decoders import metadata, remote_log_metadata
     from kdump.messages.remote_log_metadata import RECORDS
-    from kdump.output.kafka import regular_texts
+    from kdump.output.kafka import regular_records, regular_texts
     from kdump.output.kafka import remote_log_metadata as texts
 
     known = profile.schemas.metadata(RECORDS)
+    known_regular = regular_texts.remote_metadata(known, texts.TEXTS)
+    regular = regular_records.metadata_text(known_regular)
+
+    def decode_any(offset: int, key: bytes | None, value: Content) -> KeyAndPayload:
+        if value is not None and not isinstance(value, CorruptData):
+            try:
+                return None, regular(value)
+            except regular_records.IRREGULAR:
+                pass
+        return decode(offset, key, value)
 
     def decode(offset: int, _key: bytes | None, value: Content) -> KeyAndPayload:
         if isinstance(value, CorruptData):
@@ -181,7 +191,7 @@ def _remote_log_metadata(profile: Profile) -> RecordDecoder:
             return None, f"Error at offset {offset}, skipping. {_message_of(profile, fault, offset)}"
         return None, texts.text_of(record)
 
-    return RecordDecoder(decode, regular_texts.remote_metadata(known, texts.TEXTS))
+    return RecordDecoder(decode_any, known_regular)
 
 
 def _message_of(profile: Profile, fault: CorruptData, offset: int) -> str:
