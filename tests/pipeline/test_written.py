@@ -14,7 +14,8 @@ pa = pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
 
 import pyarrow.parquet as pq  # noqa: E402  # what needs Arrow
 
-from kdump.pipeline.fleet import written  # noqa: E402
+from kdump.output.arrow.files import TableFile  # noqa: E402  # likewise
+from kdump.pipeline.fleet import written  # noqa: E402  # likewise
 
 
 class _Count(Row):
@@ -24,11 +25,15 @@ class _Count(Row):
 
 
 def _write(folder: Path, column: str, groups: Sequence[Sequence[object]], of: str, *, statistics: bool = True) -> None:
-    """Write a table of one column, a file for each group of values."""
+    """Write a table of one column, a file for each group of values: as a scan does, or without `statistics`."""
     (folder / "batches").mkdir(parents=True)
     for number, values in enumerate(groups):
-        table = pa.table({column: pa.array(values, of)})
-        pq.write_table(table, folder / "batches" / f"{number}.parquet", write_statistics=statistics)
+        rows, path = pa.record_batch({column: pa.array(values, of)}), folder / "batches" / f"{number}.parquet"
+        if statistics:
+            with TableFile(str(path), rows.schema) as file:
+                file.write(rows)
+        else:
+            pq.write_table(pa.Table.from_batches([rows]), path, write_statistics=False)
 
 
 def _counted(folder: Path, column: str, count: int) -> list[int]:

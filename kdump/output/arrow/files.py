@@ -31,7 +31,7 @@ _PARAMETERS = pq.ParquetWriter.__init__.__code__.co_varnames  # `inspect` takes 
 _ONLY_BYTES = {"max_rows_per_page": _ROW_GROUP_ROWS} if "max_rows_per_page" in _PARAMETERS else {}
 """A page ends when it has enough bytes: recent releases of PyArrow end it also after 20,000 rows, which takes longer."""
 _DELTAS = "DELTA_BINARY_PACKED"
-_OF_QUERIES = (pa.string(), pa.int64(), pa.int32())
+_OF_QUERIES = (pa.string(), pa.int64(), pa.int32(), pa.bool_())
 _CODED_TEXT = pa.dictionary(pa.int32(), pa.string())
 
 
