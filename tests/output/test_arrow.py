@@ -380,7 +380,9 @@ def test_a_column_of_parquet_has_a_dictionary_if_its_first_rows_repeat_values(tm
     }
     deltas = {column.path_in_schema for column in found if "DELTA_BINARY_PACKED" in column.encodings}
     assert deltas == {"offset", "timestamp"}
-    of_queries = {field.name for field in table_schema("records") if field.type in (pa.string(), pa.int64(), pa.int32(), pa.bool_())}
+    of_queries = {
+        field.name for field in table_schema("records") if field.type in (pa.string(), pa.int64(), pa.int32(), pa.bool_())
+    }
     assert {"topic", "partition", "offset", "timestamp"} < of_queries
     assert {column.path_in_schema for column in found if column.is_stats_set} - of_queries == set()
     assert {"offset", "timestamp"} < {column.path_in_schema for column in found if column.is_stats_set}

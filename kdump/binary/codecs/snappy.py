@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from struct import Struct
+
 from kdump.binary.codecs.blocks import blocks_of
 from kdump.binary.codecs.faults import missing_package, raise_if_out_of_memory, too_large
 from kdump.binary.codecs.frames import Frames
@@ -11,7 +13,8 @@ from kdump.errors import CorruptData
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
+    from types import ModuleType
 
     from kdump.binary.codecs.quirks import CodecQuirks
     from kdump.binary.reference import Buffer
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
 MAGIC = b"\x82SNAPPY\0"
 
 _HEADER_SIZE = 16  # magic, version, lowest compatible version; the last is ignored
+_unpack_size = Struct(">i").unpack_from
 _JAVA_OUTPUT = 2 << 10  # Kafka takes the output of snappy in blocks of this size
 _MAX_BLOCK_SIZE = 512 << 20
 _MAX_RATIO = 64  # a copy of 3 bytes makes at most 64
@@ -35,17 +39,18 @@ def decompressed(compressed: bytes, _magic: int, limit: int, quirks: CodecQuirks
     magic = MAGIC[:1] if xerial == "any header" else MAGIC
     if len(compressed) < _HEADER_SIZE or not compressed.startswith(magic):
         try:
-            yield _block(compressed, limit)
+            yield _block(compressed, limit, _package().uncompress)
         except CorruptData as error:
             cause = "snappy-negative" if error.code == "frame-negative-size" else "snappy"
             raise CorruptData("frame-bad-header", error.message, cause=cause, size=error.values.get("size")) from error
         return
     if xerial == "one stream":
         _check_xerial_version(compressed, 0, "frame-bad-header")
-    given, is_first = 0, True
+    given, is_first, uncompress = 0, True, None
     try:
         for block in _xerial_blocks(compressed, xerial):
-            data = _block(block, limit)
+            uncompress = uncompress or _package().uncompress
+            data = _block(block, limit, uncompress)
             given += len(data)
             is_first = False
             yield data
@@ -64,35 +69,40 @@ def _check_xerial_version(compressed: bytes, position: int, code: str) -> None:
 
 
 def _xerial_blocks(compressed: bytes, xerial: str) -> Iterator[bytes]:
-    position = _HEADER_SIZE
-    while position + 4 <= len(compressed):
+    position, end = _HEADER_SIZE, len(compressed)
+    while position + 4 <= end:
         if compressed[position : position + 4] == MAGIC[:4] and xerial != "one stream":  # another stream begins
-            if position + _HEADER_SIZE > len(compressed):
+            if position + _HEADER_SIZE > end:
                 raise CorruptData("frame-damaged", "the header of a further snappy stream is cut off", cause="snappy-header-cut")
             if compressed[position : position + 8] != MAGIC:
                 return
             _check_xerial_version(compressed, position, "frame-damaged")  # that of the first header may be any
             position += _HEADER_SIZE
             continue
-        size = int.from_bytes(compressed[position : position + 4], "big", signed=True)
+        (size,) = _unpack_size(compressed, position)
         position += 4
         if not 0 <= size <= _MAX_BLOCK_SIZE:
             is_first = position == _HEADER_SIZE + 4  # Java asks for memory for it, which later blocks have already
             code = "frame-block-too-large" if size > 0 else "frame-first-block-size" if is_first else "frame-block-size"
             raise CorruptData(code, f"a snappy block says it is {size} bytes long", cause="snappy-size", size=size)
-        if position + size > len(compressed):
+        if position + size > end:
             raise CorruptData("frame-truncated", "a snappy block reaches past the end", cause="snappy")
         yield compressed[position : position + size]
         position += size
 
 
-def _block(block: bytes, limit: int) -> bytes:
+def _package() -> ModuleType:
+    """The package. Raises MissingPackage."""
     try:
         with loading("python-snappy"):
             import snappy
     except ImportError as error:
         raise missing_package("snappy", "python-snappy") from error
+    package: ModuleType = snappy
+    return package
 
+
+def _block(block: bytes, limit: int, uncompress: Callable[[bytes], bytes]) -> bytes:
     size = shift = 0
     for byte in block[:5]:  # the block says first how long it becomes
         size |= (byte & 0x7F) << shift
@@ -106,7 +116,7 @@ def _block(block: bytes, limit: int) -> bytes:
     if size > limit:
         raise too_large(limit)
     try:
-        data: bytes = snappy.uncompress(block)
+        data = uncompress(block)
     except Exception as error:  # the package raises what its engine raises, a different class with each
         raise_if_out_of_memory(error)
         raise CorruptData(
@@ -158,13 +168,7 @@ class BatchDecompressor:
 
 def raw_block(data: bytes) -> bytes:
     """One block without framing, as clients write it that are not Java's."""
-    try:
-        with loading("python-snappy"):
-            import snappy
-    except ImportError as error:
-        raise missing_package("snappy", "python-snappy") from error
-
-    return bytes(snappy.compress(data))
+    return bytes(_package().compress(data))
 
 
 def compressed(pieces: Iterable[Buffer], _magic: int) -> bytes:
