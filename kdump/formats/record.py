@@ -239,7 +239,7 @@ def plain_records(
 
 def _is_small(header: Sequence[int]) -> bool:
     """Whether a batch is so small that reading it alone would cost more than its bytes."""
-    return header[LENGTH] <= _MAX_SMALL_BATCH and header[RECORD_COUNT] <= MAX_ROWS
+    return header[LENGTH] <= _MAX_SMALL_BATCH
 
 
 def _walk_bad(
@@ -265,7 +265,8 @@ def _walk_bad(
             rows += part
     except CorruptData as error:
         rows += error.values.pop("good_rows", [])
-        return [_placed(error, source, chunk.batches["position"][row])]
+        # without the frames that it was raised in, which hold the bytes of the batch
+        return [_placed(error.with_traceback(None), source, chunk.batches["position"][row])]
     return []
 
 
