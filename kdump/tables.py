@@ -6,6 +6,8 @@ case are the keys of every output. All formats of `output/rows` and `output/arro
 
 from __future__ import annotations
 
+from itertools import chain
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -140,6 +142,13 @@ class Table(Generic[RowType]):
         if start == 0 and end == len(self):
             return self
         return Table(self.row_class, {name: values[start:end] for name, values in self.columns.items()})
+
+    @classmethod
+    def joined(cls, tables: Sequence[Table[RowType]]) -> Table[RowType]:
+        """The rows of several tables, one or more, of one class."""
+        names = tables[0].columns
+        columns = {name: list(chain.from_iterable([table.columns[name] for table in tables])) for name in names}
+        return cls(tables[0].row_class, columns)
 
     @classmethod
     def of_rows(cls, row_class: type[RowType], rows: Iterable[RowType]) -> Table[RowType]:

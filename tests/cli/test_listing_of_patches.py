@@ -25,3 +25,19 @@ def test_a_listing_does_not_depend_on_what_comes_together(one: Hostile, tmp_path
             salvage, "walk_patches", lambda source, start, _, **others: walk_patches(source, start, lambda: False, **others)
         ):
             assert kernels.listed(["log", *options, path]) == together
+
+
+@pytest.mark.parametrize("form", ["ndjson", "csv", "table"])
+@pytest.mark.parametrize("one", [one for one in HOSTILE if one.suffix == ".log"], ids=lambda one: one.name)
+def test_rows_are_the_same_whether_few_wait_for_others(
+    one: Hostile, form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, other = written(one, 40, tmp_path / "a"), written(HOSTILE[0], 40, tmp_path / "b")
+    for options in (["--deep"], [], ["--deep", "--limit", "7"]):
+        arguments: list[str | Path] = ["log", *options, "--output", form, path, other]
+        at_once = kernels.listed(arguments)
+        with monkeypatch.context() as patched:
+            patched.setattr(run, "MAX_MESSAGES", 3)
+            for count in (1, 3, 256):
+                patched.setattr(run, "_MANY_TABLES", count)
+                assert kernels.listed(arguments).stdout == at_once.stdout

@@ -111,9 +111,9 @@ class LogLister:
         run, path = self._run, self._source.path
         if run.output is not None:
             if self._request.is_deep:
-                run.output.write(listing.damaged_record(damage.start, path))
+                run.write_part(listing.damaged_record(damage.start, path))
             else:
-                run.output.write(listing.damaged_batch(damage.row, damage.through, damage.start, damage.end, path))
+                run.write_part(listing.damaged_batch(damage.row, damage.through, damage.start, damage.end, path))
             run.count(1)
 
     def write_batches(self, chunk: Chunk, statuses: list[str]) -> None:
@@ -121,7 +121,7 @@ class LogLister:
         if self._run.output is None:
             self._run.out.write("".join(self._run.text.batch_lines(chunk.batches)))
         else:
-            self._run.output.write(listing.batches(chunk.batches, statuses, self._source.path))
+            self._run.write_part(listing.batches(chunk.batches, statuses, self._source.path))
 
     def write_records(self, part: RecordChunk, kept: Sequence[int], statuses: list[str]) -> None:
         """List the records whose rows are kept; `statuses` are those of their batches."""
@@ -142,14 +142,14 @@ class LogLister:
                 if here:
                     before, at = [row for row, _ in here], [position for _, position in here]
                     table = listing.with_damaged_records(table, before, at, self._source.path)
-                self._run.output.write(table)
+                self._run.write_part(table)
         if len(part.batches):
             self._shown_position = part.batches["position"][-1]
 
     def write_damaged_record(self, position: int) -> None:
         """List one row for the records of a batch that cannot be read; nothing in Kafka's lines."""
         if self._run.output is not None:
-            self._run.output.write(listing.damaged_record(position, self._source.path))
+            self._run.write_part(listing.damaged_record(position, self._source.path))
             self._run.count(1)
 
     # Damaged ranges
@@ -237,6 +237,7 @@ class LogLister:
         asked = self._rows_asked_for(summary)
         whole = self._rows_asked_for_as_a_whole(text, summary, asked)
         self._list_intact(chunk, range(asked.start, whole.start))
+        self._run.write_few()
         if whole and self._request.is_deep and self._request.limit is not None:
             whole = range(whole.start, self._list_within_limit(text, summary, chunk, whole).start)
         elif whole:
@@ -247,6 +248,7 @@ class LogLister:
                 nonlocal counted
                 counted += len(left)
                 self._list_intact(left, range(len(left)))
+                self._run.write_few()
 
             text.write(summary, whole, list_chunk)
             self._run.count(len(whole) - counted)  # records are not limited here
@@ -280,6 +282,7 @@ class LogLister:
             if left:
                 pause = min(2 * pause, _MAX_PAUSE) if written <= pause else 1
                 self._list_intact(chunk, rows[:pause])
+                self._run.write_few()
                 rows = rows[pause:]
         return rows
 

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
         def flush(self) -> None: ...
 
 
+_FEW_ROWS, _MANY_TABLES = 4, 256
+
 MAX_MESSAGES = 1000
 """Findings of one file that are said; the rest is counted."""
 
@@ -74,6 +76,7 @@ class Run:
         self.names: dict[str, str] = {}  # of files that are shown under another one
         self.begins: dict[str, Begin] = {}  # by file: where to begin, for those of which only the end is listed
         self.held: dict[str, tuple[int, int]] = {}  # by directory: the first and last offset that its logs were seen to hold
+        self._few: list[Table[Row]] = []  # tables of few rows, which wait for each other
         self._said: set[str] = set()
         self._has_rows = False
         self._left = request.limit
@@ -96,6 +99,7 @@ class Run:
 
     def end(self) -> None:
         """Complete the output."""
+        self.write_few()
         if self.output is not None:
             self.output.end()
 
@@ -150,6 +154,25 @@ class Run:
             self.output.write(table)
         self.count(len(table))
 
+    def write_part(self, table: Table[Row]) -> None:
+        """List the rows of a part of a log. Where findings are only counted, a few of them wait for others."""
+        assert self.output is not None
+        if self.is_counting and len(table) <= _FEW_ROWS:
+            self._few.append(table)
+            if len(self._few) < _MANY_TABLES:
+                return
+            self.write_few()
+        else:
+            self.write_few()
+            self.output.write(table)
+
+    def write_few(self) -> None:
+        """List the rows that wait. Whoever writes elsewhere than by this run has to call it before."""
+        if self._few:
+            assert self.output is not None
+            few, self._few = self._few, []
+            self.output.write(Table.joined(few))
+
     def hold(self, directory: str, first: int, last: int) -> None:
         """Note the offsets of a log, asked for or not."""
         known_first, known_last = self.held.get(directory, (first, last))
@@ -184,6 +207,7 @@ class Run:
 
     def end_file(self, path: str) -> None:
         """Say how many findings of a file were only counted."""
+        self.write_few()
         count, self._found_in_file = self._found_in_file - MAX_MESSAGES, 0
         if count > 0:
             self.say(f"{path}: {count:,} more findings are only counted; --output ndjson has each row with its status")
@@ -201,6 +225,7 @@ class Run:
 
     def say(self, message: str) -> None:
         """Write a line to stderr, after what was written to stdout before."""
+        self.write_few()
         if not self.request.is_strict:
             self.out.flush()
             self.err.write(f"kdump: {escaped(message) if self._is_error_terminal else message}\n")

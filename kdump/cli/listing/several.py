@@ -59,6 +59,7 @@ class ParallelListing(ParallelText):
         if self._lister.holds_damage or not self.is_worth_while(position, end):
             return None
         self._first_offset, self._has_rows = None, False
+        self._run.write_few()
         reached = self.show(position, end)
         if self._first_offset is None:
             return None

@@ -32,8 +32,11 @@ class JsonObjects:
 
 
 def _json_texts(column: Sequence[object]) -> Sequence[object]:
-    if set(map(type, column)) == {int}:
+    kinds = set(map(type, column))
+    if kinds == {int}:
         return column
+    if kinds == {int, type(None)}:
+        return ["null" if value is None else value for value in column]
     if column.count(column[0]) == len(column):
         return [json_text(column[0])] * len(column)
     return list(map(json_text, column))
@@ -46,6 +49,8 @@ def json_text(value: object) -> str:
     """
     if value is None:
         return "null"
+    if type(value) is int:  # not a bool
+        return str(value)
     if isinstance(value, Json):
         return value if value.isprintable() else _with_escapes(value)
     if isinstance(value, str):

@@ -186,7 +186,10 @@ def records(
 
 def damaged_record(position: int, file: str) -> Table[ListedRecord]:
     """One row for the records of a batch that cannot be read."""
-    return with_damaged_records(Table.of(ListedRecord, []), [0], [position], file)
+    return Table(ListedRecord, {**_NOTHING, "position": (position,), "status": ("damaged",), "file": (file,)})
+
+
+_NOTHING = {column.name: (None,) for column in ListedRecord.schema}
 
 
 def with_damaged_records(
