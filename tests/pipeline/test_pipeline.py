@@ -27,6 +27,7 @@ from tests.builders.files import (
     write_partition,
 )
 from tests.builders.hostile import messages_and_headers
+from tests.builders.hostile_contents import alternating_magics
 from tests.builders.records import batch, commit_record, message, message_set, record, wrapper
 
 pa = pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
@@ -227,12 +228,14 @@ def test_columns_of_packed_numbers_are_joined_as_they_are() -> None:
     def part(*numbers: int) -> tuple[dict[str, Any], int]:
         return {"path": Constant("x"), "offset": packed_numbers("q", array("q", numbers))}, len(numbers)
 
-    (columns, count), *others = joined([part(1, 2), part(3), ({"path": Constant("y"), "offset": [4]}, 1), part(5)])
+    ((columns, count),) = joined([part(1, 2), part(3)])
     assert count == 3
     assert columns["path"].value == "x"
     assert list(columns["offset"]) == [1, 2, 3]
     assert arrow_array("Int64", columns["offset"], 3).to_pylist() == [1, 2, 3]
-    assert [(list(columns["offset"]), count) for columns, count in others] == [([4], 1), ([5], 1)]
+    ((columns, count),) = joined([part(1, 2), part(3), ({"path": Constant("y"), "offset": [4]}, 1), part(5)])
+    assert columns == {"path": ["x", "x", "x", "y", "x"], "offset": [1, 2, 3, 4, 5]}  # others are values, and so are all then
+    assert count == 5
 
 
 def test_values_that_differ_only_in_their_type_are_not_taken_for_one() -> None:
@@ -255,6 +258,17 @@ def test_records_between_damage_are_put_together_before_arrays_are_made_of_them(
     assert [row["offset"] for row in read] == list(range(200))
     assert makes.call_count == 1  # it was 200
     assert _rows("records", tmp_path) == read
+
+
+@pytest.mark.parametrize("table", ["batches", "records"])
+def test_rows_of_alternating_magics_are_put_together_before_arrays_are_made_of_them(tmp_path: Path, table: str) -> None:
+    _log(tmp_path / "a-0" / file_name(0, ".log"), alternating_magics(300))
+    with mock.patch.object(rows, "record_batch", wraps=record_batch) as makes:
+        read = _rows(table, tmp_path, isolated="false")
+    assert makes.call_count == 1  # it was 200
+    assert [row["magic"] for row in read] == [0, 1, 2] * 100
+    assert [row.get("offset", row.get("lastOffset")) for row in read] == list(range(300))
+    assert _rows(table, tmp_path) == read
 
 
 @pytest.mark.parametrize("table", ["files", "segments"])

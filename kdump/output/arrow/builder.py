@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 SMALL_ROWS = 64
 """An array of fewer rows takes longer to make than to fill."""
 SMALL_ROWS_OF_NUMBERS = 2048
-"""The same for tables without keys and values, whose rows are quickly joined."""
+"""The same for tables without keys and values, whose rows are quickly joined; their numbers take less than _SMALL_BYTES."""
 _SMALL_BYTES = 64 << 10  # of keys, values and headers in these rows
 _JOINED_BYTES = 4 << 20  # of those of all rows that are joined
 _ARRAYS = {"Int8": "b", "Int16": "h", "Int32": "i", "Int64": "q"}
@@ -231,67 +231,48 @@ def joined(
 
     `small_rows` are the most that a small part has.
     """
-    held: dict[str, Any] = {}
+    held: list[tuple[dict[str, Any], int]] = []
     held_rows = held_size = 0
     for columns, count in parts:
         size = _small_size(columns, count, small_rows)
         is_full = held_rows + count > rows or held_size + (size or 0) > _JOINED_BYTES
-        if held_rows and (size is None or is_full or not _fit_together(held, columns)):
-            yield _as_columns(held), held_rows
-            held, held_rows, held_size = {}, 0, 0
+        if held and (size is None or is_full or held[0][0].keys() != columns.keys()):
+            yield _together(held), held_rows
+            held, held_rows, held_size = [], 0, 0
         if size is None:
             yield columns, count
         elif count:
-            for name, values in columns.items():
-                held[name] = _extended(held.get(name), held_rows, values, count)
+            held.append((columns, count))
             held_rows += count
             held_size += size
-    if held_rows:
-        yield _as_columns(held), held_rows
+    if held:
+        yield _together(held), held_rows
 
 
-def _fit_together(held: dict[str, Any], columns: dict[str, Any]) -> bool:
-    """Whether columns can be joined with those that are held: packed numbers only with packed numbers."""
-    if held.keys() != columns.keys():
-        return False
-    return all(isinstance(column, _PackedParts) == _is_packed_numbers(columns[name]) for name, column in held.items())
+def _together(parts: list[tuple[dict[str, Any], int]]) -> dict[str, Any]:
+    """The columns of these parts, which have the same names, one after the other."""
+    if len(parts) == 1:
+        return parts[0][0]
+    counts = [count for _, count in parts]
+    return {name: _column_of([columns[name] for columns, _ in parts], counts) for name in parts[0][0]}
+
+
+def _column_of(parts: list[Any], counts: list[int]) -> Any:
+    """One column of these, each with so many rows. Packed numbers stay packed, and one value for all rows stays one."""
+    if all(map(_is_packed_numbers, parts)):
+        return Packed(b"".join(part.buffers for part in parts), lambda: [number for part in parts for number in part])
+    first = parts[0]
+    if isinstance(first, Constant) and all(isinstance(part, Constant) and _are_same(first.value, part.value) for part in parts):
+        return first
+    return list(chain.from_iterable(map(_spread, parts, counts)))
 
 
 def _is_packed_numbers(values: Any) -> bool:
     return isinstance(values, Packed) and not isinstance(values.buffers, tuple)
 
 
-class _PackedParts:
-    """Columns of packed numbers that are to be joined."""
-
-    __slots__ = ("parts",)
-
-    def __init__(self) -> None:
-        self.parts: list[Packed] = []
-
-    def joined(self) -> Packed:
-        return Packed(b"".join(part.buffers for part in self.parts), lambda: [number for part in self.parts for number in part])
-
-
-def _extended(held: Any, rows: int, values: Any, count: int) -> Any:
-    """A column of `rows` rows, None where there are none yet, with these values after them."""
-    if _is_packed_numbers(values):
-        column = held or _PackedParts()
-        column.parts.append(values)
-        return column
-    if isinstance(values, Constant) and (held is None or isinstance(held, Constant) and _are_same(held.value, values.value)):
-        return values
-    column = list(_spread(held, rows)) if isinstance(held, Constant) else [] if held is None else held
-    column.extend(_spread(values, count))
-    return column
-
-
 def _are_same(value: object, other: object) -> bool:
-    return type(value) is type(other) and value == other
-
-
-def _as_columns(held: dict[str, Any]) -> dict[str, Any]:
-    return {name: column.joined() if isinstance(column, _PackedParts) else column for name, column in held.items()}
+    return value is other or type(value) is type(other) and value == other
 
 
 def is_small(columns: dict[str, Any], count: int) -> bool:
@@ -301,7 +282,10 @@ def is_small(columns: dict[str, Any], count: int) -> bool:
 
 def _small_size(columns: dict[str, Any], count: int, small_rows: int = SMALL_ROWS) -> int | None:
     """The bytes of the keys, values and headers in these rows, if they are few and small."""
-    if count > small_rows or any(isinstance(values, Packed) and values.size > _SMALL_BYTES for values in columns.values()):
+    if count > small_rows or any(
+        isinstance(values, Packed) and isinstance(values.buffers, tuple) and values.size > _SMALL_BYTES
+        for values in columns.values()
+    ):
         return None
     headers = columns.get("headers", ())
     sizes = [_size(value) for name in ("key", "value") for value in columns.get(name, ())]
