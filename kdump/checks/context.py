@@ -184,6 +184,10 @@ class FileContext:
         self.report(code, start, end, "", severity=severity)
         return True
 
+    def is_flooded(self, code: str) -> bool:
+        """Whether findings of this code, of its severity in the catalogue, are only counted, and some were."""
+        return code in self._suppressed and self.is_full(code)
+
     def count_more(self, code: str, starts: Sequence[int], size: int) -> None:
         """Count findings of a code that `is_full`, each of `size` bytes from its start."""
         if starts:

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
     from kdump.binary.codecs.quirks import CodecQuirks
     from kdump.binary.source import Source
+    from kdump.formats.mixed import MixedSummary
     from kdump.formats.summary import BatchSummary
 
     Item = TypeVar("Item")
@@ -83,6 +84,8 @@ class Chunk:
     __slots__ = ("batches", "headers", "is_legacy", "starts", "window")
     is_copied = False
     """Whether the bytes were copied as they were read."""
+    is_mixed = False
+    """Whether it is a MixedChunk."""
 
     def __init__(
         self,
@@ -177,6 +180,32 @@ class SummarizedChunk(Chunk):
         return object.__getattribute__(self, name)
 
 
+class MixedChunk(Chunk):
+    """Runs of messages and of batches of magic 2 that alternate. They have no columns; `parts` have."""
+
+    __slots__ = ("_read", "_summary")
+    is_mixed = True
+
+    def __init__(self, summary: MixedSummary, window: bytes, read: Callable[[int, bool], Chunk]) -> None:
+        """`read` reads the run at a position, given whether it is of messages."""
+        self._summary = summary
+        self.window = window
+        self.is_legacy = False
+        self._read = read
+
+    def __len__(self) -> int:
+        return self._summary.count
+
+    @property
+    def summary(self) -> MixedSummary:
+        return self._summary
+
+    def parts(self, first: int = 0) -> Iterator[Chunk]:
+        """The runs, each with its summary, from the run with this number on."""
+        for start, _, is_legacy in list(self.summary.each_run())[first:]:
+            yield self._read(self.summary.positions[start], is_legacy)
+
+
 class LogRules:
     """What a reader of a log accepts: codecs with ids below `codec_count`.
 
@@ -205,6 +234,7 @@ class LogRules:
 STRICT_RULES = LogRules()
 
 _MAX_UNRENDERED_BATCHES = 1024
+_LONGEST_RUN = 64  # batches of a chunk that may be joined with those of another magic around it
 
 
 class Log:
@@ -257,15 +287,24 @@ class Log:
             return self._walk(self.source.read, self._regular_chunk, self._irregular_batch, render_bulk)
         return self._walk(self._read_again, _RenderedWalk(self._regular_chunk, renderer), self._irregular_batch, render_bulk)
 
-    def summarized_chunks(self, wants_summary: Callable[[], bool] = lambda: True) -> Iterator[Chunk]:
+    def summarized_chunks(self, wants_summary: Callable[[], bool] = lambda: True, mixes: bool = False) -> Iterator[Chunk]:
         """The same chunks; those whose batches are valid and in order know their summary, and make their columns on demand.
 
-        Each chunk is summarized only if `wants_summary` when it is read.
+        Each chunk is summarized only if `wants_summary` when it is read. With `mixes`, which needs the kernel in C, short runs of
+        messages and of batches of magic 2 that alternate come as one MixedChunk.
         """
+        run = _Runs()
 
         def chunk(window: bytes, start: int, window_position: int, magic: int) -> tuple[Chunk | None, int]:
-            read = self._summarized_chunk if wants_summary() else self._regular_chunk
-            return read(window, start, window_position, magic)
+            if not wants_summary():
+                return self._regular_chunk(window, start, window_position, magic)
+            if mixes and run.alternate(magic):
+                mixed = self._mixed_chunk(window, start, window_position)
+                if mixed is not None:
+                    return mixed, mixed.summary.end - window_position
+            found, end = self._summarized_chunk(window, start, window_position, magic)
+            run.note(found)
+            return found, end
 
         return self._walk(self.source.read, chunk, self._irregular_batch)
 
@@ -370,6 +409,17 @@ class Log:
             return chunk
 
         return SummarizedChunk(found, read), found.end - window_position
+
+    def _mixed_chunk(self, window: bytes, start: int, window_position: int) -> MixedChunk | None:
+        from kdump.formats import mixed  # few logs need it
+
+        def read(position: int, is_legacy: bool) -> Chunk:
+            chunk, _ = self._summarized_chunk(window, position - window_position, window_position, 0 if is_legacy else 2)
+            assert chunk is not None
+            return chunk
+
+        summary = mixed.of_window(window, start, window_position, self._rules.codec_count - 1)
+        return None if summary is None else MixedChunk(summary, window, read)
 
     def _regular_extents(
         self, window: bytes, start: int, window_position: int, _magic: int
@@ -490,6 +540,24 @@ class Log:
             view=(self._start, self.end),
             **values,
         )
+
+
+class _Runs:
+    """Whether short runs of messages and of batches of magic 2 seem to alternate."""
+
+    __slots__ = ("_is_legacy", "_is_short")
+
+    def __init__(self) -> None:
+        self._is_short = self._is_legacy = False
+
+    def note(self, chunk: Chunk | None) -> None:
+        """Note the last chunk."""
+        self._is_short = chunk is not None and len(chunk) <= _LONGEST_RUN
+        self._is_legacy = chunk is not None and chunk.is_legacy
+
+    def alternate(self, magic: int) -> bool:
+        """Whether a batch of this magic follows a short run of the other kind."""
+        return self._is_short and self._is_legacy != (magic < 2)
 
 
 class _RenderedWalk:

@@ -59,6 +59,10 @@ class OnePass(Maker):
     def take(self, item: Section | Damage | Patches) -> None:
         if not isinstance(item, Section) or not item.is_intact:
             raise NotSoundError
+        if item.mixed is not None and not self._rebuilding.takes_mixed(item.mixed):
+            for part in item.parts():
+                self.take(part)
+            return
         summary, chunk = item.summary, item.chunk
         end = summary.end if summary is not None else chunk.batches["position"][-1] + chunk.batches["size"][-1]
         if not chunk.is_copied:

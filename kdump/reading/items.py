@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kdump.formats.log import Chunk
+    from kdump.formats.mixed import MixedSummary
     from kdump.tables import Row
 
 INTACT = "intact"
@@ -40,6 +41,16 @@ class Section:
         self.summary = chunk.summary if self.is_intact else None
         self.nested_end = nested_end
         self.claimed_length = claimed_length
+
+    @property
+    def mixed(self) -> MixedSummary | None:
+        """The summary, if it is one of runs of alternating magics. Such batches have no columns; `parts` have."""
+        return self.summary if self.chunk.is_mixed else None  # type: ignore[return-value]  # as the chunk says
+
+    def parts(self, first: int = 0) -> Iterator[Section]:
+        """Runs of alternating magics, one by one, from the run with this number on."""
+        for chunk in self.chunk.parts(first):  # type: ignore[attr-defined]  # it is mixed
+            yield Section(chunk, None, self.nested_end)
 
     @property
     def kept(self) -> memoryview | None:

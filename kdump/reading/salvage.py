@@ -21,7 +21,7 @@ from kdump.binary.batch_header import (
 )
 from kdump.errors import CorruptData
 from kdump.formats import record_batch
-from kdump.formats.log import Chunk, Log
+from kdump.formats.log import Chunk, Log, MixedChunk
 from kdump.reading import search, spans, zeros
 from kdump.reading.items import (
     BY_LENGTH,
@@ -118,6 +118,7 @@ def walk_patches(
     fills_headers: bool = False,
     tuning: ReadTuning = DEFAULT,
     shows: Callable[[int], Shown | None] | None = None,
+    mixes: Callable[[], bool] | None = None,
 ) -> Generator[Section | Damage | Patches]:
     """The same for a caller that takes several batches with damage between them as one item, wherever `gathers` allows it.
 
@@ -126,8 +127,10 @@ def walk_patches(
 
     A caller that can show batches from a position on by itself does so in `shows`, if they are intact and in order; the walk
     continues after them. It returns None if there are none.
+
+    Wherever `mixes` allows it, a section may have a MixedSummary: of messages and of batches of magic 2 that alternate.
     """
-    items = _Walk(source, start, base_offset, next_base_offset, tuning, gathers, shows)
+    items = _Walk(source, start, base_offset, next_base_offset, tuning, gathers, shows, mixes)
     if kernel.native is None or not source.is_direct:
         yield from items.by_windows(source.size)
         return
@@ -149,6 +152,7 @@ class _Walk:
         tuning: ReadTuning,
         gathers: Callable[[], bool],
         shows: Callable[[int], Shown | None] | None,
+        mixes: Callable[[], bool] | None,
     ) -> None:
         recent = RecentBytes(source, tuning)
         self._source = recent
@@ -164,6 +168,7 @@ class _Walk:
         self._lone = LoneBatches(recent, start, tuning)
         self._gathers = gathers
         self._shows = shows
+        self._mixes = mixes
         self._next_inside = 0  # where batches begin that the next damaged batch claims, and does not hold
 
     def by_stretches(self, read_ahead: ReadAhead) -> Iterator[Section | Damage | Patches]:
@@ -203,10 +208,12 @@ class _Walk:
             window_size, is_first = tuning.near_bytes, False
             fault: CorruptData | None = None
             try:
-                for chunk in log.summarized_chunks(self._order.wants_summary):
+                for chunk in self._chunks(log):
                     if chunk.summary is not None and self._order.takes(chunk.summary):
-                        yield Section(chunk, None, self._order.nested_end)
-                        self._position = chunk.summary.end
+                        for section in self._sections(chunk):
+                            yield section
+                            assert section.chunk.summary is not None
+                            self._position = section.chunk.summary.end
                         if self._position >= until:
                             return
                         continue
@@ -222,6 +229,22 @@ class _Walk:
                 fault = found
             if self._position < source.size:
                 yield from self._go_on(fault)
+
+    def _chunks(self, log: Log) -> Iterator[Chunk]:
+        """The chunks of a log from here on; runs of alternating magics together only if they are in order."""
+        for chunk in log.summarized_chunks(self._order.wants_summary, mixes=kernel.native is not None):
+            if isinstance(chunk, MixedChunk) and not self._order.may_take(chunk.summary):
+                yield from chunk.parts()
+            else:
+                yield chunk
+
+    def _sections(self, chunk: Chunk) -> Iterator[Section]:
+        """A summarized chunk, all of whose batches are intact; runs of alternating magics one by one if that is wanted."""
+        section = Section(chunk, None, self._order.nested_end)
+        if isinstance(chunk, MixedChunk) and not (self._mixes is not None and self._mixes()):
+            yield from section.parts()
+        else:
+            yield section
 
     def _lone_batches(self, until: int) -> Iterator[Section | Damage | Patches]:
         """Small batches that stand alone, with the damage after each, from `position` on; nothing if none stands there."""

@@ -102,7 +102,18 @@ class Order:
         self._move(extent)
 
     def takes(self, summary: BatchSummary) -> bool:
-        """Whether all batches of this summary fit between the batches before and after them, so that all are beyond doubt."""
+        """Whether all batches of this summary fit between the batches before and after them, so that all are beyond doubt.
+
+        If so, the order continues after them.
+        """
+        if not self.may_take(summary):
+            return False
+        epoch = None if summary.is_legacy else summary.last_leader_epoch
+        self._move((summary.first_offset, summary.last_offset, epoch))
+        return True
+
+    def may_take(self, summary: BatchSummary) -> bool:
+        """Whether `takes` would take these batches."""
         if not self.wants_summary():
             return False
         if not self._last_offset < summary.first_offset or not summary.last_offset < self._ceiling:
@@ -111,10 +122,7 @@ class Order:
             return False
         epoch = None if summary.is_legacy else summary.last_leader_epoch
         following = self.header_at(summary.end)
-        if following is not None and (following[0] <= summary.last_offset or is_lower(following, (0, 0, epoch))):
-            return False
-        self._move((summary.first_offset, summary.last_offset, epoch))
-        return True
+        return following is None or not (following[0] <= summary.last_offset or is_lower(following, (0, 0, epoch)))
 
     def statuses(self, chunk: Chunk) -> list[str]:
         """The status of each batch of the next chunk."""

@@ -89,7 +89,7 @@ static inline int summarize_batch(Summary *summary, const uint8_t *p, int64_t po
         return 0;
     if (!is_valid_batch(p, (size_t)size))
         return 0;
-    int is_first = !summary->count;
+    int is_first = summary->highest_magic < 2;
     if (!summarize_any(summary, position, size, 2, attributes, base_offset, base_offset + delta, timestamp))
         return 0;
     if (is_first) {
@@ -152,6 +152,29 @@ static inline void fill_row(int64_t *const columns[SUMMARY_COLUMNS], int64_t row
     columns[3][row] = is_legacy ? message_timestamp(p) : batch_max_timestamp(p);
 }
 
+/* The numbers of a summary, and the columns of its batches, which stand one after the other in a window from `start` on. */
+static PyObject *summary_as_tuple(const Summary *summary, const uint8_t *bytes, Py_ssize_t start, long long window_position)
+{
+    PyObject *result = PyTuple_New(5), *numbers = result ? tuple_of((const int64_t *)summary, SUMMARY_SIZE) : NULL;
+    int64_t *columns[SUMMARY_COLUMNS];
+    if (!numbers || PyTuple_SetItem(result, 0, numbers) < 0)
+        goto failed;
+    for (int column = 0; column < SUMMARY_COLUMNS; column++) {
+        PyObject *data = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(summary->count * (int64_t)sizeof(int64_t)));
+        if (!data || PyTuple_SetItem(result, column + 1, data) < 0)
+            goto failed;
+        columns[column] = (int64_t *)(void *)PyBytes_AsString(data);
+    }
+    Py_BEGIN_ALLOW_THREADS;
+    for (int64_t row = 0, at = start; row < summary->count; row++, at += batch_size(bytes + at))
+        fill_row(columns, row, bytes + at, added(window_position, at), batch_magic(bytes + at) < 2);
+    Py_END_ALLOW_THREADS;
+    return result;
+failed:
+    Py_XDECREF(result);
+    return NULL;
+}
+
 static PyObject *summarize_window(Py_buffer *window, Py_ssize_t start, long long window_position, int is_legacy, int min_magic,
                                int max_codec)
 {
@@ -171,26 +194,7 @@ static PyObject *summarize_window(Py_buffer *window, Py_ssize_t start, long long
         at += size;
     }
     Py_END_ALLOW_THREADS;
-    if (!is_valid || !summary.count)
-        return Py_NewRef(Py_None);
-    PyObject *result = PyTuple_New(5), *numbers = result ? tuple_of((const int64_t *)&summary, SUMMARY_SIZE) : NULL;
-    int64_t *columns[SUMMARY_COLUMNS];
-    if (!numbers || PyTuple_SetItem(result, 0, numbers) < 0)
-        goto failed;
-    for (int column = 0; column < SUMMARY_COLUMNS; column++) {
-        PyObject *data = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(summary.count * (int64_t)sizeof(int64_t)));
-        if (!data || PyTuple_SetItem(result, column + 1, data) < 0)
-            goto failed;
-        columns[column] = (int64_t *)(void *)PyBytes_AsString(data);
-    }
-    Py_BEGIN_ALLOW_THREADS;
-    for (int64_t row = 0, at = start; row < summary.count; row++, at += batch_size(bytes + at))
-        fill_row(columns, row, bytes + at, added(window_position, at), is_legacy);
-    Py_END_ALLOW_THREADS;
-    return result;
-failed:
-    Py_XDECREF(result);
-    return NULL;
+    return is_valid && summary.count ? summary_as_tuple(&summary, bytes, start, window_position) : Py_NewRef(Py_None);
 }
 
 PyDoc_STRVAR(summarize_batches_doc,

@@ -15,6 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.checks.context import FileContext
     from kdump.checks.segment_facts import SegmentFacts
+    from kdump.formats.mixed import MixedSummary
     from kdump.reading.items import Damage, Patches, Section
 
 
@@ -46,6 +47,13 @@ class Framing(SegmentRule):
         elif section.claimed_length is not None:
             report_length(self.context, section.chunk.batches.row(0), section.claimed_length)
         self._headers.check(section)
+
+    def passes(self, summary: MixedSummary) -> bool:
+        return self._headers.pass_mixed(summary)
+
+    def mixed(self, summary: MixedSummary) -> None:
+        self._ranges.report_pending()
+        self._headers.count_mixed(summary)
 
     def _report_damaged(self, section: Section) -> None:
         chunk, statuses = section.chunk, section.statuses

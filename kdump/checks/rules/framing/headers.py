@@ -13,11 +13,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.checks.context import FileContext
     from kdump.formats.log import Chunk
+    from kdump.formats.mixed import MixedSummary
     from kdump.formats.record_batch import RecordBatch
     from kdump.formats.summary import BatchSummary
     from kdump.reading.items import Section
 
 _attributes = itemgetter(ATTRIBUTES)
+
+MAGIC_CHANGES = "magic-upgrade", "magic-regression"
+"""The codes of a magic that is newer than the one before, and of one that is older."""
 
 
 class Headers:
@@ -32,22 +36,52 @@ class Headers:
     def are_ordinary(self, summary: BatchSummary) -> bool:
         """Whether there is nothing to report about intact batches, except that some are empty."""
         magic, before = summary.lowest_magic, self._magic
-        if magic != summary.highest_magic:
-            return False
-        if summary.highest_size > self._context.settings.max_message_bytes:
-            return False
-        if not summary.is_legacy and (summary.lowest_count < 0 or summary.hollow or summary.any_attributes & ~ATTRIBUTES_IN_USE):
+        if magic != summary.highest_magic or not self._are_plain(summary):
             return False
         if magic != before >= 0:
             start = summary.positions[0]
             if not self._context.counts_only(_code_of_change(before, magic), start, summary.extent_at(start)[2]):
                 return False
         self._magic = magic
+        self._count_empty(summary)
+        return True
+
+    def _are_plain(self, summary: BatchSummary) -> bool:
+        """Whether there is nothing to report but magics and empty batches."""
+        if summary.highest_size > self._context.settings.max_message_bytes:
+            return False
+        return summary.is_legacy or not (
+            summary.lowest_count < 0 or summary.hollow or summary.any_attributes & ~ATTRIBUTES_IN_USE
+        )
+
+    def _count_empty(self, summary: BatchSummary) -> None:
         if summary.empty:
             self._empty_count += summary.empty
             self._empty += [(position, summary.extent_at(position)[1]) for position in (summary.first_empty, summary.last_empty)]
             del self._empty[1:-1]
-        return True
+
+    def pass_mixed(self, summary: MixedSummary) -> bool:
+        """Whether there is nothing to report about runs of alternating magics, but that magics change and batches are empty."""
+        return self._magic >= 0 and self._are_plain(summary) and all(map(self._context.is_flooded, MAGIC_CHANGES))
+
+    def count_mixed(self, summary: MixedSummary) -> None:
+        """Count the changes of the magic in these runs, and the empty batches."""
+        magic, before = summary.first_magic, self._magic
+        if magic != before:
+            start = summary.positions[0]
+            self._context.counts_only(_code_of_change(before, magic), start, summary.extent_at(start)[2])
+        for code, (count, first, last) in zip(
+            MAGIC_CHANGES,
+            (
+                (summary.upgrades, summary.first_upgrade, summary.last_upgrade),
+                (summary.downgrades, summary.first_downgrade, summary.last_downgrade),
+            ),
+            strict=True,
+        ):
+            if count:
+                self._context.count_further(code, count, first, summary.extent_at(last)[2])
+        self._magic = summary.last_magic
+        self._count_empty(summary)
 
     def check(self, section: Section) -> None:
         """Check the header of each batch of a section that is not damaged."""
@@ -139,7 +173,7 @@ class Headers:
 
 
 def _code_of_change(before: int, magic: int) -> str:
-    return "magic-upgrade" if magic > before else "magic-regression"
+    return MAGIC_CHANGES[magic < before]
 
 
 def _offsets(batch: RecordBatch) -> str:

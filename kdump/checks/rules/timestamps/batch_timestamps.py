@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from kdump.checks.context import FileContext
     from kdump.checks.segment_facts import SegmentFacts
+    from kdump.formats.mixed import MixedSummary
     from kdump.formats.record_batch import RecordBatch
     from kdump.reading.items import Section
 
@@ -47,7 +48,7 @@ class BatchTimestamps(SegmentRule):
         else:
             timestamps: Sequence[int] = section.chunk.batches["timestamp"]
             lowest, highest = min(timestamps), max(timestamps)
-        if lowest >= _END_OF_JANUARY_1970_MS and highest <= min(self._latest, _YEAR_5000_MS) or lowest == highest == NO_TIMESTAMP:
+        if self._are_plausible(lowest, highest) or lowest == highest == NO_TIMESTAMP:
             return
         batches = sound_batches(section)
         for row, timestamp in enumerate(batches["timestamp"]):
@@ -61,6 +62,12 @@ class BatchTimestamps(SegmentRule):
                 self._count_future(batch)
             if not _END_OF_JANUARY_1970_MS <= timestamp <= _YEAR_5000_MS and batch.count != 0:
                 self._count_unit(batch)
+
+    def passes(self, summary: MixedSummary) -> bool:
+        return not summary.timed or self._are_plausible(summary.lowest_time, summary.highest_time)
+
+    def _are_plausible(self, lowest: int, highest: int) -> bool:
+        return lowest >= _END_OF_JANUARY_1970_MS and highest <= min(self._latest, _YEAR_5000_MS)
 
     def end(self) -> None:
         message = (

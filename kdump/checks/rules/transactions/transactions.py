@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from kdump.checks.context import FileContext
     from kdump.checks.segment_facts import SegmentFacts
     from kdump.formats.log import Chunk
+    from kdump.formats.mixed import MixedSummary
     from kdump.formats.record_batch import RecordBatch
     from kdump.formats.summary import BatchSummary
     from kdump.reading.items import Damage, Patches, Section
@@ -77,6 +78,9 @@ class Transactions(SegmentRule):
                 # perhaps payload that looks like batches: of these producers nothing is certain any more
                 for producer_id in set(chunk.batches["producer_id"][start:row]):
                     self.producers.forget(producer_id)
+
+    def passes(self, summary: MixedSummary) -> bool:
+        return _has_no_producers(summary)
 
     def _follow_runs(self, summary: BatchSummary, chunk: Chunk) -> bool:
         """Follow each producer, a run of its batches at a time. False, and nothing is changed, if something is unusual."""
