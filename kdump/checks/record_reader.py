@@ -8,6 +8,7 @@ from kdump.binary.batch_header import (
     BASE_OFFSET,
     BATCH_HEADER_SIZE,
     COMPRESSION_MASK,
+    CONTROL_BIT,
     LAST_OFFSET_DELTA,
     LENGTH,
     LOG_OVERHEAD,
@@ -44,6 +45,13 @@ _MAX_HELD_BYTES = 32 << 20  # bytes of a batch or of its payload that are held a
 _MAX_RAW_BLOCK = 40 << 20  # bytes of one without framing, which cannot be decompressed a piece at a time
 _MAX_RECORDS = 1 << 22  # that are read of one compressed batch
 _MAX_MESSAGES = 1 << 19  # that are read of one wrapper
+_MAX_GATHERED_BYTES = 1 << 20  # of a payload that is cut off, whose records are passed to the rules with those of others
+_CUT = {
+    "frame-ends-early": "frame-truncated",
+    "frame-checksum-cut": "frame-truncated",
+    "frame-checksum-mismatch": "frame-checksum-mismatch",
+}
+"""Faults of payloads all of whose records can be read, with the code that UnreadableRecords reports."""
 
 
 class _Budget:
@@ -77,7 +85,7 @@ class _Budget:
 class _Waiting:
     """Neighbouring batches of a chunk that are shown to the rules together: how many records each has, and their rows."""
 
-    __slots__ = ("_chunk", "_first", "_rows", "_size", "counts")
+    __slots__ = ("_bad", "_chunk", "_first", "_rows", "_size", "counts")
 
     def __init__(self, chunk: Chunk) -> None:
         self._chunk = chunk
@@ -86,12 +94,15 @@ class _Waiting:
     def start_at(self, row: int) -> None:
         """Let no batch wait; the next one is in this row of the chunk."""
         self._first = row
+        self._bad: list[int] = []
         self.counts: list[int] = []
         self._rows: list[RecordTuple] = []
         self._size = 0
 
-    def add(self, count: int, rows: list[RecordTuple], size: int) -> None:
-        """Let the batch in the next row wait, with its records, whose total size is `size`."""
+    def add(self, count: int, rows: list[RecordTuple], size: int, *, is_bad: bool = False) -> None:
+        """Let the batch in the next row wait, with its records, whose total size is `size`; a bad one has more."""
+        if is_bad:
+            self._bad.append(len(self.counts))
         self.counts.append(count)
         self._rows += rows
         self._size += size
@@ -104,7 +115,9 @@ class _Waiting:
         """The batches and their records."""
         end = self._first + len(self.counts)
         table = record.table_of_records(self._chunk.headers[self._first : end], self.counts, self._rows)
-        return record.RecordChunk(self._chunk.batches.slice(self._first, end), self.counts, table, False)
+        part = record.RecordChunk(self._chunk.batches.slice(self._first, end), self.counts, table, False)
+        part.bad_rows = self._bad
+        return part
 
 
 class RecordReader:
@@ -120,6 +133,7 @@ class RecordReader:
         self._tick = context.tick
         self._decompressor = codecs.BatchDecompressor(min(_MAX_HELD_BYTES, context.settings.max_payload))
         self._ordinary = OrdinaryRecords.for_rules(context, rules, _MAX_MESSAGES, _MAX_HELD_RECORDS)
+        self._expects_bad = False  # as the last batch, so that it is not decompressed twice
         self._refused = -1  # the position of the batch whose payload is irregular or damaged, as its first decompression found
 
     @property
@@ -263,8 +277,18 @@ class RecordReader:
             if code == kernel.HEADERS_NOT_HELD:
                 content = None
             elif code or position != content.end or len(content.rows) != count or not content.is_sound:
+                if not code and position == content.end and status == salvage.INTACT and self._counts_cut(chunk, row, content):
+                    waiting.add(count - 1, content.rows[:-1], content.end, is_bad=True)
+                    self._expects_bad = True
+                    self._show_full(waiting, status, row + 1)
+                    return
+                if content.opened is not None and not content.data and content.opened.error is not None:
+                    self._show_waiting(waiting, status, row + 1)
+                    self._show_closed(chunk, row, status, content.opened, content.opened.error)
+                    return
                 bad, content = (content, position), None
         if content is not None:
+            self._expects_bad = False
             self._show_content(content, status)
             if payload is not None:
                 self._show_payload(payload, status)
@@ -275,8 +299,39 @@ class RecordReader:
             self._show_waiting(waiting, status, row + 1)
             self._show_irregular(chunk, row, status, bad)
             self._tick(chunk.batches["position"][row])  # it may have taken long
+        self._show_full(waiting, status, row + 1)
+
+    def _counts_cut(self, chunk: Chunk, row: int, content: Content) -> bool:
+        """Whether nothing is wrong with the batch in this row, whose records can all be read, but that its payload is cut off.
+
+        Such a fault has to be one that is only counted, which is done here. The last record is not shown, as Kafka's tool has it.
+        """
+        count, opened = content.header[RECORD_COUNT], content.opened
+        if opened is None or opened.error is None or content.header[ATTRIBUTES] & CONTROL_BIT:
+            return False
+        if len(content.rows) != count or count == 2 or count > record.MAX_ROWS or content.end > _MAX_GATHERED_BYTES:
+            return False  # the time of a single record that is left is compared on its own
+        code = _CUT.get(opened.error.code)
+        if code is None or "claimed" in opened.error.values or not self._context.is_flooded(code):
+            return False
+        self._context.counts_only(code, content.position, content.position + content.size)
+        self._budget.spend(content.size, opened.size)
+        self._tick(content.position)
+        return True
+
+    def _show_closed(self, chunk: Chunk, row: int, status: str, opened: codecs.Payload, error: CorruptData) -> None:
+        """Show the fault of the batch in this row, whose payload gives nothing, as `_show_irregular` would."""
+        fault = CorruptData(error.code, error.message, **error.values)
+        fault.values["decoded"] = 0
+        self._show_fault(chunk, row, fault, status)
+        self._budget.spend(chunk.headers[row][LENGTH] + LOG_OVERHEAD, opened.size)
+        self._expects_bad = True
+        self._tick(chunk.batches["position"][row])
+
+    def _show_full(self, waiting: _Waiting, status: str, next_row: int) -> None:
+        """As `_show_waiting`, if many batches wait."""
         if waiting.is_full:
-            self._show_waiting(waiting, status, row + 1)
+            self._show_waiting(waiting, status, next_row)
 
     def _payload_to_pass_over(self, chunk: Chunk, row: int) -> Buffer | None:
         """The payload of the batch in this row, if it is compressed as usual and its records could be passed over.
@@ -292,7 +347,7 @@ class RecordReader:
             return refused
         start = chunk.starts[row]
         payload = memoryview(chunk.window)[start + BATCH_HEADER_SIZE : start + header[LENGTH] + LOG_OVERHEAD]
-        held = self._decompressor.decompress(codec, payload)
+        held = None if self._expects_bad else self._decompressor.decompress(codec, payload)
         if held is None:
             self._refused = chunk.batches["position"][row]
         return held
