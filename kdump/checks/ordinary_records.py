@@ -9,7 +9,7 @@ from bisect import bisect_left, bisect_right
 from struct import Struct
 
 from kdump.binary import kernel
-from kdump.binary.batch_header import ATTRIBUTES, BATCH_HEADER, COMPRESSION_MASK, codec_id
+from kdump.binary.batch_header import ATTRIBUTES, BATCH_HEADER, COMPRESSION_MASK, LENGTH, LOG_OVERHEAD, codec_id
 from kdump.checks.content import OddTimes
 
 TYPE_CHECKING = False
@@ -171,13 +171,14 @@ class OrdinaryRecords:
         refused, self._refused = self._refused, None
         return refused[1] if refused is not None and refused[0] == position else None
 
-    def run_from(self, chunk: Chunk, row: int) -> tuple[int, bytes, Miscounts]:
-        """The first row from this one on that may not be passed over; odd times and wrong counts of the batches before it."""
+    def run_from(self, chunk: Chunk, row: int, end_row: int) -> tuple[int, bytes, Miscounts]:
+        """The first row from this one up to `end_row` that may not be passed over; odd times and wrong counts of those before."""
         if not chunk.window or chunk.headers[row][ATTRIBUTES] & COMPRESSION_MASK:
             return row, b"", ()
         starts = chunk.starts
-        end, odd, miscounts = self._skip(chunk.window, starts[row], starts[-1] + chunk.batches["size"][-1])
-        return bisect_left(starts, end, row), odd, miscounts
+        last = end_row - 1
+        end, odd, miscounts = self._skip(chunk.window, starts[row], starts[last] + chunk.headers[last][LENGTH] + LOG_OVERHEAD)
+        return bisect_left(starts, end, row, end_row), odd, miscounts
 
     def messages_from(self, chunk: Chunk, row: int, decompressor: BatchDecompressor) -> int:
         """The first row from this one on whose message may not be passed over."""

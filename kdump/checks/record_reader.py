@@ -87,9 +87,10 @@ class _Waiting:
 
     __slots__ = ("_bad", "_chunk", "_first", "_rows", "_size", "counts")
 
-    def __init__(self, chunk: Chunk) -> None:
+    def __init__(self, chunk: Chunk, row: int) -> None:
+        """Let no batch wait; the next one is in this row of the chunk."""
         self._chunk = chunk
-        self.start_at(0)
+        self.start_at(row)
 
     def start_at(self, row: int) -> None:
         """Let no batch wait; the next one is in this row of the chunk."""
@@ -161,11 +162,10 @@ class RecordReader:
             end = start + 1
             while end < len(statuses) and statuses[end] == status:
                 end += 1
-            run = chunk if end - start == len(statuses) else chunk.slice(start, end)
             if chunk.is_legacy:
-                self._show_messages(run, status)
+                self._show_messages(chunk if end - start == len(statuses) else chunk.slice(start, end), status)
             else:
-                self._show_batches(run, status)
+                self._show_batches(chunk, start, end, status)
             start = end
 
     def end(self) -> None:
@@ -228,18 +228,17 @@ class RecordReader:
         if payload is not None and payload.data:
             self._show_payload(payload, status)
 
-    def _show_batches(self, chunk: Chunk, status: str) -> None:
-        """Pass neighbouring batches that fit into memory to the rules together, each other one on its own."""
-        waiting = _Waiting(chunk)
+    def _show_batches(self, chunk: Chunk, row: int, end: int, status: str) -> None:
+        """Pass the batches from this row up to `end` to the rules: those that fit into memory together, others one by one."""
+        waiting = _Waiting(chunk, row)
         ordinary = self._ordinary if status != salvage.DAMAGED else None
-        row = 0
-        while row < len(chunk.headers):
+        while row < end:
             if ordinary is not None:
-                end, odd, miscounts = ordinary.run_from(chunk, row)
-                if end - row >= (_FEWEST_PASSED_OVER if waiting.counts else 1):
-                    self._show_waiting(waiting, status, end)
+                passed, odd, miscounts = ordinary.run_from(chunk, row, end)
+                if passed - row >= (_FEWEST_PASSED_OVER if waiting.counts else 1):
+                    self._show_waiting(waiting, status, passed)
                     ordinary.show(chunk, row, odd, miscounts)
-                    row = end
+                    row = passed
                     continue
             self._show_batch(chunk, row, status, waiting)
             row += 1
