@@ -24,6 +24,7 @@ SMALL_ROWS = 64
 SMALL_ROWS_OF_NUMBERS = 2048
 """The same for tables without keys and values, whose rows are quickly joined; their numbers take less than _SMALL_BYTES."""
 _SMALL_BYTES = 64 << 10  # of keys, values and headers in these rows
+_OF_ANY_SIZE = ("key", "value", "headers")
 _JOINED_BYTES = 4 << 20  # of those of all rows that are joined
 _ARRAYS = {"Int8": "b", "Int16": "h", "Int32": "i", "Int64": "q"}
 _SHORT_TEXT = 128  # characters
@@ -282,15 +283,17 @@ def is_small(columns: dict[str, Any], count: int) -> bool:
 
 def _small_size(columns: dict[str, Any], count: int, small_rows: int = SMALL_ROWS) -> int | None:
     """The bytes of the keys, values and headers in these rows, if they are few and small."""
-    if count > small_rows or any(
-        isinstance(values, Packed) and isinstance(values.buffers, tuple) and values.size > _SMALL_BYTES
-        for values in columns.values()
-    ):
+    if count > small_rows:
         return None
-    headers = columns.get("headers", ())
-    sizes = [_size(value) for name in ("key", "value") for value in columns.get(name, ())]
-    sizes += [_size(key) + _size(value) for of_record in headers for key, value in of_record or ()]
-    size = sum(sizes)
+    size = 0
+    for name in _OF_ANY_SIZE:
+        values = columns.get(name, ())
+        if isinstance(values, Packed):
+            size += values.size
+        elif name == "headers":
+            size += sum([_size(key) + _size(value) for of_record in values for key, value in of_record or ()])
+        else:
+            size += sum(map(_size, values))
     return size if size <= _SMALL_BYTES else None
 
 
