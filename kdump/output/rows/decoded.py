@@ -175,6 +175,8 @@ def _coordinator(records: Records, value_of: Callable[[CoordinatorRecord], dict[
         try:
             record = coordinator.read(records, key, value)
         except CorruptData as fault:
+            if fault.code == "record-type-unknown" or fault.values.get("part") == "key":
+                return Decoded(fault=fault)
             try:
                 return Decoded(key_of(coordinator.read(records, key, None)), fault=fault)
             except CorruptData:
