@@ -81,11 +81,20 @@ def tagged_texts(data: bytes, at: int, functions: Mapping[int, TextFunction | No
 
 def joined_texts(data: bytes, at: int, functions: Mapping[int, TextFunction | None], order: Sequence[int]) -> tuple[str, int]:
     """The texts of tagged fields in this order of their tags, and where they end. As `tagged_texts` in all else."""
-    if data[at] == 1:
-        tag, size = data[at + 1], data[at + 2]
-        function = functions.get(tag)
-        if function is not None and tag <= ONE_BYTE and size <= ONE_BYTE:
-            return function(data, at + 3)
+    joined, end, place = "", at + 1, -1
+    if data[at] <= ONE_BYTE:
+        for _ in range(data[at]):
+            tag, size = data[end], data[end + 1]
+            function = functions.get(tag)
+            if function is None or size > ONE_BYTE:
+                break
+            before, place = place, order.index(tag)
+            if place <= before:  # most come in this order
+                break
+            text, end = function(data, end + 2)
+            joined += text
+        else:
+            return joined, end
     texts, at = tagged_texts(data, at, functions)
     return "".join([texts.get(tag, "") for tag in order]), at
 

@@ -33,11 +33,12 @@ def contents_column(
 
     Without decoders, only control records have contents. With `stand_ins`, the text has tokens for large messages in them.
     """
-    data_text = record_text = None
+    data_text = record_text = payload_text = None
     if isinstance(decoders, tuple):
         data_text = _data_text(profile, *decoders, skips_metadata)
     elif decoders is not None:
-        record_text = _record_text(profile, decoders, skips_metadata)
+        record_text, payload_text = _record_text(profile, decoders, skips_metadata), decoders.payload
+    _, payload_prefix = _prefixes(profile, skips_metadata)
 
     def column(chunk: RecordChunk) -> tuple[list[str], Fault | None]:
         texts: list[str] = []
@@ -77,6 +78,16 @@ def contents_column(
     ) -> None:
         offsets = chunk.records["offset"][len(texts) : len(texts) + len(keys)]
         append = texts.append
+        if not chunk.faults and payload_text is not None:  # a call less for each record
+            from kdump.messages.generated import IRREGULAR
+
+            for offset, key, value in zip(offsets, keys, values, strict=True):
+                try:
+                    payload = None if value is None else payload_text(value)
+                except IRREGULAR:
+                    payload = None
+                append(text(offset, key, value) if payload is None else payload_prefix + payload)
+            return
         if not chunk.faults:
             for offset, key, value in zip(offsets, keys, values, strict=True):
                 append(text(offset, key, value))

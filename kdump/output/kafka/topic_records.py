@@ -127,15 +127,6 @@ def _cluster_metadata(profile: Profile) -> RecordDecoder:
     is_preview = profile.schemas.metadata_is_preview
     read = metadata.read_preview if is_preview else metadata.read
     known_regular = regular_records.RegularRecords.of_metadata(known, is_preview=is_preview)
-    regular = regular_records.metadata_text(known_regular)
-
-    def decode_any(offset: int, key: bytes | None, value: Content) -> KeyAndPayload:
-        if value is not None and not isinstance(value, CorruptData):
-            try:
-                return None, regular(value)
-            except regular_records.IRREGULAR:
-                pass
-        return decode(offset, key, value)
 
     def decode(offset: int, _key: bytes | None, value: Content) -> KeyAndPayload:
         if isinstance(value, CorruptData):
@@ -147,7 +138,7 @@ def _cluster_metadata(profile: Profile) -> RecordDecoder:
         data = kafka_json.dumps(record.message, record.fields, record.version)
         return None, f'{{"type":"{kafka_json.type_name(record.message)}","version":{record.version},"data":{data}}}'
 
-    return RecordDecoder(decode_any, known_regular)
+    return RecordDecoder(decode, known_regular, regular_records.metadata_text(known_regular))
 
 
 def _known_metadata(schemas: KnownSchemas) -> Mapping[int, Message]:
@@ -168,15 +159,6 @@ def _remote_log_metadata(profile: Profile) -> RecordDecoder:
 
     known = profile.schemas.metadata(RECORDS)
     known_regular = regular_texts.remote_metadata(known, texts.TEXTS)
-    regular = regular_records.metadata_text(known_regular)
-
-    def decode_any(offset: int, key: bytes | None, value: Content) -> KeyAndPayload:
-        if value is not None and not isinstance(value, CorruptData):
-            try:
-                return None, regular(value)
-            except regular_records.IRREGULAR:
-                pass
-        return decode(offset, key, value)
 
     def decode(offset: int, _key: bytes | None, value: Content) -> KeyAndPayload:
         if isinstance(value, CorruptData):
@@ -191,7 +173,7 @@ def _remote_log_metadata(profile: Profile) -> RecordDecoder:
             return None, f"Error at offset {offset}, skipping. {_message_of(profile, fault, offset)}"
         return None, texts.text_of(record)
 
-    return RecordDecoder(decode_any, known_regular)
+    return RecordDecoder(decode, known_regular, regular_records.metadata_text(known_regular))
 
 
 def _message_of(profile: Profile, fault: CorruptData, offset: int) -> str:
