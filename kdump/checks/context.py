@@ -97,9 +97,8 @@ class FileContext:
         """
         fault = catalogue.FAULTS[code]
         if severity is None and code in self._suppressed and self._worst.get(code, INFO) == fault.severity:
-            number, first, _ = self._suppressed[code]  # as often before
-            self._suppressed[code] = (number + 1, first, max(0, min(end, self.source.size)))
-            self._counts[code] += 1
+            size = self.source.size  # as often before
+            self.count_further(code, 1, max(0, min(start, size)), max(0, min(end, size)))
             return
         severity = severity or fault.severity
         if fault.is_pedantic and severity == INFO and not self.settings.is_pedantic:
@@ -111,8 +110,8 @@ class FileContext:
         self._counts[code] = count = self._counts.get(code, 0) + 1
         is_worse = SEVERITIES.index(severity) < SEVERITIES.index(self._worst.get(code, INFO))
         if count > self.settings.max_findings and code != "finding-flood" and not is_worse:
-            number, first, _ = self._suppressed.get(code, (0, start, end))
-            self._suppressed[code] = (number + 1, first, end)
+            self._counts[code] -= 1
+            self.count_further(code, 1, start, end)
             return
         if is_worse:
             self._worst[code] = severity
@@ -176,8 +175,7 @@ class FileContext:
         """Whether a finding of this code needs no message; if so, it is counted here. Its severity is as `is_full` says."""
         suppressed = self._suppressed.get(code)
         if suppressed is not None and self._worst.get(code, INFO) == (severity or catalogue.FAULTS[code].severity):
-            self._suppressed[code] = (suppressed[0] + 1, suppressed[1], end)
-            self._counts[code] += 1
+            self.count_further(code, 1, start, end)
             return True
         if not self.is_full(code, severity):
             return False
@@ -191,21 +189,21 @@ class FileContext:
     def count_more(self, code: str, starts: Sequence[int], size: int) -> None:
         """Count findings of a code that `is_full`, each of `size` bytes from its start."""
         if starts:
-            number, first, _ = self._suppressed.get(code, (0, starts[0], 0))
-            self._suppressed[code] = (number + len(starts), first, min(starts[-1] + size, self.source.size))
-            self._counts[code] += len(starts)
+            self.count_further(code, len(starts), starts[0], min(starts[-1] + size, self.source.size))
 
     def count_further(self, code: str, count: int, start: int, end: int) -> None:
         """Count findings of a code that `is_full`: the first starts at `start`, the last ends at `end`."""
-        number, first, _ = self._suppressed.get(code, (0, start, end))
-        self._suppressed[code] = (number + count, first, end)
+        number, first, last = self._suppressed.get(code, (0, start, end))
+        self._suppressed[code] = (number + count, min(first, start), max(last, end))
         self._counts[code] += count
 
     def finish(self) -> None:
         """Report the number of findings that were too many to be reported one by one."""
         suppressed, self._suppressed = self._suppressed, {}
         for code, (count, first, last) in suppressed.items():
-            message = f"{count:,} more findings of {code} in this file, between bytes {first:,} and {last:,}."
+            findings = "finding" if count == 1 else "findings"
+            where = f"between bytes {first:,} and {last:,}" if last > first else f"at byte {first:,}"
+            message = f"{count:,} more {findings} of {code} in this file, {where}."
             self.report("finding-flood", first, last, message, found=count)
 
 
