@@ -8,6 +8,7 @@ Master and workers are processes on the loopback. Each way is written in docs/sp
 """
 
 import argparse
+import hashlib
 import json
 import os
 import shutil
@@ -79,13 +80,24 @@ def _python(keep: Path, name: str) -> str:
 
 
 def _packages(keep: Path) -> Path:
-    """A zip of kdump with its kernel and all that it needs, as pip installs them."""
-    archive = keep / "packages.zip"
+    """A zip of kdump with its kernel and all that it needs, as pip installs them: that of this code, which may be kept."""
+    archive, target = keep / f"packages-{_digest()}.zip", keep / "packages"
     if not archive.exists():
-        target = str(keep / "packages")
-        subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--target", target, f"{ROOT}[arrow]"], check=True)
+        shutil.rmtree(target, ignore_errors=True)
+        for other in keep.glob("packages*.zip"):
+            other.unlink()
+        subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--target", str(target), f"{ROOT}[arrow]"], check=True)
         shutil.make_archive(str(archive.with_suffix("")), "zip", target)
     return archive
+
+
+def _digest() -> str:
+    """A digest of the code of kdump."""
+    digest = hashlib.sha256()
+    for path in sorted((ROOT / "kdump").rglob("*.*")):
+        if path.suffix in (".py", ".c", ".h"):
+            digest.update(f"{path.relative_to(ROOT)} {path.stat().st_size} ".encode() + path.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 def _zip_of_kdump(folder: Path) -> Path:
