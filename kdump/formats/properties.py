@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 MAX_SIZE = 1 << 16
 """Such files have a few hundred bytes."""
 
@@ -23,6 +21,8 @@ def read(data: bytes) -> dict[str, str]:
 
 def has_malformed_escape(data: bytes) -> bool:
     r"""Whether a `\u` is not followed by four hex digits, which makes Java reject the whole file."""
+    import re  # slow to load
+
     lines = [line for line in data[:MAX_SIZE].splitlines() if not line.lstrip().startswith((b"#", b"!"))]
     return any(re.search(rb"(?<!\\)(?:\\\\)*\\u(?![0-9a-fA-F]{4})", line) for line in lines)
 

@@ -10,13 +10,14 @@ Kafka: CheckpointFileWithFailureHandler, since 3.8.0 CheckpointFile.
 
 from __future__ import annotations
 
-import re
+from functools import cache
 
 from kdump.errors import CorruptData
 from kdump.formats import file_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterator, Sequence
 
     from kdump.binary.source import Source
@@ -43,14 +44,21 @@ _MAX_LINE_SIZE = 1 << 12
 _MAX_BAD_LINES = 1024
 _SHORT = 10  # digits, so that any number fits
 _BLANK, _NUMBERS = rb"[\t\x0b\f ]+", rb"([+-]?[0-9]{1,9})[\t\x0b\f ]+([+-]?[0-9]{1,18})[\t\x0b\f ]*"
-_ASCII = re.compile(rb"(?:([!-~]+)" + _BLANK + rb")?" + _NUMBERS)
+_ASCII = rb"(?:([!-~]+)" + _BLANK + rb")?" + _NUMBERS
 """An entry in ASCII with short numbers, with a topic or without; also with more blanks than a broker writes."""
 _ASCII_LINES = {
-    False: re.compile(rb"(?:" + _NUMBERS + rb"\n)+"),
-    True: re.compile(rb"(?:[!-~]+" + _BLANK + _NUMBERS + rb"\n)+"),
+    False: rb"(?:" + _NUMBERS + rb"\n)+",
+    True: rb"(?:[!-~]+" + _BLANK + _NUMBERS + rb"\n)+",
 }
 """Lines of such entries, one after the other, with a topic or without."""
 _BLANKS = str.maketrans("\t\x0b\f", "   ")
+
+
+@cache
+def _compiled(pattern: bytes) -> re.Pattern[bytes]:
+    import re  # as slow to load as a tenth of kdump, and most runs read no checkpoint
+
+    return re.compile(pattern)
 
 
 class Line:
@@ -115,7 +123,7 @@ class TextCheckpoint:
 
     def stretches(self) -> Iterator[Line | PlainLines]:
         """As `lines`, but entries in ASCII with short numbers, which is all that brokers write, come many at once."""
-        return self._read(_ASCII_LINES[len(self._fields) == len(OFFSET_FIELDS)])
+        return self._read(_compiled(_ASCII_LINES[len(self._fields) == len(OFFSET_FIELDS)]))
 
     def _read(self, plain: re.Pattern[bytes] | None) -> Iterator[Line | PlainLines]:
         version: int | None = None
@@ -194,7 +202,7 @@ def _malformed(number: int, start: int, end: int, message: str, *, is_number_wan
 
 
 def _entry(number: int, start: int, end: int, data: bytes, fields: Fields) -> Line:
-    entry = _ASCII.fullmatch(data)
+    entry = _compiled(_ASCII).fullmatch(data)
     if entry is not None:
         topic, first, second = entry.groups()
         if topic is None and len(fields) == len(EPOCH_FIELDS):
