@@ -97,7 +97,8 @@ def _tree(folder: Path, divisor: int) -> Path:
         directory = folder / f"measured-{partition}"
         directory.mkdir()
         for file in log.parent.iterdir():
-            os.link(file, directory / file.name)
+            if file.is_file():  # other benchmarks keep their scans there
+                os.link(file, directory / file.name)
     return folder
 
 

@@ -245,17 +245,17 @@ class PartitionRecovery:
             self.name,
             logs.bases,
             origin=self.path,
-            log_start=self._log_start_of_new(),
+            log_start=self._log_start_of_new(logs.bases[-1]),
             rules=self._rules,
             progress=self._progress,
         )
 
-    def _log_start_of_new(self) -> int:
+    def _log_start_of_new(self, newest_base: int) -> int:
         """The log start offset for which companions are made: that of the checkpoint, or 0 if the new log ends before it.
 
         Beside such a checkpoint, a start would delete the log: it can only be used where it starts at its first segment.
         """
-        end = self._chain[-1].last + 1 if self._chain else max(part.newest_base for part in self._parts)
+        end = max(newest_base, self._chain[-1].last + 1) if self._chain else max(part.newest_base for part in self._parts)
         return self._log_start if self._log_start <= end else 0
 
     def _keep(self, name: str, data: bytes) -> None:

@@ -803,6 +803,16 @@ def test_a_log_start_after_the_log_end_is_no_hindrance_where_all_batches_are_los
     assert sorted(one.name for one in (tmp_path / "out").glob("*.log")) == [f"{50:020}.log"]
 
 
+def test_a_log_start_after_all_batches_but_before_the_newest_segment_is_that_of_the_companions(tmp_path: Path) -> None:
+    log = _batch(0) + _batch(1)
+    path = _partition(tmp_path, {0: [log], 1: [_batch(1)], 50: [bytes(70)]})
+    (tmp_path / "log-start-offset-checkpoint").write_bytes(checkpoint(entries=[("orders", 0, 9)]))
+    (path / "leader-epoch-checkpoint").write_text("0\n1\n0 0\n")
+    kdump.recover(path, tmp_path / "out")
+    assert sorted(one.name for one in (tmp_path / "out").glob("*.snapshot")) == [f"{50:020}.snapshot"]
+    assert (tmp_path / "out" / "leader-epoch-checkpoint").read_text() == "0\n1\n0 9\n"  # the log starts there at its next start
+
+
 def test_a_log_start_after_the_log_end_is_reported(tmp_path: Path) -> None:
     path = _partition(tmp_path, {0: [_batch(0), _batch(1)]})
     (tmp_path / "log-start-offset-checkpoint").write_bytes(checkpoint(entries=[("orders", 0, 9)]))
