@@ -454,8 +454,8 @@ _NOT_OURS = (
 _ABORTED = b"Fatal Python error: Aborted"
 """What `PYTHONFAULTHANDLER` prints after that."""
 
-_NO_THREAD = re.compile(rb"Exception ignored in (thread started by|sys\.unraisablehook): [^\n]*\nMemoryError(: )?\n")
-"""What the interpreter prints where a thread has no memory to begin."""
+_NO_THREAD = re.compile(rb"Exception ignored in (thread started by|sys\.unraisablehook): [^\n]*\n(MemoryError(: )?\n)?")
+"""What the interpreter prints where a thread has no memory to begin, without the last line where it has none for that either."""
 
 _BY_C_LIBRARY = 127
 """The exit code of a process that the C library ends."""
