@@ -404,6 +404,10 @@ class PartitionRecovery:
                 else:
                     self._directory.write(path, data)
                     self.rows.append(Companion(path, REBUILT, len(data), DIFFERENT, source.size))
+        with self._headers:
+            self._report()
+
+    def _report(self) -> None:
         if len(self._parts) > 1 or any(log.is_spare for log in self._parts[0].logs):
             for left in self._left_out:
                 left.is_lost = left.is_lost and not self._is_filled(left)
@@ -433,7 +437,7 @@ class PartitionRecovery:
             if base is not None:
                 ends.append((log.path, base, last_of.get(id(log), base - 1), log.base_offset == part.newest_base))
         yield from found.of_logs(ends, self._log_end)
-        has_gaps = any(before.log is not after.log for before, after in resolving.gaps(self._chain)) or self._has_gap_at_end()
+        has_gaps = any(before.log is not after.log for before, after in self._gaps()) or self._has_gap_at_end()
         if has_gaps or found.doubts_logs(self._log_end):
             for finding, attested in found.missing_logs():
                 if attested is not None:
@@ -494,22 +498,25 @@ class PartitionRecovery:
 
     def _has_all(self, start: int, end: int) -> bool:
         """Whether no offset is missing from `start` to before `end`."""
-        if start < end and not self._chain[0].first <= start < end <= self._chain[-1].last + 1:
+        if start < end and not self._headers.first_offset(self._chain[0]) <= start < end <= self._chain[-1].last + 1:
             return False
-        return not any(before.last + 1 < end and start < after.first for before, after in resolving.gaps(self._chain))
+        return not any(before.last + 1 < end and start < self._headers.first_offset(after) for before, after in self._gaps())
+
+    def _gaps(self) -> Iterator[tuple[Piece, Piece]]:
+        return resolving.gaps(self._chain, self._headers)
 
     def _holes(self, attested: Sequence[Attested]) -> Iterator[Hole]:
         """The gaps where something was left out, where another log begins, or where another file knows of batches."""
         lost = [left for left in self._left_out if left.is_lost]
         losses = Losses(lost)
-        start = self._chain[0].first if self._chain else self._log_end
+        start = self._headers.first_offset(self._chain[0]) if self._chain else self._log_end
         before_start = [one for one in attested if one.first < start]
         lost_from = self._lost_from(losses)
         first = min([lost_from, *(one.first for one in before_start)])
         last = start - 1 if lost_from < start else min(max((one.last for one in before_start), default=-1), start - 1)
         yield from self._hole(first, last, before_start, is_damage=lost_from < start, is_in_log=True)
-        for before, after in resolving.gaps(self._chain):
-            first, last = before.last + 1, after.first - 1
+        for before, after in self._gaps():
+            first, last = before.last + 1, self._headers.first_offset(after) - 1
             is_damage = losses.are_between(before, after)
             yield from self._hole(first, last, attested, is_damage=is_damage, is_in_log=before.log is after.log)
         if self._has_gap_at_end():

@@ -77,7 +77,8 @@ class Piece:
 
     `first_epoch` and `last_epoch` are leader epochs, NO_EPOCH for messages of magic 0 and 1. `is_sure` says that the walk called
     them intact. `joins` says how many neighbours in the file the offsets of the batch continue: 0, 1 or 2. `changed` are bytes
-    to be written in place of those from a position in the batch on, and `change` says why.
+    to be written in place of those from a position in the batch on, and `change` says why. `lowest` is the offset of the first
+    record as far as `Headers.first_offset` was asked for it.
     """
 
     __slots__ = (
@@ -94,6 +95,7 @@ class Piece:
         "last",
         "last_epoch",
         "log",
+        "lowest",
         "records",
         "start",
     )
@@ -112,6 +114,7 @@ class Piece:
         self.is_sure = is_sure
         self.is_nested = False
         self.joins = 0
+        self.lowest: int | None = None
         self.changed: dict[int, bytes] = {}
         self.change = ""
 
@@ -188,6 +191,23 @@ class Headers:
             before = extent
             records += count
         raise AssertionError("the piece ends before the offset")
+
+    def first_offset(self, piece: Piece) -> int:
+        """The offset of the first record. A compressed message of magic 0 or 1, whose own offset is that of its last one, is
+        opened for it; one that cannot be opened counts as one message.
+        """
+        if piece.lowest is None:
+            piece.lowest = self._first_in_wrapper(piece) if piece.is_legacy else piece.first
+        return piece.lowest
+
+    def _first_in_wrapper(self, piece: Piece) -> int:
+        source = self.source(piece.log)
+        size = piece.size if piece.batches == 1 else batch_size(source.read(piece.start, BATCH_HEADER_SIZE))
+        message = message_set.Message(piece.first, source.read_exactly(piece.start, size)[LOG_OVERHEAD:])
+        try:
+            return min(piece.first, message_set.unwrap(message).first_offset()) if message.codec else piece.first
+        except CorruptData:
+            return piece.first
 
     def crc(self, piece: Piece) -> int:
         """The stored CRC of the first batch."""

@@ -102,7 +102,8 @@ class _Resolution:
                 if rest is None:
                     continue
                 piece = rest
-            if not chain or chain[-1].last < piece.first:
+            first = self._first_after(chain[-1], piece) if chain else piece.first
+            if not chain or chain[-1].last < first:
                 chain.append(piece)
                 continue
             other = chain.pop()
@@ -110,12 +111,12 @@ class _Resolution:
                 chain.append(other)
                 continue
             if other.batches > 1:
-                head, other, rest = self._headers.split(other, piece.first)
+                head, other, rest = self._headers.split(other, first)
                 if head is not None:
                     chain.append(head)
                 if rest is not None:
                     put_back(rest)
-                if other.first > piece.last or piece.first > other.last:
+                if other.first > piece.last or first > other.last:
                     put_back(other)
                     put_back(piece)
                     continue
@@ -131,6 +132,10 @@ class _Resolution:
             else:
                 chain.append(kept)
         return chain
+
+    def _first_after(self, before: Piece, piece: Piece) -> int:
+        """The first offset of a piece, for one of another replica before it that may have the offsets of a compressed message."""
+        return piece.first if before.log.rank == piece.log.rank else self._headers.first_offset(piece)
 
     def _without_ended(self, piece: Piece, floor: int) -> Piece | None:
         """The batches of a piece from the one on whose leader epoch is not lower; None if all are."""
@@ -212,8 +217,8 @@ class _Resolution:
             self._leave_out(left, _DUPLICATE, f"compaction left other records of it in {kept.log.path}", is_lost=False)
             return kept, left
         sides = " and ".join(
-            f"{side.log.path} at byte {side.start:,} (offsets {side.first:,} to {side.last:,}, CRC {self._headers.crc(side):08x})"
-            for side in (one, other)
+            f"{side.log.path} at byte {side.start:,} (offsets {first:,} to {side.last:,}, CRC {self._headers.crc(side):08x})"
+            for side, first in ((side, self._headers.first_offset(side)) for side in (one, other))
         )
         message = f"two replicas hold different batches of leader epoch {one.first_epoch} at the same offsets: {sides}"
         fault = CorruptData("replica-divergence", message)
@@ -232,8 +237,9 @@ class _Resolution:
         after = chain[at] if at < len(chain) else None
         if before is not None and before.last >= stray.first:
             return self._is_duplicate(stray, before) or self._fills_gap_inside(stray, chain, at - 1)
-        fits = (after is None or stray.last < after.first) and (before is not None or after is not None)
-        joins = before is not None and before.last + 1 == stray.first or after is not None and stray.last + 1 == after.first
+        fits = (after is None or stray.last < self._headers.first_offset(after)) and (before is not None or after is not None)
+        joins = before is not None and before.last + 1 == stray.first
+        joins = joins or after is not None and stray.last + 1 == self._headers.first_offset(after)
         if fits and joins and _has_epoch_between(stray, before, after):
             chain.insert(at, stray)
             return True
@@ -244,9 +250,9 @@ class _Resolution:
         if chain[at].batches == 1:
             return False
         head, one, rest = self._headers.split(chain[at], stray.first)
-        if head is None or one.first <= stray.last or not _has_epoch_between(stray, head, one):
+        if head is None or self._headers.first_offset(one) <= stray.last or not _has_epoch_between(stray, head, one):
             return False
-        if head.last + 1 != stray.first and stray.last + 1 != one.first:
+        if head.last + 1 != stray.first and stray.last + 1 != self._headers.first_offset(one):
             return False
         chain[at : at + 1] = [head, stray, one] if rest is None or one.takes(rest) else [head, stray, one, rest]
         return True
@@ -352,8 +358,8 @@ def _has_epoch_between(stray: Piece, before: Piece | None, after: Piece | None) 
     )
 
 
-def gaps(chain: Sequence[Piece]) -> Iterator[tuple[Piece, Piece]]:
+def gaps(chain: Sequence[Piece], headers: Headers) -> Iterator[tuple[Piece, Piece]]:
     """Neighbours between which offsets are missing."""
     for before, after in pairwise(chain):
-        if before.last + 1 < after.first:
+        if before.last + 1 < after.first and before.last + 1 < headers.first_offset(after):
             yield before, after

@@ -827,3 +827,36 @@ def test_leader_epochs_in_the_wrong_order_still_know_what_is_lost(tmp_path: Path
     path = _partition(tmp_path, {0: [_batch(0), _batch(1)]})
     (path / "leader-epoch-checkpoint").write_text("0\n2\n0 30\n1 0\n")
     assert any(isinstance(row, Hole) and row.offset_first == 2 for row in kdump.recover(path, tmp_path / "out"))
+
+
+def test_a_wrapper_fills_the_offsets_of_all_its_messages(tmp_path: Path) -> None:
+    """Its own offset is that of the last one."""
+    old = wrapper(messages=[message(value=b"%d" % row) for row in range(4)], base_offset=2)
+    logs = {0: [message_set(messages=[message(value=b"v")] * 2)], 2: [old], 6: [_batch(6)]}
+    rows = kdump.recover(write_partition(tmp_path, topic="orders", segments=logs), tmp_path / "out")
+    assert not _of(Hole, rows)
+    del logs[0]
+    rows = kdump.recover(write_partition(tmp_path / "cut", topic="orders", segments={0: [bytes(70)], **logs}), tmp_path / "later")
+    assert [(row.offset_first, row.offset_last) for row in _of(Hole, rows)] == [(0, 1)]
+
+
+def test_a_message_out_of_line_is_not_put_beside_the_wrapper_that_has_its_offset(tmp_path: Path) -> None:
+    old = wrapper(messages=[message(value=b"%d" % row) for row in range(4)], base_offset=2)
+    begin = message_set(messages=[message(value=b"v")] * 2)
+    end = message_set(messages=[message(value=b"w")] * 2, base_offset=6)
+    stray = message_set(messages=[message(value=b"s")], base_offset=2)
+    whole, other = _replicas(tmp_path, [begin, old, end], [begin, bytes(len(old)), end, stray, b"\0" * 40])
+    rows = kdump.recover(whole, tmp_path / "out", merge=[other])
+    assert _log(tmp_path / "out") == begin + old + end
+    assert not _of(Hole, rows)
+
+
+def test_replicas_whose_wrappers_share_messages_are_refused(tmp_path: Path) -> None:
+    """Compaction took the last message of one of them."""
+    messages = [message(value=b"%d" % row) for row in range(4)]
+    whole = wrapper(messages=messages, base_offset=2)
+    cleaned = wrapper(messages=messages[:3], base_offset=2)
+    begin, end = message_set(messages=[message(value=b"v")] * 2), message_set(messages=[message(value=b"w")], base_offset=6)
+    paths = _replicas(tmp_path, [begin, whole, end], [begin, cleaned, end])
+    with pytest.raises(CorruptData, match=r"offsets 2 to 4, CRC .* \(offsets 2 to 5, CRC"):
+        kdump.recover(paths[0], tmp_path / "out", merge=paths[1:])
