@@ -23,7 +23,7 @@ from kdump.binary.batch_header import (
     RECORD_COUNT,
     TIMESTAMP_TYPE_BIT,
 )
-from kdump.errors import CorruptData
+from kdump.errors import CorruptData, MissingPackage
 from kdump.formats.long_headers import LongHeaders, start_of_headers
 from kdump.formats.record_batch import RecordBatch
 from kdump.tables import Binary, Bool, Int32, Int64, Row, Table, UInt32
@@ -298,6 +298,17 @@ def read_batch(
         raise _placed(error, source, position)
     if not continues:
         yield part([], False)
+
+
+def first_of(header: Sequence[int], batch: bytes, *, max_payload: int = codecs.MAX_PAYLOAD) -> RecordTuple | None:
+    """The first record of a batch of magic 2, given its header and its bytes; None if it has none that can be read."""
+    try:
+        return next((rows[0] for rows in BatchRecords(header, batch, max_payload=max_payload).parts()), None)
+    except CorruptData as fault:
+        rows: Sequence[RecordTuple] = fault.values.get("good_rows", ())
+        return rows[0] if rows else None
+    except MissingPackage:
+        return None
 
 
 class BatchRecords:

@@ -302,6 +302,7 @@ def transaction_marker(
     coordinator_epoch: int = 0,
     timestamp: int = TIMESTAMP,
     partition_leader_epoch: int = 0,
+    codec: Codec = "none",
 ) -> bytes:
     """The control batch with which the coordinator ends a producer's transaction."""
     marker = commit_record if is_commit else abort_record
@@ -312,6 +313,7 @@ def transaction_marker(
         base_timestamp=timestamp,
         is_transactional=True,
         is_control=True,
+        codec=codec,
         producer_id=producer_id,
         producer_epoch=producer_epoch,
     )

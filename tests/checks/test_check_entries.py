@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from kdump.checks.finding import FileReport, Finding
+from tests.builders.compression import Codec
 from tests.builders.files import aborted_transaction, file_name, transaction_index, write_partition
 from tests.builders.files import offset_index as index_of
 from tests.builders.files import time_index as time_index_of
@@ -654,6 +655,15 @@ def test_an_aborted_transaction_has_its_marker_in_the_log(tmp_path: Path, log: b
         assert _told(found) == [("txnindex-without-marker", "error", 0, 34, None, str(producer_id))] * bool(words)
         if words:
             assert found[0].message == f"Entry 0 is for a transaction of producer {producer_id}, but {words}."
+
+
+@pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
+def test_the_marker_of_an_aborted_transaction_may_be_compressed(tmp_path: Path, codec: Codec) -> None:
+    data = _transaction(0)[: -len(transaction_marker())]
+    for is_commit in (False, True):
+        log = data + transaction_marker(is_commit=is_commit, base_offset=1, producer_id=7, codec=codec)
+        found = _of_aborts(tmp_path, _aborted(0, 1, 0), log=log)
+        assert [one.code for one in found if one.code.startswith("txn")] == ["txnindex-without-marker"] * is_commit
 
 
 def test_a_marker_that_the_cleaner_took_away_is_missed_only_where_nothing_is_cleaned(tmp_path: Path) -> None:

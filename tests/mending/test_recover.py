@@ -23,7 +23,7 @@ from kdump.errors import CorruptData, Unreadable, UsageError
 from kdump.mending import recover
 from kdump.mending.progress import Progress
 from kdump.mending.row import Companion, Dropped, Hole, LostRecord, Recovered, Rewritten
-from tests.builders.compression import lz4_frame
+from tests.builders.compression import Codec, lz4_frame
 from tests.builders.files import checkpoint, partition_metadata, write_partition
 from tests.builders.hostile_contents import control_batches
 from tests.builders.records import TIMESTAMP, abort_record, batch, message, message_set, record, transaction_marker, wrapper
@@ -860,3 +860,16 @@ def test_replicas_whose_wrappers_share_messages_are_refused(tmp_path: Path) -> N
     paths = _replicas(tmp_path, [begin, whole, end], [begin, cleaned, end])
     with pytest.raises(CorruptData, match=r"offsets 2 to 4, CRC .* \(offsets 2 to 5, CRC"):
         kdump.recover(paths[0], tmp_path / "out", merge=paths[1:])
+
+
+@pytest.mark.parametrize("codec", ["gzip", "zstd"])
+def test_a_transaction_that_a_compressed_marker_aborts_is_indexed(tmp_path: Path, codec: Codec) -> None:
+    data = _batch(0, producer_id=7, producer_epoch=0, base_sequence=0, is_transactional=True)
+    marker = transaction_marker(is_commit=False, base_offset=1, producer_id=7, codec=codec)
+    partition = _partition(tmp_path, {0: [data, marker]})
+    rows = list(kdump.recover(partition, tmp_path / "out"))
+    assert not [row for row in rows if isinstance(row, Dropped)]
+    assert _log(tmp_path / "out") == data + marker
+    assert (tmp_path / "out" / f"{FIRST}.txnindex").stat().st_size == 34
+    codes = [[one.code for one in kdump.check(tmp_path / "out", level=level)] for level in ("full", "deep")]
+    assert codes == [["control-batch-shape"], ["control-batch-shape"]]

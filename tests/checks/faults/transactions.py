@@ -3,6 +3,7 @@
 import struct
 from collections.abc import Sequence
 
+from tests.builders.compression import Codec
 from tests.builders.files import aborted_transaction, file_name
 from tests.builders.records import TIMESTAMP, Record, batch, commit_record, control_record, record, transaction_marker
 
@@ -35,18 +36,21 @@ def _plain(base_offset: int, minutes: int) -> bytes:
     return batch(records=[record(value=b"later", timestamp=TIMESTAMP + minutes * _MINUTE)], base_offset=base_offset)
 
 
-def _marker(base_offset: int, *, is_commit: bool = True, epoch: int = 0, coordinator_epoch: int = 0) -> bytes:
+def _marker(
+    base_offset: int, *, is_commit: bool = True, epoch: int = 0, coordinator_epoch: int = 0, codec: Codec = "none"
+) -> bytes:
     return transaction_marker(
         is_commit=is_commit,
         base_offset=base_offset,
         producer_id=7,
         producer_epoch=epoch,
         coordinator_epoch=coordinator_epoch,
+        codec=codec,
     )
 
 
 def _control(
-    base_offset: int, records: Sequence[Record], *, producer_id: int = 7, in_txn: bool = True, codec: str = "none"
+    base_offset: int, records: Sequence[Record], *, producer_id: int = 7, in_txn: bool = True, codec: Codec = "none"
 ) -> bytes:
     return batch(
         records=records,
@@ -55,7 +59,7 @@ def _control(
         is_transactional=in_txn,
         producer_id=producer_id,
         producer_epoch=0 if producer_id >= 0 else -1,
-        codec=codec,  # type: ignore[arg-type]  # one of its literals
+        codec=codec,
     )
 
 
@@ -76,6 +80,7 @@ _HANGING = {0: [_data(0, count=2, minutes=-21)], 2: [_plain(2, -10)], 3: [_plain
 _RUNNING = {0: [_data(0, count=2, minutes=-20)], 2: [_plain(2, -10)], 3: [_plain(3, 0)]}
 
 _ABORTED = {0: [_data(0)], 1: [_marker(1, is_commit=False), _plain(2, 0)]}
+_COMPRESSED_ABORT = {0: [_data(0)], 1: [_marker(1, is_commit=False, codec="gzip"), _plain(2, 0)]}
 _ABORTED_ENTRY = aborted_transaction(producer_id=7, first_offset=0, last_offset=1, last_stable_offset=0)
 
 CASES = (
@@ -213,6 +218,16 @@ CASES = (
         at=error((0, _MARKER), file=file_name(1, ".log"), offsets=(0, 1)),
         near_miss=partition_files(_ABORTED, aborted_transactions={1: [_ABORTED_ENTRY]}),
         scope=PARTITION_DIRECTORY,
+    ),
+    FaultCase(
+        "txn-aborted-not-indexed",
+        shown=partition_files(_COMPRESSED_ABORT),
+        at=error((0, len(_COMPRESSED_ABORT[1][0])), file=file_name(1, ".log"), offsets=(0, 1)),
+        also={"control-batch-shape": warning((0, len(_COMPRESSED_ABORT[1][0])), file=file_name(1, ".log"), offsets=(1, 1))},
+        near_miss=partition_files(_COMPRESSED_ABORT, aborted_transactions={1: [_ABORTED_ENTRY]}),
+        near_also={"control-batch-shape"},
+        scope=PARTITION_DIRECTORY,
+        name="compressed",
     ),
     FaultCase(
         "txn-aborted-not-indexed",

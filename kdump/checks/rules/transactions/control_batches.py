@@ -37,7 +37,7 @@ _MARKER_START = b"\x20\0\0\0\x08\0\0\0"  # length, attributes, deltas, key size,
 _MARKER_MIDDLE = b"\x0c\0\0"  # value size, version
 _MARKER_BITS = TRANSACTIONAL_BIT | CONTROL_BIT  # and not compressed
 _MARKER_MASK = _MARKER_BITS | COMPRESSION_MASK
-_MAX_BATCH_BYTES = 1 << 20
+MAX_BATCH_BYTES = 1 << 20
 """Control batches are small; a larger one is read where every record is."""
 
 
@@ -96,14 +96,11 @@ class _Reading:
 
     def _records(self) -> list[tuple[int, bytes | None, bytes | None]]:
         """Offsets, keys and values; none at levels that do not read them."""
-        is_compressed = bool(self.attributes & COMPRESSION_MASK)
         settings = self.context.settings
-        if (
-            not settings.checks_crcs
-            or (is_compressed or self.end - self.position > _MAX_BATCH_BYTES)
-            and not settings.reads_payloads
-        ):
+        if not settings.checks_crcs or self.end - self.position > MAX_BATCH_BYTES and not settings.reads_payloads:
             return []
+        if self.attributes & COMPRESSION_MASK and not settings.reads_payloads:
+            return self._first_of_compressed()
         try:
             for part in record.read(self.context.source, self.chunk.slice(self.row, self.row + 1)):
                 offsets, keys, values = part.records["offset"], part.records["key"], part.records["value"]
@@ -111,6 +108,17 @@ class _Reading:
         except CorruptData:
             pass  # records that cannot be read are a matter of other rules
         return []
+
+    def _first_of_compressed(self) -> list[tuple[int, bytes | None, bytes | None]]:
+        """The marker of a compressed batch: whether a transaction was aborted must be known also where no payload is read."""
+        if self.producer_id < 0:
+            return []
+        batch = self.context.source.read(self.position, self.end - self.position)
+        first = record.first_of(self.chunk.headers[self.row], batch, max_payload=MAX_BATCH_BYTES)
+        if first is None:
+            return []
+        _, offset_delta, *_, key, value = first
+        return [(self.offset + offset_delta, None if key is None else bytes(key), None if value is None else bytes(value))]
 
     def _of_record(self, offset: int, key: bytes | None, value: bytes | None) -> Control | None:
         """The content of one record; None, and a finding, if it makes no sense."""
