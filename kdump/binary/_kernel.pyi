@@ -67,6 +67,7 @@ PAUSED: int
 NONE_INTACT: int
 INTACT: int
 REACHES_PAST_WINDOW: int
+UNDECIDED: int
 
 NOT_FOUND: int
 TIMESTAMP_MISMATCH: int
@@ -168,7 +169,35 @@ def next_intact(
     kept_crc_bytes: int,
     /,
 ) -> tuple[int, int, int, int, bool]: ...
-def next_header(window: Buffer, start: int, stop: int, left: int, is_any_whole: bool, tries: int, /) -> tuple[int, int, bool]: ...
+def next_header(
+    window: Buffer, start: int, stop: int, left: int, is_any_whole: bool, batches_only: bool, tries: int, /
+) -> tuple[int, int, bool]: ...
+def walk_patches(
+    window: Buffer,
+    position: int,
+    start: int,
+    stop: int,
+    left: int,
+    most: int,
+    sizes: tuple[int, int, int, int],
+    budget: tuple[int, int, int],
+    ahead: tuple[int, int],
+    known: Buffer,
+    nested_end: int,
+    /,
+) -> tuple[
+    list[BatchHeader] | list[MessageHeader],
+    list[int],
+    list[int],
+    list[int],
+    list[int],
+    list[int],
+    list[int],
+    int,
+    tuple[int, int],
+    tuple[int, int, bool, list[int]],
+    int,
+]: ...
 def summarize_batches(
     window: Buffer, start: int, window_position: int, max_codec: int, checksum: object, /
 ) -> Summarized | None: ...

@@ -154,6 +154,11 @@ class FileContext:
         source = self.source
         return isinstance(source, LiveSource) and any(first <= end and start <= last for first, last in source.bad_ranges)
 
+    @property
+    def has_unreadable(self) -> bool:
+        """Whether some bytes of the file could not be read from the device so far."""
+        return isinstance(self.source, LiveSource) and bool(self.source.bad_ranges)
+
     def _is_active(self) -> bool:
         """Whether a broker is appending to this file."""
         return self.is_newest is not False and isinstance(self.source, LiveSource) and self.source.is_growing()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import groupby
+from itertools import compress, groupby
+from operator import add
 
 from kdump.checks.finding import ByteCoverage
 from kdump.checks.live_source import CheckAborted
@@ -179,19 +180,26 @@ def _count_damage(context: FileContext, damage: Damage) -> None:
 
 def _count_patches(context: FileContext, patches: Patches) -> None:
     """Count the bytes and batches of batches that stand alone, and of the damage after each."""
-    batches, statuses = patches.section.chunk.batches, patches.section.statuses
-    positions, sizes = batches["position"], batches["size"]
-    for rows, damage in patches.steps():
-        for row in rows:
-            context.coverage.add(statuses[row], positions[row] + sizes[row], batches=1)
-        if damage is not None:
-            _count_damage(context, damage)
+    section, damages, coverage = patches.section, patches.damages, context.coverage
+    positions = section.chunk.batches["position"]
+    ends = list(map(add, positions, section.chunk.batches["size"]))
+    statuses: Sequence[str] = damages.statuses
+    if context.has_unreadable:
+        statuses = [
+            ByteCoverage.NOT_EXAMINED if status == salvage.ZERO and context.is_unreadable(start, end) else status
+            for status, start, end in zip(statuses, damages.starts, damages.ends, strict=True)
+        ]
+    coverage.add_many(salvage.SALVAGED, positions, ends, batches=len(positions))
+    for status in set(statuses):
+        chosen = [other == status for other in statuses]
+        starts, stops = list(compress(damages.starts, chosen)), list(compress(damages.ends, chosen))
+        coverage.add_many(status, starts, stops, batches=sum(compress(damages.are_batches, chosen)))
+    coverage.move_to(max(ends[-1], *damages.ends[-1:]))
 
 
 def _record_patches(facts: SegmentFacts, patches: Patches) -> None:
     """Record the facts of batches that stand alone, and of the damage after each."""
-    for damage in patches.damages:
-        facts.record_damage(damage.start, damage.end)
+    facts.record_damages(patches.damages.starts, patches.damages.ends)
     _record_batches(facts, patches.section.chunk.batches)
 
 

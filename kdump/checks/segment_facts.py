@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 from array import array
+from itertools import chain
+from operator import lt
 
 from kdump.checks.packed_ints import PackedInts
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _MAX_DAMAGED_RANGES = 1 << 16  # that are kept apart
 
@@ -43,6 +49,18 @@ class SegmentFacts:
         else:
             self.damage_starts.append(start)
             self.damage_ends.append(end)
+
+    def record_damages(self, starts: Sequence[int], ends: Sequence[int]) -> None:
+        """Record several such ranges, in order."""
+        known = len(self.damage_ends)
+        if known and len(starts) and known >= _MAX_DAMAGED_RANGES:
+            self.damage_ends[-1] = ends[-1]
+        elif known and known + len(starts) <= _MAX_DAMAGED_RANGES and all(map(lt, chain(self.damage_ends[-1:], ends), starts)):
+            self.damage_starts.extend(starts)
+            self.damage_ends.extend(ends)
+        else:
+            for start, end in zip(starts, ends, strict=True):
+                self.record_damage(start, end)
 
     @property
     def first_offset(self) -> int | None:

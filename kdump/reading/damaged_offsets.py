@@ -76,12 +76,17 @@ class DamagedOffsets:
         batches = patches.section.chunk.batches
         last_offsets = batches["last_offset"]
         first_offsets = last_offsets if patches.section.chunk.is_legacy else batches["base_offset"]
-        for rows, damage in patches.steps():
-            for row in rows:
+        damages, row = patches.damages, 0
+        columns = zip(patches.counts, damages.starts, damages.ends, damages.are_batches, strict=True)
+        for count, start, end, is_batch in columns:  # they claim no offsets
+            if row < count:
                 self._end_ranges(first_offsets[row])
-                self._expected = last_offsets[row] + 1
-            if damage is not None:
-                self.take(damage)
+                self._expected = last_offsets[count - 1] + 1
+                row = count
+            self._ranges.append(DamagedRange(start, end, is_batch, self._expected))
+        if row < len(last_offsets):
+            self._end_ranges(first_offsets[row])
+            self._expected = last_offsets[-1] + 1
 
     def ranges(self) -> list[DamagedRange]:
         """All ranges, once the walk has ended."""

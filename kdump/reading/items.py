@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from kdump.formats.log import Chunk
     from kdump.formats.mixed import MixedSummary
@@ -117,16 +117,56 @@ class Shown:
         self.last = last
 
 
+class Damages:
+    """Damaged ranges in order, as columns: what is asked of many of them at once. `make` makes the Damage in a row."""
+
+    __slots__ = ("are_batches", "codes", "ends", "make", "starts", "statuses")
+
+    def __init__(
+        self,
+        codes: Sequence[str],
+        statuses: Sequence[str],
+        starts: Sequence[int],
+        ends: Sequence[int],
+        are_batches: Sequence[bool],
+        make: Callable[[int], Damage],
+    ) -> None:
+        self.codes = codes
+        self.statuses = statuses
+        self.starts = starts
+        self.ends = ends
+        self.are_batches = are_batches
+        self.make = make
+
+    @classmethod
+    def of(cls, damages: Sequence[Damage]) -> Damages:
+        """Columns of ranges that are there already."""
+        return cls(
+            [damage.code for damage in damages],
+            [damage.status for damage in damages],
+            [damage.start for damage in damages],
+            [damage.end for damage in damages],
+            [damage.is_batch for damage in damages],
+            damages.__getitem__,
+        )
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __iter__(self) -> Iterator[Damage]:
+        return map(self.make, range(len(self.codes)))
+
+
 class Patches:
     """Salvaged batches that stand alone, and the damaged ranges after each: what would else be many short items of a walk.
 
-    `section` has the batches, with the bytes between them in its window. `damages` are in order; `counts` says how many of the
-    batches stand before each. The first item is a batch.
+    `section` has the batches, with the bytes between them in its window. `damages` are in order, and have no `row`; `counts` says
+    how many of the batches stand before each. The first item is a batch.
     """
 
     __slots__ = ("counts", "damages", "section")
 
-    def __init__(self, section: Section, damages: list[Damage], counts: list[int]) -> None:
+    def __init__(self, section: Section, damages: Damages, counts: Sequence[int]) -> None:
         self.section = section
         self.damages = damages
         self.counts = counts
@@ -138,3 +178,13 @@ class Patches:
             yield range(first, count), damage
             first = count
         yield range(first, len(self.section.statuses)), None
+
+    def items(self) -> Iterator[Section | Damage]:
+        """The batches and the damage between them as they would come one by one."""
+        section = self.section
+        for rows, damage in self.steps():
+            if rows:
+                chunk = section.chunk.slice(rows.start, rows.stop)
+                yield Section(chunk, section.statuses[rows.start : rows.stop], section.nested_end)
+            if damage is not None:
+                yield damage

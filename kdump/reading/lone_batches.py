@@ -19,7 +19,7 @@ from kdump.binary.checksums import crc32c_for
 from kdump.binary.codecs import CODECS
 from kdump.formats import record_batch
 from kdump.formats.log import Chunk
-from kdump.reading.items import SALVAGED, Damage, Patches, Section
+from kdump.reading.items import SALVAGED, Damage, Damages, Patches, Section
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from kdump.reading.trust import Extent
     from kdump.reading.tuning import ReadTuning
 
-_LARGEST = 4 << 10  # bytes of a batch, and of the damage after it
+LARGEST = 4 << 10
+"""Bytes of a batch that stands alone, with the header after it."""
+
 _MOST_BATCHES = 128
 _MAX_CODEC = len(CODECS) - 1
 _MAGIC = 2
@@ -61,7 +63,7 @@ class LoneBatch:
 
     def section(self, status: str, nested_end: int) -> Section:
         """The batch with its status."""
-        chunk = _chunk([self.header], [self.position], self.window, is_legacy=self.is_legacy)
+        chunk = chunk_of([self.header], [self.position], self.window, is_legacy=self.is_legacy)
         return Section(chunk, [status], nested_end)
 
 
@@ -70,8 +72,8 @@ class LoneBatches:
 
     def __init__(self, source: SizedReadable, start: int, tuning: ReadTuning) -> None:
         self._source = source
-        self._size = min(_LARGEST, 2 * tuning.near_bytes)
-        self._smallest_claim = 4 * tuning.near_bytes  # more than any window that a walk reads first
+        self._size = min(LARGEST, 2 * tuning.near_bytes)
+        self._smallest_claim = smallest_claim(tuning)
         self._crc32c = crc32c_for(source.size - start)
 
     def at(self, position: int) -> LoneBatch | None:
@@ -143,11 +145,16 @@ class PatchesUnderWay:
         positions = self._positions
         ends = [*positions[1:], positions[-1] + len(self._pieces[-1])]
         window = b"".join(piece[: end - position] for piece, position, end in zip(self._pieces, positions, ends, strict=True))
-        chunk = _chunk(self._headers, positions, window, is_legacy=self.first.is_legacy)
-        return Patches(Section(chunk, [SALVAGED] * len(positions), self.nested_end), self.damages, self.counts)
+        chunk = chunk_of(self._headers, positions, window, is_legacy=self.first.is_legacy)
+        return Patches(Section(chunk, [SALVAGED] * len(positions), self.nested_end), Damages.of(self.damages), self.counts)
 
 
-def _chunk(headers: list[tuple[int, ...]], positions: list[int], window: bytes, *, is_legacy: bool) -> Chunk:
+def smallest_claim(tuning: ReadTuning) -> int:
+    """Bytes up to which a walk reads whatever claims to be a batch: more than any window that it reads first."""
+    return 4 * tuning.near_bytes
+
+
+def chunk_of(headers: list[tuple[int, ...]], positions: list[int], window: bytes, *, is_legacy: bool) -> Chunk:
     """Valid batches at these positions; the window starts with the first of them."""
     valid = [True] * len(positions)
     if is_legacy:

@@ -23,6 +23,7 @@ from kdump.errors import CorruptData
 from kdump.formats import record_batch
 from kdump.formats.log import Chunk, Log, MixedChunk
 from kdump.reading import search, spans, zeros
+from kdump.reading.damages import GARBAGE, claim, garbage, length_past_end, negative_length, small_length, unchecked, zero_hole
 from kdump.reading.items import (
     BY_LENGTH,
     BY_REPAIRED_LENGTH,
@@ -39,6 +40,7 @@ from kdump.reading.items import (
     Shown,
 )
 from kdump.reading.lone_batches import LoneBatches, PatchesUnderWay
+from kdump.reading.patches import PatchWalk
 from kdump.reading.plausible import LONGEST_BATCH, is_header_but_for, is_plausible, may_be_header
 from kdump.reading.recent import RecentBytes
 from kdump.reading.trust import KNOWN_MAGIC, Order, extent_of, extents_of, is_lower
@@ -94,7 +96,7 @@ def walk(
     for item in walk_patches(
         source,
         start,
-        lambda: False,
+        lambda: True,
         base_offset=base_offset,
         next_base_offset=next_base_offset,
         threads=threads,
@@ -102,8 +104,10 @@ def walk(
         fills_headers=fills_headers,
         tuning=tuning,
     ):
-        assert not isinstance(item, Patches)  # `gathers` is never true
-        yield item
+        if isinstance(item, Patches):
+            yield from item.items()
+        else:
+            yield item
 
 
 def walk_patches(
@@ -166,6 +170,9 @@ class _Walk:
         self._order = Order(recent, base_offset, next_base_offset, tuning, may_check=self._may_check)
         self._ends = spans.HeadersAhead(self._search)
         self._lone = LoneBatches(recent, start, tuning)
+        self._patches: PatchWalk | None = None
+        if kernel.native is not None:
+            self._patches = PatchWalk(kernel.native, self._search, self._ends, self._order, self._for_large, tuning)
         self._gathers = gathers
         self._shows = shows
         self._mixes = mixes
@@ -250,6 +257,14 @@ class _Walk:
         """Small batches that stand alone, with the damage after each, from `position` on; nothing if none stands there."""
         under_way: PatchesUnderWay | None = None
         while self._position < min(until, self._source.size) and self._order.is_in_doubt:
+            found = self._patches.at(self._position, until) if self._patches is not None and self._may_gather() else None
+            if found is not None:
+                if under_way is not None:
+                    yield under_way.patches()
+                    under_way = None
+                patches, self._position = found
+                yield patches
+                continue
             batch, nested_end = self._lone.at(self._position), self._order.nested_end
             if batch is None or 0 < batch.claimed_size <= self._for_large.crc_bytes:
                 break  # what follows has to be walked, or its CRC computed
@@ -276,6 +291,10 @@ class _Walk:
                     under_way = None
         if under_way is not None:
             yield under_way.patches()
+
+    def _may_gather(self) -> bool:
+        """Whether the batch at `position` may come with others that stand alone."""
+        return self._order.salvages_next and self._gathers()
 
     def _rows_in_step(self, chunk: Chunk) -> int:
         """The number of leading batches that are valid, or whose length leads to a batch or the end of the file."""
@@ -382,8 +401,8 @@ class _Walk:
             damage.end = self._search.next_intact(start + 1)
         self._position = damage.end
         if damage.code in _PAST_THE_END and damage.end < source.size:
-            damage.code = "batch-length-absurd"
-            damage.message = f"{_claim(header_bytes)}, past the end of the file, though batches follow"
+            absurd = length_past_end(start, damage.end, batch_length(header_bytes))
+            damage.code, damage.message = absurd.code, absurd.message
         damage.resync = END if damage.end >= source.size else BY_SCAN
         self._order.doubt(claimed_end if claimed_end - start <= LONGEST_BATCH else 0)
         yield from self._divided(damage)
@@ -406,9 +425,7 @@ class _Walk:
         self._order.doubt(0)
         yield _zeros(start, min(zeros_end, end), source.size)
         if zeros_end < end:
-            yield from self._divided(
-                Damage(zeros_end, end, "garbage-region", _GARBAGE, resync=END if end == source.size else BY_SCAN, is_batch=False)
-            )
+            yield from self._divided(garbage(zeros_end, end, resync=END if end == source.size else BY_SCAN))
 
     def _named(self, header_bytes: bytes, fault: CorruptData | None, *, is_header: bool) -> tuple[Damage, int]:
         """The damage that starts with this header, without its end, and where the batch claims to end (0: nowhere)."""
@@ -422,18 +439,18 @@ class _Walk:
             if code == "codec-unknown" and not fault.row.isvalid:
                 damage.code = "crc-mismatch"
             if code == "bad-magic" and not is_header:
-                return Damage(start, start, "garbage-region", _GARBAGE, fault.row, fault.through, is_batch=False), claimed_end
+                return Damage(start, start, "garbage-region", GARBAGE, fault.row, fault.through, is_batch=False), claimed_end
             return damage, claimed_end
         if not is_header:
             row, through = (fault.row, fault.through) if fault is not None else (None, "")
-            return Damage(start, start, "garbage-region", _GARBAGE, row, through, is_batch=False), 0
+            return Damage(start, start, "garbage-region", GARBAGE, row, through, is_batch=False), 0
         if length < 0:
-            return Damage(start, start, "batch-length-negative", _claim(header_bytes)), 0
+            return negative_length(start, start, length), 0
         if length < (MIN_BATCH_LENGTH if magic >= 2 else MIN_RECORD_OVERHEAD + 8 * magic):
-            return Damage(start, start, "batch-length-too-small", f"{_claim(header_bytes)}, too few for its header"), 0
+            return small_length(start, start, length), 0
         if not claimed_end:
             claimed_end = start + LOG_OVERHEAD + length
-            message = f"{_claim(header_bytes)}, of which {rest - LOG_OVERHEAD:,} are there: the file may be cut off"
+            message = f"{claim(length)}, of which {rest - LOG_OVERHEAD:,} are there: the file may be cut off"
             code = "torn-tail" if length <= LONGEST_BATCH else "batch-length-absurd"
             return Damage(start, start, code, message), claimed_end
         message = "the CRC of a record batch does not match, and its length leads to no batch"
@@ -444,8 +461,8 @@ class _Walk:
     def _divided(self, damage: Damage) -> Iterator[Damage]:
         """A damaged range, divided by the runs of zeros in it. Nothing of it was examined if the search gave up."""
         if self._search.budget.take_gave_up():
-            damage.code, damage.status = "resync-budget", NOT_EXAMINED
-            damage.message = "too many bytes look like headers of batches and are none; batches among them are not looked for"
+            given_up = unchecked(damage.start, damage.end)
+            damage.code, damage.status, damage.message = given_up.code, given_up.status, given_up.message
             yield damage
             return
         end, resync = damage.end, damage.resync
@@ -454,7 +471,7 @@ class _Walk:
                 damage.end, damage.resync = zeros_start, BY_SCAN
                 yield damage
             yield _zeros(zeros_start, zeros_end, self._source.size)
-            damage = Damage(zeros_end, end, "garbage-region", _GARBAGE, resync=resync, is_batch=False)
+            damage = garbage(zeros_end, end, resync=resync)
         if damage.start < end:
             damage.end, damage.resync = end, resync
             yield damage
@@ -507,7 +524,6 @@ class _Walk:
         return Damage(start, start + size, "bad-magic", message, row, "last_offset", resync=resync)
 
 
-_GARBAGE = "bytes that are no batch"
 _NEGATIVE = 0x80  # magics from here on, as a byte without sign
 _PAST_THE_END = ("torn-tail", "batch-length-absurd")  # of a batch whose length says so
 LEADS_OVER_BATCHES = "the CRC of a record batch does not match, and its length leads over batches that go on with its offsets"
@@ -518,17 +534,12 @@ def _derailed(chunk: Chunk, row: int) -> CorruptData:
     return CorruptData("crc-mismatch", "", row=chunk.batches.row(row), through="isvalid")
 
 
-def _claim(header_bytes: bytes) -> str:
-    return f"a record batch says it is {batch_length(header_bytes):,} bytes long"
-
-
 def _zeros(start: int, end: int, file_size: int) -> Damage:
+    if end < file_size:
+        return zero_hole(start, end)
     size = end - start
-    if end == file_size:
-        message = "the last byte of the file is zero" if size == 1 else f"the last {size:,} bytes of the file are zero"
-        return Damage(start, end, "zero-tail", message, status=ZERO, resync=END, is_batch=False)
-    message = "1 byte is zero" if size == 1 else f"{size:,} bytes are zero"
-    return Damage(start, end, "zero-hole", message, status=ZERO, is_batch=False)
+    message = "the last byte of the file is zero" if size == 1 else f"the last {size:,} bytes of the file are zero"
+    return Damage(start, end, "zero-tail", message, status=ZERO, resync=END, is_batch=False)
 
 
 def _is_zero(data: bytes) -> bool:

@@ -36,6 +36,9 @@ FIRST_WINDOW = 64 << 10
 _MAX_WINDOW = 4 << 20
 _WINDOW_CRC_BYTES = 8 << 20  # fed to checksums for one window
 
+SMALLEST_DOUBTFUL = 512
+"""Bytes beyond which what looks like a batch is doubted if another one starts inside its header."""
+
 _SMALL_BATCH_SIZE = 16 << 10
 _CRC_BYTES_PER_BYTE = 4  # fed to checksums for each byte searched
 _ANY_NUMBER = 1 << 62
@@ -161,7 +164,7 @@ class Search:
         if kernel.native is not None and self._kind.is_any_whole is not None:
             return self._next_intact_in_c(kernel.native, start, is_any_whole=self._kind.is_any_whole)
         for position, header_bytes in self.candidates(start):
-            if self.is_intact(position, header_bytes):
+            if self._is_found(position, header_bytes):
                 return position
         return self.source.size
 
@@ -185,49 +188,66 @@ class Search:
                 if found == native.NONE_INTACT:
                     break
                 batch_position: int = position + at
-                header_bytes = window[at : at + BATCH_HEADER_SIZE]
-                if found == native.INTACT or self._fits(batch_position, header_bytes):
+                if found == native.INTACT:
+                    return batch_position
+                decide = self._fits if found == native.REACHES_PAST_WINDOW else self._is_found
+                if decide(batch_position, window[at : at + BATCH_HEADER_SIZE]):
                     return batch_position
                 at += 1
         return source.size
 
-    def candidates(self, start: int, end: int | None = None) -> Iterator[tuple[int, bytes]]:
-        """The positions and bytes of what may be headers."""
+    def _is_found(self, position: int, header_bytes: bytes) -> bool:
+        """Whether the batch here is one: its CRC fits, and no smaller batch starts inside its header."""
+        size = batch_size(header_bytes)
+        if size > SMALLEST_DOUBTFUL and self._kind.is_any_whole is not None and self._holds_start(position, size):
+            return False
+        return self.is_intact(position, header_bytes)
+
+    def _holds_start(self, position: int, size: int) -> bool:
+        """Whether a small batch whose CRC fits starts inside the header here.
+
+        Both cannot be batches. Where a sound batch follows garbage, the bytes from shortly before it on look like the header of
+        a large one, and its CRC would take far longer.
+        """
+        largest = min(size - 1, _SMALL_BATCH_SIZE)
+        window = self.source.read(position + 1, 2 * BATCH_HEADER_SIZE - 2)
+        for at, header_bytes in self._in_window(window, BATCH_HEADER_SIZE - 1, self.source.size - position - 1):
+            if batch_size(header_bytes) <= largest and self.is_intact(position + 1 + at, header_bytes):
+                return True
+        return False
+
+    def candidates(self, start: int, end: int | None = None, *, batches_only: bool = False) -> Iterator[tuple[int, bytes]]:
+        """The positions and bytes of what may be headers; with `batches_only`, of magic 2."""
+        size = self.source.size
+        for position, window, stop in self._windows(start, size if end is None else end):
+            for at, header_bytes in self._in_window(window, stop, size - position, batches_only=batches_only):
+                yield position + at, header_bytes
+
+    def _in_window(self, window: bytes, stop: int, left: int, *, batches_only: bool = False) -> Iterator[tuple[int, bytes]]:
+        """Where they start in a window, before `stop`, and their bytes. The log has `left` bytes from there on."""
+        budget = self.budget
         if kernel.native is not None and self._kind.is_any_whole is not None:
-            yield from self._candidates_in_c(kernel.native, start, end, is_any_whole=self._kind.is_any_whole)
-            return
-        import re  # slow to load, and most logs are sound
-
-        source, budget, matches = self.source, self.budget, re.compile(self._kind.pattern).finditer
-        for position, window, stop in self._windows(start, source.size if end is None else end):
-            rest = source.size - position - LOG_OVERHEAD
-            for match in matches(window):
-                at = match.start() - MAGIC_AT
-                if at >= stop:
-                    break
-                if not budget.take_try():
-                    break
-                if int.from_bytes(window[at + LENGTH_AT : at + LOG_OVERHEAD], "big") > rest - at:
-                    continue
-                header_bytes = window[at : at + BATCH_HEADER_SIZE]
-                if self._kind.may_be(header_bytes, source.size - position - at):
-                    yield position + at, header_bytes
-
-    def _candidates_in_c(
-        self, native: ModuleType, start: int, end: int | None, *, is_any_whole: bool
-    ) -> Iterator[tuple[int, bytes]]:
-        source, budget = self.source, self.budget
-        for position, window, stop in self._windows(start, source.size if end is None else end):
             at = 0
             while True:
-                at, budget.tries, gave_up = native.next_header(
-                    window, at, stop, source.size - position, is_any_whole, budget.tries
+                at, budget.tries, gave_up = kernel.native.next_header(
+                    window, at, stop, left, self._kind.is_any_whole, batches_only, budget.tries
                 )
                 budget.gave_up |= gave_up
                 if at < 0:
-                    break
-                yield position + at, window[at : at + BATCH_HEADER_SIZE]
+                    return
+                yield at, window[at : at + BATCH_HEADER_SIZE]
                 at += 1
+        import re  # slow to load, and most logs are sound
+
+        for match in re.compile(self._kind.pattern).finditer(window):
+            at = match.start() - MAGIC_AT
+            if at >= stop or not budget.take_try():
+                return
+            if int.from_bytes(window[at + LENGTH_AT : at + LOG_OVERHEAD], "big") > left - LOG_OVERHEAD - at:
+                continue
+            header_bytes = window[at : at + BATCH_HEADER_SIZE]
+            if self._kind.may_be(header_bytes, left - at) and not (batches_only and header_bytes[MAGIC_AT] < 2):
+                yield at, header_bytes
 
     def _windows(self, start: int, end: int) -> Iterator[tuple[int, bytes, int]]:
         """Positions and bytes of windows, and where in each to stop looking for headers. Runs of zeros are left out."""

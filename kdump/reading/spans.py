@@ -2,47 +2,64 @@
 
 from __future__ import annotations
 
-from collections import deque
+from array import array
+from bisect import bisect_left
 
 from kdump.binary.batch_header import BATCH_HEADER_SIZE, MAGIC_AT, MESSAGE_HEADER_SIZE, batch_size, stored_crc
 from kdump.reading.trust import extent_of, is_lower
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from kdump.reading.search import Search
     from kdump.reading.trust import Extent
 
 _MAX_ENDS_TRIED = 16  # of a batch whose length is wrong; all take one pass over its bytes
-_MAX_SPAN_BYTES = 16 << 20  # bytes
+_MAX_PASSED = 1 << 10  # positions that are kept though they were passed
+_SPAN = 16 << 20  # bytes: ends are looked for up to the second multiple of it
 
 
 class HeadersAhead:
-    """Where headers of magic 2 seem to stand. What was searched for one damaged batch is not searched again for the next."""
+    """Where headers of magic 2 seem to stand. What was searched for one damaged batch is not searched again for the next.
+
+    They are searched between `start` and `end`; `known` are those found there, and perhaps some before.
+    """
 
     def __init__(self, search: Search) -> None:
         self._search = search
-        self._found: deque[int] = deque()  # all of them between these two positions
-        self._start = self._end = 0
+        self.known = array("q")
+        self.start = self.end = 0
+
+    def take_on(self, start: int, end: int, found: Sequence[int], *, are_known: bool) -> None:
+        """Continue where somebody else searched, who found these; others are known, too, or not any more."""
+        self.start, self.end = start, end
+        if not are_known:
+            del self.known[:]
+        self.known.extend(found)
+        self._forget_before(start)
 
     def positions(self, start: int, limit: int) -> Iterator[int]:
         """Their positions from `start` on and before `limit`."""
-        if not self._start <= start <= self._end:
-            self._found.clear()
-            self._end = start
-        self._start = start
-        while self._found and self._found[0] < start:
-            self._found.popleft()
-        yield from [position for position in self._found if position < limit]
-        if self._end >= limit:
+        if not self.start <= start <= self.end:
+            del self.known[:]
+            self.end = start
+        self.start = start
+        self._forget_before(start)
+        known = self.known
+        yield from known[bisect_left(known, start) : bisect_left(known, limit)]
+        if self.end >= limit:
             return
-        for position, header_bytes in self._search.candidates(self._end, limit):
-            if header_bytes[MAGIC_AT] >= 2:
-                self._found.append(position)
-                self._end = position + 1
-                yield position
-        self._end = limit
+        for position, _ in self._search.candidates(self.end, limit, batches_only=True):
+            known.append(position)
+            self.end = position + 1
+            yield position
+        self.end = limit
+
+    def _forget_before(self, start: int) -> None:
+        """Forget those before this position, if they are many."""
+        if len(self.known) > _MAX_PASSED:
+            del self.known[: bisect_left(self.known, start)]
 
 
 def fitting_end(search: Search, ahead: HeadersAhead, position: int, header_bytes: bytes, claimed_end: int | None) -> int:
@@ -51,7 +68,7 @@ def fitting_end(search: Search, ahead: HeadersAhead, position: int, header_bytes
     With a `claimed_end`, only ends before that are tried.
     """
     source, budget = search.source, search.budget
-    limit = min(source.size if claimed_end is None else claimed_end, position + _MAX_SPAN_BYTES)
+    limit = min(source.size if claimed_end is None else claimed_end, (position // _SPAN + 2) * _SPAN)
     is_legacy = header_bytes[MAGIC_AT] < 2
     min_size = MESSAGE_HEADER_SIZE if is_legacy else BATCH_HEADER_SIZE
     if position + min_size > source.size:

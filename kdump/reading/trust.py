@@ -78,6 +78,11 @@ class Order:
         """Whether the next batch follows damage, and no batch since then is beyond doubt."""
         return self._is_in_doubt
 
+    @property
+    def salvages_next(self) -> bool:
+        """Whether the next batch follows damage directly: whatever it says, it is only salvaged."""
+        return self._is_in_doubt and self._found is None
+
     def distrusts(self, position: int) -> bool:
         """Whether the length of a damaged batch at this position cannot be trusted."""
         return self._is_in_doubt or position < self.nested_end

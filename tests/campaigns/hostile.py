@@ -24,6 +24,7 @@ from kdump.output.rows.columns import width_of
 from kdump.releases.history import RELEASES
 from kdump.releases.profile import profile_of
 from tests import kernels
+from tests.builders.hostile import HOSTILE
 from tests.campaigns import mutants
 
 Buffer: TypeAlias = "array[int]"
@@ -40,6 +41,7 @@ DECODERS = (
     "remote-log-metadata-decoder",
 )
 BEFORE_JSON = {"offsets-decoder": ("1.0.1", "3.7.2"), "transaction-log-decoder": ("2.4.1", "4.0.2")}
+PATCHED = [one for one in HOSTILE if one.suffix == ".log" and one.name not in ("headers of batches", "02 00 00")]
 STATE_FIELDS = 4
 COLUMNS = 25
 
@@ -156,6 +158,7 @@ class Hostile:
             "dump_index": self.dump_index,
             "dump_time_index": self.dump_time_index,
             "walks": self.walks,
+            "patches": self.patches,
             "records": self.records,
             "summaries": self.summaries,
             "columns": self.columns,
@@ -325,7 +328,35 @@ class Hostile:
         numbers = [chance.choice((0, 1, chance.number(1 << 20))) for _ in range(3)]
         stop, left = chance.choice((len(window), chance.number())), chance.choice((len(window), chance.number()))
         self.call("next_intact", window, start, stop, left, chance.random() < 0.5, *numbers)
-        self.call("next_header", window, start, stop, left, chance.random() < 0.5, numbers[0])
+        self.call("next_header", window, start, stop, left, chance.random() < 0.5, chance.random() < 0.5, numbers[0])
+
+    def patches(self) -> None:
+        """A walk through batches that stand alone, and through what only looks like it."""
+        chance = self.chance
+        data = chance.choice(PATCHED).build(chance.randrange(1, 40))[".log"]
+        at, size = chance.randrange(len(data)), chance.choice((0, chance.randrange(700)))
+        window = exact(data[:at] + chance.choice((bytes(size), chance.randbytes(size), chance.log())) + data[at:])
+        some = chance.number(len(window))
+        ahead = sorted((chance.choice((0, some)), chance.number(len(window))))
+        self.call(
+            "walk_patches",
+            window,
+            chance.choice((0, 1 << 24, chance.number())),
+            chance.choice((0, 0, some)),
+            chance.choice((len(window), chance.number())),
+            chance.choice((len(window), len(window) + 1000, chance.number())),
+            chance.choice((0, 1, 1000)),
+            (
+                chance.choice((61, 200, 600, chance.number())),
+                chance.choice((0, 40, 300, chance.number())),
+                chance.choice((100, 1 << 16)),
+                chance.choice((0, 1 << 30, chance.number())),
+            ),
+            tuple(chance.choice((100, 1 << 20, chance.number())) for _ in range(3)),
+            tuple(ahead) if chance.random() < 0.9 else (chance.number(), chance.number()),
+            exact(b"".join(struct.pack("=q", chance.number(len(window))) for _ in range(chance.randrange(5)))),
+            chance.choice((-1, 0, chance.number())),
+        )
 
     def summaries(self) -> None:
         """Summaries of windows: of a damaged log, and of batches with consecutive offsets."""

@@ -1,19 +1,19 @@
 """Batches that stand alone: read one by one, together, or as all others are, they come to the same."""
 
 import random
-from collections.abc import Iterator
 from unittest import mock
 
 import pytest
 
 from kdump.binary.source import Source
-from kdump.reading.items import Damage, Patches, Section
+from kdump.reading.items import Damage, Patches
 from kdump.reading.lone_batches import LoneBatches
 from kdump.reading.salvage import walk, walk_patches
 from kdump.reading.tuning import DEFAULT, ReadTuning
 from tests.builders.hostile import HOSTILE, batches, batches_and_claims, messages_and_headers
 from tests.builders.records import batch, record
 from tests.campaigns import mutants
+from tests.reading.parts import parts_of
 from tests.support import opened
 
 pytestmark = pytest.mark.both_kernels
@@ -21,28 +21,8 @@ pytestmark = pytest.mark.both_kernels
 SMALL = ReadTuning(window_bytes=300, near_bytes=160, stretch_bytes=500)
 
 
-def _parts(item: Section | Damage | Patches) -> Iterator[tuple[object, ...]]:
-    """What an item says of each batch and each damaged range."""
-    if isinstance(item, Damage):
-        yield tuple(getattr(item, name) for name in Damage.__slots__ if name != "row"), repr(item.row)
-        return
-    section = item.section if isinstance(item, Patches) else item
-    chunk = section.chunk
-    rows = []
-    for row, (start, size) in enumerate(zip(chunk.starts, chunk.batches["size"], strict=True)):
-        data = chunk.window[start : start + size]
-        rows.append((repr(chunk.batches.row(row)), chunk.headers[row], data, section.statuses[row], section.nested_end))
-    if isinstance(item, Section):
-        yield from [(*row, section.claimed_length) for row in rows]
-        return
-    for places, damage in item.steps():
-        yield from [(*rows[row], None) for row in places]
-        if damage is not None:
-            yield from _parts(damage)
-
-
 def _walked(source: Source, tuning: ReadTuning = DEFAULT) -> list[tuple[object, ...]]:
-    return [part for item in walk(source, tuning=tuning) for part in _parts(item)]
+    return [part for item in walk(source, tuning=tuning) for part in parts_of(item)]
 
 
 def _assert_same(data: bytes, tuning: ReadTuning = DEFAULT) -> int:
@@ -52,7 +32,7 @@ def _assert_same(data: bytes, tuning: ReadTuning = DEFAULT) -> int:
             expected = _walked(source, tuning)
         assert _walked(source, tuning) == expected
         items = list(walk_patches(source, 0, lambda: True, tuning=tuning))
-        assert [part for item in items for part in _parts(item)] == expected
+        assert [part for item in items for part in parts_of(item)] == expected
     return sum(len(item.section.statuses) for item in items if isinstance(item, Patches))
 
 

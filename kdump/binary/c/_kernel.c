@@ -43,6 +43,7 @@
 #include "columns.h"
 #include "batch_columns.h"
 #include "search.h"
+#include "patches.h"
 #include "summary.h"
 #include "mixed.h"
 #include "producers.h"
@@ -102,6 +103,7 @@ static PyMethodDef methods[] = {
     {"walk_log", walk_log, METH_VARARGS, walk_log_doc},
     {"walk_batches", walk_batches, METH_VARARGS, walk_batches_doc},
     {"walk_messages", walk_messages, METH_VARARGS, walk_messages_doc},
+    {"walk_patches", walk_patches, METH_VARARGS, walk_patches_doc},
     {"walk_extents", walk_extents, METH_VARARGS, walk_extents_doc},
     {"walk_records", walk_records, METH_VARARGS, walk_records_doc},
     {"walk_contents", walk_contents, METH_VARARGS, walk_contents_doc},
@@ -145,7 +147,7 @@ static const struct {
     CONSTANT(MARKER_EPOCH), CONSTANT(TYPE_NAME), CONSTANT(CONTROL_MESSAGE), CONSTANT(PLAIN_RECORDS), CONSTANT(COORDINATOR_RECORDS), CONSTANT(METADATA_RECORDS), CONSTANT(PREVIEW_RECORDS),
     CONSTANT(PREVIOUS_OFFSET), CONSTANT(RECORD_START), CONSTANT(RECORDS_LEFT), CONSTANT(GAP_COUNT), CONSTANT(GAPS),
     CONSTANT(STOPPED), CONSTANT(FULL), CONSTANT(COMPRESSED), CONSTANT(PAUSED),
-    CONSTANT(NONE_INTACT), CONSTANT(INTACT), CONSTANT(REACHES_PAST_WINDOW),
+    CONSTANT(NONE_INTACT), CONSTANT(INTACT), CONSTANT(REACHES_PAST_WINDOW), CONSTANT(UNDECIDED),
     CONSTANT(NOT_FOUND), CONSTANT(TIMESTAMP_MISMATCH), CONSTANT(OUT_OF_ORDER),
 };
 

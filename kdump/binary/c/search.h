@@ -52,10 +52,11 @@ static PyObject *find(PyObject *self, PyObject *arguments)
 
 #define MAX_USUAL_LENGTH (1 << 20) /* beyond it, all fields of a header have to be plausible */
 #define SMALL_BATCH_SIZE (16 << 10)
+#define SMALLEST_DOUBTFUL 512 /* what looks like a larger batch is doubted if another starts inside its header */
 #define MAX_KNOWN_CODEC 4
 #define MIN_RECORD_SIZE 7
 
-enum { NONE_INTACT, INTACT, REACHES_PAST_WINDOW };
+enum { NONE_INTACT, INTACT, REACHES_PAST_WINDOW, UNDECIDED };
 
 /* What a search may still do; see Budget in kdump/reading/search.py. */
 typedef struct {
@@ -121,14 +122,56 @@ static inline Py_ssize_t next_candidate(const Py_buffer *window, Py_ssize_t star
     return -1;
 }
 
+static inline int can_spend(const SearchBudget *budget, int64_t size)
+{
+    return size <= budget->crc_bytes - (size > SMALL_BATCH_SIZE ? budget->kept_crc_bytes : 0);
+}
+
 static inline int may_spend(SearchBudget *budget, int64_t size)
 {
-    if (size > budget->crc_bytes - (size > SMALL_BATCH_SIZE ? budget->kept_crc_bytes : 0)) {
+    if (!can_spend(budget, size)) {
         budget->gave_up = 1;
         return 0;
     }
     budget->crc_bytes -= size;
     return 1;
+}
+
+/* Whether the CRC of the candidate at `p`, which is whole in memory, fits. */
+static inline int fits_checksum(const uint8_t *p)
+{
+    size_t size = (size_t)batch_size(p);
+    return p[MAGIC_AT] < 2 ? is_valid_message(p, size) : is_valid_batch(p, size);
+}
+
+/* What the candidate at `at` in a window is: INTACT if its CRC fits and no smaller batch starts inside its header, NONE_INTACT if not.
+   REACHES_PAST_WINDOW if its CRC remains to be computed, for which the budget is charged; UNDECIDED if it is not clear whether a smaller
+   batch starts there, and the budget is as before. */
+static int judge_candidate(const Py_buffer *window, Py_ssize_t at, int64_t left, int is_any_whole, SearchBudget *budget)
+{
+    const uint8_t *p = (const uint8_t *)window->buf + at;
+    int64_t size = batch_size(p);
+    SearchBudget before = *budget;
+    if (size > SMALLEST_DOUBTFUL) {
+        int64_t largest = size <= SMALL_BATCH_SIZE ? size - 1 : SMALL_BATCH_SIZE;
+        Py_ssize_t stop = at + BATCH_HEADER_SIZE;
+        if (stop + BATCH_HEADER_SIZE > window->len && window->len < left)
+            return UNDECIDED;
+        for (Py_ssize_t inner = at + 1; (inner = next_candidate(window, inner, stop, left, is_any_whole, budget)) >= 0; inner++) {
+            const uint8_t *other = (const uint8_t *)window->buf + inner;
+            if (batch_size(other) > largest)
+                continue;
+            if (batch_size(other) > window->len - inner) {
+                *budget = before;
+                return UNDECIDED;
+            }
+            if (may_spend(budget, batch_size(other)) && fits_checksum(other))
+                return NONE_INTACT;
+        }
+    }
+    if (!may_spend(budget, size))
+        return NONE_INTACT;
+    return size > window->len - at ? REACHES_PAST_WINDOW : fits_checksum(p) ? INTACT : NONE_INTACT;
 }
 
 /* Whether the arguments of a search make sense; if not, the window is released, and an exception is set. */
@@ -145,7 +188,8 @@ PyDoc_STRVAR(next_intact_doc,
              "next_intact(window, start, stop, left, is_any_whole, tries, crc_bytes, kept_crc_bytes)\n"
              "    -> (found, at, tries, crc_bytes, gave_up)\n\n"
              "The first batch from `start` on and before `stop` whose CRC fits. `left` bytes of the log begin with the window.\n"
-             "`found` is NONE_INTACT, INTACT, or REACHES_PAST_WINDOW where the caller has to compute the CRC; the budget allows that.");
+             "`found` is NONE_INTACT, INTACT, REACHES_PAST_WINDOW where the caller has to compute the CRC, for which the budget is charged,\n"
+             "or UNDECIDED where it has to look whether a smaller batch starts inside the header, too.");
 
 static PyObject *next_intact(PyObject *self, PyObject *arguments)
 {
@@ -163,29 +207,18 @@ static PyObject *next_intact(PyObject *self, PyObject *arguments)
     if (stop > window.len)
         stop = window.len;
     Py_BEGIN_ALLOW_THREADS;
-    for (Py_ssize_t at = start; (at = next_candidate(&window, at, stop, left, is_any_whole, &budget)) >= 0; at++) {
-        const uint8_t *p = (const uint8_t *)window.buf + at;
-        size_t size = (size_t)batch_size(p);
-        if (!may_spend(&budget, batch_size(p)))
-            continue;
+    for (Py_ssize_t at = start; found == NONE_INTACT && (at = next_candidate(&window, at, stop, left, is_any_whole, &budget)) >= 0; at++) {
         start = at;
-        if (size > (size_t)(window.len - at)) {
-            found = REACHES_PAST_WINDOW;
-            break;
-        }
-        if (p[MAGIC_AT] < 2 ? is_valid_message(p, size) : is_valid_batch(p, size)) {
-            found = INTACT;
-            break;
-        }
+        found = judge_candidate(&window, at, left, is_any_whole, &budget);
     }
     Py_END_ALLOW_THREADS;
     PyBuffer_Release(&window);
     return Py_BuildValue("inLLO", found, start, budget.tries, budget.crc_bytes, budget.gave_up ? Py_True : Py_False);
 }
 
-PyDoc_STRVAR(next_header_doc, "next_header(window, start, stop, left, is_any_whole, tries) -> (at, tries, gave_up)\n\n"
+PyDoc_STRVAR(next_header_doc, "next_header(window, start, stop, left, is_any_whole, batches_only, tries) -> (at, tries, gave_up)\n\n"
                               "The first position from `start` on and before `stop` where a batch may begin, if only its CRC fits; -1 for\n"
-                              "nowhere. `left` bytes of the log begin with the window.");
+                              "nowhere. `left` bytes of the log begin with the window. With `batches_only`, one of magic 2.");
 
 static PyObject *next_header(PyObject *self, PyObject *arguments)
 {
@@ -193,16 +226,18 @@ static PyObject *next_header(PyObject *self, PyObject *arguments)
     Py_buffer window;
     Py_ssize_t start, stop;
     long long left;
-    int is_any_whole;
+    int is_any_whole, batches_only;
     SearchBudget budget = {0};
-    if (!PyArg_ParseTuple(arguments, "y*nnLpL:next_header", &window, &start, &stop, &left, &is_any_whole, &budget.tries))
+    if (!PyArg_ParseTuple(arguments, "y*nnLppL:next_header", &window, &start, &stop, &left, &is_any_whole, &batches_only, &budget.tries))
         return NULL;
     if (!is_valid_search(&window, start, left, &budget))
         return NULL;
     if (stop > window.len)
         stop = window.len;
     Py_BEGIN_ALLOW_THREADS;
-    start = next_candidate(&window, start, stop, left, is_any_whole, &budget);
+    while ((start = next_candidate(&window, start, stop, left, is_any_whole, &budget)) >= 0 && batches_only &&
+           ((const uint8_t *)window.buf)[start + MAGIC_AT] < 2)
+        start++;
     Py_END_ALLOW_THREADS;
     PyBuffer_Release(&window);
     return Py_BuildValue("nLO", start, budget.tries, budget.gave_up ? Py_True : Py_False);

@@ -12,11 +12,31 @@
 #include "records.h"
 #include "varint.h"
 
-/* Adds a row to the three lists of a walk: the header, where it starts in the window, and whether its checksum fits. */
-static inline int note_header(PyObject **lists, const int64_t *header, Py_ssize_t fields, Py_ssize_t start, int is_valid)
+/* The header of a batch of magic 2 as a tuple. */
+static inline PyObject *header_of_batch(const uint8_t *p)
 {
-    return append(lists[0], tuple_of(header, fields)) && append(lists[1], PyLong_FromSsize_t(start)) &&
-           append(lists[2], PyBool_FromLong(is_valid));
+    const int64_t header[] = {
+        batch_base_offset(p),    batch_length(p),        batch_leader_epoch(p),      batch_magic(p),
+        batch_crc(p),            batch_attributes(p),    batch_last_offset_delta(p), batch_base_timestamp(p),
+        batch_max_timestamp(p),  batch_producer_id(p),   batch_producer_epoch(p),    batch_base_sequence(p),
+        batch_record_count(p),
+    };
+    return tuple_of(header, sizeof header / sizeof *header);
+}
+
+/* The header of a message as a tuple. */
+static inline PyObject *header_of_message(const uint8_t *p)
+{
+    const int64_t header[] = {
+        batch_base_offset(p), batch_length(p), message_crc(p), batch_magic(p), (int8_t)message_attributes(p), message_timestamp(p),
+    };
+    return tuple_of(header, sizeof header / sizeof *header);
+}
+
+/* Adds a row to the three lists of a walk: the header, where it starts in the window, and whether its checksum fits. */
+static inline int note_header(PyObject **lists, PyObject *header, Py_ssize_t start, int is_valid)
+{
+    return append(lists[0], header) && append(lists[1], PyLong_FromSsize_t(start)) && append(lists[2], PyBool_FromLong(is_valid));
 }
 
 PyDoc_STRVAR(walk_batches_doc, "walk_batches(window, start, max_codec, checksum), as the reference; of `checksum`, only whether it is None matters.");
@@ -37,14 +57,8 @@ static PyObject *walk_batches(PyObject *self, PyObject *arguments)
     const uint8_t *bytes = window.buf;
     while (start >= 0 && start <= window.len && is_regular_batch(bytes + start, (size_t)(window.len - start), max_codec)) {
         const uint8_t *p = bytes + start;
-        const int64_t header[] = {
-            batch_base_offset(p),    batch_length(p),        batch_leader_epoch(p),      batch_magic(p),
-            batch_crc(p),            batch_attributes(p),    batch_last_offset_delta(p), batch_base_timestamp(p),
-            batch_max_timestamp(p),  batch_producer_id(p),   batch_producer_epoch(p),    batch_base_sequence(p),
-            batch_record_count(p),
-        };
         int is_valid = checksum == Py_None || is_valid_batch(p, (size_t)batch_size(p));
-        failed = !note_header(lists, header, sizeof header / sizeof *header, start, is_valid);
+        failed = !note_header(lists, header_of_batch(p), start, is_valid);
         if (failed)
             break;
         start += (Py_ssize_t)batch_size(p);
@@ -72,11 +86,7 @@ static PyObject *walk_messages(PyObject *self, PyObject *arguments)
     while (start >= 0 && start <= window.len &&
            is_regular_message(bytes + start, (size_t)(window.len - start), min_magic, max_codec)) {
         const uint8_t *p = bytes + start;
-        const int64_t header[] = {
-            batch_base_offset(p), batch_length(p), message_crc(p), batch_magic(p), (int8_t)message_attributes(p), message_timestamp(p),
-        };
-        int is_valid = is_valid_message(p, (size_t)batch_size(p));
-        failed = !note_header(lists, header, sizeof header / sizeof *header, start, is_valid);
+        failed = !note_header(lists, header_of_message(p), start, is_valid_message(p, (size_t)batch_size(p)));
         if (failed)
             break;
         start += (Py_ssize_t)batch_size(p);

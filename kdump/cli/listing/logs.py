@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_left, bisect_right
+from collections import deque
 from itertools import accumulate
+from operator import itemgetter, sub
 
 from kdump.binary.batch_header import BASE_TIMESTAMP
 from kdump.cli.listing.decoding import Decoding
@@ -62,6 +64,7 @@ class LogLister:
         self.decoding = Decoding(run, source.path)
         self._contents = self.decoding.contents() if run.output is None else None
         self._held: list[salvage.Damage] = []  # until the offset after them is known
+        self._damage_starts: deque[int] = deque()  # of ranges whose rows come among records that are listed at once
         self._last_offset = -1  # of the last batch that is not damaged
         self._shown_position = -1  # of the last batch some of whose records are listed
         self._begin = begin
@@ -83,8 +86,7 @@ class LogLister:
                     self._take_damage(item)
                     continue
                 if isinstance(item, salvage.Patches):
-                    self.list_section(item.section)
-                    self._run.count_findings(len(item.damages))
+                    self._list_patches(item)
                     continue
                 self.list_section(item)
                 if self._around is not None and self._around.note(item.chunk, item.statuses):
@@ -103,6 +105,27 @@ class LogLister:
         if position is not None:  # even its offsets may be wrong
             self._run.find(f"{path}, byte {position}", _WRONG_CRC)
         self._run.say(f"{path}: {around.explanation(path, is_damaged=self._run.finding_count > findings)}")
+
+    def _list_patches(self, patches: salvage.Patches) -> None:
+        """List batches that stand alone, with a row for each damaged range after them, where it is only counted."""
+        section, damages, run = patches.section, patches.damages, self._run
+        if run.output is not None and not self._request.is_deep:
+            table = listing.batches(section.chunk.batches, section.statuses, self._source.path)
+            sizes = list(map(sub, damages.ends, damages.starts))
+            run.write_part(listing.with_damaged_batches(table, patches.counts, damages.starts, sizes, self._source.path))
+            self._note_last(section)
+        else:
+            if run.output is not None:
+                self._damage_starts.extend(damages.starts)
+            self.list_section(section)
+            self._write_damages_before(damages.ends[-1] if len(damages) else 0)
+        run.count_findings(len(damages))
+
+    def _write_damages_before(self, position: int) -> None:
+        """List one row for each damaged range before this position that is still to be listed, where records are listed."""
+        starts = self._damage_starts
+        while starts and starts[0] < position:
+            self._run.write_part(listing.damaged_record(starts.popleft(), self._source.path))
 
     # What a form does
 
@@ -134,6 +157,8 @@ class LogLister:
             positions = [at for at, rows in zip(part.batches["position"], part.counts, strict=True) for _ in range(rows)]
             ends = list(accumulate(part.counts))
             bad = [(ends[row], part.batches["position"][row]) for row in part.bad_rows]
+            if self._damage_starts:
+                bad = sorted([*bad, *self._damages_between(part, ends)], key=itemgetter(1))
             for first, end, decoded in self.decoding.pieces(part):
                 records = part.records.slice(first, end)
                 rows = slice(first, end)
@@ -149,8 +174,17 @@ class LogLister:
     def write_damaged_record(self, position: int) -> None:
         """List one row for the records of a batch that cannot be read; nothing in Kafka's lines."""
         if self._run.output is not None:
+            self._write_damages_before(position)
             self._run.write_part(listing.damaged_record(position, self._source.path))
             self._run.count(1)
+
+    def _damages_between(self, part: RecordChunk, ends: Sequence[int]) -> Iterator[tuple[int, int]]:
+        """The damaged ranges before the batches of a part: how many records of it come before each, and where it starts."""
+        starts, before = self._damage_starts, 0
+        for position, end in zip(part.batches["position"], ends, strict=True):
+            while starts and starts[0] < position:
+                yield before, starts.popleft()
+            before = end
 
     # Damaged ranges
 
@@ -203,6 +237,11 @@ class LogLister:
                 self.list_batches(part, statuses[part_start:part_end])
                 if statuses[part_end - 1] == salvage.DAMAGED:
                     self._end_at_damage()
+        self._note_last(section)
+
+    def _note_last(self, section: salvage.Section) -> None:
+        """Take note of the offsets of a section that was listed."""
+        chunk, statuses = section.chunk, section.statuses
         for row in reversed(range(len(statuses))):
             if statuses[row] != salvage.DAMAGED:
                 is_first = self._last_offset < 0
@@ -456,7 +495,7 @@ class LogLister:
 
     def _gathers_patches(self) -> bool:
         """Whether batches that stand alone may be listed at once, before the damage after any of them is counted."""
-        return self._is_whole and self._run.output is None and self._gathers()  # Kafka's lines: none is for a finding
+        return self._is_whole and self._gathers()
 
     def _gathers(self) -> bool:
         """Whether records of neighbouring damaged batches may be listed at once, before the findings about any of them."""

@@ -16,8 +16,8 @@ from kdump.tables import Int16, Int32, Int64, Row, Table, Text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
+    from collections.abc import Mapping, Sequence
+    from typing import Any, TypeVar
 
     from kdump.errors import CorruptData
     from kdump.formats.producer_snapshot import ProducerState
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from kdump.messages.kafka_json import Json
     from kdump.output.rows.decoded import Decoded
 
+    RowType = TypeVar("RowType", bound=Row)
     Object = dict[str, str | None]
     Objects = list[Object]
 
@@ -147,6 +148,15 @@ def damaged_batch(row: Row | None, through: str, start: int, end: int, file: str
     return Table(ListedBatch, {**table.columns, "position": [start], "size": [end - start]})
 
 
+def with_damaged_batches(
+    table: Table[ListedBatch], before: Sequence[int], positions: Sequence[int], sizes: Sequence[int], file: str
+) -> Table[ListedBatch]:
+    """The same with rows for damaged ranges that claim nothing, each before the row that `before` says, ascending."""
+    count = len(positions)
+    known = {"position": positions, "size": sizes, "status": ["damaged"] * count, "file": [file] * count}
+    return _with_rows(table, before, known)
+
+
 def records(
     table: Table[Record],
     statuses: Sequence[str],
@@ -197,18 +207,23 @@ def with_damaged_records(
 ) -> Table[ListedRecord]:
     """The same with rows for unreadable batches at these positions, each before the row that `before` says, ascending."""
     count = len(positions)
-    known: dict[str, Sequence[Any]] = {"position": positions, "status": ["damaged"] * count, "file": [file] * count}
+    return _with_rows(table, before, {"position": positions, "status": ["damaged"] * count, "file": [file] * count})
+
+
+def _with_rows(table: Table[RowType], before: Sequence[int], known: Mapping[str, Sequence[Any]]) -> Table[RowType]:
+    """The same with rows that have only the `known` columns, each before the row that `before` says, ascending."""
     columns = {}
+    nothing = [None] * len(before)
     for name, values in table.columns.items():
         column: list[Any] = []
         start = 0
-        for end, value in zip(before, known.get(name, [None] * count), strict=True):
+        for end, value in zip(before, known.get(name, nothing), strict=True):
             column += values[start:end]
             column.append(value)
             start = end
         column += values[start:]
         columns[name] = column
-    return Table(ListedRecord, columns)
+    return Table(table.row_class, columns)
 
 
 def producer(state: ProducerState, file: str) -> list[object]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import chain
+from array import array
+from itertools import chain, compress
 
 from kdump.binary import kernel
 from kdump.binary.batch_header import (
@@ -24,19 +25,21 @@ from kdump.checks.rules.framing.lengths import MAX_SEGMENT_SIZE
 from kdump.checks.wording import counted, offset_range
 from kdump.formats.record_batch import RecordBatch
 from kdump.reading import salvage
+from kdump.reading.damages import zero_hole
 from kdump.reading.items import BY_LENGTH
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from typing import ClassVar
 
     from kdump.checks.context import FileContext
     from kdump.checks.rules.framing.checksums import Checksums
     from kdump.checks.rules.framing.file_end import FileEnd
     from kdump.checks.segment_facts import SegmentFacts
-    from kdump.reading.items import Damage, Patches
+    from kdump.reading.items import Damage, Damages, Patches
 
+_HOLE = "zero-hole"
 _PAGE_BYTES = 4096
 _SAMPLE_BYTES = 64 << 10  # of a damaged range, that are looked at
 _MAX_RECORDS_A_STEP = 4096
@@ -68,6 +71,23 @@ class _PendingFinding:
         self.batch_count = batch_count
 
 
+class _Holes:
+    """Ranges of zeros, as columns: where they start and end, and the number of batches before each."""
+
+    __slots__ = ("counts", "ends", "starts")
+
+    def __init__(self) -> None:
+        self.starts = array("q")
+        self.ends = array("q")
+        self.counts = array("q")
+
+    def add(self, starts: Sequence[int], ends: Sequence[int], counts: Sequence[int]) -> None:
+        """Add ranges, in order."""
+        self.starts.extend(starts)
+        self.ends.extend(ends)
+        self.counts.extend(counts)
+
+
 class DamagedRanges:
     """Reports the damaged ranges of a segment, with the offsets that are missing there."""
 
@@ -76,7 +96,7 @@ class DamagedRanges:
         self._facts = facts
         self._checksums = checksums
         self._file_end = file_end
-        self._holes: list[tuple[Damage, int]] = []  # ranges of zeros, and the number of batches before each
+        self._holes = _Holes()
         self._pending: list[_PendingFinding] = []
         self._batches_ahead = 0  # batches in the facts that stand after the range
         self._reported_gap = -1  # the number of batches before the last range whose missing offsets were reported
@@ -93,6 +113,9 @@ class DamagedRanges:
     def add_patches(self, patches: Patches) -> None:
         """Report the damaged ranges between batches that stand alone, all of which are in the facts."""
         batch_count = len(patches.section.statuses)
+        if self._may_count(patches.damages):
+            self._count(patches)
+            return
         reported = 0
         for count, damage in zip(patches.counts, patches.damages, strict=True):
             self._batches_ahead = batch_count - count
@@ -104,10 +127,33 @@ class DamagedRanges:
         if batch_count > reported:
             self.report_pending()
 
+    def _may_count(self, damages: Damages) -> bool:
+        """Whether nothing has to be found out about these ranges: those of their codes are only counted, or wait for the end."""
+        context = self._context
+        if context.has_unreadable or not len(damages) or not damages.starts[0]:
+            return False
+        return all(code == _HOLE or code in _COUNTED and context.is_flooded(code) for code in set(damages.codes))
+
+    def _count(self, patches: Patches) -> None:
+        """Count the damaged ranges between batches that stand alone."""
+        damages, context = patches.damages, self._context
+        self._batches_ahead = len(patches.section.statuses) - 1
+        self.report_pending()
+        self._batches_ahead = 0
+        for code in set(damages.codes):
+            chosen = [other == code for other in damages.codes]
+            starts, ends = list(compress(damages.starts, chosen)), list(compress(damages.ends, chosen))
+            if code == _HOLE:
+                before = len(self._facts.positions) - len(patches.section.statuses)
+                self._holes.add(starts, ends, [before + count for count in compress(patches.counts, chosen)])
+            else:
+                context.count_further(code, len(starts), starts[0], ends[-1])
+        self._file_end.is_damaged = damages.ends[-1] >= context.source.size
+
     # Each kind of damage
 
     def _add_hole(self, damage: Damage) -> None:
-        self._holes.append((damage, self._batch_count))
+        self._holes.add([damage.start], [damage.end], [self._batch_count])
 
     def _report_zero_tail(self, damage: Damage) -> None:
         size = self._context.source.size
@@ -223,7 +269,7 @@ class DamagedRanges:
         self._add_pending(damage, _capitalized(damage.message) + ".")
 
     _HANDLERS: ClassVar[Mapping[str, Callable[[DamagedRanges, Damage], None]]] = {
-        "zero-hole": _add_hole,
+        _HOLE: _add_hole,
         "zero-tail": _report_zero_tail,
         "torn-tail": _report_torn_tail,
         "torn-header": _report_torn_header,
@@ -256,23 +302,26 @@ class DamagedRanges:
 
     def report_holes(self) -> None:
         """Report ranges of zeros between batches, with how much a restart would delete after each."""
-        facts = self._facts
+        facts, context, holes = self._facts, self._context, self._holes
         highest_after = self._highest_offsets_after_holes()
-        for (damage, count), last in zip(self._holes, highest_after, strict=True):
+        for row, (start, end, count, last) in enumerate(zip(holes.starts, holes.ends, holes.counts, highest_after, strict=True)):
+            if context.is_flooded(_HOLE):
+                context.count_further(_HOLE, len(holes.starts) - row, start, holes.ends[-1])
+                break
             following = len(facts.positions) - count
             words, offsets = self._missing_offsets(count)
-            message = f"{counted(damage.end - damage.start, 'byte is', 'bytes are')} zero.{words}"
+            message = f"{counted(end - start, 'byte is', 'bytes are')} zero.{words}"
             if following > 0:
                 message += (
                     f" {counted(following, 'batch', 'batches')} after, {offset_range(facts.first_offsets[count], last)}: "
                     "a restart that scans this segment deletes them."
                 )
-            self._report(damage, message, offsets=offsets, found=following)
+            self._report(zero_hole(start, end), message, offsets=offsets, found=following)
 
     def _highest_offsets_after_holes(self) -> list[int]:
         """The highest offset of all batches after each range of zeros, -1 if none follows. Each batch is looked at once."""
         highest, end, found = -1, len(self._facts.positions), []
-        for _, count in reversed(self._holes):
+        for count in reversed(self._holes.counts):
             highest = max(chain((highest,), self._facts.last_offsets[count:end]))
             end = count
             found.append(highest)

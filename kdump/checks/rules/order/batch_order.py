@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import le, lt
+
 from kdump.binary.batch_header import BASE_OFFSET, LAST_OFFSET_DELTA, LEADER_EPOCH
 from kdump.binary.source import WINDOW_SIZE
 from kdump.checks.carried_state import CarriedState
@@ -60,15 +62,41 @@ class BatchOrder(SegmentRule):
     def patches(self, patches: Patches) -> None:
         self._deltas.check(patches.section)
         damaged_before = frozenset(patches.counts)
-        self._check_batches(patches.section, damaged_before)
+        accepted = self._accept_lone(patches.section, damaged_before)
+        self._check_batches(patches.section, damaged_before, accepted)
         if len(patches.section.statuses) in damaged_before:
             self.damage(None)
 
-    def _check_batches(self, section: Section, damaged_before: Collection[int]) -> None:
-        """Compare each batch with those before it; these rows follow damage."""
+    def _accept_lone(self, section: Section, damaged_before: Collection[int]) -> int:
+        """Continue the order with all batches but the last, if each stands alone and all are in line. Returns how many."""
+        chunk, last, base_offset = section.chunk, self._last, self._base_offset()
+        batches, count = chunk.batches, len(chunk) - 1
+        if last is None or self._suspect is not None or not self._follows_damage:
+            return 0
+        if not all(map(damaged_before.__contains__, range(1, count + 1))):
+            return 0
+        positions, last_offsets = batches["position"], batches["last_offset"]
+        first_offsets = last_offsets if chunk.is_legacy else batches["base_offset"]
+        is_beyond = base_offset is not None and last_offsets[-1] - base_offset > _MAX_INT
+        if not count or is_beyond or positions[0] < section.nested_end or first_offsets[0] <= last.last:
+            return 0
+        if not all(map(le, first_offsets, last_offsets)) or not all(map(lt, last_offsets, first_offsets[1:])):
+            return 0
+        if not chunk.is_legacy:
+            epochs = batches["partition_leader_epoch"]
+            if epochs[0] < self._epoch or not all(map(le, epochs, epochs[1:])):
+                return 0
+            self._epoch = epochs[count - 1]
+        row = count - 1
+        end = positions[row] + batches["size"][row]
+        self._last = Batch(positions[row], end, first_offsets[row], last_offsets[row], self._epoch, section.statuses[row])
+        return count
+
+    def _check_batches(self, section: Section, damaged_before: Collection[int], accepted: int = 0) -> None:
+        """Compare each batch after the `accepted` ones with those before it; these rows follow damage."""
         chunk, batches = section.chunk, section.chunk.batches
-        columns = zip(batches["position"], batches["size"], section.statuses, strict=True)
-        for row, (position, size, status) in enumerate(columns):
+        columns = zip(batches["position"][accepted:], batches["size"][accepted:], section.statuses[accepted:], strict=True)
+        for row, (position, size, status) in enumerate(columns, accepted):
             if row in damaged_before:
                 self.damage(None)
             if status == salvage.DAMAGED:

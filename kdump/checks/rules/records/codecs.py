@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kdump.checks.context import FileContext
     from kdump.formats.mixed import MixedSummary
     from kdump.formats.record_batch import RecordBatch
-    from kdump.reading.items import Damage, Section
+    from kdump.reading.items import Damage, Patches, Section
 
 _CODEC_NAMES = frozenset(CODECS)
 
@@ -57,6 +57,9 @@ class Codecs(SegmentRule):
             batch: RecordBatch = damage.row  # type: ignore[assignment]  # the walk of a log gives batches
             if batch.isvalid:
                 self._report_unknown(batch, batch.compresscodec)
+
+    def patches(self, patches: Patches) -> None:
+        self.batches(patches.section)  # of the damage between them, no codec is known
 
     def _report_unknown(self, batch: RecordBatch, name: str) -> None:
         codec = name.removeprefix("unknown(").removesuffix(")")
