@@ -172,32 +172,31 @@ def next_intact(
 def next_header(
     window: Buffer, start: int, stop: int, left: int, is_any_whole: bool, batches_only: bool, tries: int, /
 ) -> tuple[int, int, bool]: ...
-def walk_patches(
+def walk_steps(
     window: Buffer,
     position: int,
     start: int,
     stop: int,
     left: int,
-    most: int,
-    sizes: tuple[int, int, int, int],
-    budget: tuple[int, int, int],
-    ahead: tuple[int, int],
-    known: Buffer,
-    nested_end: int,
+    near_bytes: int,
+    most: tuple[int, int, int],
+    statuses: tuple[str, ...],
+    order: Buffer,
+    budget: tuple[int, int, int, int],
+    ahead: tuple[int, int, Buffer],
+    sound: tuple[int, int],
     /,
 ) -> tuple[
-    list[BatchHeader] | list[MessageHeader],
-    list[int],
-    list[int],
-    list[int],
-    list[int],
-    list[int],
-    list[int],
+    tuple[list[tuple[int, ...]], list[int], list[bool], list[str], list[bool], list[tuple[int, int]]],
+    tuple[list[int], list[int], list[int], list[int], list[int], list[int | tuple[int, ...] | None]],
     int,
-    tuple[int, int],
+    tuple[int, int, int],
     tuple[int, int, bool, list[int]],
-    int,
+    tuple[int, int],
 ]: ...
+def walk_intact(
+    window: Buffer, start: int, left: int, near_bytes: int, out: Buffer, tries: int, crc_bytes: int, kept_crc_bytes: int, /
+) -> tuple[int, int, int, int, bool]: ...
 def summarize_batches(
     window: Buffer, start: int, window_position: int, max_codec: int, checksum: object, /
 ) -> Summarized | None: ...

@@ -155,6 +155,11 @@ class FileContext:
         return isinstance(source, LiveSource) and any(first <= end and start <= last for first, last in source.bad_ranges)
 
     @property
+    def has_flood(self) -> bool:
+        """Whether findings of some code are only counted."""
+        return bool(self._suppressed)
+
+    @property
     def has_unreadable(self) -> bool:
         """Whether some bytes of the file could not be read from the device so far."""
         return isinstance(self.source, LiveSource) and bool(self.source.bad_ranges)

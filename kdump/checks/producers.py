@@ -35,6 +35,8 @@ MAX_IN_FLIGHT = 5
 
 
 _COLUMNS = ("producer_id", "is_control", "producer_epoch", "base_sequence", "last_sequence", "base_offset", "last_offset")
+_MOST_RECENT = 32  # sections whose batches are remembered, of more than two only as many as hold
+_RECENT_BATCHES = 128
 _MAX_STEP_ROWS = 4096  # most rows of a column that are unpacked at once
 
 
@@ -114,8 +116,8 @@ class Producers:
     their data the epoch, last sequence, base and last offset, `markers` the highest coordinator epoch with its offset.
     `is_complete` is false once producers were forgotten, `damages` counts ranges that could not be read. `snapshots` are the
     offsets of upcoming snapshots, ascending; their expected contents are kept in `views`. Old brokers (1.0) took a snapshot
-    when they knew of the next batch already: `later_views` are of its producer. `recent` holds the batches of the last two
-    sections, the later first.
+    when they knew of the next batch already: `later_views` are of its producer. `recent` holds the batches of the last
+    sections, the later first: of two, and of more if they are small.
     """
 
     def __init__(self, snapshots: list[int]) -> None:
@@ -150,8 +152,15 @@ class Producers:
             rows.keep()
 
     def record(self, rows: Rows) -> None:
-        """Remember these batches until two more sections have come."""
-        self.recent = [rows, *self.recent[:1]]
+        """Remember these batches until two more sections have come, or many small ones."""
+        kept = [rows]
+        count = len(rows)
+        for number, before in enumerate(self.recent[: _MOST_RECENT - 1]):
+            if number and count >= _RECENT_BATCHES:
+                break
+            kept.append(before)
+            count += len(before)
+        self.recent = kept
 
     def open_transactions(self) -> list[OpenTransaction]:
         """The open transactions, sorted by the last offset of their data."""

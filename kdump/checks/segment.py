@@ -13,6 +13,7 @@ from kdump.checks.rules.files import file_object
 from kdump.checks.rules.framing.headers import MAGIC_CHANGES
 from kdump.checks.rules.rule import SegmentRule
 from kdump.checks.segment_facts import SegmentFacts
+from kdump.checks.sound_batches import sound_batches
 from kdump.errors import Unreadable
 from kdump.reading import salvage
 from kdump.reading.damaged_offsets import DamagedOffsets
@@ -118,7 +119,9 @@ def _items(context: FileContext, facts: SegmentFacts, *, reads_all: bool) -> Gen
     yield from salvage.walk_patches(
         context.source,
         0,
-        lambda: len(facts.damage_starts) > context.settings.max_findings,  # until then, findings come in order
+        lambda: (
+            context.has_flood or len(facts.damage_starts) > context.settings.max_findings
+        ),  # until then, findings come in order
         base_offset=base_offset,
         next_base_offset=context.next_base_offset,
         threads=0 if reads_all else context.settings.threads,  # a walk whose bytes are read anyway costs less than a thread
@@ -189,18 +192,30 @@ def _count_patches(context: FileContext, patches: Patches) -> None:
             ByteCoverage.NOT_EXAMINED if status == salvage.ZERO and context.is_unreadable(start, end) else status
             for status, start, end in zip(statuses, damages.starts, damages.ends, strict=True)
         ]
-    coverage.add_many(salvage.SALVAGED, positions, ends, batches=len(positions))
+    for status in set(section.statuses):
+        chosen = [other == status for other in section.statuses]
+        coverage.add_many(status, list(compress(positions, chosen)), list(compress(ends, chosen)), batches=sum(chosen))
     for status in set(statuses):
         chosen = [other == status for other in statuses]
         starts, stops = list(compress(damages.starts, chosen)), list(compress(damages.ends, chosen))
         coverage.add_many(status, starts, stops, batches=sum(compress(damages.are_batches, chosen)))
-    coverage.move_to(max(ends[-1], *damages.ends[-1:]))
+    coverage.move_to(patches.end)
 
 
 def _record_patches(facts: SegmentFacts, patches: Patches) -> None:
     """Record the facts of batches that stand alone, and of the damage after each."""
-    facts.record_damages(patches.damages.starts, patches.damages.ends)
-    _record_batches(facts, patches.section.chunk.batches)
+    section, damages = patches.section, patches.damages
+    starts, ends = damages.starts, damages.ends
+    table = section.chunk.batches
+    if salvage.DAMAGED in section.statuses:
+        rows = [row for row, status in enumerate(section.statuses) if status == salvage.DAMAGED]
+        positions, sizes = table["position"], table["size"]
+        both = sorted([*zip(starts, ends, strict=True), *((positions[row], positions[row] + sizes[row]) for row in rows)])
+        starts, ends = zip(*both, strict=True)
+        table = sound_batches(section)
+    facts.record_damages(starts, ends)
+    if len(table):
+        _record_batches(facts, table)
 
 
 def _count(context: FileContext, section: Section) -> None:

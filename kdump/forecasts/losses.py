@@ -5,16 +5,28 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from operator import itemgetter
+from struct import Struct
 from typing import NamedTuple
 
+from kdump.binary import kernel
 from kdump.binary.arithmetic import as_int64
-from kdump.binary.batch_header import BASE_OFFSET, CRC, LAST_OFFSET_DELTA, LENGTH, LOG_OVERHEAD, MESSAGE_CRC, RECORD_COUNT
+from kdump.binary.batch_header import (
+    BASE_OFFSET,
+    CRC,
+    LAST_OFFSET_DELTA,
+    LENGTH,
+    LOG_OVERHEAD,
+    MESSAGE_CRC,
+    MIN_RECORD_OVERHEAD,
+    RECORD_COUNT,
+    batch_length,
+)
 from kdump.binary.source import WINDOW_SIZE
 from kdump.forecasts.batches import MAX_LOG_SIZE, LogReader
 from kdump.forecasts.directory import File, has_offset, is_canonical, offset_of
 from kdump.forecasts.exceptions import BrokerException, InvalidBatch
 from kdump.formats import file_name
-from kdump.reading.lone_batches import LoneBatches
+from kdump.reading.found_batches import FoundBatches
 from kdump.reading.recent import RecentBytes
 from kdump.reading.search import WHOLE, Budget, Search
 from kdump.reading.tuning import DEFAULT
@@ -22,6 +34,7 @@ from kdump.reading.tuning import DEFAULT
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from types import ModuleType
 
     from kdump.forecasts.directory import Directory
 
@@ -34,6 +47,10 @@ _MAX_RANGES = 1000
 _MAX_GAINED = 1 << 20
 _MAX_KEPT = 1 << 18  # batches that are kept for the next start
 _FIELDS = 5  # of each
+_INTACT = Struct(f"={_FIELDS}q")
+_SIZE = itemgetter(3)
+_BATCHES_AT_ONCE = 1024
+_WINDOWS = 16  # times as much is read for the kernel as a search looks at first
 
 
 class Losses:
@@ -212,8 +229,14 @@ def _intact(log: LogReader, search: Search) -> Iterator[Intact]:
     """The batches of a log with a correct CRC."""
     position = 0
     window_size = WINDOW_SIZE
-    lone = LoneBatches(search.source, 0, search.tuning)
+    found = FoundBatches(search.source, 0, search.tuning, search.budget.spend)
+    native = None if kernel.native is None else _NativeIntact(kernel.native, search)
     while position < log.size:
+        if native is not None:
+            yield from native.batches_from(position)
+            position = native.end
+            if native.has_passed_damage:
+                window_size = search.tuning.near_bytes
         try:
             batches = log.checked(position, window_size=window_size, may_check=search.budget.spend, through=search.source)
             for at, header, is_legacy, is_valid in batches:
@@ -224,10 +247,48 @@ def _intact(log: LogReader, search: Search) -> Iterator[Intact]:
         except InvalidBatch:
             pass
         position = search.next_intact(position + 1)
-        while (batch := lone.at(position)) is not None and not batch.claimed_size:
+        while (batch := found.small_at(position)) is not None and batch.is_valid:
             yield _fields(batch.header, is_legacy=batch.is_legacy)
-            position = search.next_intact(position + batch.size + 1)
+            position = batch.end
+            length = batch_length(search.source.read(position, LOG_OVERHEAD))
+            if not MIN_RECORD_OVERHEAD <= length <= log.size - position - LOG_OVERHEAD:
+                position = search.next_intact(position + 1)
         window_size = search.tuning.near_bytes  # the next damage may be near
+
+
+class _NativeIntact:
+    """Finds intact batches in windows of a log by the kernel in C. What it does not decide is left to the caller."""
+
+    def __init__(self, native: ModuleType, search: Search) -> None:
+        self._walk = native.walk_intact
+        self._search = search
+        self._window = b""
+        self._position = 0
+        self._out = bytearray(_BATCHES_AT_ONCE * _INTACT.size)
+        self.end = 0
+        """The position up to which the last batches were found."""
+        self.has_passed_damage = False
+
+    def batches_from(self, position: int) -> Iterator[Intact]:
+        """The intact batches from this position on, until something else has to be decided."""
+        source, budget = self._search.source, self._search.budget
+        near_bytes = self._search.tuning.near_bytes
+        self.end = position
+        while True:
+            at = self.end - self._position
+            if not 0 <= at < len(self._window) - 2 * near_bytes:
+                self._window, self._position = source.read(self.end, _WINDOWS * near_bytes), self.end
+                at = 0
+            left = source.size - self._position
+            sizes = left, near_bytes, self._out, budget.tries, budget.crc_bytes, budget.kept_crc_bytes
+            count, at, budget.tries, budget.crc_bytes, gave_up = self._walk(self._window, at, *sizes)
+            budget.gave_up |= gave_up
+            before, self.end = self.end, self._position + at
+            batches: list[Intact] = list(_INTACT.iter_unpack(memoryview(self._out)[: count * _INTACT.size]))
+            self.has_passed_damage |= sum(map(_SIZE, batches)) < self.end - before
+            yield from batches
+            if self.end == before:
+                return
 
 
 def _fields(header: Sequence[int], *, is_legacy: bool) -> Intact:
@@ -248,11 +309,20 @@ def _add(ranges: list[Range], new: Range) -> None:
     else:
         ranges.append(new)
         if len(ranges) > 2 * _MAX_RANGES:
-            merged = _merged(ranges)
-            while len(merged) > _MAX_RANGES:  # too many ranges: close the narrowest gap
-                gap = min(range(len(merged) - 1), key=lambda row: merged[row + 1][0] - merged[row][1])
-                merged[gap : gap + 2] = [(merged[gap][0], merged[gap + 1][1])]
-            ranges[:] = merged
+            ranges[:] = _fewer(_merged(ranges))
+
+
+def _fewer(ranges: list[Range]) -> list[Range]:
+    """The same with the narrowest gaps closed, if these are too many."""
+    gaps = sorted(range(1, len(ranges)), key=lambda row: ranges[row][0] - ranges[row - 1][1])
+    closed = set(gaps[: max(0, len(ranges) - _MAX_RANGES)])
+    fewer: list[Range] = []
+    for row, (first, last) in enumerate(ranges):
+        if row in closed:
+            fewer[-1] = fewer[-1][0], last
+        else:
+            fewer.append((first, last))
+    return fewer
 
 
 def _merged(ranges: Iterable[Range]) -> list[Range]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from itertools import chain
+from itertools import chain, compress
 from typing import TYPE_CHECKING
 
 from kdump.binary.batch_header import LOG_OVERHEAD
@@ -164,11 +164,12 @@ class Log(File[RecordBatch]):
                 continue
             batches = item.chunk.batches
             statuses = dict(zip(batches["position"], item.statuses, strict=True))
+            nested = set(compress(batches["position"], item.nested))
             for part in past_bad_batches(source, item.chunk):
                 if isinstance(part, UnreadableBatch):
                     yield _damage_inside(batches.row(part.row), part.fault.code, part.fault.message, source.path)
                 else:
-                    yield from _salvaged_part(part, statuses, item.nested_end, source.path)
+                    yield from _salvaged_part(part, statuses, nested, source.path)
 
 
 # --- Batches
@@ -185,7 +186,7 @@ def _apart(section: Section, path: str) -> Iterator[Section | Damage]:
         if status != DAMAGED:
             continue
         if first < row:
-            yield Section(chunk.slice(first, row), statuses[first:row], section.nested_end, section.claimed_length)
+            yield section.run(first, row)
         if row < len(statuses):
             yield _damaged_batch(chunk.batches.row(row), path)
         first = row + 1
@@ -210,7 +211,7 @@ def _salvaged(section: Section) -> Table[SalvagedBatch]:
     columns = {
         **batches.columns,
         "status": section.statuses,
-        "is_nested": [position < section.nested_end for position in batches["position"]],
+        "is_nested": section.nested or [False] * len(batches),
         "claimed_length": [section.claimed_length] * len(batches),
     }
     return Table(SalvagedBatch, columns)
@@ -273,12 +274,12 @@ def _damage_inside(batch: RecordBatch, code: str, message: str, path: str) -> Da
     return Damage(path, batch.position, batch.position + batch.size, code, message, DAMAGED, batch)
 
 
-def _salvaged_part(part: RecordChunk, statuses: dict[int, str], nested_end: int, path: str) -> Iterator[SalvagedRecord | Damage]:
+def _salvaged_part(part: RecordChunk, statuses: dict[int, str], nested: set[int], path: str) -> Iterator[SalvagedRecord | Damage]:
     table, faults = _records(part), _message_faults(part, path)
     columns = {
         **table.columns,
         "status": [statuses[position] for position in table["position"]],
-        "is_nested": [position < nested_end for position in table["position"]],
+        "is_nested": [position in nested for position in table["position"]],
     }
     for row, record in enumerate(Table(SalvagedRecord, columns)):
         yield faults.get(row, record)

@@ -373,7 +373,7 @@ class Walk:
             extent = (last if first is None else first, last, epoch)
             records = 1 if count is None else max(count, 0)
             if status == DAMAGED:
-                self._damaged_batch(chunk, row, start, start + size, extent, records, section.nested_end)
+                self._damaged_batch(chunk, row, start, start + size, extent, records)
                 continue
             if batches["magic"][row] == 1 and size < MESSAGE_HEADER_SIZE + _SIZES:
                 reason = f"a message of magic 1 has {size} bytes, too few for its fields"
@@ -381,7 +381,7 @@ class Walk:
                 self.left_out.append(left)
                 continue
             piece = Piece(self._log, start, start + size, extent, records=records, is_sure=status == INTACT)
-            piece.is_nested = status != INTACT and start < section.nested_end
+            piece.is_nested = status != INTACT and section.is_nested(row)
             if section.claimed_length is not None:
                 piece.changed[LENGTH_AT] = (size - LOG_OVERHEAD).to_bytes(4, "big")
                 piece.change = (
@@ -404,7 +404,7 @@ class Walk:
             self._add(Piece(self._log, ends[start], ends[end], extent, batches=end - start, records=last - first + 1))
         return summary.end
 
-    def _damaged_batch(self, chunk: Chunk, row: int, start: int, end: int, extent: Extent, records: int, nested_end: int) -> None:
+    def _damaged_batch(self, chunk: Chunk, row: int, start: int, end: int, extent: Extent, records: int) -> None:
         first, last, _ = extent
         is_known = chunk.is_legacy or chunk.headers[row][MAGIC] == 2
         code = "crc-mismatch" if is_known else "bad-magic"

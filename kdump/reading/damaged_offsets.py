@@ -54,39 +54,35 @@ class DamagedOffsets:
             self._take_patches(item)
             return
         if isinstance(item, Damage):
-            claimed = getattr(item.row, "base_offset", None) if item.is_batch else None
-            self._note(item.start, item.end, item.is_batch, claimed)
+            self._note(item.start, item.end, item.is_batch, item.claimed_offset)
             return
         if item.summary is not None:
             self._end_ranges(item.summary.first_offset)
             self._expected = item.summary.last_offset + 1
             return
-        batches = item.chunk.batches
-        for row, status in enumerate(item.statuses):
-            first, last = batches["base_offset"][row], batches["last_offset"][row]
-            first = last if first is None else first
-            if status == DAMAGED or item.claimed_length is not None:
-                start = batches["position"][row]
-                self._note(start, start + batches["size"][row], True, first)
-            else:
-                self._end_ranges(first)
-                self._expected = last + 1
+        self._take_rows(item, range(len(item.statuses)))
 
     def _take_patches(self, patches: Patches) -> None:
-        batches = patches.section.chunk.batches
+        damages, first = patches.damages, 0
+        columns = zip(patches.counts, damages.starts, damages.ends, damages.are_batches, damages.offsets, strict=True)
+        for count, start, end, is_batch, claimed in columns:
+            if first < count:
+                self._take_rows(patches.section, range(first, count))
+                first = count
+            self._note(start, end, is_batch, claimed)
+        self._take_rows(patches.section, range(first, len(patches.section.statuses)))
+
+    def _take_rows(self, section: Section, rows: range) -> None:
+        batches, statuses = section.chunk.batches, section.statuses
         last_offsets = batches["last_offset"]
-        first_offsets = last_offsets if patches.section.chunk.is_legacy else batches["base_offset"]
-        damages, row = patches.damages, 0
-        columns = zip(patches.counts, damages.starts, damages.ends, damages.are_batches, strict=True)
-        for count, start, end, is_batch in columns:  # they claim no offsets
-            if row < count:
+        first_offsets = last_offsets if section.chunk.is_legacy else batches["base_offset"]
+        for row in rows:
+            if statuses[row] == DAMAGED or row in section.claimed_lengths:
+                start = batches["position"][row]
+                self._note(start, start + batches["size"][row], True, first_offsets[row])
+            else:
                 self._end_ranges(first_offsets[row])
-                self._expected = last_offsets[count - 1] + 1
-                row = count
-            self._ranges.append(DamagedRange(start, end, is_batch, self._expected))
-        if row < len(last_offsets):
-            self._end_ranges(first_offsets[row])
-            self._expected = last_offsets[-1] + 1
+                self._expected = last_offsets[row] + 1
 
     def ranges(self) -> list[DamagedRange]:
         """All ranges, once the walk has ended."""

@@ -1,15 +1,25 @@
-"""The damaged ranges that every walk meets, each with its words."""
+"""The damaged ranges that a walk meets, each with its words."""
 
 from __future__ import annotations
 
-from kdump.reading.items import BY_SCAN, NOT_EXAMINED, ZERO, Damage
+from kdump.reading.items import BY_SCAN, END, NOT_EXAMINED, ZERO, Damage
+from kdump.reading.plausible import LONGEST_BATCH
 
-GARBAGE = "bytes that are no batch"
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kdump.tables import Row
+
+LEADS_OVER_BATCHES = "the CRC of a record batch does not match, and its length leads over batches that go on with its offsets"
 
 
-def garbage(start: int, end: int, *, resync: str = BY_SCAN) -> Damage:
-    """Bytes that are no batch."""
-    return Damage(start, end, "garbage-region", GARBAGE, resync=resync, is_batch=False)
+def garbage(start: int, end: int, *, resync: str = BY_SCAN, row: Row | None = None, through: str = "") -> Damage:
+    """Bytes that are no batch. A `row` is what they say if they are read as one."""
+    return Damage(start, end, "garbage-region", "bytes that are no batch", row, through, resync=resync, is_batch=False)
+
+
+def zeros(start: int, end: int, file_size: int) -> Damage:
+    """Zeros, up to the end of the file or to something else."""
+    return zero_hole(start, end) if end < file_size else _zero_tail(start, end)
 
 
 def zero_hole(start: int, end: int) -> Damage:
@@ -19,27 +29,64 @@ def zero_hole(start: int, end: int) -> Damage:
     return Damage(start, end, "zero-hole", message, status=ZERO, is_batch=False)
 
 
-def claim(length: int) -> str:
-    """What the header of a batch says of its length."""
-    return f"a record batch says it is {length:,} bytes long"
+def _zero_tail(start: int, end: int) -> Damage:
+    size = end - start
+    message = "the last byte of the file is zero" if size == 1 else f"the last {size:,} bytes of the file are zero"
+    return Damage(start, end, "zero-tail", message, status=ZERO, resync=END, is_batch=False)
+
+
+def torn_header(start: int, end: int) -> Damage:
+    """Too few bytes at the end of a file."""
+    return Damage(start, end, "torn-header", "the file ends inside a batch: too few bytes for its header", resync=END)
 
 
 def negative_length(start: int, end: int, length: int) -> Damage:
     """A batch that claims a negative length."""
-    return Damage(start, end, "batch-length-negative", claim(length))
+    return Damage(start, end, "batch-length-negative", _claim(length))
 
 
 def small_length(start: int, end: int, length: int) -> Damage:
     """A batch that claims a length too small for its header."""
-    return Damage(start, end, "batch-length-too-small", f"{claim(length)}, too few for its header")
+    return Damage(start, end, "batch-length-too-small", f"{_claim(length)}, too few for its header")
 
 
 def length_past_end(start: int, end: int, length: int) -> Damage:
     """A batch that claims to reach past the end of the file, though others follow."""
-    return Damage(start, end, "batch-length-absurd", f"{claim(length)}, past the end of the file, though batches follow")
+    return Damage(start, end, "batch-length-absurd", f"{_claim(length)}, past the end of the file, though batches follow")
+
+
+def torn(start: int, length: int, there: int) -> Damage:
+    """A batch that claims to reach past the end of the file; `there` are the bytes its length counts. Its end is not known."""
+    message = f"{_claim(length)}, of which {there:,} are there: the file may be cut off"
+    return Damage(start, start, "torn-tail" if length <= LONGEST_BATCH else "batch-length-absurd", message)
+
+
+def wrong_crc(start: int, end: int, row: Row | None = None, through: str = "") -> Damage:
+    """A batch whose CRC does not match, and whose length leads to no batch."""
+    message = "the CRC of a record batch does not match, and its length leads to no batch"
+    return Damage(start, end, "crc-mismatch", message, row, through)
 
 
 def unchecked(start: int, end: int) -> Damage:
     """Bytes among which not all that looks like a batch was checked."""
     message = "too many bytes look like headers of batches and are none; batches among them are not looked for"
     return Damage(start, end, "resync-budget", message, status=NOT_EXAMINED)
+
+
+def bad_magic(start: int, end: int, magic: int) -> Damage:
+    """A batch of a negative magic."""
+    return Damage(start, end, "bad-magic", magic_message(magic))
+
+
+def unknown_codec(start: int, end: int, codec: int, *, is_valid: bool = True) -> Damage:
+    """A batch of a codec that does not exist; it `is_valid` if its CRC matches."""
+    return Damage(start, end, "codec-unknown" if is_valid else "crc-mismatch", f"codec {codec} does not exist")
+
+
+def magic_message(magic: int) -> str:
+    """What is said of a magic that no reader knows."""
+    return f"magic {magic} does not exist"
+
+
+def _claim(length: int) -> str:
+    return f"a record batch says it is {length:,} bytes long"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from kdump.formats.log import Chunk
     from kdump.formats.mixed import MixedSummary
@@ -26,21 +26,45 @@ class Section:
     A batch is intact, salvaged (complete, but doubtful: found after damage and not yet confirmed by the next offsets, or out of
     line with the batches around it), or damaged (its CRC does not match, or its magic does not exist).
 
-    Batches that start before `nested_end` lie inside the span that a damaged batch claims, and may be its payload.
-    `claimed_length` is the wrong length in the header of a single batch, which is otherwise shown corrected. `summary`
-    summarizes batches that are all intact. Rules look there first, because columns are made on demand.
+    `nested` says of each batch whether it lies inside the span that a damaged batch claims, and may be its payload; it is empty
+    where none does.
+    `claimed_lengths` are the wrong lengths in the headers of batches, by their rows; these batches are otherwise shown corrected,
+    and stand alone outside of Patches. `summary` summarizes batches that are all intact. Rules look there first, because columns
+    are made on demand.
     """
 
-    __slots__ = ("_statuses", "chunk", "claimed_length", "is_intact", "nested_end", "summary")
+    __slots__ = ("_statuses", "chunk", "claimed_lengths", "is_intact", "nested", "summary")
 
-    def __init__(self, chunk: Chunk, statuses: list[str] | None, nested_end: int = 0, claimed_length: int | None = None) -> None:
+    def __init__(
+        self,
+        chunk: Chunk,
+        statuses: list[str] | None,
+        nested: Sequence[bool] = (),
+        claimed_lengths: Mapping[int, int] | None = None,
+    ) -> None:
         """Without statuses, all batches are intact."""
         self._statuses = statuses
         self.chunk = chunk
         self.is_intact = statuses is None or statuses.count(INTACT) == len(statuses)
         self.summary = chunk.summary if self.is_intact else None
-        self.nested_end = nested_end
-        self.claimed_length = claimed_length
+        self.nested = nested
+        self.claimed_lengths = claimed_lengths or {}
+
+    @property
+    def claimed_length(self) -> int | None:
+        """The wrong length in the header of the only batch, if it is wrong."""
+        return self.claimed_lengths.get(0)
+
+    def run(self, start: int, end: int) -> Section:
+        """The batches in the rows from `start` up to but not including `end`."""
+        if end - start == len(self.statuses):
+            return self
+        claimed = {row - start: length for row, length in self.claimed_lengths.items() if start <= row < end}
+        return Section(self.chunk.slice(start, end), self.statuses[start:end], self.nested[start:end], claimed)
+
+    def is_nested(self, row: int) -> bool:
+        """Whether the batch in this row lies inside the span that a damaged batch claims."""
+        return bool(self.nested) and self.nested[row]
 
     @property
     def mixed(self) -> MixedSummary | None:
@@ -50,7 +74,7 @@ class Section:
     def parts(self, first: int = 0) -> Iterator[Section]:
         """Runs of alternating magics, one by one, from the run with this number on."""
         for chunk in self.chunk.parts(first):  # type: ignore[attr-defined]  # it is mixed
-            yield Section(chunk, None, self.nested_end)
+            yield Section(chunk, None)
 
     @property
     def kept(self) -> memoryview | None:
@@ -103,6 +127,11 @@ class Damage:
         self.resync = resync
         self.is_batch = is_batch
 
+    @property
+    def claimed_offset(self) -> int | None:
+        """The first offset that a batch at its start claims, None for none."""
+        return getattr(self.row, "base_offset", None) if self.is_batch else None
+
 
 class Shown:
     """Intact batches in order that the caller of a walk has shown by itself: where they `end`, and the extent of the `last` one.
@@ -118,9 +147,12 @@ class Shown:
 
 
 class Damages:
-    """Damaged ranges in order, as columns: what is asked of many of them at once. `make` makes the Damage in a row."""
+    """Damaged ranges in order, as columns: what is asked of many of them at once. `make` makes the Damage in a row.
 
-    __slots__ = ("are_batches", "codes", "ends", "make", "starts", "statuses")
+    `offsets` are the first offsets that they claim, None for none; `have_rows` says which have fields of a batch.
+    """
+
+    __slots__ = ("are_batches", "codes", "ends", "have_rows", "make", "offsets", "starts", "statuses")
 
     def __init__(
         self,
@@ -129,6 +161,8 @@ class Damages:
         starts: Sequence[int],
         ends: Sequence[int],
         are_batches: Sequence[bool],
+        offsets: Sequence[int | None],
+        have_rows: Sequence[bool],
         make: Callable[[int], Damage],
     ) -> None:
         self.codes = codes
@@ -136,6 +170,8 @@ class Damages:
         self.starts = starts
         self.ends = ends
         self.are_batches = are_batches
+        self.offsets = offsets
+        self.have_rows = have_rows
         self.make = make
 
     @classmethod
@@ -147,6 +183,8 @@ class Damages:
             [damage.start for damage in damages],
             [damage.end for damage in damages],
             [damage.is_batch for damage in damages],
+            [damage.claimed_offset for damage in damages],
+            [damage.row is not None for damage in damages],
             damages.__getitem__,
         )
 
@@ -158,10 +196,10 @@ class Damages:
 
 
 class Patches:
-    """Salvaged batches that stand alone, and the damaged ranges after each: what would else be many short items of a walk.
+    """Batches and damaged ranges in turn: what would else be many short items of a walk.
 
-    `section` has the batches, with the bytes between them in its window. `damages` are in order, and have no `row`; `counts` says
-    how many of the batches stand before each. The first item is a batch.
+    `section` has the batches, which are of one family. `damages` are in order; `counts` says how many of the batches stand
+    before each. There is at least one batch.
     """
 
     __slots__ = ("counts", "damages", "section")
@@ -170,6 +208,13 @@ class Patches:
         self.section = section
         self.damages = damages
         self.counts = counts
+
+    @property
+    def end(self) -> int:
+        """The position after the last batch or damaged range."""
+        batches = self.section.chunk.batches
+        last: int = batches["position"][-1] + batches["size"][-1]
+        return max(last, self.damages.ends[-1]) if len(self.damages) else last
 
     def steps(self) -> Iterator[tuple[range, Damage | None]]:
         """The rows of batches in order, each with the damage after them; None after the last ones."""
@@ -183,8 +228,12 @@ class Patches:
         """The batches and the damage between them as they would come one by one."""
         section = self.section
         for rows, damage in self.steps():
-            if rows:
-                chunk = section.chunk.slice(rows.start, rows.stop)
-                yield Section(chunk, section.statuses[rows.start : rows.stop], section.nested_end)
+            start = rows.start
+            for row in (*[row for row in section.claimed_lengths if row in rows], rows.stop):
+                if start < row:
+                    yield section.run(start, row)
+                if row < rows.stop:
+                    yield section.run(row, row + 1)
+                start = row + 1
             if damage is not None:
                 yield damage

@@ -1,107 +1,259 @@
-"""Walks batches that stand alone between damaged places by the kernel in C, many at a time."""
+"""Puts the steps of a walk past damage together: many batches and damaged ranges as one item."""
 
 from __future__ import annotations
 
-from kdump.binary.batch_header import BATCH_HEADER_SIZE
+from kdump.binary.batch_header import BASE_OFFSET, BATCH_FIELDS, BATCH_HEADER_SIZE, LENGTH, LENGTH_AT, LOG_OVERHEAD
+from kdump.formats.record_batch import RecordBatch
 from kdump.reading import damages
-from kdump.reading.items import SALVAGED, Damages, Patches, Section
-from kdump.reading.lone_batches import LARGEST, chunk_of, smallest_claim
+from kdump.reading.found_batches import chunk_of
+from kdump.reading.items import BY_LENGTH, DAMAGED, INTACT, SALVAGED, Damage, Damages, Patches, Section
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
     from types import ModuleType
 
-    from kdump.reading.items import Damage
+    from kdump.reading.found_batches import FoundBatch
     from kdump.reading.search import Budget, Search
-    from kdump.reading.spans import HeadersAhead
+    from kdump.reading.steps import Step, Steps
     from kdump.reading.trust import Order
     from kdump.reading.tuning import ReadTuning
 
-_MOST_BATCHES = 1024
-_WINDOWS = 8  # times as much is read as a search looks at first
+_MOST_BATCHES = 512
+_MOST_BYTES = 1 << 20
+_WINDOWS = 8  # times as much is read for the kernel as a search looks at first
+_ALL = 1 << 30
+_STATUSES = INTACT, SALVAGED, DAMAGED
 
-_KINDS: tuple[Callable[[int, int, int], Damage], ...] = (  # as the kernel numbers them
+_UNKNOWN_CODEC, _UNKNOWN_CODEC_WRONG_CRC = 8, 9  # kinds of damage, as the kernel numbers them,
+_KIND, _IS_BY_LENGTH, _LEADS_OVER = 0x0F, 0x10, 0x20  # which are these bits, and others
+
+
+class PatchesUnderWay:
+    """Batches and damaged ranges that come together, until a walk hands them over."""
+
+    __slots__ = (
+        "_claimed",
+        "_counts",
+        "_damages",
+        "_data",
+        "_headers",
+        "_is_legacy",
+        "_nested",
+        "_positions",
+        "_size",
+        "_starts",
+        "_statuses",
+        "_valid",
+    )
+
+    def __init__(self, is_legacy: bool) -> None:
+        self._is_legacy = is_legacy
+        self._nested: list[bool] = []
+        self._headers: list[tuple[int, ...]] = []
+        self._positions: list[int] = []
+        self._valid: list[bool] = []
+        self._starts: list[int] = []
+        self._data: list[bytes] = []
+        self._size = 0
+        self._statuses: list[str] = []
+        self._claimed: dict[int, int] = {}
+        self._damages: list[Damage] = []
+        self._counts: list[int] = []
+
+    def takes(self, batch: FoundBatch) -> bool:
+        """Whether this batch may come with those so far."""
+        return (
+            batch.data is not None
+            and batch.is_legacy == self._is_legacy
+            and len(self._headers) < _MOST_BATCHES
+            and self._size + batch.size <= _MOST_BYTES
+        )
+
+    def add(self, step: Step, *, is_nested: bool) -> None:
+        """Add the batch, which may be nested, or the damaged ranges, of a step."""
+        batch = step.batch
+        if batch is None:
+            self._damages += step.damages
+            self._counts += [len(self._headers)] * len(step.damages)
+            return
+        assert batch.data is not None
+        if step.claimed_length is not None:
+            self._claimed[len(self._headers)] = step.claimed_length
+        self._headers.append(batch.header)
+        self._positions.append(batch.position)
+        self._valid.append(batch.is_valid)
+        self._starts.append(self._size)
+        self._data.append(batch.data)
+        self._size += batch.size
+        self._statuses.append(step.status)
+        self._nested.append(is_nested)
+
+    def patches(self) -> Patches:
+        """All of them."""
+        window = b"".join(self._data)
+        chunk = chunk_of(self._headers, self._positions, self._valid, self._starts, window, is_legacy=self._is_legacy)
+        section = Section(chunk, self._statuses, _if_any(self._nested), self._claimed)
+        return Patches(section, Damages.of(self._damages), self._counts)
+
+
+def lone_section(step: Step, *, is_nested: bool) -> Section:
+    """The batch of a step alone."""
+    batch = step.batch
+    assert batch is not None
+    window = b"" if batch.data is None else batch.data
+    chunk = chunk_of([batch.header], [batch.position], [batch.is_valid], [0], window, is_legacy=batch.is_legacy)
+    claimed = {} if step.claimed_length is None else {0: step.claimed_length}
+    return Section(chunk, [step.status], _if_any([is_nested]), claimed)
+
+
+def _if_any(nested: list[bool]) -> Sequence[bool]:
+    return nested if True in nested else ()
+
+
+class NativeSteps:
+    """The steps that the kernel in C takes, in windows of a log. What it does not decide is left to the caller."""
+
+    def __init__(
+        self, native: ModuleType, search: Search, steps: Steps, order: Order, for_large: Budget, tuning: ReadTuning
+    ) -> None:
+        self._walk = native.walk_steps
+        self._search = search
+        self._steps = steps
+        self._order = order
+        self._for_large = for_large
+        self._near_bytes = max(tuning.near_bytes, BATCH_HEADER_SIZE)
+        self._window = b""
+        self._position = 0
+        self.end = 0
+        """Where the last steps ended."""
+        self.sound = 0, 0
+        """How many intact batches were the last ones, and their bytes."""
+
+    def items(
+        self, position: int, stop: int, sound: tuple[int, int], most_sound: int, *, is_single: bool
+    ) -> list[Damage | Patches]:
+        """What the steps from this position on find, before `stop`; nothing if the first is not decided.
+
+        They end where `most_sound` intact batches follow each other. `sound` says how many did before, and their bytes; with
+        `is_single`, they also end after the first damage.
+        """
+        source, budget, ends = self._search.source, self._search.budget, self._steps.ends
+        if source.size - position <= self._near_bytes:
+            return []
+        start, window = self._position, self._window
+        if not start <= position or len(window) - (position - start) <= 3 * self._near_bytes:
+            start, window = position, source.read(position, _WINDOWS * self._near_bytes)
+            self._position, self._window = start, window
+        numbers = self._order.numbers(self._steps.damaged)
+        batches, damaged, self.end, left, ahead, self.sound = self._walk(
+            window,
+            start,
+            position - start,
+            stop - start,
+            source.size - start,
+            self._near_bytes,
+            (_MOST_BATCHES, 1 if is_single else _ALL, most_sound),
+            _STATUSES,
+            numbers,
+            (budget.tries, budget.crc_bytes, budget.kept_crc_bytes, self._for_large.crc_bytes),
+            (ends.start - start, ends.end - start, ends.known),
+            sound,
+        )
+        if self.end == position:
+            return []
+        budget.tries, budget.crc_bytes, self._for_large.crc_bytes = left
+        ahead_start, ahead_end, are_known, found = ahead
+        ends.take_on(ahead_start, ahead_end, found, are_known=are_known)
+        self._steps.damaged = self._order.take_numbers(numbers)
+        return list(self._of_steps(batches, damaged))
+
+    def _of_steps(
+        self,
+        batches: tuple[list[tuple[int, ...]], list[int], list[bool], list[str], list[bool], list[tuple[int, int]]],
+        damaged: tuple[list[int], list[int], list[int], list[int], list[int], list[int | tuple[int, ...] | None]],
+    ) -> Iterator[Damage | Patches]:
+        headers, positions, valid, statuses, nested, claimed = batches
+        counts = damaged[0]
+        columns = _Damaged(*damaged[1:])
+        leading = counts.count(0)
+        yield from map(columns.damage, range(leading))
+        if not headers:
+            return
+        first, last = positions[0] - self._position, positions[-1] - self._position
+        window = self._window[first : last + headers[-1][LENGTH] + LOG_OVERHEAD]
+        starts = [position - positions[0] for position in positions]
+        if claimed:
+            corrected = bytearray(window)
+            for row, _ in claimed:
+                at = starts[row] + LENGTH_AT
+                corrected[at : at + 4] = headers[row][LENGTH].to_bytes(4, "big")
+            window = bytes(corrected)
+        chunk = chunk_of(headers, positions, valid, starts, window, is_legacy=len(headers[0]) < BATCH_FIELDS)
+        section = Section(chunk, statuses, _if_any(nested), dict(claimed))
+        yield Patches(section, columns.from_number(leading), counts[leading:] if leading else counts)
+
+
+class _Damaged:
+    """Damaged ranges as the kernel describes them. A row is the offset or the header of a batch, None if nothing is known."""
+
+    def __init__(
+        self,
+        starts: list[int],
+        ends: list[int],
+        kinds: list[int],
+        numbers: list[int],
+        rows: list[int | tuple[int, ...] | None],
+    ) -> None:
+        self._starts = starts
+        self._ends = ends
+        self._kinds = kinds
+        self._numbers = numbers
+        self._rows = rows
+
+    def from_number(self, first: int) -> Damages:
+        """All of them from this number on."""
+        traits = [_TRAITS[kind & _KIND] for kind in self._kinds[first:]]
+        codes, statuses, are_batches = zip(*traits, strict=True) if traits else ((), (), ())
+        offsets: list[int | None] = [None] * len(traits)
+        for number, row in enumerate(self._rows[first:]):
+            if row is not None and are_batches[number] and not isinstance(row, int) and len(row) == BATCH_FIELDS:
+                offsets[number] = row[BASE_OFFSET]
+        have_rows = [row is not None for row in self._rows[first:]]
+        starts, ends = self._starts[first:], self._ends[first:]
+        return Damages(codes, statuses, starts, ends, are_batches, offsets, have_rows, lambda row: self.damage(first + row))
+
+    def damage(self, number: int) -> Damage:
+        """The range with this number."""
+        kind, row = self._kinds[number], self._rows[number]
+        damage = _MAKERS[kind & _KIND](self._starts[number], self._ends[number], self._numbers[number])
+        if isinstance(row, int):
+            damage.row, damage.through = RecordBatch.partial(None, row), "last_offset"
+        elif row is not None:
+            is_legacy = len(row) < BATCH_FIELDS
+            is_valid = kind & _KIND == _UNKNOWN_CODEC
+            damage.row = chunk_of([row], [damage.start], [is_valid], [0], b"", is_legacy=is_legacy).batches.row(0)
+            damage.through = "isvalid"
+            if is_valid or kind & _KIND == _UNKNOWN_CODEC_WRONG_CRC:
+                damage.through = "last_offset" if is_legacy else "delete_horizon_ms"
+        if kind & _LEADS_OVER:
+            damage.message = damages.LEADS_OVER_BATCHES
+        if kind & _IS_BY_LENGTH:
+            damage.resync = BY_LENGTH
+        return damage
+
+
+_MAKERS: tuple[Callable[[int, int, int], Damage], ...] = (  # by the numbers that the kernel gives kinds of damage
     lambda start, end, _: damages.garbage(start, end),
     lambda start, end, _: damages.zero_hole(start, end),
     damages.negative_length,
     damages.small_length,
     damages.length_past_end,
     lambda start, end, _: damages.unchecked(start, end),
+    lambda start, end, _: damages.wrong_crc(start, end),
+    damages.bad_magic,
+    damages.unknown_codec,
+    lambda start, end, codec: damages.unknown_codec(start, end, codec, is_valid=False),
 )
-_CODES = [make(0, 1, 0).code for make in _KINDS]
-_STATUSES = [make(0, 1, 0).status for make in _KINDS]
-_ARE_BATCHES = [make(0, 1, 0).is_batch for make in _KINDS]
-
-
-class PatchWalk:
-    """Reads on where a batch stands alone, as a walk would do step by step, with the budget of its search.
-
-    What is not decided in the window that is held, or not by the kernel, is left to the walk.
-    """
-
-    def __init__(
-        self, native: ModuleType, search: Search, ends: HeadersAhead, order: Order, for_large: Budget, tuning: ReadTuning
-    ) -> None:
-        """Prepare a walk; `for_large` limits the bytes of large batches whose CRC may be computed."""
-        self._walk = native.walk_patches
-        self._search = search
-        self._ends = ends
-        self._order = order
-        self._for_large = for_large
-        self._small = smallest_claim(tuning)
-        self._batch_room = max(BATCH_HEADER_SIZE, min(LARGEST, 2 * tuning.near_bytes))
-        self._search_room = tuning.near_bytes - BATCH_HEADER_SIZE + 1
-        self._needed = self._batch_room + 2 * (self._search_room + BATCH_HEADER_SIZE)  # after the start of a batch
-        self._window_size = max(_WINDOWS * tuning.near_bytes, 2 * self._needed)
-        self._window = b""
-        self._position = 0
-
-    def at(self, position: int, until: int) -> tuple[Patches, int] | None:
-        """The batches from this position on, up to one that starts at `until` or later, and where they end; None if none do.
-
-        The batch here follows damage directly.
-        """
-        source, budget, ends = self._search.source, self._search.budget, self._ends
-        if source.size - position <= self._needed:
-            return None
-        window_position = self._position
-        if not window_position <= position < window_position + len(self._window) - self._needed:
-            self._window, self._position = source.read(position, self._window_size), position
-            window_position = position
-        window = self._window
-        if len(window) <= self._needed:
-            return None
-        headers, positions, counts, starts, stops, kinds, lengths, end, left, ahead, claimed_end = self._walk(
-            window,
-            window_position,
-            position - window_position,
-            until - window_position,
-            source.size - window_position,
-            _MOST_BATCHES,
-            (self._batch_room, self._search_room, self._small, self._for_large.crc_bytes),
-            (budget.tries, budget.crc_bytes, budget.kept_crc_bytes),
-            (max(ends.start - window_position, 0), max(ends.end - window_position, 0)),
-            ends.known,
-            self._order.nested_end - window_position,
-        )
-        if not headers:
-            return None
-        budget.tries, budget.crc_bytes = left
-        start, stop, are_known, found = ahead
-        ends.take_on(start, stop, found, are_known=are_known)
-        nested_end = self._order.nested_end
-        self._order.doubt(max(claimed_end, 0))
-        first = positions[0] - window_position
-        is_legacy = len(headers[0]) < 13
-        chunk = chunk_of(headers, positions, window[first : end - window_position], is_legacy=is_legacy)
-
-        columns = Damages(
-            [_CODES[kind] for kind in kinds],
-            [_STATUSES[kind] for kind in kinds],
-            starts,
-            stops,
-            [_ARE_BATCHES[kind] for kind in kinds],
-            lambda row: _KINDS[kinds[row]](starts[row], stops[row], lengths[row]),
-        )
-        return Patches(Section(chunk, [SALVAGED] * len(positions), nested_end), columns, counts), end
+_MADE = [make(0, 1, 0) for make in _MAKERS]
+_TRAITS = [(damage.code, damage.status, damage.is_batch) for damage in _MADE]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from array import array
+
 from kdump.binary.batch_header import (
     BATCH_HEADER_SIZE,
     HEADER_UP_TO_MAGIC,
@@ -10,25 +12,18 @@ from kdump.binary.batch_header import (
     MAGIC_AT,
     batch_offset,
 )
-from kdump.errors import CorruptData
-from kdump.formats.log import Log
-from kdump.reading.items import DAMAGED, INTACT, SALVAGED
+from kdump.reading.items import INTACT, SALVAGED
 from kdump.reading.plausible import may_be_header
-from kdump.reading.tuning import DEFAULT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kdump.binary.source import SizedReadable
-    from kdump.formats.log import Chunk
     from kdump.formats.summary import BatchSummary
-    from kdump.reading.tuning import ReadTuning
 
     # first and last offset, leader epoch (None where the format has none)
     Extent = tuple[int, int, int | None]
-
-KNOWN_MAGIC = 2  # the highest
 
 
 class Order:
@@ -47,14 +42,8 @@ class Order:
         source: SizedReadable,
         base_offset: int | None,
         next_base_offset: int | None,
-        tuning: ReadTuning = DEFAULT,
-        *,
-        may_check: Callable[[int], bool] | None = None,
     ) -> None:
-        """Prepare an order; `may_check` says whether this number of bytes of a batch may be read to compute its CRC."""
         self._source = source
-        self._tuning = tuning
-        self._may_check = may_check
         self._floor = base_offset or 0
         self._ceiling = 1 << 63 if base_offset is None else base_offset + (1 << 31)  # the reach of an index
         if next_base_offset is not None:
@@ -78,18 +67,12 @@ class Order:
         """Whether the next batch follows damage, and no batch since then is beyond doubt."""
         return self._is_in_doubt
 
-    @property
-    def salvages_next(self) -> bool:
-        """Whether the next batch follows damage directly: whatever it says, it is only salvaged."""
-        return self._is_in_doubt and self._found is None
-
     def distrusts(self, position: int) -> bool:
         """Whether the length of a damaged batch at this position cannot be trusted."""
         return self._is_in_doubt or position < self.nested_end
 
-    def take_salvaged(self, chunk: Chunk) -> None:
+    def take_salvaged(self, extent: Extent) -> None:
         """Record a batch that is intact except for its length. If it is in order, the order continues after it."""
-        extent = extents_of(chunk)[0]
         if not self._is_in_doubt and self.fits(extent):
             self._move(extent)
 
@@ -129,31 +112,6 @@ class Order:
         following = self.header_at(summary.end)
         return following is None or not (following[0] <= summary.last_offset or is_lower(following, (0, 0, epoch)))
 
-    def statuses(self, chunk: Chunk) -> list[str]:
-        """The status of each batch of the next chunk."""
-        valid, magic = chunk.batches["isvalid"], chunk.batches["magic"]
-        statuses = [
-            INTACT if is_valid and (chunk.is_legacy or number <= KNOWN_MAGIC) else DAMAGED
-            for is_valid, number in zip(valid, magic, strict=True)
-        ]
-        rows = [row for row, status in enumerate(statuses) if status == INTACT]
-        extents, positions = extents_of(chunk), chunk.batches["position"]
-        ahead: list[Extent] | None = None
-        for number, row in enumerate(rows):
-            if row and statuses[row - 1] == DAMAGED:
-                damaged = extents[row - 1]
-                if self.fits(damaged) and extents[row][0] <= damaged[0] and not self._is_in_doubt:
-                    statuses[row] = SALVAGED  # one of the two headers is wrong
-                    continue
-            if self._is_in_doubt:
-                statuses[row] = self.judge_found(extents[row], positions[row])
-            else:
-                if ahead is None:
-                    ahead = [extents[row] for row in rows]
-                    ahead += self._next_extents(positions[-1] + chunk.batches["size"][-1])
-                statuses[row] = self._judge(extents[row], ahead[number + 1 : number + 3])
-        return statuses
-
     def header_at(self, position: int) -> Extent | None:
         """The extent in the header at this position, if it looks like one. Its CRC is not checked."""
         header_bytes = self._source.read(position, BATCH_HEADER_SIZE)
@@ -165,43 +123,25 @@ class Order:
             return None
         return extent_of(header_bytes)
 
-    def _next_extents(self, position: int) -> list[Extent]:
-        """The extents of the next two batches, or fewer if they are not complete or not here."""
-        extents: list[Extent] = []
-        try:
-            tuning = self._tuning
-            log = Log(
-                self._source,  # type: ignore[arg-type]  # a walk needs only path, size and read
-                position,
-                window_size=tuning.near_bytes,
-                max_window_size=tuning.window_bytes,
-                may_check=self._may_check,
-            )
-            for chunk in log.chunks():
-                for extent, is_valid in zip(extents_of(chunk), chunk.batches["isvalid"], strict=True):
-                    if not is_valid or len(extents) == 2:
-                        return extents
-                    extents.append(extent)
-        except CorruptData:
-            pass
-        return extents
-
-    def _judge(self, extent: Extent, following: list[Extent]) -> str:
-        """The status of a whole batch between the last one beyond doubt and the ones that follow."""
+    def judge(self, extent: Extent, following: Callable[[], list[Extent]]) -> str:
+        """The status of a whole batch after the last one beyond doubt; `following` are the extents of the batches after it."""
         undecided, self._undecided = self._undecided, None
         if not self.fits(extent):
             stray, self._stray = self._stray, extent
             if stray is None or not stray[1] < extent[0] or extent[0] < 0 or is_lower(extent, stray):
                 return SALVAGED
-            if following and self.fits(following[0]):
+            after = following()
+            if after and self.fits(after[0]):
                 return SALVAGED
-        elif self._is_outlier(extent, following):
-            expected = self._last_offset + 1
-            if len(following) == 1 and not following[0][0] == expected != extent[0]:
-                self._undecided = following[0]  # either of the two last batches may be the wrong one
-            return SALVAGED
-        elif extent == undecided:
-            return SALVAGED
+        else:
+            after = following()
+            if self._is_outlier(extent, after):
+                expected = self._last_offset + 1
+                if len(after) == 1 and not after[0][0] == expected != extent[0]:
+                    self._undecided = after[0]  # either of the two last batches may be the wrong one
+                return SALVAGED
+            if extent == undecided:
+                return SALVAGED
         self._stray = None
         self._move(extent)
         return INTACT
@@ -245,6 +185,21 @@ class Order:
         self._move(extent)
         return INTACT
 
+    def numbers(self, damaged: tuple[int, Extent] | None) -> array[int]:
+        """This order for the kernel in C, which changes it; `damaged` is where the last batch ends if that is damaged."""
+        damaged_end, damaged_extent = damaged or (0, None)
+        extents = [_numbers(extent) for extent in (self._stray, self._found, self._undecided, damaged_extent)]
+        numbers = self._ceiling - 1, self._last_offset, self._epoch, self._is_in_doubt, self.nested_end
+        return array("q", [*numbers, *extents[0], *extents[1], *extents[2], damaged_end, *extents[3]])
+
+    def take_numbers(self, numbers: array[int]) -> tuple[int, Extent] | None:
+        """Continue with the order that the kernel in C has left. Returns where the last batch ends if that is damaged."""
+        _, self._last_offset, self._epoch, is_in_doubt, self.nested_end = numbers[:5]
+        self._is_in_doubt = bool(is_in_doubt)
+        self._stray, self._found, self._undecided = (_extent(numbers[start : start + 5]) for start in (5, 10, 15))
+        damaged = _extent(numbers[21:26])
+        return None if damaged is None else (numbers[20], damaged)
+
     def _move(self, extent: Extent) -> None:
         self._last_offset = extent[1]
         if extent[2] is not None:
@@ -266,10 +221,14 @@ def is_lower(extent: Extent, other: Extent) -> bool:
     return extent[2] is not None and other[2] is not None and extent[2] < other[2]
 
 
-def extents_of(chunk: Chunk) -> list[Extent]:
-    """The extents of all batches of a chunk, by their headers."""
-    batches = chunk.batches
-    last_offsets = batches["last_offset"]
-    if chunk.is_legacy:
-        return [(offset, offset, None) for offset in last_offsets]
-    return list(zip(batches["base_offset"], last_offsets, batches["partition_leader_epoch"], strict=True))
+def _numbers(extent: Extent | None) -> tuple[int, int, int, int, int]:
+    """Whether it is there, its offsets, whether it has a leader epoch, and that."""
+    if extent is None:
+        return 0, 0, 0, 0, 0
+    first, last, epoch = extent
+    return 1, first, last, epoch is not None, epoch or 0
+
+
+def _extent(numbers: array[int]) -> Extent | None:
+    is_there, first, last, has_epoch, epoch = numbers
+    return (first, last, epoch if has_epoch else None) if is_there else None

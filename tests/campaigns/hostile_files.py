@@ -36,6 +36,8 @@ from kdump.reading import tuning
 from tests import kernels
 from tests.builders.hostile import HOSTILE, Hostile
 from tests.builders.hostile_contents import CONTENTS
+from tests.builders.hostile_faults import FAULTS
+from tests.builders.hostile_faults import LOGS as HOSTILE_LOGS
 from tests.campaigns import mutants
 from tests.work import work_of
 
@@ -281,7 +283,7 @@ def _block(chance: random.Random) -> bytes:
     if kind == 1:
         data = mutants.mutant(chance.randrange(1 << 16), chance.randrange(1 << 30)).data
     else:
-        data = chance.choice([one for one in HOSTILE if one.suffix == ".log"]).build(20)[".log"]
+        data = chance.choice(HOSTILE_LOGS).build(20)[".log"]
     start = chance.randrange(len(data) + 1)
     return data[start : start + chance.randrange(1, 3000)]
 
@@ -316,7 +318,7 @@ def main() -> int:
             print(f"{dear.nanoseconds:8.1f} ns a byte  {dear.command}  {len(dear.data):,} bytes  {dear.data[:24].hex()}...")
         return 0
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # the modules of an installed kdump are compiled, too
-    kinds = [one for one in (*HOSTILE, *CONTENTS) if fnmatch.fnmatch(one.name, options.only)]
+    kinds = [one for one in (*HOSTILE, *FAULTS, *CONTENTS) if fnmatch.fnmatch(one.name, options.only)]
     return int(measure(kinds, options.sizes, options.command, options.runs) > 0)
 
 

@@ -1,4 +1,4 @@
-"""Batches that stand alone between damage: checked together or one by one, the findings are the same."""
+"""Batches between damage: checked together or one by one, the findings are the same."""
 
 from collections import Counter
 from collections.abc import Callable, Generator
@@ -17,14 +17,13 @@ from kdump.reading.damaged_offsets import DamagedOffsets
 from kdump.reading.items import Patches
 from kdump.reading.salvage import walk, walk_patches
 from kdump.tables import Row
-from tests.builders.hostile import HOSTILE, Hostile, batches
+from tests.builders.hostile import Hostile, batches
+from tests.builders.hostile_faults import LOGS
 from tests.builders.records import batch, record
 from tests.campaigns.hostile_files import NOW, written
 from tests.support import opened
 
 pytestmark = pytest.mark.both_kernels
-
-LOGS = [one for one in HOSTILE if one.suffix == ".log"]
 
 
 def _producers(count: int) -> dict[str, bytes]:

@@ -122,7 +122,7 @@ def test_a_walk_gives_the_same_sections(seed: int, tmp_path: Path) -> None:
             return [
                 (item.start, item.end, item.code)
                 if isinstance(item, salvage.Damage)
-                else (list(item.chunk.batches["position"]), item.statuses, item.nested_end)
+                else (list(item.chunk.batches["position"]), item.statuses, item.nested)
                 for item in salvage.walk(source, base_offset=0)
             ]
 

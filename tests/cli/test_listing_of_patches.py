@@ -1,4 +1,4 @@
-"""Batches that stand alone between damage: a listing shows the same, whether they come together or one by one."""
+"""Batches between damage: a listing shows the same, whether they come together or one by one."""
 
 from pathlib import Path
 from unittest import mock
@@ -10,16 +10,25 @@ from kdump.reading import salvage
 from kdump.reading.salvage import walk_patches
 from tests import kernels
 from tests.builders.hostile import HOSTILE, Hostile
+from tests.builders.hostile_faults import LOGS
 from tests.campaigns.hostile_files import written
 
 pytestmark = pytest.mark.both_kernels
 
+FORMS = ("ndjson", "csv", "table")
 
-@pytest.mark.parametrize("one", [one for one in HOSTILE if one.suffix == ".log"], ids=lambda one: one.name)
+
+@pytest.mark.parametrize("one", LOGS, ids=lambda one: one.name)
 def test_a_listing_does_not_depend_on_what_comes_together(one: Hostile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run, "MAX_MESSAGES", 3)
     path = written(one, 40, tmp_path)
-    for options in ([], ["--deep"], ["--deep", "--from-position", "500"], ["--output", "ndjson"], ["--limit", "7"]):
+    for options in (
+        [],
+        ["--deep"],
+        ["--deep", "--from-position", "500"],
+        *(["--output", form] for form in FORMS),
+        ["--limit", "7"],
+    ):
         together = kernels.listed(["log", *options, path])
         with mock.patch.object(
             salvage, "walk_patches", lambda source, start, _, **others: walk_patches(source, start, lambda: False, **others)
@@ -27,8 +36,8 @@ def test_a_listing_does_not_depend_on_what_comes_together(one: Hostile, tmp_path
             assert kernels.listed(["log", *options, path]) == together
 
 
-@pytest.mark.parametrize("form", ["ndjson", "csv", "table"])
-@pytest.mark.parametrize("one", [one for one in HOSTILE if one.suffix == ".log"], ids=lambda one: one.name)
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("one", LOGS, ids=lambda one: one.name)
 def test_rows_are_the_same_whether_few_wait_for_others(
     one: Hostile, form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,11 +15,14 @@ def parts_of(item: Section | Damage | Patches) -> Iterator[tuple[object, ...]]:
     rows = []
     for row, (start, size) in enumerate(zip(chunk.starts, chunk.batches["size"], strict=True)):
         data = chunk.window[start : start + size]
-        rows.append((repr(chunk.batches.row(row)), chunk.headers[row], data, section.statuses[row], section.nested_end))
+        claimed = section.claimed_lengths.get(row)
+        rows.append(
+            (repr(chunk.batches.row(row)), chunk.headers[row], data, section.statuses[row], section.is_nested(row), claimed)
+        )
     if isinstance(item, Section):
-        yield from [(*row, section.claimed_length) for row in rows]
+        yield from rows
         return
     for places, damage in item.steps():
-        yield from [(*rows[row], None) for row in places]
+        yield from [rows[row] for row in places]
         if damage is not None:
             yield from parts_of(damage)

@@ -10,7 +10,8 @@ from kdump.reading import salvage
 from kdump.reading.items import Patches
 from kdump.reading.tuning import DEFAULT, ReadTuning
 from tests import kernels
-from tests.builders.hostile import HOSTILE, Hostile
+from tests.builders import hostile_faults
+from tests.builders.hostile import Hostile
 from tests.builders.records import batch, message, message_set, record
 from tests.reading.parts import parts_of
 from tests.support import LOGS, damaged, opened
@@ -56,7 +57,7 @@ def test_both_kernels_walk_alike_past_damage(pieces: list[bytes], one: bytes, tr
     assert _walked(data, tuning, "c") == _walked(data, tuning, "python")
 
 
-@pytest.mark.parametrize("one", [one for one in HOSTILE if one.suffix == ".log"], ids=lambda one: one.name)
+@pytest.mark.parametrize("one", hostile_faults.LOGS, ids=lambda one: one.name)
 @pytest.mark.parametrize("free", [0, 1 << 12, 1 << 18])
 def test_both_kernels_walk_alike_through_hostile_files(one: Hostile, free: int) -> None:
     data = one.build(300)[".log"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from kdump.reading.items import Damage
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
     from kdump.formats.log import Chunk
     from kdump.formats.mixed import MixedSummary
     from kdump.formats.record import RecordChunk
-    from kdump.reading.items import Damage, Patches, Section
+    from kdump.reading.items import Patches, Section
 
 
 class SegmentRule:
@@ -86,14 +88,15 @@ class SegmentRule:
         """Handle a range of bytes in which no batch can be read."""
 
     def patches(self, patches: Patches) -> None:
-        """Check batches that stand alone, with the damage after each; all batches are in the facts already.
-
-        Where it matters which damage follows which batch, a rule has to look at `counts`.
-        """
-        if type(self).damage is not SegmentRule.damage:
-            for damage in patches.damages:
-                self.damage(damage)
-        self.batches(patches.section)
+        """Check batches and damage in turn; all batches that are not damaged are in the facts already."""
+        if type(self).damage is SegmentRule.damage:
+            self.batches(patches.section)
+            return
+        for item in patches.items():
+            if isinstance(item, Damage):
+                self.damage(item)
+            else:
+                self.batches(item)
 
     def end(self) -> None:
         """Report what only the whole segment shows."""

@@ -6,7 +6,7 @@ import os
 from bisect import bisect_left, bisect_right
 from collections import deque
 from itertools import accumulate
-from operator import itemgetter, sub
+from operator import itemgetter
 
 from kdump.binary.batch_header import BASE_TIMESTAMP
 from kdump.cli.listing.decoding import Decoding
@@ -110,9 +110,10 @@ class LogLister:
         """List batches that stand alone, with a row for each damaged range after them, where it is only counted."""
         section, damages, run = patches.section, patches.damages, self._run
         if run.output is not None and not self._request.is_deep:
+            self._find_wrong_lengths(section)
+            self._find_damaged_batches(section.chunk.batches, section.statuses)
             table = listing.batches(section.chunk.batches, section.statuses, self._source.path)
-            sizes = list(map(sub, damages.ends, damages.starts))
-            run.write_part(listing.with_damaged_batches(table, patches.counts, damages.starts, sizes, self._source.path))
+            run.write_part(listing.with_damaged_batches(table, patches.counts, damages, self._source.path))
             self._note_last(section)
         else:
             if run.output is not None:
@@ -229,8 +230,7 @@ class LogLister:
         chunk, statuses = section.chunk, section.statuses
         if self._held:
             self._settle(section)
-        if section.claimed_length is not None:
-            self._find_wrong_length(section.claimed_length, chunk)
+        self._find_wrong_lengths(section)
         for start, end in self._runs_in_range(chunk):
             for part_start, part_end in self._runs_up_to_damage(statuses, start, end):
                 part = chunk.slice(part_start, part_end) if part_end - part_start < len(statuses) else chunk
@@ -383,10 +383,13 @@ class LogLister:
             pass  # a copy under another name
         self._run.hold(folder or (STDIN if name == STDIN else "."), first, last)
 
-    def _find_wrong_length(self, claimed_length: int, chunk: Chunk) -> None:
-        """Report that a batch is listed with the length that it should have, not the one in the file."""
-        position, size = chunk.batches["position"][0], chunk.batches["size"][0]
-        if any(True for _ in self._runs_in_range(chunk)):
+    def _find_wrong_lengths(self, section: salvage.Section) -> None:
+        """Report that batches are listed with the length that they should have, not the one in the file."""
+        for row, claimed_length in section.claimed_lengths.items():
+            chunk = section.chunk.slice(row, row + 1)
+            if not any(True for _ in self._runs_in_range(chunk)):
+                continue
+            position, size = chunk.batches["position"][0], chunk.batches["size"][0]
             message = f"a record batch says it is {claimed_length} bytes long; its CRC matches with {size - 12}"
             self._run.find(
                 self._source.path, f"bytes {position} to {position + size - 1}: {message} (batch-length-mismatch, {size} bytes)"

@@ -6,6 +6,7 @@ All rows of a table have one schema, whatever the data: what a row does not have
 from __future__ import annotations
 
 import base64
+from operator import sub
 
 from kdump.binary.arithmetic import decrement_sequence
 from kdump.formats.offset_index import OffsetIndexEntry
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from kdump.formats.record import Record
     from kdump.messages.kafka_json import Json
     from kdump.output.rows.decoded import Decoded
+    from kdump.reading.items import Damages
 
     RowType = TypeVar("RowType", bound=Row)
     Object = dict[str, str | None]
@@ -148,12 +150,16 @@ def damaged_batch(row: Row | None, through: str, start: int, end: int, file: str
     return Table(ListedBatch, {**table.columns, "position": [start], "size": [end - start]})
 
 
-def with_damaged_batches(
-    table: Table[ListedBatch], before: Sequence[int], positions: Sequence[int], sizes: Sequence[int], file: str
-) -> Table[ListedBatch]:
-    """The same with rows for damaged ranges that claim nothing, each before the row that `before` says, ascending."""
-    count = len(positions)
-    known = {"position": positions, "size": sizes, "status": ["damaged"] * count, "file": [file] * count}
+def with_damaged_batches(table: Table[ListedBatch], before: Sequence[int], damages: Damages, file: str) -> Table[ListedBatch]:
+    """The same with rows for damaged ranges, each before the row that `before` says, ascending."""
+    count = len(damages)
+    sizes = list(map(sub, damages.ends, damages.starts))
+    known: dict[str, list[Any]] = {column.name: [None] * count for column in ListedBatch.schema}
+    known |= {"position": list(damages.starts), "size": sizes, "status": ["damaged"] * count, "file": [file] * count}
+    for number in [number for number, has_row in enumerate(damages.have_rows) if has_row]:
+        damage = damages.make(number)
+        for name, values in damaged_batch(damage.row, damage.through, damage.start, damage.end, file).columns.items():
+            known[name][number] = values[0]
     return _with_rows(table, before, known)
 
 

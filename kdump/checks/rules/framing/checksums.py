@@ -22,6 +22,8 @@ from kdump.reading.items import BY_LENGTH, BY_REPAIRED_LENGTH
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from kdump.checks.context import FileContext
     from kdump.formats.log import Chunk
     from kdump.formats.record_batch import RecordBatch
@@ -39,6 +41,19 @@ class Checksums:
         self._source = context.source
         self._crc32c = crc32c_for(context.source.size)
         self._decoded_count = 0
+
+    def count_damaged(self, chunk: Chunk, rows: Sequence[int]) -> Sequence[int]:
+        """Count the damaged batches in these rows that need no finding of their own. Returns the rows of the others."""
+        context, magics = self._context, chunk.batches["magic"]
+        if not context.is_flooded("crc-mismatch"):
+            return rows
+        counted = [row for row in rows if magics[row] == 2]  # others may only have a wrong magic
+        if counted:
+            positions, sizes = chunk.batches["position"], chunk.batches["size"]
+            context.count_further(
+                "crc-mismatch", len(counted), positions[counted[0]], positions[counted[-1]] + sizes[counted[-1]]
+            )
+        return [row for row in rows if magics[row] != 2]
 
     def report_damaged(self, chunk: Chunk, row: int, claimed_length: int | None = None) -> None:
         """Report a batch whose CRC does not fit, or whose magic does not exist; its length leads to the next batch.

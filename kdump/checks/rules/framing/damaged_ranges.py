@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from itertools import chain, compress
+from itertools import accumulate, chain, compress
 
 from kdump.binary import kernel
 from kdump.binary.batch_header import (
@@ -111,13 +111,18 @@ class DamagedRanges:
         self._HANDLERS.get(damage.code, DamagedRanges._add_other)(self, damage)
 
     def add_patches(self, patches: Patches) -> None:
-        """Report the damaged ranges between batches that stand alone, all of which are in the facts."""
-        batch_count = len(patches.section.statuses)
+        """Report the damaged ranges between batches, which are in the facts unless they are damaged."""
+        statuses, counts = patches.section.statuses, patches.counts
+        if salvage.DAMAGED in statuses:
+            sound = [0, *accumulate([status != salvage.DAMAGED for status in statuses])]
+            batch_count, counts = sound[-1], [sound[count] for count in counts]
+        else:
+            batch_count = len(statuses)
         if self._may_count(patches.damages):
-            self._count(patches)
+            self._count(patches.damages, counts, batch_count)
             return
         reported = 0
-        for count, damage in zip(patches.counts, patches.damages, strict=True):
+        for count, damage in zip(counts, patches.damages, strict=True):
             self._batches_ahead = batch_count - count
             if count > reported:
                 self.report_pending()
@@ -134,18 +139,19 @@ class DamagedRanges:
             return False
         return all(code == _HOLE or code in _COUNTED and context.is_flooded(code) for code in set(damages.codes))
 
-    def _count(self, patches: Patches) -> None:
-        """Count the damaged ranges between batches that stand alone."""
-        damages, context = patches.damages, self._context
-        self._batches_ahead = len(patches.section.statuses) - 1
-        self.report_pending()
-        self._batches_ahead = 0
+    def _count(self, damages: Damages, counts: Sequence[int], batch_count: int) -> None:
+        """Count the damaged ranges between `batch_count` batches; `counts` of these stand before each."""
+        context = self._context
+        if batch_count:
+            self._batches_ahead = batch_count - 1
+            self.report_pending()
+            self._batches_ahead = 0
         for code in set(damages.codes):
             chosen = [other == code for other in damages.codes]
             starts, ends = list(compress(damages.starts, chosen)), list(compress(damages.ends, chosen))
             if code == _HOLE:
-                before = len(self._facts.positions) - len(patches.section.statuses)
-                self._holes.add(starts, ends, [before + count for count in compress(patches.counts, chosen)])
+                before = len(self._facts.positions) - batch_count
+                self._holes.add(starts, ends, [before + count for count in compress(counts, chosen)])
             else:
                 context.count_further(code, len(starts), starts[0], ends[-1])
         self._file_end.is_damaged = damages.ends[-1] >= context.source.size

@@ -31,21 +31,21 @@ class Framing(SegmentRule):
         self._nested = NestedBatches(context)
 
     def patches(self, patches: Patches) -> None:
+        section = patches.section
         self._ranges.add_patches(patches)
-        if patches.section.nested_end:
-            self._nested.add(patches.section)
-        self._headers.check(patches.section)
+        self._nested.take(section)
+        self._report_damaged(section)
+        self._headers.check(section)
+        ends_with_batch = patches.counts[-1:] != [len(section.statuses)]
+        is_damaged = section.statuses[-1] == salvage.DAMAGED if ends_with_batch else True
+        self._file_end.is_damaged = is_damaged and patches.end == self.context.source.size
 
     def batches(self, section: Section) -> None:
         self._ranges.report_pending()
+        self._nested.take(section)
         if section.summary is not None and self._headers.are_ordinary(section.summary):
             return
-        if section.nested_end:
-            self._nested.add(section)
-        if salvage.DAMAGED in section.statuses:
-            self._report_damaged(section)
-        elif section.claimed_length is not None:
-            report_length(self.context, section.chunk.batches.row(0), section.claimed_length)
+        self._report_damaged(section)
         self._headers.check(section)
 
     def passes(self, summary: MixedSummary) -> bool:
@@ -53,13 +53,20 @@ class Framing(SegmentRule):
 
     def mixed(self, summary: MixedSummary) -> None:
         self._ranges.report_pending()
+        self._nested.report()
         self._headers.count_mixed(summary)
 
     def _report_damaged(self, section: Section) -> None:
-        chunk, statuses = section.chunk, section.statuses
-        for row, status in enumerate(statuses):
-            if status == salvage.DAMAGED:
-                self._checksums.report_damaged(chunk, row, section.claimed_length)
+        """Report batches whose CRC does not match, whose magic does not exist, or whose length is wrong."""
+        chunk, statuses, claimed = section.chunk, section.statuses, section.claimed_lengths
+        for row, length in claimed.items():
+            if statuses[row] != salvage.DAMAGED:
+                report_length(self.context, chunk.batches, row, length)
+        if salvage.DAMAGED not in statuses:
+            return
+        rows = [row for row, status in enumerate(statuses) if status == salvage.DAMAGED]
+        for row in self._checksums.count_damaged(chunk, rows):
+            self._checksums.report_damaged(chunk, row, claimed.get(row))
         end = chunk.batches["position"][-1] + chunk.batches["size"][-1]
         self._file_end.is_damaged = end == self.context.source.size and statuses[-1] == salvage.DAMAGED
 

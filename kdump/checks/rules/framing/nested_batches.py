@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+
 from kdump.checks.wording import counted
 
 TYPE_CHECKING = False
@@ -17,16 +19,20 @@ class NestedBatches:
         self._context = context
         self._run: tuple[int, int, int] | None = None  # start, end, number of batches
 
-    def add(self, section: Section) -> None:
-        """Record the nested batches at the start of a section."""
-        batches = section.chunk.batches
-        positions, sizes = batches["position"], batches["size"]
-        count = sum(position < section.nested_end for position in positions)
-        if count:
-            start, _, before = self._run or (positions[0], 0, 0)
-            self._run = start, positions[count - 1] + sizes[count - 1], before + count
-        if count < len(positions):
+    def take(self, section: Section) -> None:
+        """Record the nested batches of a section, and report the run that others end."""
+        if not section.nested:
             self.report()
+            return
+        positions, sizes = section.chunk.batches["position"], section.chunk.batches["size"]
+        row = 0
+        for is_nested, run in groupby(section.nested):
+            start, row = row, row + len(list(run))
+            if is_nested:
+                first, _, before = self._run or (positions[start], 0, 0)
+                self._run = first, positions[row - 1] + sizes[row - 1], before + row - start
+            else:
+                self.report()
 
     def report(self) -> None:
         """Report the run of nested batches that has ended, if there is one."""

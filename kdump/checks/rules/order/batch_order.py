@@ -78,7 +78,7 @@ class BatchOrder(SegmentRule):
         positions, last_offsets = batches["position"], batches["last_offset"]
         first_offsets = last_offsets if chunk.is_legacy else batches["base_offset"]
         is_beyond = base_offset is not None and last_offsets[-1] - base_offset > _MAX_INT
-        if not count or is_beyond or positions[0] < section.nested_end or first_offsets[0] <= last.last:
+        if not count or is_beyond or section.nested or salvage.DAMAGED in section.statuses or first_offsets[0] <= last.last:
             return 0
         if not all(map(le, first_offsets, last_offsets)) or not all(map(lt, last_offsets, first_offsets[1:])):
             return 0
@@ -108,7 +108,7 @@ class BatchOrder(SegmentRule):
             if not chunk.is_legacy:
                 last += header[LAST_OFFSET_DELTA]
                 epoch = header[LEADER_EPOCH]
-            if position < section.nested_end:
+            if section.is_nested(row):
                 continue  # payload, perhaps
             self._check_batch(Batch(position, position + size, first, last, epoch, status))
 

@@ -59,7 +59,11 @@ class Codecs(SegmentRule):
                 self._report_unknown(batch, batch.compresscodec)
 
     def patches(self, patches: Patches) -> None:
-        self.batches(patches.section)  # of the damage between them, no codec is known
+        self.batches(patches.section)
+        damages, context = patches.damages, self.context
+        for row in [row for row, code in enumerate(damages.codes) if code == "codec-unknown"]:
+            if not context.counts_only("codec-unknown", damages.starts[row], damages.ends[row]):
+                self.damage(damages.make(row))
 
     def _report_unknown(self, batch: RecordBatch, name: str) -> None:
         codec = name.removeprefix("unknown(").removesuffix(")")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kdump.checks.rules.batch_findings import report_batch
 from kdump.checks.rules.rule import SegmentRule
 from kdump.checks.rules.tally import Tally
-from kdump.checks.rules.timestamps.sound_batches import sound_batches
+from kdump.checks.sound_batches import sound_batches
 from kdump.checks.wording import moment
 from kdump.formats.record_batch import NO_TIMESTAMP
 

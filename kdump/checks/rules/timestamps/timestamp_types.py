@@ -5,8 +5,8 @@ from __future__ import annotations
 from kdump.binary.batch_header import TIMESTAMP_TYPE_BIT
 from kdump.checks.rules.rule import SegmentRule
 from kdump.checks.rules.tally import Tally
-from kdump.checks.rules.timestamps.sound_batches import sound_batches
 from kdump.checks.settings import DELETE
+from kdump.checks.sound_batches import sound_batches
 from kdump.checks.wording import moment
 from kdump.formats.record_batch import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP, NO_TIMESTAMP_TYPE
 

@@ -57,8 +57,14 @@ class Transactions(SegmentRule):
         self.producers.damages += 1
 
     def patches(self, patches: Patches) -> None:
-        self.producers.damages += len(patches.damages)
-        self.batches(patches.section)
+        chunk, statuses = patches.section.chunk, patches.section.statuses
+        self.producers.damages += 1
+        if chunk.is_legacy or _is_without_producers(chunk.batches):
+            return
+        if salvage.INTACT in statuses:
+            super().patches(patches)
+        else:
+            self.batches(patches.section)
 
     def batches(self, section: Section) -> None:
         chunk, row = section.chunk, 0
@@ -229,6 +235,17 @@ def _producers_before(context: FileContext) -> Producers:
         snapshots = sorted(base for base, names in segments.items() if file_name.PRODUCER_SNAPSHOT in names)
         partition.carried.producers = Producers(snapshots)
     return partition.carried.producers
+
+
+def _is_without_producers(batches: Table[RecordBatch]) -> bool:
+    """Whether no batch has a producer, or anything that only batches with producers have."""
+    count = len(batches)
+    return (
+        batches["producer_id"].count(NO_PRODUCER_ID) == count
+        and batches["producer_epoch"].count(NO_PRODUCER_EPOCH) == count
+        and True not in batches["is_transactional"]
+        and True not in batches["is_control"]
+    )
 
 
 def _has_no_producers(summary: BatchSummary) -> bool:

@@ -1,4 +1,4 @@
-"""The batches whose timestamps can be trusted."""
+"""The batches of a section that are not damaged."""
 
 from __future__ import annotations
 

@@ -1,16 +1,15 @@
-"""Batches that stand alone: read one by one, together, or as all others are, they come to the same."""
+"""Steps past damage: whether a caller takes them one by one or together, they come to the same."""
 
 import random
-from unittest import mock
 
 import pytest
 
 from kdump.binary.source import Source
 from kdump.reading.items import Damage, Patches
-from kdump.reading.lone_batches import LoneBatches
 from kdump.reading.salvage import walk, walk_patches
 from kdump.reading.tuning import DEFAULT, ReadTuning
-from tests.builders.hostile import HOSTILE, batches, batches_and_claims, messages_and_headers
+from tests.builders.hostile import batches, batches_and_claims, messages_and_headers
+from tests.builders.hostile_faults import LOGS
 from tests.builders.records import batch, record
 from tests.campaigns import mutants
 from tests.reading.parts import parts_of
@@ -26,28 +25,26 @@ def _walked(source: Source, tuning: ReadTuning = DEFAULT) -> list[tuple[object, 
 
 
 def _assert_same(data: bytes, tuning: ReadTuning = DEFAULT) -> int:
-    """All ways to walk give the same parts. Returns how many batches came together with others."""
+    """Both ways to walk give the same parts. Returns how many batches came together with others."""
     with opened(data) as source:
-        with mock.patch.object(LoneBatches, "at", lambda *_: None):
-            expected = _walked(source, tuning)
-        assert _walked(source, tuning) == expected
+        expected = _walked(source, tuning)
         items = list(walk_patches(source, 0, lambda: True, tuning=tuning))
         assert [part for item in items for part in parts_of(item)] == expected
     return sum(len(item.section.statuses) for item in items if isinstance(item, Patches))
 
 
-@pytest.mark.parametrize("one", [one for one in HOSTILE if one.suffix == ".log"], ids=lambda one: one.name)
+@pytest.mark.parametrize("one", LOGS, ids=lambda one: one.name)
 @pytest.mark.parametrize("tuning", [DEFAULT, SMALL], ids=["usual windows", "small windows"])
-def test_lone_batches_change_nothing_in_hostile_files(one, tuning) -> None:  # type: ignore[no-untyped-def]
+def test_steps_taken_together_change_nothing_in_hostile_files(one, tuning) -> None:  # type: ignore[no-untyped-def]
     _assert_same(one.build(40)[".log"], tuning)
 
 
-def test_lone_batches_change_nothing_in_damaged_files() -> None:
+def test_steps_taken_together_change_nothing_in_damaged_files() -> None:
     for number in range(30):
         _assert_same(mutants.mutant(28, number).data)
 
 
-def test_lone_batches_change_nothing_among_other_damage() -> None:
+def test_steps_taken_together_change_nothing_among_other_damage() -> None:
     """Between garbage of any size: one batch, several, large ones, damaged ones."""
     chance = random.Random(28)
     for _ in range(8):
@@ -67,7 +64,7 @@ def test_lone_batches_change_nothing_among_other_damage() -> None:
         _assert_same(b"".join(pieces))
 
 
-def test_lone_batches_change_nothing_where_too_much_claims_to_be_large() -> None:
+def test_steps_taken_together_change_nothing_where_too_much_claims_to_be_large() -> None:
     """Until the budget is used up, each claim is checked; then it is not, and the batches between come together."""
     tuning = ReadTuning(near_bytes=1 << 10, window_bytes=4 << 10, stretch_bytes=8 << 10, free_crc_bytes=1 << 16)
     assert _assert_same(batches_and_claims(300), tuning) > 100

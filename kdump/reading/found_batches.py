@@ -1,0 +1,165 @@
+"""Batches of a log one by one, at any position: what each step of a walk past damage looks at."""
+
+from __future__ import annotations
+
+from kdump.binary import kernel
+from kdump.binary.arithmetic import as_int64
+from kdump.binary.batch_header import (
+    BASE_OFFSET,
+    HEADER_UP_TO_MAGIC,
+    LAST_OFFSET_DELTA,
+    LEADER_EPOCH,
+    LENGTH,
+    LOG_OVERHEAD,
+    MAGIC,
+    MAGIC_AT,
+)
+from kdump.binary.checksums import crc32c_for
+from kdump.binary.codecs import CODECS
+from kdump.errors import CorruptData
+from kdump.formats import record_batch
+from kdump.formats.log import Chunk, Log
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from kdump.binary.source import SizedReadable
+    from kdump.reading.trust import Extent
+    from kdump.reading.tuning import ReadTuning
+
+KNOWN_MAGIC = 2  # the highest
+_MAX_CODEC = len(CODECS) - 1
+_NEGATIVE = 0x80  # magics from here on, as a byte without sign
+_WINDOWS_KEPT = 2
+
+
+class FoundBatch:
+    """A batch or message by its header, at a position of the log. Its `data` is None if it is too large to be held."""
+
+    __slots__ = ("data", "header", "is_legacy", "is_valid", "position", "size")
+
+    def __init__(
+        self, header: tuple[int, ...], position: int, size: int, data: bytes | None, *, is_legacy: bool, is_valid: bool
+    ) -> None:
+        self.header = header
+        self.position = position
+        self.size = size
+        self.data = data
+        self.is_legacy = is_legacy
+        self.is_valid = is_valid
+
+    @property
+    def end(self) -> int:
+        """The position after it."""
+        return self.position + self.size
+
+    @property
+    def has_known_magic(self) -> bool:
+        """Whether brokers can read its magic."""
+        return self.is_legacy or self.header[MAGIC] <= KNOWN_MAGIC
+
+    @property
+    def extent(self) -> Extent:
+        """Its offsets and its leader epoch."""
+        header = self.header
+        first = header[BASE_OFFSET]
+        if self.is_legacy:
+            return first, first, None
+        return first, as_int64(first + header[LAST_OFFSET_DELTA]), header[LEADER_EPOCH]
+
+
+class FoundBatches:
+    """Reads single batches of a log. Small ones are walked a window at a time, since neighbours are asked for next."""
+
+    def __init__(self, source: SizedReadable, start: int, tuning: ReadTuning, may_check: Callable[[int], bool]) -> None:
+        """Prepare for positions from `start` on; `may_check` allows a number of bytes of a large batch to be read."""
+        self._source = source
+        self._tuning = tuning
+        self._may_check = may_check
+        self._crc32c = crc32c_for(source.size - start)
+        self._windows: list[dict[int, FoundBatch]] = []
+
+    def small_at(self, position: int) -> FoundBatch | None:
+        """The batch at this position if it is whole, no larger than a window near by, and its header regular; else None."""
+        for window in self._windows:
+            if position in window:
+                return window[position]
+        window = self._walked(position)
+        self._windows = [window, *self._windows[: _WINDOWS_KEPT - 1]]
+        return window.get(position)
+
+    def _walked(self, position: int) -> dict[int, FoundBatch]:
+        """The small batches from this position on, by their positions."""
+        window = self._source.read(position, self._tuning.near_bytes)
+        if len(window) < HEADER_UP_TO_MAGIC or window[MAGIC_AT] >= _NEGATIVE:
+            return {}
+        is_legacy = window[MAGIC_AT] < KNOWN_MAGIC
+        headers: Sequence[tuple[int, ...]]
+        if is_legacy:
+            headers, starts, valid, _ = kernel.walk_messages(window, 0, 0, _MAX_CODEC)
+        else:
+            headers, starts, valid, _ = kernel.walk_batches(window, 0, _MAX_CODEC, self._crc32c)
+        found = {}
+        for header, start, is_valid in zip(headers, starts, valid, strict=True):
+            size = header[LENGTH] + LOG_OVERHEAD
+            data = window[start : start + size]
+            found[position + start] = FoundBatch(header, position + start, size, data, is_legacy=is_legacy, is_valid=is_valid)
+        return found
+
+    def at(self, position: int) -> FoundBatch | None:
+        """The batch at this position, of any size; None if it is not whole. Raises CorruptData as Log.chunks."""
+        return self.small_at(position) or self._irregular_at(position)
+
+    def _irregular_at(self, position: int) -> FoundBatch | None:
+        tuning = self._tuning
+        log = Log(
+            self._source,  # type: ignore[arg-type]  # a walk needs only path, size and read
+            position,
+            window_size=tuning.near_bytes,
+            max_window_size=tuning.window_bytes,
+            may_check=self._may_check,
+        )
+        for chunk in log.chunks():
+            size, is_valid = chunk.batches["size"][0], chunk.batches["isvalid"][0]
+            return FoundBatch(chunk.headers[0], position, size, None, is_legacy=chunk.is_legacy, is_valid=is_valid)
+        return None
+
+    def extents_from(self, position: int, count: int, most: int) -> list[Extent]:
+        """The extents of the next valid batches: up to `count`, among `most` that stand one after the other.
+
+        A large one whose CRC does not fit is the last of them.
+        """
+        extents: list[Extent] = []
+        try:
+            for _ in range(most):
+                found = self.at(position)
+                if found is None:
+                    break
+                if found.is_valid and found.has_known_magic:
+                    extents.append(found.extent)
+                    if len(extents) == count:
+                        break
+                elif found.data is None:
+                    break
+                position = found.end
+        except CorruptData:
+            pass
+        return extents
+
+
+def chunk_of(
+    headers: Sequence[tuple[int, ...]],
+    positions: Sequence[int],
+    valid: Sequence[bool],
+    starts: Sequence[int],
+    window: bytes,
+    *,
+    is_legacy: bool,
+) -> Chunk:
+    """Batches of one family at these positions, which start there in the window."""
+    if is_legacy:
+        table = record_batch.table_of_messages(headers, positions, valid)  # type: ignore[arg-type]  # 6 fields
+    else:
+        table = record_batch.table_of_batches(headers, positions, valid)  # type: ignore[arg-type]  # 13 fields
+    return Chunk(table, headers, starts, window, is_legacy)

@@ -1,0 +1,309 @@
+"""One step of a walk past damage: the batch at a position and its status, or what is damaged there, up to the next batch."""
+
+from __future__ import annotations
+
+from kdump.binary.batch_header import (
+    BATCH_HEADER,
+    BATCH_HEADER_SIZE,
+    HEADER_UP_TO_MAGIC,
+    LENGTH_AT,
+    LOG_OVERHEAD,
+    MAGIC_AT,
+    MESSAGE_HEADER,
+    MESSAGE_HEADER_SIZE,
+    MESSAGE_TIMESTAMP_AT,
+    MIN_BATCH_LENGTH,
+    MIN_RECORD_OVERHEAD,
+    batch_length,
+    batch_offset,
+    batch_size,
+)
+from kdump.errors import CorruptData
+from kdump.formats.record_batch import NO_TIMESTAMP, RecordBatch
+from kdump.reading import damages, spans, zeros
+from kdump.reading.found_batches import FoundBatch, chunk_of
+from kdump.reading.items import BY_LENGTH, BY_REPAIRED_LENGTH, BY_SCAN, DAMAGED, END, SALVAGED, Damage
+from kdump.reading.plausible import LONGEST_BATCH, is_header_but_for, is_plausible, may_be_header
+from kdump.reading.trust import extent_of, is_lower
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kdump.binary.source import SizedReadable
+    from kdump.reading.found_batches import FoundBatches
+    from kdump.reading.search import Search
+    from kdump.reading.trust import Extent, Order
+    from kdump.reading.tuning import ReadTuning
+
+_MOST_FOLLOWING = 8  # batches after one that may say whether it is out of line
+_NEGATIVE = 0x80  # magics from here on, as a byte without sign
+_PAST_THE_END = ("torn-tail", "batch-length-absurd")  # of a batch whose length says so
+_STEPPED_OVER = ("magic-negative", "codec-unknown")  # faults of headers whose length may be right
+
+
+class Step:
+    """What one step found: a `batch` with its `status`, or else `damages`; and the position where the next step starts.
+
+    `claimed_length` is the wrong length of a batch whose header is otherwise given corrected.
+    """
+
+    __slots__ = ("batch", "claimed_length", "damages", "end", "status")
+
+    def __init__(
+        self,
+        end: int,
+        *,
+        batch: FoundBatch | None = None,
+        status: str = "",
+        claimed_length: int | None = None,
+        damages: tuple[Damage, ...] = (),
+    ) -> None:
+        self.end = end
+        self.batch = batch
+        self.status = status
+        self.claimed_length = claimed_length
+        self.damages = damages
+
+
+class Steps:
+    """Takes a walk from one position to the next. What it finds depends on the bytes and on the order so far."""
+
+    def __init__(self, source: SizedReadable, search: Search, found: FoundBatches, order: Order, tuning: ReadTuning) -> None:
+        self._source = source
+        self._search = search
+        self._found = found
+        self._order = order
+        self._tuning = tuning
+        self.ends = spans.HeadersAhead(search)
+        self.damaged: tuple[int, Extent] | None = None
+        """Where the last batch ends, if it is damaged, and what it claims."""
+
+    def at(self, position: int) -> Step:
+        """The step from this position on, which takes at least one byte."""
+        damaged, self.damaged = self.damaged, None
+        fault: CorruptData | None = None
+        try:
+            batch = self._found.at(position)
+        except CorruptData as found:
+            batch, fault = None, found
+        if batch is None:
+            return self._past(position, fault)
+        if batch.is_valid:
+            return Step(batch.end, batch=batch, status=self._status(batch, damaged))
+        inside = self._first_inside(batch)
+        if inside is not None:
+            row = chunk_of([batch.header], [position], [False], [0], b"", is_legacy=batch.is_legacy).batches.row(0)
+            return self._past(position, CorruptData("crc-mismatch", "", row=row, through="isvalid"), inside)
+        self.damaged = batch.end, batch.extent
+        return Step(batch.end, batch=batch, status=DAMAGED)
+
+    def _status(self, batch: FoundBatch, damaged: tuple[int, Extent] | None) -> str:
+        """The status of a valid batch; `damaged` is the batch before it, if that is damaged and ends here or before."""
+        extent, order = batch.extent, self._order
+        if not batch.has_known_magic:
+            self.damaged = batch.end, extent
+            return DAMAGED
+        if order.is_in_doubt:
+            return order.judge_found(extent, batch.position)
+        if damaged is not None and damaged[0] == batch.position and order.fits(damaged[1]) and extent[0] <= damaged[1][0]:
+            return SALVAGED  # one of the two headers is wrong
+        return order.judge(extent, lambda: self._found.extents_from(batch.end, 2, _MOST_FOLLOWING))
+
+    # Batches whose CRC does not fit
+
+    def _first_inside(self, batch: FoundBatch) -> int | None:
+        """None if the length of this damaged batch is right: it leads to a batch or to the end of the file.
+
+        Otherwise where batches start inside the span that it claims, 0 if that is not known.
+        """
+        start, end = batch.position, batch.end
+        if self._order.distrusts(start) or not self.leads_on(end, batch.is_legacy) or self._repaired_size(start, end):
+            return 0
+        return self._run_inside(start, end) or None
+
+    def _run_inside(self, start: int, end: int) -> int:
+        """Where the first batches start that lie in the span a damaged batch claims but are not its payload; 0 for nowhere.
+
+        They fill the span to its end without a gap, and their offsets continue from the damaged batch, or up to the next one.
+        If the offsets of the damaged batch reach up to the next one, the batch holds what it claims.
+        """
+        header_bytes = self._source.read(start, BATCH_HEADER_SIZE)
+        own, following = extent_of(header_bytes), self._order.header_at(end)
+        if following is not None and own[1] + 1 == following[0]:
+            return 0
+        found = spans.run_up_to(
+            self._search,
+            end,
+            start + HEADER_UP_TO_MAGIC,
+            is_legacy=header_bytes[MAGIC_AT] < 2,
+            fits=lambda extent: extent[0] > own[0] and self._order.fits(extent),
+        )
+        if found is None:
+            return 0
+        position, first, last = found
+        if following is None:
+            return position if first == own[1] + 1 else 0
+        leads_to_next = last[1] < following[0] and not is_lower(following, last)
+        return position if leads_to_next and (first == own[1] + 1 or last[1] + 1 == following[0]) else 0
+
+    def leads_on(self, position: int, is_legacy: bool) -> bool:
+        """Whether a batch may start here, only zeros follow, or the file ends. Old messages follow only each other."""
+        source = self._source
+        if position == source.size:
+            return True
+        header_bytes = source.read(position, BATCH_HEADER_SIZE)
+        if self._starts_batch(position, header_bytes):
+            return is_legacy or header_bytes[MAGIC_AT] >= 2
+        return is_zero(header_bytes) and zeros.end(source, position, self._tuning.window_bytes) == source.size
+
+    def _starts_batch(self, position: int, header_bytes: bytes) -> bool:
+        """Whether this header is plausible, or the CRC of its batch fits."""
+        rest = self._source.size - position
+        if is_plausible(header_bytes, rest):
+            return True
+        may_be = len(header_bytes) > MAGIC_AT and may_be_header(header_bytes, rest)
+        return may_be and self._search.is_intact(position, header_bytes)
+
+    # Going on
+
+    def _past(self, start: int, fault: CorruptData | None, inside: int = 0) -> Step:
+        """The damage at this position, and where the next batch is; `inside` is where batches start in the span it claims."""
+        source = self._source
+        header_bytes = source.read(start, BATCH_HEADER_SIZE)
+        if is_zero(header_bytes[:HEADER_UP_TO_MAGIC]):
+            return self._over_zeros(start)
+        if source.size - start <= HEADER_UP_TO_MAGIC:
+            return Step(source.size, damages=(damages.torn_header(start, source.size),))
+        if fault is not None and fault.code == "resync-budget":
+            return self._over_unchecked(start, header_bytes)
+        is_header = is_header_but_for(header_bytes, source.size - start)
+        damage, claimed_end = self._named(start, header_bytes, fault, is_header=is_header)
+        is_stepped_over = fault is not None and fault.code in _STEPPED_OVER and claimed_end
+        if is_stepped_over and not self._order.distrusts(start) and self.leads_on(claimed_end, header_bytes[MAGIC_AT] < 2):
+            damage.end, damage.resync = claimed_end, BY_LENGTH
+            return Step(claimed_end, damages=(damage,))
+        size = self._repaired_size(start) if is_header else 0
+        if size:
+            return self._repaired(start, header_bytes, size)
+        if inside:
+            damage.end, damage.message, claimed_end = inside, damages.LEADS_OVER_BATCHES, 0
+        else:
+            damage.end = self._next_intact(start + 1)
+        if damage.code in _PAST_THE_END and damage.end < source.size:
+            damage = damages.length_past_end(start, damage.end, batch_length(header_bytes))
+        damage.resync = END if damage.end >= source.size else BY_SCAN
+        self._order.doubt(claimed_end if claimed_end - start <= LONGEST_BATCH else 0)
+        return Step(damage.end, damages=tuple(self._divided(damage)))
+
+    def _over_unchecked(self, start: int, header_bytes: bytes) -> Step:
+        """Go on after a large batch whose CRC was not computed, because too many claim to be large."""
+        end = self._next_intact(start + 1)
+        self._order.doubt(start + batch_size(header_bytes))
+        damage = damages.unchecked(start, end)
+        damage.resync = END if end >= self._source.size else BY_SCAN
+        return Step(end, damages=(damage,))
+
+    def _over_zeros(self, start: int) -> Step:
+        source = self._source
+        zeros_end = zeros.end(source, start, self._tuning.window_bytes)
+        # a batch may begin with zeros
+        end = source.size if zeros_end == source.size else self._next_intact(max(start + 1, zeros_end - LOG_OVERHEAD))
+        self._order.doubt(0)
+        found = [damages.zeros(start, min(zeros_end, end), source.size)]
+        if zeros_end < end:
+            found += self._divided(damages.garbage(zeros_end, end, resync=END if end == source.size else BY_SCAN))
+        return Step(end, damages=tuple(found))
+
+    def _next_intact(self, start: int) -> int:
+        self._search.budget.gave_up = False  # from here on, it says whether a batch may have been passed over
+        return self._search.next_intact(start)
+
+    def _named(self, start: int, header_bytes: bytes, fault: CorruptData | None, *, is_header: bool) -> tuple[Damage, int]:
+        """The damage that starts with this header, without its end, and where the batch claims to end (0: nowhere)."""
+        rest = self._source.size - start
+        length, magic = batch_length(header_bytes), header_bytes[MAGIC_AT]
+        claimed_end = start + LOG_OVERHEAD + length if 0 < length <= rest - LOG_OVERHEAD else 0
+        if fault is not None and fault.code in _STEPPED_OVER:
+            code = "bad-magic" if fault.code == "magic-negative" else fault.code
+            damage = Damage(start, start, code, fault.message, fault.row, fault.through)
+            if code == "codec-unknown" and not fault.row.isvalid:
+                damage.code = "crc-mismatch"
+            if code == "bad-magic" and not is_header:
+                damage = damages.garbage(start, start, row=fault.row, through=fault.through)
+            return damage, claimed_end
+        row, through = (None, "") if fault is None or fault.row is None else (fault.row, fault.through)
+        if not is_header:
+            return damages.garbage(start, start, row=row, through=through), 0
+        if length < 0:
+            return damages.negative_length(start, start, length), 0
+        if length < (MIN_BATCH_LENGTH if magic >= 2 else MIN_RECORD_OVERHEAD + 8 * magic):
+            return damages.small_length(start, start, length), 0
+        if not claimed_end:
+            return damages.torn(start, length, rest - LOG_OVERHEAD), start + LOG_OVERHEAD + length
+        return damages.wrong_crc(start, start, row, through), claimed_end
+
+    def _divided(self, damage: Damage) -> Iterator[Damage]:
+        """A damaged range, divided by the runs of zeros in it. Nothing of it was examined if the search gave up."""
+        if self._search.budget.take_gave_up():
+            given_up = damages.unchecked(damage.start, damage.end)
+            damage.code, damage.status, damage.message = given_up.code, given_up.status, given_up.message
+            yield damage
+            return
+        end, resync = damage.end, damage.resync
+        for zeros_start, zeros_end in zeros.runs(self._source, damage.start, end, self._tuning.window_bytes):
+            if zeros_start > damage.start:
+                damage.end, damage.resync = zeros_start, BY_SCAN
+                yield damage
+            yield damages.zeros(zeros_start, zeros_end, self._source.size)
+            damage = damages.garbage(zeros_end, end, resync=resync)
+        if damage.start < end:
+            damage.end, damage.resync = end, resync
+            yield damage
+
+    # Wrong lengths
+
+    def _repaired_size(self, position: int, claimed_end: int | None = None) -> int:
+        """The size at which the CRC of this batch fits, or 0. If its claimed length leads on, only smaller sizes are tried."""
+        header_bytes = self._source.read(position, BATCH_HEADER_SIZE)
+        end = spans.fitting_end(self._search, self.ends, position, header_bytes, claimed_end)
+        return end - position if end else 0
+
+    def _repaired(self, start: int, header_bytes: bytes, size: int) -> Step:
+        """The batch at this position with its length corrected; of a negative magic, which no reader lists, the damage."""
+        length, magic = size - LOG_OVERHEAD, header_bytes[MAGIC_AT]
+        if magic >= _NEGATIVE:
+            return Step(start + size, damages=(self._of_negative_magic(start, header_bytes, size),))
+        patched = header_bytes[:LENGTH_AT] + length.to_bytes(4, "big") + header_bytes[LOG_OVERHEAD:]
+        data: bytes | None = None
+        if size <= self._tuning.window_bytes:
+            data = patched[:size] + self._source.read(start + len(patched), max(0, size - len(patched)))
+        if magic >= 2:
+            header: tuple[int, ...] = BATCH_HEADER.unpack(patched)
+        else:
+            timestamp = NO_TIMESTAMP
+            if magic:
+                timestamp = int.from_bytes(patched[MESSAGE_TIMESTAMP_AT:MESSAGE_HEADER_SIZE], "big", signed=True)
+            header = (*MESSAGE_HEADER.unpack_from(patched), timestamp)
+        batch = FoundBatch(header, start, size, data, is_legacy=magic < 2, is_valid=True)
+        status = SALVAGED if batch.has_known_magic else DAMAGED
+        if status == SALVAGED:
+            self._order.take_salvaged(batch.extent)
+        claimed_length = batch_length(header_bytes)
+        return Step(batch.end, batch=batch, status=status, claimed_length=claimed_length if claimed_length != length else None)
+
+    def _of_negative_magic(self, start: int, header_bytes: bytes, size: int) -> Damage:
+        """A batch whose CRC matches with this size and which no reader lists."""
+        claimed_length = batch_length(header_bytes)
+        length, magic = size - LOG_OVERHEAD, header_bytes[MAGIC_AT] - 0x100
+        message, resync = damages.magic_message(magic), BY_LENGTH
+        if claimed_length != length:
+            message += f", and its length says {claimed_length:,} instead of {length:,}"
+            resync = BY_REPAIRED_LENGTH
+        row = RecordBatch.partial(None, batch_offset(header_bytes))
+        return Damage(start, start + size, "bad-magic", message, row, "last_offset", resync=resync)
+
+
+def is_zero(data: bytes) -> bool:
+    """Whether all bytes are zero."""
+    return not data.strip(b"\x00")

@@ -1,0 +1,61 @@
+"""The search for intact batches among damage: the C kernel finds what the reference finds, and gives up where it does."""
+
+import random
+from pathlib import Path
+from unittest import mock
+
+import pytest
+
+from kdump.binary import kernel
+from kdump.forecasts import losses
+from kdump.forecasts.directory import Directory, File
+from tests.builders.hostile import HOSTILE
+from tests.builders.hostile_faults import LOGS
+from tests.campaigns import mutants
+
+pytestmark = pytest.mark.skipif(kernel.native is None, reason="compares the C kernel with the reference")
+
+LOG = "0" * 20 + ".log"
+
+
+def _found(path: Path, start: int = 0) -> tuple[list[tuple[int, int, int, int, int]], bool]:
+    cut_short: list[File] = []
+    file = File(str(path), path.stat().st_size - start, start)
+    batches = list(losses.IntactBatches().within(Directory(str(path.parent), {LOG: file}), file, cut_short))
+    return batches, bool(cut_short)
+
+
+def _assert_same(data: bytes, folder: Path, start: int = 0) -> tuple[list[tuple[int, int, int, int, int]], bool]:
+    path = folder / LOG
+    path.write_bytes(data)
+    found = _found(path, start)
+    with mock.patch.object(kernel, "native", None):
+        assert _found(path, start) == found
+    return found
+
+
+@pytest.mark.parametrize("one", LOGS, ids=lambda one: one.name)
+def test_both_kernels_find_the_same_intact_batches(one, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    _assert_same(one.build(60)[".log"], tmp_path)
+
+
+def test_both_kernels_find_the_same_in_damaged_files(tmp_path: Path) -> None:
+    chance = random.Random(5)
+    counts = []
+    for number in range(40):
+        data = mutants.mutant(28, number).data
+        batches, _ = _assert_same(data, tmp_path, chance.choice((0, 0, chance.randrange(len(data) + 1))))
+        counts.append(len(batches))
+    assert sum(counts) > 50
+
+
+@pytest.mark.parametrize("one", LOGS, ids=lambda one: one.name)
+def test_both_kernels_give_up_at_the_same_place(one, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    with mock.patch.multiple(losses, _FIRST_CRC_BYTES=0, _KEPT_CRC_BYTES=0):
+        _assert_same(one.build(60)[".log"] + bytes(range(256)) * 300 + one.build(20)[".log"], tmp_path)
+
+
+def test_all_between_garbage_are_found(tmp_path: Path) -> None:
+    data = next(one for one in HOSTILE if one.name == "random bytes between batches").build(200)[".log"]
+    batches, is_cut_short = _assert_same(data, tmp_path)
+    assert [batch[:3] for batch in batches] == [(offset, offset, 1) for offset in range(200)] and not is_cut_short
