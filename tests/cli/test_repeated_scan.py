@@ -104,7 +104,8 @@ def test_what_has_not_changed_is_not_read_and_told(data: Path, capsys: pytest.Ca
 def test_the_summary_of_unchanged_tables_is_not_made_again(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def text() -> list[str]:
         main(["scan", str(data), "--out", str(data.parent / "out"), "--engine", "local"])
-        return [line for line in capsys.readouterr().out.splitlines() if " records in " not in line and "has changed" not in line]
+        differ = "Scanning with ", " records in ", "has changed"  # by what is free, by the clock, by the run
+        return [line for line in capsys.readouterr().out.splitlines() if not any(words in line for words in differ)]
 
     first = text()
     with mock.patch.object(pq, "ParquetFile", side_effect=AssertionError("a table was read")):
