@@ -195,8 +195,17 @@ def walk_steps(
     tuple[int, int],
 ]: ...
 def walk_intact(
-    window: Buffer, start: int, left: int, near_bytes: int, out: Buffer, tries: int, crc_bytes: int, kept_crc_bytes: int, /
-) -> tuple[int, int, int, int, bool]: ...
+    window: Buffer,
+    start: int,
+    left: int,
+    near_bytes: int,
+    has_passed_damage: bool,
+    out: Buffer,
+    tries: int,
+    crc_bytes: int,
+    kept_crc_bytes: int,
+    /,
+) -> tuple[int, int, bool, int, int, bool]: ...
 def summarize_batches(
     window: Buffer, start: int, window_position: int, max_codec: int, checksum: object, /
 ) -> Summarized | None: ...

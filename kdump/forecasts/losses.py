@@ -48,7 +48,6 @@ _MAX_GAINED = 1 << 20
 _MAX_KEPT = 1 << 18  # batches that are kept for the next start
 _FIELDS = 5  # of each
 _INTACT = Struct(f"={_FIELDS}q")
-_SIZE = itemgetter(3)
 _BATCHES_AT_ONCE = 1024
 _WINDOWS = 16  # times as much is read for the kernel as a search looks at first
 
@@ -236,7 +235,7 @@ def _intact(log: LogReader, search: Search) -> Iterator[Intact]:
             yield from native.batches_from(position)
             position = native.end
             if native.has_passed_damage:
-                window_size = search.tuning.near_bytes
+                window_size = search.tuning.near_bytes  # as below
         try:
             batches = log.checked(position, window_size=window_size, may_check=search.budget.spend, through=search.source)
             for at, header, is_legacy, is_valid in batches:
@@ -254,6 +253,8 @@ def _intact(log: LogReader, search: Search) -> Iterator[Intact]:
             if not MIN_RECORD_OVERHEAD <= length <= log.size - position - LOG_OVERHEAD:
                 position = search.next_intact(position + 1)
         window_size = search.tuning.near_bytes  # the next damage may be near
+        if native is not None:
+            native.has_passed_damage = True
 
 
 class _NativeIntact:
@@ -280,13 +281,20 @@ class _NativeIntact:
                 self._window, self._position = source.read(self.end, _WINDOWS * near_bytes), self.end
                 at = 0
             left = source.size - self._position
-            sizes = left, near_bytes, self._out, budget.tries, budget.crc_bytes, budget.kept_crc_bytes
-            count, at, budget.tries, budget.crc_bytes, gave_up = self._walk(self._window, at, *sizes)
+            count, at, self.has_passed_damage, budget.tries, budget.crc_bytes, gave_up = self._walk(
+                self._window,
+                at,
+                left,
+                near_bytes,
+                self.has_passed_damage,
+                self._out,
+                budget.tries,
+                budget.crc_bytes,
+                budget.kept_crc_bytes,
+            )
             budget.gave_up |= gave_up
             before, self.end = self.end, self._position + at
-            batches: list[Intact] = list(_INTACT.iter_unpack(memoryview(self._out)[: count * _INTACT.size]))
-            self.has_passed_damage |= sum(map(_SIZE, batches)) < self.end - before
-            yield from batches
+            yield from _INTACT.iter_unpack(memoryview(self._out)[: count * _INTACT.size])
             if self.end == before:
                 return
 

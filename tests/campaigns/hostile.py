@@ -341,7 +341,7 @@ class Hostile:
         budget = [chance.choice((100, 1 << 20, chance.number())) for _ in range(4)]
         near_bytes = chance.choice((61, 200, 600, 1 << 16, chance.number()))
         out = exact(bytes(chance.choice((0, 39, 40, 400, 40_000))))
-        intact = self.call("walk_intact", window, start, left, near_bytes, out, *budget[:3])
+        intact = self.call("walk_intact", window, start, left, near_bytes, chance.random() < 0.5, out, *budget[:3])
         if intact is not None:
             assert 40 * intact[0] <= len(out) and start <= intact[1] <= len(window)
         ahead = sorted((chance.choice((0, chance.number(len(window)))), chance.number(len(window))))

@@ -20,11 +20,12 @@ static inline int has_possible_length(const uint8_t *p, int64_t left)
 }
 
 PyDoc_STRVAR(walk_intact_doc,
-             "walk_intact(window, start, left, near_bytes, out, tries, crc_bytes, kept_crc_bytes)\n"
-             "    -> (count, end, tries, crc_bytes, gave_up)\n\n"
+             "walk_intact(window, start, left, near_bytes, has_passed_damage, out, tries, crc_bytes, kept_crc_bytes)\n"
+             "    -> (count, end, has_passed_damage, tries, crc_bytes, gave_up)\n\n"
              "The batches of any magic from `start` on whose checksum fits: first and last offset, records, size and checksum of each, as\n"
              "64-bit numbers in `out`. `left` bytes of the log begin with the window. It ends where `out` is full, and at what needs more\n"
-             "bytes than the window has, or is larger than `near_bytes`.");
+             "bytes than the window has. Until damage was passed, it also ends at a batch larger than `near_bytes`; then the budget is\n"
+             "charged for such a batch.");
 
 static PyObject *walk_intact(PyObject *self, PyObject *arguments)
 {
@@ -32,9 +33,10 @@ static PyObject *walk_intact(PyObject *self, PyObject *arguments)
     Py_buffer window, out;
     Py_ssize_t at, near_bytes, count = 0;
     long long left;
+    int has_passed_damage;
     Walk walk = {0};
-    if (!PyArg_ParseTuple(arguments, "y*nLnw*LLL:walk_intact", &window, &at, &left, &near_bytes, &out, &walk.budget.tries,
-                          &walk.budget.crc_bytes, &walk.budget.kept_crc_bytes))
+    if (!PyArg_ParseTuple(arguments, "y*nLnpw*LLL:walk_intact", &window, &at, &left, &near_bytes, &has_passed_damage, &out,
+                          &walk.budget.tries, &walk.budget.crc_bytes, &walk.budget.kept_crc_bytes))
         return NULL;
     int is_sound = near_bytes >= BATCH_HEADER_SIZE && near_bytes <= MAX_NEAR_BYTES && at <= window.len && left >= window.len;
     if (!is_valid_search(&window, at, left, &walk.budget) || !is_sound) {
@@ -54,9 +56,12 @@ static PyObject *walk_intact(PyObject *self, PyObject *arguments)
         const uint8_t *p = walk_bytes(&walk, at);
         int is_legacy = batch_magic(p) < 2, is_whole = has_possible_length(p, left - at);
         int64_t size = batch_size(p);
-        if (is_whole && (size > near_bytes || !holds(&walk, at, size) || (!is_legacy && size < BATCH_HEADER_SIZE)))
+        int is_large = is_whole && size > near_bytes;
+        if (is_whole && ((is_large && !has_passed_damage) || !holds(&walk, at, size) || (!is_legacy && size < BATCH_HEADER_SIZE)))
             break;
-        if (is_whole && (is_legacy ? is_valid_message(p, (size_t)size) : is_valid_batch(p, (size_t)size))) {
+        SearchBudget before = walk.budget;
+        int is_checked = is_whole && (!is_large || may_spend(&walk.budget, size));
+        if (is_checked && (is_legacy ? is_valid_message(p, (size_t)size) : is_valid_batch(p, (size_t)size))) {
             Extent extent = extent_of_batch(p, is_legacy);
             int64_t records = is_legacy ? 1 : batch_record_count(p) < 0 ? 0 : batch_record_count(p);
             int64_t crc = is_legacy ? message_crc(p) : batch_crc(p), fields[] = {extent.first, extent.last, records, size, crc};
@@ -64,7 +69,6 @@ static PyObject *walk_intact(PyObject *self, PyObject *arguments)
             at += (Py_ssize_t)size;
             continue;
         }
-        SearchBudget before = walk.budget;
         Py_ssize_t next = at + 1, stop = next + search_room(&walk), end = stop < window.len ? stop : window.len;
         int found = NONE_INTACT;
         for (; found == NONE_INTACT && (next = next_candidate(&window, next, end, left, 1, &walk.budget)) >= 0; next += !found)
@@ -74,9 +78,10 @@ static PyObject *walk_intact(PyObject *self, PyObject *arguments)
             break;
         }
         at = next;
+        has_passed_damage = 1;
     }
     Py_END_ALLOW_THREADS;
     PyBuffer_Release(&window);
     PyBuffer_Release(&out);
-    return Py_BuildValue("nnLLO", count, at, walk.budget.tries, walk.budget.crc_bytes, walk.budget.gave_up ? Py_True : Py_False);
+    return Py_BuildValue("nnOLLO", count, at, has_passed_damage ? Py_True : Py_False, walk.budget.tries, walk.budget.crc_bytes, walk.budget.gave_up ? Py_True : Py_False);
 }
