@@ -6,17 +6,13 @@ from itertools import islice, pairwise
 
 from kdump.binary.batch_header import (
     BATCH_HEADER_SIZE,
-    COMPRESSION_MASK,
     CRC_AT,
     LENGTH_AT,
     LOG_OVERHEAD,
     MAGIC,
-    MAGIC_AT,
-    MESSAGE_ATTRIBUTES_AT,
     MESSAGE_CRC_AT,
     MESSAGE_HEADER_SIZE,
     RECORD_COUNT,
-    batch_offset,
     batch_size,
     stored_crc,
 )
@@ -25,6 +21,7 @@ from kdump.errors import CorruptData
 from kdump.formats import batch_writer, message_set, record
 from kdump.formats.record import BatchRecords
 from kdump.mending import lost_records
+from kdump.mending.claims import Claims
 from kdump.reading import salvage
 from kdump.reading.headers import HeaderWindow
 from kdump.reading.items import DAMAGED, INTACT, ZERO, Damage, Patches
@@ -292,8 +289,7 @@ class Walk:
         self._log = log
         self._source = source
         self._accept = accept
-        self._claims: list[tuple[int, int, bytes]] = []  # offsets and headers of damaged batches, in whose span others may lie
-        self._wrappers: list[tuple[int, int, int]] = []  # positions and last offsets of damaged wrappers
+        self._claims = Claims()
         self._tick = tick
         log.size = source.size
 
@@ -331,8 +327,8 @@ class Walk:
         last = getattr(row, "last_offset", None) if first is not None else None
         header_bytes = self._source.read(item.start, BATCH_HEADER_SIZE) if item.is_batch else b""
         if first is not None and last is not None:
-            self._claims.append((first, last, header_bytes))
-        self._note_wrapper(item.start, header_bytes)
+            self._claims.add(first, last, header_bytes)
+        self._claims.add_wrapper(item.start, header_bytes)
         reason = item.message or "bytes that were not examined: too many of them look like headers of batches"
         if item.status == ZERO:
             reason = f"{item.message}; zeros hold no batch"
@@ -423,8 +419,8 @@ class Walk:
                 return
             reason = f"named to be accepted, but it does not decode: {fault}"
         header_bytes = self._source.read(start, BATCH_HEADER_SIZE)
-        self._claims.append((first, last, header_bytes))
-        self._note_wrapper(start, header_bytes)
+        self._claims.add(first, last, header_bytes)
+        self._claims.add_wrapper(start, header_bytes)
         self.left_out.append(
             LeftOut(self._log.path, start, end, code, reason, batches=1, records=records, first=first, last=last)
         )
@@ -478,7 +474,7 @@ class Walk:
                 piece.is_sure = True
         kept: list[Piece] = []
         for piece in pieces:
-            is_claimed = piece.is_nested and self._is_claimed(piece)
+            is_claimed = piece.is_nested and self._claims.hold(piece, self._source.read(piece.start, BATCH_HEADER_SIZE))
             if piece.is_nested and (is_claimed or piece.is_legacy and not piece.joins):
                 same = " that has the same offsets" if is_claimed else ""
                 reason = f"lies inside of a damaged batch{same}, and may be its payload"
@@ -492,19 +488,6 @@ class Walk:
             elif not (kept and kept[-1].takes(piece)):
                 kept.append(piece)
         self.pieces = kept
-
-    def _note_wrapper(self, start: int, header_bytes: bytes) -> None:
-        """Note a damaged message of magic 0 or 1 that holds others. Their offsets are up to its own, or count from 0."""
-        is_message = len(header_bytes) == BATCH_HEADER_SIZE and header_bytes[MAGIC_AT] < 2
-        if is_message and header_bytes[MESSAGE_ATTRIBUTES_AT] & COMPRESSION_MASK:
-            self._wrappers.append((start, start + batch_size(header_bytes), batch_offset(header_bytes)))
-
-    def _is_claimed(self, piece: Piece) -> bool:
-        """Whether a damaged batch has offsets of a piece, and is not a copy of the same batch."""
-        if any(start < piece.start < end and piece.first <= last for start, end, last in self._wrappers):
-            return True
-        claims = [header_bytes for first, last, header_bytes in self._claims if first <= piece.last and piece.first <= last]
-        return bool(claims) and self._source.read(piece.start, BATCH_HEADER_SIZE) not in claims
 
 
 def _are_fit(summary: BatchSummary) -> bool:

@@ -1,0 +1,72 @@
+"""What damaged batches claim: a batch that lies inside one of them may be its payload."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from heapq import heappop, heappush
+from itertools import accumulate
+from operator import itemgetter
+
+from kdump.binary.batch_header import (
+    BATCH_HEADER_SIZE,
+    COMPRESSION_MASK,
+    MAGIC_AT,
+    MESSAGE_ATTRIBUTES_AT,
+    batch_offset,
+    batch_size,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kdump.mending.pieces import Piece
+
+
+class Claims:
+    """The damaged batches of a log, in the order of the file, and then the batches inside them, in the same order."""
+
+    def __init__(self) -> None:
+        self._headers: set[bytes] = set()
+        self._offsets: list[tuple[int, int]] = []
+        self._firsts: list[int] = []  # once all are known: ascending, and the highest last offset of those up to each
+        self._highest: list[int] = []
+        self._wrappers: list[tuple[int, int, int]] = []  # start, end, last offset
+        self._next_wrapper = 0
+        self._open_wrappers: list[tuple[int, int]] = []  # a heap: the highest last offset first, negated; where it ends
+
+    def add(self, first: int, last: int, header_bytes: bytes) -> None:
+        """Note a damaged batch with its offsets."""
+        self._headers.add(header_bytes)
+        self._offsets.append((first, last))
+
+    def add_wrapper(self, start: int, header_bytes: bytes) -> None:
+        """Note a damaged batch, if it is a message of magic 0 or 1 that holds others.
+
+        Their offsets are up to its own, or count from 0.
+        """
+        is_message = len(header_bytes) == BATCH_HEADER_SIZE and header_bytes[MAGIC_AT] < 2
+        if is_message and header_bytes[MESSAGE_ATTRIBUTES_AT] & COMPRESSION_MASK:
+            self._wrappers.append((start, start + batch_size(header_bytes), batch_offset(header_bytes)))
+
+    def hold(self, piece: Piece, header_bytes: bytes) -> bool:
+        """Whether a damaged batch has offsets of a piece that lies inside one, and is not a copy of the same batch.
+
+        Pieces come in the order of the file, after all damaged batches are noted.
+        """
+        return self._is_in_wrapper(piece) or (self._has_offsets(piece) and header_bytes not in self._headers)
+
+    def _has_offsets(self, piece: Piece) -> bool:
+        if len(self._firsts) < len(self._offsets):
+            self._offsets.sort()
+            self._firsts = [first for first, _ in self._offsets]
+            self._highest = list(accumulate(map(itemgetter(1), self._offsets), max))
+        below = bisect_right(self._firsts, piece.last)
+        return below > 0 and self._highest[below - 1] >= piece.first
+
+    def _is_in_wrapper(self, piece: Piece) -> bool:
+        while self._next_wrapper < len(self._wrappers) and self._wrappers[self._next_wrapper][0] < piece.start:
+            _, end, last = self._wrappers[self._next_wrapper]
+            heappush(self._open_wrappers, (-last, end))
+            self._next_wrapper += 1
+        while self._open_wrappers and self._open_wrappers[0][1] <= piece.start:
+            heappop(self._open_wrappers)
+        return bool(self._open_wrappers) and -self._open_wrappers[0][0] >= piece.first
