@@ -179,7 +179,7 @@ def walk_steps(
     stop: int,
     left: int,
     near_bytes: int,
-    most: tuple[int, int, int],
+    most: tuple[int, int],
     statuses: tuple[str, ...],
     order: Buffer,
     budget: tuple[int, int, int, int],

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 _MOST_BATCHES = 512
 _MOST_BYTES = 1 << 20
 _WINDOWS = 8  # times as much is read for the kernel as a search looks at first
-_ALL = 1 << 30
 _STATUSES = INTACT, SALVAGED, DAMAGED
 
 _UNKNOWN_CODEC, _UNKNOWN_CODEC_WRONG_CRC = 8, 9  # kinds of damage, as the kernel numbers them,
@@ -130,13 +129,10 @@ class NativeSteps:
         self.sound = 0, 0
         """How many intact batches were the last ones, and their bytes."""
 
-    def items(
-        self, position: int, stop: int, sound: tuple[int, int], most_sound: int, *, is_single: bool
-    ) -> list[Damage | Patches]:
+    def items(self, position: int, stop: int, sound: tuple[int, int], most_sound: int) -> list[Damage | Patches]:
         """What the steps from this position on find, before `stop`; nothing if the first is not decided.
 
-        They end where `most_sound` intact batches follow each other. `sound` says how many did before, and their bytes; with
-        `is_single`, they also end after the first damage.
+        They end where `most_sound` intact batches follow each other. `sound` says how many did before, and their bytes.
         """
         source, budget, ends = self._search.source, self._search.budget, self._steps.ends
         if source.size - position <= self._near_bytes:
@@ -153,7 +149,7 @@ class NativeSteps:
             stop - start,
             source.size - start,
             self._near_bytes,
-            (_MOST_BATCHES, 1 if is_single else _ALL, most_sound),
+            (_MOST_BATCHES, most_sound),
             _STATUSES,
             numbers,
             (budget.tries, budget.crc_bytes, budget.kept_crc_bytes, self._for_large.crc_bytes),

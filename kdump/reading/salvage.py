@@ -257,7 +257,7 @@ class _Walk:
     def _native_items(self, native: NativeSteps, end: int) -> list[Damage | Patches]:
         """What the steps find that the kernel in C takes from here on; nothing if the next one is not for it."""
         sound = self._sound, self._sound_bytes
-        items = native.items(self._position, end, sound, _SOUND_BATCHES, is_single=not self._gathers())
+        items = native.items(self._position, end, sound, _SOUND_BATCHES)
         if items:
             self._position, (self._sound, self._sound_bytes) = native.end, native.sound
         return items

@@ -356,7 +356,7 @@ class Hostile:
             chance.choice((len(window), chance.number())),
             left,
             near_bytes,
-            tuple(chance.choice((1 << 16, chance.number())) for _ in range(3)),
+            tuple(chance.choice((1 << 16, chance.number())) for _ in range(2)),
             ("intact", "salvaged", "damaged")[: chance.choice((3, 3, 3, 3, chance.randrange(3)))],
             order,
             tuple(budget),

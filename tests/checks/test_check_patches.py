@@ -80,7 +80,7 @@ def test_damaged_offsets_do_not_depend_on_what_comes_together(one: Hostile) -> N
 
 
 def test_a_check_takes_batches_together_once_findings_are_only_counted(tmp_path: Path) -> None:
-    data = {".log": batches(300, lambda chance: chance.randbytes(50))}
+    data = {".log": batches(1500, lambda chance: chance.randbytes(50))}
     path = written(Hostile("", ".log", 1, lambda _: data), 1, tmp_path)
     found: list[object] = []
 
@@ -89,7 +89,7 @@ def test_a_check_takes_batches_together_once_findings_are_only_counted(tmp_path:
             found.append(item)
             yield item
 
-    for most, comes_together in ((1000, False), (10, True)):
+    for most, comes_together in ((10_000, False), (10, True)):
         found.clear()
         with mock.patch.object(salvage, "walk_patches", noted):
             _rows(path, Settings(now=NOW, max_findings=most))

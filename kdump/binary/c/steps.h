@@ -329,12 +329,12 @@ static int note_damage(PyObject **lists, const Walk *walk, const WalkStep *step)
 }
 
 PyDoc_STRVAR(walk_steps_doc,
-             "walk_steps(window, position, start, stop, left, near_bytes, (most_batches, most_damages, sound_batches), statuses, order,\n"
+             "walk_steps(window, position, start, stop, left, near_bytes, (most_batches, sound_batches), statuses, order,\n"
              "           (tries, crc_bytes, kept_crc_bytes, large_crc_bytes), (ahead_start, ahead_end, known), (sound, sound_bytes))\n"
              "    -> ((headers, positions, valid, statuses, nested, claimed), (counts, starts, ends, kinds, numbers, rows), end,\n"
              "        (tries, crc_bytes, large_crc_bytes), (ahead_start, ahead_end, are_known, found), (sound, sound_bytes))\n\n"
              "The steps from `start` on, as Steps in kdump/reading/steps.py takes them: batches of one family, and what is damaged between\n"
-             "them. They end at `stop`, after `most_damages`, at what is for the reference, and where `sound_batches` or `near_bytes` of\n"
+             "them. They end at `stop`, at what is for the reference, and where `sound_batches` or `near_bytes` of\n"
              "intact batches follow each other. The window, with which `left` bytes of the log begin, is at `position`; the arguments\n"
              "are positions in the window, results positions in the log. `order` is an array of numbers, which is changed.");
 
@@ -342,14 +342,14 @@ static PyObject *walk_steps(PyObject *self, PyObject *arguments)
 {
     (void)self;
     Py_buffer window, known, order;
-    Py_ssize_t at, stop, near_bytes, most_batches, most_damages, sound_batches, sound, sound_bytes;
+    Py_ssize_t at, stop, near_bytes, most_batches, sound_batches, sound, sound_bytes;
     long long position, left, large, ahead_start, ahead_end;
     int failed = 0;
     int64_t found[MAX_FOUND];
     Walk walk = {.found = found};
     PyObject *lists[MAX_LISTS], *statuses, *result = NULL;
-    if (!PyArg_ParseTuple(arguments, "y*LnnLn(nnn)O!w*(LLLL)(LLy*)(nn):walk_steps", &window, &position, &at, &stop, &left, &near_bytes,
-                          &most_batches, &most_damages, &sound_batches, &PyTuple_Type, &statuses, &order, &walk.budget.tries,
+    if (!PyArg_ParseTuple(arguments, "y*LnnLn(nn)O!w*(LLLL)(LLy*)(nn):walk_steps", &window, &position, &at, &stop, &left, &near_bytes,
+                          &most_batches, &sound_batches, &PyTuple_Type, &statuses, &order, &walk.budget.tries,
                           &walk.budget.crc_bytes, &walk.budget.kept_crc_bytes, &large, &ahead_start, &ahead_end, &known, &sound,
                           &sound_bytes))
         return NULL;
@@ -378,7 +378,7 @@ static PyObject *walk_steps(PyObject *self, PyObject *arguments)
     walk.known = &known;
     Py_ssize_t known_count = walk.known_count = known.len / (Py_ssize_t)sizeof *found;
     int is_legacy = -1;
-    for (Py_ssize_t damages = 0, batches = 0; at < stop && damages < most_damages && !failed;) {
+    for (Py_ssize_t batches = 0; at < stop && !failed;) {
         Walk before = walk;
         WalkStep step;
         if (sound >= sound_batches || (sound > 1 && sound_bytes >= near_bytes))
@@ -394,7 +394,6 @@ static PyObject *walk_steps(PyObject *self, PyObject *arguments)
         if (step.is_batch)
             is_legacy = step.is_legacy;
         batches += step.is_batch;
-        damages += !step.is_batch;
         failed = !(step.is_batch ? note_batch(lists, &walk, &step, is_nested, statuses) : note_damage(lists, &walk, &step));
         int is_intact = step.is_batch && step.status == STATUS_INTACT;
         sound = is_intact ? sound + 1 : 0;
