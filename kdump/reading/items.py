@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -59,7 +61,9 @@ class Section:
         """The batches in the rows from `start` up to but not including `end`."""
         if end - start == len(self.statuses):
             return self
-        claimed = {row - start: length for row, length in self.claimed_lengths.items() if start <= row < end}
+        lengths = self.claimed_lengths
+        rows = range(start, end) if end - start < len(lengths) else lengths
+        claimed = {row - start: lengths[row] for row in rows if start <= row < end and row in lengths}
         return Section(self.chunk.slice(start, end), self.statuses[start:end], self.nested[start:end], claimed)
 
     def is_nested(self, row: int) -> bool:
@@ -227,13 +231,16 @@ class Patches:
     def items(self) -> Iterator[Section | Damage]:
         """The batches and the damage between them as they would come one by one."""
         section = self.section
+        alone = deque(sorted(section.claimed_lengths))
         for rows, damage in self.steps():
             start = rows.start
-            for row in (*[row for row in section.claimed_lengths if row in rows], rows.stop):
+            while alone and alone[0] in rows:
+                row = alone.popleft()
                 if start < row:
                     yield section.run(start, row)
-                if row < rows.stop:
-                    yield section.run(row, row + 1)
+                yield section.run(row, row + 1)
                 start = row + 1
+            if start < rows.stop:
+                yield section.run(start, rows.stop)
             if damage is not None:
                 yield damage
