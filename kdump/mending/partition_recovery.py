@@ -22,7 +22,7 @@ from kdump.mending.left_out import Losses
 from kdump.mending.log_writer import LARGEST_DELTA, LARGEST_SIZE, LogWriter
 from kdump.mending.new_partition import NewPartition
 from kdump.mending.one_pass import NotSoundError
-from kdump.mending.pieces import Headers, LeftOut, Walk
+from kdump.mending.pieces import NESTED, Headers, LeftOut, Walk
 from kdump.mending.row import (
     CLONED,
     DIFFERENT,
@@ -411,6 +411,9 @@ class PartitionRecovery:
         if len(self._parts) > 1 or any(log.is_spare for log in self._parts[0].logs):
             for left in self._left_out:
                 left.is_lost = left.is_lost and not self._is_filled(left)
+        for left in self._left_out:
+            if left.code == NESTED and left.first is not None and left.last is not None and self._chain:
+                left.is_lost = left.is_lost and not self._has_all(left.first, left.last + 1)
         attested = list(self._attested())
         self._tell_preallocated(attested)
         for left in sorted(self._left_out, key=lambda left: (left.path, left.start)):

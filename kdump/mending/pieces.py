@@ -22,9 +22,10 @@ from kdump.formats import batch_writer, message_set, record
 from kdump.formats.record import BatchRecords
 from kdump.mending import lost_records
 from kdump.mending.claims import Claims
+from kdump.mending.inside import InsideSearch
 from kdump.reading import salvage
 from kdump.reading.headers import HeaderWindow
-from kdump.reading.items import DAMAGED, INTACT, ZERO, Damage, Patches
+from kdump.reading.items import BY_SCAN, DAMAGED, INTACT, ZERO, Damage, Patches
 from kdump.reading.trust import extent_of
 
 TYPE_CHECKING = False
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from kdump.reading.trust import Extent
 
 NO_EPOCH = -1
+NESTED = "resync-nested-candidate"
 _HIGHEST_OFFSET = (1 << 63) - 1
 _SIZES = 8  # bytes of the sizes of key and value, which every message has
 _MOST_DECODED, _MOST_TRIED = 10_000, 1_000  # records of damaged batches of a log, and these: payloads may be bombs
@@ -290,6 +292,7 @@ class Walk:
         self._source = source
         self._accept = accept
         self._claims = Claims()
+        self._inside = InsideSearch(source)
         self._tick = tick
         log.size = source.size
 
@@ -337,6 +340,8 @@ class Walk:
         )
         if item.is_batch and item.status != ZERO:
             self._decode(self.left_out[-1])
+            if item.resync != BY_SCAN:
+                self._look_inside(self.left_out[-1])
 
     def take(self, section: Section) -> int:
         """Add the batches of a section. Returns where it ends."""
@@ -425,6 +430,17 @@ class Walk:
             LeftOut(self._log.path, start, end, code, reason, batches=1, records=records, first=first, last=last)
         )
         self._decode(self.left_out[-1])
+        self._look_inside(self.left_out[-1])
+
+    def _look_inside(self, left: LeftOut) -> None:
+        """Report the intact batches inside a damaged one whose length leads on: the walk did not look there."""
+        for batch in self._inside.within(left.start + 1, left.end):
+            reason = "lies inside of a damaged batch, and may be its payload"
+            inside = LeftOut(self._log.path, batch.start, batch.end, NESTED, reason, batches=1, records=batch.records)
+            inside.first, inside.last = batch.first, batch.last
+            self.left_out.append(inside)
+        if self._inside.gave_up:
+            left.reason += "; not all of its bytes were searched for batches: too many look like headers"
 
     def _decode(self, left: LeftOut) -> None:
         """Note the records of a damaged batch that can still be read."""
@@ -478,7 +494,7 @@ class Walk:
             if piece.is_nested and (is_claimed or piece.is_legacy and not piece.joins):
                 same = " that has the same offsets" if is_claimed else ""
                 reason = f"lies inside of a damaged batch{same}, and may be its payload"
-                self.left_out.append(LeftOut.of(piece, "resync-nested-candidate", reason))
+                self.left_out.append(LeftOut.of(piece, NESTED, reason))
             elif piece.first < 0 or piece.last < piece.first:
                 reason = f"its offsets, {piece.first:,} to {piece.last:,}, are impossible"
                 self.left_out.append(LeftOut.of(piece, "offset-negative", reason))

@@ -103,6 +103,36 @@ def test_what_was_lost_before_the_first_whole_batch_is_a_hole(tmp_path: Path) ->
     assert not _of(Hole, kdump.recover(path, tmp_path / "sound"))
 
 
+@pytest.mark.both_kernels
+def test_intact_batches_inside_a_damaged_one_are_reported(tmp_path: Path) -> None:
+    """A misdirected write leaves batches in another one, whose length still leads on."""
+    inside = [_batch(40, 3, value=b"elsewhere"), message_set(messages=[message(value=b"old", magic=1)], base_offset=50)]
+    large = bytearray(_batch(1, value=bytes(2000)))
+    large[300 : 300 + len(inside[0])], large[900 : 900 + len(inside[1])] = inside
+    start = len(_batch(0))
+    for name, data, code in (("a-0", large, "crc-mismatch"), ("b-0", large[:16] + b"\7" + large[17:], "bad-magic")):
+        path = _partition(tmp_path, {0: [_batch(0), bytes(data), _batch(2), _batch(3)]}, name)
+        rows = kdump.recover(path, tmp_path / f"out-{name}")
+        assert _log(tmp_path / f"out-{name}") == _batch(0) + _batch(2) + _batch(3)
+        dropped = [(row.code, row.start - start, row.end - start, row.offset_first, row.records) for row in _of(Dropped, rows)]
+        nested = "resync-nested-candidate"
+        assert [row[:3] for row in dropped] == [
+            (code, 0, len(large)),
+            (nested, 300, 300 + len(inside[0])),
+            (nested, 900, 900 + len(inside[1])),
+        ]
+        assert [row[3:] for row in dropped[1:]] == [(40, 3), (50, 1)]
+        assert all(row.is_lost for row in _of(Dropped, rows))
+
+
+def test_copies_inside_a_damaged_batch_are_not_lost(tmp_path: Path) -> None:
+    copy = _batch(2, value=b"copy")
+    large = bytearray(_batch(1, value=bytes(2000)))
+    large[500 : 500 + len(copy)] = copy
+    rows = kdump.recover(_partition(tmp_path, {0: [_batch(0), bytes(large), copy, _batch(3)]}), tmp_path / "out")
+    assert [(row.code, row.is_lost) for row in _of(Dropped, rows)] == [("crc-mismatch", True), ("resync-nested-candidate", False)]
+
+
 def test_a_sound_directory_is_copied_whole(tmp_path: Path) -> None:
     write_partition(tmp_path, topic="orders", segments={0: [_batch(0), _batch(1)], 2: [_batch(2)]})
     (tmp_path / "orders-0" / "partition.metadata").write_bytes(partition_metadata())
