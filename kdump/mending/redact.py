@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections import Counter
 
 from kdump.binary import system
-from kdump.binary.batch_header import LENGTH_AT, LOG_OVERHEAD, batch_size
+from kdump.binary.batch_header import BATCH_HEADER_SIZE, LENGTH_AT, LOG_OVERHEAD, batch_size
 from kdump.binary.source import WINDOW_SIZE, Source
 from kdump.checks.catalogue import FAULTS
 from kdump.checks.finding import Finding
@@ -184,6 +184,7 @@ class _Run:
             self._moved[name] = moved
             for start, end, was_at in claims:
                 now_at = moved.scaled(end) if end <= source.size else end + out.size - source.size
+                now_at = max(now_at, start + min(end - was_at, BATCH_HEADER_SIZE))  # a length that a batch may have stays one
                 if now_at - start > LOG_OVERHEAD and now_at - start != end - was_at:
                     out.patch(start + LENGTH_AT, (now_at - start - LOG_OVERHEAD).to_bytes(LOG_OVERHEAD - LENGTH_AT, "big"))
         return RedactedFile(name, REDACTED, out.size, source.size, batches, redacting.records, redacting.filled)

@@ -313,6 +313,16 @@ def test_a_wrong_length_stays_wrong_where_the_checksum_fits_another(tmp_path: Pa
         assert code in {row.code for row in kdump.check(tmp_path / code / "out")}
 
 
+def test_a_wrong_length_that_a_batch_may_have_stays_one_that_a_batch_may_have(tmp_path: Path) -> None:
+    records = [record(value=bytes(range(256)))]  # takes less when it is redacted
+    batches = [batch(base_offset=offset, records=records, codec="zstd") for offset in range(2)]
+    path = write_partition(tmp_path, topic="a", segments={0: batches})
+    log = path / f"{0:020}.log"
+    log.write_bytes(log.read_bytes()[:8] + (49).to_bytes(4, "big") + log.read_bytes()[12:])  # the shortest
+    assert _differences(kdump.redact(path, tmp_path / "out")) == []
+    assert "batch-length-mismatch" in {row.code for row in kdump.check(tmp_path / "out")}
+
+
 def test_damage_of_two_bytes_does_not_reach_into_the_batch_after_it(tmp_path: Path) -> None:
     one, other = (batch(base_offset=offset, records=[record(value=SECRET * 40)], codec="gzip") for offset in (0, 10))
     path = write_partition(tmp_path, topic="a", segments={0: [one, bytes(2), other]})
