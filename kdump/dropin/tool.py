@@ -80,9 +80,11 @@ class DumpTool:
             self._dump(arguments)
             self._report()
         except Fault as fault:
+            self.out.needs_reader = False  # the exit code is known, whether or not anyone still reads
             self._throw(fault)
             return FAILURE
         except KdumpError as error:
+            self.out.needs_reader = False
             self.say(f"kdump: {error}\n")
             return USAGE
         finally:

@@ -17,11 +17,11 @@ class Blocks:
     continues to its verdict, whether or not anyone still reads.
     """
 
-    __slots__ = ("_has_reader", "_left_out", "_needs_reader", "_size", "_stream", "_texts")
+    __slots__ = ("_has_reader", "_left_out", "_size", "_stream", "_texts", "needs_reader")
 
     def __init__(self, stream: BinaryIO, *, needs_reader: bool = True) -> None:
         self._stream = stream
-        self._needs_reader = needs_reader
+        self.needs_reader = needs_reader
         self._has_reader = True
         self._texts: list[str] = []
         self._size = 0
@@ -71,7 +71,7 @@ class Blocks:
             while rest and self._has_reader:  # an unbuffered stream may take less than it is given
                 rest = rest[self._stream.write(rest) :]
         except BrokenPipeError:
-            if self._needs_reader:
+            if self.needs_reader:
                 raise
             self._has_reader = False
 

@@ -23,13 +23,14 @@ def new_folder(prefix: str, parent: str | None = None) -> str:
     return folder
 
 
-def remove(folder: str) -> None:
-    """Remove a folder with all that is in it, if it is still there."""
+def remove(folder: str) -> bool:
+    """Remove a folder with all that is in it, if it is still there. Returns whether it is gone."""
     for _ in range(2):  # a call may fail that does not fail again
         with Uninterrupted(), suppress(OSError):  # of some calls, rmtree does not ignore errors
             shutil.rmtree(folder, ignore_errors=True)
             if not os.path.lexists(folder):
-                break
+                return True
+    return False
 
 
 @contextmanager

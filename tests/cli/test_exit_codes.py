@@ -1,14 +1,17 @@
 """With which exit code an invocation ends, whatever happens in it, and through which door it goes."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import NoReturn
 
 import pytest
 
 from kdump.cli import command_names, commands, main
 from kdump.errors import UsageError
+from tests.builders.records import batch, record
 
 
 def _raising(error: BaseException) -> Callable[..., NoReturn]:
@@ -186,3 +189,15 @@ def test_an_interrupt_while_the_bar_is_set_up_stays_an_interrupt(monkeypatch: py
     bar = CheckProgress(shows=True)
     with pytest.raises(KeyboardInterrupt), bar:
         bar.draw(1, 2, files="", rate="", left="", findings="")
+
+
+def test_what_the_tool_throws_ends_with_1_though_the_reader_of_the_output_has_gone(tmp_path: Path) -> None:
+    log = tmp_path / f"{0:020}.log"
+    log.write_bytes(batch(records=[record()], batch_length=5))
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    run = subprocess.run(
+        [sys.executable, "-m", "kdump", "--files", str(log)], stdout=write_end, stderr=subprocess.PIPE, check=False
+    )
+    os.close(write_end)
+    assert run.returncode == 1 and b"CorruptRecordException" in run.stderr

@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
@@ -19,6 +20,7 @@ import pytest
 from kdump.cli.commands import main
 from kdump.errors import Unreadable
 from kdump.exit_codes import NOT_EXAMINED
+from kdump.workers import temporary_folders
 from tests.builders.files import file_name, write_partition
 from tests.builders.records import batch, record
 
@@ -330,3 +332,17 @@ def test_directories_change_places_where_the_system_cannot_do_it_at_once(tmp_pat
     exchange.exchange(str(tmp_path / "new"), str(tmp_path / "old"))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["new", "old"]
     assert [(tmp_path / "old" / "old").exists(), (tmp_path / "new" / "new").exists()] == [True, True]
+
+
+@pytest.mark.parametrize("is_sound", [True, False])
+def test_tables_of_before_that_cannot_be_removed_are_told(is_sound: bool, data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = data / "a-0" if is_sound else data
+    out = data.parent / "out"
+    command = ["scan", str(path), "--out", str(out), "--engine", "local"]
+    status = main(command)
+    shutil.copy(data / "a-0" / f"{12:020}.log", data / "a-0" / f"{18:020}.log.deleted")  # a change
+    with mock.patch.object(temporary_folders, "shutil", SimpleNamespace(rmtree=lambda *_, **__: None)):
+        assert (status, main(command)) == ((0, 0) if is_sound else (1, 1))
+    (left,) = (one for one in data.parent.iterdir() if one.name.startswith(".") and one.is_dir())
+    assert f"kdump: cannot remove {left}, " in capsys.readouterr().err
+    shutil.rmtree(left)

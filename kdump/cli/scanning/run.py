@@ -72,8 +72,8 @@ def scan_paths(request: ScanRequest) -> int:
         say("out of memory: use fewer processes (--jobs) or smaller tasks (--target-bytes)")
         return NOT_EXAMINED
     finally:
-        if folder:
-            temporary_folders.remove(folder)
+        if folder and not temporary_folders.remove(folder):
+            say(f"cannot remove {folder}, which holds tables that are not used: remove it by hand")
     _show(json.dumps(result) + "\n" if is_json else summary.text(request.out, time.monotonic() - started))
     return summary.exit_code
 
