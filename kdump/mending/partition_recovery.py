@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from itertools import pairwise
+from operator import attrgetter
 
 from kdump.binary import codecs, system
 from kdump.binary.batch_header import LOG_OVERHEAD, batch_size
@@ -94,6 +95,10 @@ class PartitionRecovery:
         self._left_out: list[LeftOut] = []
         self._pieces: list[Piece] = []
         self._chain: list[Piece] = []
+        self._logs_by_path: dict[str, Log] = {}  # of the first directory; as all up to the gaps, once a report is due
+        self._sure_pieces: dict[str, list[Piece]] = {}  # of these logs, in their order
+        self._gap_starts: list[int] = []
+        self._gap_ends: list[int] = []
         self._bases: list[int] = []
         self._cloned: list[str] = []
         self._made: NewPartition | None = None
@@ -408,6 +413,14 @@ class PartitionRecovery:
             self._report()
 
     def _report(self) -> None:
+        for log in self._parts[0].logs:
+            self._logs_by_path[log.path] = log
+        for piece in self._pieces:
+            if piece.is_sure:
+                self._sure_pieces.setdefault(piece.log.path, []).append(piece)
+        for before, after in self._gaps():
+            self._gap_starts.append(before.last + 1)
+            self._gap_ends.append(self._headers.first_offset(after))
         if len(self._parts) > 1 or any(log.is_spare for log in self._parts[0].logs):
             for left in self._left_out:
                 left.is_lost = left.is_lost and not self._is_filled(left)
@@ -442,12 +455,14 @@ class PartitionRecovery:
         yield from found.of_logs(ends, self._log_end)
         has_gaps = any(before.log is not after.log for before, after in self._gaps()) or self._has_gap_at_end()
         if has_gaps or found.doubts_logs(self._log_end):
+            known = {(left.path, left.code) for left in self._left_out}
             for finding, attested in found.missing_logs():
                 if attested is not None:
                     yield attested
                 elif (tree.base_offset_of(os.path.basename(finding.path)) or 0) >= self._log_end:
                     left = LeftOut(finding.path, finding.start, finding.end, finding.code, finding.message)
-                    if not any((left.path, left.code) == (other.path, other.code) for other in self._left_out):
+                    if (left.path, left.code) not in known:
+                        known.add((left.path, left.code))
                         self._left_out.append(left)
 
     def _has_gap_at_end(self) -> bool:
@@ -469,13 +484,14 @@ class PartitionRecovery:
 
     def _is_filled(self, left: LeftOut) -> bool:
         """Whether replicas hold all offsets that may have been in bytes of the first directory."""
-        log = next((log for log in self._parts[0].logs if log.path == left.path), None)
+        log = self._logs_by_path.get(left.path)
         if log is None:
             return False
-        before = [piece.last for piece in self._pieces if piece.log is log and piece.is_sure and piece.end <= left.start]
-        after = [piece.first for piece in self._pieces if piece.log is log and piece.is_sure and piece.start >= left.end]
-        start = before[-1] + 1 if before else log.base_offset
-        end = after[0] if after else log.next_base_offset
+        sure = self._sure_pieces.get(left.path, [])
+        before = bisect_right(sure, left.start, key=attrgetter("end"))
+        after = bisect_left(sure, left.end, key=attrgetter("start"))
+        start = sure[before - 1].last + 1 if before else log.base_offset
+        end = sure[after].first if after < len(sure) else log.next_base_offset
         if start is None or not self._chain:
             return False
         if end is None:
@@ -503,7 +519,8 @@ class PartitionRecovery:
         """Whether no offset is missing from `start` to before `end`."""
         if start < end and not self._headers.first_offset(self._chain[0]) <= start < end <= self._chain[-1].last + 1:
             return False
-        return not any(before.last + 1 < end and start < self._headers.first_offset(after) for before, after in self._gaps())
+        row = bisect_right(self._gap_ends, start)
+        return row == len(self._gap_ends) or self._gap_starts[row] >= end
 
     def _gaps(self) -> Iterator[tuple[Piece, Piece]]:
         return resolving.gaps(self._chain, self._headers)
