@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import islice
+from itertools import islice, takewhile
 
 from kdump.binary.arithmetic import as_int32, decrement_sequence
 from kdump.tables import Table
@@ -80,13 +80,15 @@ def _escaped(literal: str) -> str:
 
 
 class Line:
-    """A line of Kafka's tool: the `writes` with which the tool prints it, and the `whole` line."""
+    """A line of Kafka's tool: the `writes` with which the tool prints it, the `whole` line, and what comes before contents."""
 
-    __slots__ = ("whole", "writes")
+    __slots__ = ("before_contents", "whole", "writes")
 
     def __init__(self, writes: Sequence[str]) -> None:
         self.writes = [Template.parse(text) for text in writes]
         self.whole = Template.parse("".join(writes))
+        before = takewhile(lambda pair: "contents" not in pair[1].fields, zip(writes, self.writes, strict=True))
+        self.before_contents = Template.parse("".join(text for text, _ in before))
 
 
 class KafkaText:
@@ -161,17 +163,12 @@ class KafkaText:
         else:
             line = self._batch_record if chunk.batches["magic"][0] >= 2 else self._message_record
         columns = self._record_columns(chunk, records, contents_column)
-        made = line.whole.lines(columns, count)
         if fault is None:
-            lines += made
+            lines += line.whole.lines(columns, count)
             return
-        lines += made[:-1]
-        before_contents = []
-        for write in line.writes:
-            if "contents" in write.fields:
-                break
-            before_contents.append(write.lines(columns, count)[-1])
-        lines.append("".join(before_contents))
+        if count > 1:
+            lines += line.whole.lines(columns, count)[:-1]
+        lines.append(line.before_contents.lines(columns, count)[-1])
         raise fault
 
     def _record_columns(
