@@ -236,7 +236,7 @@ class Directory:
 
 def name_of(base_offset: int, suffix: str) -> str:
     """The name of a file in Kafka's format: twenty digits, after a sign if the number is negative."""
-    return f"{'-' if base_offset < 0 else ''}{abs(base_offset):020d}{suffix}"
+    return f"{base_offset:020d}{suffix}" if base_offset >= 0 else f"-{-base_offset:020d}{suffix}"
 
 
 def offset_of(name: str) -> int:

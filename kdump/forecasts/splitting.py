@@ -59,16 +59,15 @@ def split(directory: Directory, segments: Segments, segment: Segment, settings: 
 
 def _next_segment(segment: Segment, position: int) -> _NewSegment:
     """The batches from a position that fit into a segment that starts with the first of them."""
-    batches = segment.log.batches(position)
-    first = next(batches, None)
-    if first is None:
-        raise BrokerException(f"the segment has no batch at byte {position:,}", "java.util.NoSuchElementException")
-    base_offset = first.first_offset()
-    new_segment = _NewSegment(base_offset, position)
+    new_segment: _NewSegment | None = None
     for batch in segment.log.batches(position):
-        if not 0 <= batch.last_offset() - base_offset <= 0x7FFFFFFF:
+        if new_segment is None:
+            new_segment = _NewSegment(batch.first_offset(), position)
+        if not 0 <= batch.last_offset() - new_segment.base_offset <= 0x7FFFFFFF:
             break
         new_segment.end = batch.position + batch.size
+    if new_segment is None:
+        raise BrokerException(f"the segment has no batch at byte {position:,}", "java.util.NoSuchElementException")
     if new_segment.end == position:
         raise BrokerException(f"no batch from byte {position:,} on fits into a segment that starts with it", ILLEGAL_STATE)
     return new_segment
@@ -78,6 +77,8 @@ def _index(segment: Segment, settings: Settings) -> None:
     """Index entries as written by appends of at most 1 MiB."""
     offset_index = segment.offset_index
     offset_index.reset(settings.max_index_size)
+    if segment.size < _CHUNK_SIZE:
+        return  # the first append gets no entry
     start = end = since_entry = 0
     last_offset = segment.base_offset
     for batch in segment.log.batches():
