@@ -78,21 +78,6 @@ static inline Py_ssize_t search_room(const Walk *walk)
 
 /* --- Headers */
 
-static inline int is_plausible_of_magic_2(const uint8_t *p, int32_t length)
-{
-    int32_t count = batch_record_count(p);
-    return !(batch_attributes(p) & UNKNOWN_BATCH_ATTRIBUTES) && batch_codec(p) <= MAX_KNOWN_CODEC &&
-           batch_last_offset_delta(p) >= 0 && batch_leader_epoch(p) >= -1 && count >= 0 &&
-           (batch_codec(p) || count <= (length - MIN_BATCH_LENGTH) / MIN_RECORD_SIZE);
-}
-
-static inline int is_plausible_message_of(const uint8_t *p, int32_t length)
-{
-    int key_at = p[MAGIC_AT] ? MESSAGE_HEADER_SIZE : MESSAGE_TIMESTAMP_AT; /* magic 0 has no timestamp before the key */
-    int32_t fixed = key_at + 8 - LOG_OVERHEAD, key_size = (int32_t)be32(p + key_at);
-    return length >= fixed && message_codec(p) <= MAX_KNOWN_CODEC && key_size >= -1 && key_size <= length - fixed;
-}
-
 /* Whether this may be the header of a batch; `rest` bytes are left in the log, and BATCH_HEADER_SIZE of them in the window. */
 static inline int is_plausible(const uint8_t *p, int64_t rest)
 {

@@ -76,19 +76,26 @@ static inline int matches_header(const uint8_t *p, size_t room, int is_any_whole
     return room > BATCH_ATTRIBUTES_AT + 1 && !p[BATCH_ATTRIBUTES_AT] && p[BATCH_ATTRIBUTES_AT + 1] <= 0x7f;
 }
 
-/* Whether all fields are those of a batch or message; its header is in the window, and it ends within the log. */
-static inline int is_plausible_header(const uint8_t *p)
+/* Whether the other fields of a header are those of a batch, or of a message, that is so long. */
+static inline int is_plausible_of_magic_2(const uint8_t *p, int32_t length)
 {
-    int32_t length = batch_length(p);
-    if (batch_magic(p) < 2) {
-        int key_at = batch_magic(p) ? MESSAGE_HEADER_SIZE : MESSAGE_HEADER_SIZE - 8; /* magic 0 has no timestamp before the key */
-        int32_t fixed = key_at + 8 - LOG_OVERHEAD, key_size = (int32_t)be32(p + key_at);
-        return length >= fixed && message_codec(p) <= MAX_KNOWN_CODEC && key_size >= -1 && key_size <= length - fixed;
-    }
     int32_t count = batch_record_count(p);
     return !(batch_attributes(p) & UNKNOWN_BATCH_ATTRIBUTES) && batch_codec(p) <= MAX_KNOWN_CODEC &&
            batch_last_offset_delta(p) >= 0 && batch_leader_epoch(p) >= -1 && count >= 0 &&
            (batch_codec(p) || count <= (length - MIN_BATCH_LENGTH) / MIN_RECORD_SIZE);
+}
+
+static inline int is_plausible_message_of(const uint8_t *p, int32_t length)
+{
+    int key_at = p[MAGIC_AT] ? MESSAGE_HEADER_SIZE : MESSAGE_TIMESTAMP_AT; /* magic 0 has no timestamp before the key */
+    int32_t fixed = key_at + 8 - LOG_OVERHEAD, key_size = (int32_t)be32(p + key_at);
+    return length >= fixed && message_codec(p) <= MAX_KNOWN_CODEC && key_size >= -1 && key_size <= length - fixed;
+}
+
+/* Whether all fields are those of a batch or message; its header is in the window, and it ends within the log. */
+static inline int is_plausible_header(const uint8_t *p)
+{
+    return batch_magic(p) < 2 ? is_plausible_message_of(p, batch_length(p)) : is_plausible_of_magic_2(p, batch_length(p));
 }
 
 /* Whether a batch may begin at `p`, if only its CRC fits. `left` bytes are left in the log, `room` of them in the window. */
