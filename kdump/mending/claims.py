@@ -16,10 +16,6 @@ from kdump.binary.batch_header import (
     batch_size,
 )
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from kdump.mending.pieces import Piece
-
 
 class Claims:
     """The damaged batches of a log, in the order of the file, and then the batches inside them, in the same order."""
@@ -47,26 +43,26 @@ class Claims:
         if is_message and header_bytes[MESSAGE_ATTRIBUTES_AT] & COMPRESSION_MASK:
             self._wrappers.append((start, start + batch_size(header_bytes), batch_offset(header_bytes)))
 
-    def hold(self, piece: Piece, header_bytes: bytes) -> bool:
-        """Whether a damaged batch has offsets of a piece that lies inside one, and is not a copy of the same batch.
+    def hold(self, start: int, first: int, last: int, header_bytes: bytes) -> bool:
+        """Whether a damaged batch has offsets of batches that lie inside one, and is not a copy of the first of them.
 
-        Pieces come in the order of the file, after all damaged batches are noted.
+        `start` is their position, which grows from call to call. All damaged batches have been noted.
         """
-        return self._is_in_wrapper(piece) or (self._has_offsets(piece) and header_bytes not in self._headers)
+        return self._is_in_wrapper(start, first) or (self._has_offsets(first, last) and header_bytes not in self._headers)
 
-    def _has_offsets(self, piece: Piece) -> bool:
+    def _has_offsets(self, first: int, last: int) -> bool:
         if len(self._firsts) < len(self._offsets):
             self._offsets.sort()
             self._firsts = [first for first, _ in self._offsets]
             self._highest = list(accumulate(map(itemgetter(1), self._offsets), max))
-        below = bisect_right(self._firsts, piece.last)
-        return below > 0 and self._highest[below - 1] >= piece.first
+        below = bisect_right(self._firsts, last)
+        return below > 0 and self._highest[below - 1] >= first
 
-    def _is_in_wrapper(self, piece: Piece) -> bool:
-        while self._next_wrapper < len(self._wrappers) and self._wrappers[self._next_wrapper][0] < piece.start:
+    def _is_in_wrapper(self, start: int, first: int) -> bool:
+        while self._next_wrapper < len(self._wrappers) and self._wrappers[self._next_wrapper][0] < start:
             _, end, last = self._wrappers[self._next_wrapper]
             heappush(self._open_wrappers, (-last, end))
             self._next_wrapper += 1
-        while self._open_wrappers and self._open_wrappers[0][1] <= piece.start:
+        while self._open_wrappers and self._open_wrappers[0][1] <= start:
             heappop(self._open_wrappers)
-        return bool(self._open_wrappers) and -self._open_wrappers[0][0] >= piece.first
+        return bool(self._open_wrappers) and -self._open_wrappers[0][0] >= first

@@ -432,6 +432,10 @@ class Walk:
         self._decode(self.left_out[-1])
         self._look_inside(self.left_out[-1])
 
+    def _is_claimed(self, piece: Piece) -> bool:
+        header_bytes = self._source.read(piece.start, BATCH_HEADER_SIZE)
+        return self._claims.hold(piece.start, piece.first, piece.last, header_bytes)
+
     def _look_inside(self, left: LeftOut) -> None:
         """Report the intact batches inside a damaged one whose length leads on: the walk did not look there."""
         for batch in self._inside.within(left.start + 1, left.end):
@@ -490,7 +494,7 @@ class Walk:
                 piece.is_sure = True
         kept: list[Piece] = []
         for piece in pieces:
-            is_claimed = piece.is_nested and self._claims.hold(piece, self._source.read(piece.start, BATCH_HEADER_SIZE))
+            is_claimed = piece.is_nested and self._is_claimed(piece)
             if piece.is_nested and (is_claimed or piece.is_legacy and not piece.joins):
                 same = " that has the same offsets" if is_claimed else ""
                 reason = f"lies inside of a damaged batch{same}, and may be its payload"

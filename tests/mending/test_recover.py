@@ -23,6 +23,7 @@ from kdump.errors import CorruptData, Unreadable, UsageError
 from kdump.mending import recover
 from kdump.mending.progress import Progress
 from kdump.mending.row import Companion, Dropped, Hole, LostRecord, Recovered, Rewritten
+from tests.builders import hostile_faults
 from tests.builders.compression import Codec, lz4_frame
 from tests.builders.files import checkpoint, partition_metadata, write_partition
 from tests.builders.hostile_contents import control_batches
@@ -197,9 +198,15 @@ def test_putting_batches_in_order_takes_as_long_as_there_are_batches(tmp_path: P
     assert many - more < 2.2 * (more - few), (few, more, many)
 
 
-def test_finding_what_was_left_out_takes_as_long_as_there_are_batches(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["control batches", "torn after the header", "indexes without logs"])
+def test_finding_what_was_left_out_takes_as_long_as_there_is_of_it(kind: str, tmp_path: Path) -> None:
+    torn = next(one for one in hostile_faults.FAULTS if one.name == "torn after the header")
+
     def steps(count: int) -> int:
-        path = _partition(tmp_path / str(count), {0: [control_batches(count)]})
+        data = control_batches(count) if kind == "control batches" else torn.build(count)[".log"]
+        path = _partition(tmp_path / str(count), {0: [data] if kind != "indexes without logs" else [_batch(0)]})
+        for number in range(1, count) if kind == "indexes without logs" else ():
+            (path / f"{number:020}.index").write_bytes(bytes(8))
         return work_of(lambda: main(["recover", str(path), "-o", str(tmp_path / f"{count}-new")])).lines
 
     _, few, more, many = (steps(count) for count in (20, 400, 1200, 2800))
