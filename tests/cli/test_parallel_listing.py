@@ -1,6 +1,7 @@
 """Listings by several processes are those of one, whatever the contents, and whatever happens to the processes."""
 
 import os
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -123,7 +124,8 @@ def test_nothing_is_lost_or_doubled_where_a_process_dies(tmp_path: Path, monkeyp
 
 def test_processes_end_where_nobody_reads(tmp_path: Path) -> None:
     path = tmp_path / NAME
-    path.write_bytes(b"".join(batch(base_offset=1000 * n, records=[Record(value=b"v" * 20)] * 1000) for n in range(1400)))
+    one = batch(records=[Record(value=b"v" * 20)] * 1000)
+    path.write_bytes(b"".join(struct.pack(">q", 1000 * number) + one[8:] for number in range(1400)))
     command = [sys.executable, "-m", "kdump", "log", "--deep", "--output", "ndjson", "--jobs", "3", str(path)]
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent.parent)}
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as process:

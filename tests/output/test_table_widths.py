@@ -290,7 +290,8 @@ def test_cells_that_are_made_by_the_column_are_those_made_one_by_one(seed: int, 
         status = "intact" if is_entry else "damaged"
         return listing.ListedCheckpointOffset(topic, 0 if is_entry else None, number, chance.randrange(9), status, file)
 
-    tables = [[row() for _ in range(chance.randrange(400))] for _ in range(8)]
+    most = 60 if seed % 2 else 400
+    tables = [[row() for _ in range(chance.randrange(most))] for _ in range(8)]
     by_column, one_by_one = (_checkpoint(are_columns=are, tables=tables, width=width) for are in (True, False))
     assert by_column == one_by_one
 
