@@ -108,7 +108,7 @@ def _offsets(ranges: list[list[int]]) -> str:
     """The first of several ranges of offsets, after a comma."""
     if not ranges:
         return ""
-    more = f" and {len(ranges) - 1:,} more ranges" if len(ranges) > 1 else ""
+    more = f" and {counted(len(ranges) - 1, 'more range')}" if len(ranges) > 1 else ""
     return f", {number_range('offset', *ranges[0])}{more}"
 
 
@@ -159,7 +159,7 @@ def _lost(row: Forecast) -> Iterator[str]:
     if row.lost_records or row.lost_offsets:
         ranges = [number_range("offset", first, last) for first, last in row.lost_offsets[:_MOST_RANGES]]
         if len(row.lost_offsets) > _MOST_RANGES:
-            ranges.append(f"{len(row.lost_offsets) - _MOST_RANGES:,} more ranges")
+            ranges.append(counted(len(row.lost_offsets) - _MOST_RANGES, "more range"))
         offsets = f", {', '.join(ranges)}" if ranges else ", whose offsets other batches also have"
         yield f"Lost for good: {counted(row.lost_records, 'intact record')}{offsets}, {counted(max(row.bytes_lost, 0), 'byte')}."
     elif row.bytes_lost > 0 and not row.losses_may_be_more:

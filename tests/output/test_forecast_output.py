@@ -322,6 +322,11 @@ def test_files_that_go_are_named(files: list[Values], events: Values, told: str 
             {"lost_records": 2, "lost_offsets": [[3, 4], [6, 6], [8, 8]]},
             "2 intact records lost, offsets 3 to 4 and 2 more ranges",
         ),
+        (
+            {},
+            {"lost_records": 2, "lost_offsets": [[3, 4], [6, 6]]},
+            "2 intact records lost, offsets 3 to 4 and 1 more range",
+        ),
     ],
 )
 def test_a_forecast_is_summed_up_in_a_line(events: Values, changes: Values, told: str) -> None:
