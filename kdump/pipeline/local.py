@@ -8,24 +8,20 @@ A slice whose process dies again is left out and reported.
 from __future__ import annotations
 
 import os
-import sys
 from collections import Counter, deque
-from contextlib import suppress
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from kdump.checks.jobs import Job
-from kdump.checks.rules import import_ordinary
 from kdump.checks.settings import DEEP
 from kdump.errors import KdumpError, MissingPackage, UsageError
 from kdump.pipeline import tasks
 from kdump.pipeline.kept import FINDINGS, NOTHING, Kept
 from kdump.pipeline.planning import CheckSlice
 from kdump.pipeline.slice_report import Skipped
+from kdump.pipeline.task_process import Died, TaskProcess, import_for_tasks
 from kdump.pipeline.tasks import ATTEMPTS, TaskReport
-from kdump.workers import messages
 from kdump.workers.ending_signals import Uninterrupted
-from kdump.workers.process import how_it_ended, kill, readable, start, wait_for
+from kdump.workers.process import readable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -39,9 +35,6 @@ if TYPE_CHECKING:
 _TICK = 0.5  # seconds between two looks whether all processes live
 _HOPELESS = (MissingPackage, UsageError, OSError)
 """Errors that a second attempt would also hit: a missing package, a full disk."""
-
-_OF_MOST_TASKS = ("kdump.pipeline.reader_process", "kdump.reading.read_ahead")
-"""Modules that are otherwise imported when they are first needed, in each process again."""
 
 
 def write_tables(
@@ -58,7 +51,7 @@ def write_tables(
     errors that another attempt cannot fix.
     """
     os.mkdir(os.path.join(folder, ATTEMPTS))
-    _import_for_workers()
+    import_for_tasks()
     done: Counter[str] = Counter()
 
     def finish(task: ScanTask, reports: list[TaskReport]) -> None:
@@ -102,25 +95,12 @@ class _Notes:
         return task._replace(notes=notes)
 
 
-def _import_for_workers() -> None:
-    """Import once what most tasks would import again: they start processes, which end with them."""
-    import_ordinary()
-    for module in _OF_MOST_TASKS:
-        import_module(module)
-    with suppress(ImportError):  # some builds of Python lack it
-        import_module("ctypes")
-
-
-class _Died(Exception):
-    """A process died during its task; the message says how."""
-
-
 class _Pool:
     """Processes that do tasks. If one dies, its task is known, and no other task has to be done again."""
 
     def __init__(self, cores: int) -> None:
         self._cores = cores
-        self._workers: list[_Worker] = []
+        self._workers: list[TaskProcess] = []
 
     def __enter__(self) -> _Pool:
         return self
@@ -149,8 +129,8 @@ class _Pool:
                 task = worker.task
                 try:
                     yield task, [worker.result()]
-                except (_Died, KdumpError, MemoryError) as error:
-                    if isinstance(error, _Died) and task.is_at_risk:
+                except (Died, KdumpError, MemoryError) as error:
+                    if isinstance(error, Died) and task.is_at_risk:
                         crashed.append(task._replace(is_at_risk=False))
                     elif isinstance(error, _HOPELESS) or task.options.fails_fast:
                         raise
@@ -161,15 +141,15 @@ class _Pool:
         for task in again:
             yield task, [self._alone(task.of_one(file_slice)) for file_slice in task.slices]
 
-    def _busy(self) -> list[_Worker]:
+    def _busy(self) -> list[TaskProcess]:
         return [worker for worker in self._workers if worker.is_busy]
 
-    def _idle_worker(self) -> _Worker:
+    def _idle_worker(self) -> TaskProcess:
         for worker in self._workers:
             if not worker.is_busy:
                 return worker
         with Uninterrupted():  # the worker process stays so; this one hears the signals, and kills it
-            self._workers.append(_Worker(self._workers))
+            self._workers.append(TaskProcess(self._workers))
         return self._workers[-1]
 
     def _alone(self, task: ScanTask) -> TaskReport:
@@ -177,7 +157,7 @@ class _Pool:
         while self._workers:
             self._workers.pop().kill()  # they may be what uses up the memory
         with Uninterrupted():
-            worker = _Worker(())
+            worker = TaskProcess(())
             self._workers.append(worker)
         worker.start(task)
         try:
@@ -186,106 +166,12 @@ class _Pool:
             return worker.result()
         except _HOPELESS:
             raise
-        except (_Died, KdumpError, MemoryError) as error:
+        except (Died, KdumpError, MemoryError) as error:
             message = error.message if isinstance(error, KdumpError) else str(error) or "it ran out of memory"
             return tasks.left_out(task, Skipped("task-failed", message, None, None, is_damage=False))
 
 
-def _ready(workers: Sequence[_Worker]) -> list[_Worker]:
+def _ready(workers: Sequence[TaskProcess]) -> list[TaskProcess]:
     """The workers that have a result or have died; waits for a bounded time."""
     said = readable([worker.descriptor for worker in workers], _TICK)
     return [worker for worker in workers if worker.descriptor in said or not worker.is_alive]
-
-
-class _Worker:
-    """A process that does one task after another and reports the result of each, which arrives at `descriptor`."""
-
-    def __init__(self, others: Iterable[_Worker]) -> None:
-        inherited = [descriptor for other in others for descriptor in other._pipes]
-        pipes: list[int] = []
-        try:
-            pipes += os.pipe()
-            pipes += os.pipe()
-            self.descriptor, answering, taking, self._giving = pipes
-            inherited += [self.descriptor, self._giving]
-            self._process = start(lambda: _serve(taking, answering, inherited))
-        except OSError as error:
-            for descriptor in pipes:
-                os.close(descriptor)
-            raise KdumpError(f"no worker process can be started: {error.strerror}", remedy="take fewer with --jobs") from error
-        os.close(answering)
-        os.close(taking)
-        self._pipes: list[int] = [self.descriptor, self._giving]
-        self._status: int | None = None  # of the process, once it has ended
-        self._task: ScanTask | None = None
-
-    @property
-    def task(self) -> ScanTask:
-        assert self._task is not None
-        return self._task
-
-    @property
-    def is_busy(self) -> bool:
-        return self._task is not None
-
-    @property
-    def is_alive(self) -> bool:
-        if self._status is None:
-            process, status = os.waitpid(self._process, os.WNOHANG)
-            self._status = status if process else None
-        return self._status is None
-
-    def start(self, task: ScanTask) -> None:
-        self._task = task
-        try:
-            messages.send(self._giving, task)
-        except OSError:
-            pass  # it died while idle, which shows when its result is requested
-
-    def result(self) -> TaskReport:
-        """The report of its task. Raises what the task raised, and _Died."""
-        self._task = None
-        answer: TaskReport | Exception
-        try:
-            if not wait_for(self.descriptor, 0):
-                raise EOFError
-            answer = messages.receive(self.descriptor)
-        except (EOFError, OSError):
-            raise _Died(f"the process that read it {how_it_ended(self.kill())}") from None
-        except MemoryError:
-            self.kill()  # it may have more to say, which nobody would understand
-            raise
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
-
-    def kill(self) -> int:
-        """Kill the process, if it has not ended. Returns its exit code, negative for a signal."""
-        if self.is_alive:
-            kill(self._process)
-            _, self._status = os.waitpid(self._process, 0)
-        while self._pipes:
-            os.close(self._pipes.pop())
-        assert self._status is not None
-        return os.waitstatus_to_exitcode(self._status)
-
-
-def _serve(taking: int, answering: int, inherited: list[int]) -> None:
-    """Do tasks until the parent has no more."""
-    for descriptor in inherited:
-        os.close(descriptor)
-    while True:
-        try:
-            task = messages.receive(taking)
-        except EOFError:
-            break
-        answer: TaskReport | Exception
-        try:
-            answer = tasks.attempt(task)
-        except (KdumpError, OSError, MemoryError) as error:
-            answer = error
-        except Exception as error:
-            if "KDUMP_DEBUG" in os.environ:
-                sys.excepthook(type(error), error, error.__traceback__)
-            answer = KdumpError(f"{type(error).__name__}: {error}")
-        messages.send(answering, answer)

@@ -23,6 +23,7 @@ from kdump.output.arrow.builder import SMALL_ROWS_OF_NUMBERS, Constant, bounded,
 from kdump.output.arrow.rows import FileDetails, Place
 from kdump.pipeline import discovery, logs, segments
 from kdump.pipeline.also_made import NOTHING_ELSE, AlsoMade
+from kdump.pipeline.kept import FINDINGS
 from kdump.pipeline.listed_source import opened
 from kdump.pipeline.place import place_of
 from kdump.pipeline.planning import CheckSlice, FileSlice
@@ -61,9 +62,9 @@ def read(task: Task, options: Options, on_report: OnReport = ignore, also: AlsoM
     mode=FAILFAST; and if a package is missing.
     """
     slices = [file_slice for file_slice in task if isinstance(file_slice, FileSlice)]
-    if options.table == "findings":
+    if options.table == FINDINGS:
         batches = _findings(task, options, on_report)
-    elif options.is_isolated and (options.table in NATIVE_TABLES or options.measures_uncompressed):
+    elif may_crash(options):
         from kdump.pipeline.reader_process import read_in_process
 
         batches = read_in_process(slices, options, partial(slice_rows, also=also), built, on_report)
@@ -76,6 +77,11 @@ def read(task: Task, options: Options, on_report: OnReport = ignore, also: AlsoM
             for columns, count in joined(parts, rows=options.batch_rows, small_rows=SMALL_ROWS_OF_NUMBERS)
         )
     return _without_collector(bounded(batches, rows=options.batch_rows, size=options.batch_bytes))
+
+
+def may_crash(options: Options) -> bool:
+    """Whether C packages get the contents of files, in a process that is not to be risked."""
+    return options.is_isolated and (options.table in (*NATIVE_TABLES, FINDINGS) or options.measures_uncompressed)
 
 
 def _reported(file_slice: FileSlice, options: Options, on_report: OnReport, also: AlsoMade = NOTHING_ELSE) -> Rows:

@@ -13,7 +13,8 @@ from kdump.errors import MissingPackage
 from kdump.pipeline.fleet import written
 from kdump.pipeline.kept import NOTHING, Kept
 from kdump.pipeline.options import Options
-from kdump.pipeline.tasks import ATTEMPTS, attempt, tasks_of_all
+from kdump.pipeline.task_process import attempt_apart
+from kdump.pipeline.tasks import ATTEMPTS, tasks_of_all
 from kdump.spark.checks import ask
 from kdump.spark.releases import to_arrow
 from kdump.spark.session import run_interruptible
@@ -68,7 +69,7 @@ def write_tables(
 def _attempt(task: ScanTask) -> TaskReport:
     """Do a task on a worker, which may lack packages that the driver has."""
     try:
-        return attempt(task)
+        return attempt_apart(task)
     except MissingPackage as error:
         where = f"on every worker: this one is {socket.gethostname()}, its Python {sys.executable}"
         raise MissingPackage(error.message, path=error.path, remedy=f"{error.remedy} {where}") from error

@@ -147,10 +147,10 @@ def test_only_what_is_new_or_changed_is_read(data: Path, capsys: pytest.CaptureF
         return whole(file_slice, options, *others)
 
     capsys.readouterr()
-    with mock.patch.object(reading, "slice_rows", slice_rows), mock.patch("kdump.pipeline.local._Worker", _Here):
+    with mock.patch.object(reading, "slice_rows", slice_rows), mock.patch("kdump.pipeline.local.TaskProcess", _Here):
         _scan(data, "out", "--tables", "files")
     assert "another tables" in capsys.readouterr().err
-    with mock.patch.object(reading, "slice_rows", slice_rows), mock.patch("kdump.pipeline.local._Worker", _Here):
+    with mock.patch.object(reading, "slice_rows", slice_rows), mock.patch("kdump.pipeline.local.TaskProcess", _Here):
         _scan(data)
     summary = _summary(capsys)
     damaged = _log(data, 1, 0)  # whose missing records are to be reported again

@@ -84,7 +84,7 @@ def read() -> Iterator[Counter[str]]:
         mock.patch.object(Source, "_take", counted_take),
         mock.patch.object(Source, "_fill", counted_fill),
         mock.patch.object(read_ahead, "summarize_stretch", counted_summary),
-        mock.patch.object(local, "_Worker", _Here),
+        mock.patch.object(local, "TaskProcess", _Here),
     ):
         yield counts
 
