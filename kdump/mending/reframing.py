@@ -24,6 +24,8 @@ _START_SIZES = {codecs.GZIP: 10, codecs.SNAPPY: 16, codecs.LZ4: 7, codecs.ZSTD: 
 
 _MOST_FRAMES = 100  # a payload may have millions, but more than one are more than one
 
+_MOST_TRAILING = 4  # bytes; with fewer, a reader of snappy does not see another block
+
 _GZIP_TRAILER_SIZE = 8
 _EMPTY_DEFLATE_BLOCK = b"\0\0\0\xff\xff"
 _BAD_DEFLATE_BLOCK = b"\x07"  # a last block of the kind that does not exist
@@ -70,7 +72,7 @@ def _appearance(codec: int, payload: bytes, found: Payload) -> tuple[object, ...
         frames.is_raw,
         len(found.data),
         bool(frames.count),
-        frames.end < len(payload),
+        min(len(payload) - frames.end, _MOST_TRAILING if codec == codecs.SNAPPY else 1),
         min(frames.count, _MOST_FRAMES),
         found.whole_blocks,
         None if error is None else error.values.get("cause"),
@@ -174,13 +176,15 @@ def _lz4_with_checksums(frame: bytes, flag: int, magic: int) -> bytes:
     return b"".join(written)
 
 
-def _damaged_snappy(_payload: bytes, found: Payload, plain: bytes, magic: int) -> Iterator[bytes]:
+def _damaged_snappy(payload: bytes, found: Payload, plain: bytes, magic: int) -> Iterator[bytes]:
     """Blocks in xerial's framing, then one that fails."""
     written = codecs.compressed(codecs.SNAPPY, [plain], magic)
+    trailing = min(len(payload) - codecs.inspect_frames(codecs.SNAPPY, payload).end, _MOST_TRAILING)
     yield written + (2 * len(_SOME)).to_bytes(4, "big") + _SOME  # reaches past the end
     for block in _BAD_SNAPPY_BLOCKS:
         yield written + len(block).to_bytes(4, "big") + block
         yield written + len(block).to_bytes(4, "big") + block + _SOME
+        yield written + len(block).to_bytes(4, "big") + block + _SOME[:trailing]
         yield block + _SOME  # without framing
     for size in _BAD_SNAPPY_SIZES:
         yield written + size + _SOME

@@ -16,7 +16,7 @@ from kdump.errors import UsageError
 from kdump.mending import redact
 from kdump.mending.row import RedactDifference, RedactedFile
 from tests import restarts
-from tests.builders.compression import Codec
+from tests.builders.compression import Codec, snappy_xerial
 from tests.builders.files import checkpoint, write_partition
 from tests.builders.records import (
     TIMESTAMP,
@@ -242,6 +242,16 @@ def test_damaged_payloads_fail_as_before(codec: Codec, tmp_path: Path) -> None:
     assert len(texts) > 1 and not any(SECRET[:4] in text or b"abcd" in text or b"cust" in text for text in texts)
 
 
+@pytest.mark.parametrize("trailing", range(5))
+def test_few_bytes_after_a_damaged_block_of_snappy_stay_as_few(trailing: int, tmp_path: Path) -> None:
+    payload = snappy_xerial(message_set(messages=[message(value=SECRET * 4)]))
+    value = payload + bytes(4) + SECRET[:trailing]  # a block of no bytes is none
+    damaged = message_set(messages=[message(value=value, attributes=2)])
+    path = write_partition(tmp_path, topic="a", segments={0: [damaged]})
+    assert any(row.severity == "error" for row in kdump.check(path, level="deep"))
+    assert _differences(kdump.redact(path, tmp_path / "out")) == []
+
+
 @pytest.mark.parametrize(
     "broken",
     [
@@ -388,6 +398,29 @@ def test_impossible_offsets_keep_their_distances(tmp_path: Path) -> None:
     path = write_partition(
         tmp_path, topic="a", segments={0: [batch(base_offset=one, records=[record(value=SECRET)]) for one in offsets]}
     )
+    assert _differences(kdump.redact(path, tmp_path / "out")) == []
+
+
+@pytest.mark.parametrize("offset", [(1 << 63) - 1, (1 << 63) - 3, -(1 << 63)])
+def test_offsets_at_the_end_of_all_offsets_stay(offset: int, tmp_path: Path) -> None:
+    """Those after them are negative."""
+    batches = [batch(base_offset=one, records=3 * [record(value=SECRET)], codec="zstd") for one in (0, offset, 3)]
+    path = write_partition(tmp_path, topic="a", segments={0: batches, 6: [batch(base_offset=6)]})
+    assert _differences(kdump.redact(path, tmp_path / "out")) == []
+
+
+@pytest.mark.parametrize("magic", [1, 2])
+def test_a_batch_of_an_unknown_codec_fits_its_checksum_after_batches_inside_have_moved(magic: int, tmp_path: Path) -> None:
+    inside = batch(base_offset=2, records=[record(value=random.Random(1).randbytes(200))], codec="zstd")
+    claimed = SECRET + inside[:90]
+    if magic == 2:
+        outer = batch(payload=claimed, attributes=6, records_count=2, last_offset_delta=1)
+    else:
+        outer = message_set(messages=[message(value=claimed, attributes=7, offset=1)])
+    path = write_partition(tmp_path, topic="a", segments={0: [batch()]})
+    (path / f"{FIRST}.log").write_bytes(outer + inside[90:] + batch(base_offset=3))
+    rows = list(kdump.check(path))
+    assert {"codec-unknown", "resync-nested-candidate"} <= {row.code for row in rows}
     assert _differences(kdump.redact(path, tmp_path / "out")) == []
 
 
