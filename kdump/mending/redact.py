@@ -383,7 +383,10 @@ def _suffix(name: str) -> str:
 
 
 def _findings(path: str, now: int) -> Findings:
-    """What a deep check finds in a partition: file, code and first offset. What depends on contents is left out."""
+    """What a deep check finds in a partition: file, code and first offset. What depends on contents is left out.
+
+    Negative offsets count as the same: an impossible field of a header becomes another impossible one.
+    """
     found: Findings = Counter()
     first = min(tree.PartitionFiles(path).logs, default=None)
 
@@ -392,7 +395,9 @@ def _findings(path: str, now: int) -> Findings:
             name = os.path.relpath(row.path, path)
             base = tree.base_offset_of(name)
             offset = row.offset_first
-            found[name, row.code, offset if offset is None else without_contents(offset, first if base is None else base)] += 1
+            if offset is not None:
+                offset = max(without_contents(offset, first if base is None else base), -1)
+            found[name, row.code, offset] += 1
 
     check.run(Job(Job.PARTITION, path, path), Settings(now=now, level=DEEP), emit)
     return found

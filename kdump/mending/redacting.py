@@ -64,6 +64,9 @@ _HIGHEST_USUAL = {
 }
 """The highest values of fields that are believed of a damaged header."""
 
+_MOST_VARIED = 64
+"""How many contents are tried until a checksum has some bits: one of eight does."""
+
 _LARGE_SIZE = (1 << 26).to_bytes(_SIZE, "big")  # in place of those that may be content, though a batch may be as large
 _NEGATIVE_MAGIC = b"\xff"
 _MOST_RECORDS = LONGEST_BATCH // 7  # without compression, each takes seven bytes or more
@@ -93,10 +96,10 @@ class Redacting:
 
         With `keeps_length`, its length field stays as wrong as it is.
         """
-        is_of_magic_2 = data[:MAGIC_AT] + b"\2" + data[MAGIC_AT + 1 :]
-        if data[MAGIC_AT] < 2 and not is_valid and len(data) >= BATCH_HEADER_SIZE and with_crc(is_of_magic_2) == is_of_magic_2:
-            redacted = self.batch(is_of_magic_2, is_valid=True, keeps_length=keeps_length)  # only the magic is wrong
-            return redacted[:MAGIC_AT] + data[MAGIC_AT : MAGIC_AT + 1] + redacted[MAGIC_AT + 1 :]
+        if data[MAGIC_AT] < 2 and not is_valid and len(data) >= BATCH_HEADER_SIZE:
+            is_of_magic_2 = data[:MAGIC_AT] + b"\2" + data[MAGIC_AT + 1 :]
+            if with_crc(is_of_magic_2) == is_of_magic_2:  # only the magic is wrong
+                return self._of_wrong_magic(is_of_magic_2, data[MAGIC_AT], keeps_length=keeps_length)
         if data[MAGIC_AT] >= 2:
             if len(data) < BATCH_HEADER_SIZE:
                 return data
@@ -121,6 +124,20 @@ class Redacting:
             at = CRC_AT if data[MAGIC_AT] >= 2 else MESSAGE_CRC_AT
             return redacted[:at] + bytes([redacted[at] ^ 1]) + redacted[at + 1 :]
         return redacted
+
+    def _of_wrong_magic(self, data: bytes, magic: int, *, keeps_length: bool) -> bytes:
+        """A sound batch of magic 2 that says it is a message of this `magic`, of the codec that its checksum then tells.
+
+        The checksum depends on the contents: several are tried, since readers do not get at them anyway.
+        """
+        contents, records, filled = self._contents, self.records, self.filled
+        for number in range(_MOST_VARIED):
+            redacted = self.batch(data, is_valid=True, keeps_length=keeps_length)
+            if not (redacted[MESSAGE_ATTRIBUTES_AT] ^ data[MESSAGE_ATTRIBUTES_AT]) & COMPRESSION_MASK:
+                break
+            self._contents, self.records, self.filled = contents.varied(number), records, filled
+        self._contents = contents
+        return redacted[:MAGIC_AT] + bytes([magic]) + redacted[MAGIC_AT + 1 :]
 
     def damaged(self, data: bytes) -> bytes:
         """Bytes that start with the header of a batch, of which nothing else is sure: what can hold content is replaced.
@@ -425,7 +442,7 @@ def _usual(data: bytes, highest: int) -> bytes:
 def _usual_size(data: bytes) -> bytes:
     """The size of a key or value, or the length of a batch, as `_usual` makes it; what may be one stays so."""
     size = int.from_bytes(data, "big", signed=True)
-    return _LARGE_SIZE if _HIGHEST_EPOCH < size < LONGEST_BATCH - BATCH_HEADER_SIZE else _usual(data, _HIGHEST_EPOCH)
+    return _LARGE_SIZE if _HIGHEST_EPOCH < size <= LONGEST_BATCH else _usual(data, _HIGHEST_EPOCH)
 
 
 def _without_contents(header: bytes, newest_delta: int | None = None, *, is_valid: bool = False) -> bytes:

@@ -299,6 +299,23 @@ def test_a_single_wrong_field_of_a_header_stays(field: dict[str, Any], tmp_path:
     assert _differences(kdump.redact(path, tmp_path / "out", seed="1")) == []
 
 
+def test_a_wrong_magic_tells_the_same_codec_as_before(tmp_path: Path) -> None:
+    """It has it where a batch of magic 2 has its checksum."""
+    batches = [
+        batch(base_offset=row, records=[record(value=SECRET + b"%d" % row)], magic=0 if row % 2 else 2) for row in range(32)
+    ]
+    path = write_partition(tmp_path, topic="a", segments={0: batches})
+    assert _differences(kdump.redact(path, tmp_path / "out", seed="1")) == []
+
+
+def test_a_negative_offset_that_damage_leads_to_may_become_another(tmp_path: Path) -> None:
+    damaged = batch(records=[record(value=SECRET)], last_offset_delta=-807_049_216, base_sequence=-2049, max_timestamp=9)
+    path = write_partition(tmp_path, topic="a", segments={0: [batch()]})
+    (path / f"{FIRST}.log").write_bytes(damaged + SECRET[:10])
+    assert "torn-header" in {row.code for row in kdump.check(path)}
+    assert _differences(kdump.redact(path, tmp_path / "out", seed="1")) == []
+
+
 def test_a_message_in_a_wrapper_with_an_impossible_size_keeps_it(tmp_path: Path) -> None:
     inner = message_set(messages=[message(value=SECRET)]) + bytes(8) + b"\xe4\xb8\xdf\xbc" + SECRET[:5]
     path = write_partition(tmp_path, topic="a", segments={0: [wrapper(messages=[inner], base_offset=0, codec="gzip")]})
