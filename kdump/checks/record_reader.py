@@ -132,7 +132,10 @@ class RecordReader:
         self._rules = rules
         self._wants_data = any(rule.reads_contents for rule in rules)
         self._tick = context.tick
-        self._decompressor = codecs.BatchDecompressor(min(_MAX_HELD_BYTES, context.settings.max_payload))
+        self._decompressor = codecs.BatchDecompressor(
+            min(_MAX_HELD_BYTES, context.settings.max_payload),
+            takes_raw_blocks=not context.settings.is_pedantic,  # or rules look at the frames of all payloads
+        )
         self._ordinary = OrdinaryRecords.for_rules(context, rules, _MAX_MESSAGES, _MAX_HELD_RECORDS)
         self._expects_bad = False  # as the last batch, so that it is not decompressed twice
         self._refused = -1  # the position of the batch whose payload is irregular or damaged, as its first decompression found

@@ -178,6 +178,25 @@ def test_what_a_java_client_compresses_is_decompressed_whole(codec: Codec, data:
     assert BatchDecompressor(len(data) - 1).decompress(CODECS.index(codec), compressed) is None
 
 
+@pytest.mark.parametrize("data", [b"a", b"ab", TEXT, bytes(200_000), NOISE * 8], ids=["a", "ab", "text", "zeros", "noise"])
+def test_a_raw_block_of_snappy_is_decompressed_whole(data: bytes) -> None:
+    """As clients in other languages write it."""
+    compressed = snappy_raw(data)
+    found = BatchDecompressor(1 << 20).decompress(SNAPPY, compressed)
+    assert found is not None
+    assert bytes(found) == data == _read(SNAPPY, compressed)
+    assert BatchDecompressor(1 << 20, takes_raw_blocks=False).decompress(SNAPPY, compressed) is None
+    if len(data) > 1:
+        assert BatchDecompressor(len(data) - 1).decompress(SNAPPY, compressed) is None
+
+
+@pytest.mark.parametrize("compressed", [b"", b"\0", snappy_raw(TEXT)[:-1], snappy_raw(TEXT) + b"\0", snappy_raw(bytes(130))])
+def test_what_is_no_raw_block_of_snappy_for_all_releases_is_not_decompressed_whole(compressed: bytes) -> None:
+    """A block of 130 bytes starts as the framing does."""
+    found = BatchDecompressor(1 << 20).decompress(SNAPPY, compressed)
+    assert found is None or not found and compressed == b"\0"
+
+
 @pytest.mark.parametrize(
     "compressed",
     [

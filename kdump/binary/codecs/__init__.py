@@ -202,13 +202,14 @@ class BatchDecompressor:
     """Decompresses valid, regular payloads of magic 2 in a few calls each. Each thread needs its own.
 
     The result equals that of `decompressed`, and is valid until the next call. Damaged payloads and unusual framings are left
-    to `decompressed`.
+    to `decompressed`, and blocks of snappy without framing unless it `takes_raw_blocks`.
     """
 
-    __slots__ = ("_by_codec", "_limit")
+    __slots__ = ("_by_codec", "_limit", "_takes_raw_blocks")
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, *, takes_raw_blocks: bool = True) -> None:
         self._limit = limit
+        self._takes_raw_blocks = takes_raw_blocks
         self._by_codec: dict[int, _Decompress] = {}
 
     def decompress(self, codec: int, compressed: bytes | memoryview) -> bytes | memoryview | None:
@@ -221,7 +222,12 @@ class BatchDecompressor:
         if codec not in self._by_codec:
             if codec not in _MODULES:
                 return None
-            self._by_codec[codec] = _module(codec).BatchDecompressor(self._limit).decompress
+            if codec == SNAPPY and self._takes_raw_blocks:
+                from kdump.binary.codecs import snappy
+
+                self._by_codec[codec] = snappy.BatchDecompressor(self._limit).decompress_any
+            else:
+                self._by_codec[codec] = _module(codec).BatchDecompressor(self._limit).decompress
             _keep_blocks()
         return self._by_codec[codec]
 

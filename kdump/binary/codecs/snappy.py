@@ -126,7 +126,7 @@ def _block(block: bytes, limit: int, uncompress: Callable[[bytes], bytes]) -> by
 
 
 class BatchDecompressor:
-    """One xerial stream at a time, into a buffer that grows with the payloads."""
+    """One xerial stream or raw block at a time, into a buffer that grows with the payloads and is valid until the next call."""
 
     __slots__ = ("_limit", "_room")
 
@@ -134,20 +134,30 @@ class BatchDecompressor:
         self._limit = limit
         self._room = bytearray()
 
+    def decompress_any(self, compressed: bytes | memoryview) -> memoryview | None:
+        """The payload of a stream or of a block; None if it is none, or not for all releases, or larger than the limit."""
+        if not compressed or compressed[:1] == MAGIC[:1]:
+            return self.decompress(compressed)
+        return self._decompressed(memoryview(compressed), 0, is_framed=False)
+
     def decompress(self, compressed: bytes | memoryview) -> memoryview | None:
-        """The payload, valid until the next call, or None if it is not one valid stream or larger than the limit."""
+        """The payload, or None if it is not one valid stream or larger than the limit."""
         if compressed[: len(MAGIC)] != MAGIC or len(compressed) < _HEADER_SIZE:
             return None
+        return self._decompressed(memoryview(compressed), _HEADER_SIZE, is_framed=True)
+
+    def _decompressed(self, view: memoryview, position: int, *, is_framed: bool) -> memoryview | None:
         try:
             from cramjam import snappy  # what python-snappy is made of, without its copies
         except ImportError:
             return None
-        view = memoryview(compressed)
-        position, end, given = _HEADER_SIZE, len(compressed), 0
+        end, given = len(view), 0
         try:
             while position < end:
-                size = int.from_bytes(view[position : position + 4], "big")
-                position += 4
+                size = end
+                if is_framed:
+                    size = int.from_bytes(view[position : position + 4], "big")
+                    position += 4
                 block = view[position : position + size]
                 position += size
                 if position > end:
