@@ -1,16 +1,20 @@
-"""Measures the overhead of Spark over reading in this process, and prints whether the bars hold.
+"""Measures the overhead of Spark over reading without it, and prints whether the bars hold.
 
 python -m benchmarks.spark                     a GiB of records, some ten minutes on a machine with nothing else to do
 python -m benchmarks.spark --size quick        a sixteenth of it, for a first look: the fixed cost of a query weighs more
 python -m benchmarks.spark --path DIR          files of your own
 
-Spark has one core. It and this process take turns, the first query is not counted, and times are medians. "In one process"
-means without the reader process that Spark's workers and `--engine local` use so that a crash affects only one file; its
-cost is shown separately. Needs the extras `spark` and `java`; the memory of workers is shown if there is /proc.
+Queries have one core. Spark and this process take turns, the first query is not counted, and times are medians. "In one process"
+means without the reader process that Spark's workers use so that a crash affects only one file; its cost is shown separately.
+"Rows ready" is a query of Spark for as many rows that need not be read. `kdump scan --records` runs with both engines on all
+cores: the CPU time of the machine, less that of a scan of one small file, which is the start. Needs the extras `spark` and
+`java`, and Linux.
 """
 
 import argparse
 import os
+import pickle
+import subprocess
 import sys
 import tempfile
 import threading
@@ -25,7 +29,9 @@ from benchmarks.segments import MIB, Segment, made
 from tests.builders.compression import Codec
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
     from kdump.pipeline.options import Options
 
@@ -33,27 +39,44 @@ CODECS: tuple[Codec, ...] = ("none", "none", "lz4", "zstd")
 SEGMENTS = tuple(Segment(256 * MIB, codec=codec) for codec in CODECS)  # a partition each
 SLICE = 64 * MIB
 CORES = 1
-RECORDS_FACTOR = 1.35
+FRAME_FACTOR, SCAN_FACTOR = 1.35, 1.35
 QUERY_SECONDS, TASK_SECONDS = 0.5, 0.06
 WORKER_MEMORY = 250 * MIB
 TASKS_A_CORE = 4
 
 RECORDS, BATCHES = "records", "batches"
 _OPTIONS: dict[str, dict[str, str]] = {RECORDS: {}, BATCHES: {"crc": "true"}}
+_TICKS = os.sysconf("SC_CLK_TCK")  # a second, in which CPU time is counted
+_START_BYTES = 100_000  # of a log whose scan costs little more than the start
 _LOOK_INTERVAL = 0.1  # seconds between two samples of the workers' memory
 
 
 class Times(NamedTuple):
     """The seconds for one table, for each run; the number of Spark tasks, and the number of rows.
 
-    `isolated` is in this process with a reader process.
+    `isolated` is in this process with a reader process, `ready` in Spark with rows that need not be read.
     """
 
     in_process: Sequence[float]
     isolated: Sequence[float]
+    ready: Sequence[float]
     spark: Sequence[float]
     tasks: int
     rows: int
+
+
+class Scans(NamedTuple):
+    """The CPU seconds of `kdump scan --records` by each engine, for each run, and of the starts alone."""
+
+    local: Sequence[float]
+    local_start: Sequence[float]
+    spark: Sequence[float]
+    spark_start: Sequence[float]
+
+    def factor(self) -> float:
+        """The CPU time with Spark, as a multiple of that without, starts apart."""
+        local = max(median(self.local) - median(self.local_start), 1 / _TICKS)
+        return (median(self.spark) - median(self.spark_start)) / local
 
 
 class Verdict(NamedTuple):
@@ -81,12 +104,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ) as folder:  # on the file system of the segment, for hard links
             path = options.path or _tree(Path(folder), QUICK if options.size == "quick" else 1)
             times, memory = measure(str(path), options.rounds)
+            scans = measure_scans(str(path), options.rounds)
             size = _size(str(path))
     except KdumpError as error:
         print(error, file=sys.stderr)
         return 2
-    found = verdicts(times, size, memory)
-    print("\n".join(_report(times, found, size)))
+    found = verdicts(times, scans, size, memory)
+    print("\n".join(_report(times, scans, found, size)))
     return 0 if all(verdict.holds for verdict in found) else 1
 
 
@@ -104,23 +128,31 @@ def _tree(folder: Path, divisor: int) -> Path:
 
 def measure(path: str, rounds: int) -> tuple[dict[str, Times], int | None]:
     """Read both tables in turns, with Spark and here: the times of each, and the memory of the largest worker, if known."""
-    from kdump.pipeline import planning, reading
     from kdump.spark.session import embedded
 
-    times: dict[str, Times] = {}
     with embedded(master=f"local[{CORES}]") as session:
-        for table in (RECORDS, BATCHES):
-            _by_spark(session, path, table)  # the first query starts a worker and warms up the JVM
-            runs = [
-                (_in_process(path, table), _in_process(path, table, isolated=True), _by_spark(session, path, table))
-                for _ in range(rounds)
-            ]
-            here, isolated, spark = zip(*runs, strict=True)
-            tasks = planning.plan(_options(path, table))
-            rows = sum(batch.num_rows for task in tasks for batch in reading.read(task, _options(path, table)))
-            times[table] = Times(here, isolated, spark, len(tasks), rows)
+        times = {table: _times(session, path, table, rounds) for table in (RECORDS, BATCHES)}
         memory = _memory_of_workers(lambda: _by_spark(session, path, RECORDS))
     return times, memory
+
+
+def _times(session: "SparkSession", path: str, table: str, rounds: int) -> Times:
+    from kdump.pipeline import planning, reading
+
+    options = _options(path, table)
+    tasks = planning.plan(options)
+    first = next(batch for task in tasks for batch in reading.read(task, options))
+    rows = sum(batch.num_rows for task in tasks for batch in reading.read(task, options))
+    ways: Sequence[Callable[[], float]] = (
+        lambda: _in_process(path, table),
+        lambda: _in_process(path, table, isolated=True),
+        lambda: _of_ready_rows(session, first, rows, len(tasks)),
+        lambda: _by_spark(session, path, table),
+    )
+    for way in ways:  # the first query starts a worker and warms up the JVM
+        way()
+    here, isolated, ready, spark = zip(*([way() for way in ways] for _ in range(rounds)), strict=True)
+    return Times(here, isolated, ready, spark, len(tasks), rows)
 
 
 def _in_process(path: str, table: str, *, isolated: bool = False) -> float:
@@ -149,24 +181,89 @@ def _by_spark(session: "SparkSession", path: str, table: str) -> float:
     return perf_counter() - started
 
 
+def _of_ready_rows(session: "SparkSession", batch: "pa.RecordBatch", rows: int, tasks: int) -> float:
+    """The seconds that Spark takes to take as many rows, copies of those of a batch, from this many tasks, and drop them."""
+    from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    schema, made, copies = from_arrow_schema(batch.schema), pickle.dumps(batch), rows // batch.num_rows // tasks
+
+    class Ready(DataSourceReader):
+        def partitions(self) -> list[InputPartition]:
+            return [InputPartition(number) for number in range(tasks)]
+
+        def read(self, _partition: InputPartition) -> "Iterator[pa.RecordBatch]":
+            copy = pickle.loads(made)
+            for _ in range(copies):
+                yield copy
+
+    class ReadyRows(DataSource):
+        @classmethod
+        def name(cls) -> str:
+            return "ready_rows"
+
+        def schema(self) -> "StructType":
+            return schema
+
+        def reader(self, schema: "StructType") -> DataSourceReader:
+            return Ready()
+
+    session.dataSource.register(ReadyRows)
+    started = perf_counter()
+    session.read.format("ready_rows").load().write.format("noop").mode("overwrite").save()
+    return perf_counter() - started
+
+
 def _frame(session: "SparkSession", path: str, table: str) -> "DataFrame":
     from kdump.spark import read
 
     return read(session, path, table=table, targetBytes=SLICE, parallelism=CORES, **_OPTIONS[table])
 
 
-def medians(times: Times) -> tuple[float, float, float]:
-    """The medians in one process, with a reader process, and in Spark."""
-    return median(times.in_process), median(times.isolated), median(times.spark)
+def measure_scans(path: str, rounds: int) -> Scans:
+    """Scan the records with both engines in turns, and one small log."""
+    with tempfile.TemporaryDirectory(dir=home(), prefix="spark-scans-") as folder:
+        small = Path(folder) / "small-0"
+        small.mkdir()
+        log = next(Path(path).rglob("*.log"))
+        with log.open("rb") as file:
+            (small / log.name).write_bytes(file.read(_START_BYTES))
+        runs = [
+            [_of_scan(engine, scanned, folder) for engine in ("local", "spark") for scanned in (path, str(small))]
+            for _ in range(rounds)
+        ]
+    return Scans(*zip(*runs, strict=True))
 
 
-def verdicts(times: dict[str, Times], size: int, memory: int | None) -> list[Verdict]:
+def _of_scan(engine: str, path: str, folder: str) -> float:
+    """The CPU seconds that the machine spends while `kdump scan --records` runs: processes of Spark are not all waited for."""
+    with tempfile.TemporaryDirectory(dir=folder) as out:
+        scan = [sys.executable, "-m", "kdump", "scan", path, "--records", "--engine", engine, "--out", f"{out}/tables"]
+        before = _cpu_time()
+        subprocess.run(scan, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)  # 1 is a finding
+        return _cpu_time() - before
+
+
+def _cpu_time() -> float:
+    """The CPU seconds of all processes, and of the system, since the start of the machine."""
+    user, nice, system = map(int, Path("/proc/stat").read_text().split()[1:4])
+    return (user + nice + system) / _TICKS
+
+
+def medians(times: Times) -> tuple[float, float, float, float]:
+    """The medians in one process, with a reader process, in Spark with rows that are ready, and in Spark."""
+    return median(times.in_process), median(times.isolated), median(times.ready), median(times.spark)
+
+
+def verdicts(times: dict[str, Times], scans: Scans, size: int, memory: int | None) -> list[Verdict]:
     """The measurement of each bar, for logs of `size` bytes. The memory is omitted if it is unknown."""
     found = []
-    here, isolated, spark = medians(times[RECORDS])
-    bar = f"records at most {RECORDS_FACTOR}x the time in one process"
-    found.append(Verdict(bar, f"{spark / here:.2f}x, {spark / isolated:.2f}x isolated", spark <= RECORDS_FACTOR * here))
-    here, _, spark = medians(times[BATCHES])
+    bar = f"scan --records with Spark at most {SCAN_FACTOR}x the CPU time of --engine local, starts apart"
+    found.append(Verdict(bar, f"{scans.factor():.2f}x", scans.factor() <= SCAN_FACTOR))
+    here, _, ready, spark = medians(times[RECORDS])
+    bar = f"a data frame of records at most {FRAME_FACTOR}x the time that Spark takes for rows that are ready"
+    found.append(Verdict(bar, f"{spark / ready:.2f}x", spark <= FRAME_FACTOR * ready))
+    here, _, _, spark = medians(times[BATCHES])
     allowed = QUERY_SECONDS + TASK_SECONDS * times[BATCHES].tasks
     bar = f"batches with CRC at most {QUERY_SECONDS} s and {TASK_SECONDS * 1000:.0f} ms a task above it"
     found.append(Verdict(bar, f"{spark - here:.2f} s of {allowed:.2f} s", spark - here <= allowed))
@@ -180,15 +277,22 @@ def verdicts(times: dict[str, Times], size: int, memory: int | None) -> list[Ver
     return found
 
 
-def _report(times: dict[str, Times], found: Sequence[Verdict], size: int) -> Iterator[str]:
+def _report(times: dict[str, Times], scans: Scans, found: Sequence[Verdict], size: int) -> Iterator[str]:
     yield f"{size / MIB:,.0f} MiB of logs, slices of {SLICE // MIB} MiB, {CORES} core; load {os.getloadavg()[0]:.1f} at the end"
     yield ""
-    yield "| table | rows | tasks | in one process | isolated | Spark | minima |"
-    yield "| --- | --: | --: | --: | --: | --: | --: |"
+    yield "| table | rows | tasks | in one process | isolated | rows ready | Spark | minima |"
+    yield "| --- | --: | --: | --: | --: | --: | --: | --: |"
     for table, measured in times.items():
         seconds = " | ".join(f"{one:.2f} s" for one in medians(measured))
-        minima = ", ".join(f"{min(runs):.2f} s" for runs in (measured.in_process, measured.isolated, measured.spark))
+        minima = ", ".join(
+            f"{min(runs):.2f} s" for runs in (measured.in_process, measured.isolated, measured.ready, measured.spark)
+        )
         yield f"| {table} | {measured.rows:,} | {measured.tasks} | {seconds} | {minima} |"
+    yield ""
+    yield "| scan --records | CPU time | of these, the start |"
+    yield "| --- | --: | --: |"
+    for engine, used, start in (("local", scans.local, scans.local_start), ("spark", scans.spark, scans.spark_start)):
+        yield f"| {engine} | {median(used):.2f} s | {median(start):.2f} s |"
     yield ""
     yield "| bar | measured | holds |"
     yield "| --- | --- | --- |"
