@@ -66,8 +66,9 @@ def campaign(broker: Broker, clients: Clients, count: int, seed: int, *, is_plai
     print(*found, sep="\n", end="\n" if found else "")
     records = sum(len(reading.records) for reading in followed.values())
     print(
-        f"streams, {broker.release}: {records:,} records followed, {sum(map(len, delivered)):,} delivered in {len(delivered)}"
-        f" micro-batches, {count} kills, {crashes} of the broker: {len(failures + found)} failures",
+        f"streams, {broker.release}: {records:,} records followed, {sum(map(len, delivered)):,} delivered in"
+        f" {stream_query.batch_count(folder)} micro-batches, {count} kills, {crashes} of the broker:"
+        f" {len(failures + found)} failures",
         flush=True,
     )
     return failures + found
