@@ -51,7 +51,7 @@ _MOST_KEPT = 3  # bytes in a row that may be content
 _SIZE, _TIMESTAMP_SIZE = 4, 8
 _HIGHEST_VERSION, _HIGHEST_EPOCH, _HIGHEST_TIMESTAMP = 255, (1 << 24) - 1, (1 << 43) - 1
 _HIGHEST_OFFSET = (1 << 40) - 1  # of what is damaged
-_LIMIT_OFFSET = (1 << 63) - (1 << 24)  # from here on, three bytes say how near the end of all offsets is
+_NEAR_BORDER = 1 << 24  # three bytes say how near an offset is to zero from below, or to the end of all offsets
 _REACH = 1 << 33  # above the base offset of a log: what lies farther is damaged
 _HIGHEST_USUAL = {
     LAST_OFFSET_DELTA: (1 << 24) - 1,
@@ -412,7 +412,8 @@ class _Fields:
 def without_contents(offset: int, base_offset: int | None) -> int:
     """An offset, or one that is as far out of line with the same sign, if it may be content: `base_offset` is that of the log."""
     is_in_reach = base_offset is not None and base_offset <= offset <= base_offset + _REACH
-    if -1 <= offset <= _HIGHEST_OFFSET or is_in_reach or abs(offset) >= _LIMIT_OFFSET:
+    is_at_border = -_NEAR_BORDER <= offset < 0 or abs(offset) >= (1 << 63) - _NEAR_BORDER
+    if 0 <= offset <= _HIGHEST_OFFSET or is_in_reach or is_at_border:
         return offset
     return _IMPOSSIBLE_OFFSET if offset > 0 else -_IMPOSSIBLE_OFFSET
 

@@ -418,9 +418,9 @@ def test_impossible_offsets_keep_their_distances(tmp_path: Path) -> None:
     assert _differences(kdump.redact(path, tmp_path / "out")) == []
 
 
-@pytest.mark.parametrize("offset", [(1 << 63) - 1, (1 << 63) - 3, -(1 << 63)])
-def test_offsets_at_the_end_of_all_offsets_stay(offset: int, tmp_path: Path) -> None:
-    """Those after them are negative."""
+@pytest.mark.parametrize("offset", [(1 << 63) - 1, (1 << 63) - 3, -(1 << 63), -2])
+def test_offsets_at_the_end_of_all_offsets_and_before_zero_stay(offset: int, tmp_path: Path) -> None:
+    """Those after them are negative, or not."""
     batches = [batch(base_offset=one, records=3 * [record(value=SECRET)], codec="zstd") for one in (0, offset, 3)]
     path = write_partition(tmp_path, topic="a", segments={0: batches, 6: [batch(base_offset=6)]})
     assert _differences(kdump.redact(path, tmp_path / "out")) == []
