@@ -57,7 +57,7 @@ class FileContext:
         self._emit = emit
         self._counts: dict[str, int] = {}
         self._worst: dict[str, str] = {}
-        self._suppressed: dict[str, tuple[int, int, int]] = {}
+        self._suppressed: dict[str, _Further] = {}
 
     @property
     def next_base_offset(self) -> int | None:
@@ -183,9 +183,9 @@ class FileContext:
 
     def counts_only(self, code: str, start: int, end: int, severity: str | None = None) -> bool:
         """Whether a finding of this code needs no message; if so, it is counted here. Its severity is as `is_full` says."""
-        suppressed = self._suppressed.get(code)
-        if suppressed is not None and self._worst.get(code, INFO) == (severity or catalogue.FAULTS[code].severity):
-            self.count_further(code, 1, start, end)
+        further = self._suppressed.get(code)
+        if further is not None and self._worst.get(code, INFO) == (severity or catalogue.FAULTS[code].severity):
+            further.add(1, start, end)
             return True
         if not self.is_full(code, severity):
             return False
@@ -203,18 +203,37 @@ class FileContext:
 
     def count_further(self, code: str, count: int, start: int, end: int) -> None:
         """Count findings of a code that `is_full`: the first starts at `start`, the last ends at `end`."""
-        number, first, last = self._suppressed.get(code, (0, start, end))
-        self._suppressed[code] = (number + count, min(first, start), max(last, end))
-        self._counts[code] += count
+        if code not in self._suppressed:
+            self._suppressed[code] = _Further(start, end)
+        self._suppressed[code].add(count, start, end)
 
     def finish(self) -> None:
         """Report the number of findings that were too many to be reported one by one."""
         suppressed, self._suppressed = self._suppressed, {}
-        for code, (count, first, last) in suppressed.items():
+        for code, further in suppressed.items():
+            count, first, last = further.count, further.first, further.last
             findings = "finding" if count == 1 else "findings"
             where = f"between bytes {first:,} and {last:,}" if last > first else f"at byte {first:,}"
             message = f"{count:,} more {findings} of {code} in this file, {where}."
             self.report("finding-flood", first, last, message, found=count)
+
+
+class _Further:
+    """Findings of one code that are only counted, and where the first of them starts and the last ends."""
+
+    __slots__ = ("count", "first", "last")
+
+    def __init__(self, first: int, last: int) -> None:
+        self.count = 0
+        self.first = first
+        self.last = last
+
+    def add(self, count: int, start: int, end: int) -> None:
+        self.count += count
+        if start < self.first:
+            self.first = start
+        if end > self.last:
+            self.last = end
 
 
 def _bounded(offset: int) -> int:
