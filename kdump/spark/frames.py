@@ -33,11 +33,14 @@ def frame(session: SparkSession, paths: Sequence[str], given: Mapping[str, str])
     """The rows of a table, by the options of the format."""
     require_session(session)
     defaults = {"parallelism": str(_cores(session))}
-    if session.conf.get(_PUSHDOWN, "false") == "true":
+    takes_filters = session.conf.get(_PUSHDOWN, "false") == "true"
+    if takes_filters:
         defaults["pushdown"] = "true"
     names = {name.lower() for name in given}
     options = {**{name: value for name, value in defaults.items() if name not in names}, **given}
     parsed = Options({**options, "paths": json.dumps(list(paths))} if paths else options)  # or Spark buries what is wrong
+    if parsed.is_pushdown and not takes_filters:
+        raise UsageError("this session pushes no filters down", remedy=f'spark.conf.set("{_PUSHDOWN}", "true") lets it')
     if _context_here(session) is not None:  # the files are where this process runs
         discovery.require(parsed)
     if not has_data_sources():

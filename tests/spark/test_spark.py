@@ -14,7 +14,7 @@ import threading
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -252,14 +252,30 @@ def test_filters_choose_files_where_the_session_allows_that(spark: "SparkSession
 
     (log / "b-7").mkdir()
     (log / "b-7" / file_name(5, ".log")).write_bytes(batch(records=[record()], base_offset=5))
+    with _pushdown(spark, allows):
+        frame = read(spark, str(log)).where("topic = 'b' AND partition IN (7, 8) AND baseOffset >= 5")
+        assert frame.select("topic", "baseOffset").collect() == [("b", 5)]
+
+
+@contextlib.contextmanager
+def _pushdown(spark: "SparkSession", allows: str) -> Iterator[None]:
+    """A session that pushes filters down, or not."""
     name = "spark.sql.python.filterPushdown.enabled"
     before = spark.conf.get(name)
     spark.conf.set(name, allows)
     try:
-        frame = read(spark, str(log)).where("topic = 'b' AND partition IN (7, 8) AND baseOffset >= 5")
-        assert frame.select("topic", "baseOffset").collect() == [("b", 5)]
+        yield
     finally:
         spark.conf.set(name, before or "false")
+
+
+def test_a_session_that_pushes_no_filters_down_is_said_to_need_that(spark: "SparkSession", log: Path) -> None:
+    from kdump.errors import UsageError
+    from kdump.spark import read
+
+    said = r'this session pushes no filters down; spark\.conf\.set\("spark\.sql\..*", "true"\) lets it'
+    with _pushdown(spark, "false"), pytest.raises(UsageError, match=said):
+        read(spark, str(log), pushdown=True)
 
 
 def test_a_frame_is_planned_as_an_rdd_too(spark: "SparkSession", log: Path) -> None:
