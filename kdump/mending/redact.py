@@ -199,6 +199,8 @@ class _Run:
 
     def _seal(self, name: str, out: NewFile, spans: Sequence[tuple[int, int]]) -> None:
         """Let the checksums of damaged batches fit what is now in the spans that these claim, inner ones first."""
+        if not spans:
+            return
         left = _TIMES_SEALED * out.size
         with Source(os.path.join(self._directory.built, name)) as written:
             for start, end in reversed(spans):

@@ -132,10 +132,11 @@ class Redacting:
         """
         contents, records, filled = self._contents, self.records, self.filled
         for number in range(_MOST_VARIED):
+            self.records, self.filled = records, filled
             redacted = self.batch(data, is_valid=True, keeps_length=keeps_length)
             if not (redacted[MESSAGE_ATTRIBUTES_AT] ^ data[MESSAGE_ATTRIBUTES_AT]) & COMPRESSION_MASK:
                 break
-            self._contents, self.records, self.filled = contents.varied(number), records, filled
+            self._contents = contents.varied(number)
         self._contents = contents
         return redacted[:MAGIC_AT] + bytes([magic]) + redacted[MAGIC_AT + 1 :]
 
