@@ -1,5 +1,6 @@
 """What several tests share: files of given bytes, what is read from them, and random logs."""
 
+import errno
 import os
 import signal
 import tempfile
@@ -29,6 +30,20 @@ def with_interrupts() -> None:
     """Let a new process be interrupted, though its parent may ignore signals, as in the background or under `nohup`."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
+
+
+@contextmanager
+def forks_only_here() -> Iterator[None]:
+    """A block in which no process that is started can start another."""
+    fork, this = os.fork, os.getpid()
+
+    def fork_here_only() -> int:
+        if os.getpid() != this:
+            raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+        return fork()
+
+    with mock.patch.object(os, "fork", fork_here_only):
+        yield
 
 
 HANG = 300.0

@@ -32,7 +32,7 @@ from tests.builders.compression import Codec
 from tests.builders.files import file_name, write_partition
 from tests.builders.records import batch, commit_record, message, message_set, record, wrapper
 from tests.campaigns import damage
-from tests.support import HANG, wait_until, with_interrupts
+from tests.support import HANG, forks_only_here, wait_until, with_interrupts
 
 pa = pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
 import pyarrow.parquet as pq  # noqa: E402  # what needs Arrow
@@ -66,16 +66,10 @@ def _table(out: Path, table: str) -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def _forks_only_here(monkeypatch: pytest.MonkeyPatch) -> None:
+def _forks_only_here() -> Iterator[None]:
     """No worker process can start another."""
-    fork, this = os.fork, os.getpid()
-
-    def fork_here_only() -> int:
-        if os.getpid() != this:
-            raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
-        return fork()
-
-    monkeypatch.setattr(os, "fork", fork_here_only)
+    with forks_only_here():
+        yield
 
 
 @pytest.mark.usefixtures("_forks_only_here")

@@ -1,6 +1,5 @@
 """Tasks in a process of their own: most start no other, and a crash costs one file."""
 
-import errno
 import faulthandler
 import os
 import signal
@@ -14,6 +13,7 @@ from kdump.errors import KdumpError
 from kdump.formats import records as record_readers
 from tests.builders.files import file_name
 from tests.builders.records import batch, record
+from tests.support import forks_only_here
 
 pq = pytest.importorskip("pyarrow.parquet", reason="tables need the package pyarrow")
 
@@ -46,27 +46,14 @@ def _partitions(task: ScanTask, report: TaskReport) -> list[int]:
     return partitions
 
 
-def _forks_only_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    fork, this = os.fork, os.getpid()
-
-    def fork_here_only() -> int:
-        if os.getpid() != this:
-            raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
-        return fork()
-
-    monkeypatch.setattr(os, "fork", fork_here_only)
-
-
 @pytest.mark.parametrize(("table", "given"), [("records", {}), ("batches", {"uncompressed": "true"}), ("findings", {})], ids=str)
-def test_the_process_of_a_task_starts_no_other(
-    table: str, given: dict[str, str], data: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    _forks_only_here(monkeypatch)
+def test_the_process_of_a_task_starts_no_other(table: str, given: dict[str, str], data: Path) -> None:
     partitions = set()
-    for task in _tasks(data, table, **given):
-        report = attempt_apart(task)
-        partitions.update(_partitions(task, report))
-        assert not any(one.skipped for one in report.slices)
+    with forks_only_here():
+        for task in _tasks(data, table, **given):
+            report = attempt_apart(task)
+            partitions.update(_partitions(task, report))
+            assert not any(one.skipped for one in report.slices)
     assert partitions == set(range(5))
 
 
