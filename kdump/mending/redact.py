@@ -8,6 +8,7 @@ import secrets
 from array import array
 from bisect import bisect_right
 from collections import Counter
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from kdump.binary import checksums, system
@@ -29,7 +30,7 @@ from kdump.checks.jobs import Job
 from kdump.checks.settings import DEEP, Settings, current_time
 from kdump.errors import CorruptData, Unreadable, UsageError
 from kdump.forecasts import places
-from kdump.formats import file_name, offset_index, partition_metadata, quorum_state, tree
+from kdump.formats import entries, file_name, offset_index, partition_metadata, quorum_state, time_index, tree
 from kdump.formats.record import bytes_of
 from kdump.mending.contents import PARTS, Contents
 from kdump.mending.inputs import Inputs
@@ -64,6 +65,7 @@ _UNKNOWN_WORD = re.compile(rb"(?!version\b|topic_id\b)[^\s:\d-]{4,}")
 _HIGHEST_POSITION = 0x7FFFFFFF
 _LARGEST_CLAIM = 1 << 24  # a length above this is replaced, since it may be content
 _CRC_SIZE = 4
+_MOST_TIMES = 1 << 17
 _TIMES_SEALED = 4  # may each byte be read on average, to let checksums fit
 _OF_CONTENTS = ("header-bytes-odd", "metadata-record-undecodable")  # headers become text, and no value stays one of metadata
 _OF_MACHINE = ("io-error", "permission-denied", "file-shrank", "file-vanished", "check-crashed")
@@ -172,7 +174,7 @@ class _Run:
 
     def _log(self, name: str, source: Source, out: NewFile) -> RedactedFile:
         base = tree.base_offset_of(name)
-        redacting, batches = Redacting(self._contents, base), 0
+        redacting, batches = Redacting(self._contents, base, _Times(self._path, self._time_index_of(base))), 0
         moved = _Positions()
         claims: list[_Claim] = []
         for item in salvage.walk(source, base_offset=base, next_base_offset=self._next_base(name)):
@@ -219,6 +221,10 @@ class _Run:
         same = name.replace(file_name.OFFSET_INDEX, file_name.LOG)
         return segment.get(file_name.LOG, same) if segment.get(file_name.OFFSET_INDEX) == name else same
 
+    def _time_index_of(self, base: int | None) -> str | None:
+        """The name of the time index of a segment."""
+        return None if base is None else self._files.segments.get(base, {}).get(file_name.TIME_INDEX)
+
     def _next_base(self, name: str) -> int | None:
         """The base offset of the segment after that of a log, if it is not a leftover."""
         base = tree.base_offset_of(name)
@@ -241,6 +247,29 @@ class _Run:
                     folder = self._path if side == INPUT else self._directory.path
                     raise Unreadable(code, "could not be examined", path=os.path.join(folder, path))
                 self._result.differences.append(RedactDifference(path, code, offset, side))
+
+
+class _Times:
+    """The timestamps in a time index, which is read when they are asked for. Those of a very large one are left alone."""
+
+    def __init__(self, path: str, name: str | None) -> None:
+        self._path = path
+        self._name = name
+        self._times: Sequence[int] | None = None
+
+    def __call__(self) -> Sequence[int]:
+        """All of them, ascending."""
+        if self._times is None:
+            self._times = () if self._name is None else self._read(os.path.join(self._path, self._name))
+        return self._times
+
+    def _read(self, path: str) -> Sequence[int]:
+        with Source(path) as source:
+            count = entries.used_entries(source, time_index.ENTRY_SIZE)
+            if count > _MOST_TIMES:
+                return ()
+            times = (timestamp for table in time_index.read(source, 0) for timestamp in table["timestamp"])
+            return sorted(islice(times, count))
 
 
 class _Positions:

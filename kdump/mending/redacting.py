@@ -5,6 +5,8 @@ What cannot be read is filled up: any of its bytes may be content.
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
 from kdump.binary import codecs
 from kdump.binary.batch_header import (
     ATTRIBUTES,
@@ -39,7 +41,7 @@ from kdump.reading.plausible import LONGEST_BATCH, is_header_but_for, is_message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from kdump.mending.contents import Contents
 
@@ -82,11 +84,13 @@ _OF_QUORUMS = (LEADER_CHANGE, SNAPSHOT_HEADER, SNAPSHOT_FOOTER, KRAFT_VERSION, K
 class Redacting:
     """Redacts one batch after the other, and counts what it does: records, and bytes that were filled up."""
 
-    def __init__(self, contents: Contents, base_offset: int | None = None) -> None:
+    def __init__(self, contents: Contents, base_offset: int | None = None, times: Callable[[], Sequence[int]] = tuple) -> None:
+        """Redact the batches of the log with this base offset. `times` gives those in its time index, ascending."""
         self.records = 0
         self.filled = 0
         self._contents = contents
         self._base_offset = base_offset  # of the log, by its name
+        self._times = times
         self._odd_offset: int | None = None  # the last one that was replaced; the next ones keep their distance from it
         self._newest_delta: int | None = None
         """The highest timestamp delta of the last payload; None if not all of it is records."""
@@ -107,7 +111,7 @@ class Redacting:
             payload = self._payload(data, is_valid=is_valid)
             header = data[:BATCH_HEADER_SIZE]
             if not is_valid or _implausible_fields(header):
-                header = _without_contents(header, self._newest_delta, is_valid=is_valid)
+                header = _without_contents(header, self._coarse, self._newest_delta, is_valid=is_valid)
             redacted = header + payload
         else:
             redacted = self._message(data, is_whole=True, is_valid=is_valid)
@@ -156,7 +160,7 @@ class Redacting:
         else:
             header = data[:BATCH_HEADER_SIZE]
             if len(header) < BATCH_HEADER_SIZE or not is_valid or _implausible_fields(header):
-                header = _without_contents(header.ljust(BATCH_HEADER_SIZE, b"\0"))[: len(header)]
+                header = _without_contents(header.ljust(BATCH_HEADER_SIZE, b"\0"), self._coarse)[: len(header)]
                 checksum = self.filler(len(header[CRC_AT : CRC_AT + _SIZE]))
                 if checksum:  # which has the attributes of a message in its place, and so a codec
                     checksum = bytes([checksum[0] & ~COMPRESSION_MASK | data[CRC_AT] & COMPRESSION_MASK]) + checksum[1:]
@@ -193,6 +197,17 @@ class Redacting:
             replaced += offset - self._odd_offset
         head = replaced.to_bytes(LENGTH_AT, "big", signed=True)
         return head + _usual_size(data[LENGTH_AT:LOG_OVERHEAD]) + _usual(data[LOG_OVERHEAD:MAGIC_AT], _HIGHEST_EPOCH)
+
+    def _coarse(self, timestamp: int, bits: int = _COARSE_BITS) -> int:
+        """A timestamp of a damaged header without its last bits, which may be content: not if the time index has it, too.
+
+        If it is later than all there, it stays so.
+        """
+        times = self._times() if timestamp >= 0 else ()
+        row = bisect_left(times, timestamp)
+        if timestamp < 0 or row < len(times) and times[row] == timestamp:
+            return timestamp
+        return -(-timestamp >> bits) << bits if times and row == len(times) else timestamp >> bits << bits
 
     def filler(self, size: int) -> bytes:
         """This number of bytes in place of others that cannot be read."""
@@ -300,7 +315,7 @@ class Redacting:
         head = data[:start]
         if not is_valid and start > MESSAGE_TIMESTAMP_AT and not _fits_its_size(data, start):
             timestamp = int.from_bytes(_usual(data[MESSAGE_TIMESTAMP_AT:start], _HIGHEST_TIMESTAMP), "big", signed=True)
-            head = data[:MESSAGE_TIMESTAMP_AT] + _coarse(timestamp).to_bytes(_TIMESTAMP_SIZE, "big", signed=True)
+            head = data[:MESSAGE_TIMESTAMP_AT] + self._coarse(timestamp).to_bytes(_TIMESTAMP_SIZE, "big", signed=True)
         if not (is_valid or is_whole):
             head = self._head(head[:MAGIC_AT]) + head[MAGIC_AT:]
         key, position = self._sized(data, start, self._contents.key)
@@ -447,7 +462,9 @@ def _usual_size(data: bytes) -> bytes:
     return _LARGE_SIZE if _HIGHEST_EPOCH < size <= LONGEST_BATCH else _usual(data, _HIGHEST_EPOCH)
 
 
-def _without_contents(header: bytes, newest_delta: int | None = None, *, is_valid: bool = False) -> bytes:
+def _without_contents(
+    header: bytes, coarse: Callable[[int, int], int], newest_delta: int | None = None, *, is_valid: bool = False
+) -> bytes:
     """The header of a batch of magic 2 in which some fields may be content: those are not as they were.
 
     The timestamps are none if the records say the same, as `newest_delta` does. If also the CRC fits, no field is; nor if the
@@ -463,7 +480,7 @@ def _without_contents(header: bytes, newest_delta: int | None = None, *, is_vali
     if not (is_confirmed or is_alone):
         bits = _DOUBTFUL_BITS if {BASE_TIMESTAMP, MAX_TIMESTAMP, PRODUCER_ID}.intersection(doubtful) else _COARSE_BITS
         for field in (BASE_TIMESTAMP, MAX_TIMESTAMP):
-            fields[field] = _coarse(fields[field], bits)
+            fields[field] = coarse(fields[field], bits)
     for field in doubtful:
         is_possible = field != RECORD_COUNT or fields[field] <= _MOST_RECORDS
         fields[field] = -2 if fields[field] < 0 else _HIGHEST_USUAL[field] if is_possible else _IMPOSSIBLE_COUNT
@@ -493,8 +510,3 @@ def _implausible_fields(header: bytes) -> list[int]:
     return [
         field for field, highest in _HIGHEST_USUAL.items() if fields[field] < -1 or field in counts and fields[field] > highest
     ]
-
-
-def _coarse(timestamp: int, bits: int = _COARSE_BITS) -> int:
-    """A timestamp of a damaged header without its last bits, which may be content."""
-    return timestamp if timestamp < 0 else timestamp >> bits << bits

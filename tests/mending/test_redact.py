@@ -316,6 +316,20 @@ def test_a_negative_offset_that_damage_leads_to_may_become_another(tmp_path: Pat
     assert _differences(kdump.redact(path, tmp_path / "out", seed="1")) == []
 
 
+@pytest.mark.parametrize("later", [0, 1_500_000])
+def test_a_time_of_a_damaged_header_keeps_its_place_among_those_of_the_time_index(later: int, tmp_path: Path) -> None:
+    """The index has it, or the header is later than all that the index has."""
+    fields: dict[str, Any] = {"producer_id": -(1 << 48), "records_count": -955_590_155, "base_timestamp": TIMESTAMP - 777}
+    damaged = batch(records=[record(value=SECRET)], max_timestamp=TIMESTAMP + 1 + later, **fields)
+    sound = batch(records=[record(value=SECRET, timestamp=TIMESTAMP + 1)])
+    path = write_partition(tmp_path, topic="a", segments={0: [sound], 1: [batch(base_offset=1)]})
+    (path / f"{FIRST}.log").write_bytes(damaged)
+    codes = {row.code for row in kdump.check(path)}
+    assert "producer-fields-odd" in codes
+    assert ("timeindex-timestamp-mismatch" in codes) == bool(later)
+    assert _differences(kdump.redact(path, tmp_path / "out")) == []
+
+
 def test_a_message_in_a_wrapper_with_an_impossible_size_keeps_it(tmp_path: Path) -> None:
     inner = message_set(messages=[message(value=SECRET)]) + bytes(8) + b"\xe4\xb8\xdf\xbc" + SECRET[:5]
     path = write_partition(tmp_path, topic="a", segments={0: [wrapper(messages=[inner], base_offset=0, codec="gzip")]})
