@@ -135,10 +135,27 @@ def names(path: str) -> list[str]:
 
 
 def matching(pattern: str) -> list[str]:
-    """The paths that match a pattern, in order. The bucket of a URL is no part of it, and `**` is as `*`.
+    """The paths that match a pattern, in order. The bucket of a URL is no part of it, `**` is as `*`, and `{a,b}` is a or b.
 
     Unlike `glob.glob`, which takes a directory that cannot be listed for an empty one, this raises Unreadable.
     """
+    return sorted({path for one in _alternatives(pattern) for path in _matching(one)})
+
+
+def _alternatives(pattern: str) -> list[str]:
+    """The patterns for which one with braces stands."""
+    if "{" not in pattern:
+        return [pattern]
+    import re  # slow to load
+
+    group = re.search(r"\{([^{}]*,[^{}]*)\}", pattern)
+    if group is None:
+        return [pattern]
+    before, after = pattern[: group.start()], pattern[group.end() :]
+    return [one for word in group[1].split(",") for one in _alternatives(before + word + after)]
+
+
+def _matching(pattern: str) -> list[str]:
     from fnmatch import fnmatchcase  # slow to load
 
     place = root(pattern) if is_url(pattern) else pattern[: len(pattern) - len(pattern.lstrip(os.sep))]
@@ -155,7 +172,7 @@ def matching(pattern: str) -> list[str]:
         ]
     if pattern.endswith("/") and not is_url(pattern):
         found = [os.path.join(directory, "") for directory in found if is_directory(directory)]
-    return sorted(path for path in found if has_name(path))
+    return [path for path in found if has_name(path)]
 
 
 def _names_if_directory(path: str) -> list[str]:
@@ -171,7 +188,7 @@ def _names_if_directory(path: str) -> list[str]:
 
 def has_magic(path: str) -> bool:
     """Whether a path has the signs of a pattern."""
-    return not _MAGIC.isdisjoint(path)
+    return not _MAGIC.isdisjoint(path) or len(_alternatives(path)) > 1
 
 
 def leads_to_directory(entry: Entry) -> bool:

@@ -34,6 +34,31 @@ def test_patterns_match_as_those_of_glob(folder: Path, pattern: str) -> None:
     assert system.matching(f"{folder}/{pattern}") == sorted(glob(f"{folder}/{pattern}"))
 
 
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [
+        ("{a,b}/x.log", ["a/x.log", "b/x.log"]),
+        ("{a/b,b}/*.log", ["a/b/y.log", "b/x.log"]),
+        ("{a,{b,link}}/{x,y}.log", ["a/x.log", "b/x.log", "link/x.log"]),
+        ("{,a/}x.log", ["a/x.log", "x.log"]),
+        ("{x,*}.log", ["dangling.log", "x.log"]),
+        ("{nowhere,gone}/x.log", []),
+    ],
+)
+def test_braces_in_patterns_are_alternatives(folder: Path, pattern: str, found: list[str]) -> None:
+    """As in a shell, and in the paths of Spark's own formats."""
+    assert system.has_magic(pattern)
+    assert system.matching(pattern) == found
+    assert system.matching(f"{folder}/{pattern}") == [f"{folder}/{one}" for one in found]
+
+
+@pytest.mark.parametrize("name", ["{a}", "{}", "a}b{c", "{a,b", "a,b}"])
+def test_other_braces_are_those_of_names(folder: Path, name: str) -> None:
+    (folder / f"{name}.log").touch()
+    assert not system.has_magic(name)
+    assert system.matching(f"{name}.*") == [f"{name}.log"]
+
+
 def test_a_directory_that_cannot_be_listed_is_not_taken_for_an_empty_one(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     listdir = os.listdir
 
