@@ -33,6 +33,19 @@ def brief_errors() -> Iterator[None]:
         raise
 
 
+class BriefRefusal:
+    """Leaves the traceback out where Spark may refuse what it was just given; `end` says that it did not. For a worker."""
+
+    def __init__(self) -> None:
+        self._is_set = "KDUMP_DEBUG" not in os.environ and _HIDES_TRACEBACK not in os.environ
+        if self._is_set:
+            os.environ[_HIDES_TRACEBACK] = "1"
+
+    def end(self) -> None:
+        if self._is_set:
+            os.environ.pop(_HIDES_TRACEBACK, None)
+
+
 def with_brief_errors(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
     """The same function, whose KdumpErrors have a traceback of one line below that of the caller. KDUMP_DEBUG=1 keeps all.
 

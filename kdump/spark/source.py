@@ -14,7 +14,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from kdump.errors import UsageError
 from kdump.pipeline import discovery, planning, reading
 from kdump.pipeline.options import Options
-from kdump.spark.brief_errors import brief_errors
+from kdump.spark.brief_errors import BriefRefusal, brief_errors
 from kdump.spark.columns import as_spark_has_it, fields_of, options_for
 from kdump.spark.releases import FORMAT
 from kdump.spark.stream import KdumpStreamReader
@@ -139,6 +139,14 @@ filter on it does.
 
 class KdumpPushdownReader(KdumpReader):
     """Reads a table without the files, batches and records that filters rule out."""
+
+    def __init__(self, given: dict[str, str], fields: Fields) -> None:
+        super().__init__(given, fields)
+        self._refusal = BriefRefusal()  # by a session that pushes no filters down
+
+    def partitions(self) -> Sequence[InputPartition]:
+        self._refusal.end()
+        return super().partitions()
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802  # Spark calls it so
         """Use the filters that select files, and ranges of offsets and timestamps. Since 4.1.

@@ -271,11 +271,18 @@ def _pushdown(spark: "SparkSession", allows: str) -> Iterator[None]:
 
 def test_a_session_that_pushes_no_filters_down_is_said_to_need_that(spark: "SparkSession", log: Path) -> None:
     from kdump.errors import UsageError
-    from kdump.spark import read
+    from kdump.spark import read, register
 
+    register(spark)
     said = r'this session pushes no filters down; spark\.conf\.set\("spark\.sql\..*", "true"\) lets it'
-    with _pushdown(spark, "false"), pytest.raises(UsageError, match=said):
-        read(spark, str(log), pushdown=True)
+    with _pushdown(spark, "false"):
+        with pytest.raises(UsageError, match=said):
+            read(spark, str(log), pushdown=True)
+        with pytest.raises(Exception, match="filterPushdown\\.enabled' is false") as refused:
+            spark.read.format("kdump").option("pushdown", "true").load(str(log)).count()
+        assert "Traceback" not in str(refused.value)
+    with _pushdown(spark, "true"):
+        assert spark.read.format("kdump").option("pushdown", "true").load(str(log)).count()
 
 
 def test_a_frame_is_planned_as_an_rdd_too(spark: "SparkSession", log: Path) -> None:
