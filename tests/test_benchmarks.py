@@ -237,16 +237,19 @@ def test_workloads_have_unique_names() -> None:
 
 
 def test_the_bars_of_spark_are_judged_by_medians() -> None:
-    records = measuring.Times([2.0, 1.0, 9.0], [2.5, 2.5, 3.0], [2.7, 2.6, 9.0], 5, 1000)
-    batches = measuring.Times([0.5], [0.5], [1.3], 4, 10)
-    found = measuring.verdicts({"records": records, "batches": batches}, 64 << 20, 250 << 20)
+    records = measuring.Times([0.2], [0.3], [2.0, 1.0, 9.0], [2.7, 2.6, 9.0], 5, 1000)
+    batches = measuring.Times([0.5], [0.5], [1.0], [1.3], 4, 10)
+    scans = measuring.Scans([10.4, 3.0, 99.0], [0.4], [23.5], [10.0])
+    found = measuring.verdicts({"records": records, "batches": batches}, scans, 64 << 20, 250 << 20)
     assert [(verdict.measured, verdict.holds) for verdict in found] == [
-        ("1.35x, 1.08x isolated", True),
+        ("1.35x", True),
+        ("1.35x", True),
         ("0.80 s of 0.74 s", False),
         ("5 of 5.0", True),
         ("4 of 5.0", True),
         ("250 MiB", True),
     ]
     slow = records._replace(spark=[2.71])
-    found = measuring.verdicts({"records": slow, "batches": batches._replace(tasks=6)}, 64 << 20, None)
-    assert [verdict.holds for verdict in found] == [False, True, True, False]
+    dear = scans._replace(spark=[23.6])
+    found = measuring.verdicts({"records": slow, "batches": batches._replace(tasks=6)}, dear, 64 << 20, None)
+    assert [verdict.holds for verdict in found] == [False, False, True, True, False]
