@@ -454,8 +454,11 @@ _NOT_OURS = (
 _ABORTED = b"Fatal Python error: Aborted"
 """What `PYTHONFAULTHANDLER` prints after that."""
 
-_NO_THREAD = re.compile(rb"Exception ignored in (thread started by|sys\.unraisablehook): [^\n]*\n(MemoryError(: )?\n)?")
-"""What the interpreter prints where a thread has no memory to begin, without the last line where it has none for that either."""
+_NO_THREAD = re.compile(
+    rb"Exception ignored in( thread started by| sys\.unraisablehook|(?=: (<bound method Thread|<object repr))): [^\n]*\n"
+    rb"(MemoryError(: )?\n)?"
+)
+"""What the interpreter prints where a thread has no memory to begin, even without the words or the last line that need memory."""
 
 _BY_C_LIBRARY = 127
 """The exit code of a process that the C library ends."""
