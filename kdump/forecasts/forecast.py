@@ -16,6 +16,7 @@ from kdump.forecasts.neighbours import Neighbours
 from kdump.forecasts.recoveries import Recoveries
 from kdump.forecasts.row import Change, Forecast
 from kdump.forecasts.settings import CHECKPOINT, CLEAN, END, RECOVERY_POINTS, STOPS, ZERO, Settings, config_of
+from kdump.forecasts.split_budget import TooManySplits
 from kdump.formats import file_name, tree
 from kdump.releases.broker_startup import PROVED, StartRules, nearest
 from kdump.releases.history import RELEASES
@@ -56,6 +57,10 @@ DESCRIPTIONS = {
 _END_IS_UNKNOWN = (
     "too many bytes of the newest segment look like headers of batches and are none, so the search for its last batch was cut "
     "short: there may be data after the end of the log"
+)
+_NOT_FOLLOWED = (
+    "the splits take more than {most:,} segments, those that are loaded again included, so what the start does then was not "
+    "followed: records may be lost"
 )
 
 
@@ -224,7 +229,7 @@ class _Partition:
 
     def find_remedy(self, row: Forecast) -> None:
         """The remedy for a bad start."""
-        if not row.is_safe:
+        if not row.is_safe and not row.is_given_up:
             start = partial(self._started, row.after, row.recovery_point)
             row.remedy = remedies.best(row, self._directory, start)
 
@@ -294,10 +299,13 @@ class _Partition:
 def _row(start: Start, stop: str, damages: Damages, intact: losses.IntactBatches) -> Forecast:
     directory, events = start.directory, start.events
     failure: BrokerException | None = None
+    given_up: TooManySplits | None = None
     try:
         start.run()
     except BrokerException as exception:
         failure = exception
+    except TooManySplits as exception:
+        given_up, start.log_end = exception, None
     words = outcome.words_of(start, failure)
     lost = losses.of(directory, intact)
     data_end = losses.data_end(directory, intact, start.end_is_read_from)
@@ -333,6 +341,9 @@ def _row(start: Start, stop: str, damages: Damages, intact: losses.IntactBatches
     if data_end.may_be_later and log_end is not None:
         row.data_may_end_later = row.is_doubtful = True
         row.conditions.append(_END_IS_UNKNOWN)
+    if given_up is not None:
+        row.is_given_up = row.is_doubtful = True
+        row.conditions.append(_NOT_FOLLOWED.format(most=given_up.most))
     row.topic_id = start.topic_id
     row.dead_logs = sorted(name for name in directory.dead_links if name.endswith(file_name.LOG))
     row.events = events

@@ -18,13 +18,13 @@ from kdump.forecasts.exceptions import (
     InvalidOffset,
     OffsetOutOfRange,
     OffsetOverflow,
-    StorageFailure,
     UnreadableFile,
 )
 from kdump.forecasts.indexes import check_transactions
 from kdump.forecasts.leader_epochs import LeaderEpochs
 from kdump.forecasts.producer_state import ProducerStates
 from kdump.forecasts.segment import Segment, Segments
+from kdump.forecasts.split_budget import SplitBudget
 from kdump.formats import file_name, tree
 
 TYPE_CHECKING = False
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
 _FOREVER = 0x7FFFFFFFFFFFFFFF
 _DELETE_MARK = "-delete"
-_MAX_SPLITS = 10_000
 _MOST_INDEXES = 16
 _INDEX_IS_MISSING = "the offset index is missing"
 
@@ -61,6 +60,7 @@ class Start:
         self.log_start = settings.log_start
         self.log_end: int | None = None
         self.topic_id: bytes | None = None
+        self._budget = SplitBudget(directory.before)
         self._recovered: deque[Segment] = deque()
         self._overflowing: Segment | None = None  # the segment that an offset did not fit into
 
@@ -73,7 +73,7 @@ class Start:
         return last.offset_index.position_of(last.offset_index.last_offset)
 
     def run(self) -> None:
-        """Raises BrokerException if the start fails."""
+        """Raises BrokerException if the start fails, TooManySplits if what it does is not known."""
         rules = self.settings.rules
         is_stray = self._is_stray()
         if is_stray and not rules.knows_strays:
@@ -122,16 +122,17 @@ class Start:
             raise UnreadableFile(f"{newest} is a dangling link")
 
     def _splitting_overflows(self, step: Callable[[], Result]) -> Result:
-        """Repeat a step each time that a segment has to be split for it."""
-        for _ in range(_MAX_SPLITS):
+        """Repeat a step each time that a segment has to be split for it. Raises TooManySplits where that would take too long."""
+        while True:
             try:
                 return step()
             except OffsetOverflow as overflow:
                 self.events.split.append(overflow.base_offset)
                 assert self._overflowing is not None
-                for base_offset in splitting.split(self.directory, self.segments, self._overflowing, self.settings):
+                replaced = splitting.split(self.directory, self.segments, self._overflowing, self.settings, self._budget)
+                for base_offset in replaced:
                     self._producers.mark_deleted(base_offset)
-        raise StorageFailure("segments are split again and again")
+                self._budget.spend(len(self.segments))
 
     def _load_segments(self) -> None:
         """Load logs and indexes in the order of their names; recover segments without an offset index."""

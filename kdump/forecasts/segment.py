@@ -175,6 +175,9 @@ class Segments:
     def __len__(self) -> int:
         return len(self._offsets)
 
+    def __contains__(self, base_offset: int) -> bool:
+        return base_offset in self._by_offset
+
     def __iter__(self) -> Iterator[Segment]:
         return iter([self._by_offset[offset] for offset in self._offsets])
 

@@ -123,12 +123,12 @@ def _segments(row: Forecast, words: set[str]) -> Iterator[str]:
         yield f"{first} ({_bytes_that_go(cut.size)}): {cut.reason}. Later segments stay; a gap in the offsets may remain."
     sound = [base for base in events.rescanned if base not in events.rescan_cuts]
     if sound and RESCAN in words:
-        shown = ", ".join(_log(base) for base in sound[:3]) + (", ..." if len(sound) > 3 else "")
         verb = "is scanned" if len(sound) == 1 else "are scanned"
-        yield f"{shown} {verb} because {events.rescanned[sound[0]]}; the index is rebuilt."
-    for base in dict.fromkeys(events.split):
-        if SPLIT in words and row.outcome != DIE:
-            yield f"{_log(base)} is split in place, because its offsets overflow."
+        yield f"{_logs(sound)} {verb} because {events.rescanned[sound[0]]}; the index is rebuilt."
+    split = list(dict.fromkeys(events.split))
+    if split and SPLIT in words and row.outcome != DIE:
+        whose, verb = ("its", "is split") if len(split) == 1 else ("their", "are split")
+        yield f"{_logs(split)} {verb} in place, because {whose} offsets overflow."
     for base, cut in events.cut.items():
         if base in events.wiped:
             yield f"{_log(base)} is emptied, down to byte {cut.position:,}: {events.wiped[base]}."
@@ -219,6 +219,11 @@ def stop(rows: list[Forecast]) -> str:
         return "a clean stop"
     points = " or ".join(f"{row.recovery_point:,}" for row in rows)
     return f"an unclean stop, recovery point {points}{' (assumed)' if rows[0].recovery_point_is_assumed else ''}"
+
+
+def _logs(base_offsets: list[int]) -> str:
+    """The names of the first three logs."""
+    return ", ".join(map(_log, base_offsets[:3])) + (", ..." if len(base_offsets) > 3 else "")
 
 
 def _log(base_offset: int) -> str:

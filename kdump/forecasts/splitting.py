@@ -11,6 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.forecasts.directory import Directory
     from kdump.forecasts.settings import Settings
+    from kdump.forecasts.split_budget import SplitBudget
 
 _CHUNK_SIZE = 1 << 20
 
@@ -24,10 +25,11 @@ class _NewSegment:
         self.end = start
 
 
-def split(directory: Directory, segments: Segments, segment: Segment, settings: Settings) -> list[int]:
+def split(directory: Directory, segments: Segments, segment: Segment, settings: Settings, budget: SplitBudget) -> list[int]:
     """Replace one segment by several. Returns the base offset of the old one if no new segment has it.
 
-    Raises BrokerException if there is nothing to split, or if a batch cannot be read.
+    Raises BrokerException if there is nothing to split, or if a batch cannot be read; TooManySplits, with nothing changed, if
+    the budget does not have so many segments.
     """
     if not segment.overflows():
         reason = f"the segment that starts at {segment.base_offset:,} should be split, but does not end too far above its base"
@@ -35,12 +37,13 @@ def split(directory: Directory, segments: Segments, segment: Segment, settings: 
     new_segments: list[_NewSegment] = []
     position = 0
     while position < segment.size:
+        budget.spend(1)
         new_segment = _next_segment(segment, position)
         new_segments.append(new_segment)
         position = new_segment.end
     # A segment that overflows while it is loaded is not in the list yet. Kafka then does not mark it as deleted: the new segment
     # with its base offset, if there is one, overwrites it.
-    is_known = segment.base_offset in segments.base_offsets
+    is_known = segment.base_offset in segments
     if is_known:
         segment.delete()
         segments.remove(segment.base_offset)

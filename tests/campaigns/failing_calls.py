@@ -475,7 +475,7 @@ def fault(case: Case, reference: Outcome, outcome: Outcome, failure: Failure) ->
         return f"leaves {', '.join(outcome.temporary)} among temporary files"
     if outcome.exit < 0 or outcome.exit == _BY_C_LIBRARY:
         is_not_ours = failure.call in ("malloc", "mmap") and any(words in outcome.stderr for words in _NOT_OURS)
-        if is_not_ours and all(map(_is_partial, outcome.files)):
+        if is_not_ours and (_is_as_before(outcome) or all(map(_is_partial, outcome.files))):
             return None
         return f"killed by signal {-outcome.exit}" if outcome.exit < 0 else f"exit {outcome.exit}"
     if failure.call in ("malloc", "mmap"):
@@ -508,8 +508,8 @@ def fault(case: Case, reference: Outcome, outcome: Outcome, failure: Failure) ->
         if not _is_partial(name) and not name.endswith(_OF_ONE_RUN) and reference.files.get(name) != data
         if not (has_all_rows and name.endswith(".parquet"))
     ]
-    if {name: data for name, data in outcome.files.items() if not _is_partial(name)} == outcome.earlier:
-        looks_whole = []  # what was made before is still there
+    if _is_as_before(outcome):
+        looks_whole = []
     if outcome.exit == 4 and looks_whole:
         return f"leaves {', '.join(looks_whole)}, which is not whole"
     return None
@@ -526,6 +526,11 @@ def _rows(case: Case, outcome: Outcome) -> list[bytes]:
     """What was printed; the rows of a recovery in any order, which depends on how often it reads the logs."""
     lines = outcome.stdout.splitlines(keepends=True)
     return sorted(lines) if case.command[:3] == ("recover", "--output", "ndjson") else lines
+
+
+def _is_as_before(outcome: Outcome) -> bool:
+    """Whether what an earlier command made is still there, and no more."""
+    return {name: data for name, data in outcome.files.items() if not _is_partial(name)} == outcome.earlier
 
 
 def _is_partial(name: str) -> bool:

@@ -157,6 +157,14 @@ def test_what_an_earlier_command_made_may_stay() -> None:
     assert failing_calls.fault(CASE, reference, cut, Failure("write", "28")) == "leaves report.json, which is not whole"
 
 
+def test_a_process_that_the_c_library_ends_leaves_what_was_made_before() -> None:
+    said = b"cannot allocate memory for thread-local data: ABORT\n"
+    before = CLEAN._replace(exit=127, stderr=said, files={"tables/0.parquet": b"old"}, earlier={"tables/0.parquet": b"old"})
+    assert failing_calls.fault(CASE, CLEAN, before, Failure("malloc", "12")) is None
+    half = before._replace(files={"tables/0.parquet": b"ne"})
+    assert failing_calls.fault(CASE, CLEAN, half, Failure("malloc", "12")) == "exit 127"
+
+
 def test_the_reader_of_a_pipe_may_leave_but_the_verdict_stays() -> None:
     found = CLEAN._replace(exit=1)
     unread = Failure("write", str(errno.EPIPE))

@@ -1,0 +1,60 @@
+"""Starts that split segments more often than they are followed: never safe, and soon given up."""
+
+from pathlib import Path
+
+import pytest
+
+import kdump
+from kdump.forecasts.sentences import sentences, verdict
+from kdump.forecasts.split_budget import SplitBudget, TooManySplits
+from tests.builders.records import batch, record
+from tests.work import work_of
+
+FAR = 1 << 33
+
+
+def _segments(path: Path, count: int) -> Path:
+    """So many segments of two batches, whose offsets do not fit into one segment."""
+    path.mkdir()
+    for base in range(0, 2 * FAR * count, 2 * FAR):
+        data = b"".join(batch(base_offset=offset, records=[record(value=b"v")]) for offset in (base, base + FAR))
+        (path / f"{base:020d}.log").write_bytes(data)
+    return path
+
+
+def _batches(path: Path, count: int, value: bytes = b"v") -> Path:
+    """One segment of so many batches, each too far from the one before."""
+    path.mkdir()
+    data = b"".join(batch(base_offset=FAR * number, records=[record(value=value)]) for number in range(count))
+    (path / f"{0:020d}.log").write_bytes(data)
+    return path
+
+
+@pytest.mark.parametrize("build", [_segments, _batches])
+def test_a_start_with_too_many_splits_is_not_followed_and_not_safe(build, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    for row in kdump.forecast(build(tmp_path / "t-0", 2_000)):
+        assert (row.outcome, row.log_end, row.segments, row.exception) == ("split", None, None, None)
+        assert not row.is_safe and verdict(row) == "unsure"
+        assert "was not followed: records may be lost" in row.conditions[0]
+        assert list(sentences(row))[-1].endswith("was not followed: records may be lost.")
+
+
+def test_splits_that_a_partition_may_need_are_followed(tmp_path: Path) -> None:
+    few = list(kdump.forecast(_segments(tmp_path / "t-0", 30)))
+    assert {(len(row.segments or ()), row.is_safe) for row in few} == {(60, True)}
+    assert len([text for row in few for text in sentences(row) if "split in place" in text]) == len(few)
+    large = list(kdump.forecast(_batches(tmp_path / "t-1", 1_600, bytes(3_000))))
+    assert {(len(row.segments or ()), row.is_safe) for row in large} == {(1_600, True)}
+
+
+def test_the_cost_of_splits_does_not_grow_with_the_square_of_the_segments(tmp_path: Path) -> None:
+    small, large = (_segments(tmp_path / f"t-{count}", count) for count in (300, 1_200))
+    of_small, of_large = (work_of(lambda: list(kdump.forecast(path))).nanoseconds for path in (small, large))
+    assert of_large < 5 * of_small
+
+
+def test_the_budget_grows_with_the_logs() -> None:
+    SplitBudget({}).spend(2_000)
+    with pytest.raises(TooManySplits):
+        SplitBudget({"0.index": 1 << 30}).spend(2_001)
+    SplitBudget({"0.log": 1 << 30}).spend(500_000)
