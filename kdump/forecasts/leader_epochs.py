@@ -8,6 +8,7 @@ from __future__ import annotations
 import codecs
 import re
 from io import IncrementalNewlineDecoder
+from itertools import chain
 
 from kdump.errors import CorruptData
 from kdump.forecasts.exceptions import ILLEGAL_ARGUMENT, NUMBER_FORMAT, BrokerException, StorageFailure
@@ -21,8 +22,10 @@ if TYPE_CHECKING:
     from kdump.releases.broker_startup import StartRules
 
 _VERSION = 0
+_HEADER_LINES = 2
 _WINDOW_SIZE = 64 << 10
 _LONG_LINE = 1 << 16  # characters
+_PLAIN = re.compile(r"(?:[0-9]{1,9} [0-9]{1,18}(?:\n|\Z))+")  # all that brokers write
 _BLANKS = re.compile(r"[ \t\x0b\x0c]+")
 _ZEROS = re.compile(r"((?:^| )[+-]?)0+")
 _LONG_WORD = re.compile(r"([^ ]{1024})[^ ]+")  # no number, where it has no leading zeros
@@ -68,26 +71,33 @@ class LeaderEpochs:
     def _read(self, directory: Directory, file: File, rules: StartRules) -> None:
         """Read all entries. A file that ends before the count has none. All lines are read before an entry is looked at."""
         _check_text(directory, file)
-        lines = _lines(directory, file)
-        version = next(lines, None)
-        if version is None:
+        stretches = _stretches(directory, file)
+        first: list[str] = []
+        for lines in stretches:
+            first += lines
+            if len(first) >= _HEADER_LINES:
+                break
+        if first and _header(first[0]) != _VERSION:
+            raise StorageFailure(f"{text_checkpoint.LEADER_EPOCHS} has version {first[0][:20]}")
+        if len(first) < _HEADER_LINES:
             return
-        if _header(version) != _VERSION:
-            raise StorageFailure(f"{text_checkpoint.LEADER_EPOCHS} has version {version[:20]}")
-        count_line = next(lines, None)
-        if count_line is None:
-            return
-        count = _header(count_line)
+        count = _header(first[1])
         if count < 0 and not rules.bad_numbers_of_epochs_are_lines:
             raise BrokerException(f"{text_checkpoint.LEADER_EPOCHS} says that it has {count} epochs", ILLEGAL_ARGUMENT)
         impossible: BrokerException | None = None
         found = 0
-        for found, line in enumerate(lines, start=1):
-            entry = _entry(line, found + 2, rules)
-            try:
-                self._assign(*entry)
-            except BrokerException as error:
-                impossible = impossible or error
+        for lines in chain((first[_HEADER_LINES:],), stretches):
+            if lines and _PLAIN.fullmatch("\n".join(lines)):
+                found += len(lines)
+                self.last_epoch = int(lines[-1].partition(" ")[0])
+                continue
+            for line in lines:
+                found += 1
+                entry = _entry(line, found + _HEADER_LINES, rules)
+                try:
+                    self._assign(*entry)
+                except BrokerException as error:
+                    impossible = impossible or error
         if found != count:
             raise StorageFailure(f"{text_checkpoint.LEADER_EPOCHS} says that it has {count:,} epochs, but has {found:,}")
         if impossible is not None:
@@ -111,19 +121,17 @@ def _windows(directory: Directory, file: File) -> Iterator[bytes]:
         position += len(window)
 
 
-def _lines(directory: Directory, file: File) -> Iterator[str]:
-    """The lines of a text as Java reads them: each ends with a carriage return, a line feed or both."""
+def _stretches(directory: Directory, file: File) -> Iterator[list[str]]:
+    """The lines of a text as Java reads them, many at a time: each ends with a carriage return, a line feed or both."""
     decoder = IncrementalNewlineDecoder(codecs.getincrementaldecoder("utf_8")(), translate=True)
     rest = ""
     for window in _windows(directory, file):
         *lines, rest = (rest + decoder.decode(window)).split("\n")
-        yield from lines
+        yield lines
         if len(rest) > _LONG_LINE:
             rest = _shortened(rest)
     *lines, rest = (rest + decoder.decode(b"", final=True)).split("\n")
-    yield from lines
-    if rest:
-        yield rest
+    yield [*lines, rest] if rest else lines
 
 
 def _shortened(line: str) -> str:

@@ -125,6 +125,14 @@ class TextCheckpoint:
         """As `lines`, but entries in ASCII with short numbers, which is all that brokers write, come many at once."""
         return self._read(_compiled(_ASCII_LINES[len(self._fields) == len(OFFSET_FIELDS)]))
 
+    def entries(self) -> Iterator[Values]:
+        """The values of all entries; lines that are none are left out."""
+        for found in self.stretches():
+            if isinstance(found, PlainLines):
+                yield from zip(*found.columns, strict=True)
+            elif found.values:
+                yield found.values
+
     def _read(self, plain: re.Pattern[bytes] | None) -> Iterator[Line | PlainLines]:
         version: int | None = None
         expected: int | None = None

@@ -106,8 +106,8 @@ class Witnesses:
         if tree.LEADER_EPOCHS not in self._partition.files.others:
             return []
         with Source(os.path.join(self._path, tree.LEADER_EPOCHS)) as source:
-            lines = text_checkpoint.TextCheckpoint(source, text_checkpoint.EPOCH_FIELDS, end=_MOST_EPOCHS).lines()
-            return [int(line.values[1]) for line in lines if line.fault is None and line.values]
+            entries = text_checkpoint.TextCheckpoint(source, text_checkpoint.EPOCH_FIELDS, end=_MOST_EPOCHS).entries()
+            return [int(start) for _, start in entries]
 
     def missing_logs(self) -> Iterator[tuple[Finding, Attested | None]]:
         """The errors that name offsets before, between or after the logs, or that there is no log, each with the offsets that it

@@ -270,10 +270,9 @@ def _entries(source: Source, ends: Mapping[tuple[str, int], int], *, is_of_start
     So is a log start after the end: moved to the end it would let a broker delete all batches.
     """
     entries: list[tuple[int | str, ...]] = []
-    for found in text_checkpoint.TextCheckpoint(source, text_checkpoint.OFFSET_FIELDS, end=_MAX_CHECKPOINT).stretches():
-        lines = [found.values] if isinstance(found, text_checkpoint.Line) else zip(*found.columns, strict=True)
-        for topic, partition, offset in filter(None, lines):
-            end = ends.get((str(topic), int(partition)))
-            if end is not None and not (is_of_starts and int(offset) > end):
-                entries.append((topic, partition, min(int(offset), end)))
+    checkpoint = text_checkpoint.TextCheckpoint(source, text_checkpoint.OFFSET_FIELDS, end=_MAX_CHECKPOINT)
+    for topic, partition, offset in checkpoint.entries():
+        end = ends.get((str(topic), int(partition)))
+        if end is not None and not (is_of_starts and int(offset) > end):
+            entries.append((topic, partition, min(int(offset), end)))
     return entries

@@ -128,8 +128,8 @@ class Copy:
         """The leader epochs and their first offsets by the checkpoint of the partition."""
         try:
             with Source(os.path.join(self.folder, tree.LEADER_EPOCHS)) as source:
-                lines = text_checkpoint.TextCheckpoint(source, text_checkpoint.EPOCH_FIELDS).lines()
-                return sorted((int(line.values[0]), int(line.values[1])) for line in lines if line.values)
+                entries = text_checkpoint.TextCheckpoint(source, text_checkpoint.EPOCH_FIELDS).entries()
+                return sorted({(int(epoch), int(start)) for epoch, start in entries})
         except KdumpError as error:
             self._note_unread(error)
             return []

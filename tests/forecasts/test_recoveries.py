@@ -54,13 +54,13 @@ def test_a_log_is_recovered_again_after_it_was_cut(recovered: list[str], tmp_pat
 def test_leader_epochs_are_read_once_for_all_starts(text: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     _log(tmp_path / "t-0", 0, ABORTED.build(20)[".log"])
     (tmp_path / "t-0" / "leader-epoch-checkpoint").write_text(text)
-    sizes, lines = [], leader_epochs._lines
+    sizes, stretches = [], leader_epochs._stretches
 
-    def counted(directory: Any, file: Any) -> Iterator[str]:
+    def counted(directory: Any, file: Any) -> Iterator[list[str]]:
         sizes.append(file.size)
-        return lines(directory, file)
+        return stretches(directory, file)
 
-    monkeypatch.setattr(leader_epochs, "_lines", counted)
+    monkeypatch.setattr(leader_epochs, "_stretches", counted)
     rows = list(forecast(tmp_path / "t-0"))
     assert len({row.reason for row in rows}) == 1 and len(rows) == 3
     assert sizes == [len(text)]

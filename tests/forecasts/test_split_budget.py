@@ -1,5 +1,6 @@
 """Starts that split segments more often than they are followed: never safe, and soon given up."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -31,7 +32,7 @@ def _batches(path: Path, count: int, value: bytes = b"v") -> Path:
 
 
 @pytest.mark.parametrize("build", [_segments, _batches])
-def test_a_start_with_too_many_splits_is_not_followed_and_not_safe(build, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_a_start_with_too_many_splits_is_not_followed_and_not_safe(build: Callable[[Path, int], Path], tmp_path: Path) -> None:
     for row in kdump.forecast(build(tmp_path / "t-0", 2_000)):
         assert (row.outcome, row.log_end, row.segments, row.exception) == ("split", None, None, None)
         assert not row.is_safe and verdict(row) == "unsure"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from array import array
 from bisect import bisect_right
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from kdump.formats.text_checkpoint import Line
 
 _MAX_FILE_BYTES = 1 << 20  # that are read: a hundred thousand elections
+_MAX_LINES = 1 << 17
 
 _CODES = {
     "checkpoint-line-malformed": "epochs-malformed",
@@ -56,7 +58,7 @@ def read(context: FileContext) -> EpochEntries:
     expected = _expected(context)
     before: tuple[int, int, int] | None = None
     checkpoint = TextCheckpoint(source, text_checkpoint.EPOCH_FIELDS, end=_MAX_FILE_BYTES)
-    for line in checkpoint.lines():
+    for line in itertools.islice(checkpoint.lines(), _MAX_LINES):
         fault = line.fault
         if fault is not None:
             epochs.is_damaged = True
