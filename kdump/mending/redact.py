@@ -273,19 +273,26 @@ class _Times:
 
 
 class _Positions:
-    """Where batches were in a log, and where they are now."""
+    """Where batches were in a log, and where they are now; only from the first one on whose end is elsewhere."""
 
     def __init__(self) -> None:
         self._before = array("q")
         self._after = array("q")
+        self._last_same = 0  # where the last batch starts that is where it was
         self.is_same = True
         """Whether all are where they were."""
 
     def add(self, before: int, after: int) -> None:
         """Note the next batch, or the end of the log."""
+        if self.is_same and before == after:
+            self._last_same = before
+            return
+        if self.is_same:
+            self.is_same = False
+            self._before.append(self._last_same)
+            self._after.append(self._last_same)
         self._before.append(before)
         self._after.append(after)
-        self.is_same = self.is_same and before == after
 
     def moved(self, position: int) -> int:
         """Where this position is now: as far into the same batch, if it is so long, or as far after the end."""
@@ -300,6 +307,8 @@ class _Positions:
     def scaled(self, position: int) -> int:
         """Where this position is now, within a batch as far in proportion: what is no border of a batch never becomes one."""
         row = bisect_right(self._before, position) - 1
+        if row < 0:
+            return position
         start, inside = self._after[row], position - self._before[row]
         if not inside or row + 1 == len(self._after):
             return start + inside
