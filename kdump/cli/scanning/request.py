@@ -17,7 +17,6 @@ from kdump.cli.scanning.options import SAVINGS
 from kdump.cli.schema_options import part_decoder
 from kdump.errors import UsageError, unknown_name
 from kdump.output.arrow.rows import TABLES
-from kdump.pipeline.fleet import questions
 from kdump.pipeline.scan_files import MANIFEST
 from kdump.workers.cores import jobs_here
 
@@ -62,6 +61,7 @@ class ScanRequest:
         self.conf = dict(_setting(text) for text in options.conf)
         self.cores = options.jobs or jobs_here()
         self._asked_for = options.engine
+        self._includes_deleted = options.include_deleted
         if options.engine == LOCAL and (options.master is not None or options.conf):
             raise UsageError("--master and --conf are for --engine spark")
         if self.out is None and (options.tables is not None or options.with_records):
@@ -86,7 +86,6 @@ class ScanRequest:
         self.decoding = _decoding(options, with_records=RECORDS in self.tables)
         if self.is_repeated and self.decoding:
             raise UsageError(f"--out {options.out} exists; a scan that decodes records cannot be repeated")
-        self.questions = self._questions(options.include_deleted)
 
     @property
     def identity(self) -> dict[str, object]:
@@ -95,9 +94,12 @@ class ScanRequest:
         paths = [absolute(path) for path in self.paths]
         return {**given, "paths": paths, "tables": self.tables, "savings": self.savings, "kdump": __version__}
 
-    def _questions(self, include_deleted: bool) -> list[Query]:
+    @cached_property
+    def questions(self) -> list[Query]:
         """The questions to the tables; none if the tables also hold deleted files, beside those that replaced them."""
-        if include_deleted:
+        from kdump.pipeline.fleet import questions  # slow to load, and a scan without changes asks none
+
+        if self._includes_deleted:
             return []
         found = questions.of_scan(int(self.given["now"]), reads_records=RECORDS in self.tables)
         return questions.answerable(found, self.tables)

@@ -19,7 +19,6 @@ from kdump.cli.streams import forget_stdout, say
 from kdump.errors import KdumpError, OutOfMemory, Unreadable, UsageError
 from kdump.exit_codes import NOT_EXAMINED
 from kdump.pipeline.scan_files import SUMMARY
-from kdump.workers import temporary_folders
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -72,8 +71,8 @@ def scan_paths(request: ScanRequest) -> int:
         say("out of memory: use fewer processes (--jobs) or smaller tasks (--target-bytes)")
         return NOT_EXAMINED
     finally:
-        if folder and not temporary_folders.remove(folder):
-            say(f"cannot remove {folder}, which holds tables that are not used: remove it by hand")
+        if folder:
+            _remove(folder)
     _show(json.dumps(result) + "\n" if is_json else summary.text(request.out, time.monotonic() - started))
     return summary.exit_code
 
@@ -152,8 +151,18 @@ def _take_few_threads(pyarrow: ModuleType) -> None:
         pyarrow.set_io_thread_count(1)
 
 
+def _remove(folder: str) -> None:
+    """Remove a folder for unfinished tables, or say that it is left."""
+    from kdump.workers import temporary_folders
+
+    if not temporary_folders.remove(folder):
+        say(f"cannot remove {folder}, which holds tables that are not used: remove it by hand")
+
+
 def _new_folder(out: str | None) -> str:
     """A new folder for unfinished tables: beside their place, or where temporary files go."""
+    from kdump.workers import temporary_folders  # slow to load, and a scan without changes needs none
+
     if out is None:
         return temporary_folders.new_folder("kdump-scan-")
     parent = os.path.dirname(os.path.abspath(out))

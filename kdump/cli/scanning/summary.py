@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from shutil import get_terminal_size
-from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from kdump.checks import wording
@@ -13,12 +12,15 @@ from kdump.checks.wording import counted
 from kdump.output.rows.fleet import CodecLine, TopicLine
 from kdump.output.text.scan import text_of_codecs, text_of_findings, text_of_time, text_of_topics
 from kdump.output.text.sizes import size_text
+from kdump.output.text.writer import wrapped
 from kdump.verdicts.verdict import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from kdump.tables import Row
+
+_WIDTH = 100  # of findings in a pipe
 
 
 class ScanSummary:
@@ -134,7 +136,7 @@ class ScanSummary:
             f"{counted(self.files, 'file')}, {size_text(self.bytes)}, {counted(self.batches, 'batch', 'batches')},"
             f" {counted(self.records, 'record')} in {seconds:.1f} s"
         )
-        width, is_terminal = get_terminal_size((100, 24)).columns, sys.stdout is not None and sys.stdout.isatty()
+        width, is_terminal = _width(), sys.stdout is not None and sys.stdout.isatty()
         room = width if is_terminal else None  # in a pipe nothing is shortened
         period = text_of_time(self.topics)
         lines = [
@@ -162,8 +164,17 @@ class ScanSummary:
         return "\n".join(lines) + "\n"
 
 
-def _wrapped(text: str, width: int | None) -> list[str]:
-    return [text] if width is None else wrap(text, width, break_long_words=False, break_on_hyphens=False)
+def _width() -> int:
+    """The width of the terminal, or as the environment says."""
+    if "COLUMNS" not in os.environ and (sys.__stdout__ is None or not sys.__stdout__.isatty()):
+        return _WIDTH
+    from shutil import get_terminal_size  # slow to load
+
+    return get_terminal_size((_WIDTH, 24)).columns
+
+
+def _wrapped(text: str, width: int | None) -> Sequence[str]:
+    return [text] if width is None else wrapped(text, width)
 
 
 def _object(row: Row) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from textwrap import wrap
 
 from kdump.binary.codecs import CODECS, NONE
 from kdump.binary.java_strings import escaped
@@ -174,6 +173,8 @@ def text_of_findings(findings: Iterable[Mapping[str, Any]], counts: Mapping[tupl
         shown[kind] = shown.get(kind, 0) + 1
         if shown[kind] <= _MAX_OF_A_CODE and len(worst) < _MAX_FINDINGS:
             worst.append(finding)
+    from textwrap import wrap  # slow to load
+
     code_width = max(len(code) for code, _ in counts)
     lines: list[str] = []
     for finding in worst:
