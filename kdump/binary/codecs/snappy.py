@@ -71,7 +71,8 @@ def _check_xerial_version(compressed: bytes, position: int, code: str) -> None:
 def _xerial_blocks(compressed: bytes, xerial: str) -> Iterator[bytes]:
     position, end = _HEADER_SIZE, len(compressed)
     while position + 4 <= end:
-        if compressed[position : position + 4] == MAGIC[:4] and xerial != "one stream":  # another stream begins
+        (size,) = _unpack_size(compressed, position)
+        if size < 0 and compressed.startswith(MAGIC[:4], position) and xerial != "one stream":  # another stream begins
             if position + _HEADER_SIZE > end:
                 raise CorruptData("frame-damaged", "the header of a further snappy stream is cut off", cause="snappy-header-cut")
             if compressed[position : position + 8] != MAGIC:
@@ -79,7 +80,6 @@ def _xerial_blocks(compressed: bytes, xerial: str) -> Iterator[bytes]:
             _check_xerial_version(compressed, position, "frame-damaged")  # that of the first header may be any
             position += _HEADER_SIZE
             continue
-        (size,) = _unpack_size(compressed, position)
         position += 4
         if not 0 <= size <= _MAX_BLOCK_SIZE:
             is_first = position == _HEADER_SIZE + 4  # Java asks for memory for it, which later blocks have already
@@ -103,12 +103,14 @@ def _package() -> ModuleType:
 
 
 def _block(block: bytes, limit: int, uncompress: Callable[[bytes], bytes]) -> bytes:
-    size = shift = 0
-    for byte in block[:5]:  # the block says first how long it becomes
-        size |= (byte & 0x7F) << shift
-        shift += 7
-        if byte < 0x80:
-            break
+    size = block[0] if block else 0  # the block says first how long it becomes
+    if size >= 0x80:
+        size = shift = 0
+        for byte in block[:5]:
+            size |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                break
     if size > 0x7FFFFFFF:
         raise CorruptData("frame-negative-size", f"a snappy block claims {size} bytes", cause="snappy", size=size - (1 << 32))
     if size > _MAX_RATIO * len(block):  # the claim is forged
@@ -152,12 +154,17 @@ class BatchDecompressor:
         except ImportError:
             return None
         end, given = len(view), 0
+        size = end
         try:
             while position < end:
-                size = end
                 if is_framed:
-                    size = int.from_bytes(view[position : position + 4], "big")
+                    (size,) = _unpack_size(view, position)
                     position += 4
+                    if size < 0:
+                        return None
+                    if size == 1 and not view[position]:  # a block of nothing
+                        position += 1
+                        continue
                 block = view[position : position + size]
                 position += size
                 if position > end:
@@ -195,13 +202,16 @@ def inspect_frames(payload: bytes) -> Frames:
     if len(payload) < _HEADER_SIZE or not payload.startswith(MAGIC):
         return Frames(1, len(payload), is_raw=True)
     count, position = 1, _HEADER_SIZE
-    while position + 4 <= len(payload):
-        if payload.startswith(MAGIC, position) and position + _HEADER_SIZE <= len(payload):
+    last = len(payload) - 4
+    while position <= last:
+        (size,) = _unpack_size(payload, position)
+        if size < 0:
+            if not payload.startswith(MAGIC, position) or position + _HEADER_SIZE > len(payload):
+                break
             count += 1
             position += _HEADER_SIZE
-            continue
-        size = int.from_bytes(payload[position : position + 4], "big", signed=True)
-        if size < 0 or position + 4 + size > len(payload):
+        elif position + size > last:
             break
-        position += 4 + size
+        else:
+            position += 4 + size
     return Frames(count, position)
