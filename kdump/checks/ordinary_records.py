@@ -48,6 +48,7 @@ class OrdinaryRecords:
         self._needs_keys = any(rule.needs_keys for rule in rules)
         self._refused: tuple[int, Buffer] | None = None
         self._room = bytearray()
+        self._places: tuple[Sequence[int], list[int]] = ((), [])  # of the last chunk of messages, without and with its end
 
     @classmethod
     def for_rules(
@@ -124,10 +125,13 @@ class OrdinaryRecords:
         self._show(data, position, b"".join(found))
         return row
 
-    def _pass_messages(self, data: Buffer, starts: Sequence[int], decompressor: BatchDecompressor) -> int:
-        """Pass over the first messages and wrappers that may be, of those at these places; the last is where they end."""
+    def _pass_messages(self, data: Buffer, starts: Sequence[int], decompressor: BatchDecompressor, row: int = 0) -> int:
+        """Pass over the messages and wrappers from this row on that may be, of those at these places; the last is where they end.
+
+        Returns the first row that may not be.
+        """
         assert kernel.native is not None
-        row, count, view = 0, len(starts) - 1, memoryview(data)
+        count, view = len(starts) - 1, memoryview(data)
         while row < count:
             codec = codec_id(data, starts[row])
             decompress = decompressor.of(codec) if codec else None
@@ -184,12 +188,13 @@ class OrdinaryRecords:
         """The first row from this one on whose message may not be passed over."""
         if not chunk.window:
             return row
-        starts = chunk.starts[row:]
-        end = starts[-1] + chunk.batches["size"][-1]
-        passed = self._pass_messages(chunk.window, [*starts, end], decompressor)
-        if passed:
+        if self._places[0] is not chunk.starts:
+            end = chunk.starts[-1] + chunk.batches["size"][-1]
+            self._places = chunk.starts, [*chunk.starts, end]
+        passed = self._pass_messages(chunk.window, self._places[1], decompressor, row)
+        if passed > row:
             self.show_odd(OddTimes((), b"", 0))  # what came before them has ended
-        return row + passed
+        return passed
 
     def show(self, chunk: Chunk, row: int, odd: bytes, miscounts: Miscounts) -> None:
         """Show the odd times of the batches from this row on to the rules, and count those that say a wrong number of records."""
