@@ -14,6 +14,9 @@ _BELOW_ALL = -1 << 63
 _MAX_BLOCK = 512
 """Keys of a block: to insert one moves half of them, and each block costs some 300 bytes."""
 
+_SMALL_BLOCK = 64
+"""Keys of a block that is copied for one more; so that a copy after each key does not leave a block for each."""
+
 _FULL = array("q", bytes(8 * _MAX_BLOCK))  # never changed
 
 
@@ -134,10 +137,11 @@ class SortedInts:
             self._is_shared[block] = False
 
     def _append(self, key: int, value: int) -> None:
-        """Add a key that is above all others; ascending keys fill their blocks."""
-        if not self._keys or len(self._keys[-1]) == _MAX_BLOCK or self._is_shared[-1]:
+        """Add a key that is above all others; ascending keys fill their blocks. A shared block is copied while it is small."""
+        if not self._keys or len(self._keys[-1]) >= (_SMALL_BLOCK if self._is_shared[-1] else _MAX_BLOCK):
             self._new_block(len(self._keys), array("q", [key]), array("q", [value]))
         else:
+            self._own(-1)
             self._keys[-1].append(key)
             self._values[-1].append(value)
         self._last_keys, self._last_values = self._keys[-1], self._values[-1]
