@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from kdump.checks.context import FileContext
 
 _ENTRY = Struct(">qi")  # timestamp, relative offset
+_NOT_FOUND = "timeindex-offset-not-found"
 _MISMATCH = "timeindex-timestamp-mismatch"
 _BELOW_ALL = -(1 << 63) - 1
 
@@ -189,9 +190,15 @@ class _EntryTargets:
         rows = array("q", [min(row, last_row) for row in batch_rows])
         found = [column.at(rows) if facts.positions else rows for column in (facts.first_offsets, facts.max_timestamps)]
         columns = zip(timestamps, entry_offsets, batch_rows, *found, strict=True)
+        end = self._end_of_counted()
+        past_end: list[int] = []
         for row, (timestamp, offset, batch_row, first_offset, latest) in enumerate(columns):
             if row in zeros or offsets[row] < 0:
                 continue  # said to be wrong already
+            if offset >= end and batch_row > last_row:
+                past_end.append((first_row + row) * ENTRY_SIZE)
+                damaged.add(row)
+                continue
             is_there = batch_row <= last_row and first_offset <= offset
             if is_there and latest == timestamp:
                 self.inside_count += offset < facts.last_offsets[batch_row]
@@ -200,7 +207,14 @@ class _EntryTargets:
                 damaged.add(row)
             elif not self._is_right(first_row + row, timestamp, offset, batch_row):
                 damaged.add(row)
+        self.context.count_more(_NOT_FOUND, past_end, ENTRY_SIZE)
         return damaged
+
+    def _end_of_counted(self) -> int:
+        """The offset from which on entries that name one past the log are wrong, and only counted."""
+        if self._tail_offset is None or not self.context.is_flooded(_NOT_FOUND) or not self.log.is_ordered():
+            return 1 << 64
+        return self._tail_offset + 1
 
     def _is_right(self, row: int, timestamp: int, offset: int, batch_row: int) -> bool:
         """Whether a batch holds the offset and, as its latest, the timestamp; what is wrong is reported."""
@@ -242,14 +256,12 @@ class _EntryTargets:
 
     def _report_not_found(self, row: int, timestamp: int, offset: int) -> bool:
         start = row * ENTRY_SIZE
-        if self.context.counts_only("timeindex-offset-not-found", start, start + ENTRY_SIZE):
+        if self.context.counts_only(_NOT_FOUND, start, start + ENTRY_SIZE):
             return True
         last = self.facts.last_offset
         where = "the log is empty" if last is None else f"the log ends with {last:,}" if offset > last else "no batch contains it"
         message = f"Entry {row:,} names offset {offset:,} for {time(timestamp)}, but {where}."
-        self.context.report(
-            "timeindex-offset-not-found", start, start + ENTRY_SIZE, message, offsets=(offset, offset), found=offset
-        )
+        self.context.report(_NOT_FOUND, start, start + ENTRY_SIZE, message, offsets=(offset, offset), found=offset)
         return True
 
     def finish(self, entries: EntryFile) -> None:
