@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 _VERSION = 0
 _HEADER_LINES = 2
-_WINDOW_SIZE = 64 << 10
+_WINDOW_SIZE = 16 << 10
 _LONG_LINE = 1 << 16  # characters
-_PLAIN = re.compile(r"(?:[0-9]{1,9} [0-9]{1,18}(?:\n|\Z))+")  # all that brokers write
+_PLAIN = re.compile(r"(?:[0-9]{1,9}+ [0-9]{1,18}+(?:\n|\Z))++")  # all that brokers write
 _BLANKS = re.compile(r"[ \t\x0b\x0c]+")
 _ZEROS = re.compile(r"((?:^| )[+-]?)0+")
 _LONG_WORD = re.compile(r"([^ ]{1024})[^ ]+")  # no number, where it has no leading zeros
