@@ -94,6 +94,7 @@ SURROUNDINGS = {
     "7 descriptors": f"ulimit -n 7; exec {_RUN}",
     "6 descriptors": f"ulimit -n 6; exec {_RUN}",
     "512 MiB of addresses": f"ulimit -v 524288; exec {_RUN}",
+    "300 MiB of addresses": f"ulimit -v 307200; exec {_RUN}",
     "130 MiB of addresses": f"ulimit -v 133120; exec {_RUN}",
     "64 MiB of addresses": f"ulimit -v 65536; exec {_RUN}",
     "no writable temporary directory": f'PYTHONPATH="$PWD/no_temporary_directory:$PYTHONPATH" exec {_RUN}',

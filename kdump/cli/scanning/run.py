@@ -7,6 +7,7 @@ import json
 import os
 import sys
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from kdump import __version__
@@ -21,7 +22,6 @@ from kdump.exit_codes import NOT_EXAMINED
 from kdump.pipeline.scan_files import SUMMARY
 
 if TYPE_CHECKING:
-    from types import ModuleType
     from typing import Any
 
     from kdump.cli.scanning.request import ScanRequest
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 INCOMPLETE = ".incomplete"
 """The suffix of a table that does not add up, so that no one mistakes it for a complete one."""
+
+_ARROW_ADDRESSES = 192 << 20  # its libraries take 130 MiB, and each thread has a stack
+_M_ARENA_MAX = -8  # of mallopt
 
 
 def scan_paths(request: ScanRequest) -> int:
@@ -125,13 +128,19 @@ def _mark_incomplete(folder: str, table: str) -> None:
 
 def _load_arrow() -> None:
     """Load Arrow, which takes longer than a look at a tree that has not changed. Raises UsageError if it is not installed."""
+    limits_addresses = _limits_addresses()
     try:
         with loading("pyarrow"):
+            if limits_addresses and "pyarrow" not in sys.modules:
+                _save_addresses()
+                _require_addresses()
             import pyarrow
             import pyarrow.parquet
     except ImportError as missing:
         raise UsageError('Parquet tables need the package "pyarrow"', remedy="pip install 'kdump[arrow]'") from missing
-    _take_few_threads(pyarrow)
+    if limits_addresses:  # Arrow fails when there are none for a thread
+        pyarrow.set_cpu_count(1)
+        pyarrow.set_io_thread_count(1)
 
 
 def _is_arrows(error: ValueError) -> bool:
@@ -140,15 +149,29 @@ def _is_arrows(error: ValueError) -> bool:
     return pyarrow is not None and isinstance(error, pyarrow.ArrowInvalid)
 
 
-def _take_few_threads(pyarrow: ModuleType) -> None:
-    """Give Arrow one thread of each kind if `ulimit -v` limits addresses: it aborts when there are none for a thread."""
+def _limits_addresses() -> bool:
+    """Whether `ulimit -v` limits the addresses of this process."""
     try:
         import resource
     except ImportError:  # no such limits on this system
-        return
-    if resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY:
-        pyarrow.set_cpu_count(1)
-        pyarrow.set_io_thread_count(1)
+        return False
+    return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
+
+
+def _save_addresses() -> None:
+    """Let Arrow and all threads share the memory of the C library. By default each reserves addresses, up to 128 MiB."""
+    import ctypes
+
+    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")  # read when Arrow is loaded
+    with suppress(OSError, AttributeError):  # another C library
+        ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)
+
+
+def _require_addresses() -> None:
+    """Raises OSError if there are fewer addresses than Arrow takes: it, or the C library, ends the process where they run out."""
+    import mmap
+
+    mmap.mmap(-1, _ARROW_ADDRESSES, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=mmap.PROT_READ).close()
 
 
 def _remove(folder: str) -> None:
