@@ -48,7 +48,6 @@ class OrdinaryRecords:
         self._needs_keys = any(rule.needs_keys for rule in rules)
         self._refused: tuple[int, Buffer] | None = None
         self._room = bytearray()
-        self._places: tuple[Sequence[int], list[int]] = ((), [])  # of the last chunk of messages, without and with its end
 
     @classmethod
     def for_rules(
@@ -184,14 +183,9 @@ class OrdinaryRecords:
         end, odd, miscounts = self._skip(chunk.window, starts[row], starts[last] + chunk.headers[last][LENGTH] + LOG_OVERHEAD)
         return bisect_left(starts, end, row, end_row), odd, miscounts
 
-    def messages_from(self, chunk: Chunk, row: int, decompressor: BatchDecompressor) -> int:
-        """The first row from this one on whose message may not be passed over."""
-        if not chunk.window:
-            return row
-        if self._places[0] is not chunk.starts:
-            end = chunk.starts[-1] + chunk.batches["size"][-1]
-            self._places = chunk.starts, [*chunk.starts, end]
-        passed = self._pass_messages(chunk.window, self._places[1], decompressor, row)
+    def messages_from(self, window: Buffer, starts: Sequence[int], row: int, decompressor: BatchDecompressor) -> int:
+        """The first row from this one on whose message may not be passed over. The last of the starts is where they end."""
+        passed = self._pass_messages(window, starts, decompressor, row)
         if passed > row:
             self.show_odd(OddTimes((), b"", 0))  # what came before them has ended
         return passed

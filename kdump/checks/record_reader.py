@@ -187,11 +187,12 @@ class RecordReader:
     def _show_messages(self, chunk: Chunk, status: str) -> None:
         """Pass uncompressed messages to the rules together, each wrapper on its own."""
         codecs = chunk.batches["compresscodec"]
-        ordinary = self._ordinary if status == salvage.INTACT else None
+        ordinary = self._ordinary if status == salvage.INTACT and chunk.window else None
+        starts = [] if ordinary is None else [*chunk.starts, chunk.starts[-1] + chunk.batches["size"][-1]]
         first = row = tried = 0
         while row < len(codecs):
             if ordinary is not None and row >= tried:
-                end = ordinary.messages_from(chunk, row, self._decompressor)
+                end = ordinary.messages_from(chunk.window, starts, row, self._decompressor)
                 tried = end + 1
                 if end - row >= (_FEWEST_PASSED_OVER if first < row else 1):
                     self._read_messages(chunk, first, row, status)

@@ -6,6 +6,7 @@ Kafka: LogLoader, UnifiedLog (since 3.0); in 2.8 Log.
 from __future__ import annotations
 
 from collections import deque
+from functools import cached_property
 
 from kdump.binary.paths import absolute
 from kdump.forecasts import leftovers, partition_metadata, recovery, splitting
@@ -60,7 +61,6 @@ class Start:
         self.log_start = settings.log_start
         self.log_end: int | None = None
         self.topic_id: bytes | None = None
-        self._budget = SplitBudget(directory.before)
         self._recovered: deque[Segment] = deque()
         self._overflowing: Segment | None = None  # the segment that an offset did not fit into
 
@@ -120,6 +120,11 @@ class Start:
         newest = max([*links, *self.directory.with_suffix(file_name.PRODUCER_SNAPSHOT)], default="")
         if newest in links:
             raise UnreadableFile(f"{newest} is a dangling link")
+
+    @cached_property
+    def _budget(self) -> SplitBudget:
+        """Of all splits of this start; most starts split nothing."""
+        return SplitBudget(self.directory.before)
 
     def _splitting_overflows(self, step: Callable[[], Result]) -> Result:
         """Repeat a step each time that a segment has to be split for it. Raises TooManySplits where that would take too long."""

@@ -160,6 +160,8 @@ def text_of_findings(findings: Iterable[Mapping[str, Any]], counts: Mapping[tupl
     """
     if not counts:
         return ["No findings."]
+    from textwrap import wrap  # slow to load
+
     folded: dict[tuple[object, ...], Mapping[str, Any]] = {}
     for finding in findings:
         if finding["severity"] != INFO:
@@ -173,8 +175,6 @@ def text_of_findings(findings: Iterable[Mapping[str, Any]], counts: Mapping[tupl
         shown[kind] = shown.get(kind, 0) + 1
         if shown[kind] <= _MAX_OF_A_CODE and len(worst) < _MAX_FINDINGS:
             worst.append(finding)
-    from textwrap import wrap  # slow to load
-
     code_width = max(len(code) for code, _ in counts)
     lines: list[str] = []
     for finding in worst:
