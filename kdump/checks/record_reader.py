@@ -131,6 +131,7 @@ class RecordReader:
         self._budget = _Budget(context.settings.max_payload)
         self._rules = rules
         self._wants_data = any(rule.reads_contents for rule in rules)
+        self._reads_damaged = any(rule.reads_damaged for rule in rules)
         self._tick = context.tick
         self._decompressor = codecs.BatchDecompressor(
             min(_MAX_HELD_BYTES, context.settings.max_payload),
@@ -165,11 +166,26 @@ class RecordReader:
             end = start + 1
             while end < len(statuses) and statuses[end] == status:
                 end += 1
+            if status == salvage.DAMAGED and not self._reads_damaged:
+                start = self._pass_damaged(chunk, start, end)
+                if start == end:
+                    continue
             if chunk.is_legacy:
                 self._show_messages(chunk if end - start == len(statuses) else chunk.slice(start, end), status)
             else:
                 self._show_batches(chunk, start, end, status)
             start = end
+
+    def _pass_damaged(self, chunk: Chunk, row: int, end: int) -> int:
+        """Pass over the damaged batches from this row on whose records no rule needs. Returns the row of the first other one."""
+        codecs = chunk.batches["compresscodec"]
+        first = row
+        while row < end and codecs[row] == CODECS[NONE]:
+            row += 1
+        if row > first:
+            for rule in self._rules:
+                rule.damaged_records()
+        return row
 
     def end(self) -> None:
         """Report batches that could not be read because a package is missing."""

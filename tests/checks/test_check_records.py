@@ -60,6 +60,7 @@ class _Seen(SegmentRule):
     """Notes what rules are shown."""
 
     reads_records: ClassVar[bool] = True
+    reads_damaged: ClassVar[bool] = True
     parts: ClassVar[list[RecordChunk]] = []
     contents: ClassVar[list[int]] = []
     faults: ClassVar[list[str]] = []
@@ -73,6 +74,9 @@ class _Seen(SegmentRule):
         assert len(part.counts) == len(part.batches)
         self.parts.append(part)
         self.statuses.append((list(part.records["offset"]), status))
+
+    def damaged_records(self) -> None:
+        self.statuses.append(([], "damaged"))
 
     def unreadable(self, chunk: Chunk, row: int, fault: CorruptData, status: str) -> None:
         self.faults.append(fault.code)
@@ -116,6 +120,30 @@ def test_records_are_shown_with_what_became_of_their_own_batch(seen: type[_Seen]
         ([500], "salvaged"),
         ([5, 6], "intact"),
     ]
+
+
+def test_damaged_records_that_no_rule_reads_are_passed_over_unless_they_are_compressed(
+    seen: type[_Seen], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(seen, "reads_damaged", False)
+    kinds: list[tuple[Codec, int | None]] = [("none", None), ("none", 0), ("none", 0), ("gzip", 0), ("none", None)]
+    _findings(
+        tmp_path,
+        b"".join(
+            batch(records=[record(value=b"v")], base_offset=offset, codec=codec, crc=crc)
+            for offset, (codec, crc) in enumerate(kinds)
+        ),
+    )
+    assert seen.statuses == [([0], "intact"), ([], "damaged"), ([3], "damaged"), ([4], "intact")]
+
+
+def test_damaged_messages_that_no_rule_reads_are_passed_over(
+    seen: type[_Seen], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(seen, "reads_damaged", False)
+    messages = [message(magic=1, value=b"v", crc=crc) for crc in (None, 0, 0, None)]
+    _findings(tmp_path, message_set(messages=messages))
+    assert seen.statuses == [([0], "intact"), ([], "damaged"), ([3], "intact")]
 
 
 def test_a_batch_with_very_many_records_comes_in_parts(seen: type[_Seen], tmp_path: Path) -> None:

@@ -35,6 +35,9 @@ class SegmentRule:
     needs_keys: ClassVar[bool] = False
     """Whether a record without a key is not ordinary for this rule."""
 
+    reads_damaged: ClassVar[bool] = False
+    """Whether it needs the records of damaged batches; without such a rule, those without compression are not read."""
+
     def __init__(self, context: FileContext, facts: SegmentFacts) -> None:
         self.context = context
         self.facts = facts
@@ -66,6 +69,9 @@ class SegmentRule:
         A large batch comes in several parts, of which the last may be followed by a fault. Smaller ones that cannot be read to
         their end are left out.
         """
+
+    def damaged_records(self) -> None:
+        """Pass over damaged batches whose records were not read."""
 
     def odd_times(self, times: OddTimes) -> None:
         """Check batches that were passed over because their records are ordinary, but whose timestamps differ from theirs."""

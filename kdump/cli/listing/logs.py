@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from kdump.formats.log import Chunk
     from kdump.formats.record import Record
     from kdump.formats.summary import BatchSummary
+    from kdump.output.kafka.lines import ContentsColumn
 
 
 _MAX_PAUSE = 1 << 10
@@ -570,6 +571,9 @@ class LogLister:
         rest = record_selection.Rest(part)
         count = len(part.records)  # after a record that cannot be shown one is tried, and twice as many each time until the next
         while not rest.is_empty:
+            if run.is_counting and self._request.keep_going:
+                self._write_lines_past_faults(rest.first(len(part.records)), self._contents)
+                return
             piece = rest.first(count)
             lines: list[str] = []
             fault: Fault | None = None
@@ -591,6 +595,16 @@ class LogLister:
             if not any(fault is one for faults in piece.faults.values() for one in faults.values()):  # reported already
                 self._find_in_batch(position, fault)
                 self._end_at_damage()
+
+    def _write_lines_past_faults(self, part: RecordChunk, contents: ContentsColumn) -> None:
+        """Write them at once, where findings are only counted."""
+        run = self._run
+        lines, faults = run.text.record_lines_past_faults(part, contents, self._request.skips_metadata)
+        if self._request.profile.deep_shows_batches and len(part.batches):
+            lines = interleaved(run.text.batch_lines(part.batches), part, lines, is_whole=True)
+        self.decoding.stand_ins.write("".join(lines), run.out.write)
+        reported = {id(fault) for faults_of_row in part.faults.values() for fault in faults_of_row.values()}
+        run.count_findings(sum(id(fault) not in reported for fault in faults.values()))
 
     def _list_damage_of_records(self, position: int, fault: Fault) -> None:
         self._find_in_batch(position, fault)  # before its row, which may be the last within the limit

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from kdump.errors import Fault
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator
 
     from kdump.decoders.plain import Decoder
     from kdump.errors import CorruptData
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from kdump.output.stand_ins import StandIns
     from kdump.releases.profile import Profile
 
-    Column = Sequence[bytes | None]
+    Rows = Iterator[tuple[int, bytes | None, bytes | None]]
 
 _PAYLOAD_PREFIX = " payload: "
 
@@ -32,6 +34,9 @@ def contents_column(
     """A function that makes the contents of a chunk's records, given the decoders for keys and values, or one for whole records.
 
     Without decoders, only control records have contents. With `stand_ins`, the text has tokens for large messages in them.
+
+    The function returns the texts before the first record whose contents cannot be read, and the fault. If it is given a dict,
+    it continues: each such record has an empty text, and its fault is in the dict, by its row.
     """
     data_text = record_text = payload_text = None
     if isinstance(decoders, tuple):
@@ -40,48 +45,48 @@ def contents_column(
         record_text, payload_text = _record_text(profile, decoders, skips_metadata), decoders.payload
     _, payload_prefix = _prefixes(profile, skips_metadata)
 
-    def column(chunk: RecordChunk) -> tuple[list[str], Fault | None]:
+    def column(chunk: RecordChunk, faults: dict[int, Fault] | None = None) -> tuple[list[str], Fault | None]:
         texts: list[str] = []
-        keys, values = chunk.records["key"], chunk.records["value"]
+        records = chunk.records
+        rows = zip(records["offset"], records["key"], records["value"], strict=True)
         is_control = chunk.batches["is_control"]
-        try:
-            if True not in is_control:
-                _append_data(chunk, texts, keys, values)
-                return texts, None
-            end = 0
-            for is_control_batch, count in zip(is_control, chunk.counts, strict=True):
-                start, end = end, end + count
-                append = _append_control if is_control_batch else _append_data
-                append(chunk, texts, keys[start:end], values[start:end])
-        except Fault as fault:
-            return texts, fault
+        runs = zip(is_control, chunk.counts, strict=True) if True in is_control else ((False, len(records)),)
+        for is_control_batch, count in runs:
+            append = _append_control if is_control_batch else _append_data
+            of_run = islice(rows, count)
+            while True:
+                try:
+                    append(chunk, texts, of_run)
+                    break
+                except Fault as fault:  # the rows after it are still to come
+                    if faults is None:
+                        return texts, fault
+                    faults[len(texts)] = fault
+                    texts.append("")
         return texts, None
 
-    def _append_data(chunk: RecordChunk, texts: list[str], keys: Column, values: Column) -> None:
+    def _append_data(chunk: RecordChunk, texts: list[str], rows: Rows) -> None:
         if record_text is not None:
-            _append_decoded(chunk, texts, keys, values, record_text)
-            return
-        if data_text is None:
-            texts += [""] * len(keys)
-            return
-        for key, value in zip(keys, values, strict=True):
-            if chunk.faults:
+            _append_decoded(chunk, texts, rows, record_text)
+        elif data_text is None:
+            texts += ["" for _ in rows]
+        elif not chunk.faults:
+            append = texts.append
+            for _, key, value in rows:
+                append(data_text(key, value))
+        else:
+            for _, key, value in rows:
                 _raise_fault_of(chunk.faults.get(len(texts), {}), profile)
-            texts.append(data_text(key, value))
+                texts.append(data_text(key, value))
 
     def _append_decoded(
-        chunk: RecordChunk,
-        texts: list[str],
-        keys: Column,
-        values: Column,
-        text: Callable[[int, bytes | None, Content], str],
+        chunk: RecordChunk, texts: list[str], rows: Rows, text: Callable[[int, bytes | None, Content], str]
     ) -> None:
-        offsets = chunk.records["offset"][len(texts) : len(texts) + len(keys)]
         append = texts.append
         if not chunk.faults and payload_text is not None:  # a call less for each record
             from kdump.messages.generated import IRREGULAR
 
-            for offset, key, value in zip(offsets, keys, values, strict=True):
+            for offset, key, value in rows:
                 try:
                     payload = None if value is None else payload_text(value)
                 except IRREGULAR:
@@ -89,17 +94,17 @@ def contents_column(
                 append(text(offset, key, value) if payload is None else payload_prefix + payload)
             return
         if not chunk.faults:
-            for offset, key, value in zip(offsets, keys, values, strict=True):
+            for offset, key, value in rows:
                 append(text(offset, key, value))
             return
-        for offset, key, value in zip(offsets, keys, values, strict=True):
+        for offset, key, value in rows:
             faults = chunk.faults.get(len(texts), {})
             if faults.keys() - {"value"}:
                 _raise_fault_of(faults, profile)
             append(text(offset, key, faults.get("value", value)))
 
-    def _append_control(_chunk: RecordChunk, texts: list[str], keys: Column, values: Column) -> None:
-        for key, value in zip(keys, values, strict=True):
+    def _append_control(_chunk: RecordChunk, texts: list[str], rows: Rows) -> None:
+        for _, key, value in rows:
             texts.append("" if skips_metadata else control_text(key, value, profile, stand_ins))
 
     return column

@@ -126,6 +126,9 @@ class RecordTimestamps(SegmentRule):
             elif highest != headers[row]:
                 self._compare(part.batches.row(row), highest)
 
+    def damaged_records(self) -> None:
+        self._close()
+
     def unreadable(self, chunk: Chunk, row: int, fault: CorruptData, status: str) -> None:
         if not fault.values["decoded"] and not chunk.is_legacy:
             self._close()
