@@ -154,7 +154,7 @@ def read(
     for row, header in enumerate(chunk.headers):
         wants_data = with_data or bool(header[ATTRIBUTES] & CONTROL_BIT)
         size = _walk_plain(chunk, row, decompressor, rows, wants_data, known_headers)
-        if size is not None:
+        if isinstance(size, int):
             # the usual case: its records join those of its neighbours
             counts.append(header[RECORD_COUNT])
             held += size
@@ -162,7 +162,12 @@ def read(
                 continue
         elif bad is not None and _is_small(header):
             before = len(rows)
-            faults = _walk_bad(source, chunk, row, quirks, rows, with_data, with_header_values)
+            faults: list[CorruptData] | None
+            if isinstance(size, _Stop):
+                faults = [_placed(size.fault, source, chunk.batches["position"][row])]
+                rows += size.rows
+            else:
+                faults = _walk_bad(source, chunk, row, quirks, rows, with_data, with_header_values)
             if faults is not None:
                 bad += faults
                 counts.append(len(rows) - before)
@@ -171,7 +176,7 @@ def read(
                 size = held
         if counts:
             yield _chunk_of(chunk, first, counts, rows)
-        if size is None:
+        if not isinstance(size, int):
             yield from read_batch(source, chunk, row, quirks, with_data, with_header_values)
         rows, counts, first, held = [], [], row + 1, 0
     if counts:
@@ -185,10 +190,10 @@ def _walk_plain(
     rows: list[RecordTuple],
     wants_data: bool,
     known_headers: dict[bytes, Headers] | None,
-) -> int | None:
+) -> int | _Stop | None:
     """Append the records of the batch in this row, and return the number of bytes it was decompressed to.
 
-    Returns None, and appends nothing, if the batch is large, bad, or compressed in an unusual way.
+    Returns None or where they stop, and appends nothing, if the batch is large, bad, or compressed in an unusual way.
     """
     header = chunk.headers[row]
     count, length, size = header[RECORD_COUNT], header[LENGTH], 0
@@ -205,13 +210,27 @@ def _walk_plain(
         data, position, end = plain
         size = len(data)
     before = len(rows)
-    position, code, _ = kernel.walk_records(
+    position, code, values = kernel.walk_records(
         data, position, end, count, end, is_compressed, rows, wants_data, known_headers, MAX_RECORD_HEADERS
     )
     if position == end and not code and len(rows) == before + count:
         return size
+    stop: _Stop | None = None
+    if code and not is_compressed and end <= len(data) and code != kernel.HEADERS_NOT_HELD and "position" not in values:
+        is_last = len(rows) == before + count - 1
+        stop = _Stop(rows[before:], _fault_of_record(code, values, is_compressed=False, is_last=is_last))
     del rows[before:]
-    return None
+    return stop
+
+
+class _Stop:
+    """The records of a batch without compression before its first bad one, and the fault of that."""
+
+    __slots__ = ("fault", "rows")
+
+    def __init__(self, rows: list[RecordTuple], fault: CorruptData) -> None:
+        self.rows = rows
+        self.fault = fault
 
 
 def plain_records(
@@ -511,29 +530,17 @@ class BatchRecords:
         """The fault of the record at this position, or of the stream it comes from."""
         if self._stream_error is not None and code in ("record-length-past-end", "record-count-too-high"):
             return self._stream_fault(is_after_records=False)
-        fault = self._record_fault(code, values, is_last)
+        fault = _fault_of_record(code, values, is_compressed=self.is_compressed, is_last=is_last)
         if code == "header-count-too-high":
             found = kernel.fault_of_headers(self._data, values["position"], values["limit"], values["count"])
             if values["count"] > _MAX_HEADERS:
                 found = "decompression-limit", {"size": _REFERENCE_SIZE * values["count"]}
-            fault.variants[UNCHECKED_HEADER_COUNT] = self._record_fault(*found, is_last)
+            fault.variants[UNCHECKED_HEADER_COUNT] = _fault_of_record(*found, is_compressed=self.is_compressed, is_last=is_last)
         if self._stream_error is not None and self._end_of_record(position) > self._whole_blocks:
             stream_fault = self._stream_fault(is_after_records=False)
             stream_fault.variants[UNBUFFERED] = fault
             return stream_fault
         return fault
-
-    def _record_fault(self, code: str, values: dict[str, Any], is_last: bool) -> CorruptData:
-        if code == kernel.HEADERS_NOT_HELD:
-            message = f"a record has {values['count']:,} headers, which are too many to read"
-            return CorruptData("decompression-limit", message, size=_REFERENCE_SIZE * values["count"])
-        if code == "record-length-past-end" and not self.is_compressed and is_last and values["remaining"]:
-            code = "last-record-length-past-end"
-        if self.is_compressed and code == "record-length-past-end" and values["size"] > MAX_RECORD_SIZE:
-            code = "decompression-limit"
-        if self.is_compressed and code in _CODES_OF_COMPRESSED:
-            code = _CODES_OF_COMPRESSED[code]
-        return CorruptData(code, _MESSAGES[code].format(**values), **values)
 
     def _end_of_record(self, position: int) -> int:
         try:
@@ -547,6 +554,20 @@ class BatchRecords:
         assert error is not None
         code = error.code + ("-behind-records" if is_after_records else "")
         return CorruptData(code, error.message, **error.values)
+
+
+def _fault_of_record(code: str, values: dict[str, Any], *, is_compressed: bool, is_last: bool) -> CorruptData:
+    """What is wrong with a record, which may be the last of its batch, as the kernel says."""
+    if code == kernel.HEADERS_NOT_HELD:
+        message = f"a record has {values['count']:,} headers, which are too many to read"
+        return CorruptData("decompression-limit", message, size=_REFERENCE_SIZE * values["count"])
+    if code == "record-length-past-end" and not is_compressed and is_last and values["remaining"]:
+        code = "last-record-length-past-end"
+    if is_compressed and code == "record-length-past-end" and values["size"] > MAX_RECORD_SIZE:
+        code = "decompression-limit"
+    if is_compressed and code in _CODES_OF_COMPRESSED:
+        code = _CODES_OF_COMPRESSED[code]
+    return CorruptData(code, _MESSAGES[code].format(**values), **values)
 
 
 def _left_over() -> CorruptData:
