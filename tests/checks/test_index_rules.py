@@ -112,6 +112,28 @@ def test_an_entry_out_of_order_in_both_numbers_is_counted_for_both_beyond_what_i
     ]
 
 
+@pytest.mark.parametrize("rows_in_window", [1, 2, 3, 1 << 15])
+def test_what_is_only_counted_is_counted_alike_wherever_windows_end(
+    tmp_path: Path, rows_in_window: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = write_partition(tmp_path, segments={0: BATCHES}, index_interval_bytes=0)
+    index = directory / file_name(0, ".index")
+    past = len(BATCHES) * SIZE
+    descending = [(100_000 - row * 1000, (100 - row) * SIZE) for row in range(9)]
+    beyond = [(100_000 + row * 1000, past + 900 - row) for row in range(7)]
+    index.write_bytes(index_of(entries=[entry for pair in zip(descending, beyond, strict=False) for entry in pair]))
+    monkeypatch.setattr("kdump.checks.rules.indexes.entry_file._WINDOW_ROWS", rows_in_window)
+    found = [(row.code, row.start, row.end, row.found) for row in _of_indexes(_check(directory, max_findings=1))]
+    assert sorted(row for row in found if "order" in row[0] or "past" in row[0] or row[0] == "finding-flood") == [
+        ("finding-flood", 24, 112, "6"),
+        ("finding-flood", 32, 104, "5"),
+        ("finding-flood", 32, 104, "5"),
+        ("index-entry-order", 16, 24, "99000"),
+        ("index-position-order", 16, 24, str(99 * SIZE)),
+        ("index-position-past-log", 8, 16, str(past + 900)),
+    ]
+
+
 def test_whatever_bytes_an_index_has_each_is_accounted_for(tmp_path: Path) -> None:
     directory = write_partition(tmp_path, segments={0: BATCHES[:20]}, index_interval_bytes=0)
     chance = random.Random(5)

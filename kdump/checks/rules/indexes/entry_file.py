@@ -75,9 +75,14 @@ class EntryFile:
             self.count_sound(data)
             return
         coverage = self.context.coverage
+        count = len(data) // self.entry_size
+        if not zeros and len(damaged) == count:
+            self._flush_zeros()
+            coverage.add(ByteCoverage.DAMAGED, coverage.position + count * self.entry_size, batches=count)
+            return
         statuses = (
             ByteCoverage.ZERO if row in zeros else ByteCoverage.DAMAGED if row in damaged else ByteCoverage.INTACT
-            for row in range(len(data) // self.entry_size)
+            for row in range(count)
         )
         for status, run in groupby(statuses):
             rows = sum(1 for _ in run)

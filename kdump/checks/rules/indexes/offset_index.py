@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from kdump.checks.segment_facts import SegmentFacts
 
 _ENTRY = Struct(">ii")  # relative offset, position
+_ANY_POSITION = 1 << 31  # no entry can say it
+_OFFSETS, _POSITIONS, _PAST_LOG = "index-entry-order", "index-position-order", "index-position-past-log"
+_WHAT = {_OFFSETS: "offset", _POSITIONS: "position"}
 _MIN_TIME_ENTRIES = 8  # that were hardly made by as many stops of the broker
 
 
@@ -121,19 +124,30 @@ class _Check:
         self, first_row: int, offsets: Sequence[int], positions: Sequence[int], damaged: set[int], zeros: set[int]
     ) -> None:
         """Check order and bounds row by row."""
+        end = _ANY_POSITION if self.facts is None else self.facts.size
+        only_counted = {code: _Counted() for code in (_OFFSETS, _POSITIONS, _PAST_LOG) if self.context.is_flooded(code)}
+        past_log = only_counted.get(_PAST_LOG)
         for row, (offset, position) in enumerate(zip(offsets, positions, strict=True)):
             if not offset and not position and (first_row or row):
                 zeros.add(row)
                 continue
-            if self._is_out_of_bounds(first_row + row, offset, position):
-                damaged.add(row)
-                continue
+            if offset < 0 or not 0 <= position < end:
+                if past_log is not None and offset >= 0 and position >= end and position >= self._size_of_log():
+                    past_log.add(first_row + row)
+                    damaged.add(row)
+                    continue
+                if self._is_out_of_bounds(first_row + row, offset, position):
+                    damaged.add(row)
+                    continue
             last_offset, last_position = self.previous
             if last_offset >= offset or last_position >= position:
-                damaged.add(self._report_disorder(first_row, row, offset, position))
+                damaged.add(self._report_disorder(first_row, row, offset, position, only_counted))
             else:
                 self.one_before = self.previous
             self.previous, self.previous_row = (offset, position), first_row + row
+        for code, further in only_counted.items():
+            if further.count:
+                self.context.count_further(code, further.count, further.first * ENTRY_SIZE, (further.last + 1) * ENTRY_SIZE)
 
     def _is_out_of_bounds(self, row: int, offset: int, position: int) -> bool:
         context, start = self.context, row * ENTRY_SIZE
@@ -145,40 +159,46 @@ class _Check:
             context.report(
                 "index-position-not-boundary", start, start + ENTRY_SIZE, message, expected="0 or more", found=position
             )
-        if self.facts is not None and position >= self.facts.size and position >= (size := self._size_of_log(self.facts)):
-            if context.counts_only("index-position-past-log", start, start + ENTRY_SIZE):
+        if self.facts is not None and position >= self.facts.size and position >= (size := self._size_of_log()):
+            if context.counts_only(_PAST_LOG, start, start + ENTRY_SIZE):
                 return True
             message = f"Entry {row:,} points to byte {position:,} of a log of {size:,} bytes."
             expected = f"less than {size}"
-            context.report("index-position-past-log", start, start + ENTRY_SIZE, message, expected=expected, found=position)
+            context.report(_PAST_LOG, start, start + ENTRY_SIZE, message, expected=expected, found=position)
             return True
         return offset < 0 or position < 0
 
-    def _size_of_log(self, facts: SegmentFacts) -> int:
+    def _size_of_log(self) -> int:
         """The size of the log after the window at hand was read: what a broker appended since cannot be meant by its entries."""
         if self.log_size is None:
-            self.log_size = size_now(facts)
+            assert self.facts is not None
+            self.log_size = size_now(self.facts)
         return self.log_size
 
-    def _report_disorder(self, first_row: int, row: int, offset: int, position: int) -> int:
+    def _report_disorder(self, first_row: int, row: int, offset: int, position: int, only_counted: dict[str, _Counted]) -> int:
         """Report an entry that is not above the one before; returns the row of the wrong one.
 
-        Where this one is above the last but one, the one between is too high.
+        Where this one is above the last but one, the one between is too high. What is in `only_counted` is only counted there.
         """
         blamed = row
         last_offset, last_position = self.previous
         earlier_offset, earlier_position = self.one_before
-        for code, what, number, before, earlier in (
-            ("index-entry-order", "offset", offset, last_offset, earlier_offset),
-            ("index-position-order", "position", position, last_position, earlier_position),
+        before_is_here = self.previous_row >= first_row
+        for code, number, before, earlier in (
+            (_OFFSETS, offset, last_offset, earlier_offset),
+            (_POSITIONS, position, last_position, earlier_position),
         ):
             if before < number:
                 continue
-            is_too_high = self.previous_row >= first_row and 0 <= earlier < number < before
+            is_too_high = before_is_here and 0 <= earlier < number < before
             blamed = self.previous_row - first_row if is_too_high else row
+            if code in only_counted:
+                only_counted[code].add(first_row + blamed)
+                continue
             start = (first_row + blamed) * ENTRY_SIZE
             if self.context.counts_only(code, start, start + ENTRY_SIZE):
                 continue
+            what = _WHAT[code]
             message = f"Entry {first_row + row:,} has {what} {number:,}, the one before has {before:,}; they must ascend."
             expected, found = f"more than {before}", number
             if is_too_high:
@@ -213,6 +233,23 @@ class _Check:
                 return any(source.read((_MIN_TIME_ENTRIES - 1) * time_index.ENTRY_SIZE, time_index.ENTRY_SIZE))
         except Unreadable:
             return False
+
+
+class _Counted:
+    """Entries that are only counted, and the rows of the first and the last."""
+
+    __slots__ = ("count", "first", "last")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.first, self.last = _ANY_POSITION, -1
+
+    def add(self, row: int) -> None:
+        self.count += 1
+        if row < self.first:
+            self.first = row
+        if row > self.last:
+            self.last = row
 
 
 def _ascending_rows(positions: Sequence[int], left_out: set[int], highest: int) -> list[int]:

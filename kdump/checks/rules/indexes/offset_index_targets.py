@@ -91,7 +91,8 @@ class EntryTargets:
             first = first_offsets[row]
             if offset < first == last_offset:
                 first = self.log.first_offset(rows[row])
-            if not self._is_valid(offset, rows[row], first, last_offset, position, ends[row], *endings[row]):
+            is_below = offset < first <= last_offset  # which no append explains
+            if is_below or not self._is_valid(offset, rows[row], first, last_offset, position, ends[row], *endings[row]):
                 damaged.add(row)
                 if len(self.distances) < 2:
                     self.distances.add(offset - last_offset)
