@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from kdump.binary.loading import loading
+from kdump.binary.arrow_loading import load_arrow
 from kdump.cli.listing import text_checkpoints
 from kdump.cli.listing.lister import list_each
 from kdump.cli.listing.logs import LogLister
@@ -15,16 +15,16 @@ from kdump.cli.streams import stderr_bytes
 from kdump.errors import UsageError
 
 try:
-    with loading("pyarrow"):
-        import pyarrow as pa
-        import pyarrow.parquet  # what it needs is as large
+    load_arrow()
 except ImportError as missing:
     raise UsageError('Parquet and Arrow files need the package "pyarrow"', remedy="pip install 'kdump[arrow]'") from missing
+
+import pyarrow as pa
 
 from kdump.binary.columns_reference import RECORD_COLUMNS
 from kdump.binary.source import Source
 from kdump.formats import file_name
-from kdump.output.arrow.builder import bounded
+from kdump.output.arrow.builder import MOST_HELD, bounded
 from kdump.output.arrow.decoded_columns import UNFIT, DecodedColumns
 from kdump.output.arrow.files import SNAPPY, TableFile
 from kdump.output.arrow.limits import BATCH_BYTES, BATCH_ROWS
@@ -140,6 +140,8 @@ class _Rows:
         self._held_rows += batch.num_rows
         if self._held_bytes >= BATCH_BYTES or self._held_rows >= BATCH_ROWS:
             self.flush()
+        elif len(self._held) >= MOST_HELD:
+            self._held = list(bounded(self._held))
 
     def flush(self) -> None:
         for batch in bounded(self._held):

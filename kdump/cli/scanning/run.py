@@ -7,12 +7,10 @@ import json
 import os
 import sys
 import time
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from kdump import __version__
 from kdump.binary.exchange import exchange
-from kdump.binary.loading import loading
 from kdump.cli.scanning.request import RECORDS
 from kdump.cli.scanning.seen import look
 from kdump.cli.scanning.summary import ScanSummary
@@ -30,9 +28,6 @@ if TYPE_CHECKING:
 
 INCOMPLETE = ".incomplete"
 """The suffix of a table that does not add up, so that no one mistakes it for a complete one."""
-
-_ARROW_ADDRESSES = 192 << 20  # its libraries take 130 MiB, and each thread has a stack
-_M_ARENA_MAX = -8  # of mallopt
 
 
 def scan_paths(request: ScanRequest) -> int:
@@ -128,50 +123,18 @@ def _mark_incomplete(folder: str, table: str) -> None:
 
 def _load_arrow() -> None:
     """Load Arrow, which takes longer than a look at a tree that has not changed. Raises UsageError if it is not installed."""
-    limits_addresses = _limits_addresses()
+    from kdump.binary.arrow_loading import load_arrow
+
     try:
-        with loading("pyarrow"):
-            if limits_addresses and "pyarrow" not in sys.modules:
-                _save_addresses()
-                _require_addresses()
-            import pyarrow
-            import pyarrow.parquet
+        load_arrow()
     except ImportError as missing:
         raise UsageError('Parquet tables need the package "pyarrow"', remedy="pip install 'kdump[arrow]'") from missing
-    if limits_addresses:  # Arrow fails when there are none for a thread
-        pyarrow.set_cpu_count(1)
-        pyarrow.set_io_thread_count(1)
 
 
 def _is_arrows(error: ValueError) -> bool:
     """Whether an error says that Arrow cannot read something."""
     pyarrow = sys.modules.get("pyarrow")
     return pyarrow is not None and isinstance(error, pyarrow.ArrowInvalid)
-
-
-def _limits_addresses() -> bool:
-    """Whether `ulimit -v` limits the addresses of this process."""
-    try:
-        import resource
-    except ImportError:  # no such limits on this system
-        return False
-    return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
-
-
-def _save_addresses() -> None:
-    """Let Arrow and all threads share the memory of the C library. By default each reserves addresses, up to 128 MiB."""
-    import ctypes
-
-    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")  # read when Arrow is loaded
-    with suppress(OSError, AttributeError):  # another C library
-        ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)
-
-
-def _require_addresses() -> None:
-    """Raises OSError if there are fewer addresses than Arrow takes: it, or the C library, ends the process where they run out."""
-    import mmap
-
-    mmap.mmap(-1, _ARROW_ADDRESSES, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=mmap.PROT_READ).close()
 
 
 def _remove(folder: str) -> None:

@@ -9,7 +9,6 @@ from contextlib import ExitStack, contextmanager, suppress
 from kdump import exit_codes
 from kdump.binary import system
 from kdump.binary.java_strings import escaped, text_of
-from kdump.binary.loading import loading
 from kdump.binary.paths import real, require_local
 from kdump.binary.placing import place
 from kdump.checks.wording import counted
@@ -212,10 +211,11 @@ class _Shown:
 
 def _into_parquet(request: GrepRequest, search: Search, path: str, place: str | None) -> int:
     """Write the matches into a file of Parquet, and say the verdict on stderr."""
+    from kdump.binary.arrow_loading import load_arrow
+
     require_local(path, "the output")
     try:
-        with loading("pyarrow"):
-            import kdump.output.arrow.row_file  # noqa: F401  # what it needs may be missing
+        load_arrow()
     except ImportError as missing:
         raise UsageError('Parquet files need the package "pyarrow"', remedy="pip install 'kdump[arrow]'") from missing
     try:

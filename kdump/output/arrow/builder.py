@@ -30,6 +30,8 @@ _ARRAYS = {"Int8": "b", "Int16": "h", "Int32": "i", "Int64": "q"}
 _SHORT_TEXT = 128  # characters
 _REPEATED = 32  # arrays that are kept, of up to a few MiB
 _SMALL_PART = 4  # batches with less than this part of the allowed rows and bytes are joined
+MOST_HELD = 64
+"""Small batches before they are joined: each may keep the bytes of the window that its rows were read from."""
 
 
 class Constant:
@@ -334,6 +336,8 @@ def bounded(batches: Iterable[pa.RecordBatch], *, rows: int = BATCH_ROWS, size: 
             held.append(batch)
             held_rows += batch.num_rows
             held_size += batch_size
+            if len(held) == MOST_HELD:
+                held = [_joined(held)]
     if held:
         yield _joined(held)
 
