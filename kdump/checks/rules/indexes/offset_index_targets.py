@@ -67,6 +67,7 @@ class EntryTargets:
         ends = [end if end > position else facts.size for position, end in zip(positions, following, strict=True)]
         first_offsets = facts.first_offsets.at(rows) if facts.positions else rows
         endings: Sequence[tuple[int, int]] | None = None
+        is_sound = False  # so that the log holds no more than is known
         unaligned: list[int] = []  # starts of entries that are only counted
         wrong: list[int] = []
         for row, (position, offset, batch_position, last_offset) in enumerate(
@@ -88,11 +89,18 @@ class EntryTargets:
                 continue
             if endings is None:  # after the batches in which each append and the offset end
                 endings = list(zip(rows_of(facts.positions, ends), rows_of(facts.last_offsets, entry_offsets), strict=True))
+                is_sound = not facts.damage_ends and self.log.is_ordered()
             first = first_offsets[row]
             if offset < first == last_offset:
                 first = self.log.first_offset(rows[row])
-            is_below = offset < first <= last_offset  # which no append explains
-            if is_below or not self._is_valid(offset, rows[row], first, last_offset, position, ends[row], *endings[row]):
+            stop, ending = endings[row]
+            is_below = offset < first <= last_offset  # which no append explains, as if it ends in no batch before the next entry
+            is_above = is_sound and ending >= stop and first <= last_offset < offset
+            if (
+                is_below
+                or is_above
+                or not self._is_valid(offset, rows[row], first, last_offset, position, ends[row], stop, ending)
+            ):
                 damaged.add(row)
                 if len(self.distances) < 2:
                     self.distances.add(offset - last_offset)
