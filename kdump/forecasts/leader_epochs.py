@@ -87,7 +87,7 @@ class LeaderEpochs:
         impossible: BrokerException | None = None
         found = 0
         for lines in chain((first[_HEADER_LINES:],), stretches):
-            if lines and _PLAIN.fullmatch("\n".join(lines)):
+            if lines and lines[-1] and _PLAIN.fullmatch("\n".join(lines)):
                 found += len(lines)
                 self.last_epoch = int(lines[-1].partition(" ")[0])
                 continue

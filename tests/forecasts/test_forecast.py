@@ -936,9 +936,12 @@ def test_replicas_of_several_brokers_and_those_on_their_way_are_no_duplicates(tm
         (b" " * 140_000 + b"0 0", ("offline", None)),  # Java splits an empty word off
         (b"1" * 140_000 + b" 0", ("die", "java.lang.NumberFormatException")),
         (b"1 " * 70_000, ("offline", None)),
+        (b"0 0\n\n", ("offline", None)),
+        (b"\n0 0", ("offline", None)),
     ],
+    ids=range(8),
 )
-def test_a_long_line_of_leader_epochs_is_read_as_a_short_one(
+def test_odd_lines_of_leader_epochs_are_read_as_java_reads_them(
     tmp_path: Path, line: bytes, expected: tuple[str, str | None]
 ) -> None:
     (tmp_path / "00000000000000000000.log").write_bytes(batch(records=[record()]))
