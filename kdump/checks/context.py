@@ -57,7 +57,7 @@ class FileContext:
         self._emit = emit
         self._counts: dict[str, int] = {}
         self._worst: dict[str, str] = {}
-        self._suppressed: dict[str, _Further] = {}
+        self._suppressed: dict[str, Further] = {}
 
     @property
     def next_base_offset(self) -> int | None:
@@ -196,6 +196,10 @@ class FileContext:
         """Whether findings of this code, of its severity in the catalogue, are only counted, and some were."""
         return code in self._suppressed and self.is_full(code)
 
+    def further(self, code: str) -> Further | None:
+        """Where findings of a code that `is_flooded` are counted; None for any other."""
+        return self._suppressed[code] if self.is_flooded(code) else None
+
     def count_more(self, code: str, starts: Sequence[int], size: int) -> None:
         """Count findings of a code that `is_full`, each of `size` bytes from its start."""
         if starts:
@@ -204,7 +208,7 @@ class FileContext:
     def count_further(self, code: str, count: int, start: int, end: int) -> None:
         """Count findings of a code that `is_full`: the first starts at `start`, the last ends at `end`."""
         if code not in self._suppressed:
-            self._suppressed[code] = _Further(start, end)
+            self._suppressed[code] = Further(start, end)
         self._suppressed[code].add(count, start, end)
 
     def finish(self) -> None:
@@ -218,7 +222,7 @@ class FileContext:
             self.report("finding-flood", first, last, message, found=count)
 
 
-class _Further:
+class Further:
     """Findings of one code that are only counted, and where the first of them starts and the last ends."""
 
     __slots__ = ("count", "first", "last")
@@ -229,6 +233,7 @@ class _Further:
         self.last = last
 
     def add(self, count: int, start: int, end: int) -> None:
+        """Count more of them: the first starts at `start`, the last ends at `end`."""
         self.count += count
         if start < self.first:
             self.first = start

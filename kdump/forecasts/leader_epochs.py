@@ -25,7 +25,7 @@ _VERSION = 0
 _HEADER_LINES = 2
 _WINDOW_SIZE = 16 << 10
 _LONG_LINE = 1 << 16  # characters
-_PLAIN = re.compile(r"(?:[0-9]{1,9}+ [0-9]{1,18}+(?:\n|\Z))++")  # all that brokers write
+_PLAIN = re.compile(r"(?:[0-9]{1,9}+ [0-9]{1,18}+\n)++")  # all that brokers write
 _BLANKS = re.compile(r"[ \t\x0b\x0c]+")
 _ZEROS = re.compile(r"((?:^| )[+-]?)0+")
 _LONG_WORD = re.compile(r"([^ ]{1024})[^ ]+")  # no number, where it has no leading zeros
@@ -87,7 +87,7 @@ class LeaderEpochs:
         impossible: BrokerException | None = None
         found = 0
         for lines in chain((first[_HEADER_LINES:],), stretches):
-            if lines and lines[-1] and _PLAIN.fullmatch("\n".join(lines)):
+            if _PLAIN.fullmatch("\n".join(lines) + "\n"):
                 found += len(lines)
                 self.last_epoch = int(lines[-1].partition(" ")[0])
                 continue

@@ -22,7 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kdump.checks.context import FileContext
+    from kdump.checks.context import FileContext, Further
     from kdump.checks.packed_ints import PackedInts
     from kdump.checks.segment_facts import SegmentFacts
 
@@ -125,15 +125,15 @@ class _Check:
     ) -> None:
         """Check order and bounds row by row."""
         end = _ANY_POSITION if self.facts is None else self.facts.size
-        only_counted = {code: _Counted() for code in (_OFFSETS, _POSITIONS, _PAST_LOG) if self.context.is_flooded(code)}
-        past_log = only_counted.get(_PAST_LOG)
+        past_log = self.context.further(_PAST_LOG)
+        out_of_order = {code: self.context.further(code) for code in (_OFFSETS, _POSITIONS)}
         for row, (offset, position) in enumerate(zip(offsets, positions, strict=True)):
             if not offset and not position and (first_row or row):
                 zeros.add(row)
                 continue
             if offset < 0 or not 0 <= position < end:
                 if past_log is not None and offset >= 0 and position >= end and position >= self._size_of_log():
-                    past_log.add(first_row + row)
+                    past_log.add(1, (first_row + row) * ENTRY_SIZE, (first_row + row + 1) * ENTRY_SIZE)
                     damaged.add(row)
                     continue
                 if self._is_out_of_bounds(first_row + row, offset, position):
@@ -141,13 +141,10 @@ class _Check:
                     continue
             last_offset, last_position = self.previous
             if last_offset >= offset or last_position >= position:
-                damaged.add(self._report_disorder(first_row, row, offset, position, only_counted))
+                damaged.add(self._report_disorder(first_row, row, offset, position, out_of_order))
             else:
                 self.one_before = self.previous
             self.previous, self.previous_row = (offset, position), first_row + row
-        for code, further in only_counted.items():
-            if further.count:
-                self.context.count_further(code, further.count, further.first * ENTRY_SIZE, (further.last + 1) * ENTRY_SIZE)
 
     def _is_out_of_bounds(self, row: int, offset: int, position: int) -> bool:
         context, start = self.context, row * ENTRY_SIZE
@@ -175,10 +172,13 @@ class _Check:
             self.log_size = size_now(self.facts)
         return self.log_size
 
-    def _report_disorder(self, first_row: int, row: int, offset: int, position: int, only_counted: dict[str, _Counted]) -> int:
+    def _report_disorder(
+        self, first_row: int, row: int, offset: int, position: int, out_of_order: dict[str, Further | None]
+    ) -> int:
         """Report an entry that is not above the one before; returns the row of the wrong one.
 
-        Where this one is above the last but one, the one between is too high. What is in `only_counted` is only counted there.
+        Where this one is above the last but one, the one between is too high.
+        `out_of_order` has where findings are counted by code, None for those that are reported.
         """
         blamed = row
         last_offset, last_position = self.previous
@@ -192,10 +192,11 @@ class _Check:
                 continue
             is_too_high = before_is_here and 0 <= earlier < number < before
             blamed = self.previous_row - first_row if is_too_high else row
-            if code in only_counted:
-                only_counted[code].add(first_row + blamed)
-                continue
             start = (first_row + blamed) * ENTRY_SIZE
+            further = out_of_order[code]
+            if further is not None:
+                further.add(1, start, start + ENTRY_SIZE)
+                continue
             if self.context.counts_only(code, start, start + ENTRY_SIZE):
                 continue
             what = _WHAT[code]
@@ -233,23 +234,6 @@ class _Check:
                 return any(source.read((_MIN_TIME_ENTRIES - 1) * time_index.ENTRY_SIZE, time_index.ENTRY_SIZE))
         except Unreadable:
             return False
-
-
-class _Counted:
-    """Entries that are only counted, and the rows of the first and the last."""
-
-    __slots__ = ("count", "first", "last")
-
-    def __init__(self) -> None:
-        self.count = 0
-        self.first, self.last = _ANY_POSITION, -1
-
-    def add(self, row: int) -> None:
-        self.count += 1
-        if row < self.first:
-            self.first = row
-        if row > self.last:
-            self.last = row
 
 
 def _ascending_rows(positions: Sequence[int], left_out: set[int], highest: int) -> list[int]:
