@@ -177,7 +177,7 @@ class PartitionRecovery:
                     if walk.left_out or not _is_all_of(walk.pieces, log.size):
                         raise NotSoundError
                     pieces += walk.pieces
-            if any(before.last >= after.first for before, after in pairwise(pieces)):
+            if not all(_is_in_order(before, after) for before, after in pairwise(pieces)):
                 raise NotSoundError
         except (NotSoundError, CorruptData, Unreadable):
             self._directory.empty(self.name)
@@ -606,6 +606,10 @@ class PartitionRecovery:
             for offset, reason in bad:
                 self._leave_out(offset, "legacy-wrapper-null", f"{reason}; a start fails where it opens it")
         return bool(bad)
+
+
+def _is_in_order(before: Piece, after: Piece) -> bool:
+    return before.last < after.first and (after.is_legacy or after.first_epoch >= before.last_epoch)
 
 
 def _is_all_of(pieces: Sequence[Piece], size: int) -> bool:

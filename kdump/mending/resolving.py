@@ -13,6 +13,7 @@ from itertools import pairwise
 from kdump.binary.batch_header import LOG_OVERHEAD, MAGIC_AT
 from kdump.errors import CorruptData
 from kdump.mending.copies import without_wrong_copies
+from kdump.mending.lone_epochs import with_doubts
 from kdump.mending.pieces import NO_EPOCH, Headers, LeftOut
 
 TYPE_CHECKING = False
@@ -44,6 +45,7 @@ class _Resolution:
     def to_end(self) -> tuple[list[Piece], list[LeftOut]]:
         if self._has_replicas:
             self._pieces, self._left_out = without_wrong_copies(self._pieces, self._headers)
+        self._pieces = with_doubts(self._pieces, self._headers)
         placed, strays = self._divided()
         chain = self._in_order(placed)
         homeless = [stray for stray in strays if not self._is_placed_by_offset(stray, chain)]

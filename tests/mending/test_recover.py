@@ -182,6 +182,37 @@ def test_an_offset_and_an_epoch_that_no_checksum_covers_are_put_right(tmp_path: 
     assert [row.offset_first for row in _of(Rewritten, rows)] == [3, 7]
 
 
+@pytest.mark.parametrize("place", ["alone", "last", "first"])
+def test_an_epoch_at_the_end_of_a_log_is_put_right_by_the_logs_around_it(place: str, tmp_path: Path) -> None:
+    right = {0: [_batch(0, epoch=4), _batch(1, epoch=4)], 2: [_batch(2, epoch=4)], 3: [_batch(3, epoch=4), _batch(4, epoch=4)]}
+    base, row, epoch = {"alone": (2, 0, 9), "last": (0, 1, 9), "first": (3, 0, 2)}[place]
+    wrong = {**right, base: [*right[base][:row], _batch(base + row, epoch=epoch), *right[base][row + 1 :]]}
+    path = _partition(tmp_path, wrong)
+    rows = kdump.recover(path, tmp_path / "out")
+    assert [_log(tmp_path / "out", base) for base in right] == [b"".join(batches) for batches in right.values()]
+    assert [row.offset_first for row in _of(Rewritten, rows)] == [base + row]
+
+
+@pytest.mark.parametrize("place", ["alone", "last"])
+def test_a_wrong_epoch_at_the_end_of_a_log_does_not_end_those_of_later_logs(place: str, tmp_path: Path) -> None:
+    logs = {0: [_batch(0), _batch(1)], 2: [_batch(2)], 3: [_batch(3), _batch(4)]}
+    base, row = {"alone": (2, 0), "last": (0, 1)}[place]
+    offset = base + row
+    batches = logs[base]
+    wrong = {**logs, base: [*batches[:row], _batch(offset, epoch=85), *batches[row + 1 :]]}
+    broken = {**logs, base: [*batches[:row], _broken(batches[row]), *batches[row + 1 :]]}
+    paths = [_partition(tmp_path / str(number), contents) for number, contents in enumerate((broken, wrong, broken))]
+    rows = kdump.recover(paths[0], tmp_path / "out", merge=paths[1:])
+    assert [_log(tmp_path / "out", base) for base in logs] == [b"".join(batches) for batches in logs.values()]
+    assert [row.offset_first for row in _of(Rewritten, rows)] == [offset]
+
+
+def test_leader_epochs_that_go_back_for_several_batches_are_kept(tmp_path: Path) -> None:
+    logs = {0: [_batch(0), _batch(1, epoch=9), _batch(2, epoch=9)], 3: [_batch(3), _batch(4)]}
+    kdump.recover(_partition(tmp_path, logs), tmp_path / "out")
+    assert [_log(tmp_path / "out", base) for base in logs] == [b"".join(batches) for batches in logs.values()]
+
+
 def test_a_batch_that_was_moved_goes_where_its_offset_is(tmp_path: Path) -> None:
     order = [0, 1, 3, 4, 2, 5, 6]
     rows = kdump.recover(_partition(tmp_path, {0: [_batch(offset, value=b"%d" % offset) for offset in order]}), tmp_path / "out")
