@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 
 from kdump.mending.pieces import LeftOut
+from kdump.reading.trust import is_lower
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,14 +38,14 @@ class _Copy:
         self.agreement = 0 if before is None else _agreement(before, claim)
         self.low = (piece.log.base_offset or 0) if before is None else before[1] + 1
         self.high: int | None = None
-        self.is_in_order = self.low <= claim[0]
+        self.is_in_order = self.low <= claim[0] and not (before is not None and is_lower(claim, before))
         self.is_joined = 0 <= claim[0] - self.low <= skipped  # a record has more than a byte
 
     def precedes(self, after: Extent) -> None:
         """Take what the batch after it claims."""
         self.agreement += _agreement(self.claim, after)
         self.high = after[0]
-        self.is_in_order = self.is_in_order and self.claim[1] < after[0]
+        self.is_in_order = self.is_in_order and self.claim[1] < after[0] and not is_lower(after, self.claim)
         self.is_joined = self.is_joined or self.claim[1] + 1 == after[0]
 
     def may_be_at(self, claim: Extent) -> bool:
@@ -60,8 +61,8 @@ _SURE = 6  # the offsets of both neighbours ascend and continue, and their leade
 def without_wrong_copies(pieces: Sequence[Piece], headers: Headers) -> tuple[list[Piece], list[LeftOut]]:
     """The pieces without batches that claim other offsets or another leader epoch than the same batch in other replicas.
 
-    The claim wins that more replicas make, then one that lies between its neighbours in the file, one that continues them, the
-    one that agrees better with them, and the one that leaves the smaller gap. Where neighbours are wrong themselves, that is
+    The claim wins that more replicas make, then one whose offsets and leader epoch lie between those of its neighbours in the
+    file, one that continues them, the one that agrees better with them, and the one that leaves the smaller gap. Where neighbours are wrong themselves, that is
     seen only without them: so what is left is compared again.
     """
     kept, left_out = list(pieces), []

@@ -622,6 +622,14 @@ def test_of_copies_that_disagree_in_their_offset_the_likelier_counts(tmp_path: P
     assert not any(row.is_lost for row in _of(Dropped, rows))
 
 
+def test_of_copies_that_disagree_in_their_leader_epoch_the_one_in_order_counts(tmp_path: Path) -> None:
+    right = [_batch(0), _batch(1), _batch(2)]
+    paths = _replicas(tmp_path, [_batch(0, epoch=85), right[1], _broken(right[2])], [right[0], *map(_broken, right[1:])])
+    rows = kdump.recover(paths[0], tmp_path / "out", merge=paths[1:])
+    assert _log(tmp_path / "out") == right[0] + right[1]
+    assert [row.offset_first for row in _of(Dropped, rows) if row.is_lost] == [2]
+
+
 def test_neighbours_whose_offsets_are_wrong_do_not_vouch_for_wrong_offsets(tmp_path: Path) -> None:
     right = [message_set(messages=[message(value=b"%d" % offset)], base_offset=offset) for offset in (0, 1, 4, 5, 6)]
     wrong = [right[0], b"\0\0\0\0\0\1" + right[1][6:], b"\0\0\0\0\2" + right[2][5:], *right[3:]]
