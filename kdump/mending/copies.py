@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import groupby
+from bisect import bisect_left
 
 from kdump.mending.pieces import LeftOut
 from kdump.reading.trust import is_lower
@@ -11,48 +11,83 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from kdump.mending.pieces import Headers, Piece
+    from kdump.mending.pieces import Headers, Log, Piece
     from kdump.reading.trust import Extent
 
     Key = tuple[int, int, int]  # CRC, size, records
+    Offsets = tuple[int, int]  # first, last
 
 _MOST_DOUBTFUL = 1 << 18
-_MOST_ROUNDS = 4
+_MOST_ROUNDS = 6
+_MOST_PLACES = 64  # at which a copy may be, of those that other copies claim
 
 
 class _Copy:
-    """One copy of a batch: what it claims, and how much of what is around it in the file agrees with that.
+    """One copy of a batch: what it claims, and how much of what is around it agrees with that.
 
-    In its file it lies after the offsets below `low`, and before `high` (None for the end of the file). `is_joined` says that
-    its own offsets continue one of these, or leave no more room than what was skipped may have filled.
+    In its file it lies after the offsets below `low`, and before `high` (None for the end of the newest log). `is_joined` says
+    that its own offsets continue one of these, or leave no more room than bytes that were skipped may have filled. Leader epochs
+    are compared with the batches before and after it in its replica, in whichever log.
     """
 
-    __slots__ = ("agreement", "claim", "high", "is_in_order", "is_joined", "key", "low", "piece", "start")
+    __slots__ = (
+        "_continues",
+        "after",
+        "agreement",
+        "before",
+        "claim",
+        "has_epoch_in_order",
+        "high",
+        "is_in_order",
+        "is_joined",
+        "key",
+        "low",
+        "piece",
+        "start",
+    )
 
-    def __init__(self, piece: Piece, start: int, claim: Extent, key: Key, before: Extent | None, skipped: int) -> None:
-        """`skipped` bytes before it are no whole batch."""
+    def __init__(self, piece: Piece, start: int, claim: Extent, key: Key, before: Extent | None, skipped: int | None) -> None:
+        """`skipped` bytes before it are no whole batch; None if the batch before it is in another log."""
         self.piece = piece
         self.start = start
         self.claim = claim
         self.key = key
+        self.before = before
+        self.after: Extent | None = None
         self.agreement = 0 if before is None else _agreement(before, claim)
-        self.low = (piece.log.base_offset or 0) if before is None else before[1] + 1
-        self.high: int | None = None
-        self.is_in_order = self.low <= claim[0] and not (before is not None and is_lower(claim, before))
-        self.is_joined = 0 <= claim[0] - self.low <= skipped  # a record has more than a byte
+        self.has_epoch_in_order = before is None or not is_lower(claim, before)
+        self.low = (piece.log.base_offset or 0) if before is None or skipped is None else before[1] + 1
+        self.high = piece.log.next_base_offset
+        self.is_in_order = self.low <= claim[0]
+        room = start if skipped is None else skipped  # a record has more than a byte
+        self.is_joined = 0 <= claim[0] - self.low <= room
+        self._continues = self.low == claim[0] and not room
 
-    def precedes(self, after: Extent) -> None:
-        """Take what the batch after it claims."""
+    @property
+    def offsets(self) -> Offsets:
+        return self.claim[:2]
+
+    @property
+    def rank(self) -> int:
+        return self.piece.log.rank
+
+    def precedes(self, after: Extent, skipped: int | None) -> None:
+        """Take what the batch after it claims, and how many bytes lie between the two; None if it is in another log."""
+        self.after = after
         self.agreement += _agreement(self.claim, after)
+        self.has_epoch_in_order = self.has_epoch_in_order and not is_lower(after, self.claim)
+        if skipped is None:
+            return
         self.high = after[0]
-        self.is_in_order = self.is_in_order and self.claim[1] < after[0] and not is_lower(after, self.claim)
-        self.is_joined = self.is_joined or self.claim[1] + 1 == after[0]
+        self.is_in_order = self.is_in_order and self.claim[1] < after[0]
+        if self.claim[1] + 1 == after[0]:
+            self.is_joined = True
+        elif not (skipped or self._continues):
+            self.is_joined = False  # offsets are missing where no bytes are
 
-    def may_be_at(self, claim: Extent) -> bool:
+    def may_be_at(self, offsets: Offsets) -> bool:
         """Whether these offsets fit where it lies, and its own do not continue what is around it."""
-        if claim[:2] == self.claim[:2]:
-            return True
-        return not self.is_joined and self.low <= claim[0] and (self.high is None or claim[1] < self.high)
+        return not self.is_joined and self.low <= offsets[0] and (self.high is None or offsets[1] < self.high)
 
 
 _SURE = 6  # the offsets of both neighbours ascend and continue, and their leader epochs are the same
@@ -61,9 +96,10 @@ _SURE = 6  # the offsets of both neighbours ascend and continue, and their leade
 def without_wrong_copies(pieces: Sequence[Piece], headers: Headers) -> tuple[list[Piece], list[LeftOut]]:
     """The pieces without batches that claim other offsets or another leader epoch than the same batch in other replicas.
 
-    The claim wins that more replicas make, then one whose offsets and leader epoch lie between those of its neighbours in the
-    file, one that continues them, the one that agrees better with them, and the one that leaves the smaller gap. Where neighbours are wrong themselves, that is
-    seen only without them: so what is left is compared again.
+    The offsets win that more replicas claim, then those between the neighbours in the file, those that continue them, the ones
+    that agree better with them, and the ones that leave the smaller gap. Where neighbours are wrong themselves, that is seen
+    only without them: so what is left is compared again. Leader epochs are compared when all offsets are decided: the one wins
+    that more replicas claim, then one in order with its neighbours, then the one that the nearest batches of any replica have.
     """
     kept, left_out = list(pieces), []
     for _ in range(_MOST_ROUNDS):
@@ -85,63 +121,121 @@ def _without_obviously_wrong(pieces: Sequence[Piece], headers: Headers) -> tuple
     for copy in _copies(pieces, headers):
         if copy.agreement >= _SURE and copy.key in doubtful:
             doubtful[copy.key].append(copy)
-    wrong: dict[int, list[int]] = {}
-    for copies in doubtful.values():
-        for copy in _wrong_of(copies):
-            wrong.setdefault(id(copy.piece), []).append(copy.start)
+    several = [copies for copies in doubtful.values() if any(copy.claim != copies[0].claim for copy in copies)]
+    wrong = [copy for copies in several for copy in _with_wrong_offsets(copies)]
+    wrong = wrong or [copy for copies in several for copy in _with_wrong_epochs(copies)]
+    starts: dict[int, list[int]] = {}
+    for copy in wrong:
+        starts.setdefault(id(copy.piece), []).append(copy.start)
     kept: list[Piece] = []
     left_out: list[LeftOut] = []
     for piece in pieces:
-        kept += _without(piece, sorted(wrong.get(id(piece), ())), headers, left_out)
+        kept += _without(piece, sorted(starts.get(id(piece), ())), headers, left_out)
     return kept, left_out
 
 
-def _wrong_of(copies: list[_Copy]) -> list[_Copy]:
-    claims: dict[Extent, list[_Copy]] = {}
+def _with_wrong_offsets(copies: list[_Copy]) -> Iterator[_Copy]:
+    """Those that lie where a copy of another replica says that they are, which has more to say for it."""
+    claiming: dict[Offsets, list[_Copy]] = {}
     for copy in copies:
-        claims.setdefault(copy.claim, []).append(copy)
-    if len(claims) < 2:
-        return []
+        claiming.setdefault(copy.offsets, []).append(copy)
+    places = sorted(claiming)
+    ranks = {offsets: {copy.rank for copy in of_offsets} for offsets, of_offsets in claiming.items()}
+    weights = {offsets: _weight_of_offsets(of_offsets) for offsets, of_offsets in claiming.items()}
+    refuted: set[Offsets] = set()
+    for offsets in sorted(places, key=weights.__getitem__, reverse=True):
+        wrong = [
+            copy for copy in claiming[offsets] if not copy.is_joined and _has_better_place(copy, places, weights, ranks, refuted)
+        ]
+        yield from wrong
+        if len(wrong) == len(claiming[offsets]):
+            refuted.add(offsets)
 
-    def weight(claim: Extent) -> tuple[int, bool, bool, int, int]:
-        of_claim = claims[claim]
-        ranks = {copy.piece.log.rank for copy in of_claim}
-        is_joined = any(copy.is_joined for copy in of_claim)
-        return (
-            len(ranks),
-            any(copy.is_in_order for copy in of_claim),
-            is_joined,
-            max(copy.agreement for copy in of_claim),
-            -min(abs(claim[0] - copy.low) for copy in of_claim),
-        )
 
-    best = max(claims, key=weight)
-    ranks = {copy.piece.log.rank for copy in claims[best]}
-    # what one replica holds twice, or where it belongs, may be two batches of the same contents
-    return [
-        copy
-        for copy in copies
-        if copy.claim != best and copy.piece.log.rank not in ranks and copy.may_be_at(best) and weight(copy.claim) < weight(best)
-    ]
+def _has_better_place(
+    copy: _Copy,
+    places: Sequence[Offsets],
+    weights: dict[Offsets, tuple[int, bool, bool, int, int]],
+    ranks: dict[Offsets, set[int]],
+    refuted: set[Offsets],
+) -> bool:
+    """Whether another replica has the batch at offsets that a copy may have too, and that have more weight than its own.
+
+    What one replica holds twice may be two batches of the same contents.
+    """
+    start = bisect_left(places, (copy.low, copy.low))
+    return any(
+        copy.may_be_at(offsets)
+        and weights[offsets] > weights[copy.offsets]
+        and copy.rank not in ranks[offsets]
+        and offsets not in refuted
+        for offsets in places[start : start + _MOST_PLACES]
+    )
+
+
+def _weight_of_offsets(copies: Sequence[_Copy]) -> tuple[int, bool, bool, int, int]:
+    return (
+        len({copy.rank for copy in copies}),
+        any(copy.is_in_order for copy in copies),
+        any(copy.is_joined for copy in copies),
+        max(copy.agreement for copy in copies),
+        -min(abs(copy.claim[0] - copy.low) for copy in copies),
+    )
+
+
+def _with_wrong_epochs(copies: list[_Copy]) -> Iterator[_Copy]:
+    """Those that claim another leader epoch for the same offsets than the copies that have more to say for it."""
+    of_offsets: dict[Offsets, list[_Copy]] = {}
+    for copy in copies:
+        of_offsets.setdefault(copy.offsets, []).append(copy)
+    for of_one in of_offsets.values():
+        claiming: dict[Extent, list[_Copy]] = {}
+        for copy in of_one:
+            claiming.setdefault(copy.claim, []).append(copy)
+        if len(claiming) > 1:
+            before = max((copy.before for copy in of_one if copy.before is not None), key=_offsets_of, default=None)
+            after = min((copy.after for copy in of_one if copy.after is not None), key=_offsets_of, default=None)
+            weights = {claim: _weight_of_epoch(of_claim, before, after) for claim, of_claim in claiming.items()}
+            best = max(weights.values())
+            yield from (copy for copy in of_one if weights[copy.claim] < best)
+
+
+def _weight_of_epoch(copies: Sequence[_Copy], before: Extent | None, after: Extent | None) -> tuple[int, bool, int, int]:
+    epoch = copies[0].claim[2]
+    return (
+        len({copy.rank for copy in copies}),
+        any(copy.has_epoch_in_order for copy in copies),
+        sum(nearest is not None and nearest[2] == epoch for nearest in (before, after)),
+        max(copy.agreement for copy in copies),
+    )
+
+
+def _offsets_of(extent: Extent) -> Offsets:
+    return extent[:2]
 
 
 def _copies(pieces: Sequence[Piece], headers: Headers) -> Iterator[_Copy]:
     """Each batch of all pieces."""
-    for _, of_log in groupby(pieces, key=lambda piece: id(piece.log)):
-        before: Extent | None = None
-        held: _Copy | None = None
-        read = 0
-        for piece in of_log:
-            if piece.changed:
-                continue
-            for start, end, extent, crc, count in headers.of(piece):
-                if held is not None:
-                    held.precedes(extent)
-                    yield held
-                held = _Copy(piece, start, extent, (crc, end - start, count), before, start - read)
-                before, read = extent, end
-        if held is not None:
-            yield held
+    before: Extent | None = None
+    log: Log | None = None
+    held: _Copy | None = None
+    read = 0
+    for piece in pieces:
+        if piece.changed:
+            continue
+        is_apart = piece.log.is_spare and log is not piece.log
+        if log is not None and (log.rank != piece.log.rank or is_apart):
+            before = None
+        for start, end, extent, crc, count in headers.of(piece):
+            skipped = start - read if log is piece.log else None
+            if held is not None:
+                if before is not None:
+                    held.precedes(extent, skipped)
+                yield held
+            held = _Copy(piece, start, extent, (crc, end - start, count), before, skipped)
+            before, log, read = extent, piece.log, end
+    if held is not None:
+        yield held
 
 
 def _agreement(before: Extent, after: Extent) -> int:

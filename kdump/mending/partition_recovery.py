@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from bisect import bisect_left, bisect_right
-from itertools import pairwise
-from operator import attrgetter
+from bisect import bisect_right
+from itertools import accumulate, pairwise
+from operator import itemgetter
 
 from kdump.binary import codecs, system
 from kdump.binary.batch_header import LOG_OVERHEAD, batch_size
@@ -19,6 +19,7 @@ from kdump.formats.log import Log as BatchLog
 from kdump.mending import resolving
 from kdump.mending.attested import Witnesses
 from kdump.mending.damaged_partition import DamagedPartition
+from kdump.mending.filling import Filling
 from kdump.mending.left_out import Losses
 from kdump.mending.log_writer import LARGEST_DELTA, LARGEST_SIZE, LogWriter
 from kdump.mending.new_partition import NewPartition
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from kdump.mending.attested import Attested, LogEnd
     from kdump.mending.inputs import Inputs
     from kdump.mending.new_directory import NewDirectory
-    from kdump.mending.pieces import Log, Piece
+    from kdump.mending.pieces import Piece
     from kdump.mending.progress import Progress
     from kdump.mending.settings import Rules
     from kdump.reading.items import Section
@@ -85,6 +86,7 @@ class PartitionRecovery:
         """Errors in the batches that were taken over as they are."""
         self.accepted: set[int] = set()
         """The offsets of those that were to be accepted."""
+        self._folder = os.path.dirname(os.path.join(path, ""))  # as it stands in the paths of its files
         self._log_start = log_start
         self._directory = directory
         self._inputs = inputs
@@ -95,10 +97,8 @@ class PartitionRecovery:
         self._left_out: list[LeftOut] = []
         self._pieces: list[Piece] = []
         self._chain: list[Piece] = []
-        self._logs_by_path: dict[str, Log] = {}  # of the first directory; as all up to the gaps, once a report is due
-        self._sure_pieces: dict[str, list[Piece]] = {}  # of these logs, in their order
-        self._gap_starts: list[int] = []
-        self._gap_ends: list[int] = []
+        self._wrong: set[tuple[str, int]] = set()  # where copies of batches are that claim wrong offsets or leader epochs
+        self._filling: Filling | None = None  # once a report is due
         self._bases: list[int] = []
         self._cloned: list[str] = []
         self._made: NewPartition | None = None
@@ -127,13 +127,13 @@ class PartitionRecovery:
         """Walk the logs, resolve what contradicts itself, write logs and companions. Raises CorruptData, Unreadable, OSError."""
         if not accept and self._write_sound():
             return
-        pieces = [piece for part in self._parts for piece in part.walk(self._inputs, self._progress, accept, self.accepted)]
-        self._pieces = [piece for piece in pieces if not piece.log.rank]
+        self._pieces = [p for part in self._parts for p in part.walk(self._inputs, self._progress, accept, self.accepted)]
         with self._headers:
-            self._chain, left_out = resolving.resolve(pieces, self._headers)
+            self._chain, left_out = resolving.resolve(self._pieces, self._headers)
             self._cloned = self._parts[0].clonable()
             self._left_out = list(self._parts[0].left_out)
-            self._left_out += [left for left in left_out if left.is_lost or left.path.startswith(self.path)]
+            self._left_out += [left for left in left_out if left.is_lost or os.path.dirname(left.path) == self._folder]
+            self._wrong = {(left.path, left.start) for left in left_out if left.code == "replica-divergence"}
             self._leave_out_greedy_wrappers()
             self._write_until_it_starts()
 
@@ -413,32 +413,47 @@ class PartitionRecovery:
             self._report()
 
     def _report(self) -> None:
-        for log in self._parts[0].logs:
-            self._logs_by_path[log.path] = log
-        for piece in self._pieces:
-            if piece.is_sure:
-                self._sure_pieces.setdefault(piece.log.path, []).append(piece)
-        for before, after in self._gaps():
-            self._gap_starts.append(before.last + 1)
-            self._gap_ends.append(self._headers.first_offset(after))
+        pieces = [piece for piece in self._pieces if (piece.log.path, piece.start) not in self._wrong]
+        filling = self._filling = Filling(self._chain, self._headers, self._parts, pieces)
         if len(self._parts) > 1 or any(log.is_spare for log in self._parts[0].logs):
             for left in self._left_out:
-                left.is_lost = left.is_lost and not self._is_filled(left)
-        for left in self._left_out:
-            if left.code == NESTED and left.first is not None and left.last is not None and self._chain:
-                left.is_lost = left.is_lost and not self._has_all(left.first, left.last + 1)
+                left.is_lost = left.is_lost and not filling.holds(left)
         attested = list(self._attested())
         self._tell_preallocated(attested)
+        self._left_out += self._lost_in_replicas(filling)
+        for left in self._left_out:
+            if left.code == NESTED and left.first is not None and left.last is not None and self._chain:
+                left.is_lost = left.is_lost and not filling.has_all(left.first, left.last + 1)
         for left in sorted(self._left_out, key=lambda left: (left.path, left.start)):
             self.rows.append(dropped(left))
             if left.is_lost:
                 self.rows += self._decoded(left)
         self.rows += self._holes(attested)
 
+    def _lost_in_replicas(self, filling: Filling) -> list[LeftOut]:
+        """What is damaged in a replica and may have been what no other one has, as far as it is not known to be lost already."""
+        known = set(map(id, self._left_out))
+        lost = [filling.offsets_of(left) for left in self._left_out if left.is_lost]
+        found: list[LeftOut] = []
+        for part in self._parts[1:]:
+            newest = next((log.path for log in part.logs if log.base_offset == part.newest_base), None)
+            reported = sorted(offsets for offsets in lost if offsets is not None)
+            highest = list(accumulate((end for _, end in reported), max))
+            for left in part.left_out:
+                is_preallocated = left.code == "zero-tail" and left.path == newest
+                if not left.is_lost or is_preallocated or id(left) in known or filling.holds(left):
+                    continue
+                offsets = filling.offsets_of(left)
+                at = 0 if offsets is None else bisect_right(reported, offsets[0], key=itemgetter(0))
+                if left.code == NESTED or offsets is None or not at or highest[at - 1] < offsets[1]:
+                    found.append(left)
+                    lost.append(offsets)
+        return found
+
     def _decoded(self, left: LeftOut) -> Iterator[LostRecord]:
         """The records that decode in what is lost, except for those whose offsets the new log has."""
         for offset, timestamp, key in left.decoded:
-            if not self._chain or not self._has_all(offset, offset + 1):
+            if self._filling is None or not self._filling.has_all(offset, offset + 1):
                 yield LostRecord(left.path, left.start, offset, timestamp, key)
 
     def _attested(self) -> Iterator[Attested]:
@@ -481,46 +496,6 @@ class PartitionRecovery:
                     f"the newest log ends with {counted(left.end - left.start, 'byte')} of zeros, which hold no data: "
                     "brokers preallocate it if told to, and trim it"
                 )
-
-    def _is_filled(self, left: LeftOut) -> bool:
-        """Whether replicas hold all offsets that may have been in bytes of the first directory."""
-        log = self._logs_by_path.get(left.path)
-        if log is None:
-            return False
-        sure = self._sure_pieces.get(left.path, [])
-        before = bisect_right(sure, left.start, key=attrgetter("end"))
-        after = bisect_left(sure, left.end, key=attrgetter("start"))
-        start = sure[before - 1].last + 1 if before else log.base_offset
-        end = sure[after].first if after < len(sure) else log.next_base_offset
-        if start is None or not self._chain:
-            return False
-        if end is None:
-            end = self._chain[-1].last + 1
-            is_inside = left.last is None or left.last < end
-            return is_inside and start < end and self._has_all(start, end) and self._has_bytes(start, log, left)
-        return self._has_all(start, end)
-
-    def _has_bytes(self, start: int, log: Log, left: LeftOut) -> bool:
-        """Whether the new log has as many bytes from this offset on as a log has from what was left out on, but for zeros.
-
-        Replicas have the same bytes: with fewer, the log had more batches.
-        """
-        zeros = sum(other.end - other.start for other in self._left_out if other.path == log.path and other.code == "zero-tail")
-        size = 0
-        with self._headers:
-            for piece in self._chain:
-                if piece.first >= start:
-                    size += piece.size
-                elif piece.last >= start:
-                    size += sum(end - at for at, end, extent, _, _ in self._headers.of(piece) if extent[0] >= start)
-        return size >= log.size - left.start - zeros
-
-    def _has_all(self, start: int, end: int) -> bool:
-        """Whether no offset is missing from `start` to before `end`."""
-        if start < end and not self._headers.first_offset(self._chain[0]) <= start < end <= self._chain[-1].last + 1:
-            return False
-        row = bisect_right(self._gap_ends, start)
-        return row == len(self._gap_ends) or self._gap_starts[row] >= end
 
     def _gaps(self) -> Iterator[tuple[Piece, Piece]]:
         return resolving.gaps(self._chain, self._headers)

@@ -31,6 +31,7 @@ import kdump
 from kdump.checks.finding import ERROR
 from kdump.errors import CorruptData, Unreadable
 from kdump.mending import recover
+from kdump.mending.pieces import NESTED
 from kdump.mending.row import Dropped, Rewritten
 from tests import kernels, restarts
 from tests.campaigns import partitions
@@ -63,6 +64,10 @@ class Judged:
         """Of what was dropped."""
         self.unfit: set[int] = set()
         """Offsets of batches that no broker could load or no consumer could read, in the last result."""
+        self.doubtful: set[int] = set()
+        """Offsets of those inside of damaged batches, which the last report calls lost."""
+        self.is_whole = False
+        """Whether the last result is called whole."""
 
 
 def main() -> int:
@@ -202,8 +207,12 @@ def judge(directory: Path, replicas: Sequence[Path], managers: Sequence[LogManag
     judged.unfit = {
         row.offset_first
         for row in result.rows
-        if isinstance(row, Dropped) and (row.code in UNFIT or "a start fails" in row.reason) and row.offset_first is not None
+        if isinstance(row, Dropped) and row.offset_first is not None and (row.code in UNFIT or "a start fails" in row.reason)
     }
+    judged.doubtful = {
+        row.offset_first or 0 for row in result.rows if isinstance(row, Dropped) and row.is_lost and row.code == NESTED
+    }
+    judged.is_whole = result.is_whole
     if not replicas:
         failures += _unexplained(directory, out, result)
     for manager in managers:
@@ -280,16 +289,32 @@ def unmerged(source: Path, replicas: Sequence[Path], judged: Judged) -> list[str
     all_batches = [batch for log in sorted(source.glob("*.log")) for batch in batches.intact(log.read_bytes())]
     whole = [batch.content for batch in all_batches]
     held = {batch.content for path in replicas for log in path.glob("*.log") for batch in batches.intact(log.read_bytes())}
-    unfit = judged.unfit
+    unfit = judged.unfit | judged.doubtful
     wanted = [batch.content for batch in all_batches if batch.content in held and batch.first_offset not in unfit]
     made = [batch.content for log in sorted(out.glob("*.log")) for batch in batches.intact(log.read_bytes())]
     judged.seen["merged whole"] += made == whole
     missing = Counter(wanted) - Counter(made)
     known = {_covered(batch.content) for batch in all_batches if batch.content not in held}
     more = Counter(content for content in made if content not in whole and _covered(content) not in known)
-    if not missing and not more:
-        return []
-    return [f"{sum(missing.values())} batches of {len(wanted)} are missing, {sum(more.values())} are not of the undamaged log"]
+    failures = []
+    if missing or more:
+        failures.append(f"{missing.total()} batches of {len(wanted)} are missing, {more.total()} are not of the undamaged log")
+    covered = set(map(_covered, made))
+    gone = [batch for batch in all_batches if _covered(batch.content) not in covered and _left_traces(batch, source, replicas)]
+    if judged.is_whole and gone:
+        failures.append(f"{len(gone)} batches that were damaged in all replicas are not there, and the result is called whole")
+    return failures
+
+
+def _left_traces(batch: batches.Batch, source: Path, replicas: Sequence[Path]) -> bool:
+    """Whether a replica still has bytes where a batch was, other than zeros, in a log that goes on after it."""
+    for log in source.glob("*.log"):
+        start = log.read_bytes().find(batch.content)
+        for path in (replica / log.name for replica in replicas if start >= 0):
+            data = path.read_bytes() if path.exists() else b""
+            if len(data) > start + len(batch.content) and data[start : start + len(batch.content)].strip(b"\0"):
+                return True
+    return False
 
 
 def _covered(content: bytes) -> bytes:

@@ -244,6 +244,27 @@ def test_finding_what_was_left_out_takes_as_long_as_there_is_of_it(kind: str, tm
     assert many - more < 2.2 * (more - few), (few, more, many)
 
 
+@pytest.mark.parametrize("kind", ["damaged", "damaged at the end", "indexes without logs", "other epochs", "other offsets"])
+def test_merging_takes_as_long_as_there_are_batches(kind: str, tmp_path: Path) -> None:
+    def steps(count: int) -> int:
+        whole = [_batch(3 * row, value=b"%d" % (row % 7)) for row in range(count)]
+        one = {
+            "damaged": [_broken(data) if row % 2 else data for row, data in enumerate(whole)],
+            "damaged at the end": [whole[0], *map(_broken, whole[1:])],
+            "indexes without logs": whole[:1],
+            "other epochs": [data[:12] + bytes(3) + b"\1" + data[16:] if row % 2 else data for row, data in enumerate(whole)],
+            "other offsets": [data[:3] + b"\1" + data[4:] if row % 2 else data for row, data in enumerate(whole)],
+        }[kind]
+        paths = _replicas(tmp_path / str(count), one, whole)
+        for number in range(1, count) if kind == "indexes without logs" else ():
+            (paths[0] / f"{number:020}.index").write_bytes(b"\0\0\0\1\0\0\0\1")
+        run = [*map(str, paths), "-o", str(tmp_path / f"{count}-new")]
+        return work_of(lambda: main(["recover", run[0], "--merge", *run[1:]])).lines
+
+    _, few, more, many = (steps(count) for count in (20, 400, 1200, 2800))
+    assert many - more < 2.2 * (more - few), (few, more, many)
+
+
 def test_a_duplicate_is_left_out_and_nothing_is_lost(tmp_path: Path) -> None:
     path = _partition(tmp_path, {0: [_batch(0), _batch(1), _batch(1), _batch(2)]})
     result = recover.run([str(path)], str(tmp_path / "out"), config={})
@@ -628,6 +649,82 @@ def test_of_copies_that_disagree_in_their_leader_epoch_the_one_in_order_counts(t
     rows = kdump.recover(paths[0], tmp_path / "out", merge=paths[1:])
     assert _log(tmp_path / "out") == right[0] + right[1]
     assert [row.offset_first for row in _of(Dropped, rows) if row.is_lost] == [2]
+
+
+def test_a_lone_leader_epoch_is_judged_by_the_logs_before_it(tmp_path: Path) -> None:
+    right = {0: [_batch(0), _batch(1)], 2: [_batch(2)]}
+    logs = [{**right, 2: [_batch(2, epoch=1 << 28)]}, right]
+    paths = [_partition(tmp_path / str(number), contents) for number, contents in enumerate(logs)]
+    kdump.recover(paths[0], tmp_path / "out", merge=paths[1:])
+    assert _log(tmp_path / "out", 2) == right[2][0]
+
+
+def test_leader_epochs_of_copies_are_compared_with_the_nearest_batches_of_any_replica(tmp_path: Path) -> None:
+    right = {0: [_batch(0), _batch(1), _batch(2, epoch=2)], 3: [_batch(3, epoch=2)]}
+    cut = {0: [_batch(0)], 3: right[3]}
+    wrong = {0: right[0], 3: [_batch(3, epoch=131_074)]}
+    paths = [_partition(tmp_path / str(number), contents) for number, contents in enumerate((cut, wrong))]
+    kdump.recover(paths[0], tmp_path / "out", merge=paths[1:])
+    assert [_log(tmp_path / "out", base) for base in right] == [b"".join(batches) for batches in right.values()]
+
+
+def test_a_wrong_offset_is_seen_though_another_batch_has_the_same_contents(tmp_path: Path) -> None:
+    right = [message_set(messages=[message(value=b"same")], base_offset=offset) for offset in (0, 2, 4, 5)]
+    wrong = [*right[:3], b"\0\0\0\0\1" + right[3][5:]]
+    paths = _replicas(tmp_path, wrong, right)
+    kdump.recover(paths[0], tmp_path / "out", merge=paths[1:])
+    assert _log(tmp_path / "out") == b"".join(right)
+
+
+def test_a_wrong_offset_that_leaves_offsets_where_no_bytes_are_is_seen(tmp_path: Path) -> None:
+    right = [_batch(0, 4), _batch(4, 4, value=b"other"), _batch(8, 4)]
+    wrong = [_broken(right[0]), bytes(8) + right[1][8:], right[2]]
+    paths = _replicas(tmp_path, wrong, [_broken(right[0]), *right[1:]])
+    rows = kdump.recover(paths[0], tmp_path / "out", merge=paths[1:])
+    assert _log(tmp_path / "out") == right[1] + right[2]
+    assert [row.offset_first for row in _of(Dropped, rows) if row.is_lost] == [0]
+
+
+def test_what_only_a_replica_had_and_is_damaged_there_is_lost(tmp_path: Path) -> None:
+    whole = [_batch(offset, value=b"%d" % offset) for offset in range(5)]
+    paths = _replicas(tmp_path, whole[:3], [*whole[:3], _broken(whole[3]), whole[4]])
+    result = recover.run([str(paths[0])], str(tmp_path / "out"), merge=[str(paths[1])], config={})
+    assert _log(tmp_path / "out") == b"".join(whole[:3]) + whole[4]
+    assert not result.is_whole
+    assert [(row.source, row.offset_first) for row in _of(Dropped, result.rows)] == [(f"{paths[1]}/{FIRST}.log", 3)]
+
+
+def test_zeros_that_are_not_lost_do_not_hide_what_a_replica_has_lost(tmp_path: Path) -> None:
+    whole = [_batch(offset, value=b"%d" % offset) for offset in range(3)]
+    paths = _replicas(tmp_path, [bytes(80)], [whole[0], _broken(whole[1]), whole[2]])
+    result = recover.run([str(paths[0])], str(tmp_path / "out"), merge=[str(paths[1])], config={})
+    assert not result.is_whole
+
+
+def test_what_two_replicas_have_lost_is_reported_once(tmp_path: Path) -> None:
+    whole = [_batch(offset, value=b"%d" % offset) for offset in range(3)]
+    broken = [whole[0], _broken(whole[1]), whole[2]]
+    paths = _replicas(tmp_path, broken, broken, broken)
+    rows = kdump.recover(paths[0], tmp_path / "out", merge=paths[1:])
+    assert [row.source for row in _of(Dropped, rows)] == [f"{paths[0]}/{FIRST}.log"]
+
+
+def test_batches_that_compaction_has_thinned_out_are_filled_by_as_many_bytes(tmp_path: Path) -> None:
+    whole = [_batch(offset, value=b"%d" % offset) for offset in (0, 7, 9, 20)]
+    paths = _replicas(tmp_path, [whole[0], _broken(whole[1]), whole[2], whole[3]], [*whole[:2], _broken(whole[2]), whole[3]])
+    result = recover.run([str(paths[0])], str(tmp_path / "out"), merge=[str(paths[1])], config={})
+    assert _log(tmp_path / "out") == b"".join(whole)
+    assert result.is_whole
+
+
+def test_a_log_of_which_an_index_is_left_is_not_lost_if_a_replica_has_it(tmp_path: Path) -> None:
+    whole = {0: [_batch(0), _batch(1)], 2: [_batch(2), _batch(3)]}
+    paths = [_partition(tmp_path / str(number), whole) for number in range(2)]
+    (paths[0] / f"{0:020}.log").unlink()
+    (paths[0] / f"{0:020}.index").write_bytes(b"\0\0\0\1\0\0\0\1")
+    result = recover.run([str(paths[0])], str(tmp_path / "out"), merge=[str(paths[1])], config={})
+    assert [_log(tmp_path / "out", base) for base in whole] == [b"".join(batches) for batches in whole.values()]
+    assert result.is_whole
 
 
 def test_neighbours_whose_offsets_are_wrong_do_not_vouch_for_wrong_offsets(tmp_path: Path) -> None:
