@@ -221,12 +221,10 @@ def _copies(pieces: Sequence[Piece], headers: Headers) -> Iterator[_Copy]:
     held: _Copy | None = None
     read = 0
     for piece in pieces:
-        if piece.changed:
-            continue
         is_apart = piece.log.is_spare and log is not piece.log
         if log is not None and (log.rank != piece.log.rank or is_apart):
             before = None
-        for start, end, extent, crc, count in headers.of(piece):
+        for start, end, extent, crc, count in [_whole(piece, headers)] if piece.changed else headers.of(piece):
             skipped = start - read if log is piece.log else None
             if held is not None:
                 if before is not None:
@@ -236,6 +234,12 @@ def _copies(pieces: Sequence[Piece], headers: Headers) -> Iterator[_Copy]:
             before, log, read = extent, piece.log, end
     if held is not None:
         yield held
+
+
+def _whole(piece: Piece, headers: Headers) -> tuple[int, int, Extent, int, int]:
+    """The only batch of a piece, whose header has another length."""
+    extent = piece.first, piece.last, None if piece.is_legacy else piece.first_epoch
+    return piece.start, piece.end, extent, headers.crc(piece), piece.records
 
 
 def _agreement(before: Extent, after: Extent) -> int:

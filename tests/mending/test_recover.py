@@ -676,6 +676,15 @@ def test_a_wrong_offset_is_seen_though_another_batch_has_the_same_contents(tmp_p
     assert _log(tmp_path / "out") == b"".join(right)
 
 
+def test_a_wrong_offset_of_a_batch_whose_length_is_wrong_too_is_seen(tmp_path: Path) -> None:
+    right = [_batch(offset, value=b"%d" % offset) for offset in range(4)]
+    wrong = [*right[:3], b"\0\0\0\0\0\1\0\3" + (40).to_bytes(4, "big") + right[3][12:]]
+    paths = _replicas(tmp_path, wrong, right)
+    rows = kdump.recover(paths[0], tmp_path / "out", merge=paths[1:])
+    assert _log(tmp_path / "out") == b"".join(right)
+    assert not any(row.is_lost for row in _of(Dropped, rows))
+
+
 def test_a_wrong_offset_that_leaves_offsets_where_no_bytes_are_is_seen(tmp_path: Path) -> None:
     right = [_batch(0, 4), _batch(4, 4, value=b"other"), _batch(8, 4)]
     wrong = [_broken(right[0]), bytes(8) + right[1][8:], right[2]]
