@@ -193,6 +193,7 @@ def walk_steps(
     tuple[int, int, int],
     tuple[int, int, bool, list[int]],
     tuple[int, int],
+    tuple[list[tuple[int, ...]], list[int], list[bool], list[int]],
 ]: ...
 def walk_intact(
     window: Buffer,

@@ -69,6 +69,7 @@ def _check(context: FileContext, facts: SegmentFacts, rule_classes: Sequence[typ
     status = None if damaged is None else _status(context.source)
     try:
         for item in _unmixed(items, facts, rules):
+            others: Section | None = None
             maker.take(item)
             if damaged is not None:
                 damaged.take(item)
@@ -84,7 +85,7 @@ def _check(context: FileContext, facts: SegmentFacts, rule_classes: Sequence[typ
                 _record_patches(facts, item)
                 for rule in rules:
                     rule.patches(item)
-                item = item.section
+                others, item = item.others, item.section
             else:
                 _count(context, item)
                 _record_section(facts, item)
@@ -97,6 +98,8 @@ def _check(context: FileContext, facts: SegmentFacts, rule_classes: Sequence[typ
                         look_at_batches(item)
             context.tick(context.coverage.position)
             record_reader.show(item)
+            if others is not None:
+                record_reader.show(others)
     finally:
         items.close()  # it may have threads, or an open file
     if damaged is not None and status is not None:
@@ -183,18 +186,19 @@ def _count_damage(context: FileContext, damage: Damage) -> None:
 
 def _count_patches(context: FileContext, patches: Patches) -> None:
     """Count the bytes and batches of batches that stand alone, and of the damage after each."""
-    section, damages, coverage = patches.section, patches.damages, context.coverage
-    positions = section.chunk.batches["position"]
-    ends = list(map(add, positions, section.chunk.batches["size"]))
+    damages, coverage = patches.damages, context.coverage
     statuses: Sequence[str] = damages.statuses
     if context.has_unreadable:
         statuses = [
             ByteCoverage.NOT_EXAMINED if status == salvage.ZERO and context.is_unreadable(start, end) else status
             for status, start, end in zip(statuses, damages.starts, damages.ends, strict=True)
         ]
-    for status in set(section.statuses):
-        chosen = [other == status for other in section.statuses]
-        coverage.add_many(status, list(compress(positions, chosen)), list(compress(ends, chosen)), batches=sum(chosen))
+    for section in patches.sections:
+        positions = section.chunk.batches["position"]
+        ends = list(map(add, positions, section.chunk.batches["size"]))
+        for status in set(section.statuses):
+            chosen = [other == status for other in section.statuses]
+            coverage.add_many(status, list(compress(positions, chosen)), list(compress(ends, chosen)), batches=sum(chosen))
     for status in set(statuses):
         chosen = [other == status for other in statuses]
         starts, stops = list(compress(damages.starts, chosen)), list(compress(damages.ends, chosen))
@@ -204,16 +208,17 @@ def _count_patches(context: FileContext, patches: Patches) -> None:
 
 def _record_patches(facts: SegmentFacts, patches: Patches) -> None:
     """Record the facts of batches that stand alone, and of the damage after each."""
-    section, damages = patches.section, patches.damages
-    starts, ends = damages.starts, damages.ends
-    table = section.chunk.batches
-    if salvage.DAMAGED in section.statuses:
-        rows = [row for row, status in enumerate(section.statuses) if status == salvage.DAMAGED]
-        positions, sizes = table["position"], table["size"]
-        both = sorted([*zip(starts, ends, strict=True), *((positions[row], positions[row] + sizes[row]) for row in rows)])
-        starts, ends = zip(*both, strict=True)
-        table = sound_batches(section)
-    facts.record_damages(starts, ends)
+    damages = patches.damages
+    ranges = list(zip(damages.starts, damages.ends, strict=True))
+    for section in patches.sections:
+        if salvage.DAMAGED in section.statuses:
+            rows = [row for row, status in enumerate(section.statuses) if status == salvage.DAMAGED]
+            positions, sizes = section.chunk.batches["position"], section.chunk.batches["size"]
+            ranges += [(positions[row], positions[row] + sizes[row]) for row in rows]
+    if len(ranges) > len(damages):
+        ranges.sort()
+    facts.record_damages([start for start, _ in ranges], [end for _, end in ranges])
+    table = sound_batches(patches.section)
     if len(table):
         _record_batches(facts, table)
 

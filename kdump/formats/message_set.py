@@ -22,15 +22,17 @@ from kdump.tables import Table
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import Any
 
     from kdump.binary.codecs import LongPayload, Payload
     from kdump.binary.source import Source
     from kdump.formats.log import Chunk
     from kdump.formats.record import RecordChunk
 
+    Contents = tuple[int | None, int | None, bytes | None, bytes | None]
+
 _INNER_HEADER_SIZE = LOG_OVERHEAD + 6  # offset, size, checksum, magic, attributes
 _MAX_RUN = 1 << 12
+_CONTENTS = "key_size", "value_size", "key", "value"  # in the order in which a reader that asks for all meets their faults
 
 
 class Message:
@@ -78,6 +80,28 @@ class Message:
     def value(self) -> bytes | None:
         return self._sized_at(self._key_size_at + 4 + max(self.key_size, 0))
 
+    def contents(self) -> tuple[Contents, dict[str, CorruptData]]:
+        """The sizes of key and value, and these, None for what cannot be read, with the fault of each that cannot."""
+        data, start = self.data, self._key_size_at
+        sizes: list[int | None] = [None, None]
+        values: list[bytes | None] = [None, None]
+        faults: dict[str, CorruptData] = {}
+        for number, (of_size, of_value) in enumerate((("key_size", "key"), ("value_size", "value"))):
+            try:
+                size = sizes[number] = self._number_at(start, 4)
+            except CorruptData as fault:
+                faults[of_size] = faults[of_value] = fault
+                if not number:
+                    faults["value_size"] = faults["value"] = fault
+                break
+            room = len(data) - start - 4
+            if size > room:
+                faults[of_value] = _past_end(size, room)
+            elif size >= 0:
+                values[number] = bytes(data[start + 4 : start + 4 + size])
+            start += 4 + max(size, 0)
+        return (sizes[0], sizes[1], values[0], values[1]), faults
+
     @property
     def _key_size_at(self) -> int:
         return 14 if self.magic else 6
@@ -93,9 +117,13 @@ class Message:
             return None
         room = len(self.data) - start - 4
         if size > room:
-            message = f"a message says its key or value is {size} bytes long, with {room} left"
-            raise CorruptData("message-content-past-end", message, size=size, room=room)
+            raise _past_end(size, room)
         return bytes(self.data[start + 4 : start + 4 + size])
+
+
+def _past_end(size: int, room: int) -> CorruptData:
+    message = f"a message says its key or value is {size} bytes long, with {room} left"
+    return CorruptData("message-content-past-end", message, size=size, room=room)
 
 
 class Limits:
@@ -183,14 +211,9 @@ class _Part:
         self._magics: list[int] = []
 
     def add(self, message: Message, timestamp: int) -> None:
-        values: list[Any] = []
-        for name in ("key_size", "value_size", "key", "value"):
-            try:
-                values.append(getattr(message, name))
-            except CorruptData as fault:
-                self._faults.setdefault(len(self.rows), {})[name] = fault
-                values.append(None)
-        key_size, value_size, key, value = values
+        (key_size, value_size, key, value), faults = message.contents()
+        if faults:
+            self._faults[len(self.rows)] = {name: faults[name] for name in _CONTENTS if name in faults}
         if len(self.first_offsets) < len(self.counts):
             self.first_offsets.append(message.offset)
         self.rows.append((message.offset, timestamp, key_size, value_size, None, None, key, value, message.crc, message.is_valid))

@@ -203,36 +203,65 @@ class Patches:
     """Batches and damaged ranges in turn: what would else be many short items of a walk.
 
     `section` has the batches, which are of one family. `damages` are in order; `counts` says how many of the batches stand
-    before each. There is at least one batch.
+    before each. There is at least one batch. `others` are damaged batches of the other family that stand among them, None for
+    none; `other_counts` says how many of the batches stand before each.
     """
 
-    __slots__ = ("counts", "damages", "section")
+    __slots__ = ("counts", "damages", "other_counts", "others", "section")
 
-    def __init__(self, section: Section, damages: Damages, counts: Sequence[int]) -> None:
+    def __init__(
+        self,
+        section: Section,
+        damages: Damages,
+        counts: Sequence[int],
+        others: Section | None = None,
+        other_counts: Sequence[int] = (),
+    ) -> None:
         self.section = section
         self.damages = damages
         self.counts = counts
+        self.others = others
+        self.other_counts = other_counts
 
     @property
     def end(self) -> int:
         """The position after the last batch or damaged range."""
-        batches = self.section.chunk.batches
-        last: int = batches["position"][-1] + batches["size"][-1]
+        last = 0
+        for section in self.sections:
+            batches = section.chunk.batches
+            last = max(last, batches["position"][-1] + batches["size"][-1])
         return max(last, self.damages.ends[-1]) if len(self.damages) else last
 
-    def steps(self) -> Iterator[tuple[range, Damage | None]]:
-        """The rows of batches in order, each with the damage after them; None after the last ones."""
+    @property
+    def sections(self) -> Sequence[Section]:
+        """The batches of one family, and those of the other if there are any."""
+        return (self.section,) if self.others is None else (self.section, self.others)
+
+    def steps(self) -> Iterator[tuple[range, Damage | Section | None]]:
+        """The rows of batches in order, each with the damage or the batch of the other family after them; None after the last."""
         first = 0
-        for count, damage in zip(self.counts, self.damages, strict=True):
-            yield range(first, count), damage
+        for count, interruption in self._interruptions():
+            yield range(first, count), interruption
             first = count
         yield range(first, len(self.section.statuses)), None
 
+    def _interruptions(self) -> Iterator[tuple[int, Damage | Section]]:
+        """What stands among the batches of the section, in order, with the number of them before it."""
+        if self.others is None:
+            yield from zip(self.counts, self.damages, strict=True)
+            return
+        starts = self.others.chunk.batches["position"]
+        damages = zip(self.damages.starts, self.counts, range(len(self.counts)), strict=True)
+        others = zip(starts, self.other_counts, range(-len(starts), 0), strict=True)
+        for _, count, number in sorted([*damages, *others]):
+            row = number + len(starts)
+            yield count, self.damages.make(number) if number >= 0 else self.others.run(row, row + 1)
+
     def items(self) -> Iterator[Section | Damage]:
-        """The batches and the damage between them as they would come one by one."""
+        """The batches and what stands between them as they would come one by one."""
         section = self.section
         alone = deque(sorted(section.claimed_lengths))
-        for rows, damage in self.steps():
+        for rows, interruption in self.steps():
             start = rows.start
             while alone and alone[0] in rows:
                 row = alone.popleft()
@@ -242,5 +271,5 @@ class Patches:
                 start = row + 1
             if start < rows.stop:
                 yield section.run(start, rows.stop)
-            if damage is not None:
-                yield damage
+            if interruption is not None:
+                yield interruption

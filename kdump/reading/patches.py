@@ -142,7 +142,7 @@ class NativeSteps:
             start, window = position, source.read(position, _WINDOWS * self._near_bytes)
             self._position, self._window = start, window
         numbers = self._order.numbers(self._steps.damaged)
-        batches, damaged, self.end, left, ahead, self.sound = self._walk(
+        batches, damaged, self.end, left, ahead, self.sound, others = self._walk(
             window,
             start,
             position - start,
@@ -162,12 +162,13 @@ class NativeSteps:
         ahead_start, ahead_end, are_known, found = ahead
         ends.take_on(ahead_start, ahead_end, found, are_known=are_known)
         self._steps.damaged = self._order.take_numbers(numbers)
-        return list(self._of_steps(batches, damaged))
+        return list(self._of_steps(batches, damaged, others))
 
     def _of_steps(
         self,
         batches: tuple[list[tuple[int, ...]], list[int], list[bool], list[str], list[bool], list[tuple[int, int]]],
         damaged: tuple[list[int], list[int], list[int], list[int], list[int], list[int | tuple[int, ...] | None]],
+        others: tuple[list[tuple[int, ...]], list[int], list[bool], list[int]],
     ) -> Iterator[Damage | Patches]:
         headers, positions, valid, statuses, nested, claimed = batches
         counts = damaged[0]
@@ -176,18 +177,29 @@ class NativeSteps:
         yield from map(columns.damage, range(leading))
         if not headers:
             return
-        first, last = positions[0] - self._position, positions[-1] - self._position
-        window = self._window[first : last + headers[-1][LENGTH] + LOG_OVERHEAD]
-        starts = [position - positions[0] for position in positions]
+        window, starts = self._bytes_of(headers, positions)
         if claimed:
             corrected = bytearray(window)
             for row, _ in claimed:
                 at = starts[row] + LENGTH_AT
                 corrected[at : at + 4] = headers[row][LENGTH].to_bytes(4, "big")
             window = bytes(corrected)
-        chunk = chunk_of(headers, positions, valid, starts, window, is_legacy=len(headers[0]) < BATCH_FIELDS)
+        is_legacy = len(headers[0]) < BATCH_FIELDS
+        chunk = chunk_of(headers, positions, valid, starts, window, is_legacy=is_legacy)
         section = Section(chunk, statuses, _if_any(nested), dict(claimed))
-        yield Patches(section, columns.from_number(leading), counts[leading:] if leading else counts)
+        other_headers, other_positions, other_valid, other_counts = others
+        other = None
+        if other_headers:
+            window, starts = self._bytes_of(other_headers, other_positions)
+            chunk = chunk_of(other_headers, other_positions, other_valid, starts, window, is_legacy=not is_legacy)
+            other = Section(chunk, [DAMAGED] * len(other_headers))
+        yield Patches(section, columns.from_number(leading), counts[leading:] if leading else counts, other, other_counts)
+
+    def _bytes_of(self, headers: Sequence[tuple[int, ...]], positions: Sequence[int]) -> tuple[bytes, list[int]]:
+        """The bytes from the first of these batches to the end of the last one, and where each begins in them."""
+        first, last = positions[0] - self._position, positions[-1] - self._position
+        window = self._window[first : last + headers[-1][LENGTH] + LOG_OVERHEAD]
+        return window, [position - positions[0] for position in positions]
 
 
 class _Damaged:

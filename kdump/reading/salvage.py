@@ -269,7 +269,7 @@ class _Walk:
 
     def _as_wanted(self, item: Damage | Patches) -> Iterator[Section | Damage | Patches]:
         """Batches and damage together, if the caller wants that, or one by one."""
-        if isinstance(item, Patches) and len(item.section.statuses) == 1 and not item.counts:
+        if isinstance(item, Patches) and len(item.section.statuses) == 1 and not item.counts and item.others is None:
             yield item.section
         elif isinstance(item, Patches) and not self._gathers():
             yield from item.items()

@@ -13,6 +13,7 @@ Fault: TypeAlias = Callable[[random.Random, bytearray], bytes]
 
 _LENGTH, _LEADER_EPOCH, _MAGIC, _CODEC = 8, 12, 16, 22
 _MESSAGE = message_set(messages=[message(key=b"k", value=b"value", magic=1)])
+_LONG_MESSAGE = message_set(messages=[message(value=bytes(60), magic=0)])  # as one of magic 2, it is not too short
 _BATCH = batch(records=[record(key=b"k%d" % number, value=b"value") for number in range(3)])
 
 
@@ -73,6 +74,11 @@ def _then(more: Callable[[random.Random, bytearray], bytes]) -> Fault:
     return lambda chance, data: bytes(data) + more(chance, data)
 
 
+def _of_several(*faults: Fault) -> Fault:
+    """With one of these faults."""
+    return lambda chance, data: chance.choice(faults)(chance, data)
+
+
 def _kind(name: str, parts: int, fault: Fault, *, every: int = 2, whole: bytes = _BATCH, records: int = 3) -> Hostile:
     build = partial(with_faults, every=every, fault=fault, whole=whole, records=records)
     return Hostile(name, ".log", parts, lambda count: {".log": build(count)})
@@ -89,6 +95,13 @@ FAULTS = (
     _kind("random lengths up to 64 KiB", 22_000, _random_at(_LENGTH, ">I", 16)),
     _kind("unknown magics", 22_000, _at(_MAGIC, ">b", 3, -1, 100)),
     _kind("magic 1 in batches", 22_000, _at(_MAGIC, ">b", 1, 0)),
+    _kind(
+        "magics of every third, or bytes after it",
+        22_000,
+        _of_several(_at(_MAGIC, ">b", 1, 0), _then(lambda *_: bytes(20))),
+        every=3,
+    ),
+    _kind("magic 2 in messages", 22_000, _at(_MAGIC, ">b", 2), whole=_LONG_MESSAGE, records=1),
     _kind("unknown codecs", 22_000, _at(_CODEC, ">b", 7)),
     _kind("random offsets", 22_000, _random_at(0, ">q", 63)),
     _kind("random offsets of each", 22_000, _random_at(0, ">q", 40), every=1),

@@ -364,7 +364,8 @@ class Hostile:
             chance.choice(((0, 0), (chance.number(), chance.number()))),
         )
         if answer is not None:
-            (headers, *columns), (counts, *damaged), end, *_ = answer
+            (headers, *columns), (counts, *damaged), end, *_, others = answer
+            assert len({len(column) for column in others}) == 1 and (headers or not others[0])
             assert position + start <= end <= position + len(window)
             assert {len(column) for column in columns[:4]} == {len(headers)} and {len(column) for column in damaged} <= {
                 len(counts)

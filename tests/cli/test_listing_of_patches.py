@@ -21,10 +21,13 @@ FORMS = ("ndjson", "csv", "table")
 @pytest.mark.parametrize("one", LOGS, ids=lambda one: one.name)
 def test_a_listing_does_not_depend_on_what_comes_together(one: Hostile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run, "MAX_MESSAGES", 3)
-    path = written(one, 40, tmp_path)
+    # the kernel in C, which puts batches of two families together, leaves the end of a log to the reference
+    path = written(one, 500 if "magic" in one.name else 40, tmp_path)
     for options in (
         [],
         ["--deep"],
+        ["--deep", "--print-data-log", "--release", "2.0.0"],
+        ["--deep", "--output", "ndjson"],
         ["--deep", "--from-position", "500"],
         *(["--output", form] for form in FORMS),
         ["--limit", "7"],

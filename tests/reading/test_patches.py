@@ -72,3 +72,15 @@ def test_most_batches_that_stand_alone_come_together(between: bytes) -> None:
         items = list(salvage.walk_patches(source, 0, lambda: True, tuning=DEFAULT))
     assert sum(len(item.section.statuses) for item in items if isinstance(item, Patches)) > 600
     assert len(items) < 200
+
+
+@pytest.mark.parametrize("name", ["magic 1 in batches", "magics of every third, or bytes after it"])
+def test_damaged_batches_of_the_other_family_come_with_their_neighbours(name: str) -> None:
+    one = next(one for one in hostile_faults.FAULTS if one.name == name)
+    with opened(one.build(4000)[".log"]) as source:
+        items = list(salvage.walk_patches(source, 0, lambda: True, tuning=DEFAULT))
+        apart = [part for item in salvage.walk(source, tuning=DEFAULT) for part in parts_of(item)]
+    others = [item.others for item in items if isinstance(item, Patches) and item.others is not None]
+    assert sum(len(section.statuses) for section in others) > 500
+    assert len(items) < 500
+    assert [part for item in items for part in parts_of(item)] == apart

@@ -291,7 +291,10 @@ static int next_step(Walk *walk, Py_ssize_t at, WalkStep *step)
 
 /* --- What Python gets */
 
-enum { HEADERS_OF_BATCHES, POSITIONS, VALID, STATUSES, NESTED, CLAIMED, COUNTS, STARTS, ENDS, KINDS, NUMBERS, ROWS, FOUND, STEP_LISTS };
+enum {
+    HEADERS_OF_BATCHES, POSITIONS, VALID, STATUSES, NESTED, CLAIMED, COUNTS, STARTS, ENDS, KINDS, NUMBERS, ROWS, FOUND,
+    OTHER_HEADERS, OTHER_POSITIONS, OTHER_VALID, OTHER_COUNTS, STEP_LISTS
+};
 enum { BY_LENGTH_FLAG = 16, LEADS_OVER_FLAG = 32 };
 
 static int note_batch(PyObject **lists, const Walk *walk, const WalkStep *step, int is_nested, PyObject *statuses)
@@ -306,6 +309,16 @@ static int note_batch(PyObject **lists, const Walk *walk, const WalkStep *step, 
     return append(lists[HEADERS_OF_BATCHES], header) && append(lists[POSITIONS], PyLong_FromLongLong(walk->position + step->start)) &&
            append(lists[VALID], PyBool_FromLong(step->is_valid)) && append(lists[NESTED], PyBool_FromLong(is_nested)) && !PyList_Append(lists[STATUSES], status) &&
            (!step->has_claimed_length || append(lists[CLAIMED], Py_BuildValue("nl", row, (long)step->claimed_length)));
+}
+
+/* A damaged batch of the other family than the batches so far. */
+static int note_other(PyObject **lists, const Walk *walk, const WalkStep *step)
+{
+    const uint8_t *p = walk_bytes(walk, step->start);
+    return append(lists[OTHER_HEADERS], step->is_legacy ? header_of_message(p) : header_of_batch(p)) &&
+           append(lists[OTHER_POSITIONS], PyLong_FromLongLong(walk->position + step->start)) &&
+           append(lists[OTHER_VALID], PyBool_FromLong(step->is_valid)) &&
+           append(lists[OTHER_COUNTS], PyLong_FromSsize_t(PyList_Size(lists[HEADERS_OF_BATCHES])));
 }
 
 static int note_damage(PyObject **lists, const Walk *walk, const WalkStep *step)
@@ -332,11 +345,13 @@ PyDoc_STRVAR(walk_steps_doc,
              "walk_steps(window, position, start, stop, left, near_bytes, (most_batches, sound_batches), statuses, order,\n"
              "           (tries, crc_bytes, kept_crc_bytes, large_crc_bytes), (ahead_start, ahead_end, known), (sound, sound_bytes))\n"
              "    -> ((headers, positions, valid, statuses, nested, claimed), (counts, starts, ends, kinds, numbers, rows), end,\n"
-             "        (tries, crc_bytes, large_crc_bytes), (ahead_start, ahead_end, are_known, found), (sound, sound_bytes))\n\n"
-             "The steps from `start` on, as Steps in kdump/reading/steps.py takes them: batches of one family, and what is damaged between\n"
-             "them. They end at `stop`, at what is for the reference, and where `sound_batches` or `near_bytes` of\n"
-             "intact batches follow each other. The window, with which `left` bytes of the log begin, is at `position`; the arguments\n"
-             "are positions in the window, results positions in the log. `order` is an array of numbers, which is changed.");
+             "        (tries, crc_bytes, large_crc_bytes), (ahead_start, ahead_end, are_known, found), (sound, sound_bytes),\n"
+             "        (headers, positions, valid, counts))\n\n"
+             "The steps from `start` on, as Steps in kdump/reading/steps.py takes them: batches of one family, what is damaged between\n"
+             "them, and in the last tuple damaged batches of the other family, with the number of batches before each. They end at\n"
+             "`stop`, at what is for the reference, and where `sound_batches` or `near_bytes` of intact batches follow each other. The\n"
+             "window, with which `left` bytes of the log begin, is at `position`; the arguments are positions in the window, results\n"
+             "positions in the log. `order` is an array of numbers, which is changed.");
 
 static PyObject *walk_steps(PyObject *self, PyObject *arguments)
 {
@@ -377,7 +392,7 @@ static PyObject *walk_steps(PyObject *self, PyObject *arguments)
     walk.ahead_end = ahead_end;
     walk.known = &known;
     Py_ssize_t known_count = walk.known_count = known.len / (Py_ssize_t)sizeof *found;
-    int is_legacy = -1;
+    int is_legacy = -1, has_nested = 0, has_others = 0;
     for (Py_ssize_t batches = 0; at < stop && !failed;) {
         Walk before = walk;
         WalkStep step;
@@ -385,16 +400,24 @@ static PyObject *walk_steps(PyObject *self, PyObject *arguments)
             break;
         int is_nested = position + at < walk.order.nested_end;
         int is_decided = next_step(&walk, at, &step) && !walk.budget.gave_up;
-        int is_next = is_decided && (!step.is_batch || is_legacy < 0 ||
-                                     (step.is_legacy == is_legacy && batches < most_batches));
-        if (!is_next) {
+        int is_other = step.is_batch && is_legacy >= 0 && step.is_legacy != is_legacy;
+        int may_come = !step.is_batch || batches < most_batches;
+        if (is_other)
+            may_come = may_come && step.status == STATUS_DAMAGED && !step.has_claimed_length && !is_nested && !has_nested;
+        else if (step.is_batch)
+            may_come = may_come && !(is_nested && has_others);
+        if (!is_decided || !may_come) {
             walk = before;
             break;
         }
-        if (step.is_batch)
-            is_legacy = step.is_legacy;
         batches += step.is_batch;
-        failed = !(step.is_batch ? note_batch(lists, &walk, &step, is_nested, statuses) : note_damage(lists, &walk, &step));
+        has_others |= is_other;
+        has_nested |= step.is_batch && is_nested;
+        if (step.is_batch && !is_other)
+            is_legacy = step.is_legacy;
+        failed = !(is_other        ? note_other(lists, &walk, &step)
+                   : step.is_batch ? note_batch(lists, &walk, &step, is_nested, statuses)
+                                   : note_damage(lists, &walk, &step));
         int is_intact = step.is_batch && step.status == STATUS_INTACT;
         sound = is_intact ? sound + 1 : 0;
         sound_bytes = is_intact ? sound_bytes + step.end - at : 0;
@@ -405,10 +428,11 @@ static PyObject *walk_steps(PyObject *self, PyObject *arguments)
     if (!failed) {
         memcpy(order.buf, &walk.order, sizeof walk.order);
         result = Py_BuildValue(
-            "(OOOOOO)(OOOOOO)L(LLL)(LLOO)(nn)", lists[HEADERS_OF_BATCHES], lists[POSITIONS], lists[VALID], lists[STATUSES],
+            "(OOOOOO)(OOOOOO)L(LLL)(LLOO)(nn)(OOOO)", lists[HEADERS_OF_BATCHES], lists[POSITIONS], lists[VALID], lists[STATUSES],
             lists[NESTED], lists[CLAIMED], lists[COUNTS], lists[STARTS], lists[ENDS], lists[KINDS], lists[NUMBERS], lists[ROWS], position + at,
             walk.budget.tries, walk.budget.crc_bytes, (long long)walk.large_crc_bytes, position + (long long)walk.ahead_start,
-            position + (long long)walk.ahead_end, walk.known_count == known_count ? Py_True : Py_False, lists[FOUND], sound, sound_bytes);
+            position + (long long)walk.ahead_end, walk.known_count == known_count ? Py_True : Py_False, lists[FOUND], sound, sound_bytes,
+            lists[OTHER_HEADERS], lists[OTHER_POSITIONS], lists[OTHER_VALID], lists[OTHER_COUNTS]);
     }
     PyBuffer_Release(&window);
     PyBuffer_Release(&order);

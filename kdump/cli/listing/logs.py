@@ -18,7 +18,7 @@ from kdump.errors import CorruptData, Fault
 from kdump.formats import file_name, record_selection
 from kdump.formats.record import RecordChunk
 from kdump.formats.record_batch import LOG_APPEND_TIME, NO_TIMESTAMP, RecordBatch
-from kdump.output.kafka.lines import interleaved
+from kdump.output.kafka.lines import by_batch, interleaved
 from kdump.output.rows import listing
 from kdump.reading import salvage
 from kdump.reading.records import UnreadableBatch, past_bad_batches
@@ -27,6 +27,7 @@ from kdump.tables import Table
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
+    from typing import Any
 
     from kdump.binary.source import Source
     from kdump.cli.listing.intact import IntactText
@@ -47,6 +48,19 @@ def _has_ascending_times(summary: BatchSummary) -> bool:
     return not summary.timestamps_back and summary.first_timestamp > NO_TIMESTAMP
 
 
+def _is_uncompressed(section: salvage.Section) -> bool:
+    codecs = section.chunk.batches["compresscodec"]
+    return codecs.count("none") == len(codecs)
+
+
+class _Aside:
+    """What is listed of batches of two families, one after the other: texts, with the positions of their batches, or tables."""
+
+    def __init__(self) -> None:
+        self.texts: list[tuple[int, str]] = []
+        self.tables: list[Table[Any]] = []
+
+
 class LogLister:
     """Lists one log, section by section, on stdout.
 
@@ -65,6 +79,7 @@ class LogLister:
         self.decoding = Decoding(run, source.path)
         self._contents = self.decoding.contents() if run.output is None else None
         self._held: list[salvage.Damage] = []  # until the offset after them is known
+        self._aside: _Aside | None = None  # while batches of both families are listed
         self._damage_starts: deque[int] = deque()  # of ranges whose rows come among records that are listed at once
         self._last_offset = -1  # of the last batch that is not damaged
         self._shown_position = -1  # of the last batch some of whose records are listed
@@ -83,14 +98,11 @@ class LogLister:
         try:
             start = start_position(self._source, self._request) if self._begin is None else self._begin.start
             for item in salvage.walk_patches(self._source, start, self._gathers_patches, shows=self.shows):
-                if isinstance(item, salvage.Damage):
-                    self._take_damage(item)
-                    continue
                 if isinstance(item, salvage.Patches):
                     self._list_patches(item)
                     continue
-                self.list_section(item)
-                if self._around is not None and self._around.note(item.chunk, item.statuses):
+                self._take(item)
+                if isinstance(item, salvage.Section) and self._is_passed(item):
                     break
             self._list_held_damages()
             if self._around is not None and not self._around.is_found:
@@ -99,6 +111,17 @@ class LogLister:
             self.decoding.report()
             raise
         self.decoding.report()
+
+    def _is_passed(self, section: salvage.Section) -> bool:
+        """Whether the one offset that is asked for does not come any more."""
+        return self._around is not None and self._around.note(section.chunk, section.statuses)
+
+    def _take(self, item: salvage.Section | salvage.Damage) -> None:
+        """List batches, or a damaged range."""
+        if isinstance(item, salvage.Damage):
+            self._take_damage(item)
+        else:
+            self.list_section(item)
 
     def _explain(self, around: Around, findings: int) -> None:
         """Explain why no batch has the offset; `findings` were counted before this log."""
@@ -110,24 +133,70 @@ class LogLister:
     def _list_patches(self, patches: salvage.Patches) -> None:
         """List batches that stand alone, with a row for each damaged range after them, where it is only counted."""
         section, damages, run = patches.section, patches.damages, self._run
-        if run.output is not None and not self._request.is_deep:
-            self._find_wrong_lengths(section)
-            self._find_damaged_batches(section.chunk.batches, section.statuses)
-            table = listing.batches(section.chunk.batches, section.statuses, self._source.path)
-            run.write_part(listing.with_damaged_batches(table, patches.counts, damages, self._source.path))
-            self._note_last(section)
+        if not self._request.is_deep:
+            self._list_batches_of_patches(patches)
+        elif len(patches.sections) > 1 and not all(map(_is_uncompressed, patches.sections)):
+            for item in patches.items():  # decompressed, both families may be too much to hold
+                self._take(item)
+            return
         else:
             if run.output is not None:
                 self._damage_starts.extend(damages.starts)
-            self.list_section(section)
+            if len(patches.sections) > 1:
+                self._aside = _Aside()
+            for section in patches.sections:
+                self.list_section(section)
             self._write_damages_before(damages.ends[-1] if len(damages) else 0)
+            self._list_aside()
         run.count_findings(len(damages))
+
+    def _list_aside(self) -> None:
+        """List the records of both families, in the order of their batches."""
+        aside, self._aside = self._aside, None
+        if aside is None:
+            return
+        if self._run.output is None:
+            text = "".join([text for _, text in sorted(aside.texts, key=itemgetter(0))])
+            self.decoding.stand_ins.write(text, self._run.out.write)
+        elif aside.tables:
+            self._run.write_part(listing.by_position(aside.tables))
+
+    def _write_part(self, table: Table[Any]) -> None:
+        """List rows, now or when those of the other family are there."""
+        if self._aside is None:
+            self._run.write_part(table)
+        else:
+            self._aside.tables.append(table)
+
+    def _list_batches_of_patches(self, patches: salvage.Patches) -> None:
+        """List batches of both families in their order."""
+        run = self._run
+        for section in patches.sections:
+            self._find_wrong_lengths(section)
+            self._find_damaged_batches(section.chunk.batches, section.statuses)
+        tables = [section.chunk.batches for section in patches.sections]
+        if run.output is None:
+            positions = [position for table in tables for position in table["position"]]
+            lines = [line for table in tables for line in run.text.batch_lines(table)]
+            if len(tables) > 1:
+                lines = [line for _, line in sorted(zip(positions, lines, strict=True))]
+            run.out.write("".join(lines))
+        else:
+            path, starts = self._source.path, patches.damages.starts
+            listed = [listing.batches(section.chunk.batches, section.statuses, path) for section in patches.sections]
+            table = listed[0] if len(listed) == 1 else listing.by_position(listed)
+            before = patches.counts
+            if len(listed) > 1:
+                before = [bisect_left(table["position"], start) for start in starts]
+            run.write_part(listing.with_damaged_batches(table, before, patches.damages, path))
+        run.count(sum(map(len, tables)))
+        self._note_last(patches.section)
 
     def _write_damages_before(self, position: int) -> None:
         """List one row for each damaged range before this position that is still to be listed, where records are listed."""
         starts = self._damage_starts
         while starts and starts[0] < position:
-            self._run.write_part(listing.damaged_record(starts.popleft(), self._source.path))
+            self._write_part(listing.damaged_record(starts.popleft(), self._source.path))
 
     # What a form does
 
@@ -169,7 +238,7 @@ class LogLister:
                 if here:
                     before, at = [row for row, _ in here], [position for _, position in here]
                     table = listing.with_damaged_records(table, before, at, self._source.path)
-                self._run.write_part(table)
+                self._write_part(table)
         if len(part.batches):
             self._shown_position = part.batches["position"][-1]
 
@@ -177,7 +246,7 @@ class LogLister:
         """List one row for the records of a batch that cannot be read; nothing in Kafka's lines."""
         if self._run.output is not None:
             self._write_damages_before(position)
-            self._run.write_part(listing.damaged_record(position, self._source.path))
+            self._write_part(listing.damaged_record(position, self._source.path))
             self._run.count(1)
 
     def _damages_between(self, part: RecordChunk, ends: Sequence[int]) -> Iterator[tuple[int, int]]:
@@ -600,9 +669,14 @@ class LogLister:
         """Write them at once, where findings are only counted."""
         run = self._run
         lines, faults = run.text.record_lines_past_faults(part, contents, self._request.skips_metadata)
-        if self._request.profile.deep_shows_batches and len(part.batches):
-            lines = interleaved(run.text.batch_lines(part.batches), part, lines, is_whole=True)
-        self.decoding.stand_ins.write("".join(lines), run.out.write)
+        shows_batches = self._request.profile.deep_shows_batches and len(part.batches)
+        batch_lines = run.text.batch_lines(part.batches) if shows_batches else []
+        if self._aside is not None:
+            self._aside.texts += zip(part.batches["position"], by_batch(batch_lines, part, lines), strict=True)
+        else:
+            if batch_lines:
+                lines = interleaved(batch_lines, part, lines, is_whole=True)
+            self.decoding.stand_ins.write("".join(lines), run.out.write)
         reported = {id(fault) for faults_of_row in part.faults.values() for fault in faults_of_row.values()}
         run.count_findings(sum(id(fault) not in reported for fault in faults.values()))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
+
 from kdump.checks.rules.framing.checksums import Checksums
 from kdump.checks.rules.framing.damaged_ranges import DamagedRanges
 from kdump.checks.rules.framing.file_end import FileEnd
@@ -34,9 +36,10 @@ class Framing(SegmentRule):
         section = patches.section
         self._ranges.add_patches(patches)
         self._nested.take(section)
-        self._report_damaged(section)
-        self._headers.check(section)
-        ends_with_batch = patches.counts[-1:] != [len(section.statuses)]
+        self._report_damaged(*patches.sections)
+        for one in patches.sections:
+            self._headers.check(one)
+        ends_with_batch = section.chunk.batches["position"][-1] + section.chunk.batches["size"][-1] == patches.end
         is_damaged = section.statuses[-1] == salvage.DAMAGED if ends_with_batch else True
         self._file_end.is_damaged = is_damaged and patches.end == self.context.source.size
 
@@ -56,19 +59,23 @@ class Framing(SegmentRule):
         self._nested.report()
         self._headers.count_mixed(summary)
 
-    def _report_damaged(self, section: Section) -> None:
+    def _report_damaged(self, *sections: Section) -> None:
         """Report batches whose CRC does not match, whose magic does not exist, or whose length is wrong."""
-        chunk, statuses, claimed = section.chunk, section.statuses, section.claimed_lengths
-        for row, length in claimed.items():
-            if statuses[row] != salvage.DAMAGED:
-                report_length(self.context, chunk.batches, row, length)
-        if salvage.DAMAGED not in statuses:
-            return
-        rows = [row for row, status in enumerate(statuses) if status == salvage.DAMAGED]
-        for row in self._checksums.count_damaged(chunk, rows):
-            self._checksums.report_damaged(chunk, row, claimed.get(row))
-        end = chunk.batches["position"][-1] + chunk.batches["size"][-1]
-        self._file_end.is_damaged = end == self.context.source.size and statuses[-1] == salvage.DAMAGED
+        reported: list[tuple[int, Section, int]] = []
+        for section in sections:
+            chunk, statuses, claimed = section.chunk, section.statuses, section.claimed_lengths
+            for row, length in claimed.items():
+                if statuses[row] != salvage.DAMAGED:
+                    report_length(self.context, chunk.batches, row, length)
+            if salvage.DAMAGED not in statuses:
+                continue
+            rows = [row for row, status in enumerate(statuses) if status == salvage.DAMAGED]
+            positions = chunk.batches["position"]
+            reported += [(positions[row], section, row) for row in self._checksums.count_damaged(chunk, rows)]
+            end = positions[-1] + chunk.batches["size"][-1]
+            self._file_end.is_damaged = end == self.context.source.size and statuses[-1] == salvage.DAMAGED
+        for _, section, row in sorted(reported, key=itemgetter(0)):
+            self._checksums.report_damaged(section.chunk, row, section.claimed_lengths.get(row))
 
     def damage(self, damage: Damage) -> None:
         self._ranges.add(damage)

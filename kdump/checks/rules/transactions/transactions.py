@@ -68,7 +68,10 @@ class Transactions(SegmentRule):
 
     def batches(self, section: Section) -> None:
         chunk, row = section.chunk, 0
-        if chunk.is_legacy or section.summary is not None and _has_no_producers(section.summary):
+        if chunk.is_legacy:
+            self.producers.damages += salvage.DAMAGED in section.statuses  # perhaps a batch whose magic is wrong
+            return
+        if section.summary is not None and _has_no_producers(section.summary):
             return
         if section.is_intact:
             if section.summary is None or not self._follow_runs(section.summary, chunk):
