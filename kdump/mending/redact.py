@@ -295,13 +295,15 @@ class _Positions:
         self._after.append(after)
 
     def moved(self, position: int) -> int:
-        """Where this position is now: as far into the same batch, if it is so long, or as far after the end."""
+        """Where this position is now: as far into the same batch, in proportion if that is shorter now, or as far after the end.
+
+        Positions in ascending order stay so.
+        """
         row = bisect_right(self._before, position) - 1
         if row < 0:
             return position
-        moved = self._after[row] + position - self._before[row]
-        if row + 1 < len(self._after):
-            moved = min(moved, self._after[row + 1] - 1)
+        is_shorter = row + 1 < len(self._after) and self._span(self._after, row) < self._span(self._before, row)
+        moved = self.scaled(position) if is_shorter else self._after[row] + position - self._before[row]
         return min(moved, _HIGHEST_POSITION)
 
     def scaled(self, position: int) -> int:
@@ -312,8 +314,12 @@ class _Positions:
         start, inside = self._after[row], position - self._before[row]
         if not inside or row + 1 == len(self._after):
             return start + inside
-        size, now = self._before[row + 1] - self._before[row], self._after[row + 1] - start
+        size, now = self._span(self._before, row), self._span(self._after, row)
         return start + min(max(inside * now // size, 1), now - 1)
+
+    @staticmethod
+    def _span(positions: array[int], row: int) -> int:
+        return positions[row + 1] - positions[row]
 
 
 def _redacted_batches(source: Source, section: Section, redacting: Redacting) -> Iterator[tuple[int, bytes]]:

@@ -364,7 +364,9 @@ class Redacting:
             if not is_valid and not -1 <= batch_offset(inner) <= _HIGHEST_OFFSET:
                 break  # no message begins here
             redacted = self._message(inner, is_whole=False, is_valid=is_valid)
-            data[position:end] = with_crc(redacted, is_message=True) if is_valid else redacted
+            if is_valid:
+                redacted = with_crc(self._outside_of_checksum(inner) + redacted[MAGIC_AT:], is_message=True)
+            data[position:end] = redacted
             position = end
         position = min(position, len(data))
         data[position:] = self.filler(len(data) - position)

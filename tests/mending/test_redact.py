@@ -337,6 +337,18 @@ def test_a_message_in_a_wrapper_with_an_impossible_size_keeps_it(tmp_path: Path)
     assert "record-length-bad" in {row.code for row in kdump.check(tmp_path / "out", level="deep")}
 
 
+@pytest.mark.parametrize("magic", [0, 1])
+def test_contents_in_the_place_of_the_offset_of_a_message_in_a_wrapper_do_not_stay(magic: int, tmp_path: Path) -> None:
+    content = bytes.fromhex("f5e4fce4b7fccec2")
+    offsets = [0, int.from_bytes(content, "big", signed=True), 2]
+    messages = [message(value=SECRET, magic=magic) for _ in offsets]
+    old = wrapper(messages=messages, magic=magic, inner_offsets=offsets, codec="snappy")
+    path = write_partition(tmp_path, topic="a", segments={0: [old]})
+    assert _differences(kdump.redact(path, tmp_path / "out")) == []
+    wanted = redactions.windows([content, SECRET])
+    assert redactions.leaked(path, wanted) and not redactions.leaked(tmp_path / "out", wanted)
+
+
 def test_a_message_in_a_wrapper_with_a_wrong_checksum_keeps_its_time(tmp_path: Path) -> None:
     inner = message(value=SECRET, crc=7, timestamp=TIMESTAMP + 77)
     path = write_partition(tmp_path, topic="a", segments={0: [wrapper(messages=[inner], base_offset=0, codec="gzip")]})
