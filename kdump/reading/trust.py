@@ -135,6 +135,8 @@ class Order:
                 return SALVAGED
         else:
             after = following()
+            if len(after) > 1 and after[1][1] >= self._ceiling:
+                after = after[:1]  # the second is wrong itself, and vouches for none
             if self._is_outlier(extent, after):
                 expected = self._last_offset + 1
                 if len(after) == 1 and not after[0][0] == expected != extent[0]:

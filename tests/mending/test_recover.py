@@ -213,6 +213,14 @@ def test_leader_epochs_that_go_back_for_several_batches_are_kept(tmp_path: Path)
     assert [_log(tmp_path / "out", base) for base in logs] == [b"".join(batches) for batches in logs.values()]
 
 
+def test_a_whole_batch_between_two_with_wrong_offsets_is_taken_over(tmp_path: Path) -> None:
+    messages = [message_set(messages=[message(value=b"%d" % offset)], base_offset=offset) for offset in range(0, 40, 5)]
+    wrong = [*messages[:4], b"\0\0\0\0\0\0\x80" + messages[4][7:], messages[5], b"\0\0\x20" + messages[6][3:], messages[7]]
+    kdump.recover(_partition(tmp_path, {0: wrong}), tmp_path / "out")
+    logs = b"".join(path.read_bytes() for path in sorted((tmp_path / "out").glob("*.log")))
+    assert all(messages[row] in logs for row in (0, 1, 2, 3, 5, 7))
+
+
 def test_a_batch_that_was_moved_goes_where_its_offset_is(tmp_path: Path) -> None:
     order = [0, 1, 3, 4, 2, 5, 6]
     rows = kdump.recover(_partition(tmp_path, {0: [_batch(offset, value=b"%d" % offset) for offset in order]}), tmp_path / "out")

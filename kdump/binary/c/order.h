@@ -88,9 +88,8 @@ static int judge_found(Order *order, const Extent *extent, int64_t position)
 }
 
 /* Whether a batch fits what comes before it, but is itself out of line with the two that follow; those may be missing. */
-static int is_outlier(const Order *order, const Extent *extent, const Extent *following)
+static int is_outlier(const Order *order, const Extent *extent, const Extent *after, const Extent *next)
 {
-    const Extent *after = following, *next = following + 1;
     if (!after->is_set || (after->first > extent->last && !is_lower(after, extent)) || !fits_order(order, after))
         return 0;
     if (next->is_set && next->first > extent->last && !is_lower(next, extent)) {
@@ -116,15 +115,17 @@ static int judge(Order *order, const Extent *extent, const Extent *following)
 {
     Extent undecided = order->undecided;
     int depends = depends_on_following(order, extent);
+    Extent next = following[1];
+    next.is_set = next.is_set && next.last <= order->highest; /* or else it is wrong itself, and vouches for none */
     order->undecided.is_set = 0;
     if (!fits_order(order, extent)) {
         order->stray = *extent;
         if (!depends || (following->is_set && fits_order(order, following)))
             return STATUS_SALVAGED;
     } else {
-        if (is_outlier(order, extent, following)) {
+        if (is_outlier(order, extent, following, &next)) {
             int64_t expected = order->last_offset + 1; /* it is no more than `first` */
-            if (!following[1].is_set && !(following->first == expected && expected != extent->first))
+            if (!next.is_set && !(following->first == expected && expected != extent->first))
                 order->undecided = *following; /* either of the two last batches may be the wrong one */
             return STATUS_SALVAGED;
         }
