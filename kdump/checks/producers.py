@@ -133,6 +133,7 @@ class Producers:
         self.views: dict[int, dict[int, View]] = {}
         self.later_views: dict[int, tuple[int, View]] = {}
         self.recent: list[Rows] = []
+        self._recent_batches = 0
 
     def forget(self, producer_id: int) -> None:
         """Forget all about this producer."""
@@ -153,14 +154,11 @@ class Producers:
 
     def record(self, rows: Rows) -> None:
         """Remember these batches until two more sections have come, or many small ones."""
-        kept = [rows]
-        count = len(rows)
-        for number, before in enumerate(self.recent[: _MOST_RECENT - 1]):
-            if number and count >= _RECENT_BATCHES:
-                break
-            kept.append(before)
-            count += len(before)
-        self.recent = kept
+        recent = self.recent
+        recent.insert(0, rows)
+        self._recent_batches += len(rows)
+        while len(recent) > _MOST_RECENT or len(recent) > 2 and self._recent_batches - len(recent[-1]) >= _RECENT_BATCHES:
+            self._recent_batches -= len(recent.pop())
 
     def open_transactions(self) -> list[OpenTransaction]:
         """The open transactions, sorted by the last offset of their data."""
@@ -174,6 +172,7 @@ class Producers:
     def enter_segment(self, facts: SegmentFacts) -> None:
         """Start the next segment. If the one before could not be read to its end, its last batches are forgotten."""
         self.recent = [rows for rows in self.recent if rows.is_kept]
+        self._recent_batches = sum(map(len, self.recent))
         self.continuity.enter(facts)
         base_offset = facts.base_offset
         if base_offset is not None and self.snapshots:

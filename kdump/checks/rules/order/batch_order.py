@@ -311,18 +311,20 @@ class BatchOrder(SegmentRule):
             if following is None or following.first > before:
                 return
             self._break = (last, suspect)
-        elif not epochs_fit and last is not None:
-            message = f"Leader epoch {suspect.epoch:,} at offset {suspect.first:,} follows epoch {self._epoch:,}."
-            self._report("leader-epoch-regression", suspect, message, expected=self._epoch, found=suspect.epoch)
-            self._epoch = suspect.epoch
         elif not epochs_fit:
-            message = f"Leader epoch {suspect.epoch:,} at offset {suspect.first:,}; an earlier segment has epoch {self._epoch:,}."
-            self._report("leader-epoch-regression", suspect, message, expected=self._epoch, found=suspect.epoch)
+            if not self._counts_only("leader-epoch-regression", suspect):
+                epochs = (
+                    f" follows epoch {self._epoch:,}" if last is not None else f"; an earlier segment has epoch {self._epoch:,}"
+                )
+                message = f"Leader epoch {suspect.epoch:,} at offset {suspect.first:,}{epochs}."
+                self._report("leader-epoch-regression", suspect, message, expected=self._epoch, found=suspect.epoch)
             self._epoch = suspect.epoch
         self._last = suspect
         self._follows_damage = False
 
     def _report_rot(self, suspect: Batch, field: str, fits: int, found: int, *, is_exact: bool) -> None:
+        if self._counts_only("uncovered-header-rot", suspect):
+            return
         message = (
             f"One batch says its {field} is {found:,}, which does not fit the batches around it; {fits:,} would fit"
             f"{'' if is_exact else ', or more'}. Its CRC matches and does not cover this field: probably only the field is wrong."
@@ -347,6 +349,8 @@ class BatchOrder(SegmentRule):
 
     def _report_regression(self, last: Batch, suspect: Batch) -> None:
         """Report offsets that go back: they overlap those of the last batch, or jump."""
+        if self._counts_only("offset-duplicate" if suspect.last >= last.first else "offset-regression", suspect):
+            return
         if suspect.last >= last.first:
             first, shared = max(suspect.first, last.first), min(suspect.last, last.last)
             message = f"Offsets {first:,} to {shared:,} are in this batch and in the one before, at byte {last.position:,}."
@@ -354,6 +358,10 @@ class BatchOrder(SegmentRule):
             return
         message = f"Offsets go back from {last.last:,} to {suspect.first:,} at byte {suspect.position:,}."
         self._report("offset-regression", suspect, message, expected=last.last + 1, found=suspect.first)
+
+    def _counts_only(self, code: str, batch: Batch) -> bool:
+        """Whether a finding about this batch needs no message; if so, it is counted here."""
+        return self.context.counts_only(code, batch.position, batch.end)
 
     def _report(self, code: str, batch: Batch, message: str, *, expected: object = None, found: object = None) -> None:
         report_batch(self.context, code, batch, message, expected=expected, found=found)
