@@ -455,7 +455,7 @@ _ABORTED = b"Fatal Python error: Aborted"
 """What `PYTHONFAULTHANDLER` prints after that."""
 
 _NO_THREAD = re.compile(
-    rb"Exception ignored in( thread started by| sys\.unraisablehook|(?=: (<bound method Thread|<object repr))): [^\n]*\n"
+    rb"Exception ignored in( thread started by| sys\.unraisablehook|(?=: (<bound method Thread|<object repr)))(: [^\n]*)?(\n|$)"
     rb"(MemoryError(: )?\n)?"
 )
 """What the interpreter prints where a thread has no memory to begin, even without the words or the last line that need memory."""
