@@ -96,10 +96,11 @@ _SURE = 6  # the offsets of both neighbours ascend and continue, and their leade
 def without_wrong_copies(pieces: Sequence[Piece], headers: Headers) -> tuple[list[Piece], list[LeftOut]]:
     """The pieces without batches that claim other offsets or another leader epoch than the same batch in other replicas.
 
-    The offsets win that more replicas claim, then those between the neighbours in the file, those that continue them, the ones
-    that agree better with them, and the ones that leave the smaller gap. Where neighbours are wrong themselves, that is seen
-    only without them: so what is left is compared again. Leader epochs are compared when all offsets are decided: the one wins
-    that more replicas claim, then one in order with its neighbours, then the one that the nearest batches of any replica have.
+    The offsets win that more replicas claim, then those between the neighbours in the file, those that continue what is around
+    any copy, the ones that agree better with their neighbours, and the ones that leave the smaller gap. Where neighbours are
+    wrong themselves, that is seen only without them: so what is left is compared again. Leader epochs are compared when all
+    offsets are decided: the one wins that more replicas claim, then one in order with its neighbours, then the one that the
+    nearest batches of any replica have.
     """
     kept, left_out = list(pieces), []
     for _ in range(_MOST_ROUNDS):
@@ -141,7 +142,11 @@ def _with_wrong_offsets(copies: list[_Copy]) -> Iterator[_Copy]:
         claiming.setdefault(copy.offsets, []).append(copy)
     places = sorted(claiming)
     ranks = {offsets: {copy.rank for copy in of_offsets} for offsets, of_offsets in claiming.items()}
-    weights = {offsets: _weight_of_offsets(of_offsets) for offsets, of_offsets in claiming.items()}
+    lows, highs = {copy.low for copy in copies}, {copy.high for copy in copies}
+    weights = {}
+    for offsets, of_offsets in claiming.items():
+        is_joined = offsets[0] in lows or offsets[1] + 1 in highs or any(copy.is_joined for copy in of_offsets)
+        weights[offsets] = _weight_of_offsets(of_offsets, is_joined=is_joined)
     refuted: set[Offsets] = set()
     for offsets in sorted(places, key=weights.__getitem__, reverse=True):
         wrong = [
@@ -173,11 +178,12 @@ def _has_better_place(
     )
 
 
-def _weight_of_offsets(copies: Sequence[_Copy]) -> tuple[int, bool, bool, int, int]:
+def _weight_of_offsets(copies: Sequence[_Copy], *, is_joined: bool) -> tuple[int, bool, bool, int, int]:
+    """What speaks for the offsets that these copies claim; `is_joined` says that they continue what is around any copy."""
     return (
         len({copy.rank for copy in copies}),
         any(copy.is_in_order for copy in copies),
-        any(copy.is_joined for copy in copies),
+        is_joined,
         max(copy.agreement for copy in copies),
         -min(abs(copy.claim[0] - copy.low) for copy in copies),
     )

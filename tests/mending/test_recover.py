@@ -684,6 +684,15 @@ def test_a_wrong_offset_is_seen_though_another_batch_has_the_same_contents(tmp_p
     assert _log(tmp_path / "out") == b"".join(right)
 
 
+def test_a_right_offset_after_a_wrong_one_is_known_by_what_is_around_another_copy(tmp_path: Path) -> None:
+    right = [message_set(messages=[message(value=b"%d" % offset)], base_offset=offset) for offset in (0, 1, 4, 10)]
+    one = [b"\0\0\0\0\x85" + right[0][5:], right[1], *map(_broken, right[2:])]
+    other = [right[0], b"\1" + right[1][1:], *right[2:]]
+    paths = _replicas(tmp_path, one, other)
+    kdump.recover(paths[0], tmp_path / "out", merge=paths[1:])
+    assert _log(tmp_path / "out") == b"".join(right)
+
+
 def test_a_wrong_offset_of_a_batch_whose_length_is_wrong_too_is_seen(tmp_path: Path) -> None:
     right = [_batch(offset, value=b"%d" % offset) for offset in range(4)]
     wrong = [*right[:3], b"\0\0\0\0\0\1\0\3" + (40).to_bytes(4, "big") + right[3][12:]]
