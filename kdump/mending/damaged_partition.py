@@ -59,6 +59,11 @@ class DamagedPartition:
         """The base offset of the newest log, or of what is left of one; 0 if nothing is."""
         self._note_left_out()
 
+    @property
+    def newest_log(self) -> str | None:
+        """The path of the newest log; None if that is gone."""
+        return next((log.path for log in self.logs if log.base_offset == self.newest_base), None)
+
     def _add(self, name: str, base: int | None, following: int | None) -> None:
         path = os.path.join(self.path, name)
         place = len(self.logs)

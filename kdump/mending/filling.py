@@ -47,7 +47,7 @@ class Filling:
         for before, after in resolving.gaps(chain, headers):
             self._gap_starts.append(before.last + 1)
             self._gap_ends.append(headers.first_offset(after))
-        self._bytes_at_end: dict[Offsets, int] = {}  # of the new log from an offset on, by number of the directory and offset
+        self._bytes_at_end: dict[tuple[int, int], int] = {}  # of the new log from an offset on, by rank of the replica and offset
 
     def has_all(self, start: int, end: int) -> bool:
         """Whether no offset is missing from `start` to before `end`."""
@@ -66,7 +66,10 @@ class Filling:
         log = self._logs.get(left.path)
         if log is None:
             return self._of_segment(left.path) if left.code == "segment-missing" else None
-        before, after = self._around(left)
+        return self._between(log, *self._around(left))
+
+    def _between(self, log: Log, before: Piece | None, after: Piece | None) -> Offsets | None:
+        """The offsets between two batches of a log, or its ends."""
         start = log.base_offset if before is None else before.last + 1
         end = log.next_base_offset if after is None else after.first
         if end is None and self._chain:
@@ -79,14 +82,14 @@ class Filling:
         It does if it has all offsets, or as many bytes as lie between two batches beyond doubt: replicas have the same bytes.
         At the end of the newest log both must be so: with fewer bytes, that log had more batches.
         """
-        offsets = self.offsets_of(left)
+        log = self._logs.get(left.path)
+        before, after = self._around(left)
+        offsets = self.offsets_of(left) if log is None else self._between(log, before, after)
         if offsets is None or not self._chain:
             return False
         start, end = offsets
-        log = self._logs.get(left.path)
         if log is None:
             return start < end and self.has_all(start, end)
-        before, after = self._around(left)
         if after is not None:
             begin = 0 if before is None else before.end
             return self.has_all(start, end) or start < end and self._sizes.between(start, end) >= after.start - begin

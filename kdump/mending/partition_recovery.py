@@ -436,7 +436,7 @@ class PartitionRecovery:
         lost = [filling.offsets_of(left) for left in self._left_out if left.is_lost]
         found: list[LeftOut] = []
         for part in self._parts[1:]:
-            newest = next((log.path for log in part.logs if log.base_offset == part.newest_base), None)
+            newest = part.newest_log
             reported = sorted(offsets for offsets in lost if offsets is not None)
             highest = list(accumulate((end for _, end in reported), max))
             for left in part.left_out:
@@ -488,7 +488,7 @@ class PartitionRecovery:
         """Do not count zeros at the end of the newest log as lost, unless another file knows of batches after its last one."""
         if any(one.last >= self._log_end for one in attested):
             return
-        newest = next((log.path for log in self._parts[0].logs if log.base_offset == self._parts[0].newest_base), None)
+        newest = self._parts[0].newest_log
         for left in self._left_out:
             if left.code == "zero-tail" and left.path == newest:
                 left.is_lost = False
