@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+
 from kdump.binary import codecs, kernel
 from kdump.binary.batch_header import (
     ATTRIBUTES,
@@ -252,9 +254,10 @@ class RecordReader:
         """Pass the batches from this row up to `end` to the rules: those that fit into memory together, others one by one."""
         waiting = _Waiting(chunk, row)
         ordinary = self._ordinary if status != salvage.DAMAGED else None
+        run_ends = [] if ordinary is None else chunk.ends_of_runs()
         while row < end:
             if ordinary is not None:
-                passed, odd, miscounts = ordinary.run_from(chunk, row, end)
+                passed, odd, miscounts = ordinary.run_from(chunk, row, min(end, run_ends[bisect_right(run_ends, row)]))
                 if passed - row >= (_FEWEST_PASSED_OVER if waiting.counts else 1):
                     self._show_waiting(waiting, status, passed)
                     ordinary.show(chunk, row, odd, miscounts)

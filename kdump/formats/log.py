@@ -78,7 +78,7 @@ class Chunk:
     """Neighbouring batches of one family: all of magic 2 and higher, or all of magic 0 and 1.
 
     `headers` are their unpacked headers. The bytes of the batch in a row start at `starts[row]` in `window`; a batch that is
-    too large for a window is alone in its chunk, without a window.
+    too large for a window is alone in its chunk, without a window. Past damage, other bytes may stand between them.
     """
 
     __slots__ = ("batches", "headers", "is_legacy", "starts", "window")
@@ -122,6 +122,12 @@ class Chunk:
     def headers_only(self) -> Chunk:
         """The same batches for a caller that needs no bytes of theirs, or reads them from the file."""
         return self
+
+    def ends_of_runs(self) -> list[int]:
+        """The row after each run of batches that follow each other in the window without a gap, ascending."""
+        starts = self.starts
+        after = [start + size for start, size in zip(starts, self.batches["size"], strict=True)]
+        return [row for row in range(1, len(starts)) if after[row - 1] != starts[row]] + [len(starts)]
 
     def slice(self, start: int, end: int) -> Chunk:
         """The batches in the rows from `start` up to but not including `end`."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+
 from kdump.binary import codecs, kernel
 from kdump.binary.arithmetic import as_int64
 from kdump.binary.batch_header import (
@@ -146,9 +148,10 @@ def read(source: Source, chunk: Chunk, limits: Limits = _AS_KAFKA) -> Iterator[R
     it when it asks for the field.
     """
     part = _Part(chunk, 0, continues=False)
+    run_ends = chunk.ends_of_runs()
     row = 0
     while row < len(chunk.batches):
-        count = part.add_plain(chunk, row)
+        count = part.add_plain(chunk, row, run_ends[bisect_right(run_ends, row)])
         if count:
             row += count
             if len(part.rows) >= record.MAX_ROWS:
@@ -220,13 +223,16 @@ class _Part:
         self._magics.append(message.magic)
         self.counts[-1] += 1
 
-    def add_plain(self, chunk: Chunk, row: int) -> int:
-        """Add messages that are not compressed, as many as are regular from this row of the chunk on. Returns how many."""
+    def add_plain(self, chunk: Chunk, row: int, run_end: int) -> int:
+        """Add messages that are not compressed, as many as are regular from this row of the chunk on. Returns how many.
+
+        Those before `run_end` follow each other without a gap: a damaged message between others looks like one of them.
+        """
         if not chunk.window:
             return 0
         before = len(self.rows)
-        most = min(record.MAX_ROWS - before, len(chunk.starts) - row)
-        end = chunk.starts[-1] + chunk.batches["size"][-1]
+        most = min(record.MAX_ROWS - before, run_end - row)
+        end = chunk.starts[run_end - 1] + chunk.batches["size"][run_end - 1]
         _, magic = kernel.walk_contents(chunk.window, chunk.starts[row], end, 0, None, most, self.rows)
         count = len(self.rows) - before
         self.first_offsets += [message[kernel.CONTENTS_OFFSET] for message in self.rows[before:]]

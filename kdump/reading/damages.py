@@ -69,8 +69,15 @@ def wrong_crc(start: int, end: int, row: Row | None = None, through: str = "") -
 
 def unchecked(start: int, end: int) -> Damage:
     """Bytes among which not all that looks like a batch was checked."""
-    message = "too many bytes look like headers of batches and are none; batches among them are not looked for"
-    return Damage(start, end, "resync-budget", message, status=NOT_EXAMINED)
+    damage = Damage(start, end, "", "")
+    leave_unchecked(damage)
+    return damage
+
+
+def leave_unchecked(damage: Damage) -> None:
+    """Say of a damaged range only that not all that looks like a batch in it was checked."""
+    damage.code, damage.status = "resync-budget", NOT_EXAMINED
+    damage.message = "too many bytes look like headers of batches and are none; batches among them are not looked for"
 
 
 def bad_magic(start: int, end: int, magic: int) -> Damage:

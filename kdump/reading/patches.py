@@ -6,7 +6,7 @@ from kdump.binary.batch_header import BASE_OFFSET, BATCH_FIELDS, BATCH_HEADER_SI
 from kdump.formats.record_batch import RecordBatch
 from kdump.reading import damages
 from kdump.reading.found_batches import chunk_of
-from kdump.reading.items import BY_LENGTH, DAMAGED, INTACT, SALVAGED, Damage, Damages, Patches, Section
+from kdump.reading.items import BY_LENGTH, DAMAGED, INTACT, NOT_EXAMINED, SALVAGED, Damage, Damages, Patches, Section
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,11 +21,12 @@ if TYPE_CHECKING:
 
 _MOST_BATCHES = 512
 _MOST_BYTES = 1 << 20
-_WINDOWS = 8  # times as much is read for the kernel as a search looks at first
+_WINDOWS = 16  # times as much is read for the kernel as a search looks at first,
+_LEAST_LEFT = 6  # and read again once no more than this is left: longer than batches are whose lengths have 16 bits
 _STATUSES = INTACT, SALVAGED, DAMAGED
 
 _UNKNOWN_CODEC, _UNKNOWN_CODEC_WRONG_CRC = 8, 9  # kinds of damage, as the kernel numbers them,
-_KIND, _IS_BY_LENGTH, _LEADS_OVER = 0x0F, 0x10, 0x20  # which are these bits, and others
+_KIND, _IS_BY_LENGTH, _LEADS_OVER, _IS_UNCHECKED = 0x0F, 0x10, 0x20, 0x40  # which are these bits, and others
 
 
 class PatchesUnderWay:
@@ -138,7 +139,7 @@ class NativeSteps:
         if source.size - position <= self._near_bytes:
             return []
         start, window = self._position, self._window
-        if not start <= position or len(window) - (position - start) <= 3 * self._near_bytes:
+        if not start <= position or len(window) - (position - start) <= _LEAST_LEFT * self._near_bytes:
             start, window = position, source.read(position, _WINDOWS * self._near_bytes)
             self._position, self._window = start, window
         numbers = self._order.numbers(self._steps.damaged)
@@ -221,7 +222,7 @@ class _Damaged:
 
     def from_number(self, first: int) -> Damages:
         """All of them from this number on."""
-        traits = [_TRAITS[kind & _KIND] for kind in self._kinds[first:]]
+        traits = [_TRAITS[kind & (_KIND | _IS_UNCHECKED)] for kind in self._kinds[first:]]
         codes, statuses, are_batches = zip(*traits, strict=True) if traits else ((), (), ())
         offsets: list[int | None] = [None] * len(traits)
         for number, row in enumerate(self._rows[first:]):
@@ -248,6 +249,8 @@ class _Damaged:
             damage.message = damages.LEADS_OVER_BATCHES
         if kind & _IS_BY_LENGTH:
             damage.resync = BY_LENGTH
+        if kind & _IS_UNCHECKED:
+            damages.leave_unchecked(damage)
         return damage
 
 
@@ -264,4 +267,5 @@ _MAKERS: tuple[Callable[[int, int, int], Damage], ...] = (  # by the numbers tha
     lambda start, end, codec: damages.unknown_codec(start, end, codec, is_valid=False),
 )
 _MADE = [make(0, 1, 0) for make in _MAKERS]
-_TRAITS = [(damage.code, damage.status, damage.is_batch) for damage in _MADE]
+_TRAITS = {kind: (damage.code, damage.status, damage.is_batch) for kind, damage in enumerate(_MADE)}
+_TRAITS |= {kind | _IS_UNCHECKED: ("resync-budget", NOT_EXAMINED, damage.is_batch) for kind, damage in enumerate(_MADE)}

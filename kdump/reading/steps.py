@@ -187,6 +187,7 @@ class Steps:
         if size:
             return self._repaired(start, header_bytes, size)
         if inside:
+            self._search.budget.gave_up = False  # what lies before it was not searched
             damage.end, damage.message, claimed_end = inside, damages.LEADS_OVER_BATCHES, 0
         else:
             damage.end = self._next_intact(start + 1)
@@ -246,8 +247,7 @@ class Steps:
     def _divided(self, damage: Damage) -> Iterator[Damage]:
         """A damaged range, divided by the runs of zeros in it. Nothing of it was examined if the search gave up."""
         if self._search.budget.take_gave_up():
-            given_up = damages.unchecked(damage.start, damage.end)
-            damage.code, damage.status, damage.message = given_up.code, given_up.status, given_up.message
+            damages.leave_unchecked(damage)
             yield damage
             return
         end, resync = damage.end, damage.resync

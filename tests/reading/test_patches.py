@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kdump.formats.message_set import read as records_of
 from kdump.reading import salvage
 from kdump.reading.items import Patches
 from kdump.reading.tuning import DEFAULT, ReadTuning
@@ -84,3 +85,26 @@ def test_damaged_batches_of_the_other_family_come_with_their_neighbours(name: st
     assert sum(len(section.statuses) for section in others) > 500
     assert len(items) < 500
     assert [part for item in items for part in parts_of(item)] == apart
+
+
+@pytest.mark.parametrize("free", [1 << 12, 1 << 18])
+def test_batches_whose_lengths_lead_far_come_together(free: int) -> None:
+    one = next(one for one in hostile_faults.FAULTS if one.name == "random lengths up to 64 KiB")
+    with opened(one.build(4000)[".log"]) as source:
+        items = list(salvage.walk_patches(source, 0, lambda: True, tuning=ReadTuning(free_tries=free, free_crc_bytes=free << 8)))
+    assert len(items) < 100
+
+
+def test_a_damaged_message_between_others_is_none_of_their_records() -> None:
+    parts: list[bytes] = []
+    for number in range(0, 2000, 2):
+        sound, broken = (message_set(messages=[message(value=b"v", magic=1)], base_offset=offset) for offset in (number, number + 1))
+        parts += [sound, broken[:-1] + b"w", bytes(range(1, 31))]
+    listed = 0
+    with opened(b"".join(parts)) as source:
+        for item in salvage.walk_patches(source, 0, lambda: True, tuning=DEFAULT):
+            if isinstance(item, Patches):
+                for part in records_of(source, item.section.chunk):
+                    assert list(part.records["offset"]) == list(part.batches["last_offset"])
+                    listed += len(part.records)
+    assert listed > 900

@@ -39,7 +39,7 @@ enum { NO_ROW, ROW_OF_OFFSET, ROW_OF_HEADER };
 
 typedef struct {
     Py_ssize_t start, end; /* in the window */
-    int kind, row, is_by_length, leads_over;
+    int kind, row, is_by_length, leads_over, is_unchecked;
     int32_t number; /* the length that its header claims, its magic, or its codec */
 } DamagedPiece;
 
@@ -243,10 +243,11 @@ static Py_ssize_t fitting_end(Walk *walk, Py_ssize_t start, int64_t claimed_end)
     }
 }
 
-/* Where the next batch starts whose checksum fits, from `start` on; -1 if that is not sure. */
+/* Where the next batch starts whose checksum fits, from `start` on; -1 if that is not sure. The budget says whether any was passed over. */
 static Py_ssize_t next_batch(Walk *walk, Py_ssize_t start)
 {
     Py_ssize_t stop = start + search_room(walk);
+    walk->budget.gave_up = 0;
     for (Py_ssize_t at = start; (at = header_from(walk, at, stop)) >= 0; at++) {
         int found = judge_candidate(walk->window, at, walk->left, 0, &walk->budget);
         if (found == INTACT)
@@ -343,4 +344,15 @@ static int divided(const uint8_t *bytes, DamagedPiece *pieces, int count, Damage
         damage = (DamagedPiece){.start = end, .end = all, .kind = GARBAGE};
     }
     return damage.start < damage.end ? MAX_DAMAGED_PIECES : count;
+}
+
+/* The same, but for a range in which the search for the next batch passed something over: nothing is said of what is in it. */
+static int divided_or_unchecked(Walk *walk, DamagedPiece *pieces, int count, DamagedPiece damage)
+{
+    if (!walk->budget.gave_up || damage.start >= damage.end)
+        return divided(walk->window->buf, pieces, count, damage);
+    walk->budget.gave_up = 0;
+    damage.is_unchecked = 1;
+    pieces[count] = damage;
+    return count + 1;
 }

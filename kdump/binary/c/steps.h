@@ -43,6 +43,11 @@ static inline int is_small_batch(const Walk *walk, Py_ssize_t at)
     return batch_magic(p) < 2 ? is_regular_message(p, room, 0, MAX_KNOWN_CODEC) : is_regular_batch(p, room, MAX_KNOWN_CODEC);
 }
 
+static inline int codec_of_batch(const uint8_t *p)
+{
+    return p[MAGIC_AT] < 2 ? message_codec(p) : batch_codec(p);
+}
+
 static inline int spend_large(Walk *walk, int64_t size)
 {
     if (size > walk->large_crc_bytes)
@@ -86,19 +91,17 @@ static int extents_from(Walk *walk, Py_ssize_t at, Extent *following)
         int is_legacy = batch_magic(p) < 2;
         if (batch_length(p) < MIN_MESSAGE_LENGTH || size > walk->left - at || batch_magic(p) < 0)
             break;
-        if (!is_small_batch(walk, at)) {
-            if (size > walk->near_bytes && size <= walk->large_crc_bytes)
-                return 0;
-            spend_large(walk, size);
+        int is_small = is_small_batch(walk, at), is_large = size > walk->near_bytes;
+        if (!is_small && (!spend_large(walk, size) || !is_large || codec_of_batch(p) > MAX_KNOWN_CODEC))
             break;
-        }
         if (!holds(walk, at, size))
             return 0;
         if (fits_checksum(p) && batch_magic(p) <= 2) {
             following[count++] = extent_of_batch(p, is_legacy);
             if (count == 2)
                 break;
-        }
+        } else if (is_large)
+            break;
         at += (Py_ssize_t)size;
     }
     return 1;
@@ -139,7 +142,7 @@ static int past_damage(Walk *walk, Py_ssize_t at, int fault, Py_ssize_t inside, 
             return 0;
         doubt(&walk->order, 0);
         step->pieces[0] = (DamagedPiece){.start = at, .end = zeros < next ? zeros : next, .kind = ZERO_BYTES};
-        step->count = divided(bytes, step->pieces, 1, (DamagedPiece){.start = zeros, .end = next, .kind = GARBAGE});
+        step->count = divided_or_unchecked(walk, step->pieces, 1, (DamagedPiece){.start = zeros, .end = next, .kind = GARBAGE});
         step->end = next;
         return 1;
     }
@@ -147,6 +150,7 @@ static int past_damage(Walk *walk, Py_ssize_t at, int fault, Py_ssize_t inside, 
         next = next_batch(walk, at + 1);
         if (next < 0)
             return 0;
+        walk->budget.gave_up = 0;
         doubt(&walk->order, walk->position + at + batch_size(p));
         step->pieces[0] = (DamagedPiece){.start = at, .end = next, .kind = UNCHECKED};
         step->count = 1;
@@ -161,7 +165,7 @@ static int past_damage(Walk *walk, Py_ssize_t at, int fault, Py_ssize_t inside, 
     } else if (fault == CODEC_OF_VALID || fault == CODEC_OF_INVALID) {
         damage.kind = fault == CODEC_OF_VALID ? UNKNOWN_CODEC : UNKNOWN_CODEC_WRONG_CRC;
         damage.row = ROW_OF_HEADER;
-        damage.number = p[MAGIC_AT] < 2 ? message_codec(p) : batch_codec(p);
+        damage.number = codec_of_batch(p);
     } else if (!is_header) {
         damage.row = fault == NOT_VALID ? ROW_OF_HEADER : NO_ROW;
         claimed_end = 0;
@@ -198,12 +202,13 @@ static int past_damage(Walk *walk, Py_ssize_t at, int fault, Py_ssize_t inside, 
     if (next < 0)
         return 0;
     if (inside) {
+        walk->budget.gave_up = 0; /* what lies before it was not searched */
         damage.leads_over = 1;
         claimed_end = 0;
     }
     doubt(&walk->order, claimed_end - at <= LONGEST_BATCH && claimed_end ? walk->position + claimed_end : 0);
     damage.end = next;
-    step->count = divided(bytes, step->pieces, 0, damage);
+    step->count = divided_or_unchecked(walk, step->pieces, 0, damage);
     step->end = next;
     return step->count < MAX_DAMAGED_PIECES;
 }
@@ -250,14 +255,14 @@ static int next_step(Walk *walk, Py_ssize_t at, WalkStep *step)
             return 0;
         if (!spend_large(walk, size))
             return past_damage(walk, at, NOT_CHECKED, 0, step);
-        if (size > walk->near_bytes)
-            return 0;
     }
     if (!holds(walk, at, size))
         return 0;
     step->is_legacy = batch_magic(p) < 2;
     step->is_valid = (step->is_legacy || size >= BATCH_HEADER_SIZE) && fits_checksum(p);
-    if ((step->is_legacy ? message_codec(p) : batch_codec(p)) > MAX_KNOWN_CODEC)
+    if (step->is_valid && size > walk->near_bytes)
+        return 0;
+    if (codec_of_batch(p) > MAX_KNOWN_CODEC)
         return past_damage(walk, at, step->is_valid ? CODEC_OF_VALID : CODEC_OF_INVALID, 0, step);
     step->is_batch = 1;
     step->end = at + (Py_ssize_t)size;
@@ -295,7 +300,7 @@ enum {
     HEADERS_OF_BATCHES, POSITIONS, VALID, STATUSES, NESTED, CLAIMED, COUNTS, STARTS, ENDS, KINDS, NUMBERS, ROWS, FOUND,
     OTHER_HEADERS, OTHER_POSITIONS, OTHER_VALID, OTHER_COUNTS, STEP_LISTS
 };
-enum { BY_LENGTH_FLAG = 16, LEADS_OVER_FLAG = 32 };
+enum { BY_LENGTH_FLAG = 16, LEADS_OVER_FLAG = 32, UNCHECKED_FLAG = 64 };
 
 static int note_batch(PyObject **lists, const Walk *walk, const WalkStep *step, int is_nested, PyObject *statuses)
 {
@@ -327,7 +332,8 @@ static int note_damage(PyObject **lists, const Walk *walk, const WalkStep *step)
     for (int number = 0; number < step->count; number++) {
         const DamagedPiece *piece = &step->pieces[number];
         const uint8_t *p = walk_bytes(walk, piece->start);
-        int kind = piece->kind | (piece->is_by_length ? BY_LENGTH_FLAG : 0) | (piece->leads_over ? LEADS_OVER_FLAG : 0);
+        int kind = piece->kind | (piece->is_by_length ? BY_LENGTH_FLAG : 0) | (piece->leads_over ? LEADS_OVER_FLAG : 0) |
+                   (piece->is_unchecked ? UNCHECKED_FLAG : 0);
         PyObject *row = piece->row == ROW_OF_OFFSET    ? PyLong_FromLongLong(batch_base_offset(p))
                         : piece->row == NO_ROW         ? Py_NewRef(Py_None)
                         : batch_magic(p) < 2           ? header_of_message(p)
