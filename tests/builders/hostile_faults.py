@@ -116,6 +116,13 @@ FAULTS = (
     ),
     _kind("a flipped bit in every other message", 40_000, flipped, whole=_MESSAGE, records=1),
     _kind("bytes after every other message", 40_000, _then(lambda chance, _: chance.randbytes(20)), whole=_MESSAGE, records=1),
+    _kind(
+        "broken messages with bytes after them",
+        30_000,
+        lambda chance, data: bytes(data[:-1]) + b"?" + chance.randbytes(20),
+        whole=_MESSAGE,
+        records=1,
+    ),
 )
 """Each fault alone is common; thousands of them are not."""
 

@@ -21,6 +21,7 @@ from tests.builders.hostile import Hostile, batches
 from tests.builders.hostile_faults import LOGS
 from tests.builders.records import batch, record
 from tests.campaigns.hostile_files import NOW, written
+from tests.reading.parts import enough, in_patches
 from tests.support import opened
 
 pytestmark = pytest.mark.both_kernels
@@ -45,11 +46,6 @@ def _producers(count: int) -> dict[str, bytes]:
 KINDS = [*LOGS, Hostile("producers", ".log", 1, _producers)]
 
 
-def _count(one: Hostile) -> int:
-    """So many batches; more where the kernel in C puts those of two families together, which it leaves at the end of a log."""
-    return 500 if "magic" in one.name else 40
-
-
 def _rows(path: Path, settings: Settings) -> Counter[str]:
     rows: list[Row] = []
     check.run(Job(Job.PARTITION, str(path.parent)), settings, rows.append)
@@ -59,19 +55,18 @@ def _rows(path: Path, settings: Settings) -> Counter[str]:
 @pytest.mark.parametrize("one", KINDS, ids=lambda one: one.name)
 @pytest.mark.parametrize("level", [FULL, DEEP])
 def test_findings_do_not_depend_on_what_comes_together(one: Hostile, level: str, tmp_path: Path) -> None:
-    path = written(one, _count(one), tmp_path)
+    path = written(one, enough(), tmp_path)
     for most in (0, 3):
         settings = Settings(now=NOW, level=level, max_findings=most, cleanup_policy=DELETE)
-        together = _rows(path, settings)
-        with mock.patch.object(
-            salvage, "walk_patches", lambda source, start, _, **others: walk_patches(source, start, lambda: False, **others)
-        ):
+        with in_patches(together=True):
+            together = _rows(path, settings)
+        with in_patches(together=False):
             assert _rows(path, settings) == together
 
 
 @pytest.mark.parametrize("one", KINDS, ids=lambda one: one.name)
 def test_damaged_offsets_do_not_depend_on_what_comes_together(one: Hostile) -> None:
-    with opened(one.build(_count(one))[".log"]) as source:
+    with opened(one.build(enough(500))[".log"]) as source:
         together, apart = DamagedOffsets(0), DamagedOffsets(0)
         for item in walk_patches(source, 0, lambda: True, base_offset=0):
             together.take(item)

@@ -1,17 +1,15 @@
 """Batches between damage: a listing shows the same, whether they come together or one by one."""
 
 from pathlib import Path
-from unittest import mock
 
 import pytest
 
 from kdump.cli.listing import run
-from kdump.reading import salvage
-from kdump.reading.salvage import walk_patches
 from tests import kernels
 from tests.builders.hostile import HOSTILE, Hostile
 from tests.builders.hostile_faults import LOGS
 from tests.campaigns.hostile_files import written
+from tests.reading.parts import enough, in_patches
 
 pytestmark = pytest.mark.both_kernels
 
@@ -21,8 +19,7 @@ FORMS = ("ndjson", "csv", "table")
 @pytest.mark.parametrize("one", LOGS, ids=lambda one: one.name)
 def test_a_listing_does_not_depend_on_what_comes_together(one: Hostile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run, "MAX_MESSAGES", 3)
-    # the kernel in C, which puts batches of two families together, leaves the end of a log to the reference
-    path = written(one, 500 if "magic" in one.name else 40, tmp_path)
+    path = written(one, enough(), tmp_path)
     for options in (
         [],
         ["--deep"],
@@ -32,10 +29,9 @@ def test_a_listing_does_not_depend_on_what_comes_together(one: Hostile, tmp_path
         *(["--output", form] for form in FORMS),
         ["--limit", "7"],
     ):
-        together = kernels.listed(["log", *options, path])
-        with mock.patch.object(
-            salvage, "walk_patches", lambda source, start, _, **others: walk_patches(source, start, lambda: False, **others)
-        ):
+        with in_patches(together=True):
+            together = kernels.listed(["log", *options, path])
+        with in_patches(together=False):
             assert kernels.listed(["log", *options, path]) == together
 
 

@@ -1,8 +1,34 @@
-"""What the items of a walk say, so that walks can be compared whatever their items are."""
+"""What the items of a walk say, so that walks can be compared whatever their items are, and walks whose items can be chosen."""
 
-from collections.abc import Iterator
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+from unittest import mock
 
+from kdump.binary import kernel
+from kdump.binary.source import Source
+from kdump.reading import salvage
 from kdump.reading.items import Damage, Patches, Section
+from kdump.reading.salvage import walk_patches
+from kdump.reading.tuning import ReadTuning
+
+_SMALL = ReadTuning(near_bytes=1000)  # of the end of a log, which the kernel in C leaves to the reference
+
+
+def enough(count: int = 200) -> int:
+    """So many batches, of which the kernel in C puts many together in a walk `in_patches`; fewer for the reference."""
+    return count if kernel.native is not None else count // 5
+
+
+@contextlib.contextmanager
+def in_patches(*, together: bool) -> Iterator[None]:
+    """Batches come together in all walks if the caller lets them, or never."""
+
+    def walk(source: Source, start: int, gathers: Callable[[], bool], **others: Any) -> Iterator[Section | Damage | Patches]:
+        return walk_patches(source, start, gathers if together else lambda: False, **{"tuning": _SMALL, **others})
+
+    with mock.patch.object(salvage, "walk_patches", walk):
+        yield
 
 
 def parts_of(item: Section | Damage | Patches) -> Iterator[tuple[object, ...]]:
