@@ -22,6 +22,7 @@ from kdump.binary.batch_header import (
     MESSAGE_HEADER_SIZE,
     MESSAGE_TIMESTAMP_AT,
     MIN_RECORD_OVERHEAD,
+    batch_size,
 )
 from kdump.binary.checksums import crc32, crc32c_for, of_range
 from kdump.binary.source import WINDOW_SIZE
@@ -157,8 +158,26 @@ class LogReader:
     def last_batch(self, position: int = 0) -> Batch | None:
         """The last batch, reading from a position. Raises InvalidBatch like `batches`."""
         last = None
-        for batch in self.batches(position):
+        for batch in self.batches(self._near_last(position)):
             last = batch
+        return last
+
+    def _near_last(self, position: int) -> int:
+        """Where the last of the batches from this position on starts that is whole and has a possible length."""
+        headers = HeaderWindow(self, _SMALL_WINDOW, WINDOW_SIZE)
+        last = position
+        while position < self.size - HEADER_UP_TO_MAGIC:
+            window, start = headers.at(position)
+            window_position, left = position - start, self.size - position + start
+            while start + HEADER_UP_TO_MAGIC <= len(window):
+                size = batch_size(window, start)
+                if size < MIN_RECORD_OVERHEAD + LOG_OVERHEAD or start + size > left:
+                    return last
+                last = window_position + start
+                start += size
+            if window_position + start == position:
+                return last
+            position = window_position + start
         return last
 
     def checked(

@@ -102,11 +102,11 @@ class Damage:
     """A range of bytes, `end` exclusive, without a readable batch; `code` is one of the catalogue's.
 
     `status` is damaged, zero, or not_examined if the search for batches was given up. `resync` says how the walk continued.
-    `row` holds the fields of the batch at its start, if there are any, valid up to the field `through`; `is_batch` says that a
-    batch was probably lost here.
+    `row` holds the fields of the batch at its start, if there are any, valid up to the field `through`; it is made when it is
+    asked for if `make_row` is given. `is_batch` says that a batch was probably lost here.
     """
 
-    __slots__ = ("code", "end", "is_batch", "message", "resync", "row", "start", "status", "through")
+    __slots__ = ("_row", "code", "end", "is_batch", "make_row", "message", "resync", "start", "status", "through")
 
     def __init__(
         self,
@@ -125,11 +125,18 @@ class Damage:
         self.end = end
         self.code = code
         self.message = message
-        self.row = row
+        self._row = row
+        self.make_row: Callable[[], Row] | None = None
         self.through = through
         self.status = status
         self.resync = resync
         self.is_batch = is_batch
+
+    @property
+    def row(self) -> Row | None:
+        if self.make_row is not None:
+            self._row, self.make_row = self.make_row(), None
+        return self._row
 
     @property
     def claimed_offset(self) -> int | None:

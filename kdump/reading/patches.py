@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from kdump.binary.batch_header import BASE_OFFSET, BATCH_FIELDS, BATCH_HEADER_SIZE, LENGTH, LENGTH_AT, LOG_OVERHEAD
 from kdump.formats.record_batch import RecordBatch
 from kdump.reading import damages
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from kdump.reading.steps import Step, Steps
     from kdump.reading.trust import Order
     from kdump.reading.tuning import ReadTuning
+    from kdump.tables import Row
 
 _MOST_BATCHES = 512
 _MOST_BYTES = 1 << 20
@@ -237,11 +240,11 @@ class _Damaged:
         kind, row = self._kinds[number], self._rows[number]
         damage = _MAKERS[kind & _KIND](self._starts[number], self._ends[number], self._numbers[number])
         if isinstance(row, int):
-            damage.row, damage.through = RecordBatch.partial(None, row), "last_offset"
+            damage.make_row, damage.through = partial(RecordBatch.partial, None, row), "last_offset"
         elif row is not None:
             is_legacy = len(row) < BATCH_FIELDS
             is_valid = kind & _KIND == _UNKNOWN_CODEC
-            damage.row = chunk_of([row], [damage.start], [is_valid], [0], b"", is_legacy=is_legacy).batches.row(0)
+            damage.make_row = partial(_row_of, row, damage.start, is_valid=is_valid, is_legacy=is_legacy)
             damage.through = "isvalid"
             if is_valid or kind & _KIND == _UNKNOWN_CODEC_WRONG_CRC:
                 damage.through = "last_offset" if is_legacy else "delete_horizon_ms"
@@ -252,6 +255,10 @@ class _Damaged:
         if kind & _IS_UNCHECKED:
             damages.leave_unchecked(damage)
         return damage
+
+
+def _row_of(header: tuple[int, ...], position: int, *, is_valid: bool, is_legacy: bool) -> Row:
+    return chunk_of([header], [position], [is_valid], [0], b"", is_legacy=is_legacy).batches.row(0)
 
 
 _MAKERS: tuple[Callable[[int, int, int], Damage], ...] = (  # by the numbers that the kernel gives kinds of damage

@@ -57,10 +57,14 @@ static PyObject *walk_intact(PyObject *self, PyObject *arguments)
         int is_legacy = batch_magic(p) < 2, is_whole = has_possible_length(p, left - at);
         int64_t size = batch_size(p);
         int is_large = is_whole && size > near_bytes;
-        if (is_whole && ((is_large && !has_passed_damage) || !holds(&walk, at, size) || (!is_legacy && size < BATCH_HEADER_SIZE)))
+        if (is_whole && ((is_large && !has_passed_damage) || (!is_legacy && size < BATCH_HEADER_SIZE)))
             break;
         SearchBudget before = walk.budget;
         int is_checked = is_whole && (!is_large || may_spend(&walk.budget, size));
+        if (is_checked && !holds(&walk, at, size)) {
+            walk.budget = before;
+            break;
+        }
         if (is_checked && (is_legacy ? is_valid_message(p, (size_t)size) : is_valid_batch(p, (size_t)size))) {
             Extent extent = extent_of_batch(p, is_legacy);
             int64_t records = is_legacy ? 1 : batch_record_count(p) < 0 ? 0 : batch_record_count(p);

@@ -359,8 +359,10 @@ class DamagedRanges:
         found: object = None,
     ) -> None:
         """Report a damaged range; its offsets are those that its header claims, if no others are known."""
-        row = damage.row
-        if offsets is None and row is not None and damage.through == "isvalid":
+        if severity is None and self._context.counts_only(damage.code, damage.start, damage.end):
+            return
+        row = damage.row if offsets is None and damage.through == "isvalid" else None
+        if row is not None:
             assert isinstance(row, RecordBatch)
             offsets = (row.first_offset, row.last_offset)
         self._context.report(

@@ -335,11 +335,11 @@ class BatchOrder(SegmentRule):
         """Whether the suspect is a copy of an earlier batch; reported if so."""
         facts, source = self.facts, self.context.source
         row = facts.first_offsets.bisect_left(suspect.first)
-        for candidate in (row, row + 1):
-            if candidate >= len(facts.positions) or facts.positions[candidate] >= suspect.position:
+        for candidate in range(row, min(row + 2, len(facts.positions))):
+            if facts.first_offsets[candidate] != suspect.first:
                 continue
             position, size = facts.positions[candidate], suspect.end - suspect.position
-            if facts.first_offsets[candidate] == suspect.first and _are_equal(source, position, suspect.position, size):
+            if position < suspect.position and _are_equal(source, position, suspect.position, size):
                 message = (
                     f"The batch of byte {position:,}, {offset_range(suspect.first, suspect.last)}, is here again, byte by byte."
                 )

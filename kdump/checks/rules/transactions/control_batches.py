@@ -100,7 +100,9 @@ class _Reading:
         if not settings.checks_crcs or self.end - self.position > MAX_BATCH_BYTES and not settings.reads_payloads:
             return []
         if self.attributes & COMPRESSION_MASK and not settings.reads_payloads:
-            return self._first_of_compressed()
+            return self._first()  # whether a transaction was aborted must be known also where no payload is read
+        if self.producer_id >= 0 and self.end - self.position <= MAX_BATCH_BYTES:
+            return self._first()
         try:
             for part in record.read(self.context.source, self.chunk.slice(self.row, self.row + 1)):
                 offsets, keys, values = part.records["offset"], part.records["key"], part.records["value"]
@@ -109,11 +111,12 @@ class _Reading:
             pass  # records that cannot be read are a matter of other rules
         return []
 
-    def _first_of_compressed(self) -> list[tuple[int, bytes | None, bytes | None]]:
-        """The marker of a compressed batch: whether a transaction was aborted must be known also where no payload is read."""
+    def _first(self) -> list[tuple[int, bytes | None, bytes | None]]:
+        """The first record, which is the marker, if there is a producer."""
         if self.producer_id < 0:
             return []
-        batch = self.context.source.read(self.position, self.end - self.position)
+        start, size = self.chunk.starts[self.row], self.end - self.position
+        batch = self.chunk.window[start : start + size] or self.context.source.read(self.position, size)
         first = record.first_of(self.chunk.headers[self.row], batch, max_payload=MAX_BATCH_BYTES)
         if first is None:
             return []

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-
 from kdump.binary.source import Source
 from kdump.checks.context import FileContext
 from kdump.checks.wording import counted
@@ -37,9 +35,12 @@ class OpenTransactions:
         for transaction, timestamp in zip(transactions, self._timestamps_at(transactions), strict=True):
             first_offset = transaction.first_offset
             is_certain = is_log_end and run_start <= first_offset and transaction.damages == self._producers.damages
+            is_hanging = is_certain and latest - timestamp > LONGEST_TRANSACTION_MS
+            code = "txn-hanging" if is_hanging else "txn-open"
+            if transaction.path == self._context.path and self._context.counts_only(code, transaction.position, transaction.end):
+                continue
             who = f"Producer {transaction.producer_id:,}, epoch {transaction.epoch}"
-            if is_certain and latest - timestamp > LONGEST_TRANSACTION_MS:
-                code = "txn-hanging"
+            if is_hanging:
                 later = counted(log_end - transaction.last_offset, "offset")
                 message = (
                     f"{who}: its transaction is open since offset {first_offset:,}, and the log continues for "
@@ -48,7 +49,6 @@ class OpenTransactions:
                     "read-committed consumers and the cleaner wait there."
                 )
             else:
-                code = "txn-open"
                 ending = "by the end of the log" if is_log_end else "in this file"
                 if is_log_end and not is_certain:
                     ending += "; it may have been where bytes or offsets are missing"
@@ -78,17 +78,20 @@ class OpenTransactions:
         now, greatest = self._context.settings.now, -1
         segments = iter(self._producers.continuity.segments)
         facts, row = next(segments), 0
+        last_offset = facts.last_offset
         for transaction in transactions:
-            while facts.last_offset is None or facts.last_offset < transaction.last_offset:
+            while last_offset is None or last_offset < transaction.last_offset:
                 greatest = max(greatest, _greatest(facts.max_timestamps[row:], now))
                 following = next(segments, None)
                 if following is None:
                     row = len(facts.max_timestamps)  # no transaction after this one looks at them again
                     break
-                facts, row = following, 0
-            end = bisect_right(facts.last_offsets, transaction.last_offset)
-            greatest = max(greatest, _greatest(facts.max_timestamps[row:end], now))
-            row = max(row, end)
+                facts, row, last_offset = following, 0, following.last_offset
+            end = facts.last_offsets.bisect_right(transaction.last_offset)
+            if end > row:
+                timestamps = facts.max_timestamps
+                greatest = max(greatest, _greatest([timestamps[row]] if end - row == 1 else timestamps[row:end], now))
+                row = end
             yield greatest
 
 
