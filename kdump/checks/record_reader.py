@@ -18,9 +18,10 @@ from kdump.binary.batch_header import (
     MIN_BATCH_LENGTH,
     RECORD_COUNT,
 )
-from kdump.binary.codecs import CODECS, NONE, SNAPPY, snappy
+from kdump.binary.codecs import CODECS, LZ4, NONE, SNAPPY, lz4, snappy
 from kdump.checks.content import Content, Payload
 from kdump.checks.ordinary_records import OrdinaryRecords
+from kdump.checks.rules.records.unreadable import UnreadableRecords
 from kdump.checks.rules.records.wrappers import payload_of_wrapper
 from kdump.checks.wording import counted
 from kdump.errors import CorruptData, MissingPackage
@@ -54,6 +55,8 @@ _CUT = {
     "frame-checksum-mismatch": "frame-checksum-mismatch",
 }
 """Faults of payloads all of whose records can be read, with the code that UnreadableRecords reports."""
+_REFUSED = {code: CorruptData(code, "a payload cannot be opened", decoded=0) for code in ("frame-bad-header", "frame-damaged")}
+"""By their codes, faults of payloads that are none of their codec, as rules see them that do not report them."""
 
 
 class _Budget:
@@ -132,6 +135,8 @@ class RecordReader:
         self._source = context.source
         self._budget = _Budget(context.settings.max_payload)
         self._rules = rules
+        # who is to know of unreadable batches that are counted here
+        self._others_told = [rule for rule in rules if not isinstance(rule, UnreadableRecords)]
         self._wants_data = any(rule.reads_contents for rule in rules)
         self._reads_damaged = any(rule.reads_damaged for rule in rules)
         self._tick = context.tick
@@ -269,6 +274,9 @@ class RecordReader:
 
     def _show_batch(self, chunk: Chunk, row: int, status: str, waiting: _Waiting) -> None:
         """Let a batch wait for its neighbours, or show what is irregular. Those that wait come first."""
+        if self._expects_bad and not waiting.counts and status == salvage.INTACT and self._counts_refused(chunk, row):
+            waiting.start_at(row + 1)
+            return
         held = self._payload_to_pass_over(chunk, row) if status == salvage.INTACT else None
         if held is not None and self._passes_over(chunk, row, held, waiting):
             return
@@ -341,6 +349,26 @@ class RecordReader:
         self._tick(content.position)
         return True
 
+    def _counts_refused(self, chunk: Chunk, row: int) -> bool:
+        """Whether the payload of the batch in this row is none of its codec, and so many are not that it is only counted: here."""
+        header = chunk.headers[row]
+        codec, size = header[ATTRIBUTES] & COMPRESSION_MASK, header[LENGTH] + LOG_OVERHEAD
+        if not codec or not chunk.window or not _may_be_held(header) or not any(map(self._context.is_flooded, _REFUSED)):
+            return False
+        start, position = chunk.starts[row], chunk.batches["position"][row]
+        payload = chunk.window[start + BATCH_HEADER_SIZE : start + size]
+        if not payload or codec == LZ4 and lz4.has_legacy_header(payload):
+            return False
+        code = codecs.refusal(codec, payload, header[MAGIC])
+        if code not in _REFUSED or not self._context.is_flooded(code):
+            return False
+        self._context.counts_only(code, position, position + size)
+        for rule in self._others_told:
+            rule.unreadable(chunk, row, _REFUSED[code], salvage.INTACT)
+        self._budget.spend(size, 0)
+        self._tick(position)
+        return True
+
     def _show_closed(self, chunk: Chunk, row: int, status: str, opened: codecs.Payload, error: CorruptData) -> None:
         """Show the fault of the batch in this row, whose payload gives nothing, as `_show_irregular` would."""
         fault = CorruptData(error.code, error.message, **error.values)
@@ -398,7 +426,7 @@ class RecordReader:
         """
         header = chunk.headers[row]
         size = header[LENGTH] + LOG_OVERHEAD
-        if not 0 < header[RECORD_COUNT] <= _MAX_HELD_RECORDS or not BATCH_HEADER_SIZE <= size <= _MAX_HELD_BYTES:
+        if not _may_be_held(header):
             return None, None
         position = chunk.batches["position"][row]
         codec = header[ATTRIBUTES] & COMPRESSION_MASK
@@ -503,6 +531,12 @@ class RecordReader:
         fault.path, fault.position = self._source.path, chunk.batches["position"][row]
         for rule in self._rules:
             rule.unreadable(chunk, row, fault, status)
+
+
+def _may_be_held(header: Sequence[int]) -> bool:
+    """Whether a batch has records, and is not too large to be held with them."""
+    size = header[LENGTH] + LOG_OVERHEAD
+    return 0 < header[RECORD_COUNT] <= _MAX_HELD_RECORDS and BATCH_HEADER_SIZE <= size <= _MAX_HELD_BYTES
 
 
 def _payload_of(header: Sequence[int], position: int, batch: bytes) -> Payload:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from functools import cache
 
-from kdump.errors import CorruptData
+from kdump.errors import CorruptData, MissingPackage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -196,6 +196,21 @@ def compressed(codec: int, pieces: Iterable[Buffer], magic: int) -> bytes:
     Raises MissingPackage where the package of the codec is not installed.
     """
     return b"".join(pieces) if codec == NONE else _module(codec).compressed(pieces, magic)
+
+
+def refusal(codec: int, compressed: bytes, magic: int) -> str | None:
+    """The code of `decompress` for a payload that does not even begin as one of its codec.
+
+    None for any other, and where the package of the codec is not installed.
+    """
+    try:
+        next(_module(codec).decompressed(compressed, magic, MAX_PAYLOAD, None), None)
+    except CorruptData as error:
+        if error.code == "frame-bad-header" or codec == ZSTD and not compressed.startswith(_module(codec).MAGIC):
+            return error.code
+    except MissingPackage:
+        pass
+    return None
 
 
 class BatchDecompressor:

@@ -1,6 +1,6 @@
 """The errors that payloads of any codec may meet."""
 
-from kdump.errors import CorruptData, MissingPackage
+from kdump.errors import CorruptData
 
 _OUT_OF_MEMORY = ("Allocation error", "Error -4 ")
 """In the errors of zstandard and of zlib, where it is Z_MEM_ERROR."""
@@ -15,8 +15,3 @@ def raise_if_out_of_memory(error: Exception) -> None:
     """Raise MemoryError if a package did not fail because of its input, but because it got no memory."""
     if isinstance(error, MemoryError) or any(words in str(error) for words in _OUT_OF_MEMORY):
         raise MemoryError(str(error)) from error
-
-
-def missing_package(codec: str, package: str) -> MissingPackage:
-    """The package of a codec is not installed."""
-    return MissingPackage(f'{codec} payloads need the package "{package}"', remedy=f"pip install {package}")

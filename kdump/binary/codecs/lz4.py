@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from kdump.binary import kernel
 from kdump.binary.codecs.blocks import blocks_of
-from kdump.binary.codecs.faults import missing_package
 from kdump.binary.codecs.frames import Frames
+from kdump.binary.codecs.packages import package
 from kdump.binary.codecs.quirks import NEWEST
 from kdump.binary.codecs.xxhash import xxhash32
-from kdump.binary.loading import loading
 from kdump.errors import CorruptData
 
 TYPE_CHECKING = False
@@ -38,12 +37,7 @@ _FEATURES_OF_LATER_READERS = (
 
 def decompressed(compressed: bytes, magic: int, _limit: int, quirks: CodecQuirks | None) -> Iterator[bytes]:
     """The blocks of the first frame. Its content size and checksum, and everything after it, are skipped."""
-    try:
-        with loading("lz4"):
-            import lz4.block
-    except ImportError as error:
-        raise missing_package("lz4", "lz4") from error
-
+    lz4_block = package("lz4", "lz4", "lz4.block")
     quirks = quirks or NEWEST
     position, max_block_size, has_block_checksum, has_content_checksum = _parsed_header(compressed, magic, quirks)
     end = len(compressed)
@@ -71,8 +65,8 @@ def decompressed(compressed: bytes, magic: int, _limit: int, quirks: CodecQuirks
             data = block
         else:
             try:
-                data = lz4.block.decompress(block, uncompressed_size=max_block_size)
-            except (lz4.block.LZ4BlockError, ValueError, OverflowError) as error:
+                data = lz4_block.decompress(block, uncompressed_size=max_block_size)
+            except (lz4_block.LZ4BlockError, ValueError, OverflowError) as error:
                 raise CorruptData("frame-damaged", f"an lz4 block is damaged: {error}", cause="lz4-block") from error
         if has_block_checksum:
             if position + 4 > len(compressed):
@@ -210,17 +204,12 @@ def joined_blocks(
 
 def compressed(pieces: Iterable[Buffer], magic: int) -> bytes:
     """One frame of independent blocks of up to 64 KiB, without checksums of blocks and content."""
-    try:
-        with loading("lz4"):
-            import lz4.block
-    except ImportError as error:
-        raise missing_package("lz4", "lz4") from error
-
+    lz4_block = package("lz4", "lz4", "lz4.block")
     descriptor = _WRITTEN_DESCRIPTOR
     hashed = descriptor if magic else MAGIC + descriptor  # as clients before magic 1 computed it (KIP-57)
     written = [MAGIC, descriptor, bytes([xxhash32(hashed) >> 8 & 0xFF])]
     for block in blocks_of(pieces, _WRITTEN_BLOCK):
-        data = bytes(lz4.block.compress(block, store_size=False))
+        data = bytes(lz4_block.compress(block, store_size=False))
         size = len(data)
         if size >= len(block):
             data, size = block, len(block) | _STORED

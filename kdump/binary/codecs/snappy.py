@@ -5,16 +5,15 @@ from __future__ import annotations
 from struct import Struct
 
 from kdump.binary.codecs.blocks import blocks_of
-from kdump.binary.codecs.faults import missing_package, raise_if_out_of_memory, too_large
+from kdump.binary.codecs.faults import raise_if_out_of_memory, too_large
 from kdump.binary.codecs.frames import Frames
+from kdump.binary.codecs.packages import package
 from kdump.binary.codecs.quirks import NEWEST
-from kdump.binary.loading import loading
 from kdump.errors import CorruptData
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from types import ModuleType
 
     from kdump.binary.codecs.quirks import CodecQuirks
     from kdump.binary.reference import Buffer
@@ -39,7 +38,7 @@ def decompressed(compressed: bytes, _magic: int, limit: int, quirks: CodecQuirks
     magic = MAGIC[:1] if xerial == "any header" else MAGIC
     if len(compressed) < _HEADER_SIZE or not compressed.startswith(magic):
         try:
-            yield _block(compressed, limit, _package().uncompress)
+            yield _block(compressed, limit, package("snappy", "python-snappy", "snappy").uncompress)
         except CorruptData as error:
             cause = "snappy-negative" if error.code == "frame-negative-size" else "snappy"
             raise CorruptData("frame-bad-header", error.message, cause=cause, size=error.values.get("size")) from error
@@ -49,7 +48,7 @@ def decompressed(compressed: bytes, _magic: int, limit: int, quirks: CodecQuirks
     given, is_first, uncompress = 0, True, None
     try:
         for block in _xerial_blocks(compressed, xerial):
-            uncompress = uncompress or _package().uncompress
+            uncompress = uncompress or package("snappy", "python-snappy", "snappy").uncompress
             data = _block(block, limit, uncompress)
             given += len(data)
             is_first = False
@@ -89,17 +88,6 @@ def _xerial_blocks(compressed: bytes, xerial: str) -> Iterator[bytes]:
             raise CorruptData("frame-truncated", "a snappy block reaches past the end", cause="snappy")
         yield compressed[position : position + size]
         position += size
-
-
-def _package() -> ModuleType:
-    """The package. Raises MissingPackage."""
-    try:
-        with loading("python-snappy"):
-            import snappy
-    except ImportError as error:
-        raise missing_package("snappy", "python-snappy") from error
-    package: ModuleType = snappy
-    return package
 
 
 def _block(block: bytes, limit: int, uncompress: Callable[[bytes], bytes]) -> bytes:
@@ -185,7 +173,7 @@ class BatchDecompressor:
 
 def raw_block(data: bytes) -> bytes:
     """One block without framing, as clients write it that are not Java's."""
-    return bytes(_package().compress(data))
+    return bytes(package("snappy", "python-snappy", "snappy").compress(data))
 
 
 def compressed(pieces: Iterable[Buffer], _magic: int) -> bytes:

@@ -7,10 +7,10 @@ from threading import get_ident
 
 from kdump.binary import kernel
 from kdump.binary.codecs import zstd_frame
-from kdump.binary.codecs.faults import missing_package, raise_if_out_of_memory
+from kdump.binary.codecs.faults import raise_if_out_of_memory
 from kdump.binary.codecs.frames import Frames
+from kdump.binary.codecs.packages import package
 from kdump.binary.codecs.quirks import NEWEST
-from kdump.binary.loading import loading
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,12 +31,7 @@ _LEVEL = 3  # Kafka's default
 
 def decompressed(compressed: bytes, _magic: int, limit: int, quirks: CodecQuirks | None) -> Iterator[bytes]:
     """Frames one after the other, to the end."""
-    try:
-        with loading("zstandard"):
-            import zstandard
-    except ImportError as error:
-        raise missing_package("zstd", "zstandard") from error
-
+    zstandard = package("zstd", "zstandard", "zstandard")
     quirks = quirks or NEWEST
     if quirks.zstd_by_record:
         whole = BatchDecompressor(limit).decompress(compressed)
@@ -125,12 +120,7 @@ class BatchDecompressor:
 
 def compressed(pieces: Iterable[Buffer], _magic: int) -> bytes:
     """One frame of level 3, without content size and checksum."""
-    try:
-        with loading("zstandard"):
-            import zstandard
-    except ImportError as error:
-        raise missing_package("zstd", "zstandard") from error
-
+    zstandard = package("zstd", "zstandard", "zstandard")
     frame = zstandard.ZstdCompressor(level=_LEVEL, write_content_size=False).compressobj()
     try:
         return b"".join([*map(frame.compress, pieces), frame.flush()])
