@@ -65,6 +65,7 @@ MAX_RECORD_SIZE = 128 << 20
 _REFERENCE_SIZE = 4
 _MAX_HEADERS = (250 << 20) // _REFERENCE_SIZE  # of the 256 MiB that Kafka's launcher gives the tool
 _MAX_HELD_RECORD_BYTES = 1 << 20  # up to this size, all records of a batch are held at once, with those of its neighbors
+_MAX_HELD_PARTS = 8  # of MAX_ROWS records each, of a compressed batch
 _MAX_SMALL_BATCH = 64 << 10  # bytes
 _MIN_BLOCK_BYTES = 256 << 10  # of a decompressed payload, at least
 _MAX_HEAP_OF_HEADERS = 245_000_000  # bytes; found with the tool of 4.3.1, whose heap has 256 MiB; that of 1.0.1 is alike
@@ -381,16 +382,15 @@ class BatchRecords:
     def checked_parts(self) -> Iterator[list[RecordTuple]]:
         """As `parts`, but nothing is yielded unless all records are valid. Raises CorruptData as `parts`."""
         held: list[list[RecordTuple]] = []
-        size = 0
+        count, most = self.header[RECORD_COUNT], _MAX_HELD_PARTS * MAX_ROWS
         try:
             for rows in self.parts():
-                size += len(self._data)
-                if size <= _MAX_HELD_RECORD_BYTES:
+                if count <= most and self.payload_size <= _MAX_HELD_RECORD_BYTES:
                     held.append(rows)
         except CorruptData as error:
             error.values.pop("good_rows", None)
             raise
-        return iter(held) if size <= _MAX_HELD_RECORD_BYTES else self.parts()
+        return iter(held) if count <= most and self.payload_size <= _MAX_HELD_RECORD_BYTES else self.parts()
 
     def parts(self) -> Iterator[list[RecordTuple]]:
         """All records, at most MAX_ROWS at a time and no more than some MiB.

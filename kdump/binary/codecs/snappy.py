@@ -143,6 +143,8 @@ class BatchDecompressor:
             return None
         end, given = len(view), 0
         size = end
+        room = memoryview(self._room)
+        length_of, decompress_into = snappy.decompress_raw_len, snappy.decompress_raw_into
         try:
             while position < end:
                 if is_framed:
@@ -157,15 +159,16 @@ class BatchDecompressor:
                 position += size
                 if position > end:
                     return None
-                wanted = snappy.decompress_raw_len(block)
-                if wanted > min(_MAX_RATIO * size, self._limit - given):
+                wanted = length_of(block)
+                if wanted > _MAX_RATIO * size or wanted > self._limit - given:
                     self._room = bytearray()
                     return None
-                if given + wanted > len(self._room):
-                    room = bytearray(min(max(2 * (given + wanted), _ROOM), self._limit))
-                    room[:given] = memoryview(self._room)[:given]
-                    self._room = room
-                given += snappy.decompress_raw_into(block, memoryview(self._room)[given : given + wanted])
+                if given + wanted > len(room):
+                    self._room = bytearray(min(max(2 * (given + wanted), _ROOM), self._limit))
+                    larger = memoryview(self._room)
+                    larger[:given] = room[:given]
+                    room = larger
+                given += decompress_into(block, room[given : given + wanted])
         except Exception:  # the class of the package's error differs between its versions
             return None
         return memoryview(self._room)[:given]
