@@ -184,15 +184,16 @@ def _added(part: _Part, source: Source, chunk: Chunk, row: int, limits: Limits) 
     if message.codec:
         unwrapped = unwrap(message, limits)
         position, held = 0, unwrapped.held
+        end = len(held)
         timestamp = None
         if message.magic and chunk.batches["timestamp_type"][row] == LOG_APPEND_TIME:
             timestamp = chunk.batches["timestamp"][row]
-        while count := part.add_inner(held, position, unwrapped.base, timestamp):
-            position = count
+        while position < end and (after := part.add_inner(held, position, unwrapped.base, timestamp)):
+            position = after
             if part.counts[-1] >= record.MAX_ROWS:
                 part = part.following(chunk, row)
                 yield part
-        rest = unwrapped.after(position)
+        rest = unwrapped.after(position) if position < end or not end else ()
     for inner in rest:
         part.add(inner, timestamp_of(inner, chunk, row))
         if part.counts[-1] >= record.MAX_ROWS:

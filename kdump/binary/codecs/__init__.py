@@ -7,7 +7,7 @@ reject, and rejects some that they ignore.
 from __future__ import annotations
 
 import sys
-from functools import cache
+from functools import cache, partial
 
 from kdump.errors import CorruptData, MissingPackage
 
@@ -153,14 +153,10 @@ def opened(
     max_held: int = _MAX_HELD,
 ) -> Payload | LongPayload:
     """As `decompress`, but a payload of more than `max_held` bytes is not held."""
-
-    def again() -> Iterator[bytes]:
-        return decompressed(codec, compressed, magic, limit=limit, quirks=quirks)
-
     data, size = bytearray(), 0
     fault: CorruptData | None = None
     try:
-        for block in again():
+        for block in decompressed(codec, compressed, magic, limit=limit, quirks=quirks):
             size += len(block)
             if size <= max_held:
                 data += block
@@ -168,7 +164,9 @@ def opened(
                 data = bytearray()
     except CorruptData as error:
         fault = error
-    return Payload(data, fault) if size <= max_held else LongPayload(again, size, fault)
+    if size <= max_held:
+        return Payload(data, fault)
+    return LongPayload(partial(decompressed, codec, compressed, magic, limit=limit, quirks=quirks), size, fault)
 
 
 def decompressed(
