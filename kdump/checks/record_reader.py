@@ -259,10 +259,10 @@ class RecordReader:
         """Pass the batches from this row up to `end` to the rules: those that fit into memory together, others one by one."""
         waiting = _Waiting(chunk, row)
         ordinary = self._ordinary if status != salvage.DAMAGED else None
-        run_ends = [] if ordinary is None else chunk.ends_of_runs()
+        run_ends = [] if ordinary is None else chunk.ends_of_runs(row, end)
         while row < end:
             if ordinary is not None:
-                passed, odd, miscounts = ordinary.run_from(chunk, row, min(end, run_ends[bisect_right(run_ends, row)]))
+                passed, odd, miscounts = ordinary.run_from(chunk, row, run_ends[bisect_right(run_ends, row)])
                 if passed - row >= (_FEWEST_PASSED_OVER if waiting.counts else 1):
                     self._show_waiting(waiting, status, passed)
                     ordinary.show(chunk, row, odd, miscounts)
@@ -350,7 +350,7 @@ class RecordReader:
         return True
 
     def _counts_refused(self, chunk: Chunk, row: int) -> bool:
-        """Whether the payload of the batch in this row is none of its codec, and so many are not that it is only counted: here."""
+        """Whether the payload of the batch in this row is none of its codec, as so many are not that it is only counted: here."""
         header = chunk.headers[row]
         codec, size = header[ATTRIBUTES] & COMPRESSION_MASK, header[LENGTH] + LOG_OVERHEAD
         if not codec or not chunk.window or not _may_be_held(header) or not any(map(self._context.is_flooded, _REFUSED)):

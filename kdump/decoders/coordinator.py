@@ -46,23 +46,32 @@ def read(
     Raises CorruptData with the codes `record-type-unknown`, `record-version-unknown`, and, for the part
     (`key` or `value`) named in `values`, `record-version-short` and `record-unreadable` (with the `inner` fault).
     """
+    record = read_key(records, key)
+    if value is not None:
+        read_value(record, value, checks_version=checks_version, keeps_value=keeps_value)
+    return record
+
+
+def read_key(records: Records, key: bytes) -> CoordinatorRecord:
+    """A record of one of these types without its value. Raises CorruptData as `read`."""
     key_reader = schema.Reader(key)
     record_type = _version(key_reader, "key")
     messages = records.get(record_type)
     if messages is None:
         raise CorruptData("record-type-unknown", f"records of type {record_type} are not known", type=record_type)
     fields = _message(field_functions.read, messages[0], key_reader, 0, "key", shown_version=record_type)
-    record = CoordinatorRecord(record_type, messages, fields)
-    if value is None:
-        return record
+    return CoordinatorRecord(record_type, messages, fields)
+
+
+def read_value(record: CoordinatorRecord, value: bytes, *, checks_version: bool = True, keeps_value: bool = True) -> None:
+    """Read the value of a record, whose key says what it is. Raises CorruptData as `read`."""
     value_reader = schema.Reader(value)
     record.version = _version(value_reader, "value")
     if checks_version and not 0 <= record.version <= record.value_message.last_version:
-        text = f"version {record.version} of records of type {record_type} is not known"
-        raise CorruptData("record-version-unknown", text, type=record_type, version=record.version)
+        text = f"version {record.version} of records of type {record.type} is not known"
+        raise CorruptData("record-version-unknown", text, type=record.type, version=record.version)
     reads = field_functions.read if keeps_value else schema.pass_over
     record.value = _message(reads, record.value_message, value_reader, record.version, "value", shown_version=record.version)
-    return record
 
 
 def _version(reader: schema.Reader, part: str) -> int:

@@ -123,11 +123,10 @@ class Chunk:
         """The same batches for a caller that needs no bytes of theirs, or reads them from the file."""
         return self
 
-    def ends_of_runs(self) -> list[int]:
-        """The row after each run of batches that follow each other in the window without a gap, ascending."""
-        starts = self.starts
-        after = [start + size for start, size in zip(starts, self.batches["size"], strict=True)]
-        return [row for row in range(1, len(starts)) if after[row - 1] != starts[row]] + [len(starts)]
+    def ends_of_runs(self, start: int, end: int) -> list[int]:
+        """The row after each run of batches without gaps between them in the window, ascending; the last of these is `end`."""
+        starts, sizes = self.starts, self.batches["size"]
+        return [row for row in range(start + 1, end) if starts[row - 1] + sizes[row - 1] != starts[row]] + [end]
 
     def slice(self, start: int, end: int) -> Chunk:
         """The batches in the rows from `start` up to but not including `end`."""

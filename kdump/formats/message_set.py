@@ -148,7 +148,7 @@ def read(source: Source, chunk: Chunk, limits: Limits = _AS_KAFKA) -> Iterator[R
     it when it asks for the field.
     """
     part = _Part(chunk, 0, continues=False)
-    run_ends = chunk.ends_of_runs()
+    run_ends = chunk.ends_of_runs(0, len(chunk))
     row = 0
     while row < len(chunk.batches):
         count = part.add_plain(chunk, row, run_ends[bisect_right(run_ends, row)])

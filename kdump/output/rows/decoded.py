@@ -19,15 +19,16 @@ from kdump.schemas.bounds import TOO_LARGE
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+    from typing import Any, TypeVar
 
     from kdump.decoders.coordinator import CoordinatorRecord, Records
     from kdump.decoders.metadata import MetadataRecord
     from kdump.messages.schema import Value
 
     Decoder = Callable[[bytes | None, bytes | None], "Decoded"]
+    Known = TypeVar("Known")
 
-
+_MAX_KNOWN_KEYS, _MAX_KNOWN_KEY = 1 << 10, 1 << 8  # keys that are not read again, and the bytes of one
 MAX_RECORD, MAX_CONTROL_RECORD = 3 << 20, 1 << 20
 """Bytes of records that are decoded at most; their JSON takes up to forty times the memory in NDJSON and in tables."""
 
@@ -166,27 +167,42 @@ def _coordinator(records: Records, value_of: Callable[[CoordinatorRecord], dict[
     """A decoder of the records of a coordinator. A key is shown even if its value cannot be read."""
     from kdump.decoders import coordinator
 
-    def key_of(record: CoordinatorRecord) -> Json:
-        return Json(f'{{"type":"{record.type}","data":{kafka_json.dumps(record.key_message, record.key, 0)}}}')
+    known: dict[bytes, tuple[CoordinatorRecord, Json]] = {}  # of short keys, which most logs repeat
+    unknown: dict[bytes, CorruptData] = {}
 
     def decode(key: bytes | None, value: bytes | None) -> Decoded:
         if key is None:
             return Decoded(fault=CorruptData("record-key-null", "the record has no key"))
-        try:
-            record = coordinator.read(records, key, value)
-        except CorruptData as fault:
-            if fault.code == "record-type-unknown" or fault.values.get("part") == "key":
-                return Decoded(fault=fault)
+        if key in unknown:
+            return Decoded(fault=unknown[key])
+        if key in known:
+            record, key_json = known[key]
+        else:
             try:
-                return Decoded(key_of(coordinator.read(records, key, None)), fault=fault)
-            except CorruptData:
+                record = coordinator.read_key(records, key)
+            except CorruptData as fault:
+                _remember(unknown, key, fault.without_frames())
                 return Decoded(fault=fault)
-        if record.value is None:
-            return Decoded(key_of(record))
+            key_json = Json(f'{{"type":"{record.type}","data":{kafka_json.dumps(record.key_message, record.key, 0)}}}')
+            _remember(known, key, (record, key_json))
+        if value is None:
+            return Decoded(key_json)
+        try:
+            coordinator.read_value(record, value)
+        except CorruptData as fault:
+            return Decoded(key_json, fault=fault)
         data = kafka_json.dumps(record.value_message, value_of(record), record.version)
-        return Decoded(key_of(record), _versioned(f'"{record.version}"', data))
+        return Decoded(key_json, _versioned(f'"{record.version}"', data))
 
     return decode
+
+
+def _remember(known: dict[bytes, Known], key: bytes, one: Known) -> None:
+    """Keep what is known of a short key, with a limited number of others."""
+    if len(key) <= _MAX_KNOWN_KEY:
+        if len(known) >= _MAX_KNOWN_KEYS:
+            known.clear()
+        known[key] = one
 
 
 def _cluster_metadata() -> Decoder:
