@@ -55,8 +55,8 @@ _CUT = {
     "frame-checksum-mismatch": "frame-checksum-mismatch",
 }
 """Faults of payloads all of whose records can be read, with the code that UnreadableRecords reports."""
-_REFUSED = {code: CorruptData(code, "a payload cannot be opened", decoded=0) for code in ("frame-bad-header", "frame-damaged")}
-"""By their codes, faults of payloads that are none of their codec, as rules see them that do not report them."""
+_GIVES_NOTHING = CorruptData("frame-bad-header", "a payload cannot be opened", decoded=0)
+"""What is wrong with a payload that is none of its codec, for rules that do not report it."""
 
 
 class _Budget:
@@ -146,6 +146,8 @@ class RecordReader:
         )
         self._ordinary = OrdinaryRecords.for_rules(context, rules, _MAX_MESSAGES, _MAX_HELD_RECORDS)
         self._expects_bad = False  # as the last batch, so that it is not decompressed twice
+        self._tries_cut = True  # the records of a payload that is cut off may be ordinary
+        self._opened: tuple[int, codecs.Payload | codecs.LongPayload | None] = -1, None  # the last one, and where its batch is
         self._refused = -1  # the position of the batch whose payload is irregular or damaged, as its first decompression found
 
     @property
@@ -274,8 +276,10 @@ class RecordReader:
 
     def _show_batch(self, chunk: Chunk, row: int, status: str, waiting: _Waiting) -> None:
         """Let a batch wait for its neighbours, or show what is irregular. Those that wait come first."""
-        if self._expects_bad and not waiting.counts and status == salvage.INTACT and self._counts_refused(chunk, row):
-            waiting.start_at(row + 1)
+        bad_payload = self._only_counted(chunk, row) if self._expects_bad and status == salvage.INTACT else None
+        if bad_payload is not None:
+            self._show_waiting(waiting, status, row + 1)
+            self._count_bad(chunk, row, *bad_payload)
             return
         held = self._payload_to_pass_over(chunk, row) if status == salvage.INTACT else None
         if held is not None and self._passes_over(chunk, row, held, waiting):
@@ -334,40 +338,67 @@ class RecordReader:
     def _counts_cut(self, chunk: Chunk, row: int, content: Content) -> bool:
         """Whether nothing is wrong with the batch in this row, whose records can all be read, but that its payload is cut off.
 
-        Such a fault has to be one that is only counted, which is done here. The last record is not shown, as Kafka's tool has it.
+        Such a fault has to be one that is only counted, which is done here.
         """
-        count, opened = content.header[RECORD_COUNT], content.opened
-        if opened is None or opened.error is None or content.header[ATTRIBUTES] & CONTROL_BIT:
+        opened = content.opened
+        if opened is None or opened.error is None or len(content.rows) != content.header[RECORD_COUNT]:
             return False
-        if len(content.rows) != count or count == 2 or count > record.MAX_ROWS or content.end > _MAX_GATHERED_BYTES:
-            return False  # the time of a single record that is left is compared on its own
-        code = _CUT.get(opened.error.code)
-        if code is None or "claimed" in opened.error.values or not self._context.is_flooded(code):
+        code = self._code_of_cut(content.header, opened.error, content.end)
+        if code is None:
             return False
         self._context.counts_only(code, content.position, content.position + content.size)
         self._budget.spend(content.size, opened.size)
         self._tick(content.position)
         return True
 
-    def _counts_refused(self, chunk: Chunk, row: int) -> bool:
-        """Whether the payload of the batch in this row is none of its codec, as so many are not that it is only counted: here."""
+    def _only_counted(self, chunk: Chunk, row: int) -> tuple[str, codecs.Payload] | None:
+        """What is wrong with the payload of the batch in this row, and what it gives, if that is only counted by now.
+
+        It is none of its codec, and gives nothing, or it is cut off after records that are ordinary.
+        """
         header = chunk.headers[row]
         codec, size = header[ATTRIBUTES] & COMPRESSION_MASK, header[LENGTH] + LOG_OVERHEAD
-        if not codec or not chunk.window or not _may_be_held(header) or not any(map(self._context.is_flooded, _REFUSED)):
-            return False
+        if not codec or not chunk.window or not _may_be_held(header) or not self._context.has_flood:
+            return None
         start, position = chunk.starts[row], chunk.batches["position"][row]
         payload = chunk.window[start + BATCH_HEADER_SIZE : start + size]
-        if not payload or codec == LZ4 and lz4.has_legacy_header(payload):
-            return False
-        code = codecs.refusal(codec, payload, header[MAGIC])
-        if code not in _REFUSED or not self._context.is_flooded(code):
-            return False
+        try:
+            opened = codecs.opened(codec, payload, header[MAGIC], limit=min(_MAX_HELD_BYTES, self._budget.limit(size)))
+        except MissingPackage:
+            return None
+        self._opened = position, opened
+        if opened.error is None or isinstance(opened, codecs.LongPayload) or not payload:
+            return None
+        if not opened.data:
+            code = codecs.refusal(codec, payload, opened.error)
+            has_own_code = codec == LZ4 and lz4.has_legacy_header(payload)
+            return (code, opened) if code and not has_own_code and self._context.is_flooded(code) else None
+        code = self._code_of_cut(header, opened.error, len(opened.data)) if self._tries_cut else None
+        if code is None or self._ordinary is None:
+            return None
+        self._tries_cut = self._ordinary.odd_times(header, position, opened.data) == []
+        return (code, opened) if self._tries_cut else None
+
+    def _count_bad(self, chunk: Chunk, row: int, code: str, opened: codecs.Payload) -> None:
+        """Count the batch in this row, whose payload gives so much and then has this fault."""
+        position, size = chunk.batches["position"][row], chunk.batches["size"][row]
         self._context.counts_only(code, position, position + size)
-        for rule in self._others_told:
-            rule.unreadable(chunk, row, _REFUSED[code], salvage.INTACT)
-        self._budget.spend(size, 0)
+        if not opened.data:
+            for rule in self._others_told:
+                rule.unreadable(chunk, row, _GIVES_NOTHING, salvage.INTACT)
+        self._budget.spend(size, opened.size)
         self._tick(position)
-        return True
+
+    def _code_of_cut(self, header: Sequence[int], error: CorruptData, size: int) -> str | None:
+        """The code for a payload of this size that ends with this error after all records; None unless that is only counted.
+
+        Its last record is not shown, as Kafka's tool has it. The time of a single record that is left is compared on its own.
+        """
+        count = header[RECORD_COUNT]
+        code = _CUT.get(error.code)
+        if code is None or "claimed" in error.values or not self._context.is_flooded(code) or header[ATTRIBUTES] & CONTROL_BIT:
+            return None
+        return None if count == 2 or count > record.MAX_ROWS or size > _MAX_GATHERED_BYTES else code
 
     def _show_closed(self, chunk: Chunk, row: int, status: str, opened: codecs.Payload, error: CorruptData) -> None:
         """Show the fault of the batch in this row, whose payload gives nothing, as `_show_irregular` would."""
@@ -411,6 +442,7 @@ class RecordReader:
         self._show_waiting(waiting, salvage.INTACT, row + 1)
         for times in odd:
             self._ordinary.show_odd(times)
+        self._tries_cut = True
         return True
 
     def _show_waiting(self, waiting: _Waiting, status: str, next_row: int) -> None:
@@ -443,7 +475,10 @@ class RecordReader:
             data = bytes(held)  # the buffer is about to be reused
             return Content(header, position, data, 0, len(data)), payload if codec == SNAPPY else None
         limit = min(_MAX_HELD_BYTES, self._budget.limit(size))
-        whole = codecs.opened(codec, payload.data, header[MAGIC], limit=limit)
+        (opened_at, opened), self._opened = self._opened, (-1, None)
+        whole = (
+            codecs.opened(codec, payload.data, header[MAGIC], limit=limit) if opened is None or opened_at != position else opened
+        )
         if whole.error is not None and whole.error.code == "decompression-limit":
             return None, None
         if isinstance(whole, codecs.LongPayload):

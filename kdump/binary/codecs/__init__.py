@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from functools import cache, partial
 
-from kdump.errors import CorruptData, MissingPackage
+from kdump.errors import CorruptData
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -196,18 +196,10 @@ def compressed(codec: int, pieces: Iterable[Buffer], magic: int) -> bytes:
     return b"".join(pieces) if codec == NONE else _module(codec).compressed(pieces, magic)
 
 
-def refusal(codec: int, compressed: bytes, magic: int) -> str | None:
-    """The code of `decompress` for a payload that does not even begin as one of its codec.
-
-    None for any other, and where the package of the codec is not installed.
-    """
-    try:
-        next(_module(codec).decompressed(compressed, magic, MAX_PAYLOAD, None), None)
-    except CorruptData as error:
-        if error.code == "frame-bad-header" or codec == ZSTD and not compressed.startswith(_module(codec).MAGIC):
-            return error.code
-    except MissingPackage:
-        pass
+def refusal(codec: int, compressed: bytes, error: CorruptData) -> str | None:
+    """The code of this error of a payload that gives nothing, if that does not even begin as one of its codec; else None."""
+    if error.code == "frame-bad-header" or codec == ZSTD and not compressed.startswith(_module(codec).MAGIC):
+        return error.code
     return None
 
 
