@@ -33,7 +33,7 @@ def _log(partition: PartitionFacts, base_offset: int) -> str:
 
 def _check_empty_segments(partition: PartitionFacts) -> None:
     logs = partition.files.logs
-    for base_offset in logs:
+    for row, base_offset in enumerate(logs):
         facts = partition.segments.get(base_offset)
         if facts is None or facts.size:
             continue
@@ -41,11 +41,5 @@ def _check_empty_segments(partition: PartitionFacts) -> None:
             message = "The newest segment is still empty."
             context_in(partition, _log(partition, base_offset)).report("segment-empty-newest", 0, 0, message)
         else:
-            message = (
-                f"The log is empty, but is not the newest: segments follow, the next from offset {_next(logs, base_offset):,} on."
-            )
+            message = f"The log is empty, but is not the newest: segments follow, the next from offset {logs[row + 1]:,} on."
             context_in(partition, _log(partition, base_offset)).report("segment-empty-middle", 0, 0, message)
-
-
-def _next(logs: list[int], base_offset: int) -> int:
-    return logs[logs.index(base_offset) + 1]
