@@ -229,7 +229,7 @@ def main() -> int:
             folder = Path(name, "run")  # as of all others: what commands print and write names it
             run = Run(COMMANDS[command], partition, folder, before=BEFORE.get(command, ()))
             started = time.monotonic()
-            reference = run.ending(signal.SIGKILL)
+            reference = run.ending(signal.SIGKILL, 10 * HANG)  # it gets no signal
             seconds = time.monotonic() - started
             shutil.rmtree(folder)
             for number in SIGNALS:
