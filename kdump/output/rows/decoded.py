@@ -192,6 +192,7 @@ def _coordinator(records: Records, value_of: Callable[[CoordinatorRecord], dict[
         except CorruptData as fault:
             return Decoded(key_json, fault=fault)
         data = kafka_json.dumps(record.value_message, value_of(record), record.version)
+        record.value = None  # it may be large
         return Decoded(key_json, _versioned(f'"{record.version}"', data))
 
     return decode
