@@ -147,7 +147,6 @@ class RecordReader:
         self._ordinary = OrdinaryRecords.for_rules(context, rules, _MAX_MESSAGES, _MAX_HELD_RECORDS)
         self._expects_bad = False  # as the last batch, so that it is not decompressed twice
         self._tries_cut = True  # the records of a payload that is cut off may be ordinary
-        self._opened: tuple[int, codecs.Payload | codecs.LongPayload | None] = -1, None  # the last one, and where its batch is
         self._refused = -1  # the position of the batch whose payload is irregular or damaged, as its first decompression found
 
     @property
@@ -276,11 +275,14 @@ class RecordReader:
 
     def _show_batch(self, chunk: Chunk, row: int, status: str, waiting: _Waiting) -> None:
         """Let a batch wait for its neighbours, or show what is irregular. Those that wait come first."""
-        bad_payload = self._only_counted(chunk, row) if self._expects_bad and status == salvage.INTACT else None
-        if bad_payload is not None:
-            self._show_waiting(waiting, status, row + 1)
-            self._count_bad(chunk, row, *bad_payload)
-            return
+        opened: codecs.Payload | codecs.LongPayload | None = None
+        if self._expects_bad and status == salvage.INTACT and self._context.has_flood:
+            opened = self._opened(chunk, row)
+            bad_code = None if opened is None else self._code_if_only_counted(chunk, row, opened)
+            if opened is not None and bad_code is not None:
+                self._show_waiting(waiting, status, row + 1)
+                self._count_bad(chunk, row, bad_code, opened.size)
+                return
         held = self._payload_to_pass_over(chunk, row) if status == salvage.INTACT else None
         if held is not None and self._passes_over(chunk, row, held, waiting):
             return
@@ -290,10 +292,10 @@ class RecordReader:
         payload: Payload | None = None
         try:
             if count:
-                content, payload = self._content(chunk, row, held)
+                content, payload = self._content(chunk, row, held, opened)
         except MissingPackage:
             pass
-        held = None  # it may be large, and so may what an irregular batch needs
+        held = opened = None  # it may be large, and so may what an irregular batch needs
         bad: tuple[Content, int] | None = None
         if content is not None:
             position, code, _ = kernel.walk_records(
@@ -346,47 +348,48 @@ class RecordReader:
         code = self._code_of_cut(content.header, opened.error, content.end)
         if code is None:
             return False
-        self._context.counts_only(code, content.position, content.position + content.size)
-        self._budget.spend(content.size, opened.size)
-        self._tick(content.position)
+        self._count_bad(chunk, row, code, opened.size)
         return True
 
-    def _only_counted(self, chunk: Chunk, row: int) -> tuple[str, codecs.Payload] | None:
-        """What is wrong with the payload of the batch in this row, and what it gives, if that is only counted by now.
+    def _opened(self, chunk: Chunk, row: int) -> codecs.Payload | codecs.LongPayload | None:
+        """What the payload of the batch in this row gives; None if it is not compressed, or cannot be held or opened."""
+        header = chunk.headers[row]
+        codec, size = header[ATTRIBUTES] & COMPRESSION_MASK, header[LENGTH] + LOG_OVERHEAD
+        if not codec or not chunk.window or not _may_be_held(header):
+            return None
+        payload = record.bytes_of(self._source, chunk, row)[BATCH_HEADER_SIZE:]
+        try:
+            return codecs.opened(codec, payload, header[MAGIC], limit=min(_MAX_HELD_BYTES, self._budget.limit(size)))
+        except MissingPackage:
+            return None
+
+    def _code_if_only_counted(self, chunk: Chunk, row: int, opened: codecs.Payload | codecs.LongPayload) -> str | None:
+        """The code of what is wrong with a batch whose payload gives this, if it is only counted by now and no rule needs more.
 
         It is none of its codec, and gives nothing, or it is cut off after records that are ordinary.
         """
-        header = chunk.headers[row]
-        codec, size = header[ATTRIBUTES] & COMPRESSION_MASK, header[LENGTH] + LOG_OVERHEAD
-        if not codec or not chunk.window or not _may_be_held(header) or not self._context.has_flood:
-            return None
-        start, position = chunk.starts[row], chunk.batches["position"][row]
-        payload = chunk.window[start + BATCH_HEADER_SIZE : start + size]
-        try:
-            opened = codecs.opened(codec, payload, header[MAGIC], limit=min(_MAX_HELD_BYTES, self._budget.limit(size)))
-        except MissingPackage:
-            return None
-        self._opened = position, opened
-        if opened.error is None or isinstance(opened, codecs.LongPayload) or not payload:
+        header, error = chunk.headers[row], opened.error
+        if error is None or isinstance(opened, codecs.LongPayload):
             return None
         if not opened.data:
-            code = codecs.refusal(codec, payload, opened.error)
-            has_own_code = codec == LZ4 and lz4.has_legacy_header(payload)
-            return (code, opened) if code and not has_own_code and self._context.is_flooded(code) else None
-        code = self._code_of_cut(header, opened.error, len(opened.data)) if self._tries_cut else None
+            codec, payload = header[ATTRIBUTES] & COMPRESSION_MASK, record.bytes_of(self._source, chunk, row)[BATCH_HEADER_SIZE:]
+            has_own_code = not payload or codec == LZ4 and lz4.has_legacy_header(payload)
+            is_known = not has_own_code and codecs.is_of_other_kind(codec, payload, error)
+            return error.code if is_known and self._context.is_flooded(error.code) else None
+        code = self._code_of_cut(header, error, len(opened.data)) if self._tries_cut else None
         if code is None or self._ordinary is None:
             return None
-        self._tries_cut = self._ordinary.odd_times(header, position, opened.data) == []
-        return (code, opened) if self._tries_cut else None
+        self._tries_cut = self._ordinary.odd_times(header, chunk.batches["position"][row], opened.data) == []
+        return code if self._tries_cut else None
 
-    def _count_bad(self, chunk: Chunk, row: int, code: str, opened: codecs.Payload) -> None:
-        """Count the batch in this row, whose payload gives so much and then has this fault."""
+    def _count_bad(self, chunk: Chunk, row: int, code: str, given: int) -> None:
+        """Count the batch in this row, whose payload has this fault after `given` bytes."""
         position, size = chunk.batches["position"][row], chunk.batches["size"][row]
         self._context.counts_only(code, position, position + size)
-        if not opened.data:
+        if not given:
             for rule in self._others_told:
                 rule.unreadable(chunk, row, _GIVES_NOTHING, salvage.INTACT)
-        self._budget.spend(size, opened.size)
+        self._budget.spend(size, given)
         self._tick(position)
 
     def _code_of_cut(self, header: Sequence[int], error: CorruptData, size: int) -> str | None:
@@ -451,10 +454,13 @@ class RecordReader:
             self._show(waiting.part(), status)
         waiting.start_at(next_row)
 
-    def _content(self, chunk: Chunk, row: int, held: Buffer | None) -> tuple[Content | None, Payload | None]:
+    def _content(
+        self, chunk: Chunk, row: int, held: Buffer | None, opened: codecs.Payload | codecs.LongPayload | None
+    ) -> tuple[Content | None, Payload | None]:
         """The content of this batch, before its records are read, and its payload, unless that is regular.
 
-        `held` is the decompressed payload, if the decompressor still has it. Of a batch that is too large to be held, None.
+        `held` is the decompressed payload, if the decompressor still has it; `opened` what the payload gives, if that is known.
+        Of a batch that is too large to be held, None.
         """
         header = chunk.headers[row]
         size = header[LENGTH] + LOG_OVERHEAD
@@ -475,10 +481,7 @@ class RecordReader:
             data = bytes(held)  # the buffer is about to be reused
             return Content(header, position, data, 0, len(data)), payload if codec == SNAPPY else None
         limit = min(_MAX_HELD_BYTES, self._budget.limit(size))
-        (opened_at, opened), self._opened = self._opened, (-1, None)
-        whole = (
-            codecs.opened(codec, payload.data, header[MAGIC], limit=limit) if opened is None or opened_at != position else opened
-        )
+        whole = opened or codecs.opened(codec, payload.data, header[MAGIC], limit=limit)
         if whole.error is not None and whole.error.code == "decompression-limit":
             return None, None
         if isinstance(whole, codecs.LongPayload):

@@ -48,7 +48,7 @@ def read(
     """
     record = read_key(records, key)
     if value is not None:
-        read_value(record, value, checks_version=checks_version, keeps_value=keeps_value)
+        record.version, record.value = read_value(record, value, checks_version=checks_version, keeps_value=keeps_value)
     return record
 
 
@@ -63,15 +63,17 @@ def read_key(records: Records, key: bytes) -> CoordinatorRecord:
     return CoordinatorRecord(record_type, messages, fields)
 
 
-def read_value(record: CoordinatorRecord, value: bytes, *, checks_version: bool = True, keeps_value: bool = True) -> None:
-    """Read the value of a record, whose key says what it is. Raises CorruptData as `read`."""
+def read_value(
+    record: CoordinatorRecord, value: bytes, *, checks_version: bool = True, keeps_value: bool = True
+) -> tuple[int, dict[str, Value]]:
+    """The version and the fields of a value of this record, whose key says what it is. Raises CorruptData as `read`."""
     value_reader = schema.Reader(value)
-    record.version = _version(value_reader, "value")
-    if checks_version and not 0 <= record.version <= record.value_message.last_version:
-        text = f"version {record.version} of records of type {record.type} is not known"
-        raise CorruptData("record-version-unknown", text, type=record.type, version=record.version)
+    version = _version(value_reader, "value")
+    if checks_version and not 0 <= version <= record.value_message.last_version:
+        text = f"version {version} of records of type {record.type} is not known"
+        raise CorruptData("record-version-unknown", text, type=record.type, version=version)
     reads = field_functions.read if keeps_value else schema.pass_over
-    record.value = _message(reads, record.value_message, value_reader, record.version, "value", shown_version=record.version)
+    return version, _message(reads, record.value_message, value_reader, version, "value", shown_version=version)
 
 
 def _version(reader: schema.Reader, part: str) -> int:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from kdump.binary.source import SizedReadable
+    from kdump.formats.record_batch import RecordBatch
     from kdump.reading.trust import Extent
     from kdump.reading.tuning import ReadTuning
 
@@ -163,3 +164,8 @@ def chunk_of(
     else:
         table = record_batch.table_of_batches(headers, positions, valid)  # type: ignore[arg-type]  # 13 fields
     return Chunk(table, headers, starts, window, is_legacy)
+
+
+def row_of(header: tuple[int, ...], position: int, *, is_valid: bool, is_legacy: bool) -> RecordBatch:
+    """The batch of this header as a row of its table."""
+    return chunk_of([header], [position], [is_valid], [0], b"", is_legacy=is_legacy).batches.row(0)

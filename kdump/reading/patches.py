@@ -7,8 +7,8 @@ from functools import partial
 from kdump.binary.batch_header import BASE_OFFSET, BATCH_FIELDS, BATCH_HEADER_SIZE, LENGTH, LENGTH_AT, LOG_OVERHEAD
 from kdump.formats.record_batch import RecordBatch
 from kdump.reading import damages
-from kdump.reading.found_batches import chunk_of
-from kdump.reading.items import BY_LENGTH, DAMAGED, INTACT, NOT_EXAMINED, SALVAGED, Damage, Damages, Patches, Section
+from kdump.reading.found_batches import chunk_of, row_of
+from kdump.reading.items import BY_LENGTH, DAMAGED, INTACT, SALVAGED, Damage, Damages, Patches, Section
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from kdump.reading.steps import Step, Steps
     from kdump.reading.trust import Order
     from kdump.reading.tuning import ReadTuning
-    from kdump.tables import Row
 
 _MOST_BATCHES = 512
 _MOST_BYTES = 1 << 20
@@ -244,7 +243,7 @@ class _Damaged:
         elif row is not None:
             is_legacy = len(row) < BATCH_FIELDS
             is_valid = kind & _KIND == _UNKNOWN_CODEC
-            damage.make_row = partial(_row_of, row, damage.start, is_valid=is_valid, is_legacy=is_legacy)
+            damage.make_row = partial(row_of, row, damage.start, is_valid=is_valid, is_legacy=is_legacy)
             damage.through = "isvalid"
             if is_valid or kind & _KIND == _UNKNOWN_CODEC_WRONG_CRC:
                 damage.through = "last_offset" if is_legacy else "delete_horizon_ms"
@@ -255,10 +254,6 @@ class _Damaged:
         if kind & _IS_UNCHECKED:
             damages.leave_unchecked(damage)
         return damage
-
-
-def _row_of(header: tuple[int, ...], position: int, *, is_valid: bool, is_legacy: bool) -> Row:
-    return chunk_of([header], [position], [is_valid], [0], b"", is_legacy=is_legacy).batches.row(0)
 
 
 _MAKERS: tuple[Callable[[int, int, int], Damage], ...] = (  # by the numbers that the kernel gives kinds of damage
@@ -273,6 +268,9 @@ _MAKERS: tuple[Callable[[int, int, int], Damage], ...] = (  # by the numbers tha
     damages.unknown_codec,
     lambda start, end, codec: damages.unknown_codec(start, end, codec, is_valid=False),
 )
-_MADE = [make(0, 1, 0) for make in _MAKERS]
-_TRAITS = {kind: (damage.code, damage.status, damage.is_batch) for kind, damage in enumerate(_MADE)}
-_TRAITS |= {kind | _IS_UNCHECKED: ("resync-budget", NOT_EXAMINED, damage.is_batch) for kind, damage in enumerate(_MADE)}
+_TRAITS: dict[int, tuple[str, str, bool]] = {}
+for _number, _make in enumerate(_MAKERS):
+    _made = _make(0, 1, 0)
+    _TRAITS[_number] = _made.code, _made.status, _made.is_batch
+    damages.leave_unchecked(_made)
+    _TRAITS[_number | _IS_UNCHECKED] = _made.code, _made.status, _made.is_batch

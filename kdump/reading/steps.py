@@ -21,7 +21,7 @@ from kdump.binary.batch_header import (
 from kdump.errors import CorruptData
 from kdump.formats.record_batch import NO_TIMESTAMP, RecordBatch
 from kdump.reading import damages, spans, zeros
-from kdump.reading.found_batches import FoundBatch, chunk_of
+from kdump.reading.found_batches import FoundBatch, row_of
 from kdump.reading.items import BY_LENGTH, BY_REPAIRED_LENGTH, BY_SCAN, DAMAGED, END, SALVAGED, Damage
 from kdump.reading.plausible import LONGEST_BATCH, is_header_but_for, is_plausible, may_be_header
 from kdump.reading.trust import extent_of, is_lower
@@ -93,7 +93,7 @@ class Steps:
             return Step(batch.end, batch=batch, status=self._status(batch, damaged))
         inside = self._first_inside(batch)
         if inside is not None:
-            row = chunk_of([batch.header], [position], [False], [0], b"", is_legacy=batch.is_legacy).batches.row(0)
+            row = row_of(batch.header, position, is_valid=False, is_legacy=batch.is_legacy)
             return self._past(position, CorruptData("crc-mismatch", "", row=row, through="isvalid"), inside)
         self.damaged = batch.end, batch.extent
         return Step(batch.end, batch=batch, status=DAMAGED)

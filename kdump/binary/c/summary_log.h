@@ -14,7 +14,6 @@
 #include "window.h"
 
 #define READ_BYTES (256 << 10) /* at once: they stay in the cache until they are summarized */
-#define SMALLEST_BATCH (LOG_OVERHEAD + MIN_MESSAGE_LENGTH)
 #define LARGEST_BATCH (1 << 20) /* that is summarized, even if the window has room for larger ones */
 
 /* What is made of a stretch of a log: the summary, columns of up to `most` rows, and streaks of producers unless `taken` is 0.
@@ -131,8 +130,6 @@ static PyObject *summarize_log(PyObject *self, PyObject *arguments)
         PyErr_SetString(PyExc_ValueError, "position, end or most is out of bounds");
         goto end;
     }
-    if (most > (end - position) / SMALLEST_BATCH + 1)
-        most = (end - position) / SMALLEST_BATCH + 1;
     stretch.most = most;
     stretch.rows = malloc((size_t)most * (SUMMARY_COLUMNS + (stretch.fills_headers ? BATCH_COLUMN_COUNT : 0)) * sizeof(int64_t) + 1);
     if (!stretch.rows) {

@@ -137,13 +137,11 @@ def _consumer_offsets() -> Decoder:
     from kdump.decoders import consumer_offsets
     from kdump.messages.consumer_offsets import RECORDS
 
-    def value_of(record: CoordinatorRecord) -> dict[str, Value]:
-        assert record.value is not None
-        is_group = record.type == consumer_offsets.GROUP_METADATA
-        return consumer_offsets.with_protocol_as_json(record.value) if is_group else record.value
+    def shown(record_type: int, value: dict[str, Value]) -> dict[str, Value]:
+        return consumer_offsets.with_protocol_as_json(value) if record_type == consumer_offsets.GROUP_METADATA else value
 
     # brokers before 0.9 wrote values of later versions under keys of type 0
-    return _coordinator(RECORDS | {0: (RECORDS[0][0], RECORDS[1][1])}, value_of)
+    return _coordinator(RECORDS | {0: (RECORDS[0][0], RECORDS[1][1])}, shown)
 
 
 def _transaction_state() -> Decoder:
@@ -158,12 +156,11 @@ def _share_group_state() -> Decoder:
     return _coordinator(RECORDS)
 
 
-def _value_of(record: CoordinatorRecord) -> dict[str, Value]:
-    assert record.value is not None
-    return record.value
+def _as_it_is(_record_type: int, value: dict[str, Value]) -> dict[str, Value]:
+    return value
 
 
-def _coordinator(records: Records, value_of: Callable[[CoordinatorRecord], dict[str, Value]] = _value_of) -> Decoder:
+def _coordinator(records: Records, shown: Callable[[int, dict[str, Value]], dict[str, Value]] = _as_it_is) -> Decoder:
     """A decoder of the records of a coordinator. A key is shown even if its value cannot be read."""
     from kdump.decoders import coordinator
 
@@ -188,12 +185,11 @@ def _coordinator(records: Records, value_of: Callable[[CoordinatorRecord], dict[
         if value is None:
             return Decoded(key_json)
         try:
-            coordinator.read_value(record, value)
+            version, fields = coordinator.read_value(record, value)
         except CorruptData as fault:
             return Decoded(key_json, fault=fault)
-        data = kafka_json.dumps(record.value_message, value_of(record), record.version)
-        record.value = None  # it may be large
-        return Decoded(key_json, _versioned(f'"{record.version}"', data))
+        data = kafka_json.dumps(record.value_message, shown(record.type, fields), version)
+        return Decoded(key_json, _versioned(f'"{version}"', data))
 
     return decode
 

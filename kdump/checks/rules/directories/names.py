@@ -95,7 +95,7 @@ def _check_text(context: FileContext, name: str) -> None:
     """Report bytes that are not text, control characters, and commas, at which Kafka's tool splits names."""
     if "," in name:
         context.report("name-not-utf8", 0, 0, f"{escaped(name)} contains a comma, at which Kafka's tool splits file names.")
-    elif not name.isprintable() and any("\udc80" <= character <= "\udcff" for character in name):
-        context.report("name-not-utf8", 0, 0, f"{escaped(name)} contains bytes that are not UTF-8.")
     elif not name.isprintable():
-        context.report("name-not-utf8", 0, 0, f"{escaped(name)} contains control characters or invisible ones.")
+        is_text = not any("\udc80" <= character <= "\udcff" for character in name)
+        what = "control characters or invisible ones" if is_text else "bytes that are not UTF-8"
+        context.report("name-not-utf8", 0, 0, f"{escaped(name)} contains {what}.")

@@ -99,10 +99,9 @@ class _Reading:
         settings = self.context.settings
         if not settings.checks_crcs or self.end - self.position > MAX_BATCH_BYTES and not settings.reads_payloads:
             return []
-        if self.attributes & COMPRESSION_MASK and not settings.reads_payloads:
+        is_marker = self.producer_id >= 0 and self.end - self.position <= MAX_BATCH_BYTES
+        if is_marker or self.attributes & COMPRESSION_MASK and not settings.reads_payloads:
             return self._first()  # whether a transaction was aborted must be known also where no payload is read
-        if self.producer_id >= 0 and self.end - self.position <= MAX_BATCH_BYTES:
-            return self._first()
         try:
             for part in record.read(self.context.source, self.chunk.slice(self.row, self.row + 1)):
                 offsets, keys, values = part.records["offset"], part.records["key"], part.records["value"]
