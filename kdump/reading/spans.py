@@ -5,7 +5,8 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 
-from kdump.binary.batch_header import BATCH_HEADER_SIZE, MAGIC_AT, MESSAGE_HEADER_SIZE, batch_size, stored_crc
+from kdump.binary.batch_header import BATCH_HEADER_SIZE, HEADER_UP_TO_MAGIC, MAGIC_AT, MESSAGE_HEADER_SIZE, batch_size, stored_crc
+from kdump.reading import zeros
 from kdump.reading.trust import extent_of, is_lower
 
 TYPE_CHECKING = False
@@ -117,3 +118,52 @@ def run_up_to(
         run_end, last = position + size, extent
     search.budget.gave_up = gave_up
     return (run_start, first_offset, last) if last is not None and run_end == end else None
+
+
+class ZerosAtTheEnd:
+    """The zeros at the end of a log, and the batches before them. What was found for one damaged batch is kept for the next."""
+
+    def __init__(self, search: Search) -> None:
+        self._search = search
+        self._start: int | None = None
+        self._known: tuple[int, int, Extent] | None = None
+        self._gave_up = False
+
+    def follow(self, start: int, end: int) -> bool:
+        """Whether nothing but zeros follows the batch from `start` to `end`."""
+        source, window_bytes = self._search.source, self._search.tuning.window_bytes
+        if self._start is None:
+            if zeros.end(source, end, window_bytes) < source.size:
+                return False
+            self._start = zeros.start_of_run(source, start, end, window_bytes)
+        return end >= self._start
+
+    def hide_batches(self, start: int, end: int, *, is_legacy: bool, fits: Callable[[Extent], bool]) -> bool:
+        """Whether an intact batch starts in the span that a damaged batch claims, which they follow, and is not its payload.
+
+        A payload may end with another batch, and the number of headers after it, which is a zero; it does not go on with the
+        zeros of a whole header. True if that is not known, because too much looks like a batch.
+        """
+        search = self._search
+        if self._gave_up:
+            return True
+        lowest_end = (self._start or 0) if end - (self._start or 0) < BATCH_HEADER_SIZE else 0
+
+        def is_hidden(position: int, batch_end: int, extent: Extent) -> bool:
+            is_inside = batch_end < lowest_end and position >= start + HEADER_UP_TO_MAGIC
+            return start < position < end and not is_inside and batch_end not in (end - 1, end) and fits(extent)
+
+        if self._known is not None and is_hidden(*self._known):
+            return True
+        gave_up, search.budget.gave_up, is_found = search.budget.gave_up, False, False
+        for position, header_bytes in search.candidates(start + 1, end):
+            if header_bytes[MAGIC_AT] < 2 and not is_legacy:
+                continue
+            found = position, position + batch_size(header_bytes), extent_of(header_bytes)
+            is_found = is_hidden(*found) and search.is_intact(position, header_bytes)
+            if is_found:
+                self._known = found
+                break
+        self._gave_up = search.budget.gave_up and not is_found
+        search.budget.gave_up = gave_up
+        return is_found or self._gave_up

@@ -76,6 +76,7 @@ class Steps:
         self._order = order
         self._tuning = tuning
         self.ends = spans.HeadersAhead(search)
+        self._zeros = spans.ZerosAtTheEnd(search)
         self.damaged: tuple[int, Extent] | None = None
         """Where the last batch ends, if it is damaged, and what it claims."""
 
@@ -118,7 +119,7 @@ class Steps:
         Otherwise where batches start inside the span that it claims, 0 if that is not known.
         """
         start, end = batch.position, batch.end
-        if self._order.distrusts(start) or not self.leads_on(end, batch.is_legacy) or self._repaired_size(start, end):
+        if self._order.distrusts(start) or not self._leads_on(start, end, batch.is_legacy) or self._repaired_size(start, end):
             return 0
         return self._run_inside(start, end) or None
 
@@ -147,15 +148,21 @@ class Steps:
         leads_to_next = last[1] < following[0] and not is_lower(following, last)
         return position if leads_to_next and (first == own[1] + 1 or last[1] + 1 == following[0]) else 0
 
-    def leads_on(self, position: int, is_legacy: bool) -> bool:
-        """Whether a batch may start here, only zeros follow, or the file ends. Old messages follow only each other."""
+    def _leads_on(self, start: int, end: int, is_legacy: bool) -> bool:
+        """Whether the length of a damaged batch from `start` to `end` leads to what may be a batch, or to the end of the log.
+
+        Old messages follow only each other. Zeros up to the end of the file end a log as well, unless the length leads over
+        other batches to them.
+        """
         source = self._source
-        if position == source.size:
+        if end == source.size:
             return True
-        header_bytes = source.read(position, BATCH_HEADER_SIZE)
-        if self._starts_batch(position, header_bytes):
+        header_bytes = source.read(end, BATCH_HEADER_SIZE)
+        if self._starts_batch(end, header_bytes):
             return is_legacy or header_bytes[MAGIC_AT] >= 2
-        return is_zero(header_bytes) and zeros.end(source, position, self._tuning.window_bytes) == source.size
+        if not is_zero(header_bytes) or not self._zeros.follow(start, end):
+            return False
+        return not self._zeros.hide_batches(start, end, is_legacy=is_legacy, fits=self._order.fits)
 
     def _starts_batch(self, position: int, header_bytes: bytes) -> bool:
         """Whether this header is plausible, or the CRC of its batch fits."""
@@ -180,7 +187,11 @@ class Steps:
         is_header = is_header_but_for(header_bytes, source.size - start)
         damage, claimed_end = self._named(start, header_bytes, fault, is_header=is_header)
         is_stepped_over = fault is not None and fault.code in _STEPPED_OVER and claimed_end
-        if is_stepped_over and not self._order.distrusts(start) and self.leads_on(claimed_end, header_bytes[MAGIC_AT] < 2):
+        if (
+            is_stepped_over
+            and not self._order.distrusts(start)
+            and self._leads_on(start, claimed_end, header_bytes[MAGIC_AT] < 2)
+        ):
             damage.end, damage.resync = claimed_end, BY_LENGTH
             return Step(claimed_end, damages=(damage,))
         size = self._repaired_size(start) if is_header else 0

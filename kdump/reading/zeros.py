@@ -38,6 +38,18 @@ def end(source: SizedReadable, start: int, window_size: int = WINDOW_SIZE) -> in
     return source.size
 
 
+def start_of_run(source: SizedReadable, start: int, end: int, window_size: int = WINDOW_SIZE) -> int:
+    """Where the run of zeros starts that ends here, at `start` at the earliest."""
+    size = min(_FIRST_SIZE, window_size)
+    while end > start:
+        first = max(start, end - size)
+        rest = len(source.read(first, end - first).rstrip(b"\x00"))
+        if rest:
+            return first + rest
+        end, size = first, min(4 * size, window_size)
+    return start
+
+
 def runs(source: SizedReadable, start: int, stop: int, window_size: int = WINDOW_SIZE) -> Iterator[tuple[int, int]]:
     """Runs of at least a sector of zeros in a range, from the first to the last."""
     position = start

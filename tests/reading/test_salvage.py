@@ -140,7 +140,7 @@ def _hurt(draw: st.DrawFn) -> tuple[bytes, list[Range]]:
         else:
             whole = b""
         data += whole
-    return data, untouched
+    return data + bytes(draw(st.sampled_from([0, 1, 700]))), untouched
 
 
 @pytest.mark.slow
@@ -228,6 +228,40 @@ def test_batches_that_a_damaged_one_claims_are_listed_up_to_the_end_of_the_log(n
     batches[1] = _claiming(batches[1], (next_row - 1) * SIZE)
     found = _ranges(b"".join(batches))
     assert [(one.start // SIZE, one.status) for one in found[1:3]] == [(1, ""), (2, SALVAGED)]
+
+
+@pytest.mark.parametrize("zeros_after", [1, 2, 700, 1 << 20])
+@pytest.mark.parametrize("claimed_zeros", [-1, 2, 300])
+def test_batches_that_a_damaged_one_claims_are_listed_where_zeros_follow(claimed_zeros: int, zeros_after: int) -> None:
+    batches = _log(5)
+    batches[1] = _claiming(batches[1], 4 * SIZE + claimed_zeros)  # the last byte of a batch is a zero
+    found = _ranges(b"".join(batches) + bytes(max(claimed_zeros, 0) + zeros_after))
+    assert [(one.start // SIZE, one.status) for one in found[:5]] == [
+        (0, INTACT),
+        (1, ""),
+        *((row, SALVAGED) for row in (2, 3, 4)),
+    ]
+
+
+def test_a_batch_of_which_a_part_lies_before_the_end_of_a_claim_is_listed() -> None:
+    shifted = bytes(5) + _batch(0)  # its offset and its length begin later
+    shifted = shifted[:11] + bytes([2 * SIZE + 4 - 12]) + shifted[12:]
+    assert _ranges(shifted + _batch(1))[-1] == Range(SIZE + 5, 2 * SIZE + 5, SALVAGED)
+
+
+@pytest.mark.parametrize("after", [0, 1])
+def test_a_batch_at_the_end_of_a_payload_is_not_listed_though_zeros_follow(after: int) -> None:
+    inner = _batch(642)
+    outer = batch(records=[record(value=inner)], base_offset=641)  # ends with the number of headers
+    outer = outer[:17] + bytes(4) + outer[21:]
+    assert _ranges(_batch(640) + outer[: len(outer) - 1 + after] + bytes(700))[1] == Range(SIZE, SIZE + len(outer), DAMAGED)
+
+
+def test_a_header_of_an_unknown_codec_does_not_lead_over_batches_to_zeros() -> None:
+    batches = _log(4)
+    batches[1] = batches[1][:8] + struct.pack(">i", 3 * SIZE + 90) + batches[1][12:22] + b"\x05" + batches[1][23:]
+    found = _ranges(b"".join(batches) + bytes(1000))
+    assert [one.start // SIZE for one in found if one.status == SALVAGED] == [2, 3]
 
 
 @pytest.mark.parametrize(
