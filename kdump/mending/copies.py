@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from operator import itemgetter
 
 from kdump.mending.pieces import LeftOut
 from kdump.reading.trust import is_lower
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Container, Iterator, Sequence
 
     from kdump.mending.pieces import Headers, Log, Piece
     from kdump.reading.trust import Extent
@@ -85,9 +86,20 @@ class _Copy:
         elif not (skipped or self._continues):
             self.is_joined = False  # offsets are missing where no bytes are
 
-    def may_be_at(self, offsets: Offsets) -> bool:
-        """Whether these offsets fit where it lies, and its own do not continue what is around it."""
-        return not self.is_joined and self.low <= offsets[0] and (self.high is None or offsets[1] < self.high)
+    @property
+    def place(self) -> tuple[int | None, int]:
+        """The log and the position: replicas have the same batches at the same places, as long as all are whole."""
+        return self.piece.log.base_offset, self.start
+
+    def may_be_at(self, offsets: Offsets, places: Container[tuple[int | None, int]]) -> bool:
+        """Whether these offsets fit where it lies, and its own do not continue what is around it.
+
+        Copies with these offsets lie at `places`. If this one lies there, too, its own offsets have to continue its neighbours
+        exactly.
+        """
+        if self.is_joined and (self.place not in places or self.claim[0] == self.low or self.claim[1] + 1 == self.high):
+            return False
+        return self.low <= offsets[0] and (self.high is None or offsets[1] < self.high)
 
 
 _SURE = 6  # the offsets of both neighbours ascend and continue, and their leader epochs are the same
@@ -135,47 +147,51 @@ def _without_obviously_wrong(pieces: Sequence[Piece], headers: Headers) -> tuple
     return kept, left_out
 
 
+class _Claimed:
+    """Offsets that copies of one batch claim: what speaks for them, and in which replicas and where these copies lie."""
+
+    __slots__ = ("places", "ranks", "weight")
+
+    def __init__(self, copies: Sequence[_Copy], *, is_joined: bool) -> None:
+        self.weight = _weight_of_offsets(copies, is_joined=is_joined)
+        self.ranks = {copy.rank for copy in copies}
+        self.places = {copy.place for copy in copies}
+
+
 def _with_wrong_offsets(copies: list[_Copy]) -> Iterator[_Copy]:
     """Those that lie where a copy of another replica says that they are, which has more to say for it."""
     claiming: dict[Offsets, list[_Copy]] = {}
     for copy in copies:
         claiming.setdefault(copy.offsets, []).append(copy)
-    places = sorted(claiming)
-    ranks = {offsets: {copy.rank for copy in of_offsets} for offsets, of_offsets in claiming.items()}
     lows, highs = {copy.low for copy in copies}, {copy.high for copy in copies}
-    weights = {}
-    for offsets, of_offsets in claiming.items():
+    claimed = {}
+    for offsets, of_offsets in sorted(claiming.items(), key=itemgetter(0)):
         is_joined = offsets[0] in lows or offsets[1] + 1 in highs or any(copy.is_joined for copy in of_offsets)
-        weights[offsets] = _weight_of_offsets(of_offsets, is_joined=is_joined)
-    refuted: set[Offsets] = set()
-    for offsets in sorted(places, key=weights.__getitem__, reverse=True):
-        wrong = [
-            copy for copy in claiming[offsets] if not copy.is_joined and _has_better_place(copy, places, weights, ranks, refuted)
-        ]
+        claimed[offsets] = _Claimed(of_offsets, is_joined=is_joined)
+    ascending = list(claimed)
+    for offsets in sorted(ascending, key=lambda offsets: claimed[offsets].weight, reverse=True):
+        wrong = [copy for copy in claiming[offsets] if _has_better_offsets(copy, ascending, claimed)]
         yield from wrong
         if len(wrong) == len(claiming[offsets]):
-            refuted.add(offsets)
+            del claimed[offsets]  # they are refuted
 
 
-def _has_better_place(
-    copy: _Copy,
-    places: Sequence[Offsets],
-    weights: dict[Offsets, tuple[int, bool, bool, int, int]],
-    ranks: dict[Offsets, set[int]],
-    refuted: set[Offsets],
-) -> bool:
+def _has_better_offsets(copy: _Copy, ascending: Sequence[Offsets], claimed: dict[Offsets, _Claimed]) -> bool:
     """Whether another replica has the batch at offsets that a copy may have too, and that have more weight than its own.
 
     What one replica holds twice may be two batches of the same contents.
     """
-    start = bisect_left(places, (copy.low, copy.low))
-    return any(
-        copy.may_be_at(offsets)
-        and weights[offsets] > weights[copy.offsets]
-        and copy.rank not in ranks[offsets]
-        and offsets not in refuted
-        for offsets in places[start : start + _MOST_PLACES]
-    )
+    start, own = bisect_left(ascending, (copy.low, copy.low)), claimed[copy.offsets]
+    for offsets in ascending[start : start + _MOST_PLACES]:
+        other = claimed.get(offsets)
+        if (
+            other is not None
+            and other.weight > own.weight
+            and copy.rank not in other.ranks
+            and copy.may_be_at(offsets, other.places)
+        ):
+            return True
+    return False
 
 
 def _weight_of_offsets(copies: Sequence[_Copy], *, is_joined: bool) -> tuple[int, bool, bool, int, int]:

@@ -693,6 +693,15 @@ def test_a_right_offset_after_a_wrong_one_is_known_by_what_is_around_another_cop
     assert _log(tmp_path / "out") == b"".join(right)
 
 
+def test_a_wrong_offset_that_damage_before_it_would_explain_is_seen_by_its_place(tmp_path: Path) -> None:
+    right = [_batch(offset, value=b"%d" % offset) for offset in range(6)]
+    wrong = [*right[:1], *map(_broken, right[1:3]), b"\0\0\0\0\0\0\0\x5b" + right[3][8:], right[4][:11]]
+    paths = _replicas(tmp_path, right[:4], [*right[:5], _broken(right[5])], wrong)
+    rows = kdump.recover(paths[0], tmp_path / "out", merge=paths[1:])
+    assert _log(tmp_path / "out") == b"".join(right[:5])
+    assert [row.offset_first for row in _of(Dropped, rows)] == [5]
+
+
 def test_a_wrong_offset_of_a_batch_whose_length_is_wrong_too_is_seen(tmp_path: Path) -> None:
     right = [_batch(offset, value=b"%d" % offset) for offset in range(4)]
     wrong = [*right[:3], b"\0\0\0\0\0\1\0\3" + (40).to_bytes(4, "big") + right[3][12:]]
