@@ -72,6 +72,7 @@ UNDECIDED: int
 NOT_FOUND: int
 TIMESTAMP_MISMATCH: int
 OUT_OF_ORDER: int
+LOG_WALKS: int
 
 def walk_batches(
     window: Buffer, start: int, max_codec: int, checksum: object, /
@@ -148,14 +149,14 @@ def dump_time_index(
     previous: int,
     offset_index: Buffer,
     tries_end_first: bool,
-    reached: int,
+    walks: Any,
     descriptor: int,
     log_size: int,
     out: bytearray,
     filled: int,
     complaints: Any,
     /,
-) -> tuple[int, int, int, int, int, int]: ...
+) -> tuple[int, int, int, int, int]: ...
 def walk_log(descriptor: int, position: int, end: int, /) -> int: ...
 def find(window: Buffer, start: int, is_legacy: bool, /) -> int: ...
 def next_intact(

@@ -48,7 +48,7 @@ def _dump_entries(tool: DumpTool, log: Source, index: Source, base_offset: int, 
             end = len(window)
             if kernel_text is not None:
                 by_kernel = kernel_text.render(window, start, is_first=is_first)
-                run = ENTRY_SIZE if by_kernel > start else 2 * run
+                run = ENTRY_SIZE if by_kernel > start + run else min(2 * run, len(window))  # where they alternate, few changes
                 start, end = by_kernel, min(by_kernel + run, end)
                 is_first = is_first and not start
             if start < end:
@@ -72,6 +72,8 @@ def _dump_table(
     """Dump entries. Returns whether more entries follow."""
     checks_zero_entry = tool.profile.index_checks_zero_entry
     shown = 0
+    mismatches: list[int] = []
+    holding: list[int] = []
     try:
         for offset, position in zip(table["offset"], table["position"], strict=True):
             is_tail = offset == base_offset and not is_first
@@ -79,7 +81,8 @@ def _dump_table(
                 return False
             found = offset_at(position)
             if found != offset:
-                tool.complain(history.MISMATCHES, index.path, offset, found)
+                mismatches.append(offset)
+                holding.append(found)
             if is_tail:
                 return False
             is_first = False
@@ -88,6 +91,8 @@ def _dump_table(
     except CorruptData as fault:
         raise tool.with_records(fault, log, is_slice=True)
     finally:
+        if mismatches:
+            tool.complain_of_all(history.MISMATCHES, index.path, mismatches, holding)
         if not is_quiet and shown:
             line = Template.parse(tool.profile.index_line)
             tool.out.write("".join(line.lines(table.slice(0, shown).__getitem__, shown)))
@@ -104,7 +109,7 @@ def _kernel_text(
     return OffsetIndexText(
         tool.profile.index_line,
         tool.out.write_bytes,
-        lambda offset, found: tool.complain(history.MISMATCHES, index.path, offset, found),
+        lambda offsets, found: tool.complain_of_all(history.MISMATCHES, index.path, offsets, found),
         log=log,
         base_offset=base_offset,
         slice_size=window_size,

@@ -58,7 +58,7 @@ def _dump_entries(tool: DumpTool, log: Source, index: Source, offset_index: Sour
             data = index.read_exactly(first * ENTRY_SIZE, (end - first) * ENTRY_SIZE)
             kernel_text.previous = previous
             by_kernel = first + kernel_text.render(data, (row - first) * ENTRY_SIZE) // ENTRY_SIZE
-            run = 1 if by_kernel > row else 2 * run
+            run = 1 if by_kernel > row + run else min(2 * run, _WINDOW_ENTRIES)  # where they alternate, few changes
             row, previous = by_kernel, kernel_text.previous
             if row == end:
                 continue
@@ -121,6 +121,8 @@ class _Entries:
         rows = slice(start - first, end - first)
         timestamps, offsets = self._timestamps[rows], self._offsets[rows]
         shown = 0
+        absent: list[int] = []
+        found: list[int] = []
         try:
             for timestamp, offset in zip(timestamps, offsets, strict=True):
                 target = self._targets.of(start - first + shown)
@@ -128,8 +130,8 @@ class _Entries:
                 if is_found:
                     _compare_timestamps(tool, self._log, self._path, target, timestamp, previous)
                 else:
-                    found = -1 if target.position is None else target.last_offset
-                    tool.complain(history.NOT_FOUND, self._path, offset, found)
+                    absent.append(offset)
+                    found.append(-1 if target.position is None else target.last_offset)
                 if is_found and offset == self._base_offset and start + shown > 0:
                     self.are_over = True
                     break
@@ -138,6 +140,8 @@ class _Entries:
         except CorruptData as fault:
             raise tool.with_records(fault, self._log, is_slice=True)
         finally:
+            if absent:
+                tool.complain_of_all(history.NOT_FOUND, self._path, absent, found)
             if not is_quiet and shown:
                 columns = {"timestamp": list(timestamps[:shown]), "offset": list(offsets[:shown])}
                 tool.out.write("".join(Template.parse(tool.profile.time_index_line).lines(columns.__getitem__, shown)))
@@ -159,7 +163,7 @@ def _kernel_text(
     return native_indexes.TimeIndexText(
         tool.profile.time_index_line,
         tool.out.write_bytes,
-        lambda kind, first, second: tool.complain(kind, index.path, first, second),
+        lambda kind, firsts, seconds: tool.complain_of_all(kind, index.path, firsts, seconds),
         log=log,
         offset_index=offset_index,
         base_offset=base_offset,

@@ -19,6 +19,8 @@ from kdump.releases import history
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from kdump.output.blocks import Blocks
     from kdump.releases.profile import Profile
 
@@ -97,8 +99,8 @@ class DumpTool:
             from kdump.output.kafka import reports
 
             self.out.flush()
-            for line in reports.lines(self.profile, self._complaints):
-                self.err.write(line)
+            for lines in reports.lines(self.profile, self._complaints):
+                self.err.write(lines)
             self.err.flush()
 
     def say(self, text: str) -> None:
@@ -109,9 +111,13 @@ class DumpTool:
 
     def complain(self, kind: str, path: str, first: int, second: int) -> None:
         """Record a mismatch of two numbers for the report of this kind at the end of the run."""
+        self.complain_of_all(kind, path, (first,), (second,))
+
+    def complain_of_all(self, kind: str, path: str, firsts: Sequence[int], seconds: Sequence[int]) -> None:
+        """Record mismatches of two numbers each: at least one."""
         if self.profile.reports_bare_names:
             path = path.rpartition("/")[2]
-        self._complaints.add(kind, path, first, second)
+        self._complaints.add(kind, path, firsts, seconds)
 
     def _screen(self, arguments: Arguments, words: list[str]) -> int | None:
         """Show a help or version screen if it is asked for or needed. Returns the exit code then, otherwise None."""

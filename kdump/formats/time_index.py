@@ -38,8 +38,20 @@ def read(source: Source, base_offset: int) -> Iterator[Table[TimeIndexEntry]]:
 
 def table_of(data: bytes, base_offset: int) -> Table[TimeIndexEntry]:
     """Entries as a table, given the bytes of at least one."""
-    timestamps, relative_offsets = zip(*_ENTRY.iter_unpack(data), strict=True)
+    timestamps, relative_offsets = columns_of(data)
     return Table(TimeIndexEntry, {"timestamp": timestamps, "offset": entries.absolute(base_offset, relative_offsets)})
+
+
+def columns_of(data: bytes) -> tuple[list[int], list[int]]:
+    """Timestamps and relative offsets of entries, given their bytes."""
+    fields = array("i", data)
+    halves = array("i", bytes(8 * (len(fields) // 3)))
+    halves[0::2], halves[1::2], relative_offsets = fields[0::3], fields[1::3], fields[2::3]
+    timestamps = array("q", halves.tobytes())
+    if sys.byteorder == "little":
+        timestamps.byteswap()
+        relative_offsets.byteswap()
+    return timestamps.tolist(), relative_offsets.tolist()
 
 
 def entry_at(source: Source, base_offset: int, row: int) -> tuple[int, int]:

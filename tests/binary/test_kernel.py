@@ -939,7 +939,9 @@ def test_a_program_that_cannot_be_is_refused(program: bytes) -> None:
     with pytest.raises(ValueError, match="malformed"):
         _kernel.dump_index(program, b"", 0, 0, True, -1, 0, 0, bytearray(100), 0, array("q"), 0)
     with pytest.raises(ValueError, match="malformed"):
-        _kernel.dump_time_index(program, b"", 0, 0, 0, b"", True, 0, -1, 0, bytearray(100), 0, array("q"))
+        _kernel.dump_time_index(
+            program, b"", 0, 0, 0, b"", True, array("q", bytes(8 * _kernel.LOG_WALKS)), -1, 0, bytearray(100), 0, array("q")
+        )
 
 
 @pytest.mark.parametrize("operation", [HEADERS, CONTENTS])

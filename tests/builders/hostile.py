@@ -134,6 +134,12 @@ def index_to_start(count: int) -> bytes:
     return b"".join(struct.pack(">ii", 1_000_000 + number, 0) for number in range(count))
 
 
+def time_index_within(count: int) -> bytes:
+    """A time index of random entries whose offsets are in a log of this many batches, ten for each."""
+    chance = random.Random(SEED)
+    return b"".join(struct.pack(">qi", chance.getrandbits(40), chance.randrange(1, count)) for _ in range(10 * count))
+
+
 def sound(count: int) -> bytes:
     """Sound batches, one after the other."""
     return batches(count, lambda _: b"")
@@ -165,6 +171,12 @@ HOSTILE = (
         ".timeindex",
         1_000_000,
         lambda count: {".timeindex": random_time_index(count), ".index": b"", ".log": sound(1000)},
+    ),
+    Hostile(
+        "time index without index",
+        ".timeindex",
+        20_000,
+        lambda count: {".timeindex": time_index_within(count), ".index": b"", ".log": sound(count)},
     ),
 )
 """The dearest that are known."""

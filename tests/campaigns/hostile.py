@@ -280,6 +280,10 @@ class Hostile:
             positions = [chance.choice((0, 0, chance.randrange(len(data) + 1))) for _ in range(6)]
             index = b"".join(struct.pack(">ii", row, position) for row, position in enumerate(positions))
             program = exact(chance.program(has_texts=chance.random() < 0.1))
+            walks = array("q", bytes(8 * self._native.LOG_WALKS))
+            if chance.random() < 0.3:
+                for row in range(30):
+                    walks[row] = chance.choice((0, chance.number(len(data)), chance.number()))
             self.call(
                 "dump_time_index",
                 program,
@@ -289,7 +293,7 @@ class Hostile:
                 chance.number(),
                 exact(chance.choice((index, index, b"", chance.log(), 400 * index))),
                 chance.random() < 0.5,
-                chance.choice((0, chance.number(len(data)))),
+                walks,
                 file.fileno() if chance.random() < 0.95 else -1,
                 chance.choice((len(data), chance.number(len(data)))),
                 exact(bytes(chance.choice((0, 64, 500, 5000)))),

@@ -5,6 +5,8 @@ import tempfile
 import tracemalloc
 from collections.abc import Iterable
 from contextlib import closing
+from itertools import groupby
+from operator import itemgetter
 from unittest import mock
 
 import pytest
@@ -25,10 +27,16 @@ LATEST, OLD = profile_of("4.3.1"), profile_of("1.0.1")
 
 
 def _text(profile: Profile, found: Iterable[Complaint]) -> str:
-    with closing(Complaints()) as complaints:
-        for complaint in found:
-            complaints.add(*complaint)
-        return "".join(reports.lines(profile, complaints))
+    """The report of complaints that come one by one, which is that of those that come together."""
+    with closing(Complaints()) as complaints, closing(Complaints()) as together:
+        for (kind, path), group in groupby(found, itemgetter(0, 1)):
+            pairs = [(first, second) for _, _, first, second in group]
+            for first, second in pairs:
+                complaints.add(kind, path, [first], [second])
+            together.add(kind, path, [first for first, _ in pairs], [second for _, second in pairs])
+        text = "".join(reports.lines(profile, complaints))
+        assert text == "".join(reports.lines(profile, together))
+        return text
 
 
 def test_without_complaints_there_is_no_report() -> None:
@@ -133,8 +141,8 @@ def test_a_hundred_thousand_pairs_take_no_more_memory_than_some_blocks_of_them(k
         smaller = mock.patch.multiple(store, _BLOCK_PAIRS=1 << 11, _SAMPLE_STEP=1 << 7, _PART_SAMPLES=1 << 6, _MAX_HELD=1 << 18)
         with smaller, closing(Complaints()) as complaints:
             for _ in range(100_000):
-                complaints.add(kind, A, chance.randrange(1 << 40), chance.randrange(1 << 40))
-            assert sum(1 for _ in reports.lines(LATEST, complaints)) == 100_001
+                complaints.add(kind, A, [chance.randrange(1 << 40)], [chance.randrange(1 << 40)])
+            assert sum(lines.count("\n") for lines in reports.lines(LATEST, complaints)) == 100_001
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -148,7 +156,7 @@ def test_a_full_disk_ends_a_run_that_cannot_hold_its_report() -> None:
         pytest.raises(KdumpError, match="temporary file: No space left on device; TMPDIR names another place"),
     ):
         for number in range(1 << 15):
-            complaints.add("mismatches", A, number, number)
+            complaints.add("mismatches", A, [number], [number])
 
 
 # --- the order of files

@@ -212,12 +212,37 @@ static int max_timestamp_in(const uint8_t *p, int64_t size, int64_t *latest)
 /* The kinds of complaints. */
 enum { NOT_FOUND, TIMESTAMP_MISMATCH, OUT_OF_ORDER };
 
-/* One pass over a time index and its log. `reached` walks along the log from batch to batch, so that it is known where they begin. It
-   reads through a separate window, `walked`, because the batches that entries point to lie ahead of it. */
+#define MAX_MARKS (1 << 12)
+
+/* A position in a log, and the highest of the last offsets of the batches that were walked over before it. */
+typedef struct {
+    int64_t position, highest;
+} Mark;
+
+/* What walks over the log have found, kept between calls; at first all zeros. `reached` walks along the log from batch to batch, so that it
+   is known where they begin. From `start` on, batches were walked over up to `front`, with a mark after each `stride` of them. If
+   `has_ended`, the last offsets of all batches from `ended_start` to the end of the log are up to `ended_highest`. */
+typedef struct {
+    int64_t reached, start;
+    Mark front;
+    int64_t has_ended, ended_start, ended_highest;
+    int64_t stride, since, count; /* the batches after the last mark, and the number of marks */
+    Mark marks[MAX_MARKS];
+} LogWalks;
+
+enum { LOG_WALKS = sizeof(LogWalks) / sizeof(int64_t) };
+
+#define WALKED_FIRST (1 << 14) /* batches walked over for entries in one call, before the reference takes over */
+#define WALKED_EACH 64         /* and more for each entry */
+
+/* One pass over a time index and its log. `reached` reads through a separate window, `walked`, because the batches that entries point to
+   lie ahead of it. */
 typedef struct {
     IndexedLog *log, *walked;
     const OffsetIndex *index;
-    int64_t reached, reached_size; /* where the walk is, and the size of the batch before */
+    LogWalks *walks;
+    int64_t reached_size; /* of the batch before */
+    int64_t batches_left; /* that may still be walked over */
     int64_t *complaints;
     Py_ssize_t complaint_count, complaint_capacity;
 } TimeIndexCheck;
@@ -226,14 +251,53 @@ typedef struct {
 static int reach(TimeIndexCheck *check, int64_t position)
 {
     int64_t last_offset;
-    while (check->reached < position) {
-        int64_t size = extent_at(check->walked, check->reached, check->reached_size < NEAR_BYTES, &last_offset);
+    LogWalks *walks = check->walks;
+    while (walks->reached < position) {
+        int64_t size = extent_at(check->walked, walks->reached, check->reached_size < NEAR_BYTES, &last_offset);
         if (!size)
             return 0;
-        check->reached += size;
+        walks->reached += size;
         check->reached_size = size;
     }
-    return check->reached == position;
+    return walks->reached == position;
+}
+
+/* Moves the front over a batch. */
+static void move_front(LogWalks *walks, int64_t size, int64_t last_offset)
+{
+    walks->front.position += size;
+    walks->front.highest = last_offset > walks->front.highest ? last_offset : walks->front.highest;
+    if (++walks->since < walks->stride)
+        return;
+    walks->since = 0;
+    walks->marks[walks->count++] = walks->front;
+    if (walks->count == MAX_MARKS) { /* every other one is enough */
+        for (walks->count = 0; walks->count < MAX_MARKS / 2; walks->count++)
+            walks->marks[walks->count] = walks->marks[2 * walks->count + 1];
+        walks->stride *= 2;
+    }
+}
+
+/* Where to look for the first batch from `start` on that reaches up to an offset: no batch before that does. */
+static int64_t nearest_mark(LogWalks *walks, int64_t start, int64_t offset)
+{
+    if (!walks->stride || walks->start != start) {
+        walks->start = start;
+        walks->front = (Mark){start, INT64_MIN};
+        walks->stride = 1;
+        walks->since = walks->count = 0;
+    }
+    if (offset > walks->front.highest)
+        return walks->front.position;
+    int64_t low = 0, high = walks->count;
+    while (low < high) {
+        int64_t middle = (low + high) / 2;
+        if (walks->marks[middle].highest < offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low ? walks->marks[low - 1].position : start;
 }
 
 static void complain(TimeIndexCheck *check, int64_t kind, int64_t first, int64_t second)
@@ -245,12 +309,28 @@ static void complain(TimeIndexCheck *check, int64_t kind, int64_t first, int64_t
 /* Compares one entry with the log. Returns whether all batches it leads to are regular. */
 static int check_entry(TimeIndexCheck *check, int64_t timestamp, int64_t offset, int64_t previous)
 {
-    int64_t position = position_for(check->index, offset), last_offset, size, latest;
-    if (position < 0 || !reach(check, position))
+    LogWalks *walks = check->walks;
+    int64_t start = position_for(check->index, offset), end = check->log->window.end, size = 0, last_offset = 0, latest;
+    if (start < 0 || start >= end || !reach(check, start))
         return 0;
-    for (size = check->reached_size; (size = extent_at(check->log, position, size < NEAR_BYTES, &last_offset)); position += size)
-        if (last_offset >= offset)
+    int is_beyond = walks->has_ended && start >= walks->ended_start && offset > walks->ended_highest;
+    int64_t position = is_beyond ? end : nearest_mark(walks, start, offset);
+    for (int is_near = check->reached_size < NEAR_BYTES; position < end; is_near = size < NEAR_BYTES) {
+        size = extent_at(check->log, position, is_near, &last_offset);
+        if (!size || last_offset >= offset)
             break;
+        if (position == walks->front.position)
+            move_front(walks, size, last_offset);
+        position += size;
+        if (!check->batches_left--)
+            return 0;
+    }
+    if (position == end) {
+        if (!is_beyond)
+            walks->has_ended = 1, walks->ended_start = start, walks->ended_highest = walks->front.highest;
+        complain(check, NOT_FOUND, offset, -1);
+        return 1;
+    }
     if (!size)
         return 0;
     if (last_offset != offset) {
@@ -267,21 +347,31 @@ static int check_entry(TimeIndexCheck *check, int64_t timestamp, int64_t offset,
     return 1;
 }
 
+/* Whether these bytes may be LogWalks. */
+static int are_walks(const Py_buffer *bytes)
+{
+    if (bytes->len != sizeof(LogWalks) || (uintptr_t)bytes->buf % sizeof(int64_t))
+        return 0;
+    const LogWalks *walks = bytes->buf;
+    return walks->count >= 0 && walks->count < MAX_MARKS && walks->stride >= 0 && walks->stride <= INT64_MAX / 2 && walks->since >= 0 &&
+           walks->since < INT64_MAX && walks->front.position >= 0 && walks->front.position <= INT64_MAX / 2;
+}
+
 PyDoc_STRVAR(dump_time_index_doc,
-             "dump_time_index(program, entries, start, base_offset, previous, offset_index, tries_end_first, reached, descriptor, "
-             "log_size, out, filled, complaints)\n-> (filled, end, previous, reached, complaint_count, reason)\n\n"
+             "dump_time_index(program, entries, start, base_offset, previous, offset_index, tries_end_first, walks, descriptor, "
+             "log_size, out, filled, complaints)\n-> (filled, end, previous, complaint_count, reason)\n\n"
              "Compare entries with the batches they lead to, and write their lines into `out`. `previous` is the timestamp of the "
-             "entry before, `reached` where in the log a batch is known to begin.");
+             "entry before; `walks` are LOG_WALKS numbers that are changed, at first zeros.");
 
 static PyObject *dump_time_index(PyObject *self, PyObject *arguments)
 {
     (void)self;
-    Py_buffer program_bytes, entries, index_bytes, out, complaints;
+    Py_buffer program_bytes, entries, index_bytes, walks, out, complaints;
     Py_ssize_t start, filled;
-    long long base_offset, previous, reached, log_size;
+    long long base_offset, previous, log_size;
     int tries_end_first, descriptor;
-    if (!PyArg_ParseTuple(arguments, "y*y*nLLy*pLiLw*nw*:dump_time_index", &program_bytes, &entries, &start, &base_offset, &previous,
-                          &index_bytes, &tries_end_first, &reached, &descriptor, &log_size, &out, &filled, &complaints))
+    if (!PyArg_ParseTuple(arguments, "y*y*nLLy*pw*iLw*nw*:dump_time_index", &program_bytes, &entries, &start, &base_offset, &previous,
+                          &index_bytes, &tries_end_first, &walks, &descriptor, &log_size, &out, &filled, &complaints))
         return NULL;
     PyObject *result = NULL;
     Program *program = PyMem_Malloc(sizeof *program);
@@ -291,9 +381,9 @@ static PyObject *dump_time_index(PyObject *self, PyObject *arguments)
         goto end;
     }
     if (!parse_program(program_bytes.buf, (size_t)program_bytes.len, WITHOUT_TEXTS, program) || start < 0 ||
-        start > entries.len || filled < 0 || filled > out.len - SLACK || reached < 0 ||
+        start > entries.len || filled < 0 || filled > out.len - SLACK || !are_walks(&walks) ||
         (uintptr_t)complaints.buf % sizeof(int64_t)) {
-        PyErr_SetString(PyExc_ValueError, "the program is malformed, or start, out or complaints are out of bounds");
+        PyErr_SetString(PyExc_ValueError, "the program is malformed, or start, walks, out or complaints are out of bounds");
         goto end;
     }
     begin_indexed_log(&log[0], descriptor, log_size, log_size);
@@ -303,7 +393,8 @@ static PyObject *dump_time_index(PyObject *self, PyObject *arguments)
         .log = log,
         .walked = log + 1,
         .index = &index,
-        .reached = reached,
+        .walks = walks.buf,
+        .batches_left = WALKED_FIRST,
         .complaints = complaints.buf,
         .complaint_capacity = complaints.len / (Py_ssize_t)(3 * sizeof(int64_t)),
     };
@@ -323,6 +414,7 @@ static PyObject *dump_time_index(PyObject *self, PyObject *arguments)
             reason = FULL;
             break;
         }
+        check.batches_left += WALKED_EACH;
         if (!check_entry(&check, timestamp, offset, previous))
             break;
         previous = timestamp;
@@ -331,14 +423,15 @@ static PyObject *dump_time_index(PyObject *self, PyObject *arguments)
         to = put_line(to, &line, &row, 0);
     }
     Py_END_ALLOW_THREADS;
-    result = Py_BuildValue("nnLLni", (Py_ssize_t)(to - (uint8_t *)out.buf), (Py_ssize_t)(p - (const uint8_t *)entries.buf),
-                           previous, (long long)check.reached, check.complaint_count, (int)reason);
+    result = Py_BuildValue("nnLni", (Py_ssize_t)(to - (uint8_t *)out.buf), (Py_ssize_t)(p - (const uint8_t *)entries.buf), previous,
+                           check.complaint_count, (int)reason);
 end:
     PyMem_Free(program);
     PyMem_Free(log);
     PyBuffer_Release(&program_bytes);
     PyBuffer_Release(&entries);
     PyBuffer_Release(&index_bytes);
+    PyBuffer_Release(&walks);
     PyBuffer_Release(&out);
     PyBuffer_Release(&complaints);
     return result;

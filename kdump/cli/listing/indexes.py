@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_left
+from itertools import accumulate
 
 from kdump.binary.batch_header import BATCH_HEADER, BATCH_HEADER_SIZE, LAST_OFFSET_DELTA, MAGIC_AT, batch_offset, batch_size
 from kdump.binary.source import Source
@@ -14,13 +15,16 @@ from kdump.output.kafka.lines import Template
 from kdump.output.rows import listing
 from kdump.reading import salvage
 from kdump.reading.plausible import is_plausible
+from kdump.tables import Table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from kdump.cli.listing.run import Run
     from kdump.formats.log import Chunk
+    from kdump.tables import Row
 
 _MAX_BATCHES = 64  # between where an entry points and the batch that holds its offset
 _MAX_KEPT = 1 << 16  # of these batches, in memory
@@ -35,19 +39,19 @@ def list_offset_index(run: Run, path: str) -> None:
         landings = _Landings(log)
         left = used_entries(index, offset_index.ENTRY_SIZE)
         for table in offset_index.read(index, base_offset):
-            rows: list[list[Any]] = []
             offsets, positions = table["offset"][:left], table["position"][:left]
             left -= len(offsets)
-            for offset, position in zip(offsets, positions, strict=True):
-                if not run.request.holds_offsets(offset, offset):
-                    continue
-                if len(rows) >= run.room(len(rows) + 1):
-                    break
-                last, problem = landings.compare(offset, position)
+            rows = _wanted(run, offsets)
+            log_offsets: list[int | None] = []
+            statuses: list[str] = []
+            for row in rows:
+                last, problem = landings.compare(offsets[row], positions[row])
                 if problem:
-                    run.find(path, "entry for offset {} points to byte {}: {}", offset, position, problem)
-                rows.append([offset, position, last, _status(problem), path])
-            run.write_rows(listing.ListedIndexEntry, rows, line)
+                    run.find(path, "entry for offset {} points to byte {}: {}", offsets[row], positions[row], problem)
+                log_offsets.append(last)
+                statuses.append(_status(problem))
+            columns = {"offset": _of(offsets, rows), "position": _of(positions, rows), "log_offset": log_offsets}
+            _write(run, listing.ListedIndexEntry, columns, statuses, path, line)
         _check_size(run, index, offset_index.ENTRY_SIZE)
 
 
@@ -65,7 +69,7 @@ class _Landings:
         Brokers differ in which offset of a batch they write, and one entry may stand for several batches that were appended at
         once; messages of magic 0 and 1 do not state their first offset.
         """
-        batch = self._batch_at(position)
+        batch = self._batch_at(position) if position < self._log.size else None
         if batch is None:
             return None, "no batch is there"
         first, last, _ = batch
@@ -120,29 +124,32 @@ def list_time_index(run: Run, path: str) -> None:
         run.head(path)
         line = Template.parse(run.request.profile.time_index_line)
         batches = _Batches(log)
-        previous_timestamp, previous_offset = -1, -1
+        latest, highest = -1, -1
         left = used_entries(index, time_index.ENTRY_SIZE)
         for table in time_index.read(index, base_offset):
-            rows: list[list[Any]] = []
             timestamps, offsets = table["timestamp"][:left], table["offset"][:left]
             left -= len(timestamps)
-            for timestamp, offset in zip(timestamps, offsets, strict=True):
-                latest, problem = None, ""
-                if timestamp <= previous_timestamp:
-                    problem = f"comes after an entry for timestamp {previous_timestamp}"
-                elif offset < previous_offset:
-                    problem = f"comes after an entry for offset {previous_offset}"
-                previous_timestamp, previous_offset = max(previous_timestamp, timestamp), max(previous_offset, offset)
-                if not run.request.holds_offsets(offset, offset) or not run.request.holds_times(timestamp, timestamp):
-                    continue
-                if len(rows) >= run.room(len(rows) + 1):
-                    break
-                if not problem:
-                    latest, problem = batches.compare(timestamp, offset)
+            latest_before = list(accumulate(timestamps, max, initial=latest))
+            highest_before = list(accumulate(offsets, max, initial=highest))
+            latest, highest = latest_before[-1], highest_before[-1]
+            rows = _wanted(run, offsets, timestamps)
+            log_timestamps: list[int | None] = []
+            statuses: list[str] = []
+            for row in rows:
+                timestamp, offset = timestamps[row], offsets[row]
+                log_timestamp, problem, value = None, "", 0
+                if timestamp <= latest_before[row]:
+                    problem, value = "comes after an entry for timestamp {}", latest_before[row]
+                elif offset < highest_before[row]:
+                    problem, value = "comes after an entry for offset {}", highest_before[row]
+                else:
+                    log_timestamp, problem = batches.compare(timestamp, offset)
                 if problem:
-                    run.find(path, "entry for offset {}, timestamp {}: {}", offset, timestamp, problem)
-                rows.append([timestamp, offset, latest, _status(problem), path])
-            run.write_rows(listing.ListedTimeIndexEntry, rows, line)
+                    run.find(path, "entry for offset {}, timestamp {}: " + problem, offset, timestamp, value)
+                log_timestamps.append(log_timestamp)
+                statuses.append(_status(problem))
+            columns = {"timestamp": _of(timestamps, rows), "offset": _of(offsets, rows), "log_timestamp": log_timestamps}
+            _write(run, listing.ListedTimeIndexEntry, columns, statuses, path, line)
         _check_size(run, index, time_index.ENTRY_SIZE)
 
 
@@ -189,6 +196,29 @@ def list_transaction_index(run: Run, path: str) -> None:
                 rows.append([*(getattr(entry, column.name) for column in entry.schema), _status(problem), path])
             run.write_rows(listing.ListedTransaction, rows, line)
         _check_size(run, source, transaction_index.ENTRY_SIZE)
+
+
+def _wanted(run: Run, offsets: Sequence[int], timestamps: Sequence[int] | None = None) -> Sequence[int]:
+    """The rows of entries that are asked for, up to the limit."""
+    request = run.request
+    rows: Sequence[int] = range(len(offsets))
+    if request.has_range:
+        rows = [row for row in rows if request.holds_offsets(offsets[row], offsets[row])]
+        if timestamps is not None:
+            rows = [row for row in rows if request.holds_times(timestamps[row], timestamps[row])]
+    return rows[: run.room(len(rows))]
+
+
+def _of(values: Sequence[int], rows: Sequence[int]) -> Sequence[int]:
+    return values if len(values) == len(rows) else [values[row] for row in rows]
+
+
+def _write(
+    run: Run, row_class: type[Row], columns: dict[str, Sequence[Any]], statuses: list[str], path: str, line: Template
+) -> None:
+    """List compared entries, given the columns that only their kind has. Raises Enough when the limit is reached."""
+    if statuses:
+        run.write_table(Table(row_class, {**columns, "status": statuses, "file": [path] * len(statuses)}), line)
 
 
 def _base_offset(path: str) -> int:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
+from operator import gt, lt
 
 from kdump.errors import KdumpError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from typing import IO
 
 _BLOCK_PAIRS = 1 << 15  # pairs that are written together
@@ -34,15 +35,16 @@ class Complaints:
         """Give up what is held on disk."""
         self._spool.close()
 
-    def add(self, kind: str, path: str, first: int, second: int) -> None:
-        """Record one pair."""
+    def add(self, kind: str, path: str, firsts: Sequence[int], seconds: Sequence[int]) -> None:
+        """Record at least one pair."""
         paths = self._paths.setdefault(kind, [])
-        if paths[-2:] != [path, path]:
-            paths.append(path)
+        for _ in range(min(len(firsts), 2)):
+            if paths[-2:] != [path, path]:
+                paths.append(path)
         pairs = self._pairs.get((kind, path))
         if pairs is None:
             pairs = self._pairs[kind, path] = Pairs(self._spool)
-        pairs.append(first, second)
+        pairs.extend(firsts, seconds)
 
     def paths(self, kind: str) -> list[str]:
         """The paths of a kind in order of discovery, each at most twice in a row.
@@ -65,17 +67,24 @@ class Pairs:
         self._latest: int | None = None
         self._is_ascending = self._is_descending = True
 
-    def append(self, first: int, second: int) -> None:
-        """Add a pair after the others."""
-        if self._latest is not None:
-            self._is_ascending &= first > self._latest
-            self._is_descending &= first < self._latest
-        self._latest = first
-        self._last.append(first)
-        self._last.append(second)
-        if len(self._last) == 2 * _BLOCK_PAIRS:
-            self._written.append(self._spool.write(self._last))
-            self._last = array("q")
+    def extend(self, firsts: Sequence[int], seconds: Sequence[int]) -> None:
+        """Add pairs after the others: at least one, of a first and a second number."""
+        following = firsts[1:] if self._latest is None else firsts
+        before = firsts if self._latest is None else [self._latest, *firsts]
+        self._is_ascending = self._is_ascending and all(map(gt, following, before))
+        self._is_descending = self._is_descending and all(map(lt, following, before))
+        self._latest = firsts[-1]
+        start = 0
+        while start < len(firsts):
+            stop = start + _BLOCK_PAIRS - len(self._last) // 2
+            numbers = array("q", firsts[start:stop])
+            pairs = array("q", bytes(_PAIR_SIZE * len(numbers)))
+            pairs[0::2], pairs[1::2] = numbers, array("q", seconds[start:stop])
+            self._last.extend(pairs)
+            if len(self._last) == 2 * _BLOCK_PAIRS:
+                self._written.append(self._spool.write(self._last))
+                self._last = array("q")
+            start = stop
 
     def __iter__(self) -> Iterator[tuple[int, int]]:
         for block in self._blocks(range(len(self._written) + 1)):

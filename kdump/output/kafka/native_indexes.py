@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
+from itertools import compress
+
 from kdump.output.kafka.native_lines import OUT_SIZE, int64s, line_program, native_kernel
 from kdump.releases.history import NOT_FOUND, OUT_OF_ORDER, TIMESTAMP_MISMATCHES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from kdump.binary.source import Source
     from kdump.output.kafka.native_lines import Write
 
-_COMPLAINTS = 1024
+_COMPLAINTS = 1 << 13
 _MAX_HELD_INDEX_BYTES = 12 << 20  # an offset index up to this size is held to look entries up
 
 
 class OffsetIndexText:
-    """Writes the lines of an offset index, unless it is quiet; `complain` gets an entry's offset and the one its batch has."""
+    """Writes the lines of an offset index, unless it is quiet; `complain` gets offsets of entries, and those of their batches."""
 
     def __init__(
         self,
         line: str,
         write: Write,
-        complain: Callable[[int, int], None],
+        complain: Callable[[Sequence[int], Sequence[int]], None],
         *,
         log: Source,
         base_offset: int,
@@ -58,8 +60,9 @@ class OffsetIndexText:
                 self._mismatches,
                 0,
             )
-            for row in range(count):
-                self._complain(self._mismatches[2 * row], self._mismatches[2 * row + 1])
+            if count:
+                mismatches = self._mismatches[: 2 * count]
+                self._complain(mismatches[0::2].tolist(), mismatches[1::2].tolist())
             with memoryview(self._out) as text:
                 self._write(text[:filled])
             start = end
@@ -67,7 +70,7 @@ class OffsetIndexText:
 
 
 class TimeIndexText:
-    """Writes the lines of a time index, unless it is quiet; `complain` gets what a report needs: its kind and two numbers.
+    """Writes the lines of a time index, unless it is quiet; `complain` gets what a report needs: its kind and pairs of numbers.
 
     `previous` is the timestamp of the entry shown last.
     """
@@ -76,7 +79,7 @@ class TimeIndexText:
         self,
         line: str,
         write: Write,
-        complain: Callable[[str, int, int], None],
+        complain: Callable[[str, Sequence[int], Sequence[int]], None],
         *,
         log: Source,
         offset_index: Source,
@@ -94,7 +97,7 @@ class TimeIndexText:
         self._base_offset = base_offset
         self._index = offset_index.read(0, offset_index.size)
         self._tries_end_first = tries_end_first
-        self._reached = 0
+        self._walks = int64s(c.LOG_WALKS)
         self.previous = previous
         self._out = bytearray(OUT_SIZE)
         self._complaints = int64s(3 * _COMPLAINTS)
@@ -103,7 +106,7 @@ class TimeIndexText:
         """Write the lines of entries from byte `start` on. Returns where the first one starts that is left to the reference."""
         reason = self._kernel.FULL
         while reason == self._kernel.FULL:
-            filled, end, self.previous, self._reached, count, reason = self._kernel.dump_time_index(
+            filled, end, self.previous, count, reason = self._kernel.dump_time_index(
                 self._program,
                 entries,
                 start,
@@ -111,20 +114,24 @@ class TimeIndexText:
                 self.previous,
                 self._index,
                 self._tries_end_first,
-                self._reached,
+                self._walks,
                 self._log.fileno(),
                 self._log.size,
                 self._out,
                 0,
                 self._complaints,
             )
-            for row in range(count):
-                kind, first, second = self._complaints[3 * row : 3 * row + 3]
-                self._complain(self._kinds[kind], first, second)
+            self._take_complaints(self._complaints[: 3 * count])
             with memoryview(self._out) as text:
                 self._write(text[:filled])
             start = end
         return start
+
+    def _take_complaints(self, complaints: memoryview[int]) -> None:
+        kinds, firsts, seconds = (complaints[field::3].tolist() for field in range(3))
+        for kind in dict.fromkeys(kinds):
+            are_of_kind = [one == kind for one in kinds]
+            self._complain(self._kinds[kind], list(compress(firsts, are_of_kind)), list(compress(seconds, are_of_kind)))
 
 
 def can_hold(index: Source) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from kdump.binary.java_strings import hash_code
 from kdump.releases import history
 
@@ -14,15 +16,18 @@ if TYPE_CHECKING:
 
 
 _CAPACITY = 16
+_LINES = 1 << 12  # that are made together
 
 
 def lines(profile: Profile, complaints: Complaints) -> Iterator[str]:
-    """The lines of the reports on all mismatches of a run."""
+    """The lines of the reports on all mismatches of a run, many of them together."""
     for kind, line in history.REPORT_LINES.items():
         for path in ordered(profile.report_order, complaints.paths(kind)):
             yield profile.report_titles[kind].format(path=path) + "\n"
-            for pair in _arranged(profile, kind, complaints.pairs(kind, path)):
-                yield line.format(*pair) + "\n"
+            pattern = line.format("%d", "%d") + "\n"
+            pairs = _arranged(profile, kind, complaints.pairs(kind, path))
+            while text := "".join(map(pattern.__mod__, islice(pairs, _LINES))):
+                yield text
 
 
 def ordered(order: str, keys: list[str]) -> list[str]:

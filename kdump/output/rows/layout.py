@@ -19,6 +19,7 @@ _FILE = "file"  # the column that is shown above the rows, not in them
 MAX_TEXT = 64 << 10
 """Characters of one cell: a column is as wide as its widest cell, so each row would be as long."""
 
+_FIRST_TIME, _END_OF_TIME = -62_135_596_800_000, 253_402_300_800_000  # of the years 1 to 9999, which a calendar has
 _KEPT_TIMES = 256  # records of a batch often have the same
 _FREE_TEXT = ("headers", "key", "value", "broker_forecast")  # columns that may be shortened
 
@@ -123,8 +124,7 @@ def time_text(milliseconds: int) -> str:
     """A time in UTC, to the millisecond; as a number where no calendar has it."""
     if milliseconds == -1:
         return "-"
-    try:
-        moment = datetime.fromtimestamp(milliseconds // 1000, UTC)
-    except (ValueError, OverflowError, OSError):
+    if not _FIRST_TIME <= milliseconds < _END_OF_TIME:
         return str(milliseconds)
+    moment = datetime.fromtimestamp(milliseconds // 1000, UTC)
     return f"{moment.replace(tzinfo=None).isoformat(' ')}.{milliseconds % 1000:03}"

@@ -126,15 +126,16 @@ class _Check:
         """Check order and bounds row by row."""
         end = _ANY_POSITION if self.facts is None else self.facts.size
         past_log = self.context.further(_PAST_LOG)
+        log_size = 0 if past_log is None else self._size_of_log()
+        counted_rows: list[int] = []  # past the log, and no more than counted
         out_of_order = {code: self.context.further(code) for code in (_OFFSETS, _POSITIONS)}
         for row, (offset, position) in enumerate(zip(offsets, positions, strict=True)):
             if not offset and not position and (first_row or row):
                 zeros.add(row)
                 continue
             if offset < 0 or not 0 <= position < end:
-                if past_log is not None and offset >= 0 and position >= end and position >= self._size_of_log():
-                    past_log.add(1, (first_row + row) * ENTRY_SIZE, (first_row + row + 1) * ENTRY_SIZE)
-                    damaged.add(row)
+                if past_log is not None and offset >= 0 and position >= end and position >= log_size:
+                    counted_rows.append(row)
                     continue
                 if self._is_out_of_bounds(first_row + row, offset, position):
                     damaged.add(row)
@@ -145,6 +146,10 @@ class _Check:
             else:
                 self.one_before = self.previous
             self.previous, self.previous_row = (offset, position), first_row + row
+        if counted_rows and past_log is not None:
+            first, last = first_row + counted_rows[0], first_row + counted_rows[-1]
+            past_log.add(len(counted_rows), first * ENTRY_SIZE, (last + 1) * ENTRY_SIZE)
+            damaged.update(counted_rows)
 
     def _is_out_of_bounds(self, row: int, offset: int, position: int) -> bool:
         context, start = self.context, row * ENTRY_SIZE

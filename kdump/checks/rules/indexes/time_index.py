@@ -12,6 +12,7 @@ from kdump.checks.index_summary import summarize_time_index
 from kdump.checks.rules.indexes.entry_file import EntryFile
 from kdump.checks.rules.indexes.sibling_log import SiblingLog, rows_of, sibling_log
 from kdump.checks.wording import counted, time
+from kdump.formats import time_index
 from kdump.formats.record_batch import NO_TIMESTAMP
 from kdump.formats.time_index import ENTRY_SIZE
 
@@ -19,9 +20,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kdump.checks.context import FileContext
+    from kdump.checks.context import FileContext, Further
 
 _ENTRY = Struct(">qi")  # timestamp, relative offset
+_TIMESTAMPS, _OFFSETS = "timeindex-timestamp-order", "timeindex-offset-order"
 _NOT_FOUND = "timeindex-offset-not-found"
 _MISMATCH = "timeindex-timestamp-mismatch"
 _BELOW_ALL = -(1 << 63) - 1
@@ -45,6 +47,7 @@ class _Check:
         self.one_before = (_BELOW_ALL, -1)
         self.previous_row = -1
         self.latest = NO_TIMESTAMP
+        self.out_of_order: dict[str, Further | None] = {}  # where disorder of a code is counted, None if it is reported
 
     def run(self) -> None:
         for first_row, data, _ in self.entries.windows():
@@ -74,7 +77,7 @@ class _Check:
         if self._is_ordinary(first_row, data):
             self.entries.count_sound(data)
             return
-        timestamps, offsets = zip(*_ENTRY.iter_unpack(data), strict=True)
+        timestamps, offsets = time_index.columns_of(data)
         damaged: set[int] = set()
         zeros: set[int] = set()
         last_timestamp, last_offset = self.previous
@@ -98,6 +101,10 @@ class _Check:
         self, first_row: int, timestamps: Sequence[int], offsets: Sequence[int], damaged: set[int], zeros: set[int]
     ) -> None:
         """Check the order row by row."""
+        self.out_of_order = {code: self.context.further(code) for code in (_TIMESTAMPS, _OFFSETS)}
+        last_timestamp, last_offset = self.previous
+        earlier_timestamp, earlier_offset = self.one_before
+        last_row = self.previous_row - first_row
         for row, (timestamp, offset) in enumerate(zip(timestamps, offsets, strict=True)):
             if not timestamp and not offset and (first_row or row):
                 zeros.add(row)
@@ -106,12 +113,21 @@ class _Check:
                 self._report_below_base(first_row + row, offset)
                 damaged.add(row)
                 continue
-            last_timestamp, last_offset = self.previous
             if last_timestamp >= timestamp or last_offset > offset:
-                damaged.add(self._report_disorder(first_row, row, timestamp, offset))
+                # if this entry follows the last but one, the one between is too high
+                may_be_high, blamed = last_row >= 0 and earlier_offset >= 0, row
+                if last_timestamp >= timestamp:
+                    blamed = last_row if may_be_high and earlier_timestamp < timestamp < last_timestamp else row
+                    self._report_disorder(_TIMESTAMPS, first_row, row, blamed, timestamp, last_timestamp)
+                if last_offset > offset:
+                    blamed = last_row if may_be_high and earlier_offset < offset else row
+                    self._report_disorder(_OFFSETS, first_row, row, blamed, offset, last_offset)
+                damaged.add(blamed)
             else:
-                self.one_before = self.previous
-            self.previous, self.previous_row = (timestamp, offset), first_row + row
+                earlier_timestamp, earlier_offset = last_timestamp, last_offset
+            last_timestamp, last_offset, last_row = timestamp, offset, row
+        self.one_before = earlier_timestamp, earlier_offset
+        self.previous, self.previous_row = (last_timestamp, last_offset), first_row + last_row
 
     def _report_below_base(self, row: int, offset: int) -> None:
         start = row * ENTRY_SIZE
@@ -119,33 +135,25 @@ class _Check:
             message = f"Entry {row:,} has relative offset {offset:,}; relative offsets cannot be negative."
             self.context.report("index-entry-below-base", start, start + ENTRY_SIZE, message, expected="0 or more", found=offset)
 
-    def _report_disorder(self, first_row: int, row: int, timestamp: int, offset: int) -> int:
-        """Report an entry that goes back from the one before; returns the row of the wrong one.
-
-        If this one follows the last but one, the one between is too high.
-        """
-        blamed = row
-        last_timestamp, last_offset = self.previous
-        earlier_timestamp, earlier_offset = self.one_before
-        for code, what, order, number, before, earlier in (
-            ("timeindex-timestamp-order", "timestamp", "rise", timestamp, last_timestamp, earlier_timestamp),
-            ("timeindex-offset-order", "offset", "not fall", offset, last_offset, earlier_offset),
-        ):
-            if before < number or before == number and what == "offset":
-                continue
-            is_too_high = self.previous_row >= first_row and earlier_offset >= 0 and earlier < number < before
-            blamed = self.previous_row - first_row if is_too_high else row
-            start = (first_row + blamed) * ENTRY_SIZE
-            if self.context.counts_only(code, start, start + ENTRY_SIZE):
-                continue
-            this, other = (time(number), time(before)) if what == "timestamp" else (f"offset {number:,}", f"offset {before:,}")
-            message = f"Entry {first_row + row:,} has {this}, the one before {other}; {what}s must {order}."
-            expected, found = f"more than {before}" if what == "timestamp" else f"{before} or more", number
-            if is_too_high:
-                message = f"Entry {self.previous_row:,} has {other}, the next one {this}; {what}s must {order}."
-                expected, found = f"less than {number}", before
-            self.context.report(code, start, start + ENTRY_SIZE, message, expected=expected, found=found)
-        return blamed
+    def _report_disorder(self, code: str, first_row: int, row: int, blamed: int, number: int, before: int) -> None:
+        """Report an entry that goes back from the one before; the row of the wrong one of the two is `blamed`."""
+        start = (first_row + blamed) * ENTRY_SIZE
+        further = self.out_of_order[code]
+        if further is not None:
+            further.add(1, start, start + ENTRY_SIZE)
+            return
+        if self.context.counts_only(code, start, start + ENTRY_SIZE):
+            return
+        is_of_timestamps = code == _TIMESTAMPS
+        this, other = (time(number), time(before)) if is_of_timestamps else (f"offset {number:,}", f"offset {before:,}")
+        what, order = ("timestamps", "rise") if is_of_timestamps else ("offsets", "not fall")
+        if blamed == row:
+            message = f"Entry {first_row + row:,} has {this}, the one before {other}; {what} must {order}."
+            expected, found = f"more than {before}" if is_of_timestamps else f"{before} or more", number
+        else:
+            message = f"Entry {first_row + blamed:,} has {other}, the next one {this}; {what} must {order}."
+            expected, found = f"less than {number}", before
+        self.context.report(code, start, start + ENTRY_SIZE, message, expected=expected, found=found)
 
     def _check_last(self, log: SiblingLog) -> None:
         """Report a sealed segment whose latest timestamp has no entry: brokers make one when they seal it."""
