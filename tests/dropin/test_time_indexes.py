@@ -9,7 +9,7 @@ import pytest
 from kdump.output.kafka import native_indexes
 from tests import kernels
 from tests.builders.hostile import sound
-from tests.builders.records import batch, record
+from tests.builders.records import Codec, batch, record
 
 BASE = "0" * 20
 
@@ -22,8 +22,8 @@ def _log(chance: random.Random, count: int) -> bytes:
         if chance.random() < 0.05:
             offset = chance.randrange(4 * count)
         records = [record(offset_delta=delta, value=bytes(chance.choice((0, 3, 700)))) for delta in range(chance.randrange(1, 4))]
-        codec = chance.choice((None, None, None, "gzip"))
-        parts.append(batch(records=records, base_offset=offset, codec=codec or "none", base_timestamp=chance.randrange(5)))
+        codec: Codec = chance.choice(("none", "none", "none", "gzip"))
+        parts.append(batch(records=records, base_offset=offset, codec=codec, base_timestamp=chance.randrange(5)))
         offset += len(records) + chance.choice((0, 0, 0, 2))
     return b"".join(parts)
 
