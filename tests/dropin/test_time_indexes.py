@@ -9,7 +9,8 @@ import pytest
 from kdump.output.kafka import native_indexes
 from tests import kernels
 from tests.builders.hostile import sound
-from tests.builders.records import Codec, batch, record
+from tests.builders import Codec
+from tests.builders.records import batch, record
 
 BASE = "0" * 20
 
