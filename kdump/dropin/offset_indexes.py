@@ -123,7 +123,7 @@ def _offset_finder(tool: DumpTool, log: Source, window_size: int) -> Callable[[i
         from kdump.dropin.before_0_11 import message_index
 
         rules = tool.message_rules
-        return lambda position: message_index.first_offset_at(log, position, window_size, rules)
+        return check.Remembered(lambda position: message_index.first_offset_at(log, position, window_size, rules)).at
     if not tool.profile.index_compares_first_record:
         return check.LastOffsets(log, window_size).at
 
@@ -136,4 +136,4 @@ def _offset_finder(tool: DumpTool, log: Source, window_size: int) -> Callable[[i
                 fault.code = "first-record-length-past-end"
             raise
 
-    return first_offset_at
+    return check.Remembered(first_offset_at).at

@@ -8,7 +8,7 @@ from kdump.binary import kernel
 from kdump.binary.source import Source
 from kdump.dropin import time_comparison as check
 from kdump.dropin.before_0_11 import message_index
-from kdump.dropin.offset_comparison import Lookup
+from kdump.dropin.offset_comparison import Lookup, Remembered
 from kdump.dropin.tool import absolute, sibling
 from kdump.errors import CorruptData
 from kdump.formats import file_name, time_index
@@ -19,10 +19,9 @@ from kdump.releases import history
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable
 
     from kdump.dropin.joptsimple import Arguments
-    from kdump.dropin.time_comparison import EntryTarget
     from kdump.dropin.tool import DumpTool
     from kdump.output.kafka.native_indexes import TimeIndexText
 
@@ -82,6 +81,8 @@ class _Entries:
         self._with_zero_tail = tool.profile.time_index_checks_zero_entry
         self._lookup: Lookup | None = None
         self._sweeps = check.Sweeps()
+        self._walk = None if tool.message_rules is None else message_index.Walk(log, tool.message_rules)
+        self._latest = Remembered(_latest_finder(tool, log))
         self._window = range(0)  # the rows of the columns
         self._timestamps = self._offsets = array("q")
         self._targets: check.EntryTargets | message_index.EntryTargets | None = None
@@ -112,7 +113,19 @@ class _Entries:
             self._index, base_offset, self._window, with_zero_tail=self._with_zero_tail
         )
         starts = array("q", map(self._lookup.position_of, self._offsets))
-        self._targets = _resolve_entries(tool, self._log, self._offsets, starts, self._sweeps)
+        if self._walk is not None:
+            self._targets = message_index.EntryTargets(self._offsets, starts, self._walk)
+            return
+        self._targets = check.EntryTargets(
+            self._log,
+            self._offsets,
+            starts,
+            rules=tool.record_rules,
+            reads_to_end=tool.profile.time_index_reads_to_end,
+            may_start_past_end=tool.profile.slice_may_start_past_end,
+            max_window_size=tool.tuning.window_bytes,
+            sweeps=self._sweeps,
+        )
 
     def _dump_rows(self, start: int, end: int, previous: int, *, is_quiet: bool) -> int:
         """Dump entries of the window."""
@@ -128,7 +141,8 @@ class _Entries:
                 target = self._targets.of(start - first + shown)
                 is_found = target.position is not None and target.last_offset == offset
                 if is_found:
-                    _compare_timestamps(tool, self._log, self._path, target, timestamp, previous)
+                    assert target.position is not None
+                    self._compare_timestamps(target.position, timestamp, previous)
                 else:
                     absent.append(offset)
                     found.append(-1 if target.position is None else target.last_offset)
@@ -146,6 +160,14 @@ class _Entries:
                 columns = {"timestamp": list(timestamps[:shown]), "offset": list(offsets[:shown])}
                 tool.out.write("".join(Template.parse(tool.profile.time_index_line).lines(columns.__getitem__, shown)))
         return previous
+
+    def _compare_timestamps(self, position: int, timestamp: int, previous: int) -> None:
+        """Compare the timestamp of an entry with the batch that it leads to, and with that of the entry before."""
+        latest = self._latest.at(position)
+        if latest != timestamp:
+            self._tool.complain(history.TIMESTAMP_MISMATCHES, self._path, timestamp, latest)
+        if previous >= timestamp:
+            self._tool.complain(history.OUT_OF_ORDER, self._path, timestamp, previous)
 
 
 def _kernel_text(
@@ -173,30 +195,9 @@ def _kernel_text(
     )
 
 
-def _resolve_entries(
-    tool: DumpTool, log: Source, offsets: Sequence[int], starts: Sequence[int], sweeps: check.Sweeps
-) -> check.EntryTargets | message_index.EntryTargets:
-    if tool.message_rules is not None:
-        return message_index.EntryTargets(log, offsets, starts, tool.message_rules)
-    return check.EntryTargets(
-        log,
-        offsets,
-        starts,
-        rules=tool.record_rules,
-        reads_to_end=tool.profile.time_index_reads_to_end,
-        may_start_past_end=tool.profile.slice_may_start_past_end,
-        max_window_size=tool.tuning.window_bytes,
-        sweeps=sweeps,
-    )
-
-
-def _compare_timestamps(tool: DumpTool, log: Source, path: str, target: EntryTarget, timestamp: int, previous: int) -> None:
-    assert target.position is not None
-    if tool.message_rules is not None:
-        latest = message_index.max_timestamp_at(log, target.position, tool.message_rules)
-    else:
-        latest = check.max_timestamp_at(log, target.position, tool.record_rules)
-    if latest != timestamp:
-        tool.complain(history.TIMESTAMP_MISMATCHES, path, timestamp, latest)
-    if previous >= timestamp:
-        tool.complain(history.OUT_OF_ORDER, path, timestamp, previous)
+def _latest_finder(tool: DumpTool, log: Source) -> Callable[[int], int]:
+    """The function that returns the largest timestamp in the batch at a position."""
+    if tool.message_rules is None:
+        return lambda position: check.max_timestamp_at(log, position, tool.record_rules)
+    rules = tool.message_rules
+    return lambda position: message_index.max_timestamp_at(log, position, rules)

@@ -8,9 +8,9 @@ import pytest
 
 from kdump.output.kafka import native_indexes
 from tests import kernels
+from tests.builders.compression import Codec
 from tests.builders.hostile import sound
-from tests.builders import Codec
-from tests.builders.records import batch, record
+from tests.builders.records import batch, message, message_set, record, wrapper
 
 BASE = "0" * 20
 
@@ -29,6 +29,19 @@ def _log(chance: random.Random, count: int) -> bytes:
     return b"".join(parts)
 
 
+def _messages(chance: random.Random, count: int) -> bytes:
+    """Messages and wrappers of both old formats, whose offsets ascend."""
+    parts = []
+    for offset in range(count):
+        magic = chance.randrange(2)
+        one = message(value=bytes(9), magic=magic, timestamp=chance.randrange(-2, 5)) if magic else message(value=b"v", magic=0)
+        if chance.random() < 0.2:
+            parts.append(wrapper(messages=[one, one], magic=magic, base_offset=3 * offset))
+        else:
+            parts.append(message_set(messages=[one], base_offset=3 * offset))
+    return b"".join(parts)
+
+
 def _positions(data: bytes) -> list[int]:
     positions, at = [], 0
     while at < len(data):
@@ -40,7 +53,7 @@ def _positions(data: bytes) -> list[int]:
 def _partition(folder: Path, seed: int) -> Path:
     """A log, an offset index that is empty, right or wrong, and a time index of random entries."""
     chance = random.Random(seed)
-    data = _log(chance, chance.choice((3, 30, 200)))
+    data = chance.choice((_log, _log, _messages))(chance, chance.choice((3, 30, 200)))
     starts = sorted(chance.sample(_positions(data), 3))
     if chance.random() < 0.2:
         starts = [chance.randrange(len(data) + 9) for _ in range(3)]
@@ -60,7 +73,7 @@ def _partition(folder: Path, seed: int) -> Path:
     return path
 
 
-@pytest.mark.parametrize("release", ["4.3.1", "2.0.0", "0.11.0.0"])
+@pytest.mark.parametrize("release", ["4.3.1", "2.0.0", "0.11.0.0", "0.10.2.1"])
 @pytest.mark.parametrize("first_seed", range(0, 60, 10))
 def test_both_kernels_print_the_same(release: str, first_seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for seed in range(first_seed, first_seed + 10):

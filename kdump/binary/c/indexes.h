@@ -44,7 +44,8 @@ static int64_t extent_at(IndexedLog *log, int64_t position, int is_near, int64_t
     int64_t room = position < 0 || position > log->window.end ? 0 : log->window.end - position;
     if (room > log->slice_size)
         room = log->slice_size;
-    const uint8_t *p = room < BATCH_HEADER_SIZE ? NULL : bytes_at(log, position, BATCH_HEADER_SIZE, is_near);
+    size_t header_size = room < BATCH_HEADER_SIZE ? (size_t)room : BATCH_HEADER_SIZE; /* the last message may be shorter */
+    const uint8_t *p = room <= MAGIC_AT ? NULL : bytes_at(log, position, header_size, is_near);
     if (!p)
         return 0;
     int64_t size = extent_size(p, room);
@@ -187,10 +188,16 @@ static int64_t position_for(const OffsetIndex *index, int64_t offset)
     return index_entry_position(index->entries + INDEX_ENTRY_SIZE * low);
 }
 
-/* The largest timestamp in an uncompressed batch of magic 2, at least -1. Returns whether the batch is regular. */
+/* The largest timestamp in an uncompressed batch, or of an uncompressed message, at least -1. Returns whether it is regular. */
 static int max_timestamp_in(const uint8_t *p, int64_t size, int64_t *latest)
 {
     const uint8_t *end = p + size, *at = p + BATCH_HEADER_SIZE;
+    if (batch_magic(p) == 0 || batch_magic(p) == 1) {
+        if (message_codec(p) || size < LOG_OVERHEAD + MIN_MESSAGE_LENGTH + 8 * batch_magic(p))
+            return 0;
+        *latest = message_timestamp(p) > -1 ? message_timestamp(p) : -1;
+        return 1;
+    }
     if (batch_magic(p) != 2)
         return 0;
     int64_t base_timestamp = batch_base_timestamp(p), max_timestamp = batch_max_timestamp(p);
@@ -213,11 +220,18 @@ static int max_timestamp_in(const uint8_t *p, int64_t size, int64_t *latest)
 enum { NOT_FOUND, TIMESTAMP_MISMATCH, OUT_OF_ORDER };
 
 #define MAX_MARKS (1 << 12)
+#define LATEST_BITS 12
+#define MAX_LATEST (1 << LATEST_BITS)
 
 /* A position in a log, and the highest of the last offsets of the batches that were walked over before it. */
 typedef struct {
     int64_t position, highest;
 } Mark;
+
+/* The largest timestamp in the batch that ends at a position; none for 0. */
+typedef struct {
+    int64_t end, timestamp;
+} Latest;
 
 /* What walks over the log have found, kept between calls; at first all zeros. `reached` walks along the log from batch to batch, so that it
    is known where they begin. From `start` on, batches were walked over up to `front`, with a mark after each `stride` of them. If
@@ -228,6 +242,7 @@ typedef struct {
     int64_t has_ended, ended_start, ended_highest;
     int64_t stride, since, count; /* the batches after the last mark, and the number of marks */
     Mark marks[MAX_MARKS];
+    Latest latest[MAX_LATEST]; /* by a hash of the position */
 } LogWalks;
 
 enum { LOG_WALKS = sizeof(LogWalks) / sizeof(int64_t) };
@@ -306,6 +321,21 @@ static void complain(TimeIndexCheck *check, int64_t kind, int64_t first, int64_t
     complaint[0] = kind, complaint[1] = first, complaint[2] = second;
 }
 
+/* The largest timestamp in the batch at a position of a log, which is read once, however many entries lead to it. */
+static int max_timestamp_at(IndexedLog *log, LogWalks *walks, int64_t position, int64_t size, int64_t *latest)
+{
+    int64_t end = position + size;
+    Latest *known = &walks->latest[(uint64_t)end * 0x9e3779b97f4a7c15 >> (64 - LATEST_BITS)];
+    if (known->end != end) {
+        const uint8_t *p = bytes_at(log, position, (size_t)size, size < NEAR_BYTES);
+        if (!p || !max_timestamp_in(p, size, latest))
+            return 0;
+        *known = (Latest){end, *latest};
+    }
+    *latest = known->timestamp;
+    return 1;
+}
+
 /* Compares one entry with the log. Returns whether all batches it leads to are regular. */
 static int check_entry(TimeIndexCheck *check, int64_t timestamp, int64_t offset, int64_t previous)
 {
@@ -337,8 +367,7 @@ static int check_entry(TimeIndexCheck *check, int64_t timestamp, int64_t offset,
         complain(check, NOT_FOUND, offset, last_offset);
         return 1;
     }
-    const uint8_t *p = bytes_at(check->log, position, (size_t)size, size < NEAR_BYTES);
-    if (!p || !max_timestamp_in(p, size, &latest))
+    if (!max_timestamp_at(check->log, walks, position, size, &latest))
         return 0;
     if (latest != timestamp)
         complain(check, TIMESTAMP_MISMATCH, timestamp, latest);
