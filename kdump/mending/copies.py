@@ -91,13 +91,18 @@ class _Copy:
         """The log and the position: replicas have the same batches at the same places, as long as all are whole."""
         return self.piece.log.base_offset, self.start
 
+    @property
+    def continues(self) -> bool:
+        """Whether its offsets continue a batch beside it exactly."""
+        return self.is_joined and (self.claim[0] == self.low or self.claim[1] + 1 == self.high)
+
     def may_be_at(self, offsets: Offsets, places: Container[tuple[int | None, int]]) -> bool:
         """Whether these offsets fit where it lies, and its own do not continue what is around it.
 
         Copies with these offsets lie at `places`. If this one lies there, too, its own offsets have to continue its neighbours
         exactly.
         """
-        if self.is_joined and (self.place not in places or self.claim[0] == self.low or self.claim[1] + 1 == self.high):
+        if self.is_joined and (self.place not in places or self.continues):
             return False
         return self.low <= offsets[0] and (self.high is None or offsets[1] < self.high)
 
@@ -170,7 +175,7 @@ def _with_wrong_offsets(copies: list[_Copy]) -> Iterator[_Copy]:
         claimed[offsets] = _Claimed(of_offsets, is_joined=is_joined)
     ascending = list(claimed)
     for offsets in sorted(ascending, key=lambda offsets: claimed[offsets].weight, reverse=True):
-        wrong = [copy for copy in claiming[offsets] if _has_better_offsets(copy, ascending, claimed)]
+        wrong = [copy for copy in claiming[offsets] if not copy.continues and _has_better_offsets(copy, ascending, claimed)]
         yield from wrong
         if len(wrong) == len(claiming[offsets]):
             del claimed[offsets]  # they are refuted

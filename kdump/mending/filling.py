@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_left, bisect_right
+from itertools import accumulate
 from operator import attrgetter
 
 from kdump.formats import tree
@@ -124,53 +125,48 @@ class Filling:
 
 
 class _SizesByOffset:
-    """How many bytes the batches of a log between two offsets have. Asked for ascending offsets, it reads headers once."""
+    """How many bytes the batches of a log between two offsets have."""
 
     def __init__(self, chain: Sequence[Piece], headers: Headers) -> None:
         self._chain = chain
-        self._headers = headers
-        self._asked = 0, 0
-        self._found = 0
-        self._restart()
+        self._last_offsets = [piece.last for piece in chain]
+        self._sizes = list(accumulate((piece.size for piece in chain), initial=0))  # of the pieces before each
+        self._starts, self._ends = _Batches(headers), _Batches(headers)
 
     def between(self, start: int, end: int) -> int:
         """The bytes of the batches that start at one of the offsets from `start` to before `end`."""
-        if (start, end) != self._asked:
-            self._asked = start, end
-            before = self._up_to(start)
-            self._found = self._up_to(end) - before
-        return self._found
+        return self._up_to(end, self._ends) - self._up_to(start, self._starts)
 
-    def _restart(self) -> None:
-        self._last_asked = 0
-        self._row = 0
-        self._bytes = 0  # of the pieces before the one in this row
-        self._inside: Iterator[tuple[int, int]] | None = None  # first offset and end of the batches of that piece that follow
-        self._next: tuple[int, int] | None = None  # the next one of these
-        self._bytes_inside = 0  # of those before it
-
-    def _up_to(self, offset: int) -> int:
+    def _up_to(self, offset: int, batches: _Batches) -> int:
         """The bytes of all batches that start below an offset."""
-        if offset < self._last_asked:
-            self._restart()
-        self._last_asked = offset
-        while self._row < len(self._chain):
-            piece = self._chain[self._row]
-            if piece.last >= offset:
-                return self._bytes + (self._up_to_inside(piece, offset) if piece.first < offset else 0)
-            self._bytes += piece.size
-            self._row += 1
-            self._inside = self._next = None
-            self._bytes_inside = 0
-        return self._bytes
+        row = bisect_left(self._last_offsets, offset)
+        if row == len(self._chain):
+            return self._sizes[-1]
+        piece = self._chain[row]
+        return self._sizes[row] + (batches.size_up_to(piece, offset) if piece.first < offset else 0)
 
-    def _up_to_inside(self, piece: Piece, offset: int) -> int:
+
+class _Batches:
+    """Walks over the batches of one piece. Asked for ascending offsets, it reads their headers once."""
+
+    def __init__(self, headers: Headers) -> None:
+        self._headers = headers
+        self._piece: Piece | None = None
+        self._last_asked = 0
+        self._following: Iterator[tuple[int, int]] = iter(())  # first offset of each, and the bytes up to its end
+        self._next: tuple[int, int] | None = None
+        self._bytes = 0  # of those before that
+
+    def size_up_to(self, piece: Piece, offset: int) -> int:
+        """The bytes of its batches that start below an offset."""
         if piece.batches == 1:
             return piece.size
-        if self._inside is None:
-            self._inside = ((extent[0], end - piece.start) for _, end, extent, _, _ in self._headers.of(piece))
-            self._next = next(self._inside, None)
+        if piece is not self._piece or offset < self._last_asked:
+            self._piece, self._bytes = piece, 0
+            self._following = ((extent[0], end - piece.start) for _, end, extent, _, _ in self._headers.of(piece))
+            self._next = next(self._following, None)
+        self._last_asked = offset
         while self._next is not None and self._next[0] < offset:
-            self._bytes_inside = self._next[1]
-            self._next = next(self._inside, None)
-        return self._bytes_inside
+            self._bytes = self._next[1]
+            self._next = next(self._following, None)
+        return self._bytes

@@ -5,8 +5,14 @@ from __future__ import annotations
 from itertools import islice, pairwise
 
 from kdump.binary.batch_header import (
+    BASE_OFFSET,
+    BATCH_HEADER,
     BATCH_HEADER_SIZE,
+    CRC,
     CRC_AT,
+    LAST_OFFSET_DELTA,
+    LEADER_EPOCH,
+    LENGTH,
     LENGTH_AT,
     LOG_OVERHEAD,
     MAGIC,
@@ -161,10 +167,22 @@ class Headers:
         position = piece.start
         while position < piece.end:
             data, at = window.at(position)
-            header_bytes = data[at : at + BATCH_HEADER_SIZE]
-            end = position + batch_size(header_bytes)
-            count = 1 if piece.is_legacy else max(int.from_bytes(header_bytes[57:61], "big", signed=True), 0)
-            yield position, end, extent_of(header_bytes), stored_crc(header_bytes), count
+            if piece.is_legacy:
+                header_bytes = data[at : at + BATCH_HEADER_SIZE]
+                end, extent, crc, count = (
+                    position + batch_size(header_bytes),
+                    extent_of(header_bytes),
+                    stored_crc(header_bytes),
+                    1,
+                )
+            else:
+                header = BATCH_HEADER.unpack_from(data, at)
+                first, crc, count = header[BASE_OFFSET], header[CRC], max(header[RECORD_COUNT], 0)
+                end, extent = (
+                    position + header[LENGTH] + LOG_OVERHEAD,
+                    (first, first + header[LAST_OFFSET_DELTA] % (1 << 32), header[LEADER_EPOCH]),
+                )
+            yield position, end, extent, crc, count
             position = end
 
     def split(self, piece: Piece, offset: int) -> tuple[Piece | None, Piece, Piece | None]:
