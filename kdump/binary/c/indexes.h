@@ -15,6 +15,7 @@
 
 #define NEAR_BYTES 2048             /* if the next position is no further away than this, several headers are read at once */
 #define NEAR_READ_BYTES (32 << 10)  /* that many bytes of them */
+#define JUMP_READ_BYTES (4 << 10)   /* and that many where only a few may be needed */
 #define MAX_LOOKUP_BYTES (128 << 10) /* larger batches are left to the reference */
 
 /* A log that the entries of an index point into. */
@@ -30,22 +31,28 @@ static void begin_indexed_log(IndexedLog *log, int descriptor, int64_t size, int
     log->slice_size = slice_size;
 }
 
-/* `size` bytes at this position, or NULL if they cannot be read. */
-static const uint8_t *bytes_at(IndexedLog *log, int64_t position, size_t size, int is_near)
+/* `size` bytes at this position, or NULL if they cannot be read. What is not held is read with what follows, up to `read_bytes`. */
+static const uint8_t *bytes_at(IndexedLog *log, int64_t position, size_t size, size_t read_bytes)
 {
-    if (size > sizeof log->memory || hold(&log->window, position, size, is_near ? NEAR_READ_BYTES : size) < size)
+    if (size > sizeof log->memory || hold(&log->window, position, size, read_bytes > size ? read_bytes : size) < size)
         return NULL;
     return bytes_from(&log->window, position);
 }
 
+/* How much to read at once where the batch before has this size. */
+static inline size_t read_ahead(int64_t size)
+{
+    return size < NEAR_BYTES ? NEAR_READ_BYTES : 0;
+}
+
 /* The size of the batch or message at this position, and its last offset; 0 if it is irregular or not whole. */
-static int64_t extent_at(IndexedLog *log, int64_t position, int is_near, int64_t *last_offset)
+static int64_t extent_at(IndexedLog *log, int64_t position, size_t read_bytes, int64_t *last_offset)
 {
     int64_t room = position < 0 || position > log->window.end ? 0 : log->window.end - position;
     if (room > log->slice_size)
         room = log->slice_size;
     size_t header_size = room < BATCH_HEADER_SIZE ? (size_t)room : BATCH_HEADER_SIZE; /* the last message may be shorter */
-    const uint8_t *p = room <= MAGIC_AT ? NULL : bytes_at(log, position, header_size, is_near);
+    const uint8_t *p = room <= MAGIC_AT ? NULL : bytes_at(log, position, header_size, read_bytes);
     if (!p)
         return 0;
     int64_t size = extent_size(p, room);
@@ -70,7 +77,7 @@ static PyObject *walk_log(PyObject *self, PyObject *arguments)
     begin_indexed_log(log, descriptor, end, end);
     Py_BEGIN_ALLOW_THREADS;
     int64_t last_offset, size = 0;
-    while ((size = extent_at(log, position, size < NEAR_BYTES, &last_offset)))
+    while ((size = extent_at(log, position, read_ahead(size), &last_offset)))
         position += size;
     Py_END_ALLOW_THREADS;
     PyMem_Free(log);
@@ -124,7 +131,7 @@ static PyObject *dump_index(PyObject *self, PyObject *arguments)
             reason = FULL;
             break;
         }
-        if (!extent_at(log, position, position - before < NEAR_BYTES, &found))
+        if (!extent_at(log, position, read_ahead(position - before), &found))
             break;
         before = position;
         if (found != offset) {
@@ -247,7 +254,7 @@ typedef struct {
 
 enum { LOG_WALKS = sizeof(LogWalks) / sizeof(int64_t) };
 
-#define WALKED_FIRST (1 << 14) /* batches walked over for entries in one call, before the reference takes over */
+#define WALKED_FIRST (1 << 17) /* batches walked over for entries in one call, before the reference takes over */
 #define WALKED_EACH 64         /* and more for each entry */
 
 /* One pass over a time index and its log. `reached` reads through a separate window, `walked`, because the batches that entries point to
@@ -268,7 +275,7 @@ static int reach(TimeIndexCheck *check, int64_t position)
     int64_t last_offset;
     LogWalks *walks = check->walks;
     while (walks->reached < position) {
-        int64_t size = extent_at(check->walked, walks->reached, check->reached_size < NEAR_BYTES, &last_offset);
+        int64_t size = extent_at(check->walked, walks->reached, read_ahead(check->reached_size), &last_offset);
         if (!size)
             return 0;
         walks->reached += size;
@@ -327,7 +334,7 @@ static int max_timestamp_at(IndexedLog *log, LogWalks *walks, int64_t position, 
     int64_t end = position + size;
     Latest *known = &walks->latest[(uint64_t)end * 0x9e3779b97f4a7c15 >> (64 - LATEST_BITS)];
     if (known->end != end) {
-        const uint8_t *p = bytes_at(log, position, (size_t)size, size < NEAR_BYTES);
+        const uint8_t *p = bytes_at(log, position, (size_t)size, read_ahead(size));
         if (!p || !max_timestamp_in(p, size, latest))
             return 0;
         *known = (Latest){end, *latest};
@@ -345,8 +352,11 @@ static int check_entry(TimeIndexCheck *check, int64_t timestamp, int64_t offset,
         return 0;
     int is_beyond = walks->has_ended && start >= walks->ended_start && offset > walks->ended_highest;
     int64_t position = is_beyond ? end : nearest_mark(walks, start, offset);
-    for (int is_near = check->reached_size < NEAR_BYTES; position < end; is_near = size < NEAR_BYTES) {
-        size = extent_at(check->log, position, is_near, &last_offset);
+    size_t read_bytes = read_ahead(check->reached_size);
+    if (read_bytes && position != walks->front.position)
+        read_bytes = JUMP_READ_BYTES;
+    for (; position < end; read_bytes = read_ahead(size)) {
+        size = extent_at(check->log, position, read_bytes, &last_offset);
         if (!size || last_offset >= offset)
             break;
         if (position == walks->front.position)
