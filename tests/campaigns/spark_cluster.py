@@ -197,10 +197,10 @@ class _Killer:
 
 def _processes(words: bytes) -> Iterator[int]:
     """The processes of this user whose commands contain these words."""
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
+    for path in Path("/proc").glob("[0-9]*"):
         try:
-            if words in path.read_bytes() and path.stat().st_uid == os.getuid():
-                yield int(path.parent.name)
+            if words in (path / "cmdline").read_bytes() and path.stat().st_uid == os.getuid():
+                yield int(path.name)
         except OSError:
             continue  # it has ended
 

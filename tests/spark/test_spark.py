@@ -615,9 +615,9 @@ def test_a_stream_has_each_record_once_across_a_restart(spark: "SparkSession", l
 
 def _children(process: int) -> list[int]:
     parents = {}
-    for path in Path("/proc").glob("[0-9]*/stat"):
+    for path in Path("/proc").glob("[0-9]*"):
         try:
-            name, fields = path.read_text().rpartition(")")[::2]
+            name, fields = (path / "stat").read_text().rpartition(")")[::2]
         except OSError:
             continue
         parents[int(name.split(" ", 1)[0])] = int(fields.split()[1])
