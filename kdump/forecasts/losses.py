@@ -48,6 +48,7 @@ _MAX_GAINED = 1 << 20
 _MAX_KEPT = 1 << 18  # batches that are kept for the next start
 _FIELDS = 5  # of each
 _INTACT = Struct(f"={_FIELDS}q")
+_BATCHES_APART = 16  # found by the reference where the kernel ended, before it is tried again
 _BATCHES_AT_ONCE = 1024
 _WINDOWS = 16  # times as much is read for the kernel as a search looks at first
 
@@ -246,9 +247,13 @@ def _intact(log: LogReader, search: Search) -> Iterator[Intact]:
         except InvalidBatch:
             pass
         position = search.next_intact(position + 1)
+        count = 0
         while (batch := found.small_at(position)) is not None and batch.is_valid:
             yield _fields(batch.header, is_legacy=batch.is_legacy)
             position = batch.end
+            count += 1
+            if native is not None and count == _BATCHES_APART:
+                break  # the kernel goes on from here, much faster
             length = batch_length(search.source.read(position, LOG_OVERHEAD))
             if not MIN_RECORD_OVERHEAD <= length <= log.size - position - LOG_OVERHEAD:
                 position = search.next_intact(position + 1)
