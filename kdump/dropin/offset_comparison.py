@@ -15,12 +15,12 @@ from kdump.formats.log import MAX_INT, STRICT_RULES, Log, LogRules
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from kdump.binary.source import Source
 
+MOST_REMEMBERED = 1 << 16
+"""Batches of which is remembered what they hold, so that each is read once, however many entries lead to it."""
+
 _HEADER_READ_BYTES = 4 << 10  # bytes that mostly hold the header of a batch
-_MOST_REMEMBERED = 1 << 16  # positions
 _MAX_HELD_INDEX_BYTES = 12 << 20  # an index of up to this size is kept in memory while entries are looked up
 _WARM_ENTRIES = 1024
 _NEAR_READ_BYTES = 64 << 10
@@ -84,26 +84,6 @@ class LastOffsets:
             if magic >= 0 and least <= size <= room and -(1 << 63) <= last_offset < 1 << 63:
                 return last_offset
         return last_offset_at(self._log, position, self._window_size)
-
-
-class Remembered:
-    """What a function says of positions in a log, so that a batch is read once, however many entries lead to it."""
-
-    __slots__ = ("_find", "_known")
-
-    def __init__(self, find: Callable[[int], int]) -> None:
-        self._find = find
-        self._known: dict[int, int] = {}
-
-    def at(self, position: int) -> int:
-        """What the function says; it may raise."""
-        found = self._known.get(position)
-        if found is None:
-            found = self._find(position)
-            if len(self._known) >= _MOST_REMEMBERED:
-                self._known.clear()
-            self._known[position] = found
-        return found
 
 
 def first_offset_at(log: Source, position: int, window_size: int, rules: LogRules, *, may_start_past_end: bool) -> int:

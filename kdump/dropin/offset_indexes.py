@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from kdump.binary import kernel
 from kdump.binary.source import Source
 from kdump.dropin import offset_comparison as check
@@ -123,10 +125,11 @@ def _offset_finder(tool: DumpTool, log: Source, window_size: int) -> Callable[[i
         from kdump.dropin.before_0_11 import message_index
 
         rules = tool.message_rules
-        return check.Remembered(lambda position: message_index.first_offset_at(log, position, window_size, rules)).at
+        return lru_cache(check.MOST_REMEMBERED)(lambda position: message_index.first_offset_at(log, position, window_size, rules))
     if not tool.profile.index_compares_first_record:
         return check.LastOffsets(log, window_size).at
 
+    @lru_cache(check.MOST_REMEMBERED)
     def first_offset_at(position: int) -> int:
         try:
             may_start_past_end = tool.profile.slice_may_start_past_end
@@ -136,4 +139,4 @@ def _offset_finder(tool: DumpTool, log: Source, window_size: int) -> Callable[[i
                 fault.code = "first-record-length-past-end"
             raise
 
-    return check.Remembered(first_offset_at).at
+    return first_offset_at

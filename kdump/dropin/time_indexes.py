@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from array import array
+from functools import lru_cache
 
 from kdump.binary import kernel
 from kdump.binary.source import Source
 from kdump.dropin import time_comparison as check
 from kdump.dropin.before_0_11 import message_index
-from kdump.dropin.offset_comparison import Lookup, Remembered
+from kdump.dropin.offset_comparison import MOST_REMEMBERED, Lookup
 from kdump.dropin.tool import absolute, sibling
 from kdump.errors import CorruptData
 from kdump.formats import file_name, time_index
@@ -82,7 +83,7 @@ class _Entries:
         self._lookup: Lookup | None = None
         self._sweeps = check.Sweeps()
         self._walk = None if tool.message_rules is None else message_index.Walk(log, tool.message_rules)
-        self._latest = Remembered(_latest_finder(tool, log))
+        self._latest_at = lru_cache(MOST_REMEMBERED)(_latest_finder(tool, log))
         self._window = range(0)  # the rows of the columns
         self._timestamps = self._offsets = array("q")
         self._targets: check.EntryTargets | message_index.EntryTargets | None = None
@@ -163,7 +164,7 @@ class _Entries:
 
     def _compare_timestamps(self, position: int, timestamp: int, previous: int) -> None:
         """Compare the timestamp of an entry with the batch that it leads to, and with that of the entry before."""
-        latest = self._latest.at(position)
+        latest = self._latest_at(position)
         if latest != timestamp:
             self._tool.complain(history.TIMESTAMP_MISMATCHES, self._path, timestamp, latest)
         if previous >= timestamp:

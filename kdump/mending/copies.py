@@ -97,12 +97,11 @@ class _Copy:
         return self.is_joined and (self.claim[0] == self.low or self.claim[1] + 1 == self.high)
 
     def may_be_at(self, offsets: Offsets, places: Container[tuple[int | None, int]]) -> bool:
-        """Whether these offsets fit where it lies, and its own do not continue what is around it.
+        """Whether these offsets fit where it lies; not asked of a copy that `continues` what is around it.
 
-        Copies with these offsets lie at `places`. If this one lies there, too, its own offsets have to continue its neighbours
-        exactly.
+        Other copies with these offsets lie at `places`. One that is joined by room alone may be at other offsets only there.
         """
-        if self.is_joined and (self.place not in places or self.continues):
+        if self.is_joined and self.place not in places:
             return False
         return self.low <= offsets[0] and (self.high is None or offsets[1] < self.high)
 

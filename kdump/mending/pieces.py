@@ -169,19 +169,13 @@ class Headers:
             data, at = window.at(position)
             if piece.is_legacy:
                 header_bytes = data[at : at + BATCH_HEADER_SIZE]
-                end, extent, crc, count = (
-                    position + batch_size(header_bytes),
-                    extent_of(header_bytes),
-                    stored_crc(header_bytes),
-                    1,
-                )
-            else:
+                extent, crc, count = extent_of(header_bytes), stored_crc(header_bytes), 1
+                end = position + batch_size(header_bytes)
+            else:  # unpacked at once, since all batches of replicas are compared
                 header = BATCH_HEADER.unpack_from(data, at)
                 first, crc, count = header[BASE_OFFSET], header[CRC], max(header[RECORD_COUNT], 0)
-                end, extent = (
-                    position + header[LENGTH] + LOG_OVERHEAD,
-                    (first, first + header[LAST_OFFSET_DELTA] % (1 << 32), header[LEADER_EPOCH]),
-                )
+                extent = first, first + header[LAST_OFFSET_DELTA] % (1 << 32), header[LEADER_EPOCH]
+                end = position + LOG_OVERHEAD + header[LENGTH]
             yield position, end, extent, crc, count
             position = end
 
