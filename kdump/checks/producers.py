@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from itertools import islice
+from itertools import islice, repeat
+
+from kdump.reading.items import INTACT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from kdump.checks.segment_facts import SegmentFacts
     from kdump.formats.log import Chunk
+    from kdump.formats.record_batch import RecordBatch
+    from kdump.tables import Table
 
     LastBatch = tuple[int, int, int, int]
     View = tuple[int, LastBatch | None, int | None]
@@ -41,11 +45,16 @@ _MAX_STEP_ROWS = 4096  # most rows of a column that are unpacked at once
 
 
 class Rows:
-    """The batches of a chunk by their producers; the index is built on first use."""
+    """The batches of a chunk by their producers; the index is built on first use.
 
-    def __init__(self, chunk: Chunk) -> None:
+    `statuses` are those of the batches, None if all are intact. Those that are not `intact` are no batches of a producer.
+    """
+
+    def __init__(self, chunk: Chunk, statuses: Sequence[str] | None = None) -> None:
         self._chunk: Chunk | None = chunk
         self._length = len(chunk)
+        self.statuses = statuses
+        self.intact = self._length if statuses is None else statuses.count(INTACT)
         self._columns: list[Sequence[int]] | None = None
         self._crcs: Sequence[int] = ()
         self._rows: dict[int, list[int]] | None = None
@@ -54,11 +63,21 @@ class Rows:
         return self._length
 
     @property
+    def chunk(self) -> Chunk:
+        """The chunk, until `keep` releases it."""
+        assert self._chunk is not None
+        return self._chunk
+
+    @property
+    def batches(self) -> Table[RecordBatch]:
+        """The batches of the chunk, until `keep` releases it."""
+        return self.chunk.batches
+
+    @property
     def columns(self) -> list[Sequence[int]]:
         """Producer ids, whether each is control, epochs, first and last sequences, first and last offsets."""
         if self._columns is None:
-            assert self._chunk is not None
-            self._columns = [self._chunk.batches[name] for name in _COLUMNS]
+            self._columns = [self.batches[name] for name in _COLUMNS]
         return self._columns
 
     def column(self, name: str) -> Sequence[int]:
@@ -68,7 +87,7 @@ class Rows:
     @property
     def crcs(self) -> Sequence[int]:
         """The stored checksums."""
-        return self._crcs if self._chunk is None else self._chunk.batches["crc"]
+        return self._crcs if self._chunk is None else self.batches["crc"]
 
     def keep(self) -> None:
         """Copy what is needed from the chunk, while its file is open, and release it."""
@@ -85,12 +104,23 @@ class Rows:
         """The rows of this producer's last few data batches before a row."""
         if self._rows is None:
             self._rows = {}
-            for number, (producer, is_control) in enumerate(zip(*self.columns[:2], strict=True)):
-                if producer >= 0 and not is_control:
+            statuses = repeat(INTACT, self._length) if self.statuses is None else self.statuses
+            for number, (producer, is_control, status) in enumerate(zip(*self.columns[:2], statuses, strict=True)):
+                if producer >= 0 and not is_control and status == INTACT:
                     self._rows.setdefault(producer, []).append(number)
         rows = self._rows.get(producer_id, [])
         end = bisect_left(rows, row)
         return rows[max(0, end - MAX_IN_FLIGHT) : end]
+
+    def last_rows(self, start: int, end: int) -> Iterable[tuple[int, int]]:
+        """The producers of the intact data batches from one row up to but not including another, with the last row of each."""
+        producer_ids, is_control = (column[start:end] for column in self.columns[:2])
+        rows = range(start, end)
+        if self.statuses is None and True not in is_control:
+            return dict(zip(producer_ids, rows, strict=True)).items()
+        statuses = self.statuses[start:end] if self.statuses is not None else repeat(INTACT)
+        columns = zip(producer_ids, is_control, statuses, rows, strict=False)
+        return {producer_id: row for producer_id, control, status, row in columns if not control and status == INTACT}.items()
 
 
 class OpenTransaction:
@@ -156,9 +186,9 @@ class Producers:
         """Remember these batches until two more sections have come, or many small ones."""
         recent = self.recent
         recent.insert(0, rows)
-        self._recent_batches += len(rows)
-        while len(recent) > _MOST_RECENT or len(recent) > 2 and self._recent_batches - len(recent[-1]) >= _RECENT_BATCHES:
-            self._recent_batches -= len(recent.pop())
+        self._recent_batches += rows.intact
+        while len(recent) > _MOST_RECENT or len(recent) > 2 and self._recent_batches - recent[-1].intact >= _RECENT_BATCHES:
+            self._recent_batches -= recent.pop().intact
 
     def open_transactions(self) -> list[OpenTransaction]:
         """The open transactions, sorted by the last offset of their data."""
@@ -172,7 +202,7 @@ class Producers:
     def enter_segment(self, facts: SegmentFacts) -> None:
         """Start the next segment. If the one before could not be read to its end, its last batches are forgotten."""
         self.recent = [rows for rows in self.recent if rows.is_kept]
-        self._recent_batches = sum(map(len, self.recent))
+        self._recent_batches = sum(rows.intact for rows in self.recent)
         self.continuity.enter(facts)
         base_offset = facts.base_offset
         if base_offset is not None and self.snapshots:

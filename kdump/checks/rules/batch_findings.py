@@ -53,3 +53,9 @@ def report_row(
     end = position + batches["size"][row]
     offsets = (batches["base_offset"][row], batches["last_offset"][row])
     context.report(code, position, end, message, offsets=offsets, expected=expected, found=found)
+
+
+def counts_row(context: FileContext, code: str, batches: Table[RecordBatch], row: int) -> bool:
+    """Whether a finding about the batch in this row needs no message; if so, it is counted here."""
+    position = batches["position"][row]
+    return context.counts_only(code, position, position + batches["size"][row])

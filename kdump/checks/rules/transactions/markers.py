@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kdump.checks.producers import ANYTHING
-from kdump.checks.rules.batch_findings import report_row
+from kdump.checks.rules.batch_findings import counts_row, report_row
 from kdump.checks.rules.transactions.aborted import AbortedTransactions
 from kdump.checks.rules.transactions.producer_tally import ProducerTally
 from kdump.checks.wording import counted
@@ -29,9 +29,9 @@ class Markers:
         self.aborted = AbortedTransactions()
         self.without_data = ProducerTally()
 
-    def end_transaction(self, batches: Table[RecordBatch], rows: Rows, row: int, control: Control) -> None:
+    def end_transaction(self, rows: Rows, row: int, control: Control) -> None:
         """End the transaction of the marker's producer; the marker may bring a new epoch."""
-        known = self._producers
+        known, batches = self._producers, rows.batches
         producer_id, epoch = batches["producer_id"][row], batches["producer_epoch"][row]
         transaction = known.open.pop(producer_id, None)
         known_epoch = known.epochs.get(producer_id)
@@ -41,7 +41,7 @@ class Markers:
             known.epochs[producer_id] = epoch
             known.expected[producer_id] = ANYTHING
         elif epoch < known_epoch:
-            self._sequences.report_epoch_regression(batches, rows, row, known_epoch)
+            self._sequences.report_epoch_regression(rows, row, known_epoch)
         if control.coordinator_epoch is not None:
             self._check_coordinator_epoch(batches, row, control.coordinator_epoch)
         if transaction is None:
@@ -57,6 +57,8 @@ class Markers:
         if coordinator_epoch >= known_epoch:
             self._producers.markers[producer_id] = (coordinator_epoch, offset)
             return
+        if counts_row(self._context, "coordinator-epoch-regression", batches, row):
+            return
         report_row(
             self._context,
             "coordinator-epoch-regression",
@@ -69,6 +71,8 @@ class Markers:
         )
 
     def report_plain_write(self, batches: Table[RecordBatch], row: int, transaction: OpenTransaction) -> None:
+        if counts_row(self._context, "txn-nontransactional-write", batches, row):
+            return
         report_row(
             self._context,
             "txn-nontransactional-write",

@@ -5,14 +5,17 @@ from __future__ import annotations
 from kdump.binary.arithmetic import NO_SEQUENCE
 from kdump.checks.finding import INFO
 from kdump.checks.producers import ANYTHING, NO_PRODUCER_EPOCH, UNKNOWN_EPOCH, WRAPPED
-from kdump.checks.rules.batch_findings import report_row
+from kdump.checks.rules.batch_findings import counts_row, report_row
 from kdump.checks.rules.transactions.producer_tally import ProducerTally
 from kdump.checks.settings import DELETE
 from kdump.checks.wording import counted, number_range, offset_range
 from kdump.formats.record_batch import NO_PRODUCER_ID
+from kdump.reading.items import INTACT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from kdump.checks.context import FileContext
     from kdump.checks.producers import Producers, Rows
     from kdump.formats.record_batch import RecordBatch
@@ -33,27 +36,27 @@ class Sequences:
         self._any_sequence = any_sequence
         self._explained_gaps = ProducerTally()
 
-    def check_unexpected(self, batches: Table[RecordBatch], rows: Rows, row: int) -> None:
+    def check_unexpected(self, rows: Rows, row: int) -> None:
         """Check a data batch that does not continue as expected, which may be valid, and continue from it."""
         producer_ids, _, epochs, bases, lasts, _, _ = rows.columns
         producer_id, epoch, base, following = producer_ids[row], epochs[row], bases[row], lasts[row] + 1
         known = self._producers
         expected = known.expected.get(producer_id)
         if base <= NO_SEQUENCE:
-            self._report_irregular_fields(batches, row, "a producer id, but no sequence")
+            self._report_irregular_fields(rows.batches, row, "a producer id, but no sequence")
             following = ANYTHING
         if expected is None:
             known.make_room()
         elif epoch < known.epochs[producer_id]:
             if epoch >= NO_PRODUCER_EPOCH:
-                self.report_epoch_regression(batches, rows, row, known.epochs[producer_id])
+                self.report_epoch_regression(rows, row, known.epochs[producer_id])
             return
-        elif epoch == known.epochs[producer_id] and not self._may_follow(batches, rows, row, expected):
+        elif epoch == known.epochs[producer_id] and not self._may_follow(rows, row, expected):
             return
         known.epochs[producer_id] = epoch
         known.expected[producer_id] = following
 
-    def _may_follow(self, batches: Table[RecordBatch], rows: Rows, row: int, expected: int) -> bool:
+    def _may_follow(self, rows: Rows, row: int, expected: int) -> bool:
         """Whether to continue from a batch with an unexpected sequence; not if the log has it already."""
         base = rows.column("base_sequence")[row]
         if expected == ANYTHING or base <= NO_SEQUENCE or self._any_sequence:
@@ -61,14 +64,14 @@ class Sequences:
         if expected == WRAPPED:
             expected = 0
             if base == 0:
-                self.report_wrap(batches, row)
+                self.report_wrap(rows.batches, row)
                 return True
         if expected - base & _MAX_SEQUENCE <= _MAX_SEQUENCE >> 1:
             earlier = self._earlier_offsets(rows, row)
             if earlier is not None:
-                self._report_duplicate(batches, row, expected, earlier)
+                self._report_duplicate(rows.batches, row, expected, earlier)
                 return False
-        self._check_gap(batches, rows, row, expected)
+        self._check_gap(rows, row, expected)
         return True
 
     def _earlier_offsets(self, rows: Rows, row: int) -> tuple[int, int] | None:
@@ -86,6 +89,8 @@ class Sequences:
         return None
 
     def _report_duplicate(self, batches: Table[RecordBatch], row: int, expected: int, earlier: tuple[int, int]) -> None:
+        if counts_row(self._context, "sequence-duplicate", batches, row):
+            return
         batch = batches.row(row)
         sequences = number_range("sequence", batch.base_sequence or 0, batch.last_sequence or 0)
         message = (
@@ -94,8 +99,9 @@ class Sequences:
         )
         report_row(self._context, "sequence-duplicate", batches, row, message, expected=expected, found=batch.base_sequence)
 
-    def _check_gap(self, batches: Table[RecordBatch], rows: Rows, row: int, expected: int) -> None:
+    def _check_gap(self, rows: Rows, row: int, expected: int) -> None:
         """Report a gap in the sequences, or count it where offsets are missing, too: then batches were cleaned away."""
+        batches = rows.batches
         producer_id, _, epoch, base, _, base_offset, _ = (column[row] for column in rows.columns)
         run_start = self._producers.continuity.run_start(base_offset)
         may_be_cleaned = self._context.settings.cleanup_policy != DELETE
@@ -112,6 +118,8 @@ class Sequences:
         if may_be_cleaned and run_start > last_offset:
             self._explained_gaps.add_row(batches, row)
             return
+        if counts_row(self._context, "sequence-gap", batches, row):
+            return
         missing = base - expected & _MAX_SEQUENCE
         count = f": {counted(missing, 'number')} left out" if base > expected else ""
         report_row(
@@ -126,6 +134,8 @@ class Sequences:
         )
 
     def report_wrap(self, batches: Table[RecordBatch], row: int) -> None:
+        if counts_row(self._context, "sequence-wrap", batches, row):
+            return
         producer_id = batches["producer_id"][row]
         message = (
             f"Producer {producer_id:,} reached the last sequence, 2,147,483,647, and continued with 0 at offset "
@@ -133,7 +143,10 @@ class Sequences:
         )
         report_row(self._context, "sequence-wrap", batches, row, message)
 
-    def report_epoch_regression(self, batches: Table[RecordBatch], rows: Rows, row: int, known_epoch: int) -> None:
+    def report_epoch_regression(self, rows: Rows, row: int, known_epoch: int) -> None:
+        batches = rows.batches
+        if counts_row(self._context, "producer-epoch-regression", batches, row):
+            return
         producer_id, epoch, offset = (batches[name][row] for name in ("producer_id", "producer_epoch", "base_offset"))
         what = "marker" if batches["is_control"][row] else "batch"
         before = rows.before(producer_id, row)
@@ -146,11 +159,13 @@ class Sequences:
         message = f"{known}; the {what} at offset {offset:,} has epoch {epoch}."
         report_row(self._context, "producer-epoch-regression", batches, row, message, expected=known_epoch, found=epoch)
 
-    def check_producers(self, batches: Table[RecordBatch]) -> None:
-        """Report batches whose producer id or epoch is impossible, or that contradict each other."""
+    def check_producers(self, batches: Table[RecordBatch], statuses: Sequence[str] | None) -> None:
+        """Report intact batches whose producer id or epoch is impossible, or that contradict each other."""
         names = ("producer_id", "producer_epoch", "is_transactional", "is_control")
         for row, values in enumerate(zip(*(batches[name] for name in names), strict=True)):
             producer_id, epoch, is_transactional, is_control = values
+            if statuses is not None and statuses[row] != INTACT:
+                continue
             if producer_id < NO_PRODUCER_ID:
                 self._report_irregular_fields(batches, row, "a producer id below -1")
             elif epoch < NO_PRODUCER_EPOCH:
@@ -159,6 +174,8 @@ class Sequences:
                 self._report_irregular_fields(batches, row, "no producer id, and is transactional")
 
     def _report_irregular_fields(self, batches: Table[RecordBatch], row: int, wrong: str) -> None:
+        if counts_row(self._context, "producer-fields-odd", batches, row):
+            return
         batch = batches.row(row)
         message = (
             f"The batch at offset {batch.base_offset:,} has {wrong}: producer id {batch.producer_id:,}, "

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_left
-from itertools import groupby
 
 from kdump.binary.batch_header import CONTROL_BIT, TRANSACTIONAL_BIT
 from kdump.binary.paths import parent
@@ -23,7 +22,7 @@ from kdump.reading import salvage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Sequence
 
     from kdump.checks.context import FileContext
     from kdump.checks.segment_facts import SegmentFacts
@@ -57,36 +56,25 @@ class Transactions(SegmentRule):
         self.producers.damages += 1
 
     def patches(self, patches: Patches) -> None:
-        chunk, statuses = patches.section.chunk, patches.section.statuses
+        section = patches.section
         self.producers.damages += 1
-        if chunk.is_legacy or _is_without_producers(chunk.batches):
+        if section.chunk.is_legacy or _is_without_producers(section.chunk.batches):
             return
-        if salvage.INTACT in statuses:
-            super().patches(patches)
-        else:
-            self.batches(patches.section)
+        damaged_before = frozenset([*patches.counts, *patches.other_counts])
+        self._check(Rows(section.chunk, section.statuses), damaged_before)
+        self.producers.damages += len(section.statuses) in damaged_before
 
     def batches(self, section: Section) -> None:
-        chunk, row = section.chunk, 0
+        chunk = section.chunk
         if chunk.is_legacy:
             self.producers.damages += salvage.DAMAGED in section.statuses  # perhaps a batch whose magic is wrong
             return
         if section.summary is not None and _has_no_producers(section.summary):
             return
-        if section.is_intact:
-            if section.summary is None or not self._follow_runs(section.summary, chunk):
-                self._check(chunk)
-            return
-        for status, run in groupby(section.statuses):
-            start, row = row, row + len(list(run))
-            if status == salvage.INTACT:
-                self._check(chunk.slice(start, row))
-                continue
-            self.producers.damages += 1
-            if status == salvage.SALVAGED:
-                # perhaps payload that looks like batches: of these producers nothing is certain any more
-                for producer_id in set(chunk.batches["producer_id"][start:row]):
-                    self.producers.forget(producer_id)
+        if not section.is_intact:
+            self._check(Rows(chunk, section.statuses))
+        elif section.summary is None or not self._follow_runs(section.summary, chunk):
+            self._check(Rows(chunk))
 
     def passes(self, summary: MixedSummary) -> bool:
         return _has_no_producers(summary)
@@ -113,91 +101,97 @@ class Transactions(SegmentRule):
             known.record(Rows(chunk))
         return True
 
-    def _check(self, chunk: Chunk) -> None:
-        """Check sound batches, and keep what snapshots between them should say."""
-        batches = chunk.batches
+    def _check(self, rows: Rows, damaged_before: Collection[int] = ()) -> None:
+        """Check the intact batches among these, and keep what snapshots between them should say; these rows follow damage."""
+        batches, statuses = rows.batches, rows.statuses
         producer_ids, epochs = batches["producer_id"], batches["producer_epoch"]
         has_transactional = True in batches["is_transactional"]
         has_producers = producer_ids.count(NO_PRODUCER_ID) != len(producer_ids)
         if has_producers or has_transactional or epochs.count(NO_PRODUCER_EPOCH) != len(epochs):
             has_irregular_producers = has_transactional and NO_PRODUCER_ID in producer_ids or min(producer_ids) < NO_PRODUCER_ID
             if has_irregular_producers or min(epochs) < NO_PRODUCER_EPOCH:
-                self._sequences.check_producers(batches)
+                self._sequences.check_producers(batches, statuses)
         if not has_producers and True not in batches["is_control"]:
+            self.producers.damages += statuses is not None
             return
-        snapshots = self.producers.snapshots
-        while snapshots and snapshots[0] <= batches["last_offset"][-1]:
-            row = bisect_left(chunk.batches["last_offset"], snapshots[0])
-            if row:
-                self._follow(chunk.slice(0, row))
-                chunk = chunk.slice(row, len(chunk.batches))
-            snapshot = self.producers.keep_view()
-            self._follow(chunk.slice(0, 1))
-            self.producers.keep_later_view(snapshot, chunk.batches["producer_id"][0])
-            chunk = chunk.slice(1, len(chunk.batches))
-            if not len(chunk.batches):
-                return
-        self._follow(chunk)
+        known, snapshots, last_offsets, start = self.producers, self.producers.snapshots, batches["last_offset"], 0
+        while snapshots:
+            row = _first_row_after(snapshots[0], last_offsets, statuses, start)
+            if row == len(rows):
+                break
+            self._follow(rows, start, row, damaged_before)
+            snapshot = known.keep_view()
+            self._follow(rows, row, row + 1, damaged_before)
+            known.keep_later_view(snapshot, producer_ids[row])
+            start = row + 1
+        self._follow(rows, start, len(rows), damaged_before)
+        known.record(rows)
 
-    def _follow(self, chunk: Chunk) -> None:
-        """Follow each producer, batch by batch."""
-        batches = chunk.batches
-        rows = Rows(chunk)
-        producer_ids, is_control, epochs, bases, lasts, base_offsets, last_offsets = rows.columns
+    def _follow(self, rows: Rows, start: int, end: int, damaged_before: Collection[int]) -> None:
+        """Follow each producer, batch by batch, from one row up to but not including another."""
+        if start == end:
+            return
+        batches = rows.batches
+        producer_ids, is_control, epochs, _, lasts, base_offsets, last_offsets = rows.columns
         transactions = self.producers.open
-        is_regular = True not in is_control and True not in batches["is_transactional"]
+        is_regular = rows.statuses is None and True not in is_control and True not in batches["is_transactional"]
         if not is_regular or transactions and not transactions.keys().isdisjoint(producer_ids):
-            self._follow_transactions(chunk, rows)
+            self._follow_transactions(rows, start, end, damaged_before)
         else:
-            self._follow_sequences(batches, rows)
-        if max(bases) >= _MIN_SEQUENCE_NEAR_WRAP:
-            for row, (base, last) in enumerate(zip(bases, lasts, strict=True)):
-                if last < base:
-                    self._sequences.report_wrap(batches, row)
+            self._follow_sequences(rows, start, end)
+        for row in _wraps(rows, start, end):
+            self._sequences.report_wrap(batches, row)
         expected, last_batches = self.producers.expected, self.producers.last_batches
-        for producer_id, row in _last_rows(producer_ids, is_control):
+        for producer_id, row in rows.last_rows(start, end):
             if producer_id in expected:
                 last_batches[producer_id] = (epochs[row], lasts[row], base_offsets[row], last_offsets[row])
-        self.producers.record(rows)
 
-    def _follow_sequences(self, batches: Table[RecordBatch], rows: Rows) -> None:
+    def _follow_sequences(self, rows: Rows, start: int, end: int) -> None:
         """Compare each sequence with the expected one, where there are no transactions: most batches are checked here."""
-        producer_ids, _, epochs, bases, lasts, _, _ = rows.columns
+        producer_ids, _, epochs, bases, lasts = (column[start:end] for column in rows.columns[:5])
         expected, known_epochs = self.producers.expected, self.producers.epochs
         get, epoch = expected.get, epochs[0]
-        row = 0
+        row = start
         if epochs.count(epoch) == len(epochs) and all(known_epochs.get(known, epoch) == epoch for known in set(producer_ids)):
             for producer_id, base, last in zip(producer_ids, bases, lasts, strict=True):
                 if get(producer_id) == base:
                     expected[producer_id] = last + 1
                 elif producer_id >= 0:
-                    self._sequences.check_unexpected(batches, rows, row)
+                    self._sequences.check_unexpected(rows, row)
                 row += 1
             return
         for producer_id, epoch, base, last in zip(producer_ids, epochs, bases, lasts, strict=True):
             if get(producer_id) == base and known_epochs[producer_id] == epoch:
                 expected[producer_id] = last + 1
             elif producer_id >= 0:
-                self._sequences.check_unexpected(batches, rows, row)
+                self._sequences.check_unexpected(rows, row)
             row += 1
 
-    def _follow_transactions(self, chunk: Chunk, rows: Rows) -> None:
-        """The same, where there are control batches, transactional ones, or producers in a transaction."""
-        batches, known = chunk.batches, self.producers
+    def _follow_transactions(self, rows: Rows, start: int, end: int, damaged_before: Collection[int]) -> None:
+        """The same, where there are control batches, transactional ones, producers in a transaction, or damage."""
+        batches, known, statuses = rows.batches, self.producers, rows.statuses
         expected, known_epochs, transactions = known.expected, known.epochs, known.open
-        columns = zip(*rows.columns[:5], batches["is_transactional"], strict=True)
-        for row, (producer_id, is_control, epoch, base, last, is_transactional) in enumerate(columns):
+        columns = zip(*(column[start:end] for column in (*rows.columns[:5], batches["is_transactional"])), strict=True)
+        for row, (producer_id, is_control, epoch, base, last, is_transactional) in enumerate(columns, start):
+            if row in damaged_before:
+                known.damages += 1
+            if statuses is not None and statuses[row] != salvage.INTACT:
+                known.damages += 1
+                if statuses[row] == salvage.SALVAGED:
+                    # perhaps payload that looks like a batch: of this producer nothing is certain any more
+                    known.forget(producer_id)
+                continue
             if is_control:
-                control = control_batches.read(self.context, chunk, row)
+                control = control_batches.read(self.context, rows.chunk, row)
                 if control is not None and producer_id >= 0:
-                    self._markers.end_transaction(batches, rows, row, control)
+                    self._markers.end_transaction(rows, row, control)
                 continue
             if producer_id < 0:
                 continue
             if expected.get(producer_id) == base and known_epochs[producer_id] == epoch:
                 expected[producer_id] = last + 1
             else:
-                self._sequences.check_unexpected(batches, rows, row)
+                self._sequences.check_unexpected(rows, row)
             if producer_id in transactions:
                 if not is_transactional:
                     self._markers.report_plain_write(batches, row, transactions[producer_id])
@@ -260,10 +254,18 @@ def _has_no_producers(summary: BatchSummary) -> bool:
     )
 
 
-def _last_rows(producer_ids: Sequence[int], is_control: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """The row of the last data batch of each producer."""
-    if True not in is_control:
-        yield from dict(zip(producer_ids, range(len(producer_ids)), strict=True)).items()
-        return
-    rows = {producer_id: row for row, producer_id in enumerate(producer_ids) if not is_control[row]}
-    yield from rows.items()
+def _first_row_after(offset: int, last_offsets: Sequence[int], statuses: Sequence[str] | None, start: int) -> int:
+    """The first row from `start` of an intact batch that does not end before an offset; the number of rows if there is none."""
+    if statuses is None:
+        return bisect_left(last_offsets, offset, start) if offset <= last_offsets[-1] else len(last_offsets)
+    rows = range(start, len(last_offsets))
+    return next((row for row in rows if statuses[row] == salvage.INTACT and last_offsets[row] >= offset), len(last_offsets))
+
+
+def _wraps(rows: Rows, start: int, end: int) -> list[int]:
+    """The rows of intact batches whose sequences continue with 0 after the highest."""
+    bases, lasts = (column[start:end] for column in rows.columns[3:5])
+    if max(bases) < _MIN_SEQUENCE_NEAR_WRAP:
+        return []
+    wrapped = [row for row, (base, last) in enumerate(zip(bases, lasts, strict=True), start) if last < base]
+    return [row for row in wrapped if rows.statuses is None or rows.statuses[row] == salvage.INTACT]
