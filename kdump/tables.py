@@ -135,7 +135,8 @@ class Table(Generic[RowType]):
 
     def row(self, row: int) -> RowType:
         """The row at this place, counted from 0."""
-        return self.row_class(*(self.columns[column.name][row] for column in self.row_class.schema))
+        columns = self.columns
+        return self.row_class(*[columns[column.name][row] for column in self.row_class.schema])
 
     def slice(self, start: int, end: int) -> Table[RowType]:
         """The rows from `start` up to but not including `end`."""

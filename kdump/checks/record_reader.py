@@ -18,7 +18,7 @@ from kdump.binary.batch_header import (
     MIN_BATCH_LENGTH,
     RECORD_COUNT,
 )
-from kdump.binary.codecs import CODECS, LZ4, NONE, SNAPPY, lz4, snappy
+from kdump.binary.codecs import CODECS, NONE, SNAPPY, snappy
 from kdump.checks.content import Content, Payload
 from kdump.checks.ordinary_records import OrdinaryRecords
 from kdump.checks.rules.records.unreadable import UnreadableRecords
@@ -179,7 +179,7 @@ class RecordReader:
                 if start == end:
                     continue
             if chunk.is_legacy:
-                self._show_messages(chunk if end - start == len(statuses) else chunk.slice(start, end), status)
+                self._show_messages(chunk, start, end, status)
             else:
                 self._show_batches(chunk, start, end, status)
             start = end
@@ -208,26 +208,28 @@ class RecordReader:
         missed[1] = start + chunk.batches["size"][row]
         missed[2] += 1
 
-    def _show_messages(self, chunk: Chunk, status: str) -> None:
-        """Pass uncompressed messages to the rules together, each wrapper on its own."""
+    def _show_messages(self, chunk: Chunk, row: int, end: int, status: str) -> None:
+        """Pass the uncompressed messages from this row up to `end` to the rules together, each wrapper on its own."""
         codecs = chunk.batches["compresscodec"]
         ordinary = self._ordinary if status == salvage.INTACT and chunk.window else None
-        starts = [] if ordinary is None else [*chunk.starts, chunk.starts[-1] + chunk.batches["size"][-1]]
-        first = row = tried = 0
-        while row < len(codecs):
+        begin = first = tried = row
+        starts: list[int] = []
+        if ordinary is not None:
+            starts = [*chunk.starts[row:end], chunk.starts[end - 1] + chunk.batches["size"][end - 1]]
+        while row < end:
             if ordinary is not None and row >= tried:
-                end = ordinary.messages_from(chunk.window, starts, row, self._decompressor)
-                tried = end + 1
-                if end - row >= (_FEWEST_PASSED_OVER if first < row else 1):
+                passed = begin + ordinary.messages_from(chunk.window, starts, row - begin, self._decompressor)
+                tried = passed + 1
+                if passed - row >= (_FEWEST_PASSED_OVER if first < row else 1):
                     self._read_messages(chunk, first, row, status)
-                    first = row = end
+                    first = row = passed
                     continue
             if codecs[row] != CODECS[NONE]:
                 self._read_messages(chunk, first, row, status)
                 self._read_messages(chunk, row, row + 1, status)
                 first = row + 1
             row += 1
-        self._read_messages(chunk, first, len(codecs), status)
+        self._read_messages(chunk, first, end, status)
 
     def _read_messages(self, chunk: Chunk, start: int, end: int, status: str) -> None:
         if start == end:
@@ -366,16 +368,17 @@ class RecordReader:
     def _code_if_only_counted(self, chunk: Chunk, row: int, opened: codecs.Payload | codecs.LongPayload) -> str | None:
         """The code of what is wrong with a batch whose payload gives this, if it is only counted by now and no rule needs more.
 
-        It is none of its codec, and gives nothing, or it is cut off after records that are ordinary.
+        The payload gives nothing, or is cut off after records that are ordinary.
         """
         header, error = chunk.headers[row], opened.error
-        if error is None or isinstance(opened, codecs.LongPayload):
+        if error is None or isinstance(opened, codecs.LongPayload) or error.code == "decompression-limit":
             return None
         if not opened.data:
-            codec, payload = header[ATTRIBUTES] & COMPRESSION_MASK, record.bytes_of(self._source, chunk, row)[BATCH_HEADER_SIZE:]
-            has_own_code = not payload or codec == LZ4 and lz4.has_legacy_header(payload)
-            is_known = not has_own_code and codecs.is_of_other_kind(codec, payload, error)
-            return error.code if is_known and self._context.is_flooded(error.code) else None
+            from kdump.checks.rules.records.reader_faults import code_of_frames  # most logs need it not
+
+            payload = record.bytes_of(self._source, chunk, row)[BATCH_HEADER_SIZE:]
+            nothing = code_of_frames(header[ATTRIBUTES] & COMPRESSION_MASK, payload, error) if payload else ""
+            return nothing if self._context.is_flooded(nothing) else None
         code = self._code_of_cut(header, error, len(opened.data)) if self._tries_cut else None
         if code is None or self._ordinary is None:
             return None

@@ -196,11 +196,6 @@ def compressed(codec: int, pieces: Iterable[Buffer], magic: int) -> bytes:
     return b"".join(pieces) if codec == NONE else _module(codec).compressed(pieces, magic)
 
 
-def is_of_other_kind(codec: int, compressed: bytes, error: CorruptData) -> bool:
-    """Whether a payload that gives nothing but this error does not even begin as one of its codec."""
-    return error.code == "frame-bad-header" or codec == ZSTD and not compressed.startswith(_module(codec).MAGIC)
-
-
 class BatchDecompressor:
     """Decompresses valid, regular payloads of magic 2 in a few calls each. Each thread needs its own.
 

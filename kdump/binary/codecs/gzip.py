@@ -24,7 +24,7 @@ _JAVA_INPUT = 8 << 10  # Kafka gives gzip its input in blocks of this size
 _JAVA_OUTPUT = 16 << 10  # and takes its output in blocks of this size: an error takes its block with it
 _WRITTEN_HEADER = b"\x1f\x8b\x08\0\0\0\0\0\0\xff"  # as Java writes it: no time, an unknown operating system (JDK 16 and later)
 _INSPECTED = 1 << 20
-_PIECE = 64 << 10
+_FIRST_PIECE, _PIECE = 512, 64 << 10  # of a member that is inspected: what follows a small one is copied with it
 
 
 def decompressed(compressed: bytes, _magic: int, _limit: int, _quirks: CodecQuirks | None) -> Iterator[bytes]:
@@ -176,12 +176,13 @@ def inspect_frames(payload: bytes) -> Frames:
     count = position = 0
     while payload.startswith(MAGIC, position):
         inflater = zlib.decompressobj(16 + zlib.MAX_WBITS)
-        pending, given = b"", position
+        pending, given, piece = b"", position, _FIRST_PIECE
         try:
             while not inflater.eof and (pending or given < len(payload)):
                 if not pending:
-                    pending = payload[given : given + _PIECE]
+                    pending = payload[given : given + piece]
                     given += len(pending)
+                    piece = _PIECE
                 inflater.decompress(pending, _INSPECTED)
                 pending = inflater.unconsumed_tail
         except zlib.error:

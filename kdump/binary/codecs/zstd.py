@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache, lru_cache
 from threading import get_ident
 
 from kdump.binary import kernel
@@ -132,26 +132,28 @@ def compressed(pieces: Iterable[Buffer], _magic: int) -> bytes:
 def inspect_frames(payload: bytes) -> Frames:
     """The frames of a payload, up to the first incomplete one."""
     count = position = window = 0
-    while position < len(payload):
-        end, asked_for = _inspected_frame(payload, position)
-        window = max(window, asked_for)
-        if not end:
+    size = len(payload)
+    while payload.startswith(MAGIC, position) and position + zstd_frame.MAGIC_AND_DESCRIPTOR_SIZE < size:
+        descriptor = payload[position + len(MAGIC)]
+        header_size, content_size_size, checksum_size = _sizes_of(descriptor)
+        first_block = position + header_size
+        if content_size_size < 0:
+            asked_for = zstd_frame.window_size(payload[position + zstd_frame.MAGIC_AND_DESCRIPTOR_SIZE])
+        else:
+            asked_for = int.from_bytes(payload[first_block - content_size_size : first_block], "little")
+        if asked_for > window:
+            window = asked_for
+        end = zstd_frame.end_of_blocks(payload, first_block) + checksum_size
+        if end > size:
             break
         count += 1
         position = end
     return Frames(count, position, window=window)
 
 
-def _inspected_frame(payload: bytes, start: int) -> tuple[int, int]:
-    """Where the frame that starts here ends (0 if there is no complete frame), and the window it needs."""
-    if not payload.startswith(MAGIC, start) or start + zstd_frame.MAGIC_AND_DESCRIPTOR_SIZE >= len(payload):
-        return 0, 0
-    descriptor = payload[start + 4]
-    first_block = start + zstd_frame.header_size(descriptor)
-    if zstd_frame.has_window(descriptor):
-        window = zstd_frame.window_size(payload[start + zstd_frame.MAGIC_AND_DESCRIPTOR_SIZE])
-    else:
-        content_size = payload[first_block - zstd_frame.content_size_size(descriptor) : first_block]
-        window = int.from_bytes(content_size, "little")
-    end = zstd_frame.end_of_blocks(payload, first_block) + zstd_frame.CHECKSUM_SIZE * zstd_frame.has_checksum(descriptor)
-    return (end if end <= len(payload) else 0), window
+@cache
+def _sizes_of(descriptor: int) -> tuple[int, int, int]:
+    """The sizes of a frame's header, of the content size in it (-1 if it gives a window), and of the checksum at the end."""
+    content_size_size = -1 if zstd_frame.has_window(descriptor) else zstd_frame.content_size_size(descriptor)
+    checksum_size = zstd_frame.CHECKSUM_SIZE if zstd_frame.has_checksum(descriptor) else 0
+    return zstd_frame.header_size(descriptor), content_size_size, checksum_size

@@ -54,12 +54,12 @@ def window_size(window: int) -> int:
 
 def end_of_blocks(data: bytes | memoryview, position: int) -> int:
     """The position after the blocks of a frame, the first of which is at `position`; past the end where they are cut off."""
-    is_last = 0
-    while not is_last:
+    end = len(data)
+    while position <= end:
         header = int.from_bytes(data[position : position + BLOCK_HEADER_SIZE], "little")
-        is_last, kind, size = header & 1, header >> 1 & 3, header >> 3
-        position += BLOCK_HEADER_SIZE + (1 if kind == RUN_BLOCK else size)
-        is_last |= position > len(data)
+        position += BLOCK_HEADER_SIZE + (1 if header >> 1 & 3 == RUN_BLOCK else header >> 3)
+        if header & 1:
+            break
     return position
 
 

@@ -104,6 +104,20 @@ def fault_in_catalogue(source: Source, chunk: Chunk, row: int, fault: CorruptDat
     return known, sentence if known == "decompression-limit" or chunk.is_legacy else lambda: f"{words_of(fault)}."
 
 
+def code_of_frames(codec: int, payload: bytes, error: CorruptData) -> str:
+    """The code of the catalogue for the error of a compressed payload of which no record can be read, or too few."""
+    code = _plain(error.code)
+    if code == "frame-bad-header":
+        return "lz4-legacy-header" if codec == LZ4 and lz4.has_legacy_header(payload) else code
+    if "claimed" in error.values or codec == ZSTD and code in _MAY_TRAIL and _zstd_window(payload) > MAX_WINDOW:
+        return "declared-size-forged"
+    return "frame-checksum-mismatch" if codec == ZSTD and "checksum" in error.message else _OF_FRAMES[code]
+
+
+def _zstd_window(payload: bytes) -> int:
+    return codecs.inspect_frames(ZSTD, payload).window
+
+
 def _frame_fault(source: Source, chunk: Chunk, row: int, fault: CorruptData, code: str) -> tuple[str, Callable[[], str]]:
     """The same for a fault of a compressed stream, where the message may say more than the code."""
     name = chunk.batches["compresscodec"][row]
@@ -118,29 +132,22 @@ def _frame_fault(source: Source, chunk: Chunk, row: int, fault: CorruptData, cod
     codec = CODECS.index(name)
     if not payload and chunk.is_legacy:
         return "legacy-wrapper-empty", lambda: "A compressed message has an empty value."
-    if code == "frame-bad-header":
-        if codec == LZ4 and lz4.has_legacy_header(payload):
-            magic = chunk.batches["magic"][row]
-            return "lz4-legacy-header", (
-                lambda: f"The LZ4 header has the checksum of clients before magic 1; readers of magic {magic} refuse it."
-            )
-        return "frame-bad-header", lambda: f"The payload is not {name}: {words_of(fault)}.{_what_it_resembles(payload, name)}"
-    if "claimed" in fault.values:
-        return "declared-size-forged", sentence
-    if code in _MAY_TRAIL:
-        found = codecs.inspect_frames(codec, payload)
-        if codec == ZSTD and found.window > MAX_WINDOW:
-            return "declared-size-forged", (
-                lambda: f"A zstd frame asks for a window of {found.window:,} bytes; the limit is {MAX_WINDOW:,}."
-            )
-        all_there = fault.values["decoded"] >= (chunk.batches["count"][row] or 0) > 0
-        trailing = len(payload) - found.end
-        if all_there and codec in (SNAPPY, ZSTD) and 0 < found.end < len(payload):
-            fault.values["trailing"] = trailing
+    found = code_of_frames(codec, payload, fault)
+    if found == "lz4-legacy-header":
+        magic = chunk.batches["magic"][row]
+        return found, lambda: f"The LZ4 header has the checksum of clients before magic 1; readers of magic {magic} refuse it."
+    if found == "frame-bad-header":
+        return found, lambda: f"The payload is not {name}: {words_of(fault)}.{_what_it_resembles(payload, name)}"
+    if code not in _MAY_TRAIL or "claimed" in fault.values:
+        return found, sentence
+    if found == "declared-size-forged" and codec == ZSTD:
+        return found, lambda: f"A zstd frame asks for a window of {_zstd_window(payload):,} bytes; the limit is {MAX_WINDOW:,}."
+    if codec in (SNAPPY, ZSTD) and fault.values["decoded"] >= (chunk.batches["count"][row] or 0) > 0:
+        end = codecs.inspect_frames(codec, payload).end
+        if 0 < end < len(payload):
+            trailing = fault.values["trailing"] = len(payload) - end
             return "frame-trailing-bytes", lambda: f"{counted(trailing, 'byte')} after the end of the {name} stream."
-        if codec == ZSTD and "checksum" in fault.message:
-            return "frame-checksum-mismatch", sentence
-    return _OF_FRAMES[code], sentence
+    return found, sentence
 
 
 def _what_it_resembles(payload: bytes, name: str) -> str:
