@@ -15,10 +15,11 @@ from kdump.binary.batch_header import (
     LENGTH,
     LOG_OVERHEAD,
     MAGIC,
+    MESSAGE_OFFSET,
     MIN_BATCH_LENGTH,
     RECORD_COUNT,
 )
-from kdump.binary.codecs import CODECS, NONE, SNAPPY, snappy
+from kdump.binary.codecs import CODECS, GZIP, LZ4, NONE, SNAPPY, snappy
 from kdump.checks.content import Content, Payload
 from kdump.checks.ordinary_records import OrdinaryRecords
 from kdump.checks.rules.records.unreadable import UnreadableRecords
@@ -56,7 +57,9 @@ _CUT = {
 }
 """Faults of payloads all of whose records can be read, with the code that UnreadableRecords reports."""
 _GIVES_NOTHING = CorruptData("frame-bad-header", "a payload cannot be opened", decoded=0)
-"""What is wrong with a payload that is none of its codec, for rules that do not report it."""
+"""What is wrong with a payload that gives nothing, for rules that do not report it."""
+_NESTED = CorruptData("legacy-nested-compression", "a wrapper holds a wrapper", decoded=0)
+"""The same for a wrapper of another one."""
 
 
 class _Budget:
@@ -226,7 +229,8 @@ class RecordReader:
                     continue
             if codecs[row] != CODECS[NONE]:
                 self._read_messages(chunk, first, row, status)
-                self._read_messages(chunk, row, row + 1, status)
+                if ordinary is None or not self._counts_nested(chunk, row):
+                    self._read_messages(chunk, row, row + 1, status)
                 first = row + 1
             row += 1
         self._read_messages(chunk, first, end, status)
@@ -252,6 +256,27 @@ class RecordReader:
                 self._budget.spend(size, limits.max_payload)
             fault.values["decoded"] = 0
             self._show_fault(run, 0, fault, status)
+
+    def _counts_nested(self, chunk: Chunk, row: int) -> bool:
+        """Count the wrapper in this row if it only holds another, nothing else is odd, and such findings are only counted."""
+        if not self._context.is_flooded(_NESTED.code):
+            return False
+        try:
+            data = message_set.bytes_of_message(self._source, chunk, row)
+            wrapper = message_set.Message(chunk.headers[row][MESSAGE_OFFSET], data)
+            value = wrapper.value
+        except CorruptData:
+            return False
+        is_usual = (
+            wrapper.codec in (GZIP, LZ4) or wrapper.codec == SNAPPY and value is not None and value.startswith(snappy.MAGIC)
+        )
+        held = self._decompressor.decompress(wrapper.codec, value) if is_usual and value is not None else None
+        if held is None or not message_set.holds_only_a_wrapper(wrapper, held):
+            return False
+        for rule in self._rules:
+            rule.damaged_records()
+        self._count_bad(chunk, row, _NESTED.code, 0, _NESTED)
+        return True
 
     def _show_payload_of_wrapper(self, run: Chunk, status: str) -> None:
         payload = payload_of_wrapper(run, 0, self._source)
@@ -385,13 +410,13 @@ class RecordReader:
         self._tries_cut = self._ordinary.odd_times(header, chunk.batches["position"][row], opened.data) == []
         return code if self._tries_cut else None
 
-    def _count_bad(self, chunk: Chunk, row: int, code: str, given: int) -> None:
-        """Count the batch in this row, whose payload has this fault after `given` bytes."""
+    def _count_bad(self, chunk: Chunk, row: int, code: str, given: int, fault: CorruptData = _GIVES_NOTHING) -> None:
+        """Count the batch in this row, whose payload has this fault after `given` bytes. If it gives none, rules see `fault`."""
         position, size = chunk.batches["position"][row], chunk.batches["size"][row]
         self._context.counts_only(code, position, position + size)
         if not given:
             for rule in self._others_told:
-                rule.unreadable(chunk, row, _GIVES_NOTHING, salvage.INTACT)
+                rule.unreadable(chunk, row, fault, salvage.INTACT)
         self._budget.spend(size, given)
         self._tick(position)
 

@@ -141,11 +141,13 @@ class Limits:
 _AS_KAFKA = Limits()
 
 
-def read(source: Source, chunk: Chunk, limits: Limits = _AS_KAFKA) -> Iterator[RecordChunk]:
+def read(
+    source: Source, chunk: Chunk, limits: Limits = _AS_KAFKA, *, bad: list[CorruptData] | None = None
+) -> Iterator[RecordChunk]:
     """The messages of a chunk; a wrapper is replaced by the messages in it.
 
-    Raises CorruptData as records.read says. A field that reaches past its message is a fault of that field only: Kafka meets
-    it when it asks for the field.
+    Raises CorruptData, or puts it into `bad`, as records.read says. A field that reaches past its message is a fault of that
+    field only: Kafka meets it when it asks for the field.
     """
     part = _Part(chunk, 0, continues=False)
     run_ends = chunk.ends_of_runs(0, len(chunk))
@@ -167,6 +169,10 @@ def read(source: Source, chunk: Chunk, limits: Limits = _AS_KAFKA) -> Iterator[R
         except CorruptData as problem:
             error = problem
             error.path, error.position = source.path, chunk.batches["position"][row]
+            if bad is not None and chunk.headers[row][MESSAGE_LENGTH] <= record.MAX_SMALL_BATCH:
+                bad.append(error.without_frames())
+                part.end_batch()
+                error = None
         row += 1
         if error is not None or len(part.rows) >= record.MAX_ROWS:
             yield part.finished()
@@ -256,6 +262,11 @@ class _Part:
         self._magics += [magic] * count
         return end if count else 0
 
+    def end_batch(self) -> None:
+        """Go on after a wrapper that may have given no message."""
+        if len(self.first_offsets) < len(self.counts):
+            self.first_offsets.append(0)  # of one without messages, any
+
     def following(self, chunk: Chunk, row: int) -> _Part:
         """The part after this one, with more messages of the wrapper in this row."""
         part = _Part(chunk, row, continues=True, first_offsets=self.first_offsets[-1:])
@@ -265,8 +276,8 @@ class _Part:
     def finished(self) -> RecordChunk:
         batches = self._chunk.batches.slice(self._first, self._first + len(self.counts))
         table = Table.of(record.Record, self.rows)
-        first_offsets = self.first_offsets + [0] * (len(self.counts) - len(self.first_offsets))  # of one without messages, any
-        return record.RecordChunk(batches, self.counts, table, self._continues, self._faults, first_offsets, self._magics)
+        self.end_batch()
+        return record.RecordChunk(batches, self.counts, table, self._continues, self._faults, self.first_offsets, self._magics)
 
 
 def messages_of(source: Source, chunk: Chunk, row: int, limits: Limits = _AS_KAFKA) -> Iterator[Message]:
@@ -346,6 +357,16 @@ class Unwrapped:
 
     def __iter__(self) -> Iterator[Message]:
         return self.after(0)
+
+
+def holds_only_a_wrapper(wrapper: Message, payload: bytes | memoryview) -> bool:
+    """Whether all that is in the payload of a wrapper of magic 0 or 1 is another wrapper, with an offset that is valid there."""
+    size = len(payload)
+    if size < LOG_OVERHEAD + MIN_RECORD_OVERHEAD or LOG_OVERHEAD + batch_length(payload, 0) != size:
+        return False
+    inner = Message(batch_offset(payload, 0), memoryview(payload)[LOG_OVERHEAD:])
+    has_valid_offset = wrapper.magic == 0 or wrapper.offset == 0 or wrapper.offset >= inner.offset
+    return 0 < inner.codec < len(codecs.CODECS) and has_valid_offset
 
 
 def _placed(inner: Iterable[Message], base: int) -> Iterator[Message]:

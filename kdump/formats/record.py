@@ -62,11 +62,13 @@ MAX_PAYLOAD_AT_ONCE = 8 << 20
 MAX_RECORD_SIZE = 128 << 20
 """A record that says it is larger than this is not waited for."""
 
+MAX_SMALL_BATCH = 64 << 10
+"""Bytes of a bad batch or wrapper whose records come with those of its neighbours."""
+
 _REFERENCE_SIZE = 4
 _MAX_HEADERS = (250 << 20) // _REFERENCE_SIZE  # of the 256 MiB that Kafka's launcher gives the tool
 _MAX_HELD_RECORD_BYTES = 1 << 20  # up to this size, all records of a batch are held at once, with those of its neighbors
 _MAX_HELD_PARTS = 8  # of MAX_ROWS records each, of a compressed batch
-_MAX_SMALL_BATCH = 64 << 10  # bytes
 _MIN_BLOCK_BYTES = 256 << 10  # of a decompressed payload, at least
 _MAX_HEAP_OF_HEADERS = 245_000_000  # bytes; found with the tool of 4.3.1, whose heap has 256 MiB; that of 1.0.1 is alike
 _NO_HEADERS = -1  # of the records are held
@@ -259,7 +261,7 @@ def plain_records(
 
 def _is_small(header: Sequence[int]) -> bool:
     """Whether a batch is so small that reading it alone would cost more than its bytes."""
-    return header[LENGTH] <= _MAX_SMALL_BATCH
+    return header[LENGTH] <= MAX_SMALL_BATCH
 
 
 def _walk_bad(

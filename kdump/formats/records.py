@@ -32,14 +32,14 @@ def read(
     RecordColumns, those with these names made at once.
     If a batch is bad, everything before it is yielded, and its own records up to the bad one unless it is compressed; then
     CorruptData is raised. As in Kafka, records of a compressed batch are only yielded if all of it is valid.
-    With `bad`, which does not go with `columns`, small bad batches of magic 2 do not end the reading: what could be read of them
-    comes in one table with the records of their neighbours, and the faults of its batches are in `bad` when it is yielded.
+    With `bad`, which does not go with `columns`, small bad batches and wrappers do not end the reading: what could be read of
+    them comes in one table with the records of their neighbours, and the faults of its batches are in `bad` when it is yielded.
     Callers that read again and again give a `decompressor`, which takes longer to make than to use for a small batch.
     """
     if chunk.is_legacy:
         from kdump.formats import message_set
 
-        return message_set.read(source, chunk)
+        return message_set.read(source, chunk, bad=bad)
     if columns is not None and quirks is None:
         from kdump.formats import record_columns
 

@@ -1,4 +1,4 @@
-"""Payloads that are cut off: once their faults are only counted, their records are shown to the rules with those of others."""
+"""Payloads that are cut off, give nothing, or hold wrappers: once their faults are only counted, less is read of them."""
 
 import random
 import struct
@@ -7,6 +7,7 @@ from unittest import mock
 
 import pytest
 
+from kdump.binary.codecs.xxhash import xxhash32
 from kdump.checks import check
 from kdump.checks.jobs import Job
 from kdump.checks.record_reader import RecordReader
@@ -16,7 +17,7 @@ from tests.builders.checksums import crc32c
 from tests.builders.compression import Codec, compress
 from tests.builders.files import file_name
 from tests.builders.hostile_contents import cut_compressed
-from tests.builders.records import batch, encode_record, record
+from tests.builders.records import Message, batch, encode_record, message, record, wrapper
 
 NOW = 1_700_000_500_000
 CODECS: tuple[Codec, ...] = ("gzip", "gzip", "gzip", "lz4", "snappy", "zstd")
@@ -44,10 +45,34 @@ def _one(chance: random.Random, offset: int) -> tuple[bytes, int]:
             payload = payload[: len(payload) // 2]
         case _:
             payload = payload[: -chance.randrange(1, 9)]
+    return _of_payload(payload, codec, offset, count), count
+
+
+def _of_payload(payload: bytes, codec: Codec, offset: int, count: int = 1) -> bytes:
+    """A batch of this many records, whose payload is this."""
     one = bytearray(batch(records=[record()] * count, codec=codec, base_offset=offset)[:61] + payload)
     struct.pack_into(">i", one, 8, len(one) - 12)
     struct.pack_into(">I", one, 17, crc32c(bytes(one[21:])))
-    return bytes(one), count
+    return bytes(one)
+
+
+def _nothing(chance: random.Random) -> tuple[bytes, Codec]:
+    """A payload that gives nothing, and its codec."""
+    codec = chance.choice(CODECS)
+    payload = compress(encode_record(record(value=b"v" * chance.choice((0, 40)))), codec=codec)
+    match chance.randrange(6):
+        case 0:
+            return payload[: chance.randrange(len(payload))], codec
+        case 1:
+            return payload, chance.choice(CODECS)
+        case 2:
+            return b"\x28\xb5\x2f\xfd\0\xf8" + payload, "zstd"  # asks for a window of 2^41 bytes
+        case 3:
+            return b"\x04\x22\x4d\x18\x60\x40" + bytes([xxhash32(b"\x04\x22\x4d\x18\x60\x40") >> 8 & 0xFF]), "lz4"
+        case 4:
+            at = chance.randrange(len(payload))
+            return payload[:at] + bytes([payload[at] ^ 0xFF]) + payload[at + 1 :], codec
+    return payload[: len(payload) // 2], codec
 
 
 def _found(path: Path, max_findings: int) -> list[str]:
@@ -72,6 +97,43 @@ def test_findings_are_those_of_payloads_one_by_one(seed: int, tmp_path: Path) ->
         found = _found(path, 2)
     assert sorted(found) == sorted(expected)  # rules see more batches at once: what they find stands in another order
     assert counted.call_count > 5
+
+
+@pytest.mark.both_kernels
+@pytest.mark.parametrize("seed", range(12))
+def test_findings_are_those_of_payloads_that_give_nothing_one_by_one(seed: int, tmp_path: Path) -> None:
+    chance, parts = random.Random(seed), []
+    for offset in range(150):
+        payload, codec = _nothing(chance) if chance.random() < 0.9 else (compress(encode_record(record()), codec="gzip"), "gzip")
+        parts.append(_of_payload(payload, codec, offset))
+    path = tmp_path / file_name(0, ".log")
+    path.write_bytes(b"".join(parts))
+    with mock.patch.object(RecordReader, "_code_if_only_counted", return_value=None):
+        expected = _found(path, 2)
+    with mock.patch.object(RecordReader, "_count_bad", autospec=True, side_effect=RecordReader._count_bad) as counted:
+        found = _found(path, 2)
+    assert found == expected
+    assert counted.call_count > 20
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_findings_are_those_of_nested_wrappers_one_by_one(seed: int, tmp_path: Path) -> None:
+    chance, parts = random.Random(seed), []
+    for offset in range(200):
+        magic, codec = chance.randrange(2), chance.choice(CODECS[:5])
+        plain: Message | bytes = message(value=b"v", magic=magic)
+        inner = wrapper(messages=[plain], magic=magic, offset=chance.choice((0, 0, offset, 999)))
+        inside = [*[plain] * (chance.random() < 0.1), *[inner] * (chance.random() < 0.9)] or [plain]
+        trailing = b"\0" * (chance.random() < 0.05)
+        parts.append(wrapper(messages=inside, codec=codec, magic=magic, offset=chance.choice((0, offset)), trailing=trailing))
+    path = tmp_path / file_name(0, ".log")
+    path.write_bytes(b"".join(parts))
+    with mock.patch.object(RecordReader, "_counts_nested", return_value=False):
+        expected = _found(path, 2)
+    with mock.patch.object(RecordReader, "_count_bad", autospec=True, side_effect=RecordReader._count_bad) as counted:
+        found = _found(path, 2)
+    assert found == expected
+    assert counted.call_count > 20
 
 
 def test_payloads_that_are_cut_off_are_read_once_and_not_reported_one_by_one(tmp_path: Path) -> None:

@@ -17,10 +17,13 @@ from kdump.checks import check
 from kdump.checks.jobs import Job
 from kdump.checks.rules.framing.headers import Headers
 from kdump.checks.settings import COMPACT, DEEP, DELETE, FULL, Settings
+from kdump.cli.listing.intact import IntactText
+from kdump.cli.listing.logs import LogLister
 from kdump.formats import log
 from kdump.formats.log import MixedChunk
 from kdump.reading import salvage
 from kdump.tables import Row
+from tests import kernels
 from tests.builders.files import file_name
 from tests.builders.hostile_contents import alternating_magics
 from tests.builders.records import batch, message, message_set, record, transaction_marker, wrapper
@@ -215,3 +218,23 @@ def test_what_is_recovered_is_that_of_runs_one_by_one(seed: int | None, tmp_path
         made.append(({file.name: file.read_bytes() for file in (tmp_path / name / "t-0").iterdir()}, list(map(repr, result))))
     assert made[0] == made[1]
     assert counted.call_count > 0
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("options", [[], ["--deep"], ["--deep", "--print-data-log", "--release", "2.0.0"]])
+def test_a_listing_is_that_of_runs_one_by_one(seed: int, options: list[str], tmp_path: Path) -> None:
+    path = tmp_path / file_name(0, ".log")
+    path.write_bytes(_log(seed, 600))
+    for form in ("kafka", "ndjson", "csv", "table"):
+        words = ["log", *options, "--output", form, path]
+        with mock.patch.object(LogLister, "_mixes", return_value=False):
+            expected = kernels.listed(words)
+        assert kernels.listed(words) == expected
+
+
+def test_alternating_runs_are_listed_by_few_calls(tmp_path: Path) -> None:
+    path = tmp_path / file_name(0, ".log")
+    path.write_bytes(alternating_magics(3000))
+    with mock.patch.object(IntactText, "write", autospec=True, side_effect=IntactText.write) as written:
+        assert kernels.listed(["log", path]).stdout.count(b"\n") == 2 + 3000
+    assert written.call_count < 100  # it was 2000

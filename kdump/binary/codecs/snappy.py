@@ -80,6 +80,9 @@ def _xerial_blocks(compressed: bytes, xerial: str) -> Iterator[bytes]:
             position += _HEADER_SIZE
             continue
         position += 4
+        if size == 1 and position < end and not compressed[position] and position > _HEADER_SIZE + 4:
+            position += 1  # a block of nothing, after the first
+            continue
         if not 0 <= size <= _MAX_BLOCK_SIZE:
             is_first = position == _HEADER_SIZE + 4  # Java asks for memory for it, which later blocks have already
             code = "frame-block-too-large" if size > 0 else "frame-first-block-size" if is_first else "frame-block-size"

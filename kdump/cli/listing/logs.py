@@ -97,7 +97,8 @@ class LogLister:
         findings = self._run.finding_count
         try:
             start = start_position(self._source, self._request) if self._begin is None else self._begin.start
-            for item in salvage.walk_patches(self._source, start, self._gathers_patches, shows=self.shows):
+            walk = salvage.walk_patches(self._source, start, self._gathers_patches, shows=self.shows, mixes=self._mixes)
+            for item in walk:
                 if isinstance(item, salvage.Patches):
                     self._list_patches(item)
                     continue
@@ -340,6 +341,10 @@ class LogLister:
     def may_list_at_once(self, summary: BatchSummary) -> bool:
         """Whether the summary says which batches of a section are asked for."""
         return not self._held and not self._left_out and not (self._has_bounds and summary.is_legacy)
+
+    def _mixes(self) -> bool:
+        """Whether messages and batches that alternate may be listed at once."""
+        return self.intact_text is not None and not (self._has_bounds or self._held or self._left_out)
 
     def _list_stretch(self, text: IntactText, summary: BatchSummary, chunk: Chunk) -> None:
         """List a section of intact batches: at once those of which all is asked for."""

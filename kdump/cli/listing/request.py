@@ -100,7 +100,8 @@ class Request:
     @property
     def has_range(self) -> bool:
         """Whether only a range of offsets or times is asked for."""
-        return any(bound is not None for bound in (self.from_offset, self.to_offset, self.from_time, self.to_time))
+        has_offsets = self.from_offset is not None or self.to_offset is not None
+        return has_offsets or self.from_time is not None or self.to_time is not None
 
     def holds_offsets(self, first: int | None, last: int) -> bool:
         """Whether something with these offsets may contain requested rows; a `first` of None is unknown."""

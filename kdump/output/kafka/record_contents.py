@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import islice
 
 from kdump.errors import Fault
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     Rows = Iterator[tuple[int, bytes | None, bytes | None]]
 
 _PAYLOAD_PREFIX = " payload: "
+_MOST_REMEMBERED, _MAX_REMEMBERED_SIZE = 1024, 256  # control records, and bytes of such a one
 
 
 def contents_column(
@@ -61,7 +63,7 @@ def contents_column(
                 except Fault as fault:  # the rows after it are still to come
                     if faults is None:
                         return texts, fault
-                    faults[len(texts)] = fault
+                    faults[len(texts)] = fault.without_frames()
                     texts.append("")
         return texts, None
 
@@ -105,8 +107,13 @@ def contents_column(
 
     def _append_control(_chunk: RecordChunk, texts: list[str], rows: Rows) -> None:
         for _, key, value in rows:
-            texts.append("" if skips_metadata else control_text(key, value, profile, stand_ins))
+            is_small = value is None or len(value) <= _MAX_REMEMBERED_SIZE
+            texts.append("" if skips_metadata else small_control_text(key, value) if is_small else of_control(key, value))
 
+    def of_control(key: bytes | None, value: bytes | None) -> str:
+        return control_text(key, value, profile, stand_ins)
+
+    small_control_text = lru_cache(_MOST_REMEMBERED)(of_control)  # many say the same
     return column
 
 
