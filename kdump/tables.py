@@ -68,6 +68,7 @@ class Row:
     """
 
     schema: ClassVar[tuple[Column, ...]] = ()
+    column_names: ClassVar[tuple[str, ...]] = ()
     row_kind: ClassVar[str] = ""
     __slots__ = ()
     __hash__ = None  # type: ignore[assignment]  # equal by values that may change
@@ -76,6 +77,7 @@ class Row:
         cls.row_kind = kind
         declared = tuple(Column(name, str(annotation)) for name, annotation in cls.__annotations__.items())
         cls.schema = cls.schema + declared  # after those of the class it extends
+        cls.column_names = tuple(column.name for column in cls.schema)
 
     def __init__(self, *values: object, **named: object) -> None:
         schema = self.schema
@@ -83,8 +85,7 @@ class Row:
             values += self._named(schema[len(values) :], named, len(values))
         elif named:
             raise TypeError(f"{type(self).__name__} has {len(schema)} values, and {', '.join(named)} twice")
-        for column, value in zip(schema, values, strict=True):
-            setattr(self, column.name, value)
+        self.__dict__.update(zip(self.column_names, values, strict=True))
 
     def _named(self, missing: Sequence[Column], named: dict[str, object], given: int) -> tuple[object, ...]:
         """The values of the columns that were not given by place. Raises TypeError unless all are there, and no others."""
@@ -136,7 +137,7 @@ class Table(Generic[RowType]):
     def row(self, row: int) -> RowType:
         """The row at this place, counted from 0."""
         columns = self.columns
-        return self.row_class(*[columns[column.name][row] for column in self.row_class.schema])
+        return self.row_class(*[columns[name][row] for name in self.row_class.column_names])
 
     def slice(self, start: int, end: int) -> Table[RowType]:
         """The rows from `start` up to but not including `end`."""

@@ -357,7 +357,8 @@ def _send(descriptor: int, message: tuple[str, int, Any]) -> None:
 
 def _row_of(row_class: int, values: dict[str, object]) -> Row:
     """A row that a worker sent."""
-    row = _ROWS[row_class].partial()
+    kind = _ROWS[row_class]
+    row = kind.__new__(kind)
     vars(row).update(values)
     return row
 

@@ -325,7 +325,7 @@ class RecordReader:
         held = opened = None  # it may be large, and so may what an irregular batch needs
         bad: tuple[Content, int] | None = None
         if content is not None:
-            position, code, _ = kernel.walk_records(
+            position, code, values = kernel.walk_records(
                 content.data,
                 content.start,
                 content.end,
@@ -348,6 +348,12 @@ class RecordReader:
                 if content.opened is not None and not content.data and content.opened.error is not None:
                     self._show_waiting(waiting, status, row + 1)
                     self._show_closed(chunk, row, status, content.opened, content.opened.error)
+                    return
+                if code and not content.is_compressed and _stops_there(header, values):
+                    self._show_waiting(waiting, status, row + 1)
+                    is_last = len(content.rows) == count - 1
+                    fault = record.fault_of_record(code, values, is_compressed=False, is_last=is_last)
+                    self._show_stopped(chunk, row, status, content, position, fault)
                     return
                 bad, content = (content, position), None
         if content is not None:
@@ -439,6 +445,22 @@ class RecordReader:
         self._budget.spend(chunk.headers[row][LENGTH] + LOG_OVERHEAD, opened.size)
         self._expects_bad = True
         self._tick(chunk.batches["position"][row])
+
+    def _show_stopped(self, chunk: Chunk, row: int, status: str, content: Content, at: int, fault: CorruptData) -> None:
+        """Show the records of the batch in this row, which is not compressed, up to this place, and the fault of the next one."""
+        rows = content.rows
+        fault.values["decoded"] = len(rows)
+        if content.is_sound:
+            fault.values.update(data=content.data, at=at, data_start=content.start, data_end=content.end)
+        if rows:
+            self._show_records_of(chunk, row, rows, status)
+        self._show_fault(chunk, row, fault, status)
+        self._tick(chunk.batches["position"][row])
+
+    def _show_records_of(self, chunk: Chunk, row: int, rows: list[RecordTuple], status: str, *, continues: bool = False) -> None:
+        """Show records of the batch in this row, perhaps after others of it."""
+        table = record.table_of_records([chunk.headers[row]], [len(rows)], rows)
+        self._show(record.RecordChunk(chunk.batches.slice(row, row + 1), [len(rows)], table, continues), status)
 
     def _show_full(self, waiting: _Waiting, status: str, next_row: int) -> None:
         """As `_show_waiting`, if many batches wait."""
@@ -533,8 +555,7 @@ class RecordReader:
             self._show_content(content, status)
 
         def show(rows: list[RecordTuple]) -> None:
-            table = record.table_of_records([header], [len(rows)], rows)
-            self._show(record.RecordChunk(chunk.batches.slice(row, row + 1), [len(rows)], table, continues), status)
+            self._show_records_of(chunk, row, rows, status, continues=continues)
 
         size = header[LENGTH] + LOG_OVERHEAD
         walk: record.BatchRecords | None = None
@@ -603,6 +624,11 @@ def _may_be_held(header: Sequence[int]) -> bool:
     """Whether a batch has records, and is not too large to be held with them."""
     size = header[LENGTH] + LOG_OVERHEAD
     return 0 < header[RECORD_COUNT] <= _MAX_HELD_RECORDS and BATCH_HEADER_SIZE <= size <= _MAX_HELD_BYTES
+
+
+def _stops_there(header: Sequence[int], values: dict[str, int]) -> bool:
+    """Whether the first walk over a batch without compression says all about a record at which it stops."""
+    return header[LENGTH] <= record.MAX_SMALL_BATCH and header[RECORD_COUNT] <= record.MAX_ROWS and "position" not in values
 
 
 def _payload_of(header: Sequence[int], position: int, batch: bytes) -> Payload:

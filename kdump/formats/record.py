@@ -221,7 +221,7 @@ def _walk_plain(
     stop: _Stop | None = None
     if code and not is_compressed and end <= len(data) and code != kernel.HEADERS_NOT_HELD and "position" not in values:
         is_last = len(rows) == before + count - 1
-        stop = _Stop(rows[before:], _fault_of_record(code, values, is_compressed=False, is_last=is_last))
+        stop = _Stop(rows[before:], fault_of_record(code, values, is_compressed=False, is_last=is_last))
     del rows[before:]
     return stop
 
@@ -532,12 +532,12 @@ class BatchRecords:
         """The fault of the record at this position, or of the stream it comes from."""
         if self._stream_error is not None and code in ("record-length-past-end", "record-count-too-high"):
             return self._stream_fault(is_after_records=False)
-        fault = _fault_of_record(code, values, is_compressed=self.is_compressed, is_last=is_last)
+        fault = fault_of_record(code, values, is_compressed=self.is_compressed, is_last=is_last)
         if code == "header-count-too-high":
             found = kernel.fault_of_headers(self._data, values["position"], values["limit"], values["count"])
             if values["count"] > _MAX_HEADERS:
                 found = "decompression-limit", {"size": _REFERENCE_SIZE * values["count"]}
-            fault.variants[UNCHECKED_HEADER_COUNT] = _fault_of_record(*found, is_compressed=self.is_compressed, is_last=is_last)
+            fault.variants[UNCHECKED_HEADER_COUNT] = fault_of_record(*found, is_compressed=self.is_compressed, is_last=is_last)
         if self._stream_error is not None and self._end_of_record(position) > self._whole_blocks:
             stream_fault = self._stream_fault(is_after_records=False)
             stream_fault.variants[UNBUFFERED] = fault
@@ -558,7 +558,7 @@ class BatchRecords:
         return CorruptData(code, error.message, **error.values)
 
 
-def _fault_of_record(code: str, values: dict[str, Any], *, is_compressed: bool, is_last: bool) -> CorruptData:
+def fault_of_record(code: str, values: dict[str, Any], *, is_compressed: bool, is_last: bool) -> CorruptData:
     """What is wrong with a record, which may be the last of its batch, as the kernel says."""
     if code == kernel.HEADERS_NOT_HELD:
         message = f"a record has {values['count']:,} headers, which are too many to read"

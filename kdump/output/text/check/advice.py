@@ -33,14 +33,22 @@ class Advice:
         self._whole: dict[str, bool] = {}  # whether all bytes of a log are intact
         self._indexes: dict[str, str] = {}  # by segment: its offset index, which has to be rebuilt
         self._transactions: dict[tuple[str, int, int], None] = {}  # topic, partition, first offset
+        self._path = ""  # of the last finding, and the kinds of findings that this file has
+        self._kinds: set[tuple[str, str, bool]] = set()
 
     def finding(self, finding: Finding, *, is_known: bool = False) -> None:
+        action = catalogue.FAULTS[finding.code].action
+        if action != fault_kind.ABORT:  # one of its kind in the file says all
+            kind = (finding.code, finding.severity, is_known)
+            if finding.path != self._path:
+                self._path, self._kinds = finding.path, set()
+            if kind in self._kinds:
+                return
+            self._kinds.add(kind)
         if finding.code in _WITNESSES:
             self._lacking.add(_segment(finding.path))
-        if finding.severity == INFO or file_name.suffix(finding.path) not in file_name.SEGMENT_SUFFIXES:
             return
-        action = catalogue.FAULTS[finding.code].action
-        if finding.code in _WITNESSES:
+        if finding.severity == INFO or file_name.suffix(finding.path) not in file_name.SEGMENT_SUFFIXES:
             return
         if finding.file_type == _LOG and not action:
             self._with_findings.add(_segment(finding.path))

@@ -64,14 +64,16 @@ class Directory:
         return tuple(self.counts.get(severity, 0) for severity in SEVERITIES)
 
     def add_finding(self, finding: Finding) -> None:
-        self.counts[finding.severity] = self.counts.get(finding.severity, 0) + 1
+        severity = finding.severity
+        self.counts[severity] = self.counts.get(severity, 0) + 1
         self._add_unreadable(finding)
         if len(self._with_findings) < _MAPS:
             self._with_findings.add(finding.path)
-        word = finding.broker_forecast.partition(" ")[0].rstrip(":,;")
-        if finding.severity != INFO:
+        if severity != INFO:
+            word = finding.broker_forecast.partition(" ")[0].rstrip(":,;")
             kept = self.restarts.setdefault(word, [])
-            if not any(known.path == finding.path for known in kept) and len(kept) < _MAPS:
+            is_next = not kept or kept[-1].path != finding.path
+            if is_next and len(kept) < _MAPS and not any(known.path == finding.path for known in kept):
                 kept.append(finding)
 
     def _add_unreadable(self, finding: Finding) -> None:
