@@ -47,6 +47,7 @@ class OrdinaryRecords:
         self._max_messages = max_messages
         self._needs_keys = any(rule.needs_keys for rule in rules)
         self._refused: tuple[int, Buffer] | None = None
+        self._are_counted = [False for _ in _MISCOUNTED]
         self._room = bytearray()
 
     @classmethod
@@ -212,9 +213,10 @@ class OrdinaryRecords:
 
     def _skip(self, data: Buffer, start: int, end: int) -> tuple[int, bytes, Miscounts]:
         assert kernel.native is not None
-        are_counted = [self._context.is_full(code) for code in _MISCOUNTED]
+        if not all(self._are_counted):  # once they are, they stay so
+            self._are_counted = [self._context.is_full(code) for code in _MISCOUNTED]
         passed, odd, *miscounts = kernel.native.skip_ordinary(
-            data, start, end, self._needs_keys, *are_counted, self._most_together
+            data, start, end, self._needs_keys, *self._are_counted, self._most_together
         )
         return passed, odd, miscounts
 

@@ -13,7 +13,6 @@ from kdump.checks.rules.files import file_object
 from kdump.checks.rules.framing.headers import MAGIC_CHANGES
 from kdump.checks.rules.rule import SegmentRule
 from kdump.checks.segment_facts import SegmentFacts
-from kdump.checks.sound_batches import sound_batches
 from kdump.errors import Unreadable
 from kdump.reading import salvage
 from kdump.reading.damaged_offsets import DamagedOffsets
@@ -218,7 +217,7 @@ def _record_patches(facts: SegmentFacts, patches: Patches) -> None:
     if len(ranges) > len(damages):
         ranges.sort()
     facts.record_damages([start for start, _ in ranges], [end for _, end in ranges])
-    table = sound_batches(patches.section)
+    table = patches.section.sound
     if len(table):
         _record_batches(facts, table)
 

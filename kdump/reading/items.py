@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
+from itertools import compress
+
+from kdump.tables import Table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -10,6 +13,7 @@ if TYPE_CHECKING:
 
     from kdump.formats.log import Chunk
     from kdump.formats.mixed import MixedSummary
+    from kdump.formats.record_batch import RecordBatch
     from kdump.tables import Row
 
 INTACT = "intact"
@@ -35,7 +39,7 @@ class Section:
     are made on demand.
     """
 
-    __slots__ = ("_statuses", "chunk", "claimed_lengths", "is_intact", "nested", "summary")
+    __slots__ = ("_sound", "_statuses", "chunk", "claimed_lengths", "is_intact", "nested", "summary")
 
     def __init__(
         self,
@@ -46,11 +50,23 @@ class Section:
     ) -> None:
         """Without statuses, all batches are intact."""
         self._statuses = statuses
+        self._sound: Table[RecordBatch] | None = None
         self.chunk = chunk
         self.is_intact = statuses is None or statuses.count(INTACT) == len(statuses)
         self.summary = chunk.summary if self.is_intact else None
         self.nested = nested
         self.claimed_lengths = claimed_lengths or {}
+
+    @property
+    def sound(self) -> Table[RecordBatch]:
+        """The batches that are not damaged."""
+        if DAMAGED not in self.statuses:
+            return self.chunk.batches
+        if self._sound is None:
+            batches, are_sound = self.chunk.batches, [status != DAMAGED for status in self.statuses]
+            columns = {name: list(compress(values, are_sound)) for name, values in batches.columns.items()}
+            self._sound = Table(batches.row_class, columns)
+        return self._sound
 
     @property
     def claimed_length(self) -> int | None:

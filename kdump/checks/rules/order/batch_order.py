@@ -111,7 +111,19 @@ class BatchOrder(SegmentRule):
                 epoch = header[LEADER_EPOCH]
             if section.is_nested(row):
                 continue  # payload, perhaps
-            self._check_batch(Batch(position, position + size, first, last, epoch, status))
+            batch = Batch(position, position + size, first, last, epoch, status)
+            if self._suspect is None and status == salvage.INTACT and self._follows_as_usual(batch):
+                self._last, self._follows_damage = batch, False
+            else:
+                self._check_batch(batch)
+
+    def _follows_as_usual(self, batch: Batch) -> bool:
+        """Whether there is nothing to report about an intact batch that follows another, or damage, in the same leader epoch."""
+        last, base_offset = self._last, self.context.base_offset
+        if last is None or not last.last < batch.first <= batch.last <= _MAX_LONG or batch.epoch != self._epoch:
+            return False
+        is_next = self._follows_damage or batch.first == last.last + 1
+        return is_next and self._epoch != _NO_EPOCH and (base_offset is None or batch.last - base_offset <= _MAX_INT)
 
     def _is_in_line(self, summary: BatchSummary) -> bool:
         """Whether the batches follow those before in order. If so, valid gaps are counted, and the last batch is kept."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from kdump.checks.rules.batch_findings import report_batch
 from kdump.checks.rules.rule import SegmentRule
 from kdump.checks.rules.tally import Tally
-from kdump.checks.sound_batches import sound_batches
 from kdump.checks.wording import moment
 from kdump.formats.record_batch import NO_TIMESTAMP
 
@@ -50,7 +49,7 @@ class BatchTimestamps(SegmentRule):
             lowest, highest = min(timestamps), max(timestamps)
         if self._are_plausible(lowest, highest) or lowest == highest == NO_TIMESTAMP:
             return
-        batches = sound_batches(section)
+        batches = section.sound
         for row, timestamp in enumerate(batches["timestamp"]):
             if timestamp == NO_TIMESTAMP or _END_OF_JANUARY_1970_MS <= timestamp <= min(self._latest, _YEAR_5000_MS):
                 continue

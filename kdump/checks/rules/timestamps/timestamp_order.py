@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from kdump.checks.rules.rule import SegmentRule
 from kdump.checks.rules.tally import Tally
-from kdump.checks.sound_batches import sound_batches
 from kdump.checks.wording import duration
 from kdump.formats.record_batch import NO_TIMESTAMP
 
@@ -34,7 +33,7 @@ class TimestampOrder(SegmentRule):
         if summary is not None and summary.first_timestamp >= self._previous and not summary.timestamps_back:
             self._previous = summary.last_timestamp
             return
-        batches = sound_batches(section)
+        batches = section.sound
         for row, timestamp in enumerate(batches["timestamp"]):
             if timestamp < 0:
                 continue

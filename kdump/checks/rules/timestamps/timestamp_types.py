@@ -6,7 +6,6 @@ from kdump.binary.batch_header import TIMESTAMP_TYPE_BIT
 from kdump.checks.rules.rule import SegmentRule
 from kdump.checks.rules.tally import Tally
 from kdump.checks.settings import DELETE
-from kdump.checks.sound_batches import sound_batches
 from kdump.checks.wording import moment
 from kdump.formats.record_batch import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP, NO_TIMESTAMP_TYPE
 
@@ -40,9 +39,9 @@ class TimestampTypes(SegmentRule):
     def batches(self, section: Section) -> None:
         summary = section.summary
         if summary is None or not self._has_one_type(summary):
-            self._check_types(sound_batches(section))
+            self._check_types(section.sound)
         if summary is None or summary.horizons and not self._has_ordinary_horizons(summary):
-            self._check_horizons(sound_batches(section))
+            self._check_horizons(section.sound)
 
     def passes(self, summary: MixedSummary) -> bool:
         if summary.horizons or summary.untimed or summary.create_times and summary.append_times:
