@@ -34,6 +34,9 @@ NO_PRODUCER_EPOCH = -1
 UNKNOWN_EPOCH = -2
 """Lower than the epoch of any batch."""
 
+MOST_MISSING = 16
+"""Producers with an open transaction that a snapshot lacks, and that are named."""
+
 MAX_IN_FLIGHT = 5
 """Batches that a producer may have under way, and so send again."""
 
@@ -139,15 +142,30 @@ class OpenTransaction:
         self.damages = damages
 
 
+class StateAt:
+    """What a log up to some offset says of the producers of a snapshot.
+
+    `views` are of those that both know. `missing` are producers with an open transaction that the snapshot lacks, and the first
+    offset of each: no more than MOST_MISSING; `more` counts the others.
+    """
+
+    __slots__ = ("missing", "more", "views")
+
+    def __init__(self, views: dict[int, View], missing: list[tuple[int, int]], more: int) -> None:
+        self.views = views
+        self.missing = missing
+        self.more = more
+
+
 class Producers:
     """The producers of a log, up to the batch that was read last.
 
     `epochs` are those of each, and `expected` is the next sequence, which may be WRAPPED or ANYTHING. `last_batches` holds of
     their data the epoch, last sequence, base and last offset, `markers` the highest coordinator epoch with its offset.
     `is_complete` is false once producers were forgotten, `damages` counts ranges that could not be read. `snapshots` are the
-    offsets of upcoming snapshots, ascending; their expected contents are kept in `views`. Old brokers (1.0) took a snapshot
-    when they knew of the next batch already: `later_views` are of its producer. `recent` holds the batches of the last
-    sections, the later first: of two, and of more if they are small.
+    offsets of upcoming snapshots, ascending; what those should say that were passed is kept in `states`, None where they could
+    not be read. Old brokers (1.0) took a snapshot when they knew of the next batch already: `later_views` are of its producer.
+    `recent` holds the batches of the last sections, the later first: of two, and of more if they are small.
     """
 
     def __init__(self, snapshots: list[int]) -> None:
@@ -160,7 +178,7 @@ class Producers:
         self.is_complete = True
         self.damages = 0
         self.snapshots = snapshots
-        self.views: dict[int, dict[int, View]] = {}
+        self.states: dict[int, StateAt | None] = {}
         self.later_views: dict[int, tuple[int, View]] = {}
         self.recent: list[Rows] = []
         self._recent_batches = 0
@@ -206,13 +224,9 @@ class Producers:
         self.continuity.enter(facts)
         base_offset = facts.base_offset
         if base_offset is not None and self.snapshots:
-            self.views = {offset: view for offset, view in self.views.items() if offset >= base_offset}
+            self.states = {offset: state for offset, state in self.states.items() if offset >= base_offset}
             self.later_views = {offset: view for offset, view in self.later_views.items() if offset >= base_offset}
             del self.snapshots[: bisect_left(self.snapshots, base_offset)]
-
-    def view(self) -> dict[int, View]:
-        """The state of each producer."""
-        return {producer_id: self.view_of(producer_id) for producer_id in self.expected}
 
     def view_of(self, producer_id: int) -> View:
         """The epoch of a producer, its last batch, and the first offset of its open transaction."""
@@ -220,10 +234,17 @@ class Producers:
         first_offset = None if transaction is None else transaction.first_offset
         return self.epochs[producer_id], self.last_batches.get(producer_id), first_offset
 
-    def keep_view(self) -> int:
-        """Keep the present state for the next snapshot, and return the offset of that."""
+    def state_for(self, producer_ids: Iterable[int]) -> StateAt:
+        """What a snapshot of these producers should say now."""
+        views = {producer_id: self.view_of(producer_id) for producer_id in producer_ids if producer_id in self.expected}
+        lacking = (producer_id for producer_id in self.open if producer_id not in views)
+        missing = sorted((producer_id, self.open[producer_id].first_offset) for producer_id in islice(lacking, MOST_MISSING))
+        return StateAt(views, missing, len(self.open) - len(missing) - sum(map(self.open.__contains__, views)))
+
+    def keep_state(self, state: StateAt | None) -> int:
+        """Keep what the next snapshot should say; None if it cannot be read. Returns its offset."""
         offset = self.snapshots.pop(0)
-        self.views[offset] = self.view()
+        self.states[offset] = state
         return offset
 
     def keep_later_view(self, offset: int, producer_id: int) -> None:
@@ -231,10 +252,9 @@ class Producers:
         if producer_id in self.expected:
             self.later_views[offset] = (producer_id, self.view_of(producer_id))
 
-    def view_at(self, offset: int) -> dict[int, View]:
-        """The state that a snapshot of this offset, the last one passed, should have."""
-        view = self.views.pop(offset, None)
-        return self.view() if view is None else view
+    def state_at(self, offset: int, producer_ids: Iterable[int]) -> StateAt | None:
+        """What a snapshot of this offset, the last one passed, should say; None if it could not be read when it was passed."""
+        return self.states.pop(offset) if offset in self.states else self.state_for(producer_ids)
 
 
 class Continuity:

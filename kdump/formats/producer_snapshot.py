@@ -23,6 +23,7 @@ ENTRY = Struct(">qhiqiqiq")
 CRC_COVERS_FROM = 6
 _HEADER_UP_TO_CRC = Struct(">hI")
 _COUNT = Struct(">i")
+_PRODUCER_ID = Struct(f">q{ENTRY.size - 8}x")
 _ENTRIES_AT_ONCE = 4096
 _FIELDS = (
     ("producer_id", 8),
@@ -113,6 +114,21 @@ def entries(source: Source, count: int) -> Iterator[Table[ProducerState]]:
     while position < end:
         window = source.read(position, min(_ENTRIES_AT_ONCE * ENTRY.size, end - position))
         yield Table.of(ProducerState, list(ENTRY.iter_unpack(window)))
+        position += len(window)
+
+
+def ids(source: Source) -> Iterator[int]:
+    """The ids of the producers, as many as the header counts and the file has; nothing else is checked."""
+    header = source.read(0, HEADER.size)
+    _, _, count = HEADER.unpack(header) if len(header) == HEADER.size else (0, 0, 0)
+    position, end = HEADER.size, min(source.size, HEADER.size + count * ENTRY.size)
+    while position < end:
+        window = source.read(position, min(_ENTRIES_AT_ONCE * ENTRY.size, end - position))
+        window = window[: len(window) // ENTRY.size * ENTRY.size]
+        if not window:
+            return  # an entry is cut off
+        for (producer_id,) in _PRODUCER_ID.iter_unpack(window):
+            yield producer_id
         position += len(window)
 
 

@@ -1,5 +1,6 @@
 """Very many files or findings: nothing is looked for among all of them for each, and what is only counted is not built."""
 
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,27 @@ def test_each_segment_costs_a_forecast_the_same_however_many_transactions_are_op
     steps(5, 5)
     few, many = (steps(count, 60) - steps(count, 20) for count in (10, 500))
     assert many < 1.3 * few, (few, many)
+
+
+@pytest.mark.parametrize("attributes", [0, 0x10])
+def test_each_snapshot_costs_a_check_the_same_however_many_producers_there_are(attributes: int, tmp_path: Path) -> None:
+    def cost(producers: int, snapshots: int) -> tuple[int, int]:
+        """Lines, and the most bytes that were held."""
+        directory = tmp_path / f"{producers}-{snapshots}" / "orders-0"
+        directory.mkdir(parents=True)
+        (directory / f"{0:020}.log").write_bytes(many_producers(producers + 200, attributes))
+        for offset in range(producers, producers + 2 * snapshots, 2):
+            (directory / f"{offset:020}.snapshot").write_bytes(snapshot([]))
+        tracemalloc.start()
+        lines = work_of(lambda: list(kdump.check(directory))).lines
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return lines, most
+
+    cost(5, 5)
+    of_few, of_many = ([cost(count, snapshots) for snapshots in (20, 60)] for count in (50, 2000))
+    for few, more, many_few, many_more in zip(*of_few, *of_many, strict=True):
+        assert many_more - many_few < 1.3 * (more - few) + 20_000, (of_few, of_many)
 
 
 def test_a_check_of_many_snapshots_between_segments_takes_as_long_as_there_are_files(tmp_path: Path) -> None:

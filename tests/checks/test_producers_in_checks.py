@@ -187,3 +187,19 @@ def test_the_last_of_very_many_producers_in_a_snapshot_is_compared(tmp_path: Pat
         ("snapshot-duplicate-producer", "warning", start),
         ("snapshot-disagrees", "warning", start),
     ]
+
+
+def test_a_snapshot_names_some_of_the_producers_in_transactions_that_it_lacks_and_counts_the_others(
+    tmp_path: Path,
+) -> None:
+    batches = [_data(offset, 0, producer_id=100 - offset, in_txn=True) for offset in range(30)]
+    held = producer_snapshot(entries=[producer_entry(producer_id=100, current_txn_first_offset=0)])
+    path = _write(tmp_path, {0: batches, 30: [_data(30, 0, producer_id=7)]}, {30: held})
+    rows: list[object] = []
+    for job in jobs(str(path)):
+        run(job, Settings(now=TIMESTAMP + 3_600_000), rows.append)
+    found = [row for row in rows if isinstance(row, Finding) and row.code == "snapshot-disagrees"]
+    assert [row.message.partition(":")[0] for row in found[:-1]] == [f"Producer {number}" for number in range(84, 100)]
+    assert found[-1].message == (
+        "The log up to offset 30 shows 13 more producers with an open transaction; the snapshot has none of them."
+    )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import chain
-from struct import Struct
+from itertools import chain, islice
 
 from kdump.binary.checksums import crc32c_for
 from kdump.binary.source import WINDOW_SIZE
@@ -22,12 +21,10 @@ if TYPE_CHECKING:
     from kdump.formats.producer_snapshot import ProducerState
 
 _NONE = -1
-_ENTRIES_AT_ONCE = 1 << 13
 _IDS_AT_ONCE = 1 << 18
 """Producers that are kept to notice one that comes twice. Of more, a part is kept in each pass over the file."""
 
 _MAX_PASSES = 64
-_PRODUCER_ID = Struct(f">q{ENTRY.size - 8}x")
 _SPREAD, _MAX_UINT64 = 0x9E3779B97F4A7C15, (1 << 64) - 1  # of ids over passes, whatever their step
 
 
@@ -128,7 +125,7 @@ def _crc(context: FileContext, end: int) -> int:
 def _check_duplicates(context: FileContext, count: int) -> None:
     passes = max(1, min(_MAX_PASSES, -(-count // _IDS_AT_ONCE)))
     for number in range(passes):
-        ids: Iterable[tuple[int, int]] = enumerate(_producer_ids(context, count))
+        ids: Iterable[tuple[int, int]] = enumerate(islice(producer_snapshot.ids(context.source), count))
         if passes > 1:
             ids = ((row, one) for row, one in ids if (one * _SPREAD & _MAX_UINT64) * passes >> 64 == number)
         _check_duplicates_among(context, ids)
@@ -145,18 +142,6 @@ def _check_duplicates_among(context: FileContext, ids: Iterable[tuple[int, int]]
                 message = f"Producer {producer_id:,} is in {entries}; the last one is used."
                 context.report("snapshot-duplicate-producer", start, start + ENTRY.size, message, found=producer_id)
         seen[producer_id] = row
-
-
-def _producer_ids(context: FileContext, count: int) -> Iterator[int]:
-    position, end = HEADER.size, HEADER.size + count * ENTRY.size
-    while position < end:
-        window = context.source.read(position, min(_ENTRIES_AT_ONCE * ENTRY.size, end - position))
-        window = window[: len(window) // ENTRY.size * ENTRY.size]
-        if not window:
-            return  # the file was cut off meanwhile
-        for (producer_id,) in _PRODUCER_ID.iter_unpack(window):
-            yield producer_id
-        position += len(window)
 
 
 def _states(context: FileContext, count: int) -> Iterator[ProducerState]:
@@ -195,27 +180,28 @@ class _Comparison:
         known = None if partition is None else partition.carried.producers
         if known is None:
             return
-        views = known.view_at(self.offset)
+        expected = known.state_at(self.offset, producer_snapshot.ids(self.context.source))
         later_id, later_view = known.later_views.pop(self.offset, (None, None))
-        in_transaction = {producer_id for producer_id, (_, _, first_offset) in views.items() if first_offset is not None}
-        if not self.count and not in_transaction:
+        if expected is None or not self.count and not expected.missing:
             return  # there is nothing to compare
         start = _start_of_log(known, self.offset)
         if start is None:
             return
         is_whole = start == 0 and known.is_complete
         for row, state in enumerate(_states(self.context, self.count)):
-            in_transaction.discard(state.producer_id)
-            differences = self._differences(state, views.get(state.producer_id), start, is_whole)
+            differences = self._differences(state, expected.views.get(state.producer_id), start, is_whole)
             if differences and state.producer_id == later_id and not self._differences(state, later_view, start, is_whole):
                 continue
             if differences:
                 position = HEADER.size + row * ENTRY.size
                 self._report(state.producer_id, position, position + ENTRY.size, differences)
-        for producer_id in sorted(in_transaction):
-            _, _, first_offset = views[producer_id]
+        for producer_id, first_offset in expected.missing:
             difference = (f"a transaction open since offset {first_offset:,}", "no such producer")
             self._report(producer_id, 0, self.context.source.size, [difference])
+        if expected.more:
+            what = f"{counted(expected.more, 'more producer')} with an open transaction"
+            message = f"The log up to offset {self.offset:,} shows {what}; the snapshot has none of them."
+            self.context.report("snapshot-disagrees", 0, self.context.source.size, message, expected=expected.more, found=0)
 
     def _differences(self, state: ProducerState, view: View | None, start: int, is_whole: bool) -> list[tuple[str, str]]:
         """The differences: what the log shows, and what the snapshot has instead."""

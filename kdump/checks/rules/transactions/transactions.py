@@ -7,8 +7,10 @@ from bisect import bisect_left
 
 from kdump.binary.batch_header import CONTROL_BIT, TRANSACTIONAL_BIT
 from kdump.binary.paths import parent
+from kdump.binary.source import Source
 from kdump.checks import producers
 from kdump.checks.producers import NO_PRODUCER_EPOCH, OpenTransaction, Producers, Rows
+from kdump.checks.rules.files import file_object
 from kdump.checks.rules.rule import SegmentRule
 from kdump.checks.rules.transactions import control_batches
 from kdump.checks.rules.transactions.aborted import report_not_indexed
@@ -16,7 +18,8 @@ from kdump.checks.rules.transactions.markers import Markers
 from kdump.checks.rules.transactions.open_transactions import OpenTransactions
 from kdump.checks.rules.transactions.producer_streaks import FollowedRuns
 from kdump.checks.rules.transactions.sequences import Sequences
-from kdump.formats import file_name
+from kdump.errors import Unreadable
+from kdump.formats import file_name, producer_snapshot
 from kdump.formats.record_batch import NO_PRODUCER_ID
 from kdump.reading import salvage
 
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from kdump.checks.context import FileContext
+    from kdump.checks.producers import StateAt
     from kdump.checks.segment_facts import SegmentFacts
     from kdump.formats.log import Chunk
     from kdump.formats.mixed import MixedSummary
@@ -120,12 +124,25 @@ class Transactions(SegmentRule):
             if row == len(rows):
                 break
             self._follow(rows, start, row, damaged_before)
-            snapshot = known.keep_view()
+            snapshot = known.keep_state(self._state_for(snapshots[0]))
             self._follow(rows, row, row + 1, damaged_before)
             known.keep_later_view(snapshot, producer_ids[row])
             start = row + 1
         self._follow(rows, start, len(rows), damaged_before)
         known.record(rows)
+
+    def _state_for(self, offset: int) -> StateAt | None:
+        """What the snapshot of this offset should say now; None if it is not to be compared."""
+        partition = self.context.partition
+        if partition is None or not self.context.settings.checks_crcs:
+            return None
+        try:
+            with Source(os.path.join(partition.path, partition.files.segments[offset][file_name.PRODUCER_SNAPSHOT])) as source:
+                return self.producers.state_for(producer_snapshot.ids(source))
+        except Unreadable as error:
+            if error.code != "file-missing":  # or a broker has just deleted it
+                file_object.report_failure(self.context, error)
+            return None
 
     def _follow(self, rows: Rows, start: int, end: int, damaged_before: Collection[int]) -> None:
         """Follow each producer, batch by batch, from one row up to but not including another."""
