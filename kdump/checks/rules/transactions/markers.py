@@ -48,8 +48,8 @@ class Markers:
             if control.kind in (ABORT, COMMIT):
                 self.without_data.add_row(batches, row)
         elif control.kind == ABORT:
-            marker = batches.row(row)
-            self.aborted.add(producer_id, transaction.first_offset, marker.last_offset, marker.position, marker.size)
+            last_offset, position, size = (batches[name][row] for name in ("last_offset", "position", "size"))
+            self.aborted.add(producer_id, transaction.first_offset, last_offset, position, size)
 
     def _check_coordinator_epoch(self, batches: Table[RecordBatch], row: int, coordinator_epoch: int) -> None:
         producer_id, offset = batches["producer_id"][row], batches["last_offset"][row]
