@@ -106,9 +106,9 @@ def run_up_to(
     run_start = run_end = first_offset = 0
     last: Extent | None = None
     gave_up = search.budget.gave_up
-    for position, header_bytes in search.candidates(start, end):
+    for position, header_bytes in search.candidates(start, end, batches_only=not is_legacy):
         size = batch_size(header_bytes)
-        if position < run_end or position + size > end or (header_bytes[MAGIC_AT] < 2 and not is_legacy):
+        if position < run_end or position + size > end:
             continue
         extent = extent_of(header_bytes)
         if not fits(extent) or not search.is_intact(position, header_bytes):
@@ -156,9 +156,7 @@ class ZerosAtTheEnd:
         if self._known is not None and is_hidden(*self._known):
             return True
         gave_up, search.budget.gave_up, is_found = search.budget.gave_up, False, False
-        for position, header_bytes in search.candidates(start + 1, end):
-            if header_bytes[MAGIC_AT] < 2 and not is_legacy:
-                continue
+        for position, header_bytes in search.candidates(start + 1, end, batches_only=not is_legacy):
             found = position, position + batch_size(header_bytes), extent_of(header_bytes)
             is_found = is_hidden(*found) and search.is_intact(position, header_bytes)
             if is_found:
