@@ -28,7 +28,7 @@ from kdump.forecasts.exceptions import BrokerException, InvalidBatch
 from kdump.formats import file_name
 from kdump.reading.found_batches import FoundBatches
 from kdump.reading.recent import RecentBytes
-from kdump.reading.search import WHOLE, Budget, Search
+from kdump.reading.search import SMALL_BATCH_TIMES, WHOLE, Budget, Search
 from kdump.reading.tuning import DEFAULT
 
 TYPE_CHECKING = False
@@ -103,7 +103,9 @@ class IntactBatches:
             yield from zip(fields, fields, fields, fields, fields, strict=True)
         else:
             log = LogReader(directory, File(file.path, min(file.size, MAX_LOG_SIZE), file.start))
-            search = Search(RecentBytes(log, DEFAULT), Budget(log.size + _FIRST_CRC_BYTES, kept_crc_bytes=_KEPT_CRC_BYTES), WHOLE)
+            kept_crc_bytes = _KEPT_CRC_BYTES + SMALL_BATCH_TIMES * log.size
+            budget = Budget(log.size + _FIRST_CRC_BYTES + kept_crc_bytes, kept_crc_bytes=kept_crc_bytes)
+            search = Search(RecentBytes(log, DEFAULT), budget, WHOLE)
             kept = array("q")
             for batch in _intact(log, search):
                 if len(kept) <= self._room:

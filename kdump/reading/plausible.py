@@ -72,6 +72,23 @@ def _is_plausible_message(header_bytes: bytes, length: int) -> bool:
     return -1 <= key_size <= length - fixed_size
 
 
+def is_likely(header_bytes: bytes) -> bool:
+    """Whether the fields of a candidate fit together as those of what Kafka and its clients write, as far as these bytes say."""
+    length = batch_length(header_bytes)
+    if len(header_bytes) < BATCH_HEADER_SIZE:
+        return True
+    if header_bytes[MAGIC_AT] >= 2:
+        return _has_plausible_fields(header_bytes, length)
+    if not _is_plausible_message(header_bytes, length):
+        return False
+    key_at = MESSAGE_HEADER_SIZE if header_bytes[MAGIC_AT] else MESSAGE_TIMESTAMP_AT
+    value_at = key_at + 4 + max(0, int.from_bytes(header_bytes[key_at : key_at + 4], "big", signed=True))
+    if value_at + 4 > BATCH_HEADER_SIZE:
+        return True
+    value_size = int.from_bytes(header_bytes[value_at : value_at + 4], "big", signed=True)
+    return value_size >= -1 and value_at + 4 + max(0, value_size) == length + LOG_OVERHEAD
+
+
 def is_header_but_for(header_bytes: bytes, rest: int) -> bool:
     """Whether this may be the header of a batch with one wrong field: its offset, its length or its magic.
 

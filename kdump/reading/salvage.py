@@ -132,7 +132,11 @@ class _Walk:
         self._source = recent
         self._tuning = tuning
         self._position = start
-        budget = search.Budget(source.size - start + tuning.free_crc_bytes, tuning.free_tries, kept_crc_bytes=_KEPT_CRC_BYTES)
+        size = source.size - start
+        of_small = search.SMALL_BATCH_TIMES * size
+        budget = search.Budget(
+            size + tuning.free_crc_bytes + of_small, tuning.free_tries, kept_crc_bytes=_KEPT_CRC_BYTES + of_small
+        )
         # what large batches claim is read again for each of them; the search has a budget of its own
         self._for_large = search.Budget(_TIMES_CHECKED * (source.size - start) + tuning.free_crc_bytes)
         self._order = Order(recent, base_offset, next_base_offset)

@@ -16,7 +16,7 @@ from kdump.binary.batch_header import (
 )
 from kdump.binary.checksums import crc32, crc32c_for, of_range
 from kdump.reading import zeros
-from kdump.reading.plausible import holds_header, may_be_header
+from kdump.reading.plausible import holds_header, is_likely, may_be_header
 from kdump.reading.tuning import DEFAULT
 
 TYPE_CHECKING = False
@@ -39,7 +39,12 @@ _WINDOW_CRC_BYTES = 8 << 20  # fed to checksums for one window
 SMALLEST_DOUBTFUL = 512
 """Bytes beyond which what looks like a batch is doubted if another one starts inside its header."""
 
+SMALL_BATCH_TIMES = 16
+"""How often each byte of a log may be fed to the checksums of small batches: where damage and small batches alternate, often."""
+
 _SMALL_BATCH_SIZE = 16 << 10
+_FEW_UNDECIDED = 4  # in a window: more are decided by the kernel, with more bytes
+_ROOM_TO_DECIDE = _SMALL_BATCH_SIZE + 2 * BATCH_HEADER_SIZE  # after a candidate: what may start inside its header is whole there
 _CRC_BYTES_PER_BYTE = 4  # fed to checksums for each byte searched
 _ANY_NUMBER = 1 << 62
 _BYTES_PER_TRY = 8  # searched for each header examined
@@ -86,8 +91,9 @@ _MESSAGES = Candidates(rb"(?s)[\x00\x01](?<=.{17})(?=[\x00-\x0f])", holds_header
 class Budget:
     """Limits the bytes a search feeds to checksums and the headers it examines, in proportion to the bytes searched.
 
-    Hostile bytes full of headers exhaust it, wherever they lead. `kept_crc_bytes` are reserved for small batches, so that large
-    ones cannot use up everything. `gave_up` says that something was skipped because the budget was exhausted.
+    Hostile bytes full of headers exhaust it, wherever they lead. `kept_crc_bytes` are reserved for small batches whose fields fit
+    together, so that large ones, and what only looks like a header, cannot use up everything. `gave_up` says that something was
+    skipped because the budget was exhausted.
     """
 
     __slots__ = ("crc_bytes", "gave_up", "kept_crc_bytes", "tries")
@@ -116,9 +122,9 @@ class Budget:
         self.tries -= 1
         return True
 
-    def spend(self, size: int) -> bool:
-        """Whether this many bytes may be fed to a checksum."""
-        kept = self.kept_crc_bytes if size > _SMALL_BATCH_SIZE else 0
+    def spend(self, size: int, *, is_likely: bool = True) -> bool:
+        """Whether this many bytes may be fed to a checksum, which is likely to fit or not."""
+        kept = self.kept_crc_bytes if size > _SMALL_BATCH_SIZE or not is_likely else 0
         if size > self.crc_bytes - kept:
             self.gave_up = True
             return False
@@ -134,7 +140,7 @@ class _FixedBudget(Budget):
     def earn(self, searched: int) -> None:
         pass
 
-    def spend(self, size: int) -> bool:
+    def spend(self, size: int, *, is_likely: bool = True) -> bool:
         is_left = self.crc_bytes > 0
         self.crc_bytes -= size
         return is_left
@@ -172,7 +178,7 @@ class Search:
         """The same, a window at a time; only batches that reach past their window are left to Python."""
         source, budget = self.source, self.budget
         for position, window, stop in self._windows(start, source.size):
-            at = 0
+            at = undecided = 0
             while at < stop:
                 found, at, budget.tries, budget.crc_bytes, gave_up = native.next_intact(
                     window,
@@ -190,6 +196,12 @@ class Search:
                 batch_position: int = position + at
                 if found == native.INTACT:
                     return batch_position
+                undecided += found == native.UNDECIDED
+                if undecided == _FEW_UNDECIDED and found == native.UNDECIDED:
+                    undecided += 1
+                    window = source.read(position, stop + _ROOM_TO_DECIDE)
+                    budget.tries += 1  # it is looked at again
+                    continue
                 decide = self._fits if found == native.REACHES_PAST_WINDOW else self._is_found
                 if decide(batch_position, window[at : at + BATCH_HEADER_SIZE]):
                     return batch_position
@@ -201,7 +213,13 @@ class Search:
         size = batch_size(header_bytes)
         if size > SMALLEST_DOUBTFUL and self._kind.is_any_whole is not None and self._holds_start(position, size):
             return False
-        return self.is_intact(position, header_bytes)
+        return self._is_checked(position, header_bytes)
+
+    def _is_checked(self, position: int, header_bytes: bytes) -> bool:
+        """As `is_intact`, but unless its fields fit together, nothing is spent that is kept for small batches."""
+        return self.budget.spend(batch_size(header_bytes), is_likely=is_likely(header_bytes)) and self._fits(
+            position, header_bytes
+        )
 
     def _holds_start(self, position: int, size: int) -> bool:
         """Whether a small batch whose CRC fits starts inside the header here.
@@ -211,8 +229,10 @@ class Search:
         """
         largest = min(size - 1, _SMALL_BATCH_SIZE)
         window = self.source.read(position + 1, 2 * BATCH_HEADER_SIZE - 2)
-        for at, header_bytes in self._in_window(window, BATCH_HEADER_SIZE - 1, self.source.size - position - 1):
-            if batch_size(header_bytes) <= largest and self.is_intact(position + 1 + at, header_bytes):
+        inside = self._in_window(window, BATCH_HEADER_SIZE - 1, self.source.size - position - 1)
+        # the smallest first: what starts shortly before a batch looks like a larger one
+        for _, at, header_bytes in sorted((batch_size(header_bytes), at, header_bytes) for at, header_bytes in inside):
+            if batch_size(header_bytes) <= largest and self._is_checked(position + 1 + at, header_bytes):
                 return True
         return False
 

@@ -282,10 +282,21 @@ def test_a_start_loses_what_the_search_for_lost_batches_did_not_look_at(tmp_path
     assert list(sentences(row))[-1] == "12,200 bytes go; no intact record is among them."
     monkeypatch.setattr(losses, "_FIRST_CRC_BYTES", 0)
     monkeypatch.setattr(losses, "_KEPT_CRC_BYTES", 0)
+    monkeypatch.setattr(losses, "SMALL_BATCH_TIMES", 0)
     row = _only(path, after="unclean", recovery_point="zero")
     assert (verdict(row), row.lost_records) == ("loss", 0)
     assert list(sentences(row))[-1].endswith("cut short: more intact records may be lost.")
     assert summary(row).endswith("; intact records may be lost")
+
+
+def test_a_start_loses_all_intact_batches_between_many_damaged_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bytes of damaged batches look like the headers of large batches: these do not use up what small ones need."""
+    monkeypatch.setattr(losses, "_FIRST_CRC_BYTES", 8 << 20)
+    monkeypatch.setattr(losses, "_KEPT_CRC_BYTES", 0)
+    batches = [_batch(row, producer_id=row % 50, producer_epoch=0, base_sequence=row // 50) for row in range(5000)]
+    path = _partition(tmp_path, (0, [one if row % 2 else _damaged(one) for row, one in enumerate(batches)]))
+    row = _only(path, after="unclean", recovery_point="zero")
+    assert (row.outcome, row.lost_records) == ("cut", 2500)  # it was 148
 
 
 def test_a_start_is_unsure_if_the_search_for_the_end_of_the_data_was_cut_short(
@@ -297,6 +308,7 @@ def test_a_start_is_unsure_if_the_search_for_the_end_of_the_data_was_cut_short(
     assert (verdict(row), row.log_end, row.data_end) == ("trap", 1, 2)
     monkeypatch.setattr(losses, "_FIRST_CRC_BYTES", 0)
     monkeypatch.setattr(losses, "_KEPT_CRC_BYTES", 0)
+    monkeypatch.setattr(losses, "SMALL_BATCH_TIMES", 0)
     row = _only(path, after="clean")
     assert (verdict(row), row.log_end, row.data_end, row.is_safe) == ("unsure", 1, 1, False)
     assert "so the search for its last batch was cut short" in summary(row)

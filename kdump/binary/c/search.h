@@ -129,6 +129,25 @@ static inline Py_ssize_t next_candidate(const Py_buffer *window, Py_ssize_t star
     return -1;
 }
 
+/* Whether the fields of a candidate fit together as those of what Kafka and its clients write; `room` bytes are in the window. */
+static inline int is_likely(const uint8_t *p, size_t room)
+{
+    int32_t length = batch_length(p);
+    if (room < BATCH_HEADER_SIZE)
+        return 1;
+    if (p[MAGIC_AT] >= 2)
+        return is_plausible_of_magic_2(p, length);
+    if (!is_plausible_message_of(p, length))
+        return 0;
+    int key_at = p[MAGIC_AT] ? MESSAGE_HEADER_SIZE : MESSAGE_TIMESTAMP_AT;
+    int32_t key_size = (int32_t)be32(p + key_at);
+    int64_t value_at = key_at + 4 + (int64_t)(key_size > 0 ? key_size : 0);
+    if (value_at + 4 > BATCH_HEADER_SIZE)
+        return 1;
+    int32_t value_size = (int32_t)be32(p + value_at);
+    return value_size >= -1 && value_at + 4 + (value_size > 0 ? value_size : 0) == (int64_t)length + LOG_OVERHEAD;
+}
+
 static inline int can_spend(const SearchBudget *budget, int64_t size)
 {
     return size <= budget->crc_bytes - (size > SMALL_BATCH_SIZE ? budget->kept_crc_bytes : 0);
@@ -137,6 +156,20 @@ static inline int can_spend(const SearchBudget *budget, int64_t size)
 static inline int may_spend(SearchBudget *budget, int64_t size)
 {
     if (!can_spend(budget, size)) {
+        budget->gave_up = 1;
+        return 0;
+    }
+    budget->crc_bytes -= size;
+    return 1;
+}
+
+/* As `may_spend` for the candidate at `p`; for one that is not likely, what is kept for small ones is not spent. */
+static inline int may_check(SearchBudget *budget, const uint8_t *p, size_t room)
+{
+    int64_t size = batch_size(p);
+    if (is_likely(p, room))
+        return may_spend(budget, size);
+    if (size > budget->crc_bytes - budget->kept_crc_bytes) {
         budget->gave_up = 1;
         return 0;
     }
@@ -164,19 +197,28 @@ static int judge_candidate(const Py_buffer *window, Py_ssize_t at, int64_t left,
         Py_ssize_t stop = at + BATCH_HEADER_SIZE;
         if (stop + BATCH_HEADER_SIZE > window->len && window->len < left)
             return UNDECIDED;
+        Py_ssize_t inside[BATCH_HEADER_SIZE];
+        int count = 0;
         for (Py_ssize_t inner = at + 1; (inner = next_candidate(window, inner, stop, left, is_any_whole, budget)) >= 0; inner++) {
-            const uint8_t *other = (const uint8_t *)window->buf + inner;
-            if (batch_size(other) > largest)
+            int64_t inner_size = batch_size((const uint8_t *)window->buf + inner);
+            if (inner_size > largest)
                 continue;
-            if (batch_size(other) > window->len - inner) {
+            int row = count++;
+            for (; row && batch_size((const uint8_t *)window->buf + inside[row - 1]) > inner_size; row--)
+                inside[row] = inside[row - 1];
+            inside[row] = inner;
+        }
+        for (int row = 0; row < count; row++) { /* the smallest first: what starts shortly before a batch looks like a larger one */
+            const uint8_t *other = (const uint8_t *)window->buf + inside[row];
+            if (batch_size(other) > window->len - inside[row]) {
                 *budget = before;
                 return UNDECIDED;
             }
-            if (may_spend(budget, batch_size(other)) && fits_checksum(other))
+            if (may_check(budget, other, (size_t)(window->len - inside[row])) && fits_checksum(other))
                 return NONE_INTACT;
         }
     }
-    if (!may_spend(budget, size))
+    if (!may_check(budget, p, (size_t)(window->len - at)))
         return NONE_INTACT;
     return size > window->len - at ? REACHES_PAST_WINDOW : fits_checksum(p) ? INTACT : NONE_INTACT;
 }

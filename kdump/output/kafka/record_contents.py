@@ -107,8 +107,12 @@ def contents_column(
 
     def _append_control(_chunk: RecordChunk, texts: list[str], rows: Rows) -> None:
         for _, key, value in rows:
-            is_small = value is None or len(value) <= _MAX_REMEMBERED_SIZE
-            texts.append("" if skips_metadata else small_control_text(key, value) if is_small else of_control(key, value))
+            if skips_metadata:
+                texts.append("")
+            elif len(key or b"") + len(value or b"") > _MAX_REMEMBERED_SIZE:
+                texts.append(of_control(key, value))
+            else:  # of a payload that grew as it was read they are no bytes
+                texts.append(small_control_text(None if key is None else bytes(key), None if value is None else bytes(value)))
 
     def of_control(key: bytes | None, value: bytes | None) -> str:
         return control_text(key, value, profile, stand_ins)

@@ -136,8 +136,11 @@ class Transactions(SegmentRule):
         partition = self.context.partition
         if partition is None or not self.context.settings.checks_crcs:
             return None
+        name = partition.files.segments.get(offset, {}).get(file_name.PRODUCER_SNAPSHOT)
+        if name is None:
+            return None  # when the directory was listed again, it was gone
         try:
-            with Source(os.path.join(partition.path, partition.files.segments[offset][file_name.PRODUCER_SNAPSHOT])) as source:
+            with Source(os.path.join(partition.path, name)) as source:
                 return self.producers.state_for(producer_snapshot.ids(source))
         except Unreadable as error:
             if error.code != "file-missing":  # or a broker has just deleted it
