@@ -357,8 +357,7 @@ def _send(descriptor: int, message: tuple[str, int, Any]) -> None:
 
 def _row_of(row_class: int, values: dict[str, object]) -> Row:
     """A row that a worker sent."""
-    kind = _ROWS[row_class]
-    row = kind.__new__(kind)
+    row = _ROWS[row_class].partial()
     vars(row).update(values)
     return row
 

@@ -15,11 +15,10 @@ from kdump.binary.batch_header import (
     LENGTH,
     LOG_OVERHEAD,
     MAGIC,
-    MESSAGE_OFFSET,
     MIN_BATCH_LENGTH,
     RECORD_COUNT,
 )
-from kdump.binary.codecs import CODECS, GZIP, LZ4, NONE, SNAPPY, snappy
+from kdump.binary.codecs import CODECS, NONE, SNAPPY, ZSTD, snappy
 from kdump.checks.content import Content, Payload
 from kdump.checks.ordinary_records import OrdinaryRecords
 from kdump.checks.rules.records.unreadable import UnreadableRecords
@@ -261,17 +260,12 @@ class RecordReader:
         """Count the wrapper in this row if it only holds another, nothing else is odd, and such findings are only counted."""
         if not self._context.is_flooded(_NESTED.code):
             return False
-        try:
-            data = message_set.bytes_of_message(self._source, chunk, row)
-            wrapper = message_set.Message(chunk.headers[row][MESSAGE_OFFSET], data)
-            value = wrapper.value
-        except CorruptData:
+        payload = payload_of_wrapper(chunk, row, self._source)
+        if payload is None or payload.codec == ZSTD or payload.codec == SNAPPY and not payload.data.startswith(snappy.MAGIC):
             return False
-        is_usual = (
-            wrapper.codec in (GZIP, LZ4) or wrapper.codec == SNAPPY and value is not None and value.startswith(snappy.MAGIC)
-        )
-        held = self._decompressor.decompress(wrapper.codec, value) if is_usual and value is not None else None
-        if held is None or not message_set.holds_only_a_wrapper(wrapper, held):
+        held = self._decompressor.decompress(payload.codec, payload.data)
+        offset, _ = payload.offsets
+        if held is None or not message_set.holds_only_a_wrapper(payload.magic, offset, held):
             return False
         for rule in self._rules:
             rule.damaged_records()
@@ -349,12 +343,12 @@ class RecordReader:
                     self._show_waiting(waiting, status, row + 1)
                     self._show_closed(chunk, row, status, content.opened, content.opened.error)
                     return
-                if code and not content.is_compressed and _stops_there(header, values):
-                    self._show_waiting(waiting, status, row + 1)
-                    is_last = len(content.rows) == count - 1
-                    fault = record.fault_of_record(code, values, is_compressed=False, is_last=is_last)
-                    self._show_stopped(chunk, row, status, content, position, fault)
-                    return
+                if not content.is_compressed and header[LENGTH] <= record.MAX_SMALL_BATCH and count <= record.MAX_ROWS:
+                    fault = record.fault_at_stop(code, values, is_last=len(content.rows) == count - 1)
+                    if fault is not None:
+                        self._show_waiting(waiting, status, row + 1)
+                        self._show_stopped(chunk, row, status, content, position, fault)
+                        return
                 bad, content = (content, position), None
         if content is not None:
             self._expects_bad = False
@@ -624,11 +618,6 @@ def _may_be_held(header: Sequence[int]) -> bool:
     """Whether a batch has records, and is not too large to be held with them."""
     size = header[LENGTH] + LOG_OVERHEAD
     return 0 < header[RECORD_COUNT] <= _MAX_HELD_RECORDS and BATCH_HEADER_SIZE <= size <= _MAX_HELD_BYTES
-
-
-def _stops_there(header: Sequence[int], values: dict[str, int]) -> bool:
-    """Whether the first walk over a batch without compression says all about a record at which it stops."""
-    return header[LENGTH] <= record.MAX_SMALL_BATCH and header[RECORD_COUNT] <= record.MAX_ROWS and "position" not in values
 
 
 def _payload_of(header: Sequence[int], position: int, batch: bytes) -> Payload:

@@ -359,13 +359,13 @@ class Unwrapped:
         return self.after(0)
 
 
-def holds_only_a_wrapper(wrapper: Message, payload: bytes | memoryview) -> bool:
-    """Whether all that is in the payload of a wrapper of magic 0 or 1 is another wrapper, with an offset that is valid there."""
+def holds_only_a_wrapper(magic: int, offset: int, payload: bytes | memoryview) -> bool:
+    """Whether the payload of a wrapper of this magic, 0 or 1, and this offset is another wrapper, whose offset is valid there."""
     size = len(payload)
     if size < LOG_OVERHEAD + MIN_RECORD_OVERHEAD or LOG_OVERHEAD + batch_length(payload, 0) != size:
         return False
     inner = Message(batch_offset(payload, 0), memoryview(payload)[LOG_OVERHEAD:])
-    has_valid_offset = wrapper.magic == 0 or wrapper.offset == 0 or wrapper.offset >= inner.offset
+    has_valid_offset = magic == 0 or offset == 0 or offset >= inner.offset
     return 0 < inner.codec < len(codecs.CODECS) and has_valid_offset
 
 

@@ -219,9 +219,9 @@ def _walk_plain(
     if position == end and not code and len(rows) == before + count:
         return size
     stop: _Stop | None = None
-    if code and not is_compressed and end <= len(data) and code != kernel.HEADERS_NOT_HELD and "position" not in values:
-        is_last = len(rows) == before + count - 1
-        stop = _Stop(rows[before:], fault_of_record(code, values, is_compressed=False, is_last=is_last))
+    if not is_compressed and end <= len(data):
+        fault = fault_at_stop(code, values, is_last=len(rows) == before + count - 1)
+        stop = None if fault is None else _Stop(rows[before:], fault)
     del rows[before:]
     return stop
 
@@ -234,6 +234,13 @@ class _Stop:
     def __init__(self, rows: list[RecordTuple], fault: CorruptData) -> None:
         self.rows = rows
         self.fault = fault
+
+
+def fault_at_stop(code: str, values: dict[str, Any], *, is_last: bool) -> CorruptData | None:
+    """What is wrong with the record at which a walk over a batch without compression stopped, if the walk says all about it."""
+    if not code or code == kernel.HEADERS_NOT_HELD or "position" in values:
+        return None
+    return _fault_of_record(code, values, is_compressed=False, is_last=is_last)
 
 
 def plain_records(
@@ -532,12 +539,12 @@ class BatchRecords:
         """The fault of the record at this position, or of the stream it comes from."""
         if self._stream_error is not None and code in ("record-length-past-end", "record-count-too-high"):
             return self._stream_fault(is_after_records=False)
-        fault = fault_of_record(code, values, is_compressed=self.is_compressed, is_last=is_last)
+        fault = _fault_of_record(code, values, is_compressed=self.is_compressed, is_last=is_last)
         if code == "header-count-too-high":
             found = kernel.fault_of_headers(self._data, values["position"], values["limit"], values["count"])
             if values["count"] > _MAX_HEADERS:
                 found = "decompression-limit", {"size": _REFERENCE_SIZE * values["count"]}
-            fault.variants[UNCHECKED_HEADER_COUNT] = fault_of_record(*found, is_compressed=self.is_compressed, is_last=is_last)
+            fault.variants[UNCHECKED_HEADER_COUNT] = _fault_of_record(*found, is_compressed=self.is_compressed, is_last=is_last)
         if self._stream_error is not None and self._end_of_record(position) > self._whole_blocks:
             stream_fault = self._stream_fault(is_after_records=False)
             stream_fault.variants[UNBUFFERED] = fault
@@ -558,7 +565,7 @@ class BatchRecords:
         return CorruptData(code, error.message, **error.values)
 
 
-def fault_of_record(code: str, values: dict[str, Any], *, is_compressed: bool, is_last: bool) -> CorruptData:
+def _fault_of_record(code: str, values: dict[str, Any], *, is_compressed: bool, is_last: bool) -> CorruptData:
     """What is wrong with a record, which may be the last of its batch, as the kernel says."""
     if code == kernel.HEADERS_NOT_HELD:
         message = f"a record has {values['count']:,} headers, which are too many to read"

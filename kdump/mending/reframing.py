@@ -156,8 +156,8 @@ def _damaged_lz4(payload: bytes, found: Payload, plain: bytes, magic: int) -> It
         yield frame + end_mark
     if flags:  # a header that is bad as a whole, with a content size, which may be content
         described = payload[_LZ4_DESCRIPTOR_AT : _LZ4_DESCRIPTOR_AT + 2] + _LZ4_CONTENT_SIZE_SIZE * FILLER
-        legacy = xxhash32(lz4.MAGIC + described) >> 8 & 0xFF
-        wrong = xxhash32(described) >> 8 & 0xFF ^ 0xFF
+        legacy = lz4.header_checksum(lz4.MAGIC + described)
+        wrong = lz4.header_checksum(described) ^ 0xFF
         for checksum in (legacy, wrong):
             yield lz4.MAGIC + described + bytes([checksum]) + _SOME
 
@@ -166,7 +166,7 @@ def _lz4_with_checksums(frame: bytes, flag: int, magic: int) -> bytes:
     """A frame of `codecs.compressed` with this flag, up to its end mark."""
     descriptor = bytes([frame[_LZ4_DESCRIPTOR_AT] | flag, frame[_LZ4_DESCRIPTOR_AT + 1]])
     hashed = descriptor if magic else lz4.MAGIC + descriptor
-    written = [lz4.MAGIC, descriptor, bytes([xxhash32(hashed) >> 8 & 0xFF])]
+    written = [lz4.MAGIC, descriptor, bytes([lz4.header_checksum(hashed)])]
     position = _START_SIZES[codecs.LZ4]
     while size := int.from_bytes(frame[position : position + 4], "little") & 0x7FFFFFFF:
         block = frame[position + 4 : position + 4 + size]

@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 _KEPT_CRC_BYTES = 16 << 20  # of those fed to checksums, for batches that are small
-_BYTES_PER_TRY = 16  # of the log, for each header that may be examined: four for each of the smallest batches
+_BYTES_PER_FREE_TRY = 16  # of the log, for each header that may be examined: four for each of the smallest batches
 _TIMES_CHECKED = 4  # may each byte be read on average for the CRCs of large batches
 _SOUND_BATCHES = 32  # one after the other, after which a walk reads windows again
 
@@ -135,10 +135,10 @@ class _Walk:
         self._position = start
         size = source.size - start
         of_small = search.SMALL_BATCH_TIMES * size
-        tries = tuning.free_tries + size // _BYTES_PER_TRY
+        tries = tuning.free_tries + size // _BYTES_PER_FREE_TRY
         budget = search.Budget(size + tuning.free_crc_bytes + of_small, tries, kept_crc_bytes=_KEPT_CRC_BYTES + of_small)
         # what large batches claim is read again for each of them; the search has a budget of its own
-        self._for_large = search.Budget(_TIMES_CHECKED * (source.size - start) + tuning.free_crc_bytes)
+        self._for_large = search.Budget(_TIMES_CHECKED * size + tuning.free_crc_bytes)
         self._order = Order(recent, base_offset, next_base_offset)
         looked = search.Search(recent, budget, start=start, tuning=tuning)
         self._steps = Steps(recent, looked, FoundBatches(recent, start, tuning, self._for_large.spend), self._order, tuning)

@@ -196,12 +196,12 @@ class Search:
                 batch_position: int = position + at
                 if found == native.INTACT:
                     return batch_position
-                undecided += found == native.UNDECIDED
-                if undecided == _FEW_UNDECIDED and found == native.UNDECIDED:
+                if found == native.UNDECIDED:
                     undecided += 1
-                    window = source.read(position, stop + _ROOM_TO_DECIDE)
-                    budget.tries += 1  # it is looked at again
-                    continue
+                    if undecided == _FEW_UNDECIDED:
+                        window = source.read(position, stop + _ROOM_TO_DECIDE)
+                        budget.tries += 1  # it is looked at again
+                        continue
                 decide = self._fits if found == native.REACHES_PAST_WINDOW else self._is_found
                 if decide(batch_position, window[at : at + BATCH_HEADER_SIZE]):
                     return batch_position
@@ -217,9 +217,8 @@ class Search:
 
     def _is_checked(self, position: int, header_bytes: bytes) -> bool:
         """As `is_intact`, but unless its fields fit together, nothing is spent that is kept for small batches."""
-        return self.budget.spend(batch_size(header_bytes), is_likely=is_likely(header_bytes)) and self._fits(
-            position, header_bytes
-        )
+        may_check = self.budget.spend(batch_size(header_bytes), is_likely=is_likely(header_bytes))
+        return may_check and self._fits(position, header_bytes)
 
     def _holds_start(self, position: int, size: int) -> bool:
         """Whether a small batch whose CRC fits starts inside the header here.
@@ -231,10 +230,8 @@ class Search:
         window = self.source.read(position + 1, 2 * BATCH_HEADER_SIZE - 2)
         inside = self._in_window(window, BATCH_HEADER_SIZE - 1, self.source.size - position - 1)
         # the smallest first: what starts shortly before a batch looks like a larger one
-        for _, at, header_bytes in sorted((batch_size(header_bytes), at, header_bytes) for at, header_bytes in inside):
-            if batch_size(header_bytes) <= largest and self._is_checked(position + 1 + at, header_bytes):
-                return True
-        return False
+        by_size = sorted((batch_size(header_bytes), at, header_bytes) for at, header_bytes in inside)
+        return any(size <= largest and self._is_checked(position + 1 + at, header_bytes) for size, at, header_bytes in by_size)
 
     def candidates(self, start: int, end: int | None = None, *, batches_only: bool = False) -> Iterator[tuple[int, bytes]]:
         """The positions and bytes of what may be headers; with `batches_only`, of magic 2."""

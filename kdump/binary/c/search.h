@@ -148,33 +148,36 @@ static inline int is_likely(const uint8_t *p, size_t room)
     return value_size >= -1 && value_at + 4 + (value_size > 0 ? value_size : 0) == (int64_t)length + LOG_OVERHEAD;
 }
 
+static inline int64_t spare_bytes(const SearchBudget *budget, int64_t size, int likely)
+{
+    return budget->crc_bytes - (size > SMALL_BATCH_SIZE || !likely ? budget->kept_crc_bytes : 0);
+}
+
 static inline int can_spend(const SearchBudget *budget, int64_t size)
 {
-    return size <= budget->crc_bytes - (size > SMALL_BATCH_SIZE ? budget->kept_crc_bytes : 0);
+    return size <= spare_bytes(budget, size, 1);
+}
+
+/* What is kept for small batches is not spent on one that is not likely. */
+static inline int spend(SearchBudget *budget, int64_t size, int likely)
+{
+    if (size > spare_bytes(budget, size, likely)) {
+        budget->gave_up = 1;
+        return 0;
+    }
+    budget->crc_bytes -= size;
+    return 1;
 }
 
 static inline int may_spend(SearchBudget *budget, int64_t size)
 {
-    if (!can_spend(budget, size)) {
-        budget->gave_up = 1;
-        return 0;
-    }
-    budget->crc_bytes -= size;
-    return 1;
+    return spend(budget, size, 1);
 }
 
-/* As `may_spend` for the candidate at `p`; for one that is not likely, what is kept for small ones is not spent. */
+/* The same for the candidate at `p`; `room` bytes are in the window. */
 static inline int may_check(SearchBudget *budget, const uint8_t *p, size_t room)
 {
-    int64_t size = batch_size(p);
-    if (is_likely(p, room))
-        return may_spend(budget, size);
-    if (size > budget->crc_bytes - budget->kept_crc_bytes) {
-        budget->gave_up = 1;
-        return 0;
-    }
-    budget->crc_bytes -= size;
-    return 1;
+    return spend(budget, batch_size(p), is_likely(p, room));
 }
 
 /* Whether the CRC of the candidate at `p`, which is whole in memory, fits. */

@@ -121,7 +121,7 @@ def _parsed_header(compressed: bytes, magic: int, quirks: CodecQuirks) -> tuple[
         raise bad("the header is cut off", ends_early, end=end + 1, limit=end)
     checksum = compressed[end] if end < len(compressed) else 0xFF
     # Magic 0 was written with a wrong header checksum for years, so Kafka does not look at it there.
-    if (magic > 0 or is_plain) and checksum != _header_checksum(compressed[0 if is_plain else 4 : end]):
+    if (magic > 0 or is_plain) and checksum != header_checksum(compressed[0 if is_plain else 4 : end]):
         raise bad("Stream frame descriptor corrupted")
     return end + 1, 1 << (8 + 2 * block_size), bool(flags & 0x10), bool(flags & 0x04)
 
@@ -209,7 +209,7 @@ def compressed(pieces: Iterable[Buffer], magic: int) -> bytes:
     lz4_block = package("lz4", "lz4", "lz4.block")
     descriptor = _WRITTEN_DESCRIPTOR
     hashed = descriptor if magic else MAGIC + descriptor  # as clients before magic 1 computed it (KIP-57)
-    written = [MAGIC, descriptor, bytes([_header_checksum(hashed)])]
+    written = [MAGIC, descriptor, bytes([header_checksum(hashed)])]
     for block in blocks_of(pieces, _WRITTEN_BLOCK):
         data = bytes(lz4_block.compress(block, store_size=False))
         size = len(data)
@@ -247,10 +247,10 @@ def has_legacy_header(payload: bytes) -> bool:
     if end >= len(payload):
         return False
     stored = payload[end]
-    return stored != _header_checksum(payload[4:end]) and stored == _header_checksum(payload[:end])
+    return stored != header_checksum(payload[4:end]) and stored == header_checksum(payload[:end])
 
 
 @lru_cache(maxsize=64)
-def _header_checksum(described: bytes) -> int:
+def header_checksum(described: bytes) -> int:
     """The checksum in a frame's header of these bytes of it, which are the same in most frames."""
     return xxhash32(described) >> 8 & 0xFF
