@@ -73,6 +73,7 @@ _MIN_BLOCK_BYTES = 256 << 10  # of a decompressed payload, at least
 _MAX_HEAP_OF_HEADERS = 245_000_000  # bytes; found with the tool of 4.3.1, whose heap has 256 MiB; that of 1.0.1 is alike
 _NO_HEADERS = -1  # of the records are held
 _WANTS_MORE = ("record-length-past-end", "record-count-too-high")
+_BEHIND_RECORDS = "-behind-records"  # in the code of a fault of a stream that gave all records before
 
 
 class Record(Row):
@@ -154,8 +155,16 @@ def read(
     rows: list[RecordTuple] = []
     counts: list[int] = []
     first = held = 0
+    expects_bad = False  # as the last compressed batch: its payload is opened once
     for row, header in enumerate(chunk.headers):
         wants_data = with_data or bool(header[ATTRIBUTES] & CONTROL_BIT)
+        if expects_bad and bad is not None:
+            fault = _fault_of_payload(source, chunk, row, wants_data, known_headers)
+            expects_bad = fault is not None
+            if fault is not None:
+                bad.append(fault)
+                counts.append(0)
+                continue
         size = _walk_plain(chunk, row, decompressor, rows, wants_data, known_headers)
         if isinstance(size, int):
             # the usual case: its records join those of its neighbours
@@ -171,6 +180,7 @@ def read(
                 rows += size.rows
             else:
                 faults = _walk_bad(source, chunk, row, quirks, rows, with_data, with_header_values)
+                expects_bad = bool(faults) and decompressor is not None
             if faults is not None:
                 bad += faults
                 counts.append(len(rows) - before)
@@ -180,7 +190,10 @@ def read(
         if counts:
             yield _chunk_of(chunk, first, counts, rows)
         if not isinstance(size, int):
-            yield from read_batch(source, chunk, row, quirks, with_data, with_header_values)
+            is_tried = bool(chunk.window) and header[RECORD_COUNT] <= MAX_ROWS
+            yield from read_batch(
+                source, chunk, row, quirks, with_data, with_header_values, decompressor=None if is_tried else decompressor
+            )
         rows, counts, first, held = [], [], row + 1, 0
     if counts:
         yield _chunk_of(chunk, first, counts, rows)
@@ -299,6 +312,38 @@ def _walk_bad(
     return []
 
 
+def _fault_of_payload(
+    source: Source, chunk: Chunk, row: int, wants_data: bool, known_headers: dict[bytes, Headers] | None
+) -> CorruptData | None:
+    """What is wrong with a small compressed batch, if its payload has a fault before it gives more than one block.
+
+    Of some that have one, and of all others, None: `read_batch` says what is wrong with them. As there, no record is shown.
+    """
+    header, start = chunk.headers[row], chunk.starts[row]
+    codec, size, count = header[ATTRIBUTES] & COMPRESSION_MASK, header[LENGTH] + LOG_OVERHEAD, header[RECORD_COUNT]
+    if not codec or not chunk.window or not 0 < count <= MAX_ROWS or not BATCH_HEADER_SIZE <= size <= MAX_SMALL_BATCH:
+        return None
+    opened = codecs.decompress(
+        codec, chunk.window[start + BATCH_HEADER_SIZE : start + size], header[MAGIC], limit=_MIN_BLOCK_BYTES
+    )
+    data, fault = opened.data, opened.error
+    if fault is None or fault.code == "decompression-limit":
+        return None
+    if data:
+        rows: list[RecordTuple] = []
+        end = len(data)
+        position, code, _ = kernel.walk_records(
+            data, 0, end, count, end, True, rows, wants_data, known_headers, MAX_RECORD_HEADERS
+        )
+        if fault.code == "frame-bad-header" or len(rows) < count and code not in _WANTS_MORE:
+            return None
+        if len(rows) == count and position < opened.whole_blocks:
+            fault = _left_over()
+        elif len(rows) == count and position == opened.whole_blocks:
+            fault.code += _BEHIND_RECORDS
+    return _placed(fault, source, chunk.batches["position"][row])
+
+
 def read_batch(
     source: Source,
     chunk: Chunk,
@@ -306,8 +351,13 @@ def read_batch(
     quirks: CodecQuirks | None = None,
     with_data: bool = True,
     with_header_values: bool = True,
+    *,
+    decompressor: codecs.BatchDecompressor | None = None,
 ) -> Iterator[RecordChunk]:
-    """The records of the batch in this row, which may be large or bad; everything else is as `read` says."""
+    """The records of the batch in this row, which may be large or bad; everything else is as `read` says.
+
+    The `decompressor` is for a payload that may be sound and small.
+    """
     header = chunk.headers[row]
     batches = chunk.batches.slice(row, row + 1)
     position = batches["position"][0]
@@ -318,7 +368,17 @@ def read_batch(
     continues = False
     try:
         batch = bytes_of(source, chunk, row)
-        walk = BatchRecords(header, batch, quirks, with_data=with_data, with_header_values=with_header_values)
+        payload = None
+        if decompressor is not None and header[RECORD_COUNT] > 0:
+            payload = decompressor.decompress(header[ATTRIBUTES] & COMPRESSION_MASK, memoryview(batch)[BATCH_HEADER_SIZE:])
+        walk = BatchRecords(
+            header,
+            batch,
+            quirks,
+            with_data=with_data,
+            with_header_values=with_header_values,
+            opened=None if payload is None else codecs.Payload(bytes(payload)),
+        )
         for rows in walk.checked_parts() if walk.is_compressed else walk.parts():
             yield part(rows, continues)
             continues = True
@@ -531,13 +591,17 @@ class BatchRecords:
             raise _left_over()
         if self._stream_error is not None:
             rows.pop()
-            fault = self._stream_fault(is_after_records=position <= self._whole_blocks)
-            fault.variants[UNBUFFERED] = _left_over() if is_left_over else self._stream_fault(is_after_records=True)
+            is_after_records = position <= self._whole_blocks
+            fault = self._stream_fault(is_after_records=is_after_records)
+            if is_left_over:
+                fault.variants[UNBUFFERED] = _left_over()
+            elif not is_after_records:
+                fault.variants[UNBUFFERED] = self._stream_fault(is_after_records=True)
             raise fault
 
     def _fault(self, code: str, values: dict[str, Any], position: int, is_last: bool) -> CorruptData:
         """The fault of the record at this position, or of the stream it comes from."""
-        if self._stream_error is not None and code in ("record-length-past-end", "record-count-too-high"):
+        if self._stream_error is not None and code in _WANTS_MORE:
             return self._stream_fault(is_after_records=False)
         fault = _fault_of_record(code, values, is_compressed=self.is_compressed, is_last=is_last)
         if code == "header-count-too-high":
@@ -561,7 +625,7 @@ class BatchRecords:
     def _stream_fault(self, is_after_records: bool) -> CorruptData:
         error = self._stream_error
         assert error is not None
-        code = error.code + ("-behind-records" if is_after_records else "")
+        code = error.code + (_BEHIND_RECORDS if is_after_records else "")
         return CorruptData(code, error.message, **error.values)
 
 

@@ -102,7 +102,9 @@ def decompress(
     """
     data = bytearray()
     try:
-        for block in decompressed(codec, compressed, magic, limit=limit, quirks=quirks):
+        for block in _module(codec).decompressed(compressed, magic, limit, quirks):
+            if len(data) + len(block) > limit:
+                raise _too_large(limit)
             data += block
     except CorruptData as error:
         return Payload(data, error)
@@ -181,10 +183,14 @@ def decompressed(
     for block in _module(codec).decompressed(compressed, magic, limit, quirks):
         left -= len(block)
         if left < 0:
-            from kdump.binary.codecs.faults import too_large
-
-            raise too_large(limit)
+            raise _too_large(limit)
         yield block
+
+
+def _too_large(limit: int) -> CorruptData:
+    from kdump.binary.codecs.faults import too_large  # most payloads need it not
+
+    return too_large(limit)
 
 
 def compressed(codec: int, pieces: Iterable[Buffer], magic: int) -> bytes:

@@ -2,8 +2,10 @@
 
 from kdump.errors import CorruptData
 
-_OUT_OF_MEMORY = ("Allocation error", "Error -4 ")
-"""In the errors of zstandard and of zlib, where it is Z_MEM_ERROR."""
+_OF_ZSTANDARD = "Allocation error"
+"""In its errors when memory ended."""
+_OF_ZLIB = "Error -4 "
+"""The same: Z_MEM_ERROR."""
 
 
 def too_large(limit: int) -> CorruptData:
@@ -13,5 +15,6 @@ def too_large(limit: int) -> CorruptData:
 
 def raise_if_out_of_memory(error: Exception) -> None:
     """Raise MemoryError if a package did not fail because of its input, but because it got no memory."""
-    if isinstance(error, MemoryError) or any(words in str(error) for words in _OUT_OF_MEMORY):
-        raise MemoryError(str(error)) from error
+    message = str(error)
+    if isinstance(error, MemoryError) or _OF_ZSTANDARD in message or _OF_ZLIB in message:
+        raise MemoryError(message) from error

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 MAGIC = b"\x1f\x8b"
 
 _REGULAR_HEADER = b"\x1f\x8b\x08\0"  # deflate, without further fields
+_REGULAR_HEADER_SIZE = 10
 _JAVA_INPUT = 8 << 10  # Kafka gives gzip its input in blocks of this size
 _JAVA_OUTPUT = 16 << 10  # and takes its output in blocks of this size: an error takes its block with it
 _WRITTEN_HEADER = b"\x1f\x8b\x08\0\0\0\0\0\0\xff"  # as Java writes it: no time, an unknown operating system (JDK 16 and later)
@@ -97,6 +98,8 @@ def _inflated_before_damage(compressed: bytes, member: int, calls: int) -> bytes
 
 def _header_end(compressed: bytes, start: int) -> int:
     """The position after a member's header (RFC 1952)."""
+    if compressed.startswith(_REGULAR_HEADER, start) and start + _REGULAR_HEADER_SIZE <= len(compressed):
+        return start + _REGULAR_HEADER_SIZE
 
     def bad(what: str) -> CorruptData:
         return CorruptData("frame-bad-header", what, cause="gzip")

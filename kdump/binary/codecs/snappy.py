@@ -40,8 +40,12 @@ def decompressed(compressed: bytes, _magic: int, limit: int, quirks: CodecQuirks
         try:
             yield _block(compressed, limit, package("snappy", "python-snappy", "snappy").uncompress)
         except CorruptData as error:
-            cause = "snappy-negative" if error.code == "frame-negative-size" else "snappy"
-            raise CorruptData("frame-bad-header", error.message, cause=cause, size=error.values.get("size")) from error
+            error.values = {
+                "cause": "snappy-negative" if error.code == "frame-negative-size" else "snappy",
+                "size": error.values.get("size"),
+            }
+            error.code = "frame-bad-header"
+            raise
         return
     if xerial == "one stream":
         _check_xerial_version(compressed, 0, "frame-bad-header")

@@ -563,7 +563,7 @@ class LogLister:
         is_listed: Collection[int] = ()  # bad batches of the last part
         for part in past_bad_batches(self._source, chunk, columns=self.packed, gathers=self._gathers):
             if isinstance(part, UnreadableBatch):
-                if part.position in is_listed:
+                if part.position in is_listed or self._only_counts():
                     self._run.count_findings(1)
                 else:
                     self._list_damage_of_records(part.position, part.fault)
@@ -574,6 +574,10 @@ class LogLister:
     def _gathers_patches(self) -> bool:
         """Whether batches that stand alone may be listed at once, before the damage after any of them is counted."""
         return self._is_whole and self._gathers()
+
+    def _only_counts(self) -> bool:
+        """Whether nothing is written about a further batch whose records cannot be read, neither a message nor a row."""
+        return self._run.output is None and self._run.is_counting and self._request.keep_going
 
     def _gathers(self) -> bool:
         """Whether records of neighbouring damaged batches may be listed at once, before the findings about any of them."""
