@@ -166,13 +166,13 @@ static inline Py_ssize_t header_count(const Walk *walk)
 }
 
 /* The position of the header with this number, which is searched if it is not known yet; or that there is none before `limit`, or that
-   this does not show in the window. `start` is where the search began for this damaged batch. */
-static inline Py_ssize_t header_number(Walk *walk, Py_ssize_t number, int64_t start, int64_t limit)
+   this does not show in the window. One that is known may be behind the window. `start` is where the search began for this batch. */
+static inline int64_t header_number(Walk *walk, Py_ssize_t number, int64_t start, int64_t limit)
 {
     Py_ssize_t size = walk->window->len;
     if (number < header_count(walk)) {
         int64_t at = found_header(walk, number);
-        return at >= limit ? NOT_IN_SPAN : at < size ? (Py_ssize_t)at : NOT_IN_WINDOW;
+        return at >= limit ? NOT_IN_SPAN : at;
     }
     if (walk->ahead_end >= limit)
         return NOT_IN_SPAN;
@@ -201,8 +201,8 @@ static Py_ssize_t fitting_end(Walk *walk, Py_ssize_t start, int64_t claimed_end)
     const uint8_t *p = walk_bytes(walk, start);
     int is_legacy = p[MAGIC_AT] < 2;
     Py_ssize_t at = start + (is_legacy ? MESSAGE_CRC_FROM : BATCH_CRC_FROM);
-    Py_ssize_t first = start + (is_legacy ? MESSAGE_HEADER_SIZE : BATCH_HEADER_SIZE), next = first;
-    int64_t limit = ((walk->position + start) / SPAN + 2) * SPAN - walk->position, end = claimed_end ? claimed_end : walk->left;
+    Py_ssize_t first = start + (is_legacy ? MESSAGE_HEADER_SIZE : BATCH_HEADER_SIZE);
+    int64_t next = first, limit = ((walk->position + start) / SPAN + 2) * SPAN - walk->position, end = claimed_end ? claimed_end : walk->left;
     uint32_t crc = 0xffffffff, stored = is_legacy ? message_crc(p) : batch_crc(p);
     limit = limit < end ? limit : end;
     if (!is_legacy) {
@@ -219,7 +219,7 @@ static Py_ssize_t fitting_end(Walk *walk, Py_ssize_t start, int64_t claimed_end)
     for (int tried = 0;; tried++, next++) {
         if (is_legacy) {
             int64_t stop = (int64_t)first + search_room(walk);
-            next = next < limit ? header_from(walk, next, (Py_ssize_t)(stop < limit ? stop : limit)) : NOT_IN_WINDOW;
+            next = next < limit ? header_from(walk, (Py_ssize_t)next, (Py_ssize_t)(stop < limit ? stop : limit)) : NOT_IN_WINDOW;
             if (next < 0 && !walk->budget.gave_up && first >= limit)
                 next = NOT_IN_SPAN;
             else if (next < 0 && !walk->budget.gave_up && is_one_window(walk, first, limit)) {
@@ -234,12 +234,14 @@ static Py_ssize_t fitting_end(Walk *walk, Py_ssize_t start, int64_t claimed_end)
             return UNSURE;
         if (tried == MAX_ENDS_TRIED || !can_spend(&walk->budget, next - at))
             return FITS_NOWHERE;
+        if (next >= walk->window->len)
+            return UNSURE;
         may_spend(&walk->budget, next - at);
         const uint8_t *piece = walk_bytes(walk, at);
         crc = is_legacy ? by_table(crc32_table, crc, piece, (size_t)(next - at)) : crc32c_of(crc, piece, (size_t)(next - at));
-        at = next;
+        at = (Py_ssize_t)next;
         if (~crc == stored)
-            return next;
+            return at;
     }
 }
 
