@@ -146,6 +146,7 @@ class RecordReader:
             min(_MAX_HELD_BYTES, context.settings.max_payload),
             takes_raw_blocks=not context.settings.is_pedantic,  # or rules look at the frames of all payloads
         )
+        self._for_many_records: codecs.BatchDecompressor | None = None
         self._ordinary = OrdinaryRecords.for_rules(context, rules, _MAX_MESSAGES, _MAX_HELD_RECORDS)
         self._expects_bad = False  # as the last batch, so that it is not decompressed twice
         self._tries_cut = True  # the records of a payload that is cut off may be ordinary
@@ -565,7 +566,7 @@ class RecordReader:
                 with_data=self._wants_data,
                 max_headers=_MAX_HEADERS_OF_PART if bad is None else -1,
                 examine=examine if bad is None else None,
-                opened=None if bad is None else bad[0].opened,
+                opened=self._opened_at_once(header, batch) if bad is None else bad[0].opened,
             )
             for rows in walk.parts():
                 show(rows)
@@ -595,6 +596,15 @@ class RecordReader:
             self._budget.spend(size, walk.payload_size, decoded)
         if not continues:
             show([])
+
+    def _opened_at_once(self, header: Sequence[int], batch: bytes) -> codecs.Payload | None:
+        """The payload of a batch that holds more records than are held at once, if it is sound and no longer than others."""
+        if header[RECORD_COUNT] <= _MAX_HELD_RECORDS or len(batch) > _MAX_HELD_BYTES:
+            return None
+        if self._for_many_records is None:
+            self._for_many_records = codecs.BatchDecompressor(record.MAX_PAYLOAD_AT_ONCE, takes_raw_blocks=False)
+        data = self._for_many_records.decompress(header[ATTRIBUTES] & COMPRESSION_MASK, memoryview(batch)[BATCH_HEADER_SIZE:])
+        return None if data is None else codecs.Payload(bytes(data))
 
     def _show_content(self, content: Content, status: str) -> None:
         for rule in self._rules:

@@ -5,6 +5,7 @@ import os
 import struct
 import subprocess
 import sys
+import tracemalloc
 import zlib
 from array import array
 from collections.abc import Callable, Sequence
@@ -1025,6 +1026,22 @@ def test_the_blocks_of_an_lz4_frame_are_joined_as_the_reference_does(
 
         answers.append((join(memoryview(frame + end), 4, 35, checksum_size, limit, doubled), compressed))
     assert answers[0] == answers[1]
+
+
+@pytest.mark.parametrize("join", [_kernel.lz4_blocks, lz4.joined_blocks])
+@pytest.mark.parametrize("count", [1, 4095, 4096, 4097, 2 * 4096, 100_000])
+def test_many_small_blocks_of_an_lz4_frame_take_the_memory_of_their_bytes(join: Callable[..., bytes | None], count: int) -> None:
+    contents = bytes(number & 0xFF for number in range(2 * count))
+    blocks = [b"\1\0\0\0" + contents[at : at + 1] for at in range(0, len(contents), 2)]
+    frame = b"".join(blocks) + bytes(4)
+    tracemalloc.start()
+    try:
+        joined = join(memoryview(frame), 0, 4, 0, len(contents), lambda block, _most: bytes([block[0], block[0] + 1]))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert joined == contents
+    assert peak < 4 * len(contents) + (1 << 19)
 
 
 @given(

@@ -4,9 +4,11 @@
 
 #include <Python.h>
 #include <stdint.h>
+#include "objects.h"
 
 #define LZ4_STORED 0x80000000u /* of a block's size: the block is not compressed */
 #define LZ4_SIZE_BYTES 4
+#define MOST_BLOCKS 4096 /* that are held one by one: a block may be as small as a byte, its object is not */
 
 static uint64_t little_endian(const uint8_t *p, int size)
 {
@@ -41,6 +43,22 @@ static PyObject *joined(PyObject *blocks)
     return whole;
 }
 
+/* Adds a block, whose reference it takes over, to those of a list; when they are many, they become one of `runs`. */
+static int add_block(PyObject *blocks, PyObject *runs, PyObject *block)
+{
+    if (!append(blocks, block))
+        return 0;
+    return PyList_Size(blocks) < MOST_BLOCKS || (append(runs, joined(blocks)) && !PyList_SetSlice(blocks, 0, MOST_BLOCKS, NULL));
+}
+
+/* The bytes of all runs and of the blocks after them. */
+static PyObject *joined_runs(PyObject *runs, PyObject *blocks)
+{
+    if (!PyList_Size(runs))
+        return joined(blocks);
+    return append(runs, joined(blocks)) ? joined(runs) : NULL;
+}
+
 PyDoc_STRVAR(lz4_blocks_doc,
              "lz4_blocks(frame, position, max_block_size, checksum_size, limit, decompress) -> bytes or None\n\n"
              "The contents of an lz4 frame whose blocks have no checksums, from the first one on, which is at `position`. Each that is "
@@ -51,7 +69,7 @@ PyDoc_STRVAR(lz4_blocks_doc,
 static PyObject *lz4_blocks(PyObject *self, PyObject *arguments)
 {
     (void)self;
-    PyObject *frame, *decompress, *most = NULL, *blocks = NULL, *result = NULL;
+    PyObject *frame, *decompress, *most = NULL, *blocks = NULL, *runs = NULL, *result = NULL;
     Py_buffer data;
     Py_ssize_t position, max_block_size, checksum_size, left;
     if (!PyArg_ParseTuple(arguments, "OnnnnO:lz4_blocks", &frame, &position, &max_block_size, &checksum_size, &left, &decompress) ||
@@ -63,8 +81,9 @@ static PyObject *lz4_blocks(PyObject *self, PyObject *arguments)
     }
     most = PyLong_FromSsize_t(max_block_size);
     blocks = PyList_New(0);
+    runs = PyList_New(0);
     int is_regular = 0;
-    while (most && blocks && left >= 0 && position <= data.len - LZ4_SIZE_BYTES) {
+    while (most && blocks && runs && left >= 0 && position <= data.len - LZ4_SIZE_BYTES) {
         uint32_t said = (uint32_t)little_endian((const uint8_t *)data.buf + position, LZ4_SIZE_BYTES);
         int64_t size = said & ~LZ4_STORED;
         position += LZ4_SIZE_BYTES;
@@ -75,19 +94,17 @@ static PyObject *lz4_blocks(PyObject *self, PyObject *arguments)
         if (size > max_block_size || size > data.len - position - LZ4_SIZE_BYTES) /* another size follows, or the end mark */
             break;
         PyObject *block = lz4_block(frame, position, (Py_ssize_t)size, said >= LZ4_STORED, decompress, most);
-        if (!block || PyList_Append(blocks, block) < 0) {
-            Py_XDECREF(block);
+        left -= block ? PyBytes_Size(block) : 0;
+        if (!add_block(blocks, runs, block))
             goto end;
-        }
-        left -= PyBytes_Size(block);
-        Py_DECREF(block);
         position += (Py_ssize_t)size;
     }
-    if (most && blocks)
-        result = is_regular && left >= 0 ? joined(blocks) : Py_NewRef(Py_None);
+    if (most && blocks && runs)
+        result = is_regular && left >= 0 ? joined_runs(runs, blocks) : Py_NewRef(Py_None);
 end:
     Py_XDECREF(most);
     Py_XDECREF(blocks);
+    Py_XDECREF(runs);
     PyBuffer_Release(&data);
     return result;
 }

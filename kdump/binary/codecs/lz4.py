@@ -29,6 +29,7 @@ _CHECKSUM_SIZE = 4
 _HAS_CONTENT_CHECKSUM, _HAS_CONTENT_SIZE, _HAS_BLOCK_CHECKSUM = 0x04, 0x08, 0x10
 _WRITTEN_DESCRIPTOR = b"\x60\x40"  # version 1, independent blocks; blocks of up to 64 KiB
 _WRITTEN_BLOCK = 64 << 10
+_MOST_BLOCKS = 4096  # that are held one by one: a block may be as small as a byte, its object is not
 _FEATURES_OF_LATER_READERS = (
     (0x01, "Preset dictionary is unsupported"),
     (0x02, "Reserved1 field must be 0"),
@@ -186,6 +187,7 @@ def joined_blocks(
     view = memoryview(frame)
     end = len(frame)
     blocks: list[bytes | memoryview] = []
+    runs: list[bytes] = []
     while size := int.from_bytes(view[position : position + 4], "little"):
         is_stored = size >= _STORED
         size &= ~_STORED
@@ -199,9 +201,12 @@ def joined_blocks(
         if limit < 0:
             return None
         blocks.append(block)
+        if len(blocks) == _MOST_BLOCKS:
+            runs.append(b"".join(blocks))
+            blocks.clear()
     if position + 4 + checksum_size != end:
         return None
-    return blocks[0] if len(blocks) == 1 and isinstance(blocks[0], bytes) else b"".join(blocks)
+    return blocks[0] if len(blocks) == 1 and not runs and isinstance(blocks[0], bytes) else b"".join([*runs, *blocks])
 
 
 def compressed(pieces: Iterable[Buffer], magic: int) -> bytes:
