@@ -53,6 +53,7 @@ _SMALL_WINDOW = 1 << 11
 _LOWEST_MAGIC = -0x80
 _CODEC_COUNT = 5
 _MAX_WRAPPER_SIZE = 128 << 20
+_FEW_PASSED = 32  # batches, after which it is kept where an offset was found: wrappers are decompressed for that
 
 
 class Batch:
@@ -120,6 +121,7 @@ class LogReader:
     def __init__(self, directory: Directory, file: File) -> None:
         self._directory = directory
         self.file = file
+        self.known_positions = directory.known_positions
 
     @property
     def path(self) -> str:
@@ -251,15 +253,26 @@ def find(log: LogReader, target: int, position: int, *, by_first_offset: bool) -
             if batch.last_offset() >= target:
                 return batch.position
         return None
+    known = log.known_positions
+    question = log.file.path, log.file.start, log.size, target, position
+    if question in known:
+        return known[question]
     previous: Batch | None = None
+    found, passed = None, 0
     for batch in log.batches(position):
         first_offset = batch.first_offset()
-        if first_offset == target:
-            return batch.position
-        if first_offset > target:
-            return previous.position if previous is not None and previous.last_offset() >= target else batch.position
+        if first_offset >= target:
+            found = batch.position
+            if first_offset == target:
+                previous = None
+            break
         previous = batch
-    return previous.position if previous is not None and previous.last_offset() >= target else None
+        passed += 1
+    if previous is not None and previous.last_offset() >= target:
+        found = previous.position
+    if passed > _FEW_PASSED and log.file.path:
+        known[question] = found
+    return found
 
 
 _NAMES = {

@@ -118,6 +118,9 @@ class Directory:
         self._snapshots: Snapshots | None = None  # those in `files`, once they were listed
         self._doubled: set[int] = set()  # the offsets of several snapshots
         self._sources: dict[str, Source] = {}
+        self.known_positions: dict[tuple[str, int, int, int, int], int | None] = {}
+        """Where batches with an offset were found, by the file, where its bytes start, their number, the offset and the position
+        from which they were searched; for other starts, too."""
 
     @classmethod
     def of(cls, path: str) -> Directory:
@@ -140,7 +143,9 @@ class Directory:
         """The directory as it was listed, for another start, optionally with files removed or added."""
         files = {name: File(self.path_of(name), size) for name, size in self.before.items() if name not in without}
         files |= {name: File() for name in with_empty}
-        return Directory(self.path, files, self._others, self.dead_links)
+        directory = Directory(self.path, files, self._others, self.dead_links)
+        directory.known_positions = self.known_positions
+        return directory
 
     def path_of(self, name: str) -> str:
         """The path on disk of a file with this name."""
