@@ -249,9 +249,10 @@ static Py_ssize_t fitting_end(Walk *walk, Py_ssize_t start, int64_t claimed_end)
 static Py_ssize_t next_batch(Walk *walk, Py_ssize_t start)
 {
     Py_ssize_t stop = start + search_room(walk);
+    HeadersInside inside = {0};
     walk->budget.gave_up = 0;
     for (Py_ssize_t at = start; (at = header_from(walk, at, stop)) >= 0; at++) {
-        int found = judge_candidate(walk->window, at, walk->left, 0, &walk->budget);
+        int found = judge_candidate(walk->window, at, walk->left, 0, &walk->budget, &inside);
         if (found == INTACT)
             return at;
         if (found != NONE_INTACT)

@@ -75,8 +75,9 @@ static PyObject *walk_intact(PyObject *self, PyObject *arguments)
         }
         Py_ssize_t next = at + 1, stop = next + search_room(&walk), end = stop < window.len ? stop : window.len;
         int found = NONE_INTACT;
+        HeadersInside inside = {0};
         for (; found == NONE_INTACT && (next = next_candidate(&window, next, end, left, 1, &walk.budget)) >= 0; next += !found)
-            found = judge_candidate(&window, next, left, 1, &walk.budget);
+            found = judge_candidate(&window, next, left, 1, &walk.budget, &inside);
         if (found != INTACT) {
             walk.budget = before;
             break;

@@ -187,37 +187,96 @@ static inline int fits_checksum(const uint8_t *p)
     return p[MAGIC_AT] < 2 ? is_valid_message(p, size) : is_valid_batch(p, size);
 }
 
+#define INSIDE (BATCH_HEADER_SIZE - 1) /* positions in a header after its first byte */
+
+/* What may be headers at the positions inside a header, the lowest bit for the first: which match the pattern, which of these may be a batch
+   if only its CRC fits, and which of those are likely. From one header to the next in a window, most are known. */
+typedef struct {
+    Py_ssize_t at; /* of the header */
+    int count;     /* of its positions that are known; the others have no bits */
+    uint64_t matching, candidates, likely;
+} HeadersInside;
+
+static void look_inside(HeadersInside *inside, const Py_buffer *window, Py_ssize_t at, int64_t left, int is_any_whole)
+{
+    Py_ssize_t on = at - inside->at;
+    if (on < 0 || on >= inside->count)
+        *inside = (HeadersInside){0};
+    else {
+        inside->matching >>= on;
+        inside->candidates >>= on;
+        inside->likely >>= on;
+        inside->count -= (int)on;
+    }
+    inside->at = at;
+    for (; inside->count < INSIDE; inside->count++) {
+        Py_ssize_t inner = at + 1 + inside->count;
+        const uint8_t *p = (const uint8_t *)window->buf + inner;
+        size_t room = (size_t)(window->len - inner);
+        uint64_t bit = UINT64_C(1) << inside->count;
+        if (!matches_header(p, room, is_any_whole))
+            continue;
+        inside->matching |= bit;
+        if (!may_be_batch(p, room, left - inner, is_any_whole))
+            continue;
+        inside->candidates |= bit;
+        inside->likely |= is_likely(p, room) ? bit : 0;
+    }
+}
+
+/* The lowest bits of what is not zero, up to and without its first one. */
+static inline uint64_t bits_below(uint64_t bits)
+{
+    return (bits & -bits) - 1;
+}
+
+/* Takes a try for each of the headers inside that is looked at. Returns those of the candidates for which there were tries. */
+static uint64_t tried_inside(const HeadersInside *inside, SearchBudget *budget)
+{
+    uint64_t left = inside->matching;
+    while (left && budget->tries) {
+        left &= left - 1;
+        budget->tries--;
+    }
+    if (!left)
+        return inside->candidates;
+    budget->gave_up = 1;
+    return inside->candidates & bits_below(left);
+}
+
 /* What the candidate at `at` in a window is: INTACT if its CRC fits and no smaller batch starts inside its header, NONE_INTACT if not.
    REACHES_PAST_WINDOW if its CRC remains to be computed, for which the budget is charged; UNDECIDED if it is not clear whether a smaller
-   batch starts there, and the budget is as before. */
-static int judge_candidate(const Py_buffer *window, Py_ssize_t at, int64_t left, int is_any_whole, SearchBudget *budget)
+   batch starts there, and the budget is as before. `inside` belongs to the search through this window. */
+static int judge_candidate(const Py_buffer *window, Py_ssize_t at, int64_t left, int is_any_whole, SearchBudget *budget,
+                           HeadersInside *inside)
 {
     const uint8_t *p = (const uint8_t *)window->buf + at;
     int64_t size = batch_size(p);
     SearchBudget before = *budget;
     if (size > SMALLEST_DOUBTFUL) {
         int64_t largest = size <= SMALL_BATCH_SIZE ? size - 1 : SMALL_BATCH_SIZE;
-        Py_ssize_t stop = at + BATCH_HEADER_SIZE;
-        if (stop + BATCH_HEADER_SIZE > window->len && window->len < left)
+        if (at + 2 * BATCH_HEADER_SIZE > window->len && window->len < left)
             return UNDECIDED;
-        Py_ssize_t inside[BATCH_HEADER_SIZE];
-        int count = 0;
-        for (Py_ssize_t inner = at + 1; (inner = next_candidate(window, inner, stop, left, is_any_whole, budget)) >= 0; inner++) {
-            int64_t inner_size = batch_size((const uint8_t *)window->buf + inner);
+        look_inside(inside, window, at, left, is_any_whole);
+        int rows[INSIDE], count = 0;
+        for (uint64_t others = tried_inside(inside, budget); others; others &= others - 1) {
+            int inner = __builtin_ctzll(others);
+            int64_t inner_size = batch_size(p + 1 + inner);
             if (inner_size > largest)
                 continue;
             int row = count++;
-            for (; row && batch_size((const uint8_t *)window->buf + inside[row - 1]) > inner_size; row--)
-                inside[row] = inside[row - 1];
-            inside[row] = inner;
+            for (; row && batch_size(p + 1 + rows[row - 1]) > inner_size; row--)
+                rows[row] = rows[row - 1];
+            rows[row] = inner;
         }
         for (int row = 0; row < count; row++) { /* the smallest first: what starts shortly before a batch looks like a larger one */
-            const uint8_t *other = (const uint8_t *)window->buf + inside[row];
-            if (batch_size(other) > window->len - inside[row]) {
+            const uint8_t *other = p + 1 + rows[row];
+            int64_t other_size = batch_size(other);
+            if (other_size > window->len - (at + 1 + rows[row])) {
                 *budget = before;
                 return UNDECIDED;
             }
-            if (may_check(budget, other, (size_t)(window->len - inside[row])) && fits_checksum(other))
+            if (spend(budget, other_size, (int)(inside->likely >> rows[row] & 1)) && fits_checksum(other))
                 return NONE_INTACT;
         }
     }
@@ -251,6 +310,7 @@ static PyObject *next_intact(PyObject *self, PyObject *arguments)
     long long left;
     int is_any_whole, found = NONE_INTACT;
     SearchBudget budget = {0};
+    HeadersInside inside = {0};
     if (!PyArg_ParseTuple(arguments, "y*nnLpLLL:next_intact", &window, &start, &stop, &left, &is_any_whole, &budget.tries,
                           &budget.crc_bytes, &budget.kept_crc_bytes))
         return NULL;
@@ -261,7 +321,7 @@ static PyObject *next_intact(PyObject *self, PyObject *arguments)
     Py_BEGIN_ALLOW_THREADS;
     for (Py_ssize_t at = start; found == NONE_INTACT && (at = next_candidate(&window, at, stop, left, is_any_whole, &budget)) >= 0; at++) {
         start = at;
-        found = judge_candidate(&window, at, left, is_any_whole, &budget);
+        found = judge_candidate(&window, at, left, is_any_whole, &budget, &inside);
     }
     Py_END_ALLOW_THREADS;
     PyBuffer_Release(&window);
