@@ -40,10 +40,13 @@ if TYPE_CHECKING:
 
     Range = tuple[int, int]
     Intact = tuple[int, int, int, int, int]
+    _Logs = tuple[tuple[tuple[str, int], ...], tuple[tuple[str, str, int, int], ...]]
 
 _FIRST_CRC_BYTES = 128 << 20  # the CRC budget at the start of a search
 _KEPT_CRC_BYTES = 16 << 20  # the part of it reserved for small batches
-_MAX_RANGES = 1000
+_MAX_RANGES = 1000  # of offsets in what is lost, with the narrowest gaps closed
+_MAX_LEFT = 8000  # of them without the offsets that other batches have
+_MAX_COVERED = 4096  # ranges of such offsets that are taken from them at once
 _MAX_GAINED = 1 << 20
 _MAX_KEPT = 1 << 18  # batches that are kept for the next start
 _FIELDS = 5  # of each
@@ -90,6 +93,8 @@ class IntactBatches:
     def __init__(self) -> None:
         self._known: dict[tuple[str, int, int], tuple[array[int], bool]] = {}
         self._room = _MAX_KEPT * _FIELDS
+        self.lost: dict[_Logs, Losses] = {}
+        """What is lost between two states of the logs, by these."""
 
     def within(self, directory: Directory, file: File, cut_short: list[File]) -> Iterator[Intact]:
         """First and last offset, records, size and CRC of each batch with a correct CRC, including batches after damage.
@@ -124,10 +129,27 @@ def of(directory: Directory, intact: IntactBatches) -> Losses:
 
     Reads only removed bytes, the bytes that replace them, and the headers of logs that may contain the same offsets.
     No broker reads a log whose name does not have twenty digits: what other logs also contain is not lost with it.
+    Starts that leave the same logs lose the same.
     """
+    odd, gone = _gone(directory)
+    if not odd and not gone:
+        return Losses()
+    logs = _logs(directory)
+    if logs not in intact.lost:
+        intact.lost[logs] = _lost(directory, intact, odd, gone)
+    return intact.lost[logs]
+
+
+def _logs(directory: Directory) -> _Logs:
+    """The logs before and now: the names and sizes, and what bytes they have now."""
+    before = sorted((name, size) for name, size in directory.before.items() if _is_log(name))
+    now = sorted((name, file.path, file.start, file.size) for name, file in directory.files.items() if _is_log(name))
+    return tuple(before), tuple(now)
+
+
+def _lost(directory: Directory, intact: IntactBatches, odd: list[File], gone: list[File]) -> Losses:
     losses = Losses()
     cut_short: list[File] = []
-    odd, gone = _gone(directory)
     came: dict[Intact, int] = {}
     if gone:
         for file in _came(directory):
@@ -324,13 +346,13 @@ def _add(ranges: list[Range], new: Range) -> None:
     else:
         ranges.append(new)
         if len(ranges) > 2 * _MAX_RANGES:
-            ranges[:] = _fewer(_merged(ranges))
+            ranges[:] = _fewer(_merged(ranges), _MAX_RANGES)
 
 
-def _fewer(ranges: list[Range]) -> list[Range]:
+def _fewer(ranges: list[Range], most: int) -> list[Range]:
     """The same with the narrowest gaps closed, if these are too many."""
     gaps = sorted(range(1, len(ranges)), key=lambda row: ranges[row][0] - ranges[row - 1][1])
-    closed = set(gaps[: max(0, len(ranges) - _MAX_RANGES)])
+    closed = set(gaps[: max(0, len(ranges) - most)])
     fewer: list[Range] = []
     for row, (first, last) in enumerate(ranges):
         if row in closed:
@@ -363,26 +385,37 @@ def _not_covered(directory: Directory, logs: Sequence[tuple[int, str]], ranges: 
         file = directory.files[name]
         if not file.path or row + 1 < len(logs) and logs[row + 1][0] <= ranges[0][0]:
             continue
+        covered: list[Range] = []
         try:
             for batch in LogReader(directory, file).batches():
                 last = batch.last_offset()
                 if last >= ranges[0][0] and batch.offset <= ranges[-1][1]:
-                    ranges = _less(ranges, (batch.offset, last))
-                    if not ranges:
-                        break
+                    covered.append((batch.offset, last))
+                    if len(covered) == _MAX_COVERED:
+                        ranges = _less(ranges, _merged(covered))
+                        covered.clear()
+                        if not ranges:
+                            break
         except BrokerException:
             pass
+        ranges = _less(ranges, _merged(covered))
     return ranges
 
 
-def _less(ranges: list[Range], covered: Range) -> list[Range]:
-    left = []
+def _less(ranges: list[Range], covered: list[Range]) -> list[Range]:
+    """The ranges without those that are covered; both ascend without overlaps. If too many are left, the narrowest gaps close."""
+    left: list[Range] = []
+    row = 0
     for first, last in ranges:
-        if last < covered[0] or first > covered[1]:
+        while row < len(covered) and covered[row][1] < first:
+            row += 1
+        while row < len(covered) and covered[row][0] <= last:
+            if first < covered[row][0]:
+                left.append((first, covered[row][0] - 1))
+            first = covered[row][1] + 1
+            if first > last:
+                break  # the next range may begin in it
+            row += 1
+        if first <= last:
             left.append((first, last))
-            continue
-        if first < covered[0]:
-            left.append((first, covered[0] - 1))
-        if last > covered[1]:
-            left.append((covered[1] + 1, last))
-    return left
+    return _fewer(left, _MAX_LEFT) if len(left) > 2 * _MAX_LEFT else left

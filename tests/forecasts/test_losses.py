@@ -1,0 +1,77 @@
+"""Offsets that are lost although others around them are kept."""
+
+from pathlib import Path
+from unittest import mock
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kdump.forecasts import losses
+from kdump.forecasts.forecast import forecast
+from kdump.forecasts.row import Forecast
+from tests.builders.records import batch, record
+
+OFFSETS = st.lists(st.tuples(st.integers(0, 60), st.integers(-2, 9)).map(lambda pair: (pair[0], pair[0] + pair[1])), max_size=12)
+
+
+def _offsets(ranges: list[tuple[int, int]]) -> set[int]:
+    return {offset for first, last in ranges for offset in range(first, last + 1)}
+
+
+@given(OFFSETS, OFFSETS)
+def test_what_is_covered_is_taken_from_the_ranges(ranges: list[tuple[int, int]], covered: list[tuple[int, int]]) -> None:
+    left = losses._less(losses._merged(ranges), losses._merged(covered))
+    assert left == losses._merged(left)
+    assert _offsets(left) == _offsets(ranges) - _offsets(covered)
+
+
+def _interleaved(folder: Path, count: int) -> Path:
+    """A log whose batches of odd offsets are lost behind a damaged one, and those of even offsets are kept."""
+    folder.mkdir()
+    records = [record(key=b"k", value=b"v")]
+    data = b"".join(batch(records=records, base_offset=2 * number) for number in range(count))
+    damaged = bytearray(batch(records=records, base_offset=2 * count))
+    damaged[-1] ^= 1
+    data += damaged + b"".join(batch(records=records, base_offset=2 * number + 1) for number in range(count))
+    (folder / f"{0:020}.log").write_bytes(data)
+    return folder
+
+
+def _lost_offsets(folder: Path) -> list[list[list[int]]]:
+    return [row.lost_offsets for row in forecast(str(folder)) if isinstance(row, Forecast)]
+
+
+@pytest.mark.parametrize("at_once", [1, 7, losses._MAX_COVERED])
+def test_lost_offsets_between_kept_ones_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: int) -> None:
+    monkeypatch.setattr(losses, "_MAX_COVERED", at_once)
+    lost = _lost_offsets(_interleaved(tmp_path / "t-0", 300))
+    assert lost
+    assert all(offsets == [[offset, offset] for offset in range(1, 600, 2)] for offsets in lost)
+
+
+def test_kept_offsets_are_taken_from_lost_ones_many_at_once(tmp_path: Path) -> None:
+    """Each alone would go through all ranges, of which there is one more for each."""
+    folder = _interleaved(tmp_path / "t-0", 3000)
+    with mock.patch.object(losses, "_less", side_effect=losses._less) as less:
+        lost = _lost_offsets(folder)
+    assert [1, 1] in lost[0]
+    assert not {offset for first, last in lost[0] for offset in range(first, last + 1)} & set(range(0, 6000, 2))
+    assert less.call_count <= 2
+
+
+def test_starts_that_leave_the_same_logs_are_counted_once(tmp_path: Path) -> None:
+    folder = _interleaved(tmp_path / "t-0", 20)
+    with mock.patch.object(losses, "_lost", side_effect=losses._lost) as counted:
+        lost = _lost_offsets(folder)
+    assert len(lost) >= 2
+    assert counted.call_count == 1
+
+
+def test_ranges_of_lost_offsets_stay_few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that are closed into one are those with the narrowest gaps; nothing that is lost is left out."""
+    monkeypatch.setattr(losses, "_MAX_LEFT", 20)
+    monkeypatch.setattr(losses, "_MAX_COVERED", 16)
+    for offsets in _lost_offsets(_interleaved(tmp_path / "t-0", 300)):
+        assert len(offsets) <= 40
+        assert _offsets([(first, last) for first, last in offsets]) >= set(range(1, 600, 2))
