@@ -7,11 +7,14 @@ from typing import Any
 
 import pytest
 
+from kdump.binary.source import Source
 from kdump.cli.commands import main
+from kdump.cli.listing import tail
+from kdump.formats.log import Chunk
 from kdump.reading import salvage
 from tests import kernels
 from tests.builders import files
-from tests.builders.compression import Codec
+from tests.builders.compression import Codec, compress
 from tests.builders.files import file_name
 from tests.builders.records import batch, message, message_set, record, wrapper
 
@@ -368,3 +371,61 @@ def test_an_offset_inside_of_a_wrapper_is_found(tmp_path: Path, listed: Lister) 
 )
 def test_a_tail_or_an_offset_is_all_that_is_requested(partition: Path, listed: Lister, options: list[Any]) -> None:
     assert listed(*options, partition) == USAGE
+
+
+@pytest.mark.parametrize("held_bytes", [0, tail._MAX_HELD_BYTES])
+@pytest.mark.parametrize("options", [(), ("--deep",)], ids=["batches", "records"])
+def test_a_tail_is_the_end_of_the_listing_whatever_is_damaged(
+    tmp_path: Path, listed: Lister, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], held_bytes: int
+) -> None:
+    """Damage, batches without records or with unreadable ones, in any order; the last are held, or all are counted."""
+    monkeypatch.setattr(tail, "_MAX_HELD_BYTES", held_bytes)
+    chance = random.Random(28)
+    torn = batch(records=[record(value=b"v"), b"\xff"])
+    for number in range(12):
+        parts = []
+        for offset in range(0, 400, 10):
+            kind = chance.choice(("sound", "sound", "flipped", "garbage", "empty", "empty", "torn", "cut"))
+            parts += {
+                "sound": [_batch(offset, chance.choice((1, 2, 9)))],
+                "flipped": [_flipped(_batch(offset, 2))],
+                "garbage": [chance.randbytes(chance.choice((1, 30, 200)))],
+                "empty": [batch(base_offset=offset)] * chance.choice((1, 3)),
+                "torn": [torn],
+                "cut": [
+                    batch(
+                        records=[record(value=b"v" * 40)] * 3,
+                        codec="gzip",
+                        compressor=lambda body: compress(body, codec="gzip")[:-9],
+                    )
+                ],
+            }[kind]
+        folder = tmp_path / f"t-{number}"
+        folder.mkdir()
+        path = folder / LOG
+        path.write_bytes(b"".join(parts))
+        listed(*options, path)
+        whole = listed.rows
+        for count in (1, 2, 5, 30, 1000):
+            listed(*options, "--tail", count, path)
+            damaged = sum(row["status"] == "damaged" for row in listed.rows)
+            assert listed.rows == whole[len(whole) - len(listed.rows) :]
+            # a damaged row is a batch, or a range that is not counted
+            assert len(listed.rows) - damaged <= count <= len(listed.rows) or listed.rows == whole
+
+
+def test_only_the_last_batches_are_read_to_find_the_last_records(
+    tmp_path: Path, listed: Lister, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / LOG
+    path.write_bytes(b"".join(_batch(offset) + _flipped(_batch(offset + 1)) for offset in range(0, 600, 2)))
+    counted, count = [], tail._read_counts
+
+    def noted(source: Source, chunk: Chunk) -> list[int]:
+        counted.append(len(chunk))
+        return count(source, chunk)
+
+    monkeypatch.setattr(tail, "_read_counts", noted)
+    listed("--deep", "--tail", 10, path)
+    assert len(listed.rows) == 10
+    assert sum(counted) < 30

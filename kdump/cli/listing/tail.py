@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from bisect import bisect_left
 from collections import deque
 from functools import partial
 from typing import NamedTuple
@@ -13,13 +12,16 @@ from kdump.binary.tolerant_source import TolerantSource
 from kdump.cli.listing.seek import starts_from_the_end
 from kdump.errors import KdumpError, Unreadable
 from kdump.reading import salvage
+from kdump.reading.items import Damage, Patches, Section
 from kdump.reading.records import UnreadableBatch, past_bad_batches
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from kdump.formats.log import Chunk
+
+_MAX_HELD_BYTES = 16 << 20  # of the last batches of a log, until they are counted
 
 
 class Begin(NamedTuple):
@@ -61,65 +63,142 @@ def begins(paths: Sequence[str | Unreadable], count: int, *, is_deep: bool) -> d
 
 def _begin_in(source: Source, wanted: int, *, is_deep: bool) -> tuple[Begin, int]:
     """Where the last rows of a segment start, and how many rows there are from that batch on."""
-    find = _last_records if is_deep else _last_batches
+    rows_of = partial(_rows_of, source, is_deep=is_deep)
     for start in starts_from_the_end(source):
-        last = find(source, start, wanted)
+        last = _last_rows(source, start, wanted, rows_of)
         if last is not None:
             return last
     raise ValueError("the last start is that of the log")
 
 
-def _last_batches(source: Source, start: int, wanted: int) -> tuple[Begin, int] | None:
-    """The same, by a walk from here; None if that has too few rows, or if there is damage, which only a walk from 0 can judge."""
-    return _last_rows(source, start, wanted, lambda section: [1] * len(section.chunk))
+def _last_rows(source: Source, start: int, wanted: int, rows_of: Callable[[Chunk], list[int]]) -> tuple[Begin, int] | None:
+    """The same, by a walk from here; None if that has too few rows, or if there is damage, which only a walk from 0 can judge.
 
-
-def _last_records(source: Source, start: int, wanted: int) -> tuple[Begin, int] | None:
-    """The same for records. Headers say where they roughly start: only the last batches have to be read to count them."""
-    counted_from = source.size
-    while True:
-        last = _last_rows(source, start, wanted, partial(_record_counts, source, counted_from))
-        if last is None or last[0].position >= counted_from:
-            return last
-        # where batches have fewer records than their headers claim, all are counted
-        counted_from = last[0].position if counted_from == source.size else 0
-
-
-def _last_rows(
-    source: Source, start: int, wanted: int, counts_of: Callable[[salvage.Section], list[int]]
-) -> tuple[Begin, int] | None:
-    batches: deque[tuple[int, int]] = deque()  # the position and rows of each that may be among the last
-    total, is_cut = 0, False
-    for item in salvage.walk(source, start):
-        if start and (isinstance(item, salvage.Damage) or not item.is_intact):
+    Batches are counted from the last one on, so that only few of them have to be read.
+    """
+    held = _LastItems(wanted)
+    for item in salvage.walk_patches(source, start, lambda: True):
+        if start and not _is_intact(item):
             return None
-        if isinstance(item, salvage.Damage):
-            continue
-        for position, rows in zip(item.chunk.batches["position"], counts_of(item), strict=True):
-            batches.append((position, rows))
-            total += rows
-            while total - batches[0][1] >= wanted:
-                total -= batches.popleft()[1]
-                is_cut = True
+        held.add(item)
+    total, position, is_cut = 0, 0, held.is_cut
+    for section in held.sections_from_the_end():
+        chunk, end = section.chunk, len(section.chunk)
+        while end and total < wanted:
+            begin = _block_before(section, end, wanted - total)
+            rows = rows_of(chunk.slice(begin, end))
+            while rows and total < wanted:
+                total += rows.pop()
+                end -= 1
+                position = chunk.batches["position"][end]
+        if total >= wanted:
+            is_cut |= end > 0 or position > held.first
+            break
+    if total < wanted and held.is_cut:  # many batches without rows
+        total, position, is_cut = _last_of_all(source, start, wanted, rows_of)
     if start and not is_cut:
         return None
     skipped = max(0, total - wanted)
-    return Begin(start, batches[0][0] if is_cut or skipped else 0, skipped), total
+    return Begin(start, position if is_cut or skipped else 0, skipped), total
 
 
-def _record_counts(source: Source, counted_from: int, section: salvage.Section) -> list[int]:
-    """The rows that the records of each batch of a section have.
+def _is_intact(item: Section | Damage | Patches) -> bool:
+    """Whether there is no damage, and all batches are intact."""
+    if isinstance(item, Patches):
+        return all(map(_is_intact, item.items()))
+    return isinstance(item, Section) and item.is_intact
 
-    Those of intact batches before the position `counted_from` are as many as their headers claim.
-    """
+
+class _LastItems:
+    """The last items of a walk: those with at least so many batches, if they do not take too much memory."""
+
+    def __init__(self, wanted: int) -> None:
+        self._wanted = wanted
+        self._items: deque[Section | Patches] = deque()
+        self._batches = self._bytes = 0
+        self.is_cut = False
+        """Whether there are batches before the first of these items."""
+
+    def add(self, item: Section | Damage | Patches) -> None:
+        """Add the next item of the walk, and let go of those that are not among the last."""
+        if isinstance(item, Damage):
+            return
+        self._items.append(item)
+        self._count(item, 1)
+        while len(self._items) > 1:
+            first = self._items[0]
+            self._count(first, -1)
+            if self._batches < self._wanted and self._bytes < _MAX_HELD_BYTES:
+                self._count(first, 1)
+                return
+            self._items.popleft()
+            self.is_cut = True
+
+    def _count(self, item: Section | Patches, times: int) -> None:
+        for section in _sections_of(item):
+            self._batches += times * len(section.chunk)
+            self._bytes += times * len(section.chunk.window)
+
+    @property
+    def first(self) -> int:
+        """The position of the first batch of these."""
+        item = self._items[0]
+        positions: list[int] = [section.chunk.batches["position"][0] for section in _sections_of(item)]
+        return min(positions)
+
+    def sections_from_the_end(self) -> Iterator[Section]:
+        """Their batches, the last section first."""
+        while self._items:
+            item = self._items[-1]
+            sections = list(item.items()) if isinstance(item, Patches) else [item]
+            yield from (section for section in reversed(sections) if isinstance(section, Section))
+            if len(self._items) == 1:
+                return
+            self._items.pop()
+
+
+def _sections_of(item: Section | Patches) -> Sequence[Section]:
+    return item.sections if isinstance(item, Patches) else (item,)
+
+
+def _block_before(section: Section, end: int, wanted: int) -> int:
+    """The row from which on batches are counted together, up to `end`: where headers say how many records they have, enough."""
     chunk = section.chunk
-    row = bisect_left(chunk.batches["position"], counted_from) if section.is_intact and not chunk.is_legacy else 0
-    claimed = [max(0, count) for count in chunk.batches["count"][:row]] if row else []
-    return claimed + (_read_counts(source, chunk.slice(row, len(chunk))) if row < len(chunk) else [])
+    begin = max(0, end - wanted)
+    if section.is_intact and not chunk.is_legacy:
+        counts = chunk.batches["count"]
+        for row in range(end - 1, begin, -1):
+            wanted -= max(0, counts[row])
+            if wanted <= 0:
+                return row
+    return begin
+
+
+def _last_of_all(source: Source, start: int, wanted: int, rows_of: Callable[[Chunk], list[int]]) -> tuple[int, int, bool]:
+    """How many rows there are from the batch on with which the last ones start, its position, and whether others are before it.
+
+    All batches are counted.
+    """
+    batches: deque[tuple[int, int]] = deque()  # the position and rows of each that may be among the last
+    total, is_cut = 0, False
+    for item in salvage.walk(source, start):
+        if isinstance(item, Section):
+            for position, rows in zip(item.chunk.batches["position"], rows_of(item.chunk), strict=True):
+                batches.append((position, rows))
+                total += rows
+                while total - batches[0][1] >= wanted:
+                    total -= batches.popleft()[1]
+                    is_cut = True
+    return total, batches[0][0], is_cut
+
+
+def _rows_of(source: Source, chunk: Chunk, *, is_deep: bool) -> list[int]:
+    """How many rows each batch has in the listing."""
+    return _read_counts(source, chunk) if is_deep else [1] * len(chunk)
 
 
 def _read_counts(source: Source, chunk: Chunk) -> list[int]:
-    """The same, of batches that are read; where records cannot be read, they are one row."""
+    """The rows that the records of each batch have; where records cannot be read, they are one row."""
     counts = dict.fromkeys(chunk.batches["position"], 0)
     for part in past_bad_batches(source, chunk, columns=()):
         if isinstance(part, UnreadableBatch):
