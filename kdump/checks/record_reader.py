@@ -598,8 +598,9 @@ class RecordReader:
             show([])
 
     def _opened_at_once(self, header: Sequence[int], batch: bytes) -> codecs.Payload | None:
-        """The payload of a batch that holds more records than are held at once, if it is sound and no longer than others."""
-        if header[RECORD_COUNT] <= _MAX_HELD_RECORDS or len(batch) > _MAX_HELD_BYTES:
+        """The payload of a batch that holds more records than are held at once, if it is sound, and small enough to be held."""
+        may_grow = self._budget.limit(len(batch)) >= record.MAX_PAYLOAD_AT_ONCE
+        if header[RECORD_COUNT] <= _MAX_HELD_RECORDS or len(batch) > _MAX_HELD_BYTES or not may_grow:
             return None
         if self._for_many_records is None:
             self._for_many_records = codecs.BatchDecompressor(record.MAX_PAYLOAD_AT_ONCE, takes_raw_blocks=False)

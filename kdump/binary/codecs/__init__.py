@@ -158,7 +158,9 @@ def opened(
     data, size = bytearray(), 0
     fault: CorruptData | None = None
     try:
-        for block in decompressed(codec, compressed, magic, limit=limit, quirks=quirks):
+        for block in _module(codec).decompressed(compressed, magic, limit, quirks):
+            if size + len(block) > limit:
+                raise _too_large(limit)
             size += len(block)
             if size <= max_held:
                 data += block
