@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from operator import itemgetter
 from struct import Struct
 from typing import NamedTuple
@@ -172,7 +172,8 @@ def _lost(directory: Directory, intact: IntactBatches, odd: list[File], gone: li
             _add(held, batch[:2])
         left = _not_covered(directory, logs, _merged(held))
         for batch in intact.within(directory, file, []) if left else ():
-            if any(first <= batch[1] and batch[0] <= last for first, last in left):
+            row = bisect_left(left, batch[0], key=itemgetter(1))  # of the first range that does not end before the batch
+            if row < len(left) and left[row][0] <= batch[1]:
                 losses.add(batch)
         lost += left
     losses.offsets = _merged(lost)

@@ -75,3 +75,19 @@ def test_ranges_of_lost_offsets_stay_few(tmp_path: Path, monkeypatch: pytest.Mon
     for offsets in _lost_offsets(_interleaved(tmp_path / "t-0", 300)):
         assert len(offsets) <= 40
         assert _offsets([(first, last) for first, last in offsets]) >= set(range(1, 600, 2))
+
+
+def test_records_of_a_log_that_no_broker_reads_are_lost_where_no_other_has_their_offsets(tmp_path: Path) -> None:
+    """Its batches have the offsets 1, 3, 5 and so on; the log that is read has all even ones, and every third odd one."""
+    folder = tmp_path / "t-0"
+    folder.mkdir()
+    records = [record(key=b"k", value=b"v")]
+    kept = [offset for offset in range(600) if offset % 2 == 0 or offset % 3 == 0]
+    (folder / f"{0:020}.log").write_bytes(b"".join(batch(records=records, base_offset=offset) for offset in kept))
+    (folder / "0.log").write_bytes(b"".join(batch(records=records, base_offset=offset) for offset in range(1, 600, 2)))
+    lost = {offset for offset in range(1, 600, 2) if offset not in kept}
+    rows = [row for row in forecast(str(folder)) if isinstance(row, Forecast)]
+    assert rows
+    for row in rows:
+        assert _offsets([(first, last) for first, last in row.lost_offsets]) == lost
+        assert row.lost_records == len(lost)
