@@ -48,7 +48,7 @@ def report_orphans(partition: PartitionFacts, gaps: list[Gap]) -> None:
     logs = partition.files.logs
     orphans = witnesses.orphans(partition)
     for gap in gaps:
-        inside = [base for base in orphans if gap.first <= base < gap.end]
+        inside = orphans[bisect_left(orphans, gap.first) : bisect_left(orphans, gap.end)]
         if inside:
             found = [witness for base in inside for witness in witnesses.of_orphan(partition, base)]
             first = gap.first if gap.is_certain and not _is_compacted(partition) else inside[0]
