@@ -245,8 +245,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         id="lost-behind-covered",
         file="kdump/forecasts/losses.py",
-        old="if last > covered[1]:\n            left",
-        new="if last < covered[1]:\n            left",
+        old="first = covered[row][1] + 1",
+        new="first = last + 1",
         tests=("tests/forecasts/test_forecast.py::test_offsets_that_other_batches_cover_are_not_lost",),
     ),
     Mutation(

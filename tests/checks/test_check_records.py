@@ -1,7 +1,7 @@
 """What `kdump check` says of timestamps and records: which batches rules see, how far they are read, and in what words."""
 
 import gc
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -327,7 +327,7 @@ def test_a_damaged_payload_is_opened_once_and_leaves_no_cycles(
     (tmp_path / _LOG).write_bytes(broken_compressed(codec)(50))
     opened: list[int] = []
     of_codec: Any = codecs._module(CODEC_IDS[codec])
-    decompressed = of_codec.decompressed
+    decompressed: Callable[..., Iterator[bytes]] = of_codec.decompressed
 
     def counted(*given: Any) -> Iterator[bytes]:
         opened.append(1)
