@@ -69,11 +69,7 @@ class Fault(KdumpError):
         through: str = "",
         **values: Any,
     ) -> None:
-        Exception.__init__(self, message)  # and the fields of KdumpError: a file may have a fault for each few bytes
-        self.message = message
-        self.path = path
-        self.position = position
-        self.remedy = ""
+        super().__init__(message, path=path, position=position)
         self.code = code
         self.values: dict[str, Any] = values  # numbers and words of any type, for messages only
         self.row = row

@@ -604,8 +604,7 @@ class RecordReader:
             return None
         if self._for_many_records is None:
             self._for_many_records = codecs.BatchDecompressor(record.MAX_PAYLOAD_AT_ONCE, takes_raw_blocks=False)
-        data = self._for_many_records.decompress(header[ATTRIBUTES] & COMPRESSION_MASK, memoryview(batch)[BATCH_HEADER_SIZE:])
-        return None if data is None else codecs.Payload(bytes(data))
+        return self._for_many_records.opened(header[ATTRIBUTES] & COMPRESSION_MASK, memoryview(batch)[BATCH_HEADER_SIZE:])
 
     def _show_content(self, content: Content, status: str) -> None:
         for rule in self._rules:

@@ -368,16 +368,16 @@ def read_batch(
     continues = False
     try:
         batch = bytes_of(source, chunk, row)
-        payload = None
+        opened = None
         if decompressor is not None and header[RECORD_COUNT] > 0:
-            payload = decompressor.decompress(header[ATTRIBUTES] & COMPRESSION_MASK, memoryview(batch)[BATCH_HEADER_SIZE:])
+            opened = decompressor.opened(header[ATTRIBUTES] & COMPRESSION_MASK, memoryview(batch)[BATCH_HEADER_SIZE:])
         walk = BatchRecords(
             header,
             batch,
             quirks,
             with_data=with_data,
             with_header_values=with_header_values,
-            opened=None if payload is None else codecs.Payload(bytes(payload)),
+            opened=opened,
         )
         for rows in walk.checked_parts() if walk.is_compressed else walk.parts():
             yield part(rows, continues)

@@ -100,15 +100,9 @@ def decompress(
     `frame-block-too-large`, `frame-negative-size`, `frame-checksum-mismatch`, `frame-checksum-cut` or `decompression-limit`.
     Raises MissingPackage where the package of the codec is not installed.
     """
-    data = bytearray()
-    try:
-        for block in _module(codec).decompressed(compressed, magic, limit, quirks):
-            if len(data) + len(block) > limit:
-                raise _too_large(limit)
-            data += block
-    except CorruptData as error:
-        return Payload(data, error)
-    return Payload(data)
+    payload = opened(codec, compressed, magic, limit=limit, quirks=quirks, max_held=limit)
+    assert isinstance(payload, Payload)  # no larger one is opened
+    return payload
 
 
 class LongPayload:
@@ -222,6 +216,11 @@ class BatchDecompressor:
         """The payload, or None if it is irregular, damaged, or larger than the limit."""
         decompress = self.of(codec)
         return None if decompress is None else decompress(compressed)
+
+    def opened(self, codec: int, compressed: bytes | memoryview) -> Payload | None:
+        """The same, to be kept."""
+        data = self.decompress(codec, compressed)
+        return None if data is None else Payload(bytes(data))
 
     def of(self, codec: int) -> _Decompress | None:
         """The function that decompresses payloads of this codec, as `decompress`; None if there is no such codec."""
