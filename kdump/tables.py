@@ -145,6 +145,10 @@ class Table(Generic[RowType]):
             return self
         return Table(self.row_class, {name: values[start:end] for name, values in self.columns.items()})
 
+    def picked(self, rows: Sequence[int]) -> Table[RowType]:
+        """The rows at these places."""
+        return Table(self.row_class, {name: [column[row] for row in rows] for name, column in self.columns.items()})
+
     @classmethod
     def joined(cls, tables: Sequence[Table[RowType]]) -> Table[RowType]:
         """The rows of several tables, one or more, of one class."""

@@ -133,6 +133,11 @@ class Chunk:
         batches = self.batches.slice(start, end)
         return Chunk(batches, self.headers[start:end], self.starts[start:end], self.window, self.is_legacy)
 
+    def picked(self, rows: Sequence[int]) -> Chunk:
+        """The batches in these rows, of a chunk that has a window."""
+        headers, starts = [self.headers[row] for row in rows], [self.starts[row] for row in rows]
+        return Chunk(self.batches.picked(rows), headers, starts, self.window, self.is_legacy)
+
 
 class SummarizedChunk(Chunk):
     """A chunk that knows its summary. Columns, headers, starts and window come from `read` at the first access."""

@@ -6,14 +6,10 @@ from bisect import bisect_left
 from itertools import accumulate
 
 from kdump.formats.record import RecordChunk
-from kdump.tables import Row, Table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import TypeVar
-
-    RowType = TypeVar("RowType", bound=Row)
 
 
 def owners(part: RecordChunk) -> list[int]:
@@ -31,11 +27,11 @@ def selected(part: RecordChunk, kept: Sequence[int], shown_position: int) -> tup
     for row in kept:
         counts[owner_of[row]] = counts.get(owner_of[row], 0) + 1
     rows = list(counts)
-    batches = picked(part.batches, rows)
+    batches = part.batches.picked(rows)
     chunk = RecordChunk(
         batches,
         list(counts.values()),
-        picked(part.records, kept),
+        part.records.picked(kept),
         bool(rows) and batches["position"][0] == shown_position,
         faults={row: part.faults[of] for row, of in enumerate(kept) if of in part.faults},
         first_offsets=[part.first_offsets[row] for row in rows] if part.first_offsets else (),
@@ -93,8 +89,3 @@ class Rest:
         self._batch = batch + (self._starts[batch + 1] == self._row)
         position: int = self._part.batches["position"][batch]
         return position
-
-
-def picked(table: Table[RowType], rows: Sequence[int]) -> Table[RowType]:
-    """The rows of a table at these places."""
-    return Table(table.row_class, {name: [column[row] for row in rows] for name, column in table.columns.items()})

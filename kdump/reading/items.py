@@ -247,6 +247,12 @@ class Patches:
         self.other_counts = other_counts
 
     @property
+    def start(self) -> int:
+        """The position of the first batch or damaged range."""
+        first: int = min(section.chunk.batches["position"][0] for section in self.sections)
+        return min([first, *self.damages.starts[:1]])
+
+    @property
     def end(self) -> int:
         """The position after the last batch or damaged range."""
         last = 0

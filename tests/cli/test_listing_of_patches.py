@@ -34,10 +34,15 @@ def test_a_listing_does_not_depend_on_what_comes_together(one: Hostile, tmp_path
         ["--deep", "--from-position", "500"],
         *(["--output", form] for form in FORMS),
         ["--limit", "7"],
+        ["--from-offset", "20"],
+        ["--to-offset", "60", "--limit", "1000000"],
+        ["--deep", "--from-offset", "20", "--to-offset", "60"],
+        ["--deep", "--from-offset", "1", "--limit", "30"],
+        ["--deep", "--limit", "1000000"],
     ):
         with in_patches(together=True):
             together = kernels.listed(["log", *options, path])
-        with in_patches(together=False):
+        with in_patches(together=False), mock.patch.object(LogLister, "_gathers", lambda _: False):
             assert kernels.listed(["log", *options, path]) == together
 
 

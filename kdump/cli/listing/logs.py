@@ -9,6 +9,7 @@ from itertools import accumulate
 from operator import itemgetter
 
 from kdump.binary.batch_header import BASE_TIMESTAMP
+from kdump.cli.listing import damages_in_range
 from kdump.cli.listing.decoding import Decoding
 from kdump.cli.listing.one_offset import Around
 from kdump.cli.listing.run import Enough
@@ -51,6 +52,13 @@ def _has_ascending_times(summary: BatchSummary) -> bool:
 def _is_uncompressed(section: salvage.Section) -> bool:
     codecs = section.chunk.batches["compresscodec"]
     return codecs.count("none") == len(codecs)
+
+
+def _most_rows(chunk: Chunk, *, is_deep: bool) -> int:
+    """How many rows are listed of these batches at most; of messages, only of those that are no wrappers."""
+    if not is_deep or chunk.is_legacy:
+        return len(chunk)
+    return sum(max(count or 0, 0) for count in chunk.batches["count"])
 
 
 class _Aside:
@@ -133,13 +141,14 @@ class LogLister:
 
     def _list_patches(self, patches: salvage.Patches) -> None:
         """List batches that stand alone, with a row for each damaged range after them, where it is only counted."""
-        section, damages, run = patches.section, patches.damages, self._run
-        if not self._request.is_deep:
-            self._list_batches_of_patches(patches)
-        elif len(patches.sections) > 1 and not all(map(_is_uncompressed, patches.sections)):
-            for item in patches.items():  # decompressed, both families may be too much to hold
+        damages, run = patches.damages, self._run
+        if not self._may_list_patches_at_once(patches):
+            for item in patches.items():
                 self._take(item)
             return
+        count, waiting = damages_in_range.asked_for(patches, self._request, self._last_offset)
+        if not self._request.is_deep:
+            self._list_batches_of_patches(patches)
         else:
             if run.output is not None:
                 self._damage_starts.extend(damages.starts)
@@ -149,7 +158,26 @@ class LogLister:
                 self.list_section(section)
             self._write_damages_before(damages.ends[-1] if len(damages) else 0)
             self._list_aside()
-        run.count_findings(len(damages))
+        run.count_findings(count)
+        for number in waiting:
+            self._take_damage(damages.make(number))
+
+    def _may_list_patches_at_once(self, patches: salvage.Patches) -> bool:
+        """Whether the parts of it that are asked for may be found at once, and the limit comes after them."""
+        request, sections = self._request, patches.sections
+        if request.is_deep and len(sections) > 1 and not all(map(_is_uncompressed, sections)):
+            return False  # decompressed, both families may be too much to hold
+        if not self._has_bounds:
+            return True
+        if self._left_out or patches.start < (self._from_position or 0):
+            return False
+        if any(section.chunk.is_legacy and not _is_uncompressed(section) for section in sections):
+            return False  # which offsets a wrapper has depends on the batch before it
+        if request.limit is not None:
+            most = sum(_most_rows(section.chunk, is_deep=request.is_deep) for section in sections)
+            if self._run.room(most + 1) <= most:
+                return False
+        return True
 
     def _list_aside(self) -> None:
         """List the records of both families, in the order of their batches."""
@@ -171,11 +199,23 @@ class LogLister:
 
     def _list_batches_of_patches(self, patches: salvage.Patches) -> None:
         """List batches of both families in their order."""
-        run = self._run
+        run, tables = self._run, []
         for section in patches.sections:
+            if self._held:
+                self._settle(section)
             self._find_wrong_lengths(section)
-            self._find_damaged_batches(section.chunk.batches, section.statuses)
-        tables = [section.chunk.batches for section in patches.sections]
+            batches, statuses = self._batches_in_range(section)
+            if statuses:
+                self._find_damaged_batches(batches, statuses)
+                tables.append(batches)
+        if tables:
+            self._write_batches_of_patches(patches, tables)
+            run.count(sum(map(len, tables)))
+        self._note_last(patches.section)
+
+    def _write_batches_of_patches(self, patches: salvage.Patches, tables: Sequence[Table[RecordBatch]]) -> None:
+        """List these batches of patches; all of them but in Kafka's lines."""
+        run = self._run
         if run.output is None:
             positions = [position for table in tables for position in table["position"]]
             lines = [line for table in tables for line in run.text.batch_lines(table)]
@@ -190,8 +230,6 @@ class LogLister:
             if len(listed) > 1:
                 before = [bisect_left(table["position"], start) for start in starts]
             run.write_part(listing.with_damaged_batches(table, before, patches.damages, path))
-        run.count(sum(map(len, tables)))
-        self._note_last(patches.section)
 
     def _write_damages_before(self, position: int) -> None:
         """List one row for each damaged range before this position that is still to be listed, where records are listed."""
@@ -302,7 +340,12 @@ class LogLister:
         if self._held:
             self._settle(section)
         self._find_wrong_lengths(section)
-        for start, end in self._runs_in_range(chunk):
+        runs = list(self._runs_in_range(chunk))
+        if len(runs) > 1 and chunk.window and self._gathers():
+            rows = [row for start, end in runs for row in range(start, end)]
+            self.list_batches(chunk.picked(rows), [statuses[row] for row in rows])
+            runs = []
+        for start, end in runs:
             for part_start, part_end in self._runs_up_to_damage(statuses, start, end):
                 part = chunk.slice(part_start, part_end) if part_end - part_start < len(statuses) else chunk
                 self.list_batches(part, statuses[part_start:part_end])
@@ -506,6 +549,14 @@ class LogLister:
         if start is not None:
             yield start, len(chunk.batches)
 
+    def _batches_in_range(self, section: salvage.Section) -> tuple[Table[RecordBatch], list[str]]:
+        """The batches that may contain requested rows, with their statuses."""
+        batches, statuses = section.chunk.batches, section.statuses
+        rows = [row for start, end in self._runs_in_range(section.chunk) for row in range(start, end)]
+        if len(rows) == len(batches):
+            return batches, statuses
+        return batches.picked(rows), [statuses[row] for row in rows]
+
     def _is_in_range(self, chunk: Chunk, row: int) -> bool:
         """Whether a batch may contain requested rows, by its header and the batch before it."""
         request, batches, header = self._request, chunk.batches, chunk.headers[row]
@@ -573,7 +624,7 @@ class LogLister:
 
     def _gathers_patches(self) -> bool:
         """Whether batches that stand alone may be listed at once, before the damage after any of them is counted."""
-        return self._is_whole and self._gathers()
+        return self._request.offset is None and self._gathers()
 
     def _only_counts(self) -> bool:
         """Whether nothing is written about a further batch whose records cannot be read, neither a message nor a row."""
@@ -582,8 +633,9 @@ class LogLister:
     def _gathers(self) -> bool:
         """Whether records of neighbouring damaged batches may be listed at once, before the findings about any of them."""
         request = self._request
-        is_silent = self._run.is_counting and request.keep_going and request.limit is None
-        return is_silent and self.packed is None and (self._contents is not None or self._is_whole)
+        if not self._run.is_counting or not request.keep_going or self.packed is not None:
+            return False
+        return self._contents is not None or self._is_whole and request.limit is None
 
     @property
     def _is_whole(self) -> bool:
@@ -599,11 +651,14 @@ class LogLister:
         if rows:
             self._note_found()
         kept = rows[: self._run.room(len(rows))]
+        is_enough = self._run.room(len(rows) + 1) <= len(rows)
         # the limit keeps what follows it from being looked at
-        end = len(statuses) if len(kept) == len(rows) else record_selection.owners(part)[kept[-1]] + 1
+        end = record_selection.owners(part)[kept[-1]] + 1 if is_enough else len(statuses)
         self._find_damaged_batches(part.batches.slice(int(part.continues), end), statuses[part.continues : end])
         is_damaged = self._find_damaged_messages(part, kept, statuses)
         self.write_records(part, kept, statuses)
+        if is_enough:
+            self._run.count_findings(bisect_left(part.bad_rows, end - 1))  # as those after the part are not looked at either
         if kept:
             self._run.count(len(kept))
         if is_damaged:
