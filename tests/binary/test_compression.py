@@ -11,9 +11,10 @@ from unittest import mock
 import pytest
 import snappy
 import zstandard
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kdump.binary import kernel
 from kdump.binary.codecs import CODECS, GZIP, LZ4, SNAPPY, ZSTD, BatchDecompressor, Payload, decompress
 from kdump.binary.codecs.quirks import CodecQuirks
 from kdump.errors import CorruptData
@@ -704,3 +705,24 @@ def test_a_payload_keeps_its_salvage_after_its_whole_blocks() -> None:
 def _values(payload: Payload) -> Iterator[str]:
     assert payload.error is not None
     return iter(payload.error.values)
+
+
+@settings(max_examples=200)
+@given(st.randoms(use_true_random=False))
+def test_small_zstd_frames_give_together_what_they_give_one_by_one(chance: random.Random) -> None:
+    frames = []
+    for _ in range(chance.choice((3, 20, 200))):
+        data = bytes(chance.choice((0, 1, 5, chance.randrange(600)))) * chance.choice((1, 1, 1, 300))
+        frames.append(zstd_frames(data, has_content_size=chance.random() < 0.5, has_checksum=chance.random() < 0.5))
+    if chance.random() < 0.5:
+        frames.insert(chance.randrange(len(frames)), b"\x50\x2a\x4d\x18\x03\0\0\0abc")
+    payload = bytearray(b"".join(frames))
+    if chance.random() < 0.6:
+        payload[chance.randrange(len(payload))] ^= 1 << chance.randrange(8)
+    if chance.random() < 0.3:
+        del payload[chance.randrange(1, len(payload)) :]
+    together = decompress(ZSTD, bytes(payload), 2)
+    with mock.patch.object(kernel, "native", None):
+        alone = decompress(ZSTD, bytes(payload), 2)
+    assert (together.data, together.whole_blocks) == (alone.data, alone.whole_blocks)
+    assert repr(together.error) == repr(alone.error)

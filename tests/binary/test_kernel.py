@@ -11,6 +11,7 @@ from array import array
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import crc32c as package
 import pytest
@@ -20,7 +21,7 @@ from hypothesis import strategies as st
 
 from golden_outputs.runs import CASES
 from kdump.binary import kernel, producer_streak, reference, summary_reference
-from kdump.binary.codecs import lz4, zstd_frame
+from kdump.binary.codecs import lz4, zstd, zstd_frame
 from kdump.binary.java_strings import text_of
 from kdump.binary.new_entries import new_entries as reference_entries
 from kdump.checks.check import run
@@ -1059,6 +1060,14 @@ def test_the_size_of_a_zstd_frame_is_that_of_the_reference(
         data += (size << 3 | kind << 1 | is_last).to_bytes(3, "little") + bytes(1 if kind == 1 else size)
     data = data[: len(data) - cut] if cut > 0 else data + bytes(-cut)
     assert _kernel.zstd_frame(data) == zstd_frame.sizes(data)
+    for several in (data, data * 3, data[5:] + data):
+        with mock.patch.object(kernel, "native", None):
+            reference = zstd.inspect_frames(several)
+        count, end, window = _kernel.zstd_frames(several)
+        assert (count, end) == (reference.count, reference.end)
+        assert window <= reference.window  # which may be that of a frame that is cut off
+        found = zstd.inspect_frames(several)
+        assert (found.count, found.end, found.window) == (count, end, reference.window)
 
 
 @pytest.mark.parametrize("size", [0, 255, 256, 65_791, 65_792, 200_000])

@@ -1,4 +1,4 @@
-/* The framing around compressed blocks (`lz4_blocks`, `zstd_frame`); the package of the codec decompresses them. */
+/* The framing around compressed blocks (`lz4_blocks`, `zstd_frame`, `zstd_frames`); the package of the codec decompresses them. */
 
 #pragma once
 
@@ -158,4 +158,37 @@ static PyObject *zstd_frame(PyObject *self, PyObject *arguments)
     int64_t content_size, size = zstd_frame_size(data.buf, data.len, &content_size);
     PyBuffer_Release(&data);
     return Py_BuildValue("LL", (long long)size, (long long)content_size);
+}
+
+/* The window that the whole zstd frame at `p` asks for: its contents, if it is a single segment. */
+static uint64_t zstd_window(const uint8_t *p)
+{
+    static const int dictionary_id_sizes[] = {0, 1, 2, 4}, content_size_sizes[] = {1, 2, 4, 8};
+    const uint8_t *after = p + ZSTD_MAGIC_SIZE + 1;
+    int descriptor = p[ZSTD_MAGIC_SIZE];
+    if (descriptor & ZSTD_SINGLE_SEGMENT)
+        return little_endian(after + dictionary_id_sizes[descriptor & 3], content_size_sizes[descriptor >> 6]);
+    return (uint64_t)(8 + (*after & 7)) << (7 + (*after >> 3));
+}
+
+PyDoc_STRVAR(zstd_frames_doc, "zstd_frames(data) -> (number of whole frames at its start, where the last ends, largest window)\n\n"
+                              "Blocks are not decompressed.");
+
+static PyObject *zstd_frames(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    Py_buffer data;
+    if (!PyArg_ParseTuple(arguments, "y*:zstd_frames", &data))
+        return NULL;
+    int64_t count = 0, end = 0, content_size, size;
+    uint64_t window = 0;
+    const uint8_t *p = data.buf;
+    while ((size = zstd_frame_size(p + end, data.len - end, &content_size))) {
+        uint64_t asked_for = zstd_window(p + end);
+        window = asked_for > window ? asked_for : window;
+        count += 1;
+        end += size;
+    }
+    PyBuffer_Release(&data);
+    return Py_BuildValue("LLK", (long long)count, (long long)end, (unsigned long long)window);
 }

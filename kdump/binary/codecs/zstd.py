@@ -53,6 +53,16 @@ def decompressed(compressed: bytes, _magic: int, limit: int, quirks: CodecQuirks
             if is_finished:
                 return
             raise zstd_frame.cut_off()
+        if kernel.native is not None and input_size == _INPUT:
+            count, size, _ = kernel.native.zstd_frames(compressed[position : position + input_size])
+            block = _small_frames(decompressor, compressed[position : position + size]) if count > 1 else None
+            if block is not None:
+                position += size
+                is_finished = (position - 1) // zstd_frame.RECOMMENDED_INPUT == last_block
+                if len(block) > 1000 * input_size:
+                    input_size = _BOMB_INPUT
+                yield block
+                continue
         frame = decompressor.decompressobj()
         given = 0
         while not frame.eof:
@@ -73,6 +83,18 @@ def decompressed(compressed: bytes, _magic: int, limit: int, quirks: CodecQuirks
         position = min(position, len(compressed)) - len(frame.unused_data)
         # Once a frame has ended in the last block of input, zstd-jni does not miss the end of what follows it
         is_finished = (position - 1) // zstd_frame.RECOMMENDED_INPUT == last_block
+
+
+def _small_frames(decompressor: Any, frames: bytes) -> bytes | None:
+    """The contents of whole frames, which may be none; None where one is damaged."""
+    import zstandard
+
+    try:
+        contents: bytes = decompressor.decompressobj(read_across_frames=True).decompress(frames)
+    except zstandard.ZstdError as error:
+        raise_if_out_of_memory(error)
+        return None
+    return contents
 
 
 def _new_decompressor() -> Any:  # of the package, which has no annotations without it
@@ -132,6 +154,8 @@ def compressed(pieces: Iterable[Buffer], _magic: int) -> bytes:
 def inspect_frames(payload: bytes) -> Frames:
     """The frames of a payload, up to the first incomplete one."""
     count = position = window = 0
+    if kernel.native is not None:
+        count, position, window = kernel.native.zstd_frames(payload)
     size = len(payload)
     while payload.startswith(MAGIC, position) and position + zstd_frame.MAGIC_AND_DESCRIPTOR_SIZE < size:
         descriptor = payload[position + len(MAGIC)]
