@@ -714,8 +714,10 @@ def test_small_zstd_frames_give_together_what_they_give_one_by_one(chance: rando
     for _ in range(chance.choice((3, 20, 200))):
         data = bytes(chance.choice((0, 1, 5, chance.randrange(600)))) * chance.choice((1, 1, 1, 300))
         frames.append(zstd_frames(data, has_content_size=chance.random() < 0.5, has_checksum=chance.random() < 0.5))
-    if chance.random() < 0.5:
-        frames.insert(chance.randrange(len(frames)), b"\x50\x2a\x4d\x18\x03\0\0\0abc")
+    for _ in range(chance.choice((0, 1, 30))):
+        size = chance.randrange(5)
+        skippable = (0x184D2A50 + chance.randrange(16)).to_bytes(4, "little") + size.to_bytes(4, "little") + bytes(size)
+        frames.insert(chance.randrange(len(frames) + 1), skippable)
     payload = bytearray(b"".join(frames))
     if chance.random() < 0.6:
         payload[chance.randrange(len(payload))] ^= 1 << chance.randrange(8)

@@ -485,7 +485,7 @@ class Hostile:
         self.call("lz4_blocks", exact(frame), *numbers, chance.choice((1 << 20, chance.number())), decompress_block)
         zstd = b"\x28\xb5\x2f\xfd" * (chance.random() < 0.9) + chance.log()[chance.number(9) % 9 :]
         self.call("zstd_frame", exact(zstd))
-        self.call("zstd_frames", exact(zstd * chance.choice((1, 2, 5))))
+        self.call("zstd_frames", exact(zstd * chance.choice((1, 2, 5))), chance.random() < 0.5)
 
     def _record_columns(self) -> None:
         """The records of several batches as columns, some of them impossible."""

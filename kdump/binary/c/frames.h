@@ -110,7 +110,9 @@ end:
 }
 
 #define ZSTD_MAGIC 0xFD2FB528u
+#define ZSTD_SKIPPABLE_MAGIC 0x184D2A50u /* or one of the 15 numbers after it */
 #define ZSTD_MAGIC_SIZE 4
+#define ZSTD_SKIPPABLE_HEADER_SIZE 8
 #define ZSTD_BLOCK_HEADER_SIZE 3
 #define ZSTD_CHECKSUM_SIZE 4
 #define ZSTD_SINGLE_SEGMENT 0x20 /* in the descriptor: no byte gives the window, and there is a content size */
@@ -171,23 +173,37 @@ static uint64_t zstd_window(const uint8_t *p)
     return (uint64_t)(8 + (*after & 7)) << (7 + (*after >> 3));
 }
 
-PyDoc_STRVAR(zstd_frames_doc, "zstd_frames(data) -> (number of whole frames at its start, where the last ends, largest window)\n\n"
-                              "Blocks are not decompressed.");
+/* The size of the skippable zstd frame at `p`; 0 if there is none, or it is not whole in these bytes. */
+static int64_t skippable_size(const uint8_t *p, int64_t room)
+{
+    if (room < ZSTD_SKIPPABLE_HEADER_SIZE || (little_endian(p, ZSTD_MAGIC_SIZE) & ~0xFull) != ZSTD_SKIPPABLE_MAGIC)
+        return 0;
+    int64_t size = ZSTD_SKIPPABLE_HEADER_SIZE + (int64_t)little_endian(p + ZSTD_MAGIC_SIZE, 4);
+    return size <= room ? size : 0;
+}
+
+PyDoc_STRVAR(zstd_frames_doc, "zstd_frames(data, with_skippable) -> (number of frames, where the last ends, largest window)\n\n"
+                              "Those at its start that are whole. Blocks are not decompressed.");
 
 static PyObject *zstd_frames(PyObject *self, PyObject *arguments)
 {
     (void)self;
     Py_buffer data;
-    if (!PyArg_ParseTuple(arguments, "y*:zstd_frames", &data))
+    int with_skippable;
+    if (!PyArg_ParseTuple(arguments, "y*p:zstd_frames", &data, &with_skippable))
         return NULL;
     int64_t count = 0, end = 0, content_size, size;
     uint64_t window = 0;
     const uint8_t *p = data.buf;
-    while ((size = zstd_frame_size(p + end, data.len - end, &content_size))) {
+    for (;; count++, end += size) {
+        size = with_skippable ? skippable_size(p + end, data.len - end) : 0;
+        if (size)
+            continue;
+        size = zstd_frame_size(p + end, data.len - end, &content_size);
+        if (!size)
+            break;
         uint64_t asked_for = zstd_window(p + end);
         window = asked_for > window ? asked_for : window;
-        count += 1;
-        end += size;
     }
     PyBuffer_Release(&data);
     return Py_BuildValue("LLK", (long long)count, (long long)end, (unsigned long long)window);

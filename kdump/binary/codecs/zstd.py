@@ -54,7 +54,7 @@ def decompressed(compressed: bytes, _magic: int, limit: int, quirks: CodecQuirks
                 return
             raise zstd_frame.cut_off()
         if kernel.native is not None and input_size == _INPUT:
-            count, size, _ = kernel.native.zstd_frames(compressed[position : position + input_size])
+            count, size, _ = kernel.native.zstd_frames(compressed[position : position + input_size], True)
             block = _small_frames(decompressor, compressed[position : position + size]) if count > 1 else None
             if block is not None:
                 position += size
@@ -155,7 +155,7 @@ def inspect_frames(payload: bytes) -> Frames:
     """The frames of a payload, up to the first incomplete one."""
     count = position = window = 0
     if kernel.native is not None:
-        count, position, window = kernel.native.zstd_frames(payload)
+        count, position, window = kernel.native.zstd_frames(payload, False)
     size = len(payload)
     while payload.startswith(MAGIC, position) and position + zstd_frame.MAGIC_AND_DESCRIPTOR_SIZE < size:
         descriptor = payload[position + len(MAGIC)]
