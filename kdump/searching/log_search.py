@@ -218,12 +218,13 @@ class LogSearch:
         )
 
     def _may_be_in_blocks(self, codec: int, payload: bytes, position: int) -> bool:
-        """Whether the literal stands in the payload of the batch here, block by block, or it cannot be decompressed."""
+        """Whether the literal stands in the payload of the batch here, or that cannot be decompressed."""
         literal = self._query.literal
         assert literal is not None
         rest, size = b"", 0
+        whole = self._decompressed(codec, memoryview(payload))
         try:
-            for block in codecs.decompressed(codec, payload, _MAGIC):
+            for block in codecs.decompressed(codec, payload, _MAGIC) if whole is None else (whole,):
                 held = rest + block
                 size += len(block)
                 is_there = literal.place_in(held) >= 0

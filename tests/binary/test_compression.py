@@ -728,3 +728,21 @@ def test_small_zstd_frames_give_together_what_they_give_one_by_one(chance: rando
         alone = decompress(ZSTD, bytes(payload), 2)
     assert (together.data, together.whole_blocks) == (alone.data, alone.whole_blocks)
     assert repr(together.error) == repr(alone.error)
+
+
+@settings(max_examples=200)
+@given(st.randoms(use_true_random=False))
+def test_small_snappy_blocks_give_at_once_what_they_give_one_by_one(chance: random.Random) -> None:
+    parts = []
+    for _ in range(chance.choice((1, 3, 200))):
+        data = chance.randbytes(chance.choice((0, 1, 2, 59, 60, 61, 62, chance.randrange(300))))
+        block = snappy.compress(data if chance.random() < 0.8 else bytes(len(data)))
+        parts.append(len(block).to_bytes(4, "big") + block)
+    payload = bytearray(XERIAL_MAGIC + b"\0\0\0\1\0\0\0\1" + b"".join(parts))
+    if chance.random() < 0.5:
+        payload[chance.randrange(16, len(payload))] ^= 1 << chance.randrange(8)
+    if chance.random() < 0.3:
+        del payload[chance.randrange(17, len(payload)) :]
+    one_by_one = decompress(SNAPPY, bytes(payload), 2)
+    at_once = BatchDecompressor(chance.choice((100, 1 << 20))).decompress(SNAPPY, bytes(payload))
+    assert at_once is None or one_by_one.error is None and at_once == one_by_one.data
