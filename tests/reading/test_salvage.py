@@ -756,7 +756,7 @@ def test_small_payloads_of_zstd_share_a_decompressor() -> None:
         readers = [codecs.decompressed(codecs.ZSTD, cut, 2) for _ in range(2)]
         given = [[next(reader)] for reader in readers]  # both have begun
         for blocks, rest in zip(given, readers, strict=True):
-            assert b"".join([*blocks, *rest]).startswith(b"record" * 2)
+            assert b"".join([*blocks, *rest]) == b"recordrecordrecor"
 
 
 def test_records_of_small_bad_batches_come_with_those_of_their_neighbours_on_request() -> None:

@@ -119,8 +119,10 @@ end:
 #define ZSTD_HAS_CHECKSUM 0x04
 #define ZSTD_RUN 1 /* a kind of block: one byte, repeated */
 
-/* The size of the zstd frame at `p`, which is at least that of its header; 0 if it is not whole in these bytes. RFC 8878. */
-static int64_t zstd_frame_size(const uint8_t *p, int64_t room, int64_t *content_size)
+/* The size of the zstd frame at `p`, which is at least that of its header; 0 if it is not whole in these bytes. RFC 8878.
+ *
+ * `window` is set for a whole frame: what it asks for, or the size of its contents as stored if it is a single segment. */
+static int64_t zstd_frame_size(const uint8_t *p, int64_t room, int64_t *content_size, uint64_t *window)
 {
     static const int dictionary_id_sizes[] = {0, 1, 2, 4}, content_size_sizes[] = {0, 2, 4, 8};
     *content_size = -1;
@@ -133,6 +135,8 @@ static int64_t zstd_frame_size(const uint8_t *p, int64_t room, int64_t *content_
     int64_t at = ZSTD_MAGIC_SIZE + 1 + !is_single + dictionary_id_sizes[descriptor & 3] + size_size;
     if (at > room)
         return 0;
+    const uint8_t *after = p + ZSTD_MAGIC_SIZE + 1;
+    *window = is_single ? little_endian(p + at - size_size, size_size) : (uint64_t)(8 + (*after & 7)) << (7 + (*after >> 3));
     if (size_size) {
         uint64_t said = little_endian(p + at - size_size, size_size) + (size_size == 2 ? 256 : 0);
         *content_size = said > INT64_MAX ? INT64_MAX : (int64_t)said;
@@ -157,20 +161,10 @@ static PyObject *zstd_frame(PyObject *self, PyObject *arguments)
     Py_buffer data;
     if (!PyArg_ParseTuple(arguments, "y*:zstd_frame", &data))
         return NULL;
-    int64_t content_size, size = zstd_frame_size(data.buf, data.len, &content_size);
+    uint64_t window;
+    int64_t content_size, size = zstd_frame_size(data.buf, data.len, &content_size, &window);
     PyBuffer_Release(&data);
     return Py_BuildValue("LL", (long long)size, (long long)content_size);
-}
-
-/* The window that the whole zstd frame at `p` asks for: its contents, if it is a single segment. */
-static uint64_t zstd_window(const uint8_t *p)
-{
-    static const int dictionary_id_sizes[] = {0, 1, 2, 4}, content_size_sizes[] = {1, 2, 4, 8};
-    const uint8_t *after = p + ZSTD_MAGIC_SIZE + 1;
-    int descriptor = p[ZSTD_MAGIC_SIZE];
-    if (descriptor & ZSTD_SINGLE_SEGMENT)
-        return little_endian(after + dictionary_id_sizes[descriptor & 3], content_size_sizes[descriptor >> 6]);
-    return (uint64_t)(8 + (*after & 7)) << (7 + (*after >> 3));
 }
 
 /* The size of the skippable zstd frame at `p`; 0 if there is none, or it is not whole in these bytes. */
@@ -193,16 +187,15 @@ static PyObject *zstd_frames(PyObject *self, PyObject *arguments)
     if (!PyArg_ParseTuple(arguments, "y*p:zstd_frames", &data, &with_skippable))
         return NULL;
     int64_t count = 0, end = 0, content_size, size;
-    uint64_t window = 0;
+    uint64_t window = 0, asked_for;
     const uint8_t *p = data.buf;
     for (;; count++, end += size) {
         size = with_skippable ? skippable_size(p + end, data.len - end) : 0;
         if (size)
             continue;
-        size = zstd_frame_size(p + end, data.len - end, &content_size);
+        size = zstd_frame_size(p + end, data.len - end, &content_size, &asked_for);
         if (!size)
             break;
-        uint64_t asked_for = zstd_window(p + end);
         window = asked_for > window ? asked_for : window;
     }
     PyBuffer_Release(&data);

@@ -47,8 +47,9 @@ def decompressed(compressed: bytes, _magic: int, limit: int, quirks: CodecQuirks
     # what one call takes may share a decompressor, which takes longer to make than to use
     decompressor = _shared_decompressor(get_ident()) if len(compressed) <= _INPUT else _new_decompressor()
     last_block = (len(compressed) - 1) // zstd_frame.RECOMMENDED_INPUT
-    is_finished = False
     while position < len(compressed):
+        # Once a frame has ended in the last block of input, zstd-jni does not miss the end of what follows it
+        is_finished = position > 0 and (position - 1) // zstd_frame.RECOMMENDED_INPUT == last_block
         if quirks.zstd_wants_whole_magic and len(compressed) - position < zstd_frame.MAGIC_AND_DESCRIPTOR_SIZE:
             if is_finished:
                 return
@@ -58,7 +59,6 @@ def decompressed(compressed: bytes, _magic: int, limit: int, quirks: CodecQuirks
             block = _small_frames(decompressor, compressed[position : position + size]) if count > 1 else None
             if block is not None:
                 position += size
-                is_finished = (position - 1) // zstd_frame.RECOMMENDED_INPUT == last_block
                 if len(block) > 1000 * input_size:
                     input_size = _BOMB_INPUT
                 yield block
@@ -81,8 +81,6 @@ def decompressed(compressed: bytes, _magic: int, limit: int, quirks: CodecQuirks
                 input_size = _BOMB_INPUT
             yield block
         position = min(position, len(compressed)) - len(frame.unused_data)
-        # Once a frame has ended in the last block of input, zstd-jni does not miss the end of what follows it
-        is_finished = (position - 1) // zstd_frame.RECOMMENDED_INPUT == last_block
 
 
 def _small_frames(decompressor: Any, frames: bytes) -> bytes | None:
