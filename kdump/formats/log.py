@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_right
 from operator import sub
 
 from kdump.binary import kernel
@@ -26,6 +27,7 @@ from kdump.binary.batch_header import (
     MESSAGE_HEADER,
     MESSAGE_HEADER_SIZE,
     MIN_RECORD_OVERHEAD,
+    RECORD_COUNT,
     batch_length,
     batch_offset,
     batch_size,
@@ -133,6 +135,15 @@ class Chunk:
         batches = self.batches.slice(start, end)
         return Chunk(batches, self.headers[start:end], self.starts[start:end], self.window, self.is_legacy)
 
+    def runs(self, rows: range) -> Iterator[Chunk]:
+        """The batches in these neighbouring rows, in chunks that have columns."""
+        if rows:
+            yield self.slice(rows.start, rows.stop)
+
+    def record_counts(self) -> Sequence[int]:
+        """How many records each batch says it has; a message is one."""
+        return [1] * len(self) if self.is_legacy else self.batches["count"]
+
     def picked(self, rows: Sequence[int]) -> Chunk:
         """The batches in these rows, of a chunk that has a window."""
         headers, starts = [self.headers[row] for row in rows], [self.starts[row] for row in rows]
@@ -214,6 +225,24 @@ class MixedChunk(Chunk):
         """The runs, each with its summary, from the run with this number on."""
         for start, _, is_legacy in list(self.summary.each_run())[first:]:
             yield self._read(self.summary.positions[start], is_legacy)
+
+    def runs(self, rows: range) -> Iterator[Chunk]:
+        starts = self.summary.starts
+        number = bisect_right(starts, rows.start) - 1
+        while rows and number < len(starts) and starts[number] < rows.stop:
+            first = starts[number]
+            is_legacy = (self.summary.first_magic < 2) == (number % 2 == 0)
+            run = self._read(self.summary.positions[first], is_legacy)
+            yield run.slice(max(rows.start - first, 0), min(rows.stop - first, len(run)))
+            number += 1
+
+    def record_counts(self) -> Sequence[int]:
+        counts = array("q", [1]) * len(self)
+        positions, before = self.summary.positions, self.summary.window_position
+        for start, end, is_legacy in self.summary.each_run():
+            for row in () if is_legacy else range(start, end):
+                counts[row] = BATCH_HEADER.unpack_from(self.window, positions[row] - before)[RECORD_COUNT]
+        return counts
 
 
 class LogRules:

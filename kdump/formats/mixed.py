@@ -66,7 +66,6 @@ class MixedSummary(BatchSummary):
         return offset, offset, position + LOG_OVERHEAD + batch_length(data)
 
     def each_run(self) -> Iterator[tuple[int, int, bool]]:
-        """The first row of each run, the row after it, and whether it is of messages."""
         is_legacy = self.first_magic < 2
         for start, end in zip(self.starts, [*self.starts[1:], self.count], strict=True):
             yield start, end, is_legacy

@@ -110,6 +110,10 @@ class BatchSummary:
         streaks = None if self.is_legacy else self._streaks()  # messages have no producers
         return streaks, numbers, positions, first_offsets, last_offsets, timestamps
 
+    def each_run(self) -> Iterator[tuple[int, int, bool]]:
+        """The first row of each run of one family, the row after it, and whether it is of messages."""
+        yield 0, self.count, self.is_legacy
+
     def extent_at(self, position: int) -> tuple[int, int, int]:
         """The first and last offset of the batch at this position of the file, and where it ends."""
         data = self._header_at(position)

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from kdump.binary import kernel
 from kdump.binary.codecs import CODECS, GZIP, LZ4, SNAPPY, ZSTD, BatchDecompressor, Payload, decompress
+from kdump.binary.codecs.gzip import inspect_frames
 from kdump.binary.codecs.quirks import CodecQuirks
 from kdump.errors import CorruptData
 from tests.builders.compression import (
@@ -746,3 +747,32 @@ def test_small_snappy_blocks_give_at_once_what_they_give_one_by_one(chance: rand
     one_by_one = decompress(SNAPPY, bytes(payload), 2)
     at_once = BatchDecompressor(chance.choice((100, 1 << 20))).decompress(SNAPPY, bytes(payload))
     assert at_once is None or one_by_one.error is None and at_once == one_by_one.data
+
+
+@settings(max_examples=300)
+@given(st.randoms(use_true_random=False))
+def test_copies_of_a_gzip_member_give_at_once_what_they_give_one_by_one(chance: random.Random) -> None:
+    parts = []
+    for _ in range(chance.choice((1, 2, 5))):
+        data = chance.randbytes(chance.choice((0, 0, 1, 5, chance.randrange(9000)))) * chance.choice((1, 1, 40))
+        parts += [gzip_members(data)] * chance.choice((1, 2, 3, 300, 1000))
+    payload = bytearray(b"".join(parts) + bytes(chance.choice((0, 0, 1, 30))))
+    for _ in range(chance.choice((0, 0, 1, 2))):
+        payload[chance.randrange(len(payload))] ^= 1 << chance.randrange(8)
+    if chance.random() < 0.4:
+        del payload[chance.randrange(1, len(payload)) :]
+    at_once, members = decompress(GZIP, bytes(payload), 2), inspect_frames(bytes(payload))
+    with mock.patch("kdump.binary.codecs.gzip._past_copies", lambda _compressed, _start, end: (end, 0)):
+        one_by_one = decompress(GZIP, bytes(payload), 2)
+        frames = inspect_frames(bytes(payload))
+    assert (at_once.data, at_once.whole_blocks) == (one_by_one.data, one_by_one.whole_blocks)
+    assert repr(at_once.error) == repr(one_by_one.error)
+    assert (members.count, members.end) == (frames.count, frames.end)
+
+
+def test_many_gzip_members_without_contents_cost_no_more_than_their_bytes() -> None:
+    payload = gzip_members(b"") * 300_000
+    with mock.patch("zlib.decompressobj", side_effect=zlib.decompressobj) as made:
+        assert decompress(GZIP, payload, 2).error is None
+        assert inspect_frames(payload).count == 300_000
+    assert made.call_count < 10

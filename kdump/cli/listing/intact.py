@@ -141,8 +141,14 @@ class IntactText:
         assert kernel.native is not None
         position, end = _bounds(summary, rows)
         data = self._source.read_exactly(position, end - position)
-        reached, *_ = kernel.native.skip_ordinary(data, 0, len(data), False)
-        return bisect_left(summary.positions, position + reached, rows.start, rows.stop)
+        for first, last, is_legacy in summary.each_run():
+            run = range(max(first, rows.start), min(last, rows.stop))
+            if run and not is_legacy:  # a message has the offset of its header
+                start, end = _bounds(summary, run)
+                reached, *_ = kernel.native.skip_ordinary(data, start - position, end - position, False)
+                if position + reached < end:
+                    return bisect_left(summary.positions, position + reached, rows.start, rows.stop)
+        return rows.stop
 
     def _needs_windows(self, summary: BatchSummary) -> bool:
         """Whether records are compressed, or the kernel will leave some."""

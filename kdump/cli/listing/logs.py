@@ -333,8 +333,14 @@ class LogLister:
 
     def list_section(self, section: salvage.Section) -> None:
         """List those batches of a section, or of their records, that are asked for."""
+        if section.mixed is not None and self._held:
+            self._settle_before(section.mixed.first_offset)
         if self.intact_text is not None and section.summary is not None and self.may_list_at_once(section.summary):
             self._list_stretch(self.intact_text, section.summary, section.chunk)
+            return
+        if section.mixed is not None:
+            for run in section.parts():
+                self.list_section(run)
             return
         chunk, statuses = section.chunk, section.statuses
         if self._held:
@@ -383,11 +389,13 @@ class LogLister:
 
     def may_list_at_once(self, summary: BatchSummary) -> bool:
         """Whether the summary says which batches of a section are asked for."""
-        return not self._held and not self._left_out and not (self._has_bounds and summary.is_legacy)
+        has_wrappers = summary.lowest_magic < 2 and summary.codecs != 1  # they say neither their first offset nor a count
+        needs_more = self._request.has_range or self._request.is_deep and self._request.limit is not None
+        return not self._held and not self._left_out and not (has_wrappers and needs_more)
 
     def _mixes(self) -> bool:
         """Whether messages and batches that alternate may be listed at once."""
-        return self.intact_text is not None and not (self._has_bounds or self._held or self._left_out)
+        return self.intact_text is not None
 
     def _list_stretch(self, text: IntactText, summary: BatchSummary, chunk: Chunk) -> None:
         """List a section of intact batches: at once those of which all is asked for."""
@@ -419,7 +427,7 @@ class LogLister:
 
         Raises Enough when the limit is reached.
         """
-        through = [0, *accumulate(max(0, count or 0) for count in chunk.batches["count"][rows.start : rows.stop])]
+        through = [0, *accumulate(max(0, count) for count in chunk.record_counts()[rows.start : rows.stop])]
         before = rows.start  # the batch whose records come after the first number
         pause = 1  # batches that are listed from tables after one that the kernel leaves
         while rows:
@@ -479,8 +487,7 @@ class LogLister:
 
     def _list_intact(self, chunk: Chunk, rows: range) -> None:
         """List what is asked for of these intact batches, from tables."""
-        if rows:
-            part = chunk.slice(rows.start, rows.stop)
+        for part in chunk.runs(rows):
             for start, end in self._runs_in_range(part):
                 self.list_batches(part.slice(start, end), [salvage.INTACT] * (end - start))
 
@@ -519,8 +526,11 @@ class LogLister:
         row = next(sound_rows, None)
         if row is None:
             return
-        first = section.chunk.batches["last_offset" if section.chunk.is_legacy else "base_offset"][row]
-        if self._request.from_offset is not None and first <= self._request.from_offset:
+        self._settle_before(section.chunk.batches["last_offset" if section.chunk.is_legacy else "base_offset"][row])
+
+    def _settle_before(self, offset: int) -> None:
+        """The same; the first batch after them that is not damaged starts at this offset."""
+        if self._request.from_offset is not None and offset <= self._request.from_offset:
             self._held.clear()
         self._list_held_damages()
 
