@@ -103,6 +103,13 @@ class Row:
             setattr(row, column.name, value)
         return row
 
+    @classmethod
+    def of_values(cls, values: dict[str, Any]) -> Self:
+        """The row that has these values, of each column or of the first ones; it keeps the dictionary."""
+        row = cls.__new__(cls)
+        row.__dict__ = values  # type: ignore[misc]  # every subclass has one
+        return row
+
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
@@ -136,8 +143,7 @@ class Table(Generic[RowType]):
 
     def row(self, row: int) -> RowType:
         """The row at this place, counted from 0."""
-        columns = self.columns
-        return self.row_class(*[columns[name][row] for name in self.row_class.column_names])
+        return self.row_class.of_values({name: values[row] for name, values in self.columns.items()})
 
     def slice(self, start: int, end: int) -> Table[RowType]:
         """The rows from `start` up to but not including `end`."""

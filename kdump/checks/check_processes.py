@@ -357,9 +357,7 @@ def _send(descriptor: int, message: tuple[str, int, Any]) -> None:
 
 def _row_of(row_class: int, values: dict[str, object]) -> Row:
     """A row that a worker sent."""
-    row = _ROWS[row_class].partial()
-    vars(row).update(values)
-    return row
+    return _ROWS[row_class].of_values(values)
 
 
 def _crash_rows(path: str, position: int, reason: str, settings: Settings) -> list[Row]:

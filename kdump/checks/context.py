@@ -108,14 +108,17 @@ class FileContext:
         if code in _TAILS and end >= size and self._is_active():
             severity = INFO
         self._counts[code] = count = self._counts.get(code, 0) + 1
-        is_worse = SEVERITIES.index(severity) < SEVERITIES.index(self._worst.get(code, INFO))
+        worst = self._worst.get(code, INFO)
+        is_worse = severity != worst and SEVERITIES.index(severity) < SEVERITIES.index(worst)
         if count > self.settings.max_findings and code != "finding-flood" and not is_worse:
             self._counts[code] -= 1
             self.count_further(code, 1, start, end)
             return
         if is_worse:
             self._worst[code] = severity
-        offset_first, offset_last = (None, None) if offsets is None else map(_bounded, offsets)
+        offset_first, offset_last = (None, None) if offsets is None else offsets
+        if offsets is not None and not _MIN_OFFSET <= min(offsets) <= max(offsets) <= _MAX_OFFSET:
+            offset_first, offset_last = map(_bounded, offsets)
         self._emit(
             Finding(
                 code,
@@ -179,7 +182,8 @@ class FileContext:
             return True  # it is not even counted
         if self._counts.get(code, 0) < self.settings.max_findings:
             return False
-        return SEVERITIES.index(severity) >= SEVERITIES.index(self._worst.get(code, INFO))
+        worst = self._worst.get(code, INFO)
+        return severity == worst or SEVERITIES.index(severity) >= SEVERITIES.index(worst)
 
     def counts_only(self, code: str, start: int, end: int, severity: str | None = None) -> bool:
         """Whether a finding of this code needs no message; if so, it is counted here. Its severity is as `is_full` says."""
@@ -247,7 +251,7 @@ def _bounded(offset: int) -> int:
 
 
 def _alignment(start: int, end: int) -> int:
-    return next((size for size in (_PAGE, _SECTOR) if start % size == 0 and end % size == 0), 1)
+    return _PAGE if not (start | end) % _PAGE else _SECTOR if not (start | end) % _SECTOR else 1
 
 
 def context_in(partition: PartitionFacts, name: str = "") -> FileContext:

@@ -164,16 +164,24 @@ class PackedInts:
 
     def bisect_left(self, number: int, start: int = 0, end: int | None = None) -> int:
         """The first row between these two that is not below this number."""
+        row, _ = self.from_first(number, 0)
+        return max(start, row if end is None else min(row, end))
+
+    def from_first(self, number: int, count: int) -> tuple[int, list[int]]:
+        """The first row that is not below this number, and the numbers of so many rows from there on, as far as there are."""
         tail, last = self._tail, len(self._firsts)
         block = bisect_left(self._firsts, number)
         if tail and block == last and tail[0] < number:
-            row = last * _BLOCK_ROWS + bisect_left(tail, number)
-        elif block:
+            inside = bisect_left(tail, number)
+            return last * _BLOCK_ROWS + inside, tail[inside : inside + count].tolist()
+        row = 0
+        if block:
             base, numbers = self._block(block - 1)
-            row = (block - 1) * _BLOCK_ROWS + bisect_left(numbers, number - base)
-        else:
-            row = 0
-        return max(start, row if end is None else min(row, end))
+            inside = bisect_left(numbers, number - base)
+            row = (block - 1) * _BLOCK_ROWS + inside
+            if inside + count <= _BLOCK_ROWS:
+                return row, [base + other for other in numbers[inside : inside + count]]
+        return row, self._slice(row, min(row + count, len(self))).tolist()
 
     def bisect_right(self, number: int, start: int = 0) -> int:
         """The first row from this one on that is above this number."""

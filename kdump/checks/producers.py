@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import deque
 from itertools import islice, repeat
 
 from kdump.reading.items import INTACT
@@ -186,14 +187,19 @@ class Producers:
     def forget(self, producer_id: int) -> None:
         """Forget all about this producer."""
         self.is_complete = False
-        for known in (self.epochs, self.expected, self.last_batches, self.markers, self.open):
-            known.pop(producer_id, None)
+        self.epochs.pop(producer_id, None)
+        self.expected.pop(producer_id, None)
+        self.last_batches.pop(producer_id, None)
+        self.markers.pop(producer_id, None)
+        self.open.pop(producer_id, None)
 
     def make_room(self) -> None:
         """Forget half of the producers if there are too many."""
         if len(self.expected) >= MAX_PRODUCERS:
-            for producer_id in list(islice(self.expected, MAX_PRODUCERS // 2)):
-                self.forget(producer_id)
+            self.is_complete = False
+            oldest = list(islice(self.expected, MAX_PRODUCERS // 2))
+            for known in (self.epochs, self.expected, self.last_batches, self.markers, self.open):
+                deque(map(known.pop, oldest, repeat(None)), maxlen=0)
 
     def leave_segment(self) -> None:
         """Prepare for the next segment, while this one is still open."""

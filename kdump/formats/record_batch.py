@@ -165,21 +165,22 @@ def columns_of_attributes(
     attributes: Sequence[int],
 ) -> tuple[Sequence[bool], Sequence[bool], Sequence[bool], Sequence[str], Sequence[str]]:
     """Is transactional, is control, has a delete horizon, type of timestamp, codec."""
-    rows, first = len(attributes), attributes[0]
+    first, rows = attributes[0], len(attributes)
     if attributes.count(first) == rows:  # as in most logs
-        return (
-            [bool(first & TRANSACTIONAL_BIT)] * rows,
-            [bool(first & CONTROL_BIT)] * rows,
-            [bool(first & DELETE_HORIZON_BIT)] * rows,
-            [_timestamp_type(first)] * rows,
-            [codec_name(first)] * rows,
-        )
+        transactional, control, horizon, time, codec_of_all = _said_by(first)
+        return [transactional] * rows, [control] * rows, [horizon] * rows, [time] * rows, [codec_of_all] * rows
+    said_by = {bits: _said_by(bits) for bits in set(attributes)}
+    is_transactional, is_control, has_horizon, timestamp_type, codec = zip(*map(said_by.__getitem__, attributes), strict=True)
+    return is_transactional, is_control, has_horizon, timestamp_type, codec
+
+
+def _said_by(attributes: int) -> tuple[bool, bool, bool, str, str]:
     return (
-        [bool(bits & TRANSACTIONAL_BIT) for bits in attributes],
-        [bool(bits & CONTROL_BIT) for bits in attributes],
-        [bool(bits & DELETE_HORIZON_BIT) for bits in attributes],
-        list(map(_timestamp_type, attributes)),
-        list(map(codec_name, attributes)),
+        bool(attributes & TRANSACTIONAL_BIT),
+        bool(attributes & CONTROL_BIT),
+        bool(attributes & DELETE_HORIZON_BIT),
+        _timestamp_type(attributes),
+        codec_name(attributes),
     )
 
 

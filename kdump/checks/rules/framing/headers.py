@@ -145,21 +145,22 @@ class Headers:
                 continue
             left = batches["size"][row] - BATCH_HEADER_SIZE
             code = "record-count-negative" if count < 0 else "record-count-zero-nonempty"
-            if (count or left) and self._counts_only(code, section.chunk, row):
+            if not count and not left:
+                self._empty_count += 1
+                self._empty.append((batches["position"][row], batches["last_offset"][row]))
+                del self._empty[1:-1]
+                continue
+            if self._counts_only(code, section.chunk, row):
                 continue
             batch = batches.row(row)
             if count < 0:
                 message = f"One batch, {_offsets(batch)}. It says it has {count:,} records; a consumer fails on it."
                 report_batch(self._context, code, batch, message, found=count)
-            elif left:
+            else:
                 message = (
                     f"One batch, {_offsets(batch)}. Its record count is 0, but {left:,} bytes follow: no consumer sees them."
                 )
                 report_batch(self._context, code, batch, message, expected=0, found=left)
-            else:
-                self._empty_count += 1
-                self._empty.append((batch.position, batch.last_offset))
-                del self._empty[1:-1]
 
     def _counts_only(self, code: str, chunk: Chunk, row: int) -> bool:
         """Whether a finding about the batch in this row needs no message; if so, it is counted."""

@@ -97,6 +97,7 @@ class BatchOrder(SegmentRule):
         """Compare each batch after the `accepted` ones with those before it; these rows follow damage."""
         chunk, batches = section.chunk, section.chunk.batches
         columns = zip(batches["position"][accepted:], batches["size"][accepted:], section.statuses[accepted:], strict=True)
+        nested = section.nested
         for row, (position, size, status) in enumerate(columns, accepted):
             if row in damaged_before:
                 self.damage(None)
@@ -109,7 +110,7 @@ class BatchOrder(SegmentRule):
             if not chunk.is_legacy:
                 last += header[LAST_OFFSET_DELTA]
                 epoch = header[LEADER_EPOCH]
-            if section.is_nested(row):
+            if nested and nested[row]:
                 continue  # payload, perhaps
             batch = Batch(position, position + size, first, last, epoch, status)
             if self._suspect is None and status == salvage.INTACT and self._follows_as_usual(batch):
@@ -346,9 +347,9 @@ class BatchOrder(SegmentRule):
     def _is_duplicate(self, suspect: Batch) -> bool:
         """Whether the suspect is a copy of an earlier batch; reported if so."""
         facts, source = self.facts, self.context.source
-        row = facts.first_offsets.bisect_left(suspect.first)
-        for candidate in range(row, min(row + 2, len(facts.positions))):
-            if facts.first_offsets[candidate] != suspect.first:
+        row, offsets = facts.first_offsets.from_first(suspect.first, 2)
+        for candidate, offset in enumerate(offsets, row):
+            if offset != suspect.first:
                 continue
             position, size = facts.positions[candidate], suspect.end - suspect.position
             if position < suspect.position and _are_equal(source, position, suspect.position, size):

@@ -39,15 +39,16 @@ class Codecs(SegmentRule):
         for row, name in enumerate(names):
             if name == CODECS[NONE] or section.statuses[row] == salvage.DAMAGED:
                 continue
-            batch = batches.row(row)
             if name not in _CODEC_NAMES:
-                self._report_unknown(batch, name)
+                self._report_unknown(batches.row(row), name)
             elif is_legacy and name == CODECS[ZSTD]:
+                batch = batches.row(row)
                 message = f"A message of magic {batch.magic} is marked as compressed with zstd, which needs magic 2."
                 report_batch(self.context, "codec-not-allowed", batch, message, found=name)
-            elif not is_legacy and batch.size == BATCH_HEADER_SIZE and batch.count:
+            elif not is_legacy and batches["size"][row] == BATCH_HEADER_SIZE and batches["count"][row]:
+                batch = batches.row(row)
                 message = (
-                    f"The batch says that it holds {counted(batch.count, 'record')}, compressed with {name}, "
+                    f"The batch says that it holds {counted(batch.count or 0, 'record')}, compressed with {name}, "
                     "but nothing follows its header."
                 )
                 report_batch(self.context, "payload-empty-compressed", batch, message, expected=batch.count, found=0)

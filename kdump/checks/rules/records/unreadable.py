@@ -6,6 +6,7 @@ from kdump.binary.batch_header import BATCH_HEADER_SIZE
 from kdump.binary.codecs import CODECS, NONE
 from kdump.checks import catalogue
 from kdump.checks.finding import ERROR
+from kdump.checks.rules.batch_findings import offsets_of
 from kdump.checks.rules.rule import SegmentRule
 from kdump.checks.wording import counted
 from kdump.reading import salvage
@@ -60,13 +61,12 @@ class UnreadableRecords(SegmentRule):
             elif has_place:
                 what = f"Record {decoded + 1:,}, byte {fault.values['at']:,} of the decompressed data: {what}"
             message = f"{what[0].upper()}{what[1:]} {decoded:,} of {counted(count, 'record')} can be read."
-        batch = batches.row(row)
         self.context.report(
             code,
             start,
             end,
             message,
-            offsets=(batch.first_offset, batch.last_offset),
+            offsets=offsets_of(batches, row),
             expected=count,
             found=None if count is None else decoded,
             resync=BY_LENGTH,

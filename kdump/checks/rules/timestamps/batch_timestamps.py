@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kdump.checks.rules.batch_findings import report_batch
+from kdump.checks.rules.batch_findings import counts_row, report_batch
 from kdump.checks.rules.rule import SegmentRule
 from kdump.checks.rules.tally import Tally
 from kdump.checks.wording import moment
@@ -52,6 +52,11 @@ class BatchTimestamps(SegmentRule):
         batches = section.sound
         for row, timestamp in enumerate(batches["timestamp"]):
             if timestamp == NO_TIMESTAMP or _END_OF_JANUARY_1970_MS <= timestamp <= min(self._latest, _YEAR_5000_MS):
+                continue
+            if self._future.count and self._latest < timestamp <= min(self._latest_seen, _YEAR_5000_MS):
+                self._future.count += 1
+                continue
+            if timestamp < NO_TIMESTAMP and counts_row(self.context, "timestamp-negative", batches, row):
                 continue
             batch = batches.row(row)
             if timestamp < NO_TIMESTAMP:

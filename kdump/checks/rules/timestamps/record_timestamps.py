@@ -5,7 +5,7 @@ from __future__ import annotations
 from kdump.binary.arithmetic import as_int64
 from kdump.binary.batch_header import ATTRIBUTES, BASE_OFFSET, BASE_TIMESTAMP, DELETE_HORIZON_BIT, TIMESTAMP_TYPE_BIT
 from kdump.binary.kernel import OFFSET_DELTA, TIMESTAMP_DELTA
-from kdump.checks.rules.batch_findings import report_batch
+from kdump.checks.rules.batch_findings import counts_row, report_batch
 from kdump.checks.rules.rule import SegmentRule
 from kdump.checks.rules.tally import Tally
 from kdump.checks.wording import counted, moment
@@ -109,7 +109,7 @@ class RecordTimestamps(SegmentRule):
             if list(timestamps) != list(headers):
                 for row, (found, said) in enumerate(zip(timestamps, headers, strict=True)):
                     if found != said:
-                        self._compare(part.batches.row(row), found)
+                        self._compare(part.batches, row, found)
             return
         first = 0
         bad_rows = frozenset(part.bad_rows)
@@ -124,7 +124,7 @@ class RecordTimestamps(SegmentRule):
             if row == len(part.counts) - 1:
                 self._open = part.batches, row, highest
             elif highest != headers[row]:
-                self._compare(part.batches.row(row), highest)
+                self._compare(part.batches, row, highest)
 
     def damaged_records(self) -> None:
         self._close()
@@ -160,7 +160,7 @@ class RecordTimestamps(SegmentRule):
             batches, row, highest = self._open
             self._open = None
             if highest != batches["timestamp"][row]:
-                self._compare(batches.row(row), highest)
+                self._compare(batches, row, highest)
 
     def _check_negative(self, part: RecordChunk) -> None:
         """Report batches with negative timestamps, if their headers have none."""
@@ -169,8 +169,8 @@ class RecordTimestamps(SegmentRule):
         for row, count in enumerate(part.counts):
             here, first = first, first + count
             negative = [number for number in range(here, first) if timestamps[number] < NO_TIMESTAMP]
-            batch = part.batches.row(row)
-            if negative and batch.timestamp >= NO_TIMESTAMP:
+            if negative and part.batches["timestamp"][row] >= NO_TIMESTAMP:
+                batch = part.batches.row(row)
                 timestamp, offset = timestamps[negative[0]], part.records["offset"][negative[0]]
                 where = f"of {counted(len(negative), 'record')}, from offset {offset:,} on"
                 message = f"The timestamp {where}, is {timestamp}; only -1 (none) may be negative."
@@ -179,9 +179,12 @@ class RecordTimestamps(SegmentRule):
                     "timestamp-negative", batch.position, end, message, offsets=(offset, offset), expected=-1, found=timestamp
                 )
 
-    def _compare(self, batch: RecordBatch, highest: int) -> None:
-        if batch.magic == 0 or batch.timestamp_type == LOG_APPEND_TIME or highest < NO_TIMESTAMP:
+    def _compare(self, batches: Table[RecordBatch], row: int, highest: int) -> None:
+        if batches["magic"][row] == 0 or batches["timestamp_type"][row] == LOG_APPEND_TIME or highest < NO_TIMESTAMP:
             return
+        if counts_row(self.context, _MISMATCH, batches, row):
+            return
+        batch = batches.row(row)
         message = _mismatch(batch.timestamp, highest)
         report_batch(self.context, _MISMATCH, batch, message, expected=highest, found=batch.timestamp)
 
