@@ -34,6 +34,13 @@ MUTATIONS: tuple[Mutation, ...] = (
         tests=("tests/binary/test_kernel.py::test_a_batch_with_unknown_attributes_is_not_looked_for",),
     ),
     Mutation(
+        id="gzip-copies",
+        file="kdump/binary/codecs/gzip.py",
+        old="    before = max(copies - 1, 0)\n    return end + before * size, before\n",
+        new="    return end + copies * size, copies\n",
+        tests=("tests/binary/test_compression.py::test_copies_of_a_gzip_member_give_at_once_what_they_give_one_by_one",),
+    ),
+    Mutation(
         id="store-other-version",
         file="kdump/binary/store_process.py",
         old="if now != version:",
@@ -166,8 +173,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         id="n17",
         file="kdump/cli/listing/logs.py",
-        old="first <= self._request.from_offset:",
-        new="first < self._request.from_offset:",
+        old="offset <= self._request.from_offset:",
+        new="offset < self._request.from_offset:",
         tests=("tests/cli/test_listing.py::test_damage_before_a_range_is_not_requested",),
     ),
     Mutation(
@@ -331,6 +338,13 @@ MUTATIONS: tuple[Mutation, ...] = (
         old="(row.segments_gone or row.bytes_lost > 0):",
         new="(row.segments_gone or row.bytes_lost > -1):",
         tests=("tests/output/test_forecast_output.py::test_what_happens_is_reported_with_the_worst_first",),
+    ),
+    Mutation(
+        id="range-of-mixed-runs",
+        file="kdump/formats/log.py",
+        old="yield run.slice(max(rows.start - first, 0), min(rows.stop - first, len(run)))",
+        new="yield run.slice(0, min(rows.stop - first, len(run)))",
+        tests=("tests/checks/test_mixed_magics.py::test_a_part_of_a_listing_is_that_of_runs_one_by_one",),
     ),
     Mutation(
         id="22",
