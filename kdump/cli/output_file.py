@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from kdump.binary.paths import require_local
 from kdump.binary.placing import place, require_written
 from kdump.errors import UsageError
+from kdump.workers.ending_signals import Uninterrupted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,21 +37,38 @@ def written_to(path: str | None) -> Iterator[None]:
     if _has_name(path) and not is_special:
         raise UsageError(f"{path} exists; kdump does not overwrite files", remedy="name another file with -o, or remove this one")
     opened = path if is_special else f"{path}.incomplete-{os.getpid()}"
+    made: list[int] = []
     try:
-        descriptor = os.open(opened, os.O_WRONLY if is_special else os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        try:
+            with Uninterrupted():
+                made.append(_open(opened, os.O_WRONLY if is_special else os.O_WRONLY | os.O_CREAT | os.O_EXCL, path))
+            with _as_stdout(made[0]):
+                yield
+            if not is_special:
+                require_written(made[0])
+                _place(opened, path)
+        finally:
+            _clean_up(made, None if is_special else opened)
+    finally:  # a signal may have come just before the first time
+        _clean_up(made, None if is_special else opened)
+
+
+def _open(name: str, flags: int, path: str) -> int:
+    try:
+        return os.open(name, flags, 0o666)
     except (FileNotFoundError, NotADirectoryError, FileExistsError) as error:
         raise UsageError(f"-o {path}: {error.strerror or error}") from error
-    try:
-        with _as_stdout(descriptor):
-            yield
-        if not is_special:
-            require_written(descriptor)
-            _place(opened, path)
-    finally:
-        os.close(descriptor)
-        if not is_special:
-            with suppress(FileNotFoundError):
-                os.unlink(opened)
+
+
+def _clean_up(made: list[int], temporary: str | None) -> None:
+    """Close the descriptor in `made`, if there is one, and remove the file of this name."""
+    with Uninterrupted():
+        for descriptor in made:
+            made.clear()
+            os.close(descriptor)
+            if temporary is not None:
+                with suppress(FileNotFoundError):
+                    os.unlink(temporary)
 
 
 @contextmanager

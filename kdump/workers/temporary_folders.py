@@ -15,11 +15,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+_folders: set[str] = set()
+
+
+@atexit.register
+def remove_all() -> None:
+    """Remove the folders that are still there. A process that ends without Python's own clean-up calls it."""
+    for folder in list(_folders):
+        remove(folder)
+
+
 def new_folder(prefix: str, parent: str | None = None) -> str:
     """A new folder in `parent`, or where temporary files go. It is removed when this process ends, if it is still there."""
     with Uninterrupted():
         folder = tempfile.mkdtemp(prefix=prefix, dir=parent)
-        atexit.register(remove, folder)
+        _folders.add(folder)
     return folder
 
 
@@ -29,6 +39,7 @@ def remove(folder: str) -> bool:
         with Uninterrupted(), suppress(OSError):  # of some calls, rmtree does not ignore errors
             shutil.rmtree(folder, ignore_errors=True)
             if not os.path.lexists(folder):
+                _folders.discard(folder)
                 return True
     return False
 
