@@ -73,6 +73,26 @@ def test_an_interrupt_at_any_line_leaves_nothing_of_a_file(tmp_path: Path) -> No
     assert 20 < number < 199
 
 
+def test_an_interrupt_at_any_line_leaves_nothing_of_a_table(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    from kdump.output.arrow import files
+
+    path, schema = tmp_path / "table", pa.schema([("number", pa.int64())])
+    for number in range(300):
+        interrupts = _Interrupts(files, number)
+        try:
+            with interrupts, files.TableFile(str(path), schema) as file:
+                file.write(pa.RecordBatch.from_arrays([pa.array([1])], schema=schema))
+        except KeyboardInterrupt:
+            pass
+        assert [name for name in os.listdir(tmp_path) if "incomplete" in name] == [], number
+        if path.exists():  # it came when all was done
+            path.unlink()
+        if not interrupts.has_come:
+            break
+    assert 20 < number < 299
+
+
 @pytest.mark.parametrize("ending", ["os._exit(0)", "sys.exit(0)"])
 def test_a_folder_that_is_still_there_ends_with_the_process(ending: str, tmp_path: Path) -> None:
     code = f"""

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from kdump.binary.paths import require_local
 from kdump.binary.placing import place
+from kdump.workers.ending_signals import Uninterrupted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -60,7 +61,7 @@ class TableFile:
         self._form = form
         self._compression = compression
         self._writer: Any = None  # one of two classes of Arrow's, from the first rows on
-        self._sink = pa.OSFile(self._temporary, "wb")
+        self._sink: pa.OSFile | None = None  # until the block begins
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Add rows."""
@@ -110,19 +111,33 @@ class TableFile:
         return table.unify_dictionaries()  # Parquet writes no second dictionary into a group of rows
 
     def __enter__(self) -> TableFile:
+        try:
+            with Uninterrupted():
+                self._sink = pa.OSFile(self._temporary, "wb")
+        except BaseException:  # a signal that came meanwhile
+            self._remove()
+            raise
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        assert self._sink is not None
         try:
-            if error is None:
-                self._flush()
-            if self._writer is not None:
-                self._writer.close()
-            self._sink.close()
-            if error is None:
-                place(self._temporary, self.path)
-        finally:
-            with suppress(FileNotFoundError):
+            try:
+                if error is None:
+                    self._flush()
+                if self._writer is not None:
+                    self._writer.close()
+                self._sink.close()
+                if error is None:
+                    place(self._temporary, self.path)
+            finally:
+                self._remove()
+        finally:  # a signal may have come just before the first time
+            self._remove()
+
+    def _remove(self) -> None:
+        with Uninterrupted(), suppress(FileNotFoundError):
+            if self._sink is not None:
                 os.unlink(self._temporary)
 
 
