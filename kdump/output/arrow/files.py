@@ -114,15 +114,15 @@ class TableFile:
         try:
             with Uninterrupted():
                 self._sink = pa.OSFile(self._temporary, "wb")
+            return self
         except BaseException:  # a signal that came meanwhile
             self._remove()
             raise
-        return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        assert self._sink is not None
         try:
             try:
+                assert self._sink is not None
                 if error is None:
                     self._flush()
                 if self._writer is not None:
