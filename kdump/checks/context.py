@@ -108,8 +108,7 @@ class FileContext:
         if code in _TAILS and end >= size and self._is_active():
             severity = INFO
         self._counts[code] = count = self._counts.get(code, 0) + 1
-        worst = self._worst.get(code, INFO)
-        is_worse = severity != worst and SEVERITIES.index(severity) < SEVERITIES.index(worst)
+        is_worse = _is_worse(severity, self._worst.get(code, INFO))
         if count > self.settings.max_findings and code != "finding-flood" and not is_worse:
             self._counts[code] -= 1
             self.count_further(code, 1, start, end)
@@ -182,8 +181,7 @@ class FileContext:
             return True  # it is not even counted
         if self._counts.get(code, 0) < self.settings.max_findings:
             return False
-        worst = self._worst.get(code, INFO)
-        return severity == worst or SEVERITIES.index(severity) >= SEVERITIES.index(worst)
+        return not _is_worse(severity, self._worst.get(code, INFO))
 
     def counts_only(self, code: str, start: int, end: int, severity: str | None = None) -> bool:
         """Whether a finding of this code needs no message; if so, it is counted here. Its severity is as `is_full` says."""
@@ -243,6 +241,10 @@ class Further:
             self.first = start
         if end > self.last:
             self.last = end
+
+
+def _is_worse(severity: str, than: str) -> bool:
+    return severity != than and SEVERITIES.index(severity) < SEVERITIES.index(than)
 
 
 def _bounded(offset: int) -> int:

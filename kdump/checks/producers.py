@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import deque
 from itertools import islice, repeat
 
 from kdump.reading.items import INTACT
@@ -196,10 +195,8 @@ class Producers:
     def make_room(self) -> None:
         """Forget half of the producers if there are too many."""
         if len(self.expected) >= MAX_PRODUCERS:
-            self.is_complete = False
-            oldest = list(islice(self.expected, MAX_PRODUCERS // 2))
-            for known in (self.epochs, self.expected, self.last_batches, self.markers, self.open):
-                deque(map(known.pop, oldest, repeat(None)), maxlen=0)
+            for producer_id in list(islice(self.expected, MAX_PRODUCERS // 2)):
+                self.forget(producer_id)
 
     def leave_segment(self) -> None:
         """Prepare for the next segment, while this one is still open."""

@@ -63,9 +63,8 @@ def _open(name: str, flags: int, path: str) -> int:
 def _clean_up(made: list[int], temporary: str | None) -> None:
     """Close the descriptor in `made`, if there is one, and remove the file of this name."""
     with Uninterrupted():
-        for descriptor in made:
-            made.clear()
-            os.close(descriptor)
+        if made:
+            os.close(made.pop())
             if temporary is not None:
                 with suppress(FileNotFoundError):
                     os.unlink(temporary)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from operator import sub
 
 from kdump.binary import kernel
@@ -223,18 +223,18 @@ class MixedChunk(Chunk):
 
     def parts(self, first: int = 0) -> Iterator[Chunk]:
         """The runs, each with its summary, from the run with this number on."""
-        for start, _, is_legacy in list(self.summary.each_run())[first:]:
-            yield self._read(self.summary.positions[start], is_legacy)
+        return map(self._run, range(first, len(self.summary.starts)))
+
+    def _run(self, number: int) -> Chunk:
+        summary = self.summary
+        return self._read(summary.positions[summary.starts[number]], summary.is_of_messages(number))
 
     def runs(self, rows: range) -> Iterator[Chunk]:
         starts = self.summary.starts
-        number = bisect_right(starts, rows.start) - 1
-        while rows and number < len(starts) and starts[number] < rows.stop:
-            first = starts[number]
-            is_legacy = (self.summary.first_magic < 2) == (number % 2 == 0)
-            run = self._read(self.summary.positions[first], is_legacy)
+        numbers = range(bisect_right(starts, rows.start) - 1, bisect_left(starts, rows.stop)) if rows else ()
+        for number in numbers:
+            first, run = starts[number], self._run(number)
             yield run.slice(max(rows.start - first, 0), min(rows.stop - first, len(run)))
-            number += 1
 
     def record_counts(self) -> Sequence[int]:
         counts = array("q", [1]) * len(self)

@@ -66,10 +66,12 @@ class MixedSummary(BatchSummary):
         return offset, offset, position + LOG_OVERHEAD + batch_length(data)
 
     def each_run(self) -> Iterator[tuple[int, int, bool]]:
-        is_legacy = self.first_magic < 2
-        for start, end in zip(self.starts, [*self.starts[1:], self.count], strict=True):
-            yield start, end, is_legacy
-            is_legacy = not is_legacy
+        for number, (start, end) in enumerate(zip(self.starts, [*self.starts[1:], self.count], strict=True)):
+            yield start, end, self.is_of_messages(number)
+
+    def is_of_messages(self, number: int) -> bool:
+        """Whether the run with this number is of messages."""
+        return (self.first_magic < 2) == (number % 2 == 0)
 
 
 def of_window(window: bytes, start: int, position: int, max_codec: int) -> MixedSummary | None:

@@ -173,8 +173,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         id="n17",
         file="kdump/cli/listing/logs.py",
-        old="offset <= self._request.from_offset:",
-        new="offset < self._request.from_offset:",
+        old="first <= self._request.from_offset:",
+        new="first < self._request.from_offset:",
         tests=("tests/cli/test_listing.py::test_damage_before_a_range_is_not_requested",),
     ),
     Mutation(

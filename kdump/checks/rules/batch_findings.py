@@ -51,8 +51,7 @@ def report_row(
     """Report a fault of the batch of magic 2 in this row."""
     position = batches["position"][row]
     end = position + batches["size"][row]
-    offsets = (batches["base_offset"][row], batches["last_offset"][row])
-    context.report(code, position, end, message, offsets=offsets, expected=expected, found=found)
+    context.report(code, position, end, message, offsets=offsets_of(batches, row), expected=expected, found=found)
 
 
 def offsets_of(batches: Table[RecordBatch], row: int) -> tuple[int, int]:

@@ -56,9 +56,7 @@ def _is_uncompressed(section: salvage.Section) -> bool:
 
 def _most_rows(chunk: Chunk, *, is_deep: bool) -> int:
     """How many rows are listed of these batches at most; of messages, only of those that are no wrappers."""
-    if not is_deep or chunk.is_legacy:
-        return len(chunk)
-    return sum(max(count or 0, 0) for count in chunk.batches["count"])
+    return sum(max(0, count) for count in chunk.record_counts()) if is_deep else len(chunk)
 
 
 class _Aside:
@@ -333,8 +331,8 @@ class LogLister:
 
     def list_section(self, section: salvage.Section) -> None:
         """List those batches of a section, or of their records, that are asked for."""
-        if section.mixed is not None and self._held:
-            self._settle_before(section.mixed.first_offset)
+        if self._held:
+            self._settle(section)
         if self.intact_text is not None and section.summary is not None and self.may_list_at_once(section.summary):
             self._list_stretch(self.intact_text, section.summary, section.chunk)
             return
@@ -343,8 +341,6 @@ class LogLister:
                 self.list_section(run)
             return
         chunk, statuses = section.chunk, section.statuses
-        if self._held:
-            self._settle(section)
         self._find_wrong_lengths(section)
         runs = list(self._runs_in_range(chunk))
         if len(runs) > 1 and chunk.window and self._gathers():
@@ -522,15 +518,15 @@ class LogLister:
 
     def _settle(self, section: salvage.Section) -> None:
         """Drop the held ranges if a batch after them starts at or before what is asked for, or else list them."""
-        sound_rows = (row for row, status in enumerate(section.statuses) if status != salvage.DAMAGED)
-        row = next(sound_rows, None)
-        if row is None:
-            return
-        self._settle_before(section.chunk.batches["last_offset" if section.chunk.is_legacy else "base_offset"][row])
-
-    def _settle_before(self, offset: int) -> None:
-        """The same; the first batch after them that is not damaged starts at this offset."""
-        if self._request.from_offset is not None and offset <= self._request.from_offset:
+        if section.summary is not None:
+            first = section.summary.first_offset
+        else:
+            sound_rows = (row for row, status in enumerate(section.statuses) if status != salvage.DAMAGED)
+            row = next(sound_rows, None)
+            if row is None:
+                return
+            first = section.chunk.batches["last_offset" if section.chunk.is_legacy else "base_offset"][row]
+        if self._request.from_offset is not None and first <= self._request.from_offset:
             self._held.clear()
         self._list_held_damages()
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from kdump.formats.mixed import MixedSummary
     from kdump.formats.record_batch import RecordBatch
     from kdump.reading.items import Section
+    from kdump.tables import Table
 
 _DAY_MS = 24 * 3600 * 1000
 _END_OF_JANUARY_1970_MS = 31 * _DAY_MS  # what is earlier may be seconds
@@ -53,19 +54,14 @@ class BatchTimestamps(SegmentRule):
         for row, timestamp in enumerate(batches["timestamp"]):
             if timestamp == NO_TIMESTAMP or _END_OF_JANUARY_1970_MS <= timestamp <= min(self._latest, _YEAR_5000_MS):
                 continue
-            if self._future.count and self._latest < timestamp <= min(self._latest_seen, _YEAR_5000_MS):
-                self._future.count += 1
-                continue
-            if timestamp < NO_TIMESTAMP and counts_row(self.context, "timestamp-negative", batches, row):
-                continue
-            batch = batches.row(row)
             if timestamp < NO_TIMESTAMP:
-                self._report_negative(batch)
+                if not counts_row(self.context, "timestamp-negative", batches, row):
+                    self._report_negative(batches.row(row))
                 continue
             if timestamp > self._latest:
-                self._count_future(batch)
-            if not _END_OF_JANUARY_1970_MS <= timestamp <= _YEAR_5000_MS and batch.count != 0:
-                self._count_unit(batch)
+                self._count_future(batches, row)
+            if not _END_OF_JANUARY_1970_MS <= timestamp <= _YEAR_5000_MS and batches["count"][row] != 0:
+                self._count_unit(batches.row(row))
 
     def passes(self, summary: MixedSummary) -> bool:
         return not summary.timed or self._are_plausible(summary.lowest_time, summary.highest_time)
@@ -87,12 +83,12 @@ class BatchTimestamps(SegmentRule):
         message = f"maxTimestamp is {batch.timestamp}; only -1 (none) may be negative."
         report_batch(self.context, "timestamp-negative", batch, message, expected=-1, found=batch.timestamp)
 
-    def _count_future(self, batch: RecordBatch) -> None:
-        count = self._future.count
-        if not count or batch.timestamp > self._latest_seen:
-            self._latest_seen = batch.timestamp
+    def _count_future(self, batches: Table[RecordBatch], row: int) -> None:
+        timestamp, count = batches["timestamp"][row], self._future.count
+        if not count or timestamp > self._latest_seen:
+            self._latest_seen = timestamp
             self._future = Tally()
-            self._future.add_batch(batch, moment(batch.timestamp), count=count + 1)
+            self._future.add_batch(batches.row(row), moment(timestamp), count=count + 1)
         else:
             self._future.count += 1
 
