@@ -34,7 +34,7 @@ ALLOWED = {
     "pipeline/reconciliation.py": "tables that kdump has written",
     "pipeline/taking_over.py": "tables that kdump has written",
     "spark/session.py": "programs and logs of Spark",
-    "workers/temporary_folders.py": "folders that kdump has made",
+    "workers/unfinished.py": "files and folders that kdump has made",
 }
 
 

@@ -50,9 +50,9 @@ def run() -> NoReturn:
         # if it was handled later; it forgets that when the next text runs.
         eval("None")
     if "click" not in sys.modules:
-        folders = sys.modules.get("kdump.workers.temporary_folders")
-        if folders is not None:  # an interrupt may have left some
-            folders.remove_all()
+        unfinished = sys.modules.get("kdump.workers.unfinished")
+        if unfinished is not None:  # an interrupt may have left some
+            unfinished.remove_all()
         os._exit(status)
     if status == NOT_EXAMINED and "pyspark" not in sys.modules:
         _end_briefly(status)

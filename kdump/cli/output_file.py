@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from contextlib import contextmanager, redirect_stdout, suppress
+from contextlib import contextmanager, redirect_stdout
 from typing import TYPE_CHECKING
 
 from kdump.binary.paths import require_local
 from kdump.binary.placing import place, require_written
 from kdump.errors import UsageError
-from kdump.workers.ending_signals import Uninterrupted
+from kdump.workers import unfinished
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,21 +36,21 @@ def written_to(path: str | None) -> Iterator[None]:
     is_special = there is not None and not stat.S_ISREG(there.st_mode) and not stat.S_ISDIR(there.st_mode)
     if _has_name(path) and not is_special:
         raise UsageError(f"{path} exists; kdump does not overwrite files", remedy="name another file with -o, or remove this one")
-    opened = path if is_special else f"{path}.incomplete-{os.getpid()}"
-    made: list[int] = []
+    if is_special:
+        with _closed_after(_open(path, os.O_WRONLY, path)) as descriptor, _as_stdout(descriptor):
+            yield
+        return
+    temporary = f"{path}.incomplete-{os.getpid()}"
+    with unfinished.Making(temporary):
+        descriptor = _open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, path)
     try:
-        try:
-            with Uninterrupted():
-                made.append(_open(opened, os.O_WRONLY if is_special else os.O_WRONLY | os.O_CREAT | os.O_EXCL, path))
-            with _as_stdout(made[0]):
+        with _closed_after(descriptor):
+            with _as_stdout(descriptor):
                 yield
-            if not is_special:
-                require_written(made[0])
-                _place(opened, path)
-        finally:
-            _clean_up(made, None if is_special else opened)
-    finally:  # a signal may have come just before the first time
-        _clean_up(made, None if is_special else opened)
+            require_written(descriptor)
+            _place(temporary, path)
+    finally:
+        unfinished.remove(temporary)
 
 
 def _open(name: str, flags: int, path: str) -> int:
@@ -60,14 +60,13 @@ def _open(name: str, flags: int, path: str) -> int:
         raise UsageError(f"-o {path}: {error.strerror or error}") from error
 
 
-def _clean_up(made: list[int], temporary: str | None) -> None:
-    """Close the descriptor in `made`, if there is one, and remove the file of this name."""
-    with Uninterrupted():
-        if made:
-            os.close(made.pop())
-            if temporary is not None:
-                with suppress(FileNotFoundError):
-                    os.unlink(temporary)
+@contextmanager
+def _closed_after(descriptor: int) -> Iterator[int]:
+    """This descriptor, which is closed after the block."""
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from kdump.binary.batch_header import BATCH_HEADER_SIZE
 from kdump.binary.source import WINDOW_SIZE, Source
 from kdump.errors import Unreadable, UsageError
-from kdump.workers import temporary_folders
+from kdump.workers import unfinished
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,12 +39,12 @@ def spooled(name: str) -> Iterator[str]:
             raise Unreadable("file-io-error", f"stdin: {error.strerror or error}") from error
         yield path
     finally:
-        temporary_folders.remove(folder)
+        unfinished.remove(folder)
 
 
 def _temporary_folder() -> str:
     try:
-        return temporary_folders.new_folder("kdump-stdin-")
+        return unfinished.new_folder("kdump-stdin-")
     except OSError as error:
         why = f"stdin cannot be kept in a temporary file: {error.strerror or error}"
         raise Unreadable("file-io-error", why, remedy="TMPDIR names another place") from error

@@ -11,6 +11,7 @@ from kdump.binary.paths import require_local
 from kdump.binary.source import WINDOW_SIZE
 from kdump.errors import Unreadable, UsageError
 from kdump.mending.syncing import Syncing
+from kdump.workers import unfinished
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,7 +53,8 @@ class NewDirectory:
 
     def __enter__(self) -> Self:
         try:
-            os.mkdir(self.built)
+            with unfinished.Making(self.built):
+                os.mkdir(self.built)
         except FileExistsError:
             raise _exists(self.built) from None
         return self
@@ -125,11 +127,10 @@ class NewDirectory:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if not self._is_placed:
             import contextlib
-            from shutil import rmtree
 
             with contextlib.suppress(OSError, MemoryError):  # another one is being raised
                 self._syncing.finish()
-            rmtree(self.built, ignore_errors=True)
+        unfinished.remove(self.built)
 
 
 class NewFile:

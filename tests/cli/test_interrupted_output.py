@@ -1,12 +1,14 @@
 """An interrupt anywhere while output is made leaves nothing of it."""
 
+import itertools
 import linecache
 import os
+import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -14,14 +16,17 @@ from typing import Any
 import pytest
 
 from kdump.cli import output_file
-from kdump.workers import temporary_folders
+from kdump.errors import UsageError
+from kdump.mending import new_directory
+from kdump.mending.new_directory import NewDirectory
+from kdump.workers import unfinished
 
 
 class _Interrupts:
-    """Raises KeyboardInterrupt at the line of a module with this number, as they run, unless signals are blocked there."""
+    """Raises KeyboardInterrupt at the line of these modules with this number, as they run, unless signals are blocked there."""
 
-    def __init__(self, module: Any, number: int) -> None:
-        self._file = module.__file__
+    def __init__(self, number: int, *modules: Any) -> None:
+        self._files = {module.__file__ for module in modules}
         self._left = number
         self.has_come = False
 
@@ -34,9 +39,9 @@ class _Interrupts:
         sys.settrace(self._before)
 
     def _trace(self, frame: FrameType, event: str, _argument: object) -> Any:
-        if frame.f_code.co_filename != self._file:
+        if frame.f_code.co_filename not in self._files:
             return None
-        if linecache.getline(self._file, frame.f_lineno).strip() == "try:":
+        if linecache.getline(frame.f_code.co_filename, frame.f_lineno).strip() == "try:":
             return self._trace  # Python looks for no signal there
         if event == "line" and not self.has_come and signal.SIGTERM not in signal.pthread_sigmask(signal.SIG_BLOCK, []):
             self._left -= 1
@@ -58,22 +63,27 @@ def _stdout_kept() -> Iterator[None]:
         os.close(kept)
 
 
+def _each_interrupt(folder: Path, *modules: Any) -> Iterator[_Interrupts]:
+    """Interrupts at one line after the other, until none comes. At the end of the process, nothing incomplete is left."""
+    for number in itertools.count():
+        interrupts = _Interrupts(number, *modules, unfinished)
+        yield interrupts
+        if not interrupts.has_come:
+            assert unfinished._paths == set()
+            break
+        unfinished.remove_all()
+        assert [name for name in os.listdir(folder) if "incomplete" in name] == [], number
+    assert number > 20
+
+
 def test_an_interrupt_at_any_line_leaves_nothing_of_a_file(tmp_path: Path) -> None:
     path = tmp_path / "out"
-    for number in range(200):
-        interrupts = _Interrupts(output_file, number)
-        try:
-            with _stdout_kept(), interrupts, output_file.written_to(str(path)):
-                print("text")
-        except KeyboardInterrupt:
-            pass
-        assert [name for name in os.listdir(tmp_path) if "incomplete" in name] == [], number
+    for interrupts in _each_interrupt(tmp_path, output_file):
+        with suppress(KeyboardInterrupt), _stdout_kept(), interrupts, output_file.written_to(str(path)):
+            print("text")
         if path.exists():  # it came when all was done
             assert path.read_text() == "text\n"
             path.unlink()
-        if not interrupts.has_come:
-            break
-    assert 20 < number < 199
 
 
 def test_an_interrupt_at_any_line_leaves_nothing_of_a_table(tmp_path: Path) -> None:
@@ -81,18 +91,22 @@ def test_an_interrupt_at_any_line_leaves_nothing_of_a_table(tmp_path: Path) -> N
     from kdump.output.arrow import files
 
     path, schema = tmp_path / "table", pa.schema([("number", pa.int64())])
-    for number in range(300):
-        interrupts = _Interrupts(files, number)
-        try:
-            with interrupts, files.TableFile(str(path), schema) as file:
-                file.write(pa.RecordBatch.from_arrays([pa.array([1])], schema=schema))
-        except KeyboardInterrupt:
-            pass
-        assert [name for name in os.listdir(tmp_path) if "incomplete" in name] == [], number
+    for interrupts in _each_interrupt(tmp_path, files):
+        with suppress(KeyboardInterrupt), interrupts, files.TableFile(str(path), schema) as file:
+            file.write(pa.RecordBatch.from_arrays([pa.array([1])], schema=schema))
         path.unlink(missing_ok=True)  # it came when all was done
-        if not interrupts.has_come:
-            break
-    assert 20 < number < 299
+
+
+def test_an_interrupt_at_any_line_leaves_nothing_of_a_directory(tmp_path: Path) -> None:
+    path = tmp_path / "new"
+    for interrupts in _each_interrupt(tmp_path, new_directory):
+        with suppress(KeyboardInterrupt), interrupts, NewDirectory(str(path), []) as made:
+            made.write("file", b"contents")
+            made.sync()
+            made.place()
+        if path.exists():
+            assert (path / "file").read_bytes() == b"contents"
+            shutil.rmtree(path)
 
 
 @pytest.mark.parametrize("ending", ["os._exit(0)", "sys.exit(0)"])
@@ -101,9 +115,9 @@ def test_a_folder_that_is_still_there_ends_with_the_process(ending: str, tmp_pat
 import os, sys
 from unittest import mock
 from kdump.cli import main
-from kdump.workers import temporary_folders
+from kdump.workers import unfinished
 def left():
-    temporary_folders.new_folder("left-", {str(tmp_path)!r})
+    unfinished.new_folder("left-", {str(tmp_path)!r})
     return 130
 {'sys.modules["click"] = sys' if ending.startswith("sys") else ""}
 with mock.patch.object(main, "main", left):
@@ -114,8 +128,18 @@ with mock.patch.object(main, "main", left):
 
 
 def test_a_folder_is_removed_once(tmp_path: Path) -> None:
-    folder = temporary_folders.new_folder("some-", str(tmp_path))
-    assert temporary_folders.remove(folder)
+    folder = unfinished.new_folder("some-", str(tmp_path))
+    assert unfinished.remove(folder)
     os.mkdir(folder)  # another's of the same name
-    temporary_folders.remove_all()
+    unfinished.remove_all()
     assert os.path.isdir(folder)
+
+
+def test_an_incomplete_file_of_another_stays(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    others = tmp_path / f"out.incomplete-{os.getpid()}"
+    others.write_text("another's")
+    with pytest.raises(UsageError), output_file.written_to(str(path)):
+        print("text")
+    unfinished.remove_all()
+    assert others.read_text() == "another's"

@@ -11,7 +11,6 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
@@ -20,7 +19,6 @@ import pytest
 from kdump.cli.commands import main
 from kdump.errors import Unreadable
 from kdump.exit_codes import NOT_EXAMINED
-from kdump.workers import temporary_folders
 from tests.builders.files import file_name, write_partition
 from tests.builders.records import batch, record
 
@@ -343,7 +341,7 @@ def test_tables_of_before_that_cannot_be_removed_are_told(is_sound: bool, data: 
     command = ["scan", str(path), "--out", str(out), "--engine", "local"]
     status = main(command)
     shutil.copy(data / "a-0" / f"{12:020}.log", data / "a-0" / f"{18:020}.log.deleted")  # a change
-    with mock.patch.object(temporary_folders, "shutil", SimpleNamespace(rmtree=lambda *_, **__: None)):
+    with mock.patch.object(shutil, "rmtree", lambda *_, **__: None):
         assert (status, main(command)) == ((0, 0) if is_sound else (1, 1))
     (left,) = (one for one in data.parent.iterdir() if one.name.startswith(".") and one.is_dir())
     assert f"kdump: cannot remove {left}, " in capsys.readouterr().err

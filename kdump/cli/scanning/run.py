@@ -139,22 +139,22 @@ def _is_arrows(error: ValueError) -> bool:
 
 def _remove(folder: str) -> None:
     """Remove a folder for unfinished tables, or say that it is left."""
-    from kdump.workers import temporary_folders
+    from kdump.workers import unfinished
 
-    if not temporary_folders.remove(folder):
+    if not unfinished.remove(folder):
         say(f"cannot remove {folder}, which holds tables that are not used: remove it by hand")
 
 
 def _new_folder(out: str | None) -> str:
     """A new folder for unfinished tables: beside their place, or where temporary files go."""
-    from kdump.workers import temporary_folders  # slow to load, and a scan without changes needs none
+    from kdump.workers import unfinished  # slow to load, and a scan without changes needs none
 
     if out is None:
-        return temporary_folders.new_folder("kdump-scan-")
+        return unfinished.new_folder("kdump-scan-")
     parent = os.path.dirname(os.path.abspath(out))
     try:
         os.makedirs(parent, exist_ok=True)
-        folder = temporary_folders.new_folder(f".{os.path.basename(out)}.incomplete-", parent)
+        folder = unfinished.new_folder(f".{os.path.basename(out)}.incomplete-", parent)
     except FileExistsError as error:
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), parent) from error
     except OSError as error:

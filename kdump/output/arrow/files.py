@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 from base64 import b64encode
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -13,7 +12,7 @@ import pyarrow.parquet as pq
 
 from kdump.binary.paths import require_local
 from kdump.binary.placing import place
-from kdump.workers.ending_signals import Uninterrupted
+from kdump.workers import unfinished
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -111,34 +110,22 @@ class TableFile:
         return table.unify_dictionaries()  # Parquet writes no second dictionary into a group of rows
 
     def __enter__(self) -> TableFile:
-        try:
-            with Uninterrupted():
-                self._sink = pa.OSFile(self._temporary, "wb")
-            return self
-        except BaseException:  # a signal that came meanwhile
-            self._remove()
-            raise
+        with unfinished.Making(self._temporary):
+            self._sink = pa.OSFile(self._temporary, "wb")
+        return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         try:
-            try:
-                assert self._sink is not None
-                if error is None:
-                    self._flush()
-                if self._writer is not None:
-                    self._writer.close()
-                self._sink.close()
-                if error is None:
-                    place(self._temporary, self.path)
-            finally:
-                self._remove()
-        finally:  # a signal may have come just before the first time
-            self._remove()
-
-    def _remove(self) -> None:
-        with Uninterrupted(), suppress(FileNotFoundError):
-            if self._sink is not None:
-                os.unlink(self._temporary)
+            assert self._sink is not None
+            if error is None:
+                self._flush()
+            if self._writer is not None:
+                self._writer.close()
+            self._sink.close()
+            if error is None:
+                place(self._temporary, self.path)
+        finally:
+            unfinished.remove(self._temporary)
 
 
 class _ConstantText:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from kdump.errors import KdumpError
 from kdump.output.arrow.rows import columns_of
 from kdump.output.arrow.schemas import TYPES, schema_of
-from kdump.workers.temporary_folders import temporary_folder
+from kdump.workers.unfinished import temporary_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
