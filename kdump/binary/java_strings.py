@@ -38,10 +38,22 @@ def escaped(text: str) -> str:
     """The text with control characters escaped, so that a terminal does not obey them."""
     if text.isprintable():
         return text
-    return "".join(
-        character if character.isprintable() or character == " " else character.encode("unicode_escape").decode()
-        for character in text
-    )
+    return text.translate(_ESCAPES)
+
+
+class _Escapes(dict[int, str]):
+    """What `escaped` makes of each character. It keeps what it made of those that most text is made of."""
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        text = character if character.isprintable() else character.encode("unicode_escape").decode()
+        if code < _KEPT_CHARACTERS:
+            self[code] = text
+        return text
+
+
+_KEPT_CHARACTERS = 1 << 12
+_ESCAPES = _Escapes()
 
 
 def hash_code(text: str) -> int:

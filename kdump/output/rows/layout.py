@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from functools import lru_cache
+from types import NoneType
 from typing import cast
 
 from kdump.binary.java_strings import escaped
@@ -83,14 +84,22 @@ def headings_of(row_class: type[Row], names: Sequence[str]) -> list[Heading]:
 
 
 def cells_of_column(name: str, values: Sequence[object]) -> Sequence[str]:
-    """What `cell` makes of each value: at once, if all are numbers or short text that need not be escaped."""
+    """What `cell` makes of each value: at once, if all are numbers, empty lists, or short text that need not be escaped.
+
+    Of other text, each distinct one is escaped once.
+    """
     kinds = set(map(type, values))
-    if kinds == {int} and "timestamp" not in name:
-        return list(map(str, values))
+    if kinds == {int}:
+        return list(map(time_text if "timestamp" in name else str, cast("Sequence[int]", values)))
+    if kinds == {list} and not any(values):
+        return [cell(name, [])] * len(values)
     if kinds == {str}:
         texts = cast("Sequence[str]", values)
         if "".join(texts).isprintable() and max(map(len, texts)) <= MAX_TEXT:
             return texts
+    if kinds <= {str, NoneType}:
+        cells = {value: cell(name, value) for value in set(values)}
+        return [cells[value] for value in values]
     return [cell(name, value) for value in values]
 
 

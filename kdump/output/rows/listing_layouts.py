@@ -85,7 +85,7 @@ def _record_cells(row: Row) -> list[str]:
     cells = [cell(name, getattr(record, name)) for name in _PLAIN_RECORD_COLUMNS]
     cells += [_content(name, *(getattr(record, column) for column in _columns_of_content(name))) for name in ("key", "value")]
     if record.decode_error is not None:
-        cells[-1] = _with_reason(cells[-1], record.decode_error)
+        cells[-1] = _reason(record.decode_error) + cells[-1]
     return cells
 
 
@@ -93,14 +93,19 @@ def _columns_of_records(table: Table[Row]) -> list[Sequence[str]]:
     """As `_record_cells`, of many rows."""
     cells = [cells_of_column(name, table[name]) for name in _PLAIN_RECORD_COLUMNS]
     for name in ("key", "value"):
-        texts, *others = (table[column] for column in _columns_of_content(name))
-        is_plain = all(column.count(None) == len(column) for column in others)
-        contents = zip(texts, *others, strict=True)
-        cells.append(cells_of_column(name, texts) if is_plain else [_content(name, *content) for content in contents])
+        contents = [table[column] for column in _columns_of_content(name)]
+        as_text = cells_of_column(name, contents[0])
+        if any(column.count(None) < len(column) for column in contents[1:]):
+            rows = zip(as_text, *contents, strict=True)
+            as_text = [
+                shown if encoded is decoded is None else _content(name, text, encoded, decoded, schema)
+                for shown, text, encoded, decoded, schema in rows
+            ]
+        cells.append(as_text)
     errors: Sequence[str | None] = table["decode_error"]
     if errors.count(None) < len(errors):
-        values = zip(cells[-1], errors, strict=True)
-        cells[-1] = [value if error is None else _with_reason(value, error) for value, error in values]
+        reasons = {error: "" if error is None else _reason(error) for error in set(errors)}
+        cells[-1] = [reasons[error] + value for error, value in zip(errors, cells[-1], strict=True)]
     return cells
 
 
@@ -115,8 +120,9 @@ def _content(name: str, text: str | None, encoded: str | None, decoded: str | No
     return cell(name, text) if encoded is None else shown_text(f"base64:{encoded}")
 
 
-def _with_reason(value: str, decode_error: str) -> str:
-    return f"? {escaped(decode_error.partition(': ')[2])}: {value}"
+def _reason(decode_error: str) -> str:
+    """Why a value is not decoded, before it."""
+    return f"? {escaped(decode_error.partition(': ')[2])}: "
 
 
 def _hit_cells(row: Row) -> list[str]:
@@ -130,12 +136,15 @@ def _decoded_text(decoded: str) -> str:
     return _kept_text(decoded) if len(decoded) <= _LONGEST_KEPT else _text_of(decoded)
 
 
+_DATA = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
+
 def _text_of(decoded: str) -> str:
     fields = json.loads(decoded)
     if not isinstance(fields, dict):
         return decoded
     kind = fields.get("controlType") or fields.get("type", "")
-    data = json.dumps(fields["data"], ensure_ascii=False, separators=(",", ":")) if "data" in fields else ""
+    data = _DATA.encode(fields["data"]) if "data" in fields else ""
     return " ".join(text for text in ("" if kind.isdecimal() else kind, data) if text)
 
 
