@@ -9,7 +9,7 @@ from __future__ import annotations
 from struct import Struct
 
 from kdump.errors import CorruptData
-from kdump.messages import field_functions, schema
+from kdump.messages import field_functions, passing_functions, schema
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,6 +52,23 @@ def read(
     return record
 
 
+def is_readable(records: Records, key: bytes, value: bytes | None) -> bool:
+    """Whether `read` reads a record."""
+    if len(key) < _INT16.size:
+        return False
+    (record_type,) = _INT16.unpack_from(key)
+    messages = records.get(record_type)
+    if messages is None or passing_functions.end_of(messages[0], key, _INT16.size, 0) is None:
+        return False
+    if value is None:
+        return True
+    if len(value) < _INT16.size:
+        return False
+    (version,) = _INT16.unpack_from(value)
+    message = messages[1]
+    return 0 <= version <= message.last_version and passing_functions.end_of(message, value, _INT16.size, version) is not None
+
+
 def read_key(records: Records, key: bytes) -> CoordinatorRecord:
     """A record of one of these types without its value. Raises CorruptData as `read`."""
     key_reader = schema.Reader(key)
@@ -72,7 +89,7 @@ def read_value(
     if checks_version and not 0 <= version <= record.value_message.last_version:
         text = f"version {version} of records of type {record.type} is not known"
         raise CorruptData("record-version-unknown", text, type=record.type, version=version)
-    reads = field_functions.read if keeps_value else schema.pass_over
+    reads = field_functions.read if keeps_value else passing_functions.pass_over
     return version, _message(reads, record.value_message, value_reader, version, "value", shown_version=version)
 
 

@@ -7,7 +7,8 @@ Kafka: AbstractApiMessageSerde (since 3.0.0); before that, the KRaft preview had
 from __future__ import annotations
 
 from kdump.errors import CorruptData
-from kdump.messages import field_functions, schema
+from kdump.messages import field_functions, passing_functions, schema
+from kdump.messages.generated import IRREGULAR
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,11 +51,34 @@ def read(
         raise CorruptData("metadata-frame-unknown", f"frame version {frame_version} is not known", version=frame_version)
     record_id = _number(reader, "type")
     version = _number(reader, "version")
-    record = _record(records, record_id, version, reader, field_functions.read if keeps_fields else schema.pass_over)
+    record = _record(records, record_id, version, reader, field_functions.read if keeps_fields else passing_functions.pass_over)
     if reader.remaining:
         text = f"{reader.remaining} bytes stand after the {record.message.name}"
         raise CorruptData("metadata-garbage", text, id=record_id, size=reader.remaining)
     return record
+
+
+def is_readable(records: Mapping[int, Message], value: bytes | None) -> bool:
+    """Whether `read` reads a record."""
+    if value is None:
+        return False
+    numbers: list[int] = []
+    at = 0
+    try:
+        while len(numbers) < 3:
+            number, at = passing_functions.signed_varint(value, at)
+            if number > schema.MAX_INT16:
+                return False
+            numbers.append(schema.as_int16(number))
+    except IRREGULAR:
+        return False
+    frame_version, record_id, version = numbers
+    message = records.get(record_id)
+    return (
+        frame_version == FRAME_VERSION
+        and message is not None
+        and passing_functions.end_of(message, value, at, version) == len(value)
+    )
 
 
 def read_preview(records: Mapping[int, Message], value: bytes | None, *, bounds_sizes: bool = True) -> MetadataRecord:

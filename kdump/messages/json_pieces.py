@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from kdump.messages import kafka_json, schema
+from kdump.messages import kafka_json
 from kdump.messages.generated import IRREGULAR
 from kdump.messages.json_functions import function_of
 from kdump.messages.layout import layout_of
+from kdump.messages.passing_functions import pass_over
 from kdump.messages.schema import Passage, Reader, Walk, default_of
 
 TYPE_CHECKING = False
@@ -23,9 +24,9 @@ def pieces(message: Message, data: bytes, version: int, shown_version: int, size
     """What `kafka_json.dumps` makes of this message for `shown_version` if it is read as `version`, from the start of the data.
 
     The message has no tagged fields. Raises CorruptData at once if it cannot be read, like
-    schema.pass_over.
+    `pass_over`.
     """
-    schema.pass_over(message, Reader(data), version)
+    pass_over(message, Reader(data), version)
     layout = layout_of(message, version, shown_version=shown_version)
     assert layout is not None  # `version` is declared
     return _Pieces(message, data, version, shown_version, size).of_struct(message.fields, layout)

@@ -90,13 +90,13 @@ class Field:
         self.is_keyed = is_keyed
 
     def is_in(self, version: int) -> bool:
-        return _is_since(self.since, version) and version < self.until
+        return is_since(self.since, version) and version < self.until
 
     def is_tagged_in(self, version: int) -> bool:
-        return _is_since(self.tagged_since, version)
+        return is_since(self.tagged_since, version)
 
     def is_nullable_in(self, version: int) -> bool:
-        return _is_since(self.nullable_since, version)
+        return is_since(self.nullable_since, version)
 
 
 class Message:
@@ -235,7 +235,7 @@ _RUN = 1 << 12  # elements of an array that are passed over at once
 _OTHER, _TEXT, _COMPACT = 0, -1, -2  # what has the size of a field that is not the same in all messages
 
 
-def _size_of(field: Field) -> int:
+def size_of(field: Field) -> int:
     """The bytes of each value of a field; 0 if they differ."""
     return _FIXED[field.type].size if field.type in _FIXED else {"bool": 1, "uuid": _UUID_SIZE}.get(field.type, 0)
 
@@ -256,7 +256,7 @@ def pass_over(message: Message, reader: Reader, version: int) -> dict[str, Value
     return Passage(message, reader, version).fields(message.fields)
 
 
-def _is_since(first: int, version: int) -> bool:
+def is_since(first: int, version: int) -> bool:
     """Whether a version is at least `first`. If all versions are, Kafka does not check the version, so -1 passes as well."""
     return first == 0 or version >= first
 
@@ -274,7 +274,7 @@ class Walk:
     def __init__(self, message: Message, reader: Reader, version: int) -> None:
         self.reader = reader
         self.version = version
-        self.is_flexible = _is_since(message.flexible_since, version)
+        self.is_flexible = is_since(message.flexible_since, version)
         self.last_version = message.last_version
 
     def fields(self, fields: tuple[Field, ...]) -> dict[str, Value]:
@@ -431,10 +431,10 @@ class Passage(Walk):
             return _OTHER
         if field.type in ("string", "bytes"):
             return _COMPACT if self.is_flexible else _TEXT if field.type == "string" else _OTHER
-        return _size_of(field)
+        return size_of(field)
 
     def _elements(self, field: Field, count: int) -> list[Value]:
-        size = _size_of(field) or self._struct_size(field)
+        size = size_of(field) or self._struct_size(field)
         while count:
             run = min(count, _RUN) if size else 1
             if not size or not self._are_regular(field, run, size):

@@ -21,6 +21,7 @@ _FROM_ATTRIBUTES = struct.Struct(">Hiqqqhii")
 _UP_TO_CRC = struct.Struct(">qiibI")
 _NO_PRODUCER = (-1, -1, -1)
 _RECORD = encode_record(Record(value=b"v"))
+_COMMIT = int16(1) + string("g") + string("t") + int32(0)
 _ABORT = encode_record(control_record(control_type=0, value=struct.pack(">hi", 0, 0)))
 
 
@@ -317,7 +318,7 @@ def group_of_tags(count: int) -> bytes:
 
 def commits(count: int) -> bytes:
     """Batches of a thousand commits of a group."""
-    key = int16(1) + string("g") + string("t") + int32(0)
+    key = _COMMIT
     value = int16(1) + bytes(8) + string("") + bytes(16)
     records = b"".join(encode_record(Record(key=key, value=value, offset_delta=row)) for row in range(1000))
     return cycled(count, batch_of(records, count=1000), step=1000)
@@ -327,6 +328,27 @@ def unknown_records(count: int) -> bytes:
     """Batches of a thousand records that no coordinator knows."""
     records = b"".join(encode_record(Record(key=int16(row), value=b"\0\0", offset_delta=row)) for row in range(1000))
     return cycled(count, batch_of(records, count=1000), step=1000)
+
+
+def broken_values(start: bytes, key: bytes | None = None) -> Callable[[int], bytes]:
+    """What makes batches of a thousand records whose values start like this and end inside a field."""
+
+    def build(count: int) -> bytes:
+        rows = range(1000)
+        records = [encode_record(Record(key=key, value=start + bytes([row % 256]), offset_delta=row)) for row in rows]
+        return cycled(count, batch_of(b"".join(records), count=1000), step=1000)
+
+    return build
+
+
+def broken_keys(count: int) -> bytes:
+    """Batches of a thousand records, each with another key that ends inside a field."""
+    parts = []
+    for number in range(0, 1000 * count, 1000):
+        keys = [int16(1) + int32(number + row) for row in range(1000)]
+        records = [encode_record(Record(key=key, offset_delta=row)) for row, key in enumerate(keys)]
+        parts.append(batch_of(b"".join(records), base_offset=number, count=1000))
+    return b"".join(parts)
 
 
 def transaction_of_partitions(count: int) -> bytes:
@@ -451,6 +473,7 @@ def _segment(number: int) -> dict[str, bytes]:
 
 _SOUND = batch_of(_RECORD)
 _GROUPS, _STATE, _METADATA = "__consumer_offsets-0", "__transaction_state-0", "__cluster_metadata-0"
+_REMOTE = "__remote_log_metadata-0"
 _EPOCHS = "leader-epoch-checkpoint"
 
 
@@ -523,6 +546,10 @@ CONTENTS = (
     Hostile("group of tags", ".log", 15_000, _log(group_of_tags), _GROUPS),
     Hostile("commits", ".log", 50, _log(commits), _GROUPS),
     Hostile("records of unknown types", ".log", 150, _log(unknown_records), _GROUPS),
+    Hostile("keys that end inside a field", ".log", 150, _log(broken_keys), _GROUPS),
+    Hostile("commits that end inside a field", ".log", 150, _log(broken_values(int16(1), _COMMIT)), _GROUPS),
+    Hostile("changes that end inside a field", ".log", 150, _log(broken_values(b"\1\5\0")), _METADATA),
+    Hostile("segments that end inside a field", ".log", 150, _log(broken_values(b"\1\0\0")), _REMOTE),
     Hostile("transaction of partitions", ".log", 500_000, _log(transaction_of_partitions), _STATE),
     Hostile("share state of batches", ".log", 100_000, _log(share_state_of_batches), "__share_group_state-0"),
     Hostile("partition changes", ".log", 50, _log(partition_changes), _METADATA),

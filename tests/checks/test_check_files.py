@@ -548,6 +548,16 @@ def test_control_batches_of_internal_topics_are_not_decoded(tmp_path: Path) -> N
     assert _of(directory, "metadata-record-undecodable") == []
 
 
+def test_each_record_that_cannot_be_decoded_is_counted(tmp_path: Path) -> None:
+    values = [b"\x01\x7f\x00\x00", NO_OP, b"\x01\x7f\x00\x00"]
+    batches = [batch(base_offset=3 * number, records=[record(value=value) for value in values]) for number in range(4)]
+    directory = write_partition(tmp_path, segments={0: batches}, topic="__cluster_metadata")
+    found = _of(directory, "metadata-record-undecodable", "finding-flood", level="deep", max_findings=3)
+    assert [(one.code, one.offset_first) for one in found[:3]] == [("metadata-record-undecodable", row) for row in (0, 2, 3)]
+    (rest,) = found[3:]
+    assert (rest.found, rest.start, rest.end) == ("5", len(batches[0]), sum(map(len, batches)))
+
+
 # --- compressed payloads
 
 RECORDS = [record(key=b"k", value=b"value%d" % row) for row in range(3)]

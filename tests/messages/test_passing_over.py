@@ -6,7 +6,7 @@ import tracemalloc
 import pytest
 
 from kdump.errors import CorruptData
-from kdump.messages import control_records, schema
+from kdump.messages import control_records, passing_functions, schema
 from kdump.messages.consumer_offsets import RECORDS
 from kdump.messages.schema import Message, Reader
 from tests.any_message import any_message, damaged, messages, versions
@@ -31,12 +31,15 @@ def _outcome(reads: object, message: Message, data: bytes, version: int) -> obje
 @pytest.mark.parametrize("message", list(messages()), ids=lambda message: message.name)
 def test_what_is_passed_over_ends_where_it_is_read(message: Message) -> None:
     chance = random.Random(message.name)
-    for version in (*versions(message), 99):
+    for version in (*versions(message), -1, 99):
         for _ in range(SAMPLES):
             data = any_message(message, version, chance)
             for one in (data, data + b"\x01\x02", damaged(data, chance), data[: chance.randrange(len(data) + 1)]):
-                outcome = _outcome(schema.pass_over, message, one, version)
-                assert outcome == _outcome(schema.read, message, one, version), (version, one.hex())
+                outcome = _outcome(schema.read, message, one, version)
+                assert _outcome(schema.pass_over, message, one, version) == outcome, (version, one.hex())
+                assert _outcome(passing_functions.pass_over, message, one, version) == outcome, (version, one.hex())
+                end = outcome if isinstance(outcome, int) else None
+                assert passing_functions.end_of(message, one, 0, version) == end, (version, one.hex())
 
 
 def _group_of(members: int, tags: int) -> bytes:

@@ -178,7 +178,7 @@ def _coordinator(records: Records, shown: Callable[[int, dict[str, Value]], dict
             try:
                 record = coordinator.read_key(records, key)
             except CorruptData as fault:
-                _remember(unknown, key, fault.without_frames())
+                _remember(unknown, key, _shown(fault))
                 return Decoded(fault=fault)
             key_json = Json(f'{{"type":"{record.type}","data":{kafka_json.dumps(record.key_message, record.key, 0)}}}')
             _remember(known, key, (record, key_json))
@@ -187,11 +187,18 @@ def _coordinator(records: Records, shown: Callable[[int, dict[str, Value]], dict
         try:
             version, fields = coordinator.read_value(record, value)
         except CorruptData as fault:
-            return Decoded(key_json, fault=fault)
+            return Decoded(key_json, fault=_shown(fault))
         data = kafka_json.dumps(record.value_message, shown(record.type, fields), version)
         return Decoded(key_json, _versioned(f'"{version}"', data))
 
     return decode
+
+
+def _shown(fault: CorruptData) -> CorruptData:
+    """A fault with what rows show of it, and nothing else: what many of them refer to takes long to free."""
+    fault.values = {}
+    fault.__cause__ = fault.__context__ = None
+    return fault.without_frames()
 
 
 def _remember(known: dict[bytes, Known], key: bytes, one: Known) -> None:
@@ -210,7 +217,7 @@ def _cluster_metadata() -> Decoder:
         try:
             return Decoded(value=_metadata_json(metadata.read(RECORDS, value)))
         except CorruptData as fault:
-            return Decoded(fault=fault)
+            return Decoded(fault=_shown(fault))
 
     return decode
 
@@ -226,7 +233,7 @@ def _remote_log_metadata() -> Decoder:
             decoded.value = _metadata_json(record)
             remote_log_metadata.check(record)  # what Kafka would not accept is shown all the same
         except CorruptData as fault:
-            decoded.fault = fault
+            decoded.fault = _shown(fault)
         return decoded
 
     return decode

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from kdump.checks.segment_facts import SegmentFacts
     from kdump.formats.record import RecordChunk
 
-    Read = Callable[[bytes | None, bytes | None], object]
+    IsReadable = Callable[[bytes | None, bytes | None], bool]
+    FaultOf = Callable[[bytes | None, bytes | None], CorruptData]
 
 
 _MESSAGES = {
@@ -28,6 +29,7 @@ _MESSAGES = {
 """By topic, the module of `messages` that declares its records."""
 
 _IN_FRAMES = ("cluster_metadata", "remote_log_metadata")
+_CODE = "metadata-record-undecodable"
 
 
 class InternalTopic(SegmentRule):
@@ -39,39 +41,40 @@ class InternalTopic(SegmentRule):
 
     def __init__(self, context: FileContext, facts: SegmentFacts) -> None:
         super().__init__(context, facts)
-        self._read = _reader(context)
+        self._topic = _topic(context)
 
     @classmethod
     def is_wanted(cls, context: FileContext) -> bool:
-        return super().is_wanted(context) and _reader(context) is not None
+        return super().is_wanted(context) and _topic(context) is not None
 
     def records(self, part: RecordChunk, status: str) -> None:
         keys, values, offsets = part.records["key"], part.records["value"], part.records["offset"]
         is_control, positions, sizes = (part.batches[name] for name in ("is_control", "position", "size"))
-        read = self._read
-        assert read is not None
+        assert self._topic is not None
+        is_readable, fault_of = self._topic
         end_row = 0
         for batch, count in enumerate(part.counts):
             start_row, end_row = end_row, end_row + count
             if is_control[batch]:
                 continue
-            for row in range(start_row, end_row):
-                try:
-                    read(keys[row], values[row])
-                except CorruptData as fault:
-                    start, offset = positions[batch], offsets[row]
-                    end = start + sizes[batch]
-                    if self.context.counts_only("metadata-record-undecodable", start, end):
-                        continue
-                    message = f"The record at offset {offset:,} cannot be decoded: {fault.message}."
-                    self.context.report("metadata-record-undecodable", start, end, message, offsets=(offset, offset))
+            rows = [row for row in range(start_row, end_row) if not is_readable(keys[row], values[row])]
+            start = positions[batch]
+            end = start + sizes[batch]
+            for done, row in enumerate(rows):
+                further = self.context.further(_CODE)
+                if further is not None:
+                    further.add(len(rows) - done, start, end)
+                    break
+                offset = offsets[row]
+                message = f"The record at offset {offset:,} cannot be decoded: {fault_of(keys[row], values[row]).message}."
+                self.context.report(_CODE, start, end, message, offsets=(offset, offset))
 
 
 RULES: tuple[type[SegmentRule], ...] = (InternalTopic,)
 
 
-def _reader(context: FileContext) -> Read | None:
-    """The decoder of the records in a file, by the name of its directory; None for topics of users."""
+def _topic(context: FileContext) -> tuple[IsReadable, FaultOf] | None:
+    """What says of a record's key and value whether they can be read, and what is wrong if not; None for topics of users."""
     module = _MESSAGES[tree.METADATA_TOPIC]
     if context.file_type != file_name.CHECKPOINT.removeprefix("."):
         name = tree.directory_name(parent(context.path))
@@ -82,11 +85,19 @@ def _reader(context: FileContext) -> Read | None:
 
     records = __import__(f"kdump.messages.{module}", fromlist=["RECORDS"]).RECORDS
 
-    def read(key: bytes | None, value: bytes | None) -> object:
-        if module in _IN_FRAMES:
-            return metadata.read(records, value, keeps_fields=False)
-        if key is None:
-            raise CorruptData("record-key-null", "the record has no key")
-        return coordinator.read(records, key, value, keeps_value=False)
+    def is_readable(key: bytes | None, value: bytes | None) -> bool:
+        return key is not None and coordinator.is_readable(records, key, value)
 
-    return read
+    def fault_of(key: bytes | None, value: bytes | None) -> CorruptData:
+        try:
+            if module in _IN_FRAMES:
+                metadata.read(records, value, keeps_fields=False)
+            elif key is not None:
+                coordinator.read(records, key, value, keeps_value=False)
+        except CorruptData as fault:
+            return fault
+        return CorruptData("record-key-null", "the record has no key")
+
+    if module in _IN_FRAMES:
+        return lambda _key, value: metadata.is_readable(records, value), fault_of
+    return is_readable, fault_of
