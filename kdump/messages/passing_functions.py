@@ -50,6 +50,8 @@ def pass_over(message: Message, reader: Reader, version: int) -> dict[str, Value
 
 def signed_varint(data: bytes | bytearray, at: int) -> tuple[int, int]:
     """What `Reader.unsigned_varint` makes of a varint, and where it ends. Raises one of IRREGULAR."""
+    if data[at] <= ONE_BYTE:
+        return data[at], at + 1
     value = 0
     for shift in range(0, 35, 7):
         byte = data[at]

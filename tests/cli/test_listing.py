@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from kdump.binary.source import Source
 from kdump.cli.commands import main
 from kdump.cli.listing import run
+from kdump.errors import Unreadable
 from kdump.formats.record import Record
 from kdump.output.rows import listing
 from kdump.tables import Table
@@ -538,6 +540,23 @@ def test_the_header_that_many_entries_point_to_is_read_once(listed: Listed, tmp_
         status, rows = listed("index", path)
     assert (status, {row["logOffset"] for row in rows}) == (FINDINGS, {0})
     assert total() < 3 * 500 * 8 + 100 * 61  # 500 times 64 headers would be 2 MB
+
+
+def test_bytes_between_the_batches_that_entries_point_to_need_not_be_readable(
+    listed: Listed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entries = [(offset, offset * SIZE) for offset in (3, 5, 9)]
+    path = _beside(tmp_path, INDEX, files.offset_index(entries=entries), *(_batch(offset) for offset in range(10)))
+    read = Source.read
+
+    def reads(source: Source, position: int, count: int) -> bytes:
+        if source.path.endswith(LOG) and position < 4 * SIZE < position + count:
+            raise Unreadable("file-io-error", "cannot be read", path=source.path)
+        return read(source, position, count)
+
+    monkeypatch.setattr(Source, "read", reads)
+    status, rows = listed("index", path)
+    assert (status, [row["logOffset"] for row in rows]) == (CLEAN, [3, 5, 9])
 
 
 def _beside(tmp_path: Path, name: str, data: bytes, *pieces: bytes) -> Path:

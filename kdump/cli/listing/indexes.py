@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from itertools import accumulate
 
 from kdump.binary.batch_header import BATCH_HEADER, BATCH_HEADER_SIZE, LAST_OFFSET_DELTA, MAGIC_AT, batch_offset, batch_size
@@ -27,7 +27,11 @@ if TYPE_CHECKING:
     from kdump.tables import Row
 
 _MAX_BATCHES = 64  # between where an entry points and the batch that holds its offset
+_RUN = 8  # batches of which the highest offset is kept
+_AHEAD = 1 << 13  # bytes that are read for the batches after one
 _MAX_KEPT = 1 << 16  # of these batches, in memory
+_LOOKED_AT = 1 << 14  # entries whose batches are read in the order of their positions
+_SPAN = 1 << 16  # bytes that are read for several entries at once
 
 
 def list_offset_index(run: Run, path: str) -> None:
@@ -44,7 +48,9 @@ def list_offset_index(run: Run, path: str) -> None:
             rows = _wanted(run, offsets)
             log_offsets: list[int | None] = []
             statuses: list[str] = []
-            for row in rows:
+            for number, row in enumerate(rows):
+                if not number % _LOOKED_AT:
+                    landings.look_at([positions[one] for one in rows[number : number + _LOOKED_AT]])
                 last, problem = landings.compare(offsets[row], positions[row])
                 if problem:
                     run.find(path, "entry for offset {} points to byte {}: {}", offsets[row], positions[row], problem)
@@ -62,6 +68,27 @@ class _Landings:
         self._log = log
         self._batches: dict[int, tuple[int | None, int, int] | None] = {}
         self._highest: dict[int, int] = {}
+        self._runs: dict[int, tuple[int, int]] = {}
+        self._start, self._window = 0, b""
+
+    def look_at(self, positions: Sequence[int]) -> None:
+        """Read what stands at these positions: what is near together at once."""
+        unknown = sorted({position for position in positions if 0 <= position < self._log.size} - self._batches.keys())
+        if len(self._batches) + len(unknown) > _MAX_KEPT:
+            self._batches.clear()
+        rest = 0
+        while rest < len(unknown):
+            first, start = rest, unknown[rest]
+            rest = bisect_right(unknown, start + _SPAN)
+            try:
+                data = self._log.read(start, unknown[rest - 1] - start + BATCH_HEADER_SIZE)
+            except Unreadable:
+                continue  # perhaps because of bytes to which no entry points: `_batch_at` reads the others
+            for position in unknown[first:rest]:
+                at = position - start
+                header_bytes = data[at : at + BATCH_HEADER_SIZE]
+                may_be_batch = header_bytes[0] < 0x80 and header_bytes[MAGIC_AT : MAGIC_AT + 1] <= b"\2"
+                self._batches[position] = self._batch_of(header_bytes, position) if may_be_batch else None
 
     def compare(self, offset: int, position: int) -> tuple[int | None, str]:
         """The last offset of the batch that an entry points to, and what is wrong with the entry, if anything.
@@ -69,7 +96,8 @@ class _Landings:
         Brokers differ in which offset of a batch they write, and one entry may stand for several batches that were appended at
         once; messages of magic 0 and 1 do not state their first offset.
         """
-        batch = self._batch_at(position) if position < self._log.size else None
+        batches = self._batches
+        batch = batches[position] if position in batches else self._batch_at(position)
         if batch is None:
             return None, "no batch is there"
         first, last, _ = batch
@@ -79,42 +107,66 @@ class _Landings:
 
     def _highest_from(self, position: int) -> int:
         """The highest offset of the batches that one entry may stand for, if this is the first of them."""
-        highest = self._highest.get(position)
-        if highest is not None:
-            return highest
-        start, batch = position, self._batch_at(position)
-        assert batch is not None
-        highest = batch[1]
-        for _ in range(_MAX_BATCHES - 1):
-            position = batch[2]
-            batch = self._batch_at(position)
-            if batch is None:
+        if position in self._highest:
+            return self._highest[position]
+        start, highest = position, -1
+        for _ in range(_MAX_BATCHES // _RUN):
+            run = self._runs.get(position) or self._run_from(position)
+            if run is None:
                 break
-            highest = max(highest, batch[1])
+            highest, position = max(highest, run[0]), run[1]
         if len(self._highest) >= _MAX_KEPT:
             self._highest.clear()
         self._highest[start] = highest
         return highest
 
+    def _run_from(self, position: int) -> tuple[int, int] | None:
+        """The highest offset of the next few batches, and where they end; None if no batch is here."""
+        highest, end = -1, position
+        for _ in range(_RUN):
+            batch = self._batches.get(end) or self._batch_at(end)
+            if batch is None:
+                break
+            highest, end = max(highest, batch[1]), batch[2]
+        if end == position:
+            return None
+        if len(self._runs) >= _MAX_KEPT:
+            self._runs.clear()
+        self._runs[position] = highest, end
+        return highest, end
+
     def _batch_at(self, position: int) -> tuple[int | None, int, int] | None:
         """The first offset of the batch here (None if not stated), its last one, and its end; None if no batch is here."""
-        log, batches = self._log, self._batches
-        if not 0 <= position < log.size:
+        batches = self._batches
+        if not 0 <= position < self._log.size:
             return None
         if position in batches:
             return batches[position]
-        header_bytes = log.read(position, BATCH_HEADER_SIZE)
-        batch: tuple[int | None, int, int] | None = None
-        if is_plausible(header_bytes, log.size - position):
-            end, offset = position + batch_size(header_bytes), batch_offset(header_bytes)
-            if header_bytes[MAGIC_AT] < 2:
-                batch = None, offset, end
-            else:
-                batch = offset, offset + BATCH_HEADER.unpack(header_bytes)[LAST_OFFSET_DELTA], end
+        batch = self._batch_of(self._header_bytes(position), position)
         if len(batches) >= _MAX_KEPT:
             batches.clear()
         batches[position] = batch
         return batch
+
+    def _header_bytes(self, position: int) -> bytes:
+        """The bytes of a header here, read with those that follow: the next one is mostly among them."""
+        at = position - self._start
+        if 0 <= at <= len(self._window) - BATCH_HEADER_SIZE:
+            return self._window[at : at + BATCH_HEADER_SIZE]
+        try:
+            self._start, self._window = position, self._log.read(position, _AHEAD)
+        except Unreadable:  # perhaps because of bytes that are not needed
+            return self._log.read(position, BATCH_HEADER_SIZE)
+        return self._window[:BATCH_HEADER_SIZE]
+
+    def _batch_of(self, header_bytes: bytes, position: int) -> tuple[int | None, int, int] | None:
+        """What `_batch_at` returns, given the bytes there, which may be fewer than a header."""
+        if not is_plausible(header_bytes, self._log.size - position):
+            return None
+        end, offset = position + batch_size(header_bytes), batch_offset(header_bytes)
+        if header_bytes[MAGIC_AT] < 2:
+            return None, offset, end
+        return offset, offset + BATCH_HEADER.unpack(header_bytes)[LAST_OFFSET_DELTA], end
 
 
 def list_time_index(run: Run, path: str) -> None:
