@@ -49,6 +49,7 @@ def written_to(path: str | None) -> Iterator[None]:
                 yield
             require_written(descriptor)
             _place(temporary, path)
+        unfinished.require_removed(temporary)
     finally:
         unfinished.remove(temporary)
 

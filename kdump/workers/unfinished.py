@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import errno
 import os
 from contextlib import contextmanager, suppress
 
@@ -61,6 +62,12 @@ def remove(path: str) -> bool:
                 _paths.discard(path)
                 return True
     return False
+
+
+def require_removed(path: str) -> None:
+    """Remove a file that has its final name, too, by now. Raises OSError if that is not possible."""
+    if not remove(path):
+        raise OSError(errno.EIO, f"it is complete, but {path} beside it cannot be removed", path)
 
 
 @contextmanager

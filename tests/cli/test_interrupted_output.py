@@ -1,5 +1,6 @@
 """An interrupt anywhere while output is made leaves nothing of it."""
 
+import errno
 import itertools
 import linecache
 import os
@@ -143,3 +144,21 @@ def test_an_incomplete_file_of_another_stays(tmp_path: Path) -> None:
         print("text")
     unfinished.remove_all()
     assert others.read_text() == "another's"
+
+
+def test_an_incomplete_file_that_cannot_be_removed_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "out"
+
+    def fails(_path: str) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(os, "unlink", fails)
+    with (
+        pytest.raises(OSError, match=r"complete, but .*out.incomplete-\d+ beside it cannot be removed"),
+        output_file.written_to(str(path)),
+    ):
+        print("text")
+    monkeypatch.undo()
+    assert path.read_text() == "text\n"
+    unfinished.remove_all()
+    assert os.listdir(tmp_path) == ["out"]

@@ -124,6 +124,7 @@ class TableFile:
             self._sink.close()
             if error is None:
                 place(self._temporary, self.path)
+                unfinished.require_removed(self._temporary)
         finally:
             unfinished.remove(self._temporary)
 
