@@ -87,8 +87,8 @@ class _Landings:
             for position in unknown[first:rest]:
                 at = position - start
                 header_bytes = data[at : at + BATCH_HEADER_SIZE]
-                may_be_batch = header_bytes[0] < 0x80 and header_bytes[MAGIC_AT : MAGIC_AT + 1] <= b"\2"
-                self._batches[position] = self._batch_of(header_bytes, position) if may_be_batch else None
+                is_known = header_bytes[MAGIC_AT : MAGIC_AT + 1] <= b"\2"
+                self._batches[position] = self._batch_of(header_bytes, position) if is_known else None
 
     def compare(self, offset: int, position: int) -> tuple[int | None, str]:
         """The last offset of the batch that an entry points to, and what is wrong with the entry, if anything.
@@ -114,7 +114,8 @@ class _Landings:
             run = self._runs.get(position) or self._run_from(position)
             if run is None:
                 break
-            highest, position = max(highest, run[0]), run[1]
+            last, position = run
+            highest = max(highest, last)
         if len(self._highest) >= _MAX_KEPT:
             self._highest.clear()
         self._highest[start] = highest
