@@ -80,6 +80,13 @@ def random_index(count: int) -> bytes:
     return b"".join(struct.pack(">ii", chance.getrandbits(30), chance.getrandbits(30)) for _ in range(count))
 
 
+def index_into(log: bytes, count: int, size: int = 1) -> bytes:
+    """An offset index whose entries have offsets that are too large and point to random multiples of a size in a log."""
+    chance = random.Random(SEED)
+    places = len(log) // size
+    return b"".join(struct.pack(">ii", 1 << 30, size * chance.randrange(places)) for _ in range(count))
+
+
 def batches_and_claims(count: int) -> bytes:
     """Sound batches, and after each a header that claims all of the rest of the file but its last byte."""
     one = batch(records=[record(key=b"k")])
@@ -165,6 +172,18 @@ HOSTILE = (
     Hostile("small records", ".log", 300, lambda count: {".log": small_records(count)}),
     Hostile("descending index", ".index", 2_000_000, lambda count: {".index": descending_index(count), ".log": sound(1000)}),
     Hostile("random index", ".index", 1_000_000, lambda count: {".index": random_index(count), ".log": sound(1000)}),
+    Hostile(
+        "index to anywhere",
+        ".index",
+        600_000,
+        lambda count: {".index": index_into(sound(count // 10), count), ".log": sound(count // 10)},
+    ),
+    Hostile(
+        "index to batches of other offsets",
+        ".index",
+        600_000,
+        lambda count: {".index": index_into(sound(count // 10), count, len(sound(1))), ".log": sound(count // 10)},
+    ),
     Hostile("index to the start", ".index", 500_000, lambda count: {".index": index_to_start(count), ".log": sound(1000)}),
     Hostile(
         "random time index",

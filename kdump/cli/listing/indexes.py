@@ -45,19 +45,20 @@ def list_offset_index(run: Run, path: str) -> None:
         for table in offset_index.read(index, base_offset):
             offsets, positions = table["offset"][:left], table["position"][:left]
             left -= len(offsets)
-            rows = _wanted(run, offsets)
-            log_offsets: list[int | None] = []
-            statuses: list[str] = []
-            for number, row in enumerate(rows):
-                if not number % _LOOKED_AT:
-                    landings.look_at([positions[one] for one in rows[number : number + _LOOKED_AT]])
-                last, problem = landings.compare(offsets[row], positions[row])
-                if problem:
-                    run.find(path, "entry for offset {} points to byte {}: {}", offsets[row], positions[row], problem)
-                log_offsets.append(last)
-                statuses.append(_status(problem))
-            columns = {"offset": _of(offsets, rows), "position": _of(positions, rows), "log_offset": log_offsets}
-            _write(run, listing.ListedIndexEntry, columns, statuses, path, line)
+            wanted = _wanted(run, offsets)
+            for start in range(0, len(wanted), _LOOKED_AT):
+                rows = wanted[start : start + _LOOKED_AT]
+                landings.look_at([positions[row] for row in rows])
+                log_offsets: list[int | None] = []
+                statuses: list[str] = []
+                for row in rows:
+                    last, problem = landings.compare(offsets[row], positions[row])
+                    if problem:
+                        run.find(path, "entry for offset {} points to byte {}: " + problem, offsets[row], positions[row], last)
+                    log_offsets.append(last)
+                    statuses.append(_status(problem))
+                columns = {"offset": _of(offsets, rows), "position": _of(positions, rows), "log_offset": log_offsets}
+                _write(run, listing.ListedIndexEntry, columns, statuses, path, line)
         _check_size(run, index, offset_index.ENTRY_SIZE)
 
 
@@ -66,7 +67,8 @@ class _Landings:
 
     def __init__(self, log: Source) -> None:
         self._log = log
-        self._batches: dict[int, tuple[int | None, int, int] | None] = {}
+        self._batches: dict[int, tuple[int | None, int, int]] = {}
+        self._empty: set[int] = set()  # positions without a batch
         self._highest: dict[int, int] = {}
         self._runs: dict[int, tuple[int, int]] = {}
         self._start, self._window = 0, b""
@@ -74,8 +76,7 @@ class _Landings:
     def look_at(self, positions: Sequence[int]) -> None:
         """Read what stands at these positions: what is near together at once."""
         unknown = sorted({position for position in positions if 0 <= position < self._log.size} - self._batches.keys())
-        if len(self._batches) + len(unknown) > _MAX_KEPT:
-            self._batches.clear()
+        self._empty.clear()
         rest = 0
         while rest < len(unknown):
             first, start = rest, unknown[rest]
@@ -87,23 +88,22 @@ class _Landings:
             for position in unknown[first:rest]:
                 at = position - start
                 header_bytes = data[at : at + BATCH_HEADER_SIZE]
-                is_known = header_bytes[MAGIC_AT : MAGIC_AT + 1] <= b"\2"
-                self._batches[position] = self._batch_of(header_bytes, position) if is_known else None
+                may_be_batch = header_bytes[:1] < b"\x80" and header_bytes[MAGIC_AT : MAGIC_AT + 1] <= b"\2"  # as few bytes are
+                self._keep(position, self._batch_of(header_bytes, position) if may_be_batch else None)
 
     def compare(self, offset: int, position: int) -> tuple[int | None, str]:
-        """The last offset of the batch that an entry points to, and what is wrong with the entry, if anything.
+        """The last offset of the batch that an entry points to, and what is wrong with the entry, if anything, with `{}` for it.
 
         Brokers differ in which offset of a batch they write, and one entry may stand for several batches that were appended at
         once; messages of magic 0 and 1 do not state their first offset.
         """
-        batches = self._batches
-        batch = batches[position] if position in batches else self._batch_at(position)
+        batch = self._batches.get(position) or self._batch_at(position)
         if batch is None:
             return None, "no batch is there"
         first, last, _ = batch
         if (first is None or offset >= first) and (offset <= last or offset <= self._highest_from(position)):
             return last, ""
-        return last, f"the batch there ends at offset {last}"
+        return last, "the batch there ends at offset {}"
 
     def _highest_from(self, position: int) -> int:
         """The highest offset of the batches that one entry may stand for, if this is the first of them."""
@@ -138,15 +138,18 @@ class _Landings:
 
     def _batch_at(self, position: int) -> tuple[int | None, int, int] | None:
         """The first offset of the batch here (None if not stated), its last one, and its end; None if no batch is here."""
-        batches = self._batches
-        if not 0 <= position < self._log.size:
+        if position in self._empty or not 0 <= position < self._log.size:
             return None
-        if position in batches:
-            return batches[position]
-        batch = self._batch_of(self._header_bytes(position), position)
-        if len(batches) >= _MAX_KEPT:
-            batches.clear()
-        batches[position] = batch
+        return self._batches.get(position) or self._keep(position, self._batch_of(self._header_bytes(position), position))
+
+    def _keep(self, position: int, batch: tuple[int | None, int, int] | None) -> tuple[int | None, int, int] | None:
+        """Keep what stands at a position, and return it."""
+        if batch is None:
+            self._empty.add(position)
+        else:
+            if len(self._batches) >= _MAX_KEPT:
+                self._batches.clear()
+            self._batches[position] = batch
         return batch
 
     def _header_bytes(self, position: int) -> bytes:
