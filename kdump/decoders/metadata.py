@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from kdump.errors import CorruptData
 from kdump.messages import field_functions, passing_functions, schema
-from kdump.messages.generated import IRREGULAR
+from kdump.messages.generated import IRREGULAR, signed_varint
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def is_readable(records: Mapping[int, Message], value: bytes | None) -> bool:
     at = 0
     try:
         while len(numbers) < 3:
-            number, at = passing_functions.signed_varint(value, at)
+            number, at = signed_varint(value, at)
             if number > schema.MAX_INT16:
                 return False
             numbers.append(schema.as_int16(number))

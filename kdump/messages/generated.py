@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import struct
 
+from kdump.binary.arithmetic import as_int32
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -41,18 +43,26 @@ IRREGULAR = (Irregular, IndexError, struct.error)
 """What generated functions raise; IndexError and struct.error where the bytes end too early."""
 
 
-def varint(data: bytes, at: int) -> tuple[int, int]:
-    """An unsigned varint below 2**31 and where it ends; a larger one would be a negative number."""
+def signed_varint(data: bytes | bytearray, at: int) -> tuple[int, int]:
+    """An unsigned varint as 32 bits with a sign, as Kafka reads it, and where it ends."""
+    if data[at] <= ONE_BYTE:
+        return data[at], at + 1
     value = 0
     for shift in range(0, 35, 7):
         byte = data[at]
         at += 1
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
-            if value >> 31:
-                raise Irregular
-            return value, at
+            return as_int32(value & 0xFFFFFFFF), at
     raise Irregular
+
+
+def varint(data: bytes, at: int) -> tuple[int, int]:
+    """An unsigned varint below 2**31 and where it ends; a larger one would be a negative number."""
+    value, at = signed_varint(data, at)
+    if value < 0:
+        raise Irregular
+    return value, at
 
 
 def tagged_texts(data: bytes, at: int, functions: Mapping[int, TextFunction | None]) -> tuple[dict[int, str], int]:

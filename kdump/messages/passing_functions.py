@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from kdump.binary.arithmetic import as_int32
 from kdump.messages import schema
-from kdump.messages.generated import IRREGULAR, ONE_BYTE, Irregular
+from kdump.messages.generated import IRREGULAR, ONE_BYTE, Irregular, signed_varint
 from kdump.messages.schema import MAX_STRING
 
 TYPE_CHECKING = False
@@ -46,20 +46,6 @@ def pass_over(message: Message, reader: Reader, version: int) -> dict[str, Value
         return schema.pass_over(message, reader, version)
     reader.position = end
     return {}
-
-
-def signed_varint(data: bytes | bytearray, at: int) -> tuple[int, int]:
-    """What `Reader.unsigned_varint` makes of a varint, and where it ends. Raises one of IRREGULAR."""
-    if data[at] <= ONE_BYTE:
-        return data[at], at + 1
-    value = 0
-    for shift in range(0, 35, 7):
-        byte = data[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return as_int32(value & 0xFFFFFFFF), at
-    raise Irregular
 
 
 @lru_cache(_FUNCTIONS)
