@@ -542,6 +542,16 @@ def test_the_header_that_many_entries_point_to_is_read_once(listed: Listed, tmp_
     assert total() < 3 * 500 * 8 + 100 * 61  # 500 times 64 headers would be 2 MB
 
 
+def test_of_batches_that_are_far_apart_only_the_headers_are_read(listed: Listed, tmp_path: Path) -> None:
+    batches = [_batch(offset, value=bytes(4000)) for offset in range(50)]
+    entries = [(offset, offset * len(batches[0])) for offset in range(1, 50)]
+    path = _beside(tmp_path, INDEX, files.offset_index(entries=entries), *batches)
+    with bytes_read() as total:
+        status, rows = listed("index", path)
+    assert (status, len(rows)) == (CLEAN, 49)
+    assert total() < 49 * 8 + 49 * 61 + 1000  # the log has 200,000 bytes
+
+
 def test_bytes_between_the_batches_that_entries_point_to_need_not_be_readable(
     listed: Listed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from itertools import accumulate
 
 from kdump.binary.batch_header import BATCH_HEADER, BATCH_HEADER_SIZE, LAST_OFFSET_DELTA, MAGIC_AT, batch_offset, batch_size
@@ -31,7 +31,7 @@ _RUN = 8  # batches of which the highest offset is kept
 _AHEAD = 1 << 13  # bytes that are read for the batches after one
 _MAX_KEPT = 1 << 16  # of these batches, in memory
 _LOOKED_AT = 1 << 14  # entries whose batches are read in the order of their positions
-_SPAN = 1 << 16  # bytes that are read for several entries at once
+_SPAN, _GAP = 1 << 16, 1 << 10  # bytes that are read for several entries at once, and between two of them
 
 
 def list_offset_index(run: Run, path: str) -> None:
@@ -77,10 +77,14 @@ class _Landings:
         """Read what stands at these positions: what is near together at once."""
         unknown = sorted({position for position in positions if 0 <= position < self._log.size} - self._batches.keys())
         self._empty.clear()
+        if len(self._batches) + len(unknown) > _MAX_KEPT:
+            self._batches.clear()
         rest = 0
         while rest < len(unknown):
             first, start = rest, unknown[rest]
-            rest = bisect_right(unknown, start + _SPAN)
+            rest += 1
+            while rest < len(unknown) and unknown[rest] - unknown[rest - 1] <= _GAP and unknown[rest] - start <= _SPAN:
+                rest += 1
             try:
                 data = self._log.read(start, unknown[rest - 1] - start + BATCH_HEADER_SIZE)
             except Unreadable:
@@ -89,7 +93,11 @@ class _Landings:
                 at = position - start
                 header_bytes = data[at : at + BATCH_HEADER_SIZE]
                 may_be_batch = header_bytes[:1] < b"\x80" and header_bytes[MAGIC_AT : MAGIC_AT + 1] <= b"\2"  # as few bytes are
-                self._keep(position, self._batch_of(header_bytes, position) if may_be_batch else None)
+                batch = self._batch_of(header_bytes, position) if may_be_batch else None
+                if batch is None:
+                    self._empty.add(position)
+                else:
+                    self._batches[position] = batch
 
     def compare(self, offset: int, position: int) -> tuple[int | None, str]:
         """The last offset of the batch that an entry points to, and what is wrong with the entry, if anything, with `{}` for it.
