@@ -398,7 +398,7 @@ def test_contents_that_a_header_consists_of_do_not_stay_though_its_checksum_fits
     size = (4 + 1 + 4 + len(covered)).to_bytes(4, "big")
     forged = bytes(8) + size + bytes(4) + b"\2" + crc32c.crc32c(covered).to_bytes(4, "big") + covered
     path.write_bytes(forged + path.read_bytes())
-    kdump.redact(source, tmp_path / "out")
+    kdump.redact(source, tmp_path / "out", seed="1")  # by chance, 1 of 250 has " of " again
     log = (tmp_path / "out" / f"{FIRST}.log").read_bytes()
     assert not any(SECRET[at : at + 4] in log for at in range(len(SECRET) - 3))
 
