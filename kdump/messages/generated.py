@@ -109,8 +109,29 @@ def joined_texts(data: bytes, at: int, functions: Mapping[int, TextFunction | No
     return "".join([texts.get(tag, "") for tag in order]), at
 
 
-class FunctionSource:
-    """Collects the lines of a function, and the objects that they name.
+class Lines:
+    """Collects the lines of a function, and the objects that they name."""
+
+    def __init__(self, names: Mapping[str, object]) -> None:
+        """`names` are those that the lines use."""
+        self._names = {"Irregular": Irregular, **names}
+        self._lines: list[str] = []
+
+    def _function(self, returned: str) -> Any:
+        """The function of the lines, which returns this expression."""
+        lines = "\n".join(f"    {line}" for line in [*self._lines, f"return {returned}"])
+        exec(f"def function(data, at):\n{lines}", self._names)  # the source has nothing but names of our schemas in it
+        return self._names["function"]
+
+    def _refer(self, value: object) -> str:
+        """A name for an object that the function needs."""
+        name = f"n{len(self._names)}"
+        self._names[name] = value
+        return name
+
+
+class FunctionSource(Lines):
+    """The lines of a function that reads values.
 
     Fixed fields that follow one another, and the length after them, are unpacked together: they wait in `_fixed`, as variables
     and codes of the module struct, until `_unpack`.
@@ -118,17 +139,14 @@ class FunctionSource:
 
     def __init__(self, names: Mapping[str, object], *, is_flexible: bool) -> None:
         """`names` are those that the lines use; lengths are compact in a flexible version."""
+        super().__init__({"varint": varint, **names})
         self._is_flexible = is_flexible
-        self._names = {"Irregular": Irregular, "varint": varint, **names}
-        self._lines: list[str] = []
         self._fixed: list[tuple[str, str]] = []
         self._count = 0
 
     def _compiled(self, result: str) -> Any:
         """The function of the lines; it returns the value of this expression, and where it ends."""
-        lines = "\n".join(f"    {line}" for line in [*self._lines, f"return {result}, at"])
-        exec(f"def function(data, at):\n{lines}", self._names)  # the source has nothing but names of our schemas in it
-        return self._names["function"]
+        return self._function(f"{result}, at")
 
     def number_function(self, code: str, text: str) -> TextFunction:
         """The function from a number, which has this code, to its text: an expression with `{}` for the number."""
@@ -185,9 +203,3 @@ class FunctionSource:
         """A new variable."""
         self._count += 1
         return f"v{self._count}"
-
-    def _refer(self, value: object) -> str:
-        """A name for an object that the function needs."""
-        name = f"n{len(self._names)}"
-        self._names[name] = value
-        return name

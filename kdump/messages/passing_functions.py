@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from kdump.binary.arithmetic import as_int32
 from kdump.messages import schema
-from kdump.messages.generated import IRREGULAR, ONE_BYTE, Irregular, signed_varint
+from kdump.messages.generated import IRREGULAR, ONE_BYTE, Irregular, Lines, signed_varint
 from kdump.messages.schema import MAX_STRING
 
 TYPE_CHECKING = False
@@ -96,22 +96,22 @@ def _past_structs(data: bytes | bytearray, at: int, count: int, size: int, funct
     return at
 
 
-class _Source:
-    """Collects the lines of a function. Fields of one size that follow one another are passed over together."""
+class _Source(Lines):
+    """The lines of a function that passes over a value. Fields of one size that follow one another are passed over together."""
 
     def __init__(self, version: int, *, is_flexible: bool, is_declared: bool) -> None:
+        super().__init__(
+            {
+                "compact_length": _compact_length,
+                "int32": _INT32.unpack_from,
+                "past_structs": _past_structs,
+                "past_tags": _past_tags,
+                "signed_varint": signed_varint,
+            }
+        )
         self._version = version
         self._is_flexible = is_flexible
         self._is_declared = is_declared
-        self._names: dict[str, object] = {
-            "Irregular": Irregular,
-            "compact_length": _compact_length,
-            "int32": _INT32.unpack_from,
-            "past_structs": _past_structs,
-            "past_tags": _past_tags,
-            "signed_varint": signed_varint,
-        }
-        self._lines: list[str] = []
         self._fixed = 0
 
     def function(self, fields: Sequence[Field]) -> Function:
@@ -224,22 +224,13 @@ class _Source:
             self._add(f"at += {size}")
 
     def _add(self, *lines: str) -> None:
-        self._lines += [f"    {line}" for line in lines]
+        self._lines += lines
 
     def _inner(self) -> _Source:
         """The source of a function that this one calls."""
         return _Source(self._version, is_flexible=self._is_flexible, is_declared=self._is_declared)
 
-    def _refer(self, value: object) -> str:
-        """A name for an object that the function needs."""
-        name = f"n{len(self._names)}"
-        self._names[name] = value
-        return name
-
     def _compiled(self) -> Function:
         self._skip()
-        exec(
-            "\n".join(["def function(data, at):", *self._lines, "    return at"]), self._names
-        )  # it names nothing but our schemas
-        function: Function = self._names["function"]  # type: ignore[assignment]  # just made
+        function: Function = self._function("at")
         return function

@@ -77,8 +77,6 @@ class _Landings:
         """Read what stands at these positions: what is near together at once."""
         unknown = sorted({position for position in positions if 0 <= position < self._log.size} - self._batches.keys())
         self._empty.clear()
-        if len(self._batches) + len(unknown) > _MAX_KEPT:
-            self._batches.clear()
         rest = 0
         while rest < len(unknown):
             first, start = rest, unknown[rest]
@@ -93,11 +91,7 @@ class _Landings:
                 at = position - start
                 header_bytes = data[at : at + BATCH_HEADER_SIZE]
                 may_be_batch = header_bytes[:1] < b"\x80" and header_bytes[MAGIC_AT : MAGIC_AT + 1] <= b"\2"  # as few bytes are
-                batch = self._batch_of(header_bytes, position) if may_be_batch else None
-                if batch is None:
-                    self._empty.add(position)
-                else:
-                    self._batches[position] = batch
+                self._keep(position, self._batch_of(header_bytes, position) if may_be_batch else None)
 
     def compare(self, offset: int, position: int) -> tuple[int | None, str]:
         """The last offset of the batch that an entry points to, and what is wrong with the entry, if anything, with `{}` for it.

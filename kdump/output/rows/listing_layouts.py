@@ -23,6 +23,7 @@ _PLAIN_RECORD_COLUMNS = ("offset", "timestamp", "key_size", "value_size", "seque
 _RECORD_COLUMNS = (*_PLAIN_RECORD_COLUMNS, "key", "value")
 _KEPT_TEXTS = 256  # records of internal topics are often the same, as markers are
 _LONGEST_KEPT = 256
+_DATA = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 def layout_of_batches() -> Layout:
@@ -134,9 +135,6 @@ def _hit_cells(row: Row) -> list[str]:
 def _decoded_text(decoded: str) -> str:
     """A decoded key or value of an internal topic: its type, if that has a name, and its data."""
     return _kept_text(decoded) if len(decoded) <= _LONGEST_KEPT else _text_of(decoded)
-
-
-_DATA = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 def _text_of(decoded: str) -> str:
