@@ -173,41 +173,6 @@ def next_intact(
 def next_header(
     window: Buffer, start: int, stop: int, left: int, is_any_whole: bool, batches_only: bool, tries: int, /
 ) -> tuple[int, int, bool]: ...
-def walk_steps(
-    window: Buffer,
-    position: int,
-    start: int,
-    stop: int,
-    left: int,
-    near_bytes: int,
-    most: tuple[int, int],
-    statuses: tuple[str, ...],
-    order: Buffer,
-    budget: tuple[int, int, int, int],
-    ahead: tuple[int, int, Buffer],
-    sound: tuple[int, int],
-    /,
-) -> tuple[
-    tuple[list[tuple[int, ...]], list[int], list[bool], list[str], list[bool], list[tuple[int, int]]],
-    tuple[list[int], list[int], list[int], list[int], list[int], list[int | tuple[int, ...] | None]],
-    int,
-    tuple[int, int, int],
-    tuple[int, int, bool, list[int]],
-    tuple[int, int],
-    tuple[list[tuple[int, ...]], list[int], list[bool], list[int]],
-]: ...
-def walk_intact(
-    window: Buffer,
-    start: int,
-    left: int,
-    near_bytes: int,
-    has_passed_damage: bool,
-    out: Buffer,
-    tries: int,
-    crc_bytes: int,
-    kept_crc_bytes: int,
-    /,
-) -> tuple[int, int, bool, int, int, bool]: ...
 def summarize_batches(
     window: Buffer, start: int, window_position: int, max_codec: int, checksum: object, /
 ) -> Summarized | None: ...

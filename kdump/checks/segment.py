@@ -68,7 +68,6 @@ def _check(context: FileContext, facts: SegmentFacts, rule_classes: Sequence[typ
     status = None if damaged is None else _status(context.source)
     try:
         for item in _unmixed(items, facts, rules):
-            others: Section | None = None
             maker.take(item)
             if damaged is not None:
                 damaged.take(item)
@@ -84,7 +83,7 @@ def _check(context: FileContext, facts: SegmentFacts, rule_classes: Sequence[typ
                 _record_patches(facts, item)
                 for rule in rules:
                     rule.patches(item)
-                others, item = item.others, item.section
+                item = item.section
             else:
                 _count(context, item)
                 _record_section(facts, item)
@@ -97,8 +96,6 @@ def _check(context: FileContext, facts: SegmentFacts, rule_classes: Sequence[typ
                         look_at_batches(item)
             context.tick(context.coverage.position)
             record_reader.show(item)
-            if others is not None:
-                record_reader.show(others)
     finally:
         items.close()  # it may have threads, or an open file
     if damaged is not None and status is not None:
@@ -192,12 +189,12 @@ def _count_patches(context: FileContext, patches: Patches) -> None:
             ByteCoverage.NOT_EXAMINED if status == salvage.ZERO and context.is_unreadable(start, end) else status
             for status, start, end in zip(statuses, damages.starts, damages.ends, strict=True)
         ]
-    for section in patches.sections:
-        positions = section.chunk.batches["position"]
-        ends = list(map(add, positions, section.chunk.batches["size"]))
-        for status in set(section.statuses):
-            chosen = [other == status for other in section.statuses]
-            coverage.add_many(status, list(compress(positions, chosen)), list(compress(ends, chosen)), batches=sum(chosen))
+    section = patches.section
+    positions = section.chunk.batches["position"]
+    ends = list(map(add, positions, section.chunk.batches["size"]))
+    for status in set(section.statuses):
+        chosen = [other == status for other in section.statuses]
+        coverage.add_many(status, list(compress(positions, chosen)), list(compress(ends, chosen)), batches=sum(chosen))
     for status in set(statuses):
         chosen = [other == status for other in statuses]
         starts, stops = list(compress(damages.starts, chosen)), list(compress(damages.ends, chosen))
@@ -209,15 +206,14 @@ def _record_patches(facts: SegmentFacts, patches: Patches) -> None:
     """Record the facts of batches that stand alone, and of the damage after each."""
     damages = patches.damages
     ranges = list(zip(damages.starts, damages.ends, strict=True))
-    for section in patches.sections:
-        if salvage.DAMAGED in section.statuses:
-            rows = [row for row, status in enumerate(section.statuses) if status == salvage.DAMAGED]
-            positions, sizes = section.chunk.batches["position"], section.chunk.batches["size"]
-            ranges += [(positions[row], positions[row] + sizes[row]) for row in rows]
-    if len(ranges) > len(damages):
+    section = patches.section
+    if salvage.DAMAGED in section.statuses:
+        rows = [row for row, status in enumerate(section.statuses) if status == salvage.DAMAGED]
+        positions, sizes = section.chunk.batches["position"], section.chunk.batches["size"]
+        ranges += [(positions[row], positions[row] + sizes[row]) for row in rows]
         ranges.sort()
     facts.record_damages([start for start, _ in ranges], [end for _, end in ranges])
-    table = patches.section.sound
+    table = section.sound
     if len(table):
         _record_batches(facts, table)
 

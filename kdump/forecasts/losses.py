@@ -5,10 +5,8 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 from operator import itemgetter
-from struct import Struct
 from typing import NamedTuple
 
-from kdump.binary import kernel
 from kdump.binary.arithmetic import as_int64
 from kdump.binary.batch_header import (
     BASE_OFFSET,
@@ -34,7 +32,6 @@ from kdump.reading.tuning import DEFAULT
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from types import ModuleType
 
     from kdump.forecasts.directory import Directory
 
@@ -50,10 +47,6 @@ _MAX_COVERED = 4096  # ranges of such offsets that are taken from them at once
 _MAX_GAINED = 1 << 20
 _MAX_KEPT = 1 << 18  # batches that are kept for the next start
 _FIELDS = 5  # of each
-_INTACT = Struct(f"={_FIELDS}q")
-_BATCHES_APART = 16  # found by the reference where the kernel ended, before it is tried again
-_BATCHES_AT_ONCE = 1024
-_WINDOWS = 16  # times as much is read for the kernel as a search looks at first
 
 
 class Losses:
@@ -255,13 +248,7 @@ def _intact(log: LogReader, search: Search) -> Iterator[Intact]:
     position = 0
     window_size = WINDOW_SIZE
     found = FoundBatches(search.source, 0, search.tuning, search.budget.spend)
-    native = None if kernel.native is None else _NativeIntact(kernel.native, search)
     while position < log.size:
-        if native is not None:
-            yield from native.batches_from(position)
-            position = native.end
-            if native.has_passed_damage:
-                window_size = search.tuning.near_bytes  # as below
         try:
             batches = log.checked(position, window_size=window_size, may_check=search.budget.spend, through=search.source)
             for at, header, is_legacy, is_valid in batches:
@@ -272,61 +259,13 @@ def _intact(log: LogReader, search: Search) -> Iterator[Intact]:
         except InvalidBatch:
             pass
         position = search.next_intact(position + 1)
-        count = 0
         while (batch := found.small_at(position)) is not None and batch.is_valid:
             yield _fields(batch.header, is_legacy=batch.is_legacy)
             position = batch.end
-            count += 1
-            if native is not None and count == _BATCHES_APART:
-                break  # the kernel goes on from here, much faster
             length = batch_length(search.source.read(position, LOG_OVERHEAD))
             if not MIN_RECORD_OVERHEAD <= length <= log.size - position - LOG_OVERHEAD:
                 position = search.next_intact(position + 1)
         window_size = search.tuning.near_bytes  # the next damage may be near
-        if native is not None:
-            native.has_passed_damage = True
-
-
-class _NativeIntact:
-    """Finds intact batches in windows of a log by the kernel in C. What it does not decide is left to the caller."""
-
-    def __init__(self, native: ModuleType, search: Search) -> None:
-        self._walk = native.walk_intact
-        self._search = search
-        self._window = b""
-        self._position = 0
-        self._out = bytearray(_BATCHES_AT_ONCE * _INTACT.size)
-        self.end = 0
-        """The position up to which the last batches were found."""
-        self.has_passed_damage = False
-
-    def batches_from(self, position: int) -> Iterator[Intact]:
-        """The intact batches from this position on, until something else has to be decided."""
-        source, budget = self._search.source, self._search.budget
-        near_bytes = self._search.tuning.near_bytes
-        self.end = position
-        while True:
-            at = self.end - self._position
-            if not 0 <= at < len(self._window) - 2 * near_bytes:
-                self._window, self._position = source.read(self.end, _WINDOWS * near_bytes), self.end
-                at = 0
-            left = source.size - self._position
-            count, at, self.has_passed_damage, budget.tries, budget.crc_bytes, gave_up = self._walk(
-                self._window,
-                at,
-                left,
-                near_bytes,
-                self.has_passed_damage,
-                self._out,
-                budget.tries,
-                budget.crc_bytes,
-                budget.kept_crc_bytes,
-            )
-            budget.gave_up |= gave_up
-            before, self.end = self.end, self._position + at
-            yield from _INTACT.iter_unpack(memoryview(self._out)[: count * _INTACT.size])
-            if self.end == before:
-                return
 
 
 def _fields(header: Sequence[int], *, is_legacy: bool) -> Intact:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from operator import itemgetter
-
 from kdump.binary import system
 from kdump.reading.items import DAMAGED, Damage, Patches
 
@@ -66,15 +64,7 @@ class DamagedOffsets:
 
     def _take_patches(self, patches: Patches) -> None:
         damages, first = patches.damages, 0
-        ranges = list(zip(damages.starts, damages.ends, damages.are_batches, damages.offsets, patches.counts, strict=True))
-        if patches.others is not None:
-            batches, is_legacy = patches.others.chunk.batches, patches.others.chunk.is_legacy
-            offsets = batches["last_offset" if is_legacy else "base_offset"]
-            for start, size, offset, count in zip(
-                batches["position"], batches["size"], offsets, patches.other_counts, strict=True
-            ):
-                ranges.append((start, start + size, True, offset, count))
-            ranges.sort(key=itemgetter(0))
+        ranges = zip(damages.starts, damages.ends, damages.are_batches, damages.offsets, patches.counts, strict=True)
         for start, end, is_batch, claimed, count in ranges:
             if first < count:
                 self._take_rows(patches.section, range(first, count))

@@ -118,11 +118,11 @@ class Damage:
     """A range of bytes, `end` exclusive, without a readable batch; `code` is one of the catalogue's.
 
     `status` is damaged, zero, or not_examined if the search for batches was given up. `resync` says how the walk continued.
-    `row` holds the fields of the batch at its start, if there are any, valid up to the field `through`; it is made when it is
-    asked for if `make_row` is given. `is_batch` says that a batch was probably lost here.
+    `row` holds the fields of the batch at its start, if there are any, valid up to the field `through`. `is_batch` says that a
+    batch was probably lost here.
     """
 
-    __slots__ = ("_row", "code", "end", "is_batch", "make_row", "message", "resync", "start", "status", "through")
+    __slots__ = ("code", "end", "is_batch", "message", "resync", "row", "start", "status", "through")
 
     def __init__(
         self,
@@ -141,18 +141,11 @@ class Damage:
         self.end = end
         self.code = code
         self.message = message
-        self._row = row
-        self.make_row: Callable[[], Row] | None = None
+        self.row = row
         self.through = through
         self.status = status
         self.resync = resync
         self.is_batch = is_batch
-
-    @property
-    def row(self) -> Row | None:
-        if self.make_row is not None:
-            self._row, self.make_row = self.make_row(), None
-        return self._row
 
     @property
     def claimed_offset(self) -> int | None:
@@ -226,71 +219,42 @@ class Patches:
     """Batches and damaged ranges in turn: what would else be many short items of a walk.
 
     `section` has the batches, which are of one family. `damages` are in order; `counts` says how many of the batches stand
-    before each. There is at least one batch. `others` are damaged batches of the other family that stand among them, None for
-    none; `other_counts` says how many of the batches stand before each.
+    before each. There is at least one batch.
     """
 
-    __slots__ = ("counts", "damages", "other_counts", "others", "section")
+    __slots__ = ("counts", "damages", "section")
 
-    def __init__(
-        self,
-        section: Section,
-        damages: Damages,
-        counts: Sequence[int],
-        others: Section | None = None,
-        other_counts: Sequence[int] = (),
-    ) -> None:
+    def __init__(self, section: Section, damages: Damages, counts: Sequence[int]) -> None:
         self.section = section
         self.damages = damages
         self.counts = counts
-        self.others = others
-        self.other_counts = other_counts
 
     @property
     def start(self) -> int:
         """The position of the first batch or damaged range."""
-        first: int = min(section.chunk.batches["position"][0] for section in self.sections)
+        first: int = self.section.chunk.batches["position"][0]
         return min([first, *self.damages.starts[:1]])
 
     @property
     def end(self) -> int:
         """The position after the last batch or damaged range."""
-        last = 0
-        for section in self.sections:
-            batches = section.chunk.batches
-            last = max(last, batches["position"][-1] + batches["size"][-1])
-        return max(last, self.damages.ends[-1]) if len(self.damages) else last
+        batches = self.section.chunk.batches
+        last: int = batches["position"][-1] + batches["size"][-1]
+        return max([last, *self.damages.ends[-1:]])
 
-    @property
-    def sections(self) -> Sequence[Section]:
-        """The batches of one family, and those of the other if there are any."""
-        return (self.section,) if self.others is None else (self.section, self.others)
-
-    def steps(self) -> Iterator[tuple[range, Damage | Section | None]]:
-        """The rows of batches in order, each with the damage or the batch of the other family after them; None after the last."""
+    def steps(self) -> Iterator[tuple[range, Damage | None]]:
+        """The rows of batches in order, each with the damage after them; None after the last."""
         first = 0
-        for count, interruption in self._interruptions():
-            yield range(first, count), interruption
+        for count, damage in zip(self.counts, self.damages, strict=True):
+            yield range(first, count), damage
             first = count
         yield range(first, len(self.section.statuses)), None
-
-    def _interruptions(self) -> Iterator[tuple[int, Damage | Section]]:
-        """What stands among the batches of the section, in order, with the number of them before it."""
-        if self.others is None:
-            yield from zip(self.counts, self.damages, strict=True)
-            return
-        starts = self.others.chunk.batches["position"]
-        damages = zip(self.damages.starts, self.counts, range(len(self.counts)), strict=True)
-        others = zip(starts, self.other_counts, range(-len(starts), 0), strict=True)
-        for _, count, number in sorted([*damages, *others]):
-            row = number + len(starts)
-            yield count, self.damages.make(number) if number >= 0 else self.others.run(row, row + 1)
 
     def items(self) -> Iterator[Section | Damage]:
         """The batches and what stands between them as they would come one by one."""
         section = self.section
         alone = deque(sorted(section.claimed_lengths))
-        for rows, interruption in self.steps():
+        for rows, damage in self.steps():
             start = rows.start
             while alone and alone[0] in rows:
                 row = alone.popleft()
@@ -300,5 +264,5 @@ class Patches:
                 start = row + 1
             if start < rows.stop:
                 yield section.run(start, rows.stop)
-            if interruption is not None:
-                yield interruption
+            if damage is not None:
+                yield damage

@@ -9,7 +9,7 @@ from kdump.reading import search
 from kdump.reading.damages import LEADS_OVER_BATCHES
 from kdump.reading.found_batches import FoundBatches
 from kdump.reading.items import DAMAGED, INTACT, NOT_EXAMINED, SALVAGED, ZERO, Damage, Patches, Section, Shown
-from kdump.reading.patches import NativeSteps, PatchesUnderWay, lone_section
+from kdump.reading.patches import PatchesUnderWay, lone_section
 from kdump.reading.recent import RecentBytes
 from kdump.reading.steps import Step, Steps
 from kdump.reading.trust import Order
@@ -142,9 +142,6 @@ class _Walk:
         self._order = Order(recent, base_offset, next_base_offset)
         looked = search.Search(recent, budget, start=start, tuning=tuning)
         self._steps = Steps(recent, looked, FoundBatches(recent, start, tuning, self._for_large.spend), self._order, tuning)
-        self._native: NativeSteps | None = None
-        if kernel.native is not None:
-            self._native = NativeSteps(kernel.native, looked, self._steps, self._order, self._for_large, tuning)
         self._window_size = tuning.window_bytes  # of sound batches, read first
         self._sound = self._sound_bytes = 0  # the intact batches of the last steps, one after the other, and their size
         self._gathers = gathers
@@ -218,13 +215,6 @@ class _Walk:
         under_way: PatchesUnderWay | None = None
         self._sound = self._sound_bytes = 0
         while self._position < end and not self._is_sound_again:
-            items = [] if self._native is None else self._native_items(self._native, end)
-            if items:
-                yield from self._handed_over(under_way)
-                under_way = None
-                for item in items:
-                    yield from self._as_wanted(item)
-                continue
             is_nested = self._position < self._order.nested_end
             step = self._steps.at(self._position)
             self._note(step)
@@ -258,14 +248,6 @@ class _Walk:
         self._sound_bytes = self._sound_bytes + step.end - self._position if is_intact else 0
         self._position = step.end
 
-    def _native_items(self, native: NativeSteps, end: int) -> list[Damage | Patches]:
-        """What the steps find that the kernel in C takes from here on; nothing if the next one is not for it."""
-        sound = self._sound, self._sound_bytes
-        items = native.items(self._position, end, sound, _SOUND_BATCHES)
-        if items:
-            self._position, (self._sound, self._sound_bytes) = native.end, native.sound
-        return items
-
     def _handed_over(self, under_way: PatchesUnderWay | None) -> Iterator[Section | Damage | Patches]:
         """What has come together."""
         if under_way is not None:
@@ -273,7 +255,7 @@ class _Walk:
 
     def _as_wanted(self, item: Damage | Patches) -> Iterator[Section | Damage | Patches]:
         """Batches and damage together, if the caller wants that, or one by one."""
-        if isinstance(item, Patches) and len(item.section.statuses) == 1 and not item.counts and item.others is None:
+        if isinstance(item, Patches) and len(item.section.statuses) == 1 and not item.counts:
             yield item.section
         elif isinstance(item, Patches) and not self._gathers():
             yield from item.items()

@@ -11,7 +11,7 @@ from kdump.reading.trust import extent_of, is_lower
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from kdump.reading.search import Search
     from kdump.reading.trust import Extent
@@ -31,14 +31,6 @@ class HeadersAhead:
         self._search = search
         self.known = array("q")
         self.start = self.end = 0
-
-    def take_on(self, start: int, end: int, found: Sequence[int], *, are_known: bool) -> None:
-        """Continue where somebody else searched, who found these; others are known, too, or not any more."""
-        self.start, self.end = start, end
-        if not are_known:
-            del self.known[:]
-        self.known.extend(found)
-        self._forget_before(start)
 
     def positions(self, start: int, limit: int) -> Iterator[int]:
         """Their positions from `start` on and before `limit`."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
-
 from kdump.binary.batch_header import (
     BATCH_HEADER_SIZE,
     HEADER_UP_TO_MAGIC,
@@ -187,21 +185,6 @@ class Order:
         self._move(extent)
         return INTACT
 
-    def numbers(self, damaged: tuple[int, Extent] | None) -> array[int]:
-        """This order for the kernel in C, which changes it; `damaged` is where the last batch ends if that is damaged."""
-        damaged_end, damaged_extent = damaged or (0, None)
-        extents = [_numbers(extent) for extent in (self._stray, self._found, self._undecided, damaged_extent)]
-        numbers = self._ceiling - 1, self._last_offset, self._epoch, self._is_in_doubt, self.nested_end
-        return array("q", [*numbers, *extents[0], *extents[1], *extents[2], damaged_end, *extents[3]])
-
-    def take_numbers(self, numbers: array[int]) -> tuple[int, Extent] | None:
-        """Continue with the order that the kernel in C has left. Returns where the last batch ends if that is damaged."""
-        _, self._last_offset, self._epoch, is_in_doubt, self.nested_end = numbers[:5]
-        self._is_in_doubt = bool(is_in_doubt)
-        self._stray, self._found, self._undecided = (_extent(numbers[start : start + 5]) for start in (5, 10, 15))
-        damaged = _extent(numbers[21:26])
-        return None if damaged is None else (numbers[20], damaged)
-
     def _move(self, extent: Extent) -> None:
         self._last_offset = extent[1]
         if extent[2] is not None:
@@ -221,16 +204,3 @@ def extent_of(header_bytes: bytes) -> Extent:
 def is_lower(extent: Extent, other: Extent) -> bool:
     """Whether the leader epoch of one batch is lower than that of another."""
     return extent[2] is not None and other[2] is not None and extent[2] < other[2]
-
-
-def _numbers(extent: Extent | None) -> tuple[int, int, int, int, int]:
-    """Whether it is there, its offsets, whether it has a leader epoch, and that."""
-    if extent is None:
-        return 0, 0, 0, 0, 0
-    first, last, epoch = extent
-    return 1, first, last, epoch is not None, epoch or 0
-
-
-def _extent(numbers: array[int]) -> Extent | None:
-    is_there, first, last, has_epoch, epoch = numbers
-    return (first, last, epoch if has_epoch else None) if is_there else None

@@ -158,7 +158,6 @@ class Hostile:
             "dump_index": self.dump_index,
             "dump_time_index": self.dump_time_index,
             "walks": self.walks,
-            "steps": self.steps,
             "records": self.records,
             "summaries": self.summaries,
             "columns": self.columns,
@@ -333,47 +332,6 @@ class Hostile:
         stop, left = chance.choice((len(window), chance.number())), chance.choice((len(window), chance.number()))
         self.call("next_intact", window, start, stop, left, chance.random() < 0.5, *numbers)
         self.call("next_header", window, start, stop, left, chance.random() < 0.5, chance.random() < 0.5, numbers[0])
-
-    def steps(self) -> None:
-        """Walks past damage of many kinds, step by step and for intact batches only."""
-        chance = self.chance
-        data = chance.choice(DAMAGED).build(chance.randrange(1, 40))[".log"]
-        at, size = chance.randrange(len(data)), chance.choice((0, chance.randrange(700)))
-        window = exact(data[:at] + chance.choice((bytes(size), chance.randbytes(size), chance.log())) + data[at:])
-        position, start = chance.choice((0, 1 << 24, chance.number())), chance.choice((0, 0, chance.number(len(window))))
-        left = chance.choice((len(window), len(window) + 1000, chance.number()))
-        budget = [chance.choice((100, 1 << 20, chance.number())) for _ in range(4)]
-        near_bytes = chance.choice((61, 200, 600, 1 << 16, chance.number()))
-        out = exact(bytes(chance.choice((0, 39, 40, 400, 40_000))))
-        intact = self.call("walk_intact", window, start, left, near_bytes, chance.random() < 0.5, out, *budget[:3])
-        if intact is not None:
-            assert 40 * intact[0] <= len(out) and start <= intact[1] <= len(window)
-        ahead = sorted((chance.choice((0, chance.number(len(window)))), chance.number(len(window))))
-        known = exact(b"".join(struct.pack("=q", chance.number(len(window))) for _ in range(chance.randrange(5))))
-        numbers = [chance.choice((0, 1, chance.number())) for _ in range(chance.choice((26, 26, 26, chance.randrange(30))))]
-        order = array("q", [chance.choice((len(window), chance.number())), *numbers[1:]] if numbers else [])[:]
-        answer = self.call(
-            "walk_steps",
-            window,
-            position,
-            start,
-            chance.choice((len(window), chance.number())),
-            left,
-            near_bytes,
-            tuple(chance.choice((1 << 16, chance.number())) for _ in range(2)),
-            ("intact", "salvaged", "damaged")[: chance.choice((3, 3, 3, 3, chance.randrange(3)))],
-            order,
-            tuple(budget),
-            (*(ahead if chance.random() < 0.9 else (chance.number(), chance.number())), known),
-            chance.choice(((0, 0), (chance.number(), chance.number()))),
-        )
-        if answer is not None:
-            (headers, *columns), (counts, *damaged), end, *_, others = answer
-            assert len({len(column) for column in others}) == 1 and (headers or not others[0])
-            assert position + start <= end <= position + len(window)
-            assert {len(column) for column in columns[:4]} == {len(headers)} and {len(column) for column in damaged} <= {
-                len(counts)
-            }
 
     def summaries(self) -> None:
         """Summaries of windows: of a damaged log, and of batches with consecutive offsets."""

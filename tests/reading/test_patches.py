@@ -53,7 +53,7 @@ def _walked(data: bytes, tuning: ReadTuning, kernel: str) -> list[str]:
 )
 def test_both_kernels_walk_alike_past_damage(pieces: list[bytes], one: bytes, tries: int, crc_bytes: int, near: int) -> None:
     data = b"".join(struct.pack(">q", number) + one[8:] + piece for number, piece in enumerate(pieces * 2))
-    data += bytes(range(256)) * (4 * near // 256 + 24)  # the kernel in C leaves the end of a log to the reference
+    data += bytes(range(256)) * (4 * near // 256 + 24)
     tuning = ReadTuning(near_bytes=near, window_bytes=1 << 14, free_tries=tries, free_crc_bytes=crc_bytes)
     assert _walked(data, tuning, "c") == _walked(data, tuning, "python")
 
@@ -73,18 +73,6 @@ def test_most_batches_that_stand_alone_come_together(between: bytes) -> None:
         items = list(salvage.walk_patches(source, 0, lambda: True, tuning=DEFAULT))
     assert sum(len(item.section.statuses) for item in items if isinstance(item, Patches)) > 600
     assert len(items) < 200
-
-
-@pytest.mark.parametrize("name", ["magic 1 in batches", "magics of every third, or bytes after it"])
-def test_damaged_batches_of_the_other_family_come_with_their_neighbours(name: str) -> None:
-    one = next(one for one in hostile_faults.FAULTS if one.name == name)
-    with opened(one.build(4000)[".log"]) as source:
-        items = list(salvage.walk_patches(source, 0, lambda: True, tuning=DEFAULT))
-        apart = [part for item in salvage.walk(source, tuning=DEFAULT) for part in parts_of(item)]
-    others = [item.others for item in items if isinstance(item, Patches) and item.others is not None]
-    assert sum(len(section.statuses) for section in others) > 500
-    assert len(items) < 500
-    assert [part for item in items for part in parts_of(item)] == apart
 
 
 @pytest.mark.parametrize("free", [1 << 12, 1 << 18])

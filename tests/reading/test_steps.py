@@ -1,15 +1,12 @@
 """Steps past damage: whether a caller takes them one by one or together, they come to the same."""
 
 import random
-from unittest import mock
 
 import pytest
 
-from kdump.binary import kernel
 from kdump.binary.source import Source
 from kdump.reading.items import Damage, Patches
 from kdump.reading.salvage import walk, walk_patches
-from kdump.reading.steps import Steps
 from kdump.reading.tuning import DEFAULT, ReadTuning
 from tests.builders.hostile import batches, batches_and_claims, messages_and_headers
 from tests.builders.hostile_faults import LOGS
@@ -76,18 +73,6 @@ def test_steps_taken_together_change_nothing_where_too_much_claims_to_be_large()
 def test_most_batches_between_garbage_come_together() -> None:
     assert _assert_same(batches(200, lambda chance: chance.randbytes(50))) > 150
     assert _assert_same(messages_and_headers(200)) > 150
-
-
-def test_a_header_too_far_to_be_checked_needs_no_step_for_each_batch() -> None:
-    """Damaged batches may end at the next header of magic 2, which is so far that its span may not be read for each of them."""
-    tuning = ReadTuning(near_bytes=1 << 10, window_bytes=4 << 10, stretch_bytes=8 << 10, free_crc_bytes=1 << 10)
-    data = messages_and_headers(1000) + batch(records=[record(key=b"k")], base_offset=1000)
-    _assert_same(data, tuning)
-    with opened(data) as source, mock.patch.object(Steps, "at", autospec=True, side_effect=Steps.at) as by_reference:
-        items = list(walk_patches(source, 0, lambda: True, tuning=tuning))
-    assert sum(len(item.section.statuses) for item in items if isinstance(item, Patches)) > 700
-    if kernel.native is not None:
-        assert by_reference.call_count < 300  # near the end of the log: what is small is checked
 
 
 def test_batches_come_together_only_where_the_caller_wants_it() -> None:

@@ -43,10 +43,6 @@
 #include "columns.h"
 #include "batch_columns.h"
 #include "search.h"
-#include "order.h"
-#include "damage.h"
-#include "steps.h"
-#include "intact.h"
 #include "summary.h"
 #include "mixed.h"
 #include "producers.h"
@@ -106,8 +102,6 @@ static PyMethodDef methods[] = {
     {"walk_log", walk_log, METH_VARARGS, walk_log_doc},
     {"walk_batches", walk_batches, METH_VARARGS, walk_batches_doc},
     {"walk_messages", walk_messages, METH_VARARGS, walk_messages_doc},
-    {"walk_intact", walk_intact, METH_VARARGS, walk_intact_doc},
-    {"walk_steps", walk_steps, METH_VARARGS, walk_steps_doc},
     {"walk_extents", walk_extents, METH_VARARGS, walk_extents_doc},
     {"walk_records", walk_records, METH_VARARGS, walk_records_doc},
     {"walk_contents", walk_contents, METH_VARARGS, walk_contents_doc},

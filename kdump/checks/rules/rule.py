@@ -94,10 +94,7 @@ class SegmentRule:
         """Handle a range of bytes in which no batch can be read."""
 
     def patches(self, patches: Patches) -> None:
-        """Check batches and damage in turn; all batches that are not damaged are in the facts already.
-
-        A rule that wants to know nothing of damage is not shown the damaged batches of the other family.
-        """
+        """Check batches and damage in turn; all batches that are not damaged are in the facts already."""
         if type(self).damage is SegmentRule.damage:
             self.batches(patches.section)
             return

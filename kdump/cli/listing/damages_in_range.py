@@ -18,7 +18,7 @@ def asked_for(patches: Patches, request: Request, last_offset: int) -> tuple[int
     start, end = request.from_offset, request.to_offset
     if start is None and end is None:
         return len(patches.damages), []
-    section = patches.section  # the others are damaged: their offsets show nothing
+    section = patches.section
     batches = section.chunk.batches
     firsts, lasts = batches["last_offset" if section.chunk.is_legacy else "base_offset"], batches["last_offset"]
     intact = [row for row, status in enumerate(section.statuses) if status != DAMAGED]

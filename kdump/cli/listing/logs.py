@@ -19,7 +19,7 @@ from kdump.errors import CorruptData, Fault
 from kdump.formats import file_name, record_selection
 from kdump.formats.record import RecordChunk
 from kdump.formats.record_batch import LOG_APPEND_TIME, NO_TIMESTAMP, RecordBatch
-from kdump.output.kafka.lines import by_batch, interleaved
+from kdump.output.kafka.lines import interleaved
 from kdump.output.rows import listing
 from kdump.reading import salvage
 from kdump.reading.records import UnreadableBatch, past_bad_batches
@@ -28,7 +28,6 @@ from kdump.tables import Table
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
-    from typing import Any
 
     from kdump.binary.source import Source
     from kdump.cli.listing.intact import IntactText
@@ -59,14 +58,6 @@ def _most_rows(chunk: Chunk, *, is_deep: bool) -> int:
     return sum(max(0, count) for count in chunk.record_counts()) if is_deep else len(chunk)
 
 
-class _Aside:
-    """What is listed of batches of two families, one after the other: texts, with the positions of their batches, or tables."""
-
-    def __init__(self) -> None:
-        self.texts: list[tuple[int, str]] = []
-        self.tables: list[Table[Any]] = []
-
-
 class LogLister:
     """Lists one log, section by section, on stdout.
 
@@ -85,7 +76,6 @@ class LogLister:
         self.decoding = Decoding(run, source.path)
         self._contents = self.decoding.contents() if run.output is None else None
         self._held: list[salvage.Damage] = []  # until the offset after them is known
-        self._aside: _Aside | None = None  # while batches of both families are listed
         self._damage_starts: deque[int] = deque()  # of ranges whose rows come among records that are listed at once
         self._last_offset = -1  # of the last batch that is not damaged
         self._shown_position = -1  # of the last batch some of whose records are listed
@@ -150,90 +140,50 @@ class LogLister:
         else:
             if run.output is not None:
                 self._damage_starts.extend(damages.starts)
-            if len(patches.sections) > 1:
-                self._aside = _Aside()
-            for section in patches.sections:
-                self.list_section(section)
+            self.list_section(patches.section)
             self._write_damages_before(damages.ends[-1] if len(damages) else 0)
-            self._list_aside()
         run.count_findings(count)
         for number in waiting:
             self._take_damage(damages.make(number))
 
     def _may_list_patches_at_once(self, patches: salvage.Patches) -> bool:
         """Whether the parts of it that are asked for may be found at once, and the limit comes after them."""
-        request, sections = self._request, patches.sections
-        if request.is_deep and len(sections) > 1 and not all(map(_is_uncompressed, sections)):
-            return False  # decompressed, both families may be too much to hold
+        request, section = self._request, patches.section
         if not self._has_bounds:
             return True
         if self._left_out or patches.start < (self._from_position or 0):
             return False
-        if any(section.chunk.is_legacy and not _is_uncompressed(section) for section in sections):
+        if section.chunk.is_legacy and not _is_uncompressed(section):
             return False  # which offsets a wrapper has depends on the batch before it
         if request.limit is not None:
-            most = sum(_most_rows(section.chunk, is_deep=request.is_deep) for section in sections)
+            most = _most_rows(section.chunk, is_deep=request.is_deep)
             if self._run.room(most + 1) <= most:
                 return False
         return True
 
-    def _list_aside(self) -> None:
-        """List the records of both families, in the order of their batches."""
-        aside, self._aside = self._aside, None
-        if aside is None:
-            return
-        if self._run.output is None:
-            text = "".join([text for _, text in sorted(aside.texts, key=itemgetter(0))])
-            self.decoding.stand_ins.write(text, self._run.out.write)
-        elif aside.tables:
-            self._run.write_part(listing.by_position(aside.tables))
-
-    def _write_part(self, table: Table[Any]) -> None:
-        """List rows, now or when those of the other family are there."""
-        if self._aside is None:
-            self._run.write_part(table)
-        else:
-            self._aside.tables.append(table)
-
     def _list_batches_of_patches(self, patches: salvage.Patches) -> None:
-        """List batches of both families in their order."""
-        run, tables = self._run, []
-        for section in patches.sections:
-            if self._held:
-                self._settle(section)
-            self._find_wrong_lengths(section)
-            batches, statuses = self._batches_in_range(section)
-            if statuses:
-                self._find_damaged_batches(batches, statuses)
-                tables.append(batches)
-        if tables:
-            self._write_batches_of_patches(patches, tables)
-            run.count(sum(map(len, tables)))
-        self._note_last(patches.section)
-
-    def _write_batches_of_patches(self, patches: salvage.Patches, tables: Sequence[Table[RecordBatch]]) -> None:
-        """List these batches of patches; all of them but in Kafka's lines."""
-        run = self._run
-        if run.output is None:
-            positions = [position for table in tables for position in table["position"]]
-            lines = [line for table in tables for line in run.text.batch_lines(table)]
-            if len(tables) > 1:
-                lines = [line for _, line in sorted(zip(positions, lines, strict=True))]
-            run.out.write("".join(lines))
-        else:
-            path, starts = self._source.path, patches.damages.starts
-            listed = [listing.batches(section.chunk.batches, section.statuses, path) for section in patches.sections]
-            table = listed[0] if len(listed) == 1 else listing.by_position(listed)
-            before = patches.counts
-            if len(listed) > 1:
-                before = [bisect_left(table["position"], start) for start in starts]
-            run.write_part(listing.with_damaged_batches(table, before, patches.damages, path))
+        """List batches, and the damaged ranges after each."""
+        run, section = self._run, patches.section
+        if self._held:
+            self._settle(section)
+        self._find_wrong_lengths(section)
+        batches, statuses = self._batches_in_range(section)
+        if statuses:
+            self._find_damaged_batches(batches, statuses)
+            if run.output is None:
+                run.out.write("".join(run.text.batch_lines(batches)))
+            else:
+                path = self._source.path
+                table = listing.batches(section.chunk.batches, section.statuses, path)
+                run.write_part(listing.with_damaged_batches(table, patches.counts, patches.damages, path))
+            run.count(len(batches))
+        self._note_last(section)
 
     def _write_damages_before(self, position: int) -> None:
         """List one row for each damaged range before this position that is still to be listed, where records are listed."""
         starts = self._damage_starts
         while starts and starts[0] < position:
-            self._write_part(listing.damaged_record(starts.popleft(), self._source.path))
+            self._run.write_part(listing.damaged_record(starts.popleft(), self._source.path))
 
     # What a form does
 
@@ -275,7 +225,7 @@ class LogLister:
                 if here:
                     before, at = [row for row, _ in here], [position for _, position in here]
                     table = listing.with_damaged_records(table, before, at, self._source.path)
-                self._write_part(table)
+                self._run.write_part(table)
         if len(part.batches):
             self._shown_position = part.batches["position"][-1]
 
@@ -283,7 +233,7 @@ class LogLister:
         """List one row for the records of a batch that cannot be read; nothing in Kafka's lines."""
         if self._run.output is not None:
             self._write_damages_before(position)
-            self._write_part(listing.damaged_record(position, self._source.path))
+            self._run.write_part(listing.damaged_record(position, self._source.path))
             self._run.count(1)
 
     def _damages_between(self, part: RecordChunk, ends: Sequence[int]) -> Iterator[tuple[int, int]]:
@@ -741,12 +691,9 @@ class LogLister:
         lines, faults = run.text.record_lines_past_faults(part, contents, self._request.skips_metadata)
         shows_batches = self._request.profile.deep_shows_batches and len(part.batches)
         batch_lines = run.text.batch_lines(part.batches) if shows_batches else []
-        if self._aside is not None:
-            self._aside.texts += zip(part.batches["position"], by_batch(batch_lines, part, lines), strict=True)
-        else:
-            if batch_lines:
-                lines = interleaved(batch_lines, part, lines, is_whole=True)
-            self.decoding.stand_ins.write("".join(lines), run.out.write)
+        if batch_lines:
+            lines = interleaved(batch_lines, part, lines, is_whole=True)
+        self.decoding.stand_ins.write("".join(lines), run.out.write)
         reported = {id(fault) for faults_of_row in part.faults.values() for fault in faults_of_row.values()}
         run.count_findings(sum(id(fault) not in reported for fault in faults.values()))
 

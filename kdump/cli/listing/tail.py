@@ -135,16 +135,15 @@ class _LastItems:
             self.is_cut = True
 
     def _count(self, item: Section | Patches, times: int) -> None:
-        for section in _sections_of(item):
-            self._batches += times * len(section.chunk)
-            self._bytes += times * len(section.chunk.window)
+        chunk = _section_of(item).chunk
+        self._batches += times * len(chunk)
+        self._bytes += times * len(chunk.window)
 
     @property
     def first(self) -> int:
         """The position of the first batch of these."""
-        item = self._items[0]
-        positions: list[int] = [section.chunk.batches["position"][0] for section in _sections_of(item)]
-        return min(positions)
+        first: int = _section_of(self._items[0]).chunk.batches["position"][0]
+        return first
 
     def sections_from_the_end(self) -> Iterator[Section]:
         """Their batches, the last section first."""
@@ -157,8 +156,8 @@ class _LastItems:
             self._items.pop()
 
 
-def _sections_of(item: Section | Patches) -> Sequence[Section]:
-    return item.sections if isinstance(item, Patches) else (item,)
+def _section_of(item: Section | Patches) -> Section:
+    return item.section if isinstance(item, Patches) else item
 
 
 def _block_before(section: Section, end: int, wanted: int) -> int:

@@ -276,17 +276,6 @@ def interleaved(batch_lines: list[str], part: RecordChunk, record_lines: list[st
     return lines
 
 
-def by_batch(batch_lines: list[str], part: RecordChunk, record_lines: list[str]) -> Iterator[str]:
-    """The text of each batch: its line, if there are any of batches, and those of its records."""
-    end = 0
-    for number, count in enumerate(part.counts):
-        start, end = end, end + count
-        lines = record_lines[start:end]
-        if batch_lines and (number or not part.continues):
-            lines.insert(0, batch_lines[number])
-        yield "".join(lines)
-
-
 def _faults_of_sizes(chunk: RecordChunk) -> Iterator[tuple[int, CorruptData]]:
     """The rows whose key or value size, which starts the line, cannot be read."""
     for row, faults in chunk.faults.items():

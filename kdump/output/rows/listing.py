@@ -139,13 +139,6 @@ def batches(table: Table[RecordBatch], statuses: Sequence[str], file: str) -> Ta
     return Table(ListedBatch, {**table.columns, "status": statuses, "file": [file] * len(table)})
 
 
-def by_position(tables: Sequence[Table[RowType]]) -> Table[RowType]:
-    """The rows of several tables in the order of their positions."""
-    table = Table.joined(tables)
-    order = sorted(range(len(table)), key=table["position"].__getitem__)
-    return Table(table.row_class, {name: [values[row] for row in order] for name, values in table.columns.items()})
-
-
 def damaged_batch(row: Row | None, through: str, start: int, end: int, file: str) -> Table[ListedBatch]:
     """A damaged range as one row. It has the fields of the batch at its start, up to `through`."""
     values: list[Any] = []

@@ -36,9 +36,8 @@ class Framing(SegmentRule):
         section = patches.section
         self._ranges.add_patches(patches)
         self._nested.take(section)
-        self._report_damaged(*patches.sections)
-        for one in patches.sections:
-            self._headers.check(one)
+        self._report_damaged(section)
+        self._headers.check(section)
         ends_with_batch = section.chunk.batches["position"][-1] + section.chunk.batches["size"][-1] == patches.end
         is_damaged = section.statuses[-1] == salvage.DAMAGED if ends_with_batch else True
         self._file_end.is_damaged = is_damaged and patches.end == self.context.source.size

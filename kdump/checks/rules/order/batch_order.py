@@ -60,9 +60,8 @@ class BatchOrder(SegmentRule):
         self._check_batches(section, frozenset())
 
     def patches(self, patches: Patches) -> None:
-        for section in patches.sections:
-            self._deltas.check(section)
-        damaged_before = frozenset([*patches.counts, *patches.other_counts])
+        self._deltas.check(patches.section)
+        damaged_before = frozenset(patches.counts)
         accepted = self._accept_lone(patches.section, damaged_before)
         self._check_batches(patches.section, damaged_before, accepted)
         if len(patches.section.statuses) in damaged_before:

@@ -64,7 +64,7 @@ class Transactions(SegmentRule):
         self.producers.damages += 1
         if section.chunk.is_legacy or _is_without_producers(section.chunk.batches):
             return
-        damaged_before = frozenset([*patches.counts, *patches.other_counts])
+        damaged_before = frozenset(patches.counts)
         self._check(Rows(section.chunk, section.statuses), damaged_before)
         self.producers.damages += len(section.statuses) in damaged_before
 
