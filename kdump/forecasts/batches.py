@@ -118,6 +118,9 @@ class Batch:
 class LogReader:
     """Reads the log of a segment, `size` bytes long. Kafka: FileRecords."""
 
+    is_direct = False
+    """Whether it is a file that others may read by its descriptor."""
+
     def __init__(self, directory: Directory, file: File) -> None:
         self._directory = directory
         self.file = file

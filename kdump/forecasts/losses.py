@@ -15,18 +15,14 @@ from kdump.binary.batch_header import (
     LENGTH,
     LOG_OVERHEAD,
     MESSAGE_CRC,
-    MIN_RECORD_OVERHEAD,
     RECORD_COUNT,
-    batch_length,
 )
-from kdump.binary.source import WINDOW_SIZE
 from kdump.forecasts.batches import MAX_LOG_SIZE, LogReader
 from kdump.forecasts.directory import File, has_offset, is_canonical, offset_of
 from kdump.forecasts.exceptions import BrokerException, InvalidBatch
 from kdump.formats import file_name
-from kdump.reading.found_batches import FoundBatches
-from kdump.reading.recent import RecentBytes
-from kdump.reading.search import SMALL_BATCH_TIMES, WHOLE, Budget, Search
+from kdump.reading.items import DAMAGED, NOT_EXAMINED, Section
+from kdump.reading.salvage import walk
 from kdump.reading.tuning import DEFAULT
 
 TYPE_CHECKING = False
@@ -34,13 +30,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from kdump.forecasts.directory import Directory
+    from kdump.formats.record_batch import RecordBatch
 
     Range = tuple[int, int]
     Intact = tuple[int, int, int, int, int]
     _Logs = tuple[tuple[tuple[str, int], ...], tuple[tuple[str, str, int, int], ...]]
 
-_FIRST_CRC_BYTES = 128 << 20  # the CRC budget at the start of a search
-_KEPT_CRC_BYTES = 16 << 20  # the part of it reserved for small batches
 _MAX_RANGES = 1000  # of offsets in what is lost, with the narrowest gaps closed
 _MAX_LEFT = 8000  # of them without the offsets that other batches have
 _MAX_COVERED = 4096  # ranges of such offsets that are taken from them at once
@@ -101,15 +96,14 @@ class IntactBatches:
             yield from zip(fields, fields, fields, fields, fields, strict=True)
         else:
             log = LogReader(directory, File(file.path, min(file.size, MAX_LOG_SIZE), file.start))
-            kept_crc_bytes = _KEPT_CRC_BYTES + SMALL_BATCH_TIMES * log.size
-            budget = Budget(log.size + _FIRST_CRC_BYTES + kept_crc_bytes, kept_crc_bytes=kept_crc_bytes)
-            search = Search(RecentBytes(log, DEFAULT), budget, WHOLE)
-            kept = array("q")
-            for batch in _intact(log, search):
+            is_cut_short, kept = False, array("q")
+            for batch in _intact(log):
+                if batch is None:
+                    is_cut_short = True
+                    continue
                 if len(kept) <= self._room:
                     kept.extend(batch)
                 yield batch
-            is_cut_short = search.budget.gave_up
             if len(kept) <= self._room:
                 self._room -= len(kept)
                 self._known[key] = kept, is_cut_short
@@ -243,29 +237,20 @@ def _kept(directory: Directory) -> list[File]:
     return [file for name, file in directory.files.items() if _is_log(name) and is_canonical(name) and file.path]
 
 
-def _intact(log: LogReader, search: Search) -> Iterator[Intact]:
-    """The batches of a log with a correct CRC."""
-    position = 0
-    window_size = WINDOW_SIZE
-    found = FoundBatches(search.source, 0, search.tuning, search.budget.spend)
-    while position < log.size:
-        try:
-            batches = log.checked(position, window_size=window_size, may_check=search.budget.spend, through=search.source)
-            for at, header, is_legacy, is_valid in batches:
-                if not is_valid:
-                    break
-                position = at + header[LENGTH] + LOG_OVERHEAD
-                yield _fields(header, is_legacy=is_legacy)
-        except InvalidBatch:
-            pass
-        position = search.next_intact(position + 1)
-        while (batch := found.small_at(position)) is not None and batch.is_valid:
-            yield _fields(batch.header, is_legacy=batch.is_legacy)
-            position = batch.end
-            length = batch_length(search.source.read(position, LOG_OVERHEAD))
-            if not MIN_RECORD_OVERHEAD <= length <= log.size - position - LOG_OVERHEAD:
-                position = search.next_intact(position + 1)
-        window_size = search.tuning.near_bytes  # the next damage may be near
+def _intact(log: LogReader) -> Iterator[Intact | None]:
+    """The batches of a log whose length and CRC are right, also after damage; None where the search for them was cut short."""
+    for item in walk(log, tuning=DEFAULT):  # type: ignore[arg-type]  # a walk needs only path, size and read of a source
+        if isinstance(item, Section):
+            is_legacy = item.chunk.is_legacy
+            for row, (header, status) in enumerate(zip(item.chunk.headers, item.statuses, strict=True)):
+                if status != DAMAGED and row not in item.claimed_lengths:
+                    yield _fields(header, is_legacy=is_legacy)
+        elif item.code == "codec-unknown":
+            batch: RecordBatch = item.row  # type: ignore[assignment]  # the walk of a log gives batches
+            count = 1 if batch.count is None else max(batch.count, 0)
+            yield batch.first_offset, batch.last_offset, count, batch.size, batch.crc
+        elif item.status == NOT_EXAMINED:
+            yield None
 
 
 def _fields(header: Sequence[int], *, is_legacy: bool) -> Intact:

@@ -42,7 +42,7 @@ class InsideSearch:
 
     def __init__(self, source: SizedReadable) -> None:
         self._bytes = _Start(RecentBytes(source, DEFAULT))
-        self._search = Search(self._bytes, Budget(source.size + _FREE_CRC_BYTES), WHOLE)
+        self._search = Search(self._bytes, Budget(source.size + _FREE_CRC_BYTES, kept_for_likely=source.size), WHOLE)
 
     @property
     def gave_up(self) -> bool:

@@ -6,6 +6,7 @@ from kdump.binary import kernel
 from kdump.binary.arithmetic import as_int64
 from kdump.binary.batch_header import (
     BASE_OFFSET,
+    BATCH_HEADER_SIZE,
     HEADER_UP_TO_MAGIC,
     LAST_OFFSET_DELTA,
     LEADER_EPOCH,
@@ -19,13 +20,15 @@ from kdump.binary.codecs import CODECS
 from kdump.errors import CorruptData
 from kdump.formats import record_batch
 from kdump.formats.log import Chunk, Log
+from kdump.reading.search import evidence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from kdump.binary.source import SizedReadable
     from kdump.formats.record_batch import RecordBatch
+    from kdump.reading.search import Budget
     from kdump.reading.trust import Extent
     from kdump.reading.tuning import ReadTuning
 
@@ -73,11 +76,11 @@ class FoundBatch:
 class FoundBatches:
     """Reads single batches of a log. Small ones are walked a window at a time, since neighbours are asked for next."""
 
-    def __init__(self, source: SizedReadable, start: int, tuning: ReadTuning, may_check: Callable[[int], bool]) -> None:
-        """Prepare for positions from `start` on; `may_check` allows a number of bytes of a large batch to be read."""
+    def __init__(self, source: SizedReadable, start: int, tuning: ReadTuning, budget: Budget) -> None:
+        """Prepare for positions from `start` on. What large batches claim to hold is read within the `budget`."""
         self._source = source
         self._tuning = tuning
-        self._may_check = may_check
+        self._budget = budget
         self._crc32c = crc32c_for(source.size - start)
         self._windows: list[dict[int, FoundBatch]] = []
 
@@ -119,12 +122,19 @@ class FoundBatches:
             position,
             window_size=tuning.near_bytes,
             max_window_size=tuning.window_bytes,
-            may_check=self._may_check,
+            may_check=lambda size: self._may_check(position, size),
         )
         for chunk in log.chunks():
             size, is_valid = chunk.batches["size"][0], chunk.batches["isvalid"][0]
+            if is_valid:
+                self._budget.refund(size)
             return FoundBatch(chunk.headers[0], position, size, None, is_legacy=chunk.is_legacy, is_valid=is_valid)
         return None
+
+    def _may_check(self, position: int, size: int) -> bool:
+        """Whether the CRC of a large batch may be computed: if its end leads on, unless too many like it did not fit."""
+        header_bytes = self._source.read(position, BATCH_HEADER_SIZE)
+        return self._budget.spend(size, is_likely=evidence(self._source, position, header_bytes) > 1)
 
     def extents_from(self, position: int, count: int, most: int) -> list[Extent]:
         """The extents of the next valid batches: up to `count`, among `most` that stand one after the other.

@@ -81,12 +81,21 @@ def is_likely(header_bytes: bytes) -> bool:
         return _has_plausible_fields(header_bytes, length)
     if not _is_plausible_message(header_bytes, length):
         return False
+    value_at = value_size_at(header_bytes)
+    return value_at + 4 > BATCH_HEADER_SIZE or is_size_of_value(header_bytes, header_bytes[value_at : value_at + 4])
+
+
+def value_size_at(header_bytes: bytes) -> int:
+    """Where the size of its value stands in this message of magic 0 or 1, if the size of its key is right."""
     key_at = MESSAGE_HEADER_SIZE if header_bytes[MAGIC_AT] else MESSAGE_TIMESTAMP_AT
-    value_at = key_at + 4 + max(0, int.from_bytes(header_bytes[key_at : key_at + 4], "big", signed=True))
-    if value_at + 4 > BATCH_HEADER_SIZE:
-        return True
-    value_size = int.from_bytes(header_bytes[value_at : value_at + 4], "big", signed=True)
-    return value_size >= -1 and value_at + 4 + max(0, value_size) == length + LOG_OVERHEAD
+    return key_at + 4 + max(0, int.from_bytes(header_bytes[key_at : key_at + 4], "big", signed=True))
+
+
+def is_size_of_value(header_bytes: bytes, value_size_bytes: bytes) -> bool:
+    """Whether this message of magic 0 or 1 ends where a value of this size does, as every message does that was ever written."""
+    value_size = int.from_bytes(value_size_bytes, "big", signed=True)
+    end = value_size_at(header_bytes) + 4 + max(0, value_size)
+    return value_size >= -1 and end == batch_length(header_bytes) + LOG_OVERHEAD
 
 
 def is_header_but_for(header_bytes: bytes, rest: int) -> bool:

@@ -136,12 +136,15 @@ class _Walk:
         size = source.size - start
         of_small = search.SMALL_BATCH_TIMES * size
         tries = tuning.free_tries + size // _BYTES_PER_FREE_TRY
-        budget = search.Budget(size + tuning.free_crc_bytes + of_small, tries, kept_crc_bytes=_KEPT_CRC_BYTES + of_small)
+        of_large = _TIMES_CHECKED * size + tuning.free_crc_bytes
+        budget = search.Budget(
+            size + tuning.free_crc_bytes, tries, kept_crc_bytes=_KEPT_CRC_BYTES + of_small, kept_for_likely=of_large
+        )
         # what large batches claim is read again for each of them; the search has a budget of its own
-        self._for_large = search.Budget(_TIMES_CHECKED * size + tuning.free_crc_bytes)
+        for_large = search.Budget(of_large, kept_for_likely=of_large)
         self._order = Order(recent, base_offset, next_base_offset)
         looked = search.Search(recent, budget, start=start, tuning=tuning)
-        self._steps = Steps(recent, looked, FoundBatches(recent, start, tuning, self._for_large.spend), self._order, tuning)
+        self._steps = Steps(recent, looked, FoundBatches(recent, start, tuning, for_large), self._order, tuning)
         self._window_size = tuning.window_bytes  # of sound batches, read first
         self._sound = self._sound_bytes = 0  # the intact batches of the last steps, one after the other, and their size
         self._gathers = gathers

@@ -16,7 +16,7 @@ from kdump.binary.batch_header import (
 )
 from kdump.binary.checksums import crc32, crc32c_for, of_range
 from kdump.reading import zeros
-from kdump.reading.plausible import holds_header, is_likely, may_be_header
+from kdump.reading.plausible import holds_header, is_likely, is_plausible, is_size_of_value, may_be_header, value_size_at
 from kdump.reading.tuning import DEFAULT
 
 TYPE_CHECKING = False
@@ -42,12 +42,15 @@ SMALLEST_DOUBTFUL = 512
 SMALL_BATCH_TIMES = 16
 """How often each byte of a log may be fed to the checksums of small batches: where damage and small batches alternate, often."""
 
-_SMALL_BATCH_SIZE = 16 << 10
+SMALL_BATCH_SIZE = 16 << 10
+"""Bytes up to which a batch is small: its checksum costs no more than a look at what speaks for it."""
+
 _FEW_UNDECIDED = 4  # in a window: more are decided by the kernel, with more bytes
-_ROOM_TO_DECIDE = _SMALL_BATCH_SIZE + 2 * BATCH_HEADER_SIZE  # after a candidate: what may start inside its header is whole there
+_ROOM_TO_DECIDE = SMALL_BATCH_SIZE + 2 * BATCH_HEADER_SIZE  # after a candidate: what may start inside its header is whole there
 _CRC_BYTES_PER_BYTE = 4  # fed to checksums for each byte searched
 _ANY_NUMBER = 1 << 62
 _BYTES_PER_TRY = 8  # searched for each header examined
+_TRIES_FOR_LARGE = 32  # what a look at the evidence for a large batch costs, in headers that are only looked at
 
 
 class Candidates:
@@ -89,18 +92,20 @@ _MESSAGES = Candidates(rb"(?s)[\x00\x01](?<=.{17})(?=[\x00-\x0f])", holds_header
 
 
 class Budget:
-    """Limits the bytes a search feeds to checksums and the headers it examines, in proportion to the bytes searched.
+    """Limits the bytes a search feeds to checksums without success, and the headers it examines, by what it searches.
 
-    Hostile bytes full of headers exhaust it, wherever they lead. `kept_crc_bytes` are reserved for small batches whose fields fit
-    together, so that large ones, and what only looks like a header, cannot use up everything. `gave_up` says that something was
-    skipped because the budget was exhausted.
+    Bytes whose checksum fits cost nothing. Hostile bytes full of headers exhaust it, wherever they lead. `kept_crc_bytes` are
+    reserved for small batches whose fields fit together, and `kept_for_likely` also for large ones that `evidence` calls likely,
+    so that what only looks like a header cannot use up everything. `gave_up` says that something was skipped because the budget
+    was exhausted.
     """
 
-    __slots__ = ("crc_bytes", "gave_up", "kept_crc_bytes", "tries")
+    __slots__ = ("crc_bytes", "gave_up", "kept_crc_bytes", "kept_for_likely", "tries")
 
-    def __init__(self, crc_bytes: int, tries: int = _ANY_NUMBER, *, kept_crc_bytes: int = 0) -> None:
-        self.crc_bytes = crc_bytes
+    def __init__(self, crc_bytes: int, tries: int = _ANY_NUMBER, *, kept_crc_bytes: int = 0, kept_for_likely: int = 0) -> None:
+        self.crc_bytes = crc_bytes + kept_crc_bytes + kept_for_likely
         self.kept_crc_bytes = kept_crc_bytes
+        self.kept_for_likely = kept_for_likely
         self.tries = tries
         self.gave_up = False
 
@@ -114,22 +119,26 @@ class Budget:
         self.crc_bytes += searched * _CRC_BYTES_PER_BYTE
         self.tries += searched // _BYTES_PER_TRY
 
-    def take_try(self) -> bool:
-        """Whether another header may be examined."""
-        if self.tries <= 0:
+    def take_tries(self, count: int = 1) -> bool:
+        """Whether another header may be examined, at the price of this number."""
+        if self.tries < count:
             self.gave_up = True
             return False
-        self.tries -= 1
+        self.tries -= count
         return True
 
     def spend(self, size: int, *, is_likely: bool = True) -> bool:
         """Whether this many bytes may be fed to a checksum, which is likely to fit or not."""
-        kept = self.kept_crc_bytes if size > _SMALL_BATCH_SIZE or not is_likely else 0
-        if size > self.crc_bytes - kept:
+        kept = self.kept_crc_bytes if size > SMALL_BATCH_SIZE or not is_likely else 0
+        if size > self.crc_bytes - kept - (0 if is_likely else self.kept_for_likely):
             self.gave_up = True
             return False
         self.crc_bytes -= size
         return True
+
+    def refund(self, size: int) -> None:
+        """Give back what was spent on bytes whose checksum fits."""
+        self.crc_bytes += size
 
 
 class _FixedBudget(Budget):
@@ -144,6 +153,27 @@ class _FixedBudget(Budget):
         is_left = self.crc_bytes > 0
         self.crc_bytes -= size
         return is_left
+
+    def refund(self, size: int) -> None:
+        pass
+
+
+def evidence(source: SizedReadable, position: int, header_bytes: bytes) -> int:
+    """How much speaks for a batch with this header, but its checksum: 0 if it is none, 1 for its fields or its end, 2 for both.
+
+    A message of magic 0 or 1 ends where its value does. A batch leads to the header of the next one or to the end of the log;
+    zeros may follow one whose fields fit together. Random bytes pass this so rarely that all of them cost less than one checksum
+    over the log.
+    """
+    if header_bytes[MAGIC_AT] < 2:
+        if not is_likely(header_bytes):
+            return 0
+        return 2 * is_size_of_value(header_bytes, source.read(position + value_size_at(header_bytes), 4))
+    has_fields = is_likely(header_bytes)
+    end = position + batch_size(header_bytes)
+    following = source.read(end, BATCH_HEADER_SIZE)
+    leads_on = len(following) < BATCH_HEADER_SIZE or is_plausible(following, source.size - end)
+    return has_fields + (leads_on or has_fields and not any(following))
 
 
 class Search:
@@ -175,7 +205,7 @@ class Search:
         return self.source.size
 
     def _next_intact_in_c(self, native: ModuleType, start: int, *, is_any_whole: bool) -> int:
-        """The same, a window at a time; only batches that reach past their window are left to Python."""
+        """The same, a window at a time; only large batches, and those that reach past their window, are left to Python."""
         source, budget = self.source, self.budget
         for position, window, stop in self._windows(start, source.size):
             at = undecided = 0
@@ -188,7 +218,7 @@ class Search:
                     is_any_whole,
                     budget.tries,
                     budget.crc_bytes,
-                    budget.kept_crc_bytes,
+                    budget.kept_crc_bytes + budget.kept_for_likely,
                 )
                 budget.gave_up |= gave_up
                 if found == native.NONE_INTACT:
@@ -202,7 +232,7 @@ class Search:
                         window = source.read(position, stop + _ROOM_TO_DECIDE)
                         budget.tries += 1  # it is looked at again
                         continue
-                decide = self._fits if found == native.REACHES_PAST_WINDOW else self._is_found
+                decide = self._is_checked if found == native.LEFT_TO_CALLER else self._is_found
                 if decide(batch_position, window[at : at + BATCH_HEADER_SIZE]):
                     return batch_position
                 at += 1
@@ -216,9 +246,20 @@ class Search:
         return self._is_checked(position, header_bytes)
 
     def _is_checked(self, position: int, header_bytes: bytes) -> bool:
-        """As `is_intact`, but unless its fields fit together, nothing is spent that is kept for small batches."""
-        may_check = self.budget.spend(batch_size(header_bytes), is_likely=is_likely(header_bytes))
-        return may_check and self._fits(position, header_bytes)
+        """Whether the CRC of the batch here fits. A large one is no batch if nothing else speaks for it; see `evidence`."""
+        size = batch_size(header_bytes)
+        likely = is_likely(header_bytes)
+        if size > SMALL_BATCH_SIZE and self._kind.is_any_whole is not None:
+            if header_bytes[MAGIC_AT] < 2 and not likely or not self.budget.take_tries(_TRIES_FOR_LARGE):
+                return False
+            found = evidence(self.source, position, header_bytes)
+            if not found:
+                return False
+            likely = found > 1
+        if not self.budget.spend(size, is_likely=likely) or not self._fits(position, header_bytes):
+            return False
+        self.budget.refund(size)
+        return True
 
     def _holds_start(self, position: int, size: int) -> bool:
         """Whether a small batch whose CRC fits starts inside the header here.
@@ -226,7 +267,7 @@ class Search:
         Both cannot be batches. Where a sound batch follows garbage, the bytes from shortly before it on look like the header of
         a large one, and its CRC would take far longer.
         """
-        largest = min(size - 1, _SMALL_BATCH_SIZE)
+        largest = min(size - 1, SMALL_BATCH_SIZE)
         window = self.source.read(position + 1, 2 * BATCH_HEADER_SIZE - 2)
         inside = self._in_window(window, BATCH_HEADER_SIZE - 1, self.source.size - position - 1)
         # the smallest first: what starts shortly before a batch looks like a larger one
@@ -258,7 +299,7 @@ class Search:
 
         for match in re.compile(self._kind.pattern).finditer(window):
             at = match.start() - MAGIC_AT
-            if at >= stop or not budget.take_try():
+            if at >= stop or not budget.take_tries():
                 return
             if int.from_bytes(window[at + LENGTH_AT : at + LOG_OVERHEAD], "big") > left - LOG_OVERHEAD - at:
                 continue
@@ -294,7 +335,7 @@ class Search:
 
     def is_intact(self, position: int, header_bytes: bytes) -> bool:
         """Whether the CRC of the batch here fits. False if the budget does not allow to compute it."""
-        return self.budget.spend(batch_size(header_bytes)) and self._fits(position, header_bytes)
+        return self._is_checked(position, header_bytes)
 
     def _fits(self, position: int, header_bytes: bytes) -> bool:
         """Whether the CRC of the batch here fits. The budget is not charged."""

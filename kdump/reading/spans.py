@@ -75,16 +75,18 @@ def fitting_end(search: Search, ahead: HeadersAhead, position: int, header_bytes
     else:  # a batch is followed by another; in payloads, much looks like an old message, which has a short header
         ends = ahead.positions(position + min_size, limit)
     for tried, end in enumerate(ends):
-        if tried == _MAX_ENDS_TRIED or not budget.spend(end - at):
+        if tried == _MAX_ENDS_TRIED or not budget.spend(end - at, is_likely=False):
             break
         crc, at = search.crc_over(at, end, checksum, crc), end
         if crc == stored:
             found = end
             break
     else:
-        if claimed_end is None and limit == source.size and budget.spend(limit - at):
+        if claimed_end is None and limit == source.size and budget.spend(limit - at, is_likely=False):
             found = limit if search.crc_over(at, limit, checksum, crc) == stored else 0
     budget.gave_up = gave_up
+    if found:
+        budget.refund(found - position - covers_from)
     return found
 
 

@@ -56,7 +56,7 @@ static PyObject *find(PyObject *self, PyObject *arguments)
 #define MAX_KNOWN_CODEC 4
 #define MIN_RECORD_SIZE 7
 
-enum { NONE_INTACT, INTACT, REACHES_PAST_WINDOW, UNDECIDED };
+enum { NONE_INTACT, INTACT, LEFT_TO_CALLER, UNDECIDED };
 
 /* What a search may still do; see Budget in kdump/reading/search.py. */
 typedef struct {
@@ -148,20 +148,10 @@ static inline int is_likely(const uint8_t *p, size_t room)
     return value_size >= -1 && value_at + 4 + (value_size > 0 ? value_size : 0) == (int64_t)length + LOG_OVERHEAD;
 }
 
-static inline int64_t spare_bytes(const SearchBudget *budget, int64_t size, int likely)
-{
-    return budget->crc_bytes - (size > SMALL_BATCH_SIZE || !likely ? budget->kept_crc_bytes : 0);
-}
-
-static inline int can_spend(const SearchBudget *budget, int64_t size)
-{
-    return size <= spare_bytes(budget, size, 1);
-}
-
-/* What is kept for small batches is not spent on one that is not likely. */
+/* Of what a small batch costs: what is kept is not spent on one that is not likely. */
 static inline int spend(SearchBudget *budget, int64_t size, int likely)
 {
-    if (size > spare_bytes(budget, size, likely)) {
+    if (size > budget->crc_bytes - (likely ? 0 : budget->kept_crc_bytes)) {
         budget->gave_up = 1;
         return 0;
     }
@@ -169,22 +159,14 @@ static inline int spend(SearchBudget *budget, int64_t size, int likely)
     return 1;
 }
 
-static inline int may_spend(SearchBudget *budget, int64_t size)
-{
-    return spend(budget, size, 1);
-}
-
-/* The same for the candidate at `p`; `room` bytes are in the window. */
-static inline int may_check(SearchBudget *budget, const uint8_t *p, size_t room)
-{
-    return spend(budget, batch_size(p), is_likely(p, room));
-}
-
-/* Whether the CRC of the candidate at `p`, which is whole in memory, fits. */
-static inline int fits_checksum(const uint8_t *p)
+/* Whether the CRC of the small candidate at `p`, which is whole in memory, may be computed and fits. What fits costs nothing. */
+static inline int is_checked(SearchBudget *budget, const uint8_t *p, int likely)
 {
     size_t size = (size_t)batch_size(p);
-    return p[MAGIC_AT] < 2 ? is_valid_message(p, size) : is_valid_batch(p, size);
+    if (!spend(budget, (int64_t)size, likely) || !(p[MAGIC_AT] < 2 ? is_valid_message(p, size) : is_valid_batch(p, size)))
+        return 0;
+    budget->crc_bytes += (int64_t)size;
+    return 1;
 }
 
 #define INSIDE (BATCH_HEADER_SIZE - 1) /* positions in a header after its first byte */
@@ -245,8 +227,8 @@ static uint64_t tried_inside(const HeadersInside *inside, SearchBudget *budget)
 }
 
 /* What the candidate at `at` in a window is: INTACT if its CRC fits and no smaller batch starts inside its header, NONE_INTACT if not.
-   REACHES_PAST_WINDOW if its CRC remains to be computed, for which the budget is charged; UNDECIDED if it is not clear whether a smaller
-   batch starts there, and the budget is as before. `inside` belongs to the search through this window. */
+   LEFT_TO_CALLER if it is large or reaches past the window, UNDECIDED if it is not clear whether a smaller batch starts there; for both,
+   the budget is not charged for its CRC. `inside` belongs to the search through this window. */
 static int judge_candidate(const Py_buffer *window, Py_ssize_t at, int64_t left, int is_any_whole, SearchBudget *budget,
                            HeadersInside *inside)
 {
@@ -276,13 +258,15 @@ static int judge_candidate(const Py_buffer *window, Py_ssize_t at, int64_t left,
                 *budget = before;
                 return UNDECIDED;
             }
-            if (spend(budget, other_size, (int)(inside->likely >> rows[row] & 1)) && fits_checksum(other))
+            if (is_checked(budget, other, (int)(inside->likely >> rows[row] & 1)))
                 return NONE_INTACT;
         }
     }
-    if (!may_check(budget, p, (size_t)(window->len - at)))
-        return NONE_INTACT;
-    return size > window->len - at ? REACHES_PAST_WINDOW : fits_checksum(p) ? INTACT : NONE_INTACT;
+    if (size > SMALL_BATCH_SIZE && p[MAGIC_AT] < 2 && !is_likely(p, (size_t)(window->len - at)))
+        return NONE_INTACT; /* its size is not that of its key and value */
+    if (size > SMALL_BATCH_SIZE || size > window->len - at)
+        return LEFT_TO_CALLER;
+    return is_checked(budget, p, is_likely(p, (size_t)(window->len - at))) ? INTACT : NONE_INTACT;
 }
 
 /* Whether the arguments of a search make sense; if not, the window is released, and an exception is set. */
@@ -299,8 +283,8 @@ PyDoc_STRVAR(next_intact_doc,
              "next_intact(window, start, stop, left, is_any_whole, tries, crc_bytes, kept_crc_bytes)\n"
              "    -> (found, at, tries, crc_bytes, gave_up)\n\n"
              "The first batch from `start` on and before `stop` whose CRC fits. `left` bytes of the log begin with the window.\n"
-             "`found` is NONE_INTACT, INTACT, REACHES_PAST_WINDOW where the caller has to compute the CRC, for which the budget is charged,\n"
-             "or UNDECIDED where it has to look whether a smaller batch starts inside the header, too.");
+             "`found` is NONE_INTACT, INTACT, LEFT_TO_CALLER where the caller has to charge the budget and compute the CRC, or UNDECIDED\n"
+             "where it has to look whether a smaller batch starts inside the header, too.");
 
 static PyObject *next_intact(PyObject *self, PyObject *arguments)
 {
