@@ -64,8 +64,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         id="phrase-before-exception",
         file="kdump/checks/catalogue/lines/matching.py",
-        old="        if not specific:\n",
-        new="        if event:\n",
+        old="if not specific and not any(phrase.codes for phrase, _ in found):",
+        new="if event:",
         tests=("tests/output/test_explain.py::test_a_phrase_is_more_exact_than_the_exception_beside_it",),
     ),
     Mutation(

@@ -144,6 +144,10 @@ def test_a_phrase_is_more_exact_than_the_exception_beside_it(capfd: pytest.Captu
         ("log segment /var/lib/kafka/orders-3/00000000000000000200.log at byte", "kdump check /var/lib/kafka/orders-3"),
         ("log segment /a/it's/orders-3/00000000000000000200.log at byte", "kdump check '/a/it'\"'\"'s/orders-3'"),
         ("log segment '/data/orders-3/00000000000000000200.log' at byte", "kdump check /data/orders-3"),
+        ("log segment 200.log [Log partition=orders-3, dir=/data] at byte", "kdump check /data/orders-3"),
+        ("log segment Log(dir=/data/orders-3, topic=orders, partition=3) at byte", "kdump check /data/orders-3"),
+        ("log segment 200 in dir /data/kafka. at byte", "kdump check /data/kafka"),
+        ("log segment 200.log at byte", "kdump check DIR"),
     ],
 )
 def test_a_line_that_names_a_file_says_what_to_check(capfd: pytest.CaptureFixture[str], line: str, command: str) -> None:
@@ -202,6 +206,18 @@ POSTED = {
     # clients
     "kafka server: Message contents does not match its CRC.": ("crc-mismatch", "frame-"),
     "kafka: error decoding packet: CRC didn't match expected 0x1 got 0x2": ("crc-mismatch", "record-length-bad"),
+    "kafka: error decoding packet: CRC didn't match expected 0x0 got 0xe38a6876": ("update the client", "record-length-bad"),
+    "Error in thread kafka.message.InvalidMessageException: Message is corrupt (stored crc = 0, computed crc = 1)": (
+        "crc-mismatch",
+        "legacy-inner-crc",
+    ),
+    "SerializationException: Unknown magic byte!": ("log is sound", "bad-magic"),
+    "FileSystemException: D:\\k\\5.log: The process cannot access the file because it is being used by another process.": (
+        "Windows",
+        "io-error",
+    ),
+    "Truncating to 5 has no effect as the largest offset in the log is 4": ("nothing is cut", "torn-tail"),
+    "Corruption found in segment 4182, truncating to offset 4711": ("crc-mismatch", "replica-divergence"),
     "kafka: error decoding packet: unknown magic byte (7)": ("bad-magic", "record-length-bad"),
     "kafka: insufficient data to decode packet, more bytes expected": ("record-length-bad", "crc-mismatch"),
     "%3|1736951549.320|ERROR|rdkafka#consumer-1| t [0]: Local: Invalid compressed data": (
@@ -255,7 +271,9 @@ Caused by: java.lang.IllegalArgumentException: Unknown compression type id: 5
 
 
 def test_a_stack_trace_is_answered_by_its_most_specific_line(capfd: pytest.CaptureFixture[str]) -> None:
-    for text in (TRACE, " ".join(TRACE.split())):
+    syslog = "".join(f"Apr 10 07:23:12 host kafka[13]: {line}\n".replace("\t", "#011") for line in TRACE.splitlines())
+    compose = "".join(f"kafka-1  | {line}\n" for line in TRACE.splitlines())
+    for text in (TRACE, " ".join(TRACE.split()), syslog, compose):
         status, out, _ = _run(capfd, text)
         assert status == FOUND
         assert out.startswith('"Unknown compression type id": ') and "Error while loading" not in out
@@ -265,6 +283,13 @@ def test_a_stack_trace_is_answered_by_its_most_specific_line(capfd: pytest.Captu
 
 def test_a_line_that_a_terminal_divided_is_found(capfd: pytest.CaptureFixture[str]) -> None:
     assert "index-orphan" in _run(capfd, "WARN Found an orphaned index\n   file /x/0.index, with no log")[1]
+
+
+def test_a_divided_line_is_found_beside_a_wrapper() -> None:
+    found = matching.explain(
+        "ERROR Exiting Kafka due to fatal exception\nInvalid cluster.id\nin: /d/meta.properties. Expected A, but"
+    )
+    assert [one.words for one in found.answers] == ['"Invalid cluster.id in"']
 
 
 def test_several_events_are_answered_each_once(

@@ -19,8 +19,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 _LABEL_WIDTH = 21
-_FILE = re.compile(r"(?<![^\s'\"(\[=])/\S*?/(\d{20}\.\w+|leader-epoch-checkpoint|partition\.metadata)(?!\w)")
+_FILE = re.compile(r"(?<![^\s'\"(\[=])(/\S*?)/(?:\d{20}\.\w+|leader-epoch-checkpoint|partition\.metadata)(?!\w)")
 """The path of a file of a partition in a log line."""
+_LOG = re.compile(r"\bpartition=([\w.-]+-\d+), dir=(/[^\s,\]]+)")
+"""A partition and its log directory, as the prefix of a line of its log has them."""
+_DIRECTORY = re.compile(r"\b(?:dir|directory)[ =](/[^\s,:;)\]'\"]+)")
+"""A log directory or the directory of a partition."""
 _MOST_SHOWN = 100
 
 
@@ -85,12 +89,20 @@ def _answered(answers: Sequence[matching.Answer], text: str, width: int) -> str:
         lines += _listed((catalogue.FAULTS[code] for code in codes), max(map(len, codes), default=0) + 2, width)
     named = {code for _, _, codes in answers for code in codes}
     more = ["kdump explain CODE says more."] if len(named) > 1 else []
-    path = _FILE.search(text)
-    if path is not None and named:
-        command = f"kdump check {shlex.quote(escaped(os.path.dirname(path[0])))}"
-        more.append(f"{command}   # which of them it is, and where")  # a command stays on one line, to be copied
+    if named - catalogue.FLEET:
+        more.append(f"kdump check {_place(text)}   # which of them it is, and where")  # on one line, to be copied
     page = ["", explanation(named.copy().pop(), width).rstrip("\n")] if len(named) == 1 else []
     return "\n".join([*lines, *page, *([""] if more else []), *more]) + "\n"
+
+
+def _place(text: str) -> str:
+    """The directory that lines speak of, as an argument of a command; DIR if they name none."""
+    if found := _FILE.search(text):
+        return shlex.quote(escaped(found[1]))
+    if found := _LOG.search(text):
+        return shlex.quote(escaped(os.path.join(found[2], found[1])))
+    found = _DIRECTORY.search(text)
+    return shlex.quote(escaped(found[1].rstrip("."))) if found else "DIR"
 
 
 def _shown(words: str) -> str:

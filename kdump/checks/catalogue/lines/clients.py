@@ -9,6 +9,12 @@ _SERVER = "If it repeats at the same offset, and with other clients, check the l
 PHRASES = (
     # the checksum of a batch
     Phrase(
+        "crc didn't match expected 0x0",
+        "an old sarama, or one whose Config.Version is too low, takes the batches of a newer broker for messages of the old"
+        " format. The log is sound if other clients can read it: update the client first",
+        ("crc-mismatch",),
+    ),
+    Phrase(
         "message contents does not match its crc|contents do not match its crc|contents does not match|broker: invalid message"
         "|failed crc check|failed crc32c check|failed crc32 check|crc didn't match|encoded crc {} does not match calculated crc"
         "|invalid crc|failed integrity check",
@@ -97,15 +103,23 @@ PHRASES = (
     Phrase(
         "error deserializing key/value|error deserializing value|error deserializing key|value deserializers with error|key"
         " deserializers with error|unknown magic byte!|serializationexception: unknown magic byte|local: value"
-        " deserialization error|local: key deserialization error",
+        " deserialization error|local: key deserialization error|_VALUE_DESERIALIZATION|_KEY_DESERIALIZATION|error"
+        " deserializing avro|error deserializing json|error deserializing protobuf|not produced with a confluent schema"
+        " registry serializer",
         "the consumer's deserializer does not accept a record. Kafka's log is sound: the record was written with another"
         " serializer or schema. `kdump log --deep --offset N` shows its bytes, and `--value avro` and the like decode them",
     ),
+    # what is not in the log at all
+    Phrase(
+        "invalid receive (size",
+        "something that does not speak Kafka's protocol connected to the broker, or the listener expects TLS and gets plain"
+        " text (or the reverse); more rarely, a request is above socket.request.max.bytes. Nothing is wrong on disk",
+    ),
     # offsets
     Phrase(
-        "offset out of range|OFFSET_OUT_OF_RANGE|out of range and no reset policy|is out of range for partition|fetch"
-        " position {} is out of range|requested offset is outside the range|requested offset is not within the range"
-        "|OffsetOutOfRangeError|no offset to automatically reset|committed offset {} out of range",
+        "offset out of range|offsets out of range|OFFSET_OUT_OF_RANGE|out of range and no reset policy|is out of range for"
+        " partition|fetch position {} is out of range|requested offset is outside the range|requested offset is not within"
+        " the range|OffsetOutOfRangeError|no offset to automatically reset|committed offset {} out of range",
         "a consumer asked for an offset that the partition does not have: retention removed it, the topic was created"
         " again, or the log was truncated (unclean election, damage). `kdump where TOPIC-PARTITION@OFFSET DIRECTORIES` says"
         " which",

@@ -11,6 +11,19 @@ _IDENTITY = "Nothing is wrong with the records"
 PHRASES = (
     # other brokers, and who this one is
     Phrase(
+        "no locks available",
+        "the file system does not support locks, or its lock service is down, as on NFS: the broker cannot lock its log"
+        " directory. Nothing is wrong with the files",
+    ),
+    Phrase(
+        "socket server failed to bind|address already in use",
+        "another process listens on this port, often this broker, which still runs. Nothing is wrong on disk",
+    ),
+    Phrase(
+        "log directory {} is already formatted",
+        "kafka-storage.sh format found a meta.properties in the directory, and left it as it is. Nothing is lost",
+    ),
+    Phrase(
         "failed to acquire lock on file .lock|another process or thread is using this directory",
         "another broker process uses this directory; nothing is wrong on disk. Stop the other one (or wait for it to end) before"
         " you start this one, and do not delete .lock while it runs. On network storage, a dead host may still hold the lock",
@@ -72,7 +85,8 @@ PHRASES = (
         is_general=True,
     ),
     Phrase(
-        "another broker is registered with that broker id|DuplicateBrokerRegistrationException|this broker id is already in use",
+        "another broker is registered with that broker id|DuplicateBrokerRegistrationException|this broker id is already in use"
+        "|in advertised listeners are already registered by broker",
         "the controller knows a live broker with this id. Wait a few seconds after a restart; if it remains, two brokers have the"
         " same node.id. Nothing is wrong on disk",
     ),
@@ -197,6 +211,12 @@ PHRASES = (
         ("io-error",),
     ),
     Phrase(
+        "cannot access the file because it is being used by another process|the requested operation cannot be performed on"
+        " a file with a user-mapped section open",
+        "Windows does not rename or delete files that are open or mapped, which Kafka needs. The log directory goes offline each"
+        " time a segment is deleted or cleaned; no record is lost by this. Run the broker on Linux, or in WSL or a container",
+    ),
+    Phrase(
         "read-only file system|structure needs cleaning|bad message (os error|stale file handle|transport endpoint is not"
         " connected|remote i/o error|no such device or address",
         "the file system is damaged, was remounted read-only, or lost its device. Look at the kernel's log (dmesg), repair"
@@ -263,6 +283,12 @@ PHRASES = (
         "|stopped due to fatal error with exit code",
         f"the broker stopped. This line does not say why. {_WHY}. `kdump check LOG_DIRECTORY` says whether its files would stop"
         " it again",
+        is_general=True,
+    ),
+    Phrase(
+        "kafka server is still starting up, cannot shut down",
+        "the start failed, and so did the attempt to stop: this line follows from another. An earlier line says why the"
+        " start failed",
         is_general=True,
     ),
     Phrase(

@@ -27,10 +27,16 @@ PHRASES: tuple[Phrase, ...] = (
 
 _EVENT = re.compile(r"\s*(?:\[?\d{4}-\d\d-\d\d[T ]\d\d[:.]\d\d|(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL)\b|\{\"|%\d\|\d+)")
 """The start of a line that is not a continuation of the one before."""
-_FRAME = re.compile(r"\s*(?:at [\w.$<>/@-]+\(|\.\.\. \d+ more)")
+_PREFIX = re.compile(
+    r"[\w.-]+\s*\|\s+|[A-Z][a-z]{2}\s+\d+ \d\d:\d\d:\d\d \S+ \S+: |│\s*|\d{4}-\d\d-\d\dT\S+ (?:stdout|stderr) [FP] "
+)
+"""What Docker Compose, syslog, terminals and Kubernetes put before a line."""
+_FRAME = re.compile(r"(?:\s|#011)*(?:at [\w.$<>/@-]+\(|\.\.\. \d+ more)")
 _CAUSE = "Caused by:"
 _GAPS = {"{}": ".{0,400}?", "{n}": r"-?\d[\d,.]*"}
 _GAP = re.compile(r"(\{n?\})")
+_BESIDE_GAP = re.compile(r"\w*(?:\{n?\}\w*)+")
+_WORD = re.compile(r"[a-z]+")
 _CLASS = re.compile(r"(?<!\w)[A-Z]\w*(?:Exception|Error)\b")
 _BARE = re.compile(r"[\w.$]+:?")
 _A_LINE = re.compile(r"[:/()\[\]=\"'`,\n]|\d{3}")
@@ -61,12 +67,14 @@ def explain(text: str) -> Explanation:
     events = list(_events(text))
     for event in events:
         found = _found(event)
-        if not found and len(event) > 1:
-            found = _found([" ".join(event)])  # a line that a terminal or a mail divided
         specific = [one for one in found if not one[0].is_general]
+        if not specific and len(event) > 1:  # a terminal or a mail may have divided a line
+            joined = _found([" ".join(event)])
+            specific = [one for one in joined if not one[0].is_general]
+            found = found or joined
         for phrase, words in specific or found:
             answers.setdefault(phrase.words, Answer(f'"{words}"', phrase.meaning, phrase.codes))
-        if not specific:
+        if not specific and not any(phrase.codes for phrase, _ in found):
             for name in classes_in("\n".join(reversed(event)))[:1]:
                 classes.setdefault(name, Answer(name, *EXCEPTIONS[name]))
         unknown += not found and (len(events) == 1 or bool(re.search(r"\b(?:WARN|ERROR|FATAL)|Exception\b", event[0])))
@@ -99,7 +107,8 @@ def is_line(text: str) -> bool:
 def _events(text: str) -> Iterator[list[str]]:
     """The lines of each event, without stack frames, with single spaces."""
     event: list[str] = []
-    for line in text.replace("\\n\\tat ", "\n\tat ").replace("\\nCaused by", "\nCaused by").splitlines():
+    for whole in text.replace("\\n\\tat ", "\n\tat ").replace("\\nCaused by", "\nCaused by").splitlines():
+        line = _PREFIX.sub("", whole, count=1) if _PREFIX.match(whole) else whole
         if _EVENT.match(line) and event:
             yield event
             event = []
@@ -118,29 +127,29 @@ def _found(lines: Sequence[str]) -> list[tuple[Phrase, str]]:
 
 
 def _phrases_in(line: str) -> list[tuple[Phrase, str]]:
+    """The phrases in a line, with the words that matched; of phrases that share words, the first of the tables."""
     lowered = line.lower()
+    by_word = _phrases_by_word()
+    likely = {one for word in {"", *_WORD.findall(lowered)} for one in by_word.get(word, ())}
     found: list[tuple[Phrase, str]] = []
     spans: list[tuple[int, int]] = []
-    for phrase in PHRASES:
-        span = next(filter(None, (_span(words, texts, lowered) for words, texts in _alternatives(phrase.words))), None)
-        if span and not any(span[0] < end and start < span[1] for start, end in spans):
-            spans.append(span)
-            found.append((phrase, line[span[0] : span[1]] if len(lowered) == len(line) else phrase.words))
+    for number, words in sorted(likely, key=lambda one: (one[0], -len(one[1]))):
+        match = _pattern(words).search(lowered)
+        if match and not any(match.start() < end and start < match.end() for start, end in spans):
+            spans.append(match.span())
+            found.append((PHRASES[number], line[slice(*match.span())] if len(lowered) == len(line) else match[0]))
     return found
 
 
 @functools.cache
-def _alternatives(words: str) -> list[tuple[str, list[str]]]:
-    """The alternatives of a phrase in small letters, each with the texts between its gaps."""
-    return [(one, _GAP.split(one)[::2]) for one in words.lower().split("|")]
-
-
-def _span(words: str, texts: Sequence[str], line: str) -> tuple[int, int] | None:
-    """Where words are in a line in small letters."""
-    if not all(text in line for text in texts):  # nearly always, and much cheaper than the pattern
-        return None
-    found = _pattern(words).search(line)
-    return found.span() if found else None
+def _phrases_by_word() -> dict[str, list[tuple[int, str]]]:
+    """All alternatives in small letters, each with the number of its phrase, by its longest word that stands alone."""
+    found: dict[str, list[tuple[int, str]]] = {}
+    for number, phrase in enumerate(PHRASES):
+        for words in phrase.words.lower().split("|"):
+            alone = _WORD.findall(_BESIDE_GAP.sub(" ", words))
+            found.setdefault(max(alone, key=len, default=""), []).append((number, words))
+    return found
 
 
 @functools.cache

@@ -39,7 +39,11 @@ PHRASES = (
         ("replica-divergence", "epochs-missing"),
     ),
     Phrase(
-        "truncating to offset|truncating partition {} with|truncating {} to {n} has no effect",
+        "truncating {}to {n} has no effect",
+        "a log would be cut at an offset after its end, so nothing is cut. This is normal after a change of leader",
+    ),
+    Phrase(
+        "truncating to offset|truncating partition {} with",
         "a log is cut at this offset. A follower does so after each change of leader, for records that were never"
         f" committed; this is normal. In a start, it means that a batch could not be read. {_COMPARE}",
         ("torn-tail", "replica-divergence"),
@@ -97,7 +101,7 @@ PHRASES = (
     ),
     Phrase(
         "leader epoch in the request is older|leader epoch in the request is newer|leader epoch is older than broker epoch"
-        "|leader epoch is newer than broker epoch",
+        "|leader epoch is newer than broker epoch|has an older epoch {} than the current leader",
         "a client or follower has other metadata than the leader. It refreshes its metadata and goes on; nothing is lost",
     ),
     Phrase(

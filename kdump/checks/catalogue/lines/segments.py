@@ -9,7 +9,7 @@ _RECORDS_LOST = "No record that was there before is lost; the producer still has
 PHRASES = (
     # batches
     Phrase(
-        "record is corrupt (stored crc|record batch is corrupt (stored crc",
+        "record is corrupt (stored crc|message is corrupt (stored crc",
         "the checksum of a batch does not match its bytes. Consumers and followers stop at it, and a start that scans the segment"
         " truncates it there",
         ("crc-mismatch",),
@@ -254,15 +254,22 @@ PHRASES = (
     ),
     Phrase(
         "exceeds the maximum configured segment size|exceeds the maximum configured value of|exceeds the maximum configured"
-        " size|message larger than the max message size|message size too large|message batch larger than|message batch"
-        " larger than configured",
-        f"a broker refused a batch that is larger than max.message.bytes or segment.bytes. {_RECORDS_LOST}",
-        is_general=True,
+        " size|message larger than the max message size|message size too large|message batch larger than"
+        "|bytes when serialized which is larger than",
+        f"a batch is larger than max.request.size, max.message.bytes or segment.bytes, and was not written. {_RECORDS_LOST}",
     ),
     Phrase(
         "append from raft leader did not set the batch epoch correctly",
         "a batch of the metadata log does not have the epoch of its leader: a fault of the controller, not of the disk. The"
         " controller stops; report it with its log",
+    ),
+    # internal topics
+    Phrase(
+        "error loading offsets from|error loading transactions from transaction log|failed to load metadata from __",
+        "a coordinator cannot read its internal topic (__consumer_offsets, __transaction_state), and does not serve its groups or"
+        " transactions. Check that partition on the broker that says so",
+        BAD_BATCHES,
+        is_general=True,
     ),
     # the cleaner
     Phrase(
