@@ -245,6 +245,40 @@ def test_a_posted_line_gets_its_answer_and_no_other(capfd: pytest.CaptureFixture
         assert (status, right in answer, wrong in answer) == (FOUND, True, False), out
 
 
+# What people type of a line.
+FRAGMENTS = {
+    "Invalid cluster.id": "another cluster",
+    "InconsistentClusterId": "another cluster",
+    "InconsistentBrokerId": "another broker",
+    "all log dirs have failed": "an earlier one does",
+    "Stopping serving logs": "taken offline",
+    "No space left": "full",
+    "Input/output error": "dmesg",
+    "Too many open files": "LimitNOFILE",
+    "Map failed": "vm.max_map_count",
+    "lock on file .lock": "another broker process",
+    "Found stray log dir": "-stray",
+    "unclean leader election": "copy the log directories",
+    "Loading producer state": "normal",
+    "Found index file corruption": "rebuilt from the log",
+    "Corrupt snapshot": "no record is lost",
+    "Metadata publishing error": "exception says why",
+    "Encountered fatal fault": "the node stops",
+    "does not have a topic ID": "partition.metadata",
+    "OutOfOrderSequence": "not consecutive",
+    "InvalidProducerEpoch": "fenced",
+    "OFFSET_OUT_OF_RANGE": "retention",
+    "KAFKA_STORAGE_ERROR": "offline",
+    "UNKNOWN_TOPIC_ID": "created again",
+}
+
+
+@pytest.mark.parametrize("text", FRAGMENTS)
+def test_a_few_words_of_a_line_are_enough(capfd: pytest.CaptureFixture[str], text: str) -> None:
+    status, out, _ = _run(capfd, text)
+    assert status == FOUND and FRAGMENTS[text] in " ".join(out.split())
+
+
 @pytest.mark.parametrize("name", SILENT)
 def test_a_class_that_says_nothing_explains_no_line(capfd: pytest.CaptureFixture[str], name: str) -> None:
     for text in (f"java.lang.{name}: the frobnicator of /data/t-0 is out of cheese", f"ERROR {name}: [x]"):
@@ -286,10 +320,8 @@ def test_a_line_that_a_terminal_divided_is_found(capfd: pytest.CaptureFixture[st
 
 
 def test_a_divided_line_is_found_beside_a_wrapper() -> None:
-    found = matching.explain(
-        "ERROR Exiting Kafka due to fatal exception\nInvalid cluster.id\nin: /d/meta.properties. Expected A, but"
-    )
-    assert [one.words for one in found.answers] == ['"Invalid cluster.id in"']
+    found = matching.explain("ERROR Exiting Kafka due to fatal exception\nThe log dir /d/t-0 does not have a topic\nID, which")
+    assert [one.words for one in found.answers] == ['"does not have a topic ID"']
 
 
 def test_several_events_are_answered_each_once(
@@ -350,6 +382,9 @@ def test_codes_are_known_in_capitals_too(capfd: pytest.CaptureFixture[str]) -> N
         ("CorruptRecordExcepton", "did you mean CorruptRecordException"),
         ("java.lang.IllegalStateExeption", "did you mean IllegalStateException"),
         ("clock went back", "`kdump explain` lists all"),
+        ("Failed to load", "`kdump explain` lists all"),
+        ("FooBarException", "`kdump explain` lists all"),
+        ("crc-mismtach", "did you mean crc-mismatch"),
         ("checksum batch", "crc-mismatch?"),
     ],
 )

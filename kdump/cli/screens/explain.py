@@ -42,12 +42,12 @@ def explain_fault(words: Sequence[str]) -> int:
 
 
 def _explain_lines(text: str, width: int) -> int:
-    name = matching.class_named(text)
+    page, is_known = explanation.of_lines(text, width)
+    name = None if is_known else matching.class_named(text)
     if name is not None:
         page = explanation.of_class(name, width)
         click.echo(page or f"{name} means nothing by itself: give the message that follows it, too.\n", nl=False)
         return CLEAN if page else FINDINGS
-    page, is_known = explanation.of_lines(text, width)
     if not is_known and not matching.is_line(text):
         raise UsageError(f"there is no fault {text}", remedy=suggestion(text))
     click.echo(page, nl=False)

@@ -44,8 +44,8 @@ PHRASES = (
         "local: invalid compressed data|failed to decompress gzip|snappy decompression for message|failed to decompress"
         " snappy|failed to get length of snappy|decompression (codec|failed to lz4-decompress|unable to begin zstd"
         " decompression|unable to decompress|failed to decompress|gzip: invalid|flate: corrupt input|snappy: corrupt input"
-        "|lz4: bad magic number|lz4: invalid|invalid input: magic number mismatch|zstd: magic|s2: corrupt input|bad data at"
-        "|not a gzipped file|zlib.error|compressed data ended before|decompression error|decompress error",
+        "|lz4: bad magic number|lz4: invalid|invalid input: magic number mismatch|zstd: magic|s2: corrupt input"
+        "|not a gzipped file|zlib.error|compressed file ended before the end-of-stream|decompression error|decompress error",
         "a client cannot decompress a batch: its payload is damaged, or the client's build lacks or misreads the codec"
         " (other clients can read it then). If the checksum of the batch matches, the damage is older than the log: it came"
         " from the producer",
@@ -77,8 +77,7 @@ PHRASES = (
         "local: bad message format|protocol parse failure|invalid length, expected|invalid byteslice length|invalid array"
         " length|varint overflow|insufficient data to decode packet|unconsumed bytes after all records|malformed record|did"
         " not contain enough data to be valid|invalid record length|invalid negative record length|record size is less than"
-        " minimum overhead|invalid relative offset|unable to build record|KafkaJSPartialMessageError|incompletely written"
-        " batch",
+        " minimum overhead|invalid relative offset|unable to build record|KafkaJSPartialMessageError",
         "a client could not parse what it received: the records of a batch do not match its size, or the client and the"
         f" broker speak different versions. {_SERVER}",
         (*BAD_RECORDS, "batch-length-mismatch", "batch-length-absurd"),

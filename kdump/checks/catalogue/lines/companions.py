@@ -45,7 +45,7 @@ PHRASES = (
         ("txnindex-order",),
     ),
     Phrase(
-        "corrupted index file|index file corruption",
+        "corrupted index file|index file corruption|rebuilding index files|and rebuilding index",
         f"an index is rejected. {_REBUILT}",
         (
             "index-entry-below-base",
@@ -139,17 +139,17 @@ PHRASES = (
         ("producer-epoch-regression",),
     ),
     Phrase(
-        "attempted to produce with an old epoch|attempted an operation with an old epoch",
+        "invalid_producer_epoch|attempted to produce with an old epoch|attempted an operation with an old epoch",
         "a producer had already been fenced, or its transaction timed out. Its batch was not written; the client must restart",
         ("producer-epoch-regression",),
     ),
     Phrase(
-        "newer producer with the same transactionalId",
+        "producer_fenced|newer producer with the same transactionalId",
         "another producer with the same transactional.id is running, and this one is fenced. Nothing is wrong in the logs;"
         " find out why two of them run",
     ),
     Phrase(
-        "out of order sequence number",
+        "out_of_order_sequence_number|out of order sequence number",
         "sequence numbers of a producer are not consecutive. The broker refuses the batch; the batches between are lost if the"
         " producer does not send them again, or this broker lost them (unclean election, truncation)",
         ("sequence-gap", "sequence-duplicate"),
@@ -161,16 +161,17 @@ PHRASES = (
         ("sequence-gap",),
     ),
     Phrase(
-        "duplicate sequence number",
+        "duplicate_sequence_number|duplicate sequence number",
         "a producer sent a batch again, which the broker had already written. Nothing is lost",
         ("sequence-duplicate",),
     ),
     Phrase(
-        "could not locate the producer metadata|broker: unknown producer id|producer id which is not currently assigned",
+        "unknown_producer_id|could not locate the producer metadata|broker: unknown producer id|producer id which is not"
+        " currently assigned",
         "the broker does not remember the producer, because its records expired or were deleted. Nothing is damaged",
     ),
     Phrase(
-        "transactional operation in an invalid state|record was not part of an ongoing transaction",
+        "invalid_txn_state|transactional operation in an invalid state|record was not part of an ongoing transaction",
         "a producer wrote to a transaction that is not open. The batch is not written; the log is not damaged",
     ),
     Phrase(
@@ -199,8 +200,8 @@ PHRASES = (
     ),
     Phrase("unknown file version", "a producer snapshot has an unknown version", ("snapshot-version-unknown",)),
     Phrase(
-        "loading producer state till offset|loading producer state from snapshot|reloading from producer snapshot"
-        "|loading producer state from offset",
+        "loading producer state|loading producer state till offset|loading producer state from snapshot|reloading from"
+        " producer snapshot|loading producer state from offset",
         "a start rebuilds what it knows of producers from a snapshot and the log after it. This is normal; without a snapshot it"
         " reads the whole log, and takes long",
     ),
@@ -235,7 +236,7 @@ PHRASES = (
         ("partition-metadata-bad",),
     ),
     Phrase(
-        "does not have a topic ID, which is not allowed when running in KRaft mode",
+        "does not have a topic ID",
         "a directory has no partition.metadata, or an empty one, and the broker does not start. The records are not"
         " affected: copy the file from another replica of the partition, or move the directory away if it is none of this"
         " cluster's",

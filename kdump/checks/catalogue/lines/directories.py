@@ -24,7 +24,7 @@ PHRASES = (
         "kafka-storage.sh format found a meta.properties in the directory, and left it as it is. Nothing is lost",
     ),
     Phrase(
-        "failed to acquire lock on file .lock|another process or thread is using this directory",
+        "failed to acquire lock on file .lock|lock on file .lock|another process or thread is using this directory",
         "another broker process uses this directory; nothing is wrong on disk. Stop the other one (or wait for it to end) before"
         " you start this one, and do not delete .lock while it runs. On network storage, a dead host may still hold the lock",
     ),
@@ -36,7 +36,7 @@ PHRASES = (
         is_general=True,
     ),
     Phrase(
-        "invalid cluster.id in|doesn't match stored clusterid|InconsistentClusterIdException|expected cluster id {} but got"
+        "invalid cluster.id|inconsistentclusterid{}|doesn't match stored clusterid|expected cluster id {} but got"
         " cluster id|clusterid in the request does not match|INCONSISTENT_CLUSTER_ID",
         "meta.properties has the id of another cluster: the disk or directory belongs to one, or log.dirs,"
         f" zookeeper.connect or controller.quorum points to one. {_IDENTITY}, so find out which of them is wrong before you"
@@ -44,8 +44,8 @@ PHRASES = (
         " LOG_DIRECTORY` shows its files",
     ),
     Phrase(
-        "doesn't match stored broker.id|InconsistentBrokerIdException|doesn't match stored node.id|InconsistentNodeIdException"
-        "|stored node id {} doesn't match previous node id|stored node id",
+        "inconsistentbrokerid{}|inconsistentnodeid{}|doesn't match stored broker.id|InconsistentBrokerIdException|doesn't"
+        " match stored node.id|InconsistentNodeIdException|stored node id {} doesn't match previous node id|stored node id",
         "meta.properties has the id of another broker: node.id or broker.id was changed, or the disk of another broker is"
         f" mounted here. {_IDENTITY}. Mount the right disk or set the right id; edit meta.properties only if the directory"
         " really moves to this broker",
@@ -144,17 +144,18 @@ PHRASES = (
     ),
     # offline directories
     Phrase(
-        "all log dirs in {} have failed|none of the specified log dirs|no log directories available",
+        "all log dirs {}have failed|none of the specified log dirs|no log directories available",
         "no log directory is left that works, and the broker stops. This line does not say why: an earlier one does, of each"
         " directory (no space, I/O error, permissions, a file that cannot be read). What is on the disks is not deleted",
         is_general=True,
     ),
     Phrase(
-        "stopping serving logs in dir|stopping serving replicas in dir|stopped serving replicas in dir|halting broker"
-        " because dir|shutdown broker because the metadata log dir|shutdown broker because some log directory has failed"
-        "|because the log directory has failed|in the failed log directory|encountered i/o error in metadata log directory"
-        "|are offline due to failure on log directory|is already offline due to a previous io|is offline due to a previous"
-        " io|couldn't communicate offline log dir|log directory {} is offline",
+        "stopping serving logs|stopping serving replicas|stopping serving logs in dir|stopping serving replicas in dir"
+        "|stopped serving replicas in dir|halting broker because dir|shutdown broker because the metadata log dir|shutdown"
+        " broker because some log directory has failed|because the log directory has failed|in the failed log directory"
+        "|encountered i/o error in metadata log directory|are offline due to failure on log directory|is already offline"
+        " due to a previous io|is offline due to a previous io|couldn't communicate offline log dir|log directory {} is"
+        " offline",
         "a log directory was taken offline after an I/O error; its partitions are not served here, and nothing is deleted. An"
         " earlier line says why: look for `Error while` or an IOException. Mend the cause and restart: only a start brings the"
         " directory back",
@@ -197,7 +198,7 @@ PHRASES = (
     ),
     # the disk and the operating system
     Phrase(
-        "no space left on device|disk quota exceeded",
+        "no space left|disk quota exceeded",
         "the disk (or its inodes, or a quota) is full, and the log directory is offline. Nothing in the logs is deleted;"
         " the last batch may be torn, and the next start removes it. Make room first: never delete segments or indexes by hand."
         " `kdump forecast --after unclean LOG_DIRECTORY` says what the start does",

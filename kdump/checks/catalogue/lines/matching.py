@@ -82,11 +82,11 @@ def explain(text: str) -> Explanation:
 
 
 def class_named(text: str) -> str | None:
-    """The class of an exception that a text consists of, with or without its package; None if it is anything else."""
+    """The class of an exception that a text consists of, with or without package and "Exception"; None if it is anything else."""
     if not _BARE.fullmatch(text.strip()):
         return None
     word = text.strip().rstrip(":").rpartition(".")[2].lower()
-    return next((name for name in (*EXCEPTIONS, *SILENT) if name.lower() == word), None)
+    return next((name for name in (*EXCEPTIONS, *SILENT) if name.lower() in (word, f"{word}exception")), None)
 
 
 def classes_in(text: str) -> list[str]:

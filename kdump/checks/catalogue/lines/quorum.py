@@ -122,8 +122,7 @@ PHRASES = (
     Phrase(
         "no featurelevelrecord for|bootstrap metadata.version before",
         "the bootstrap.checkpoint of a metadata directory does not name its metadata.version: it was formatted by another"
-        " release",
-        ("checkpoint-bad-batch",),
+        " release. Nothing is damaged by that; `kdump checkpoint` shows the file",
     ),
     Phrase(
         "unable to register broker|shutting down because we were unable to register|unable to send broker heartbeat",

@@ -72,14 +72,20 @@ PHRASES = (
         "the partition stays offline: no live replica may lead it. No record is lost yet; bring a replica of its ISR back",
     ),
     Phrase(
-        "triggering unclean leader election|unclean election|performing unclean recovery|potential data loss",
+        "because it would require an unclean leader election",
+        "a reassignment is not cancelled, because the partition would have no replica in sync. Nothing is changed or lost",
+    ),
+    Phrase(
+        "triggering unclean leader election|unclean leader election|unclean election|performing unclean recovery|potential"
+        " data loss",
         "a replica that was not in sync may become the leader. Records that only the others have are lost: copy the log"
         f" directories of all replicas before they are truncated. {_COMPARE}",
         ("replica-divergence",),
     ),
     Phrase(
-        "fewer in-sync replicas than required|insufficient to satisfy the min.isr requirement|not enough in-sync replicas"
-        "|to fewer in-sync replicas|insufficient number of in-sync replicas",
+        "not_enough_replicas|not_enough_replicas_after_append|fewer in-sync replicas than required|insufficient to satisfy"
+        " the min.isr requirement|not enough in-sync replicas|to fewer in-sync replicas|insufficient number of in-sync"
+        " replicas",
         "a batch was refused, or not acknowledged, because followers are missing. Nothing is lost; bring the followers back",
     ),
     Phrase(
@@ -94,23 +100,26 @@ PHRASES = (
         ("partition-metadata-bad",),
     ),
     Phrase(
-        "inconsistent topic id|topic id did not match",
+        "inconsistent_topic_id|inconsistent topic id|topic id did not match",
         "the topic has another id than the log here: it was deleted and created again. It passes when metadata is current;"
         " if not, compare partition.metadata of the replicas",
         ("partition-metadata-bad",),
     ),
     Phrase(
-        "leader epoch in the request is older|leader epoch in the request is newer|leader epoch is older than broker epoch"
-        "|leader epoch is newer than broker epoch|has an older epoch {} than the current leader",
+        "fenced_leader_epoch|unknown_leader_epoch|leader epoch in the request is older|leader epoch in the request is newer"
+        "|leader epoch is older than broker epoch|leader epoch is newer than broker epoch|has an older epoch {} than the"
+        " current leader",
         "a client or follower has other metadata than the leader. It refreshes its metadata and goes on; nothing is lost",
     ),
     Phrase(
-        "no leader for this topic-partition|there is currently no leader for this partition|leader not available",
+        "leader_not_available|no leader for this topic-partition|there is currently no leader for this partition|leader not"
+        " available",
         "the partition has no leader at this moment. Normal during an election; if it remains, all its in-sync replicas are"
         " down, and their logs say why",
     ),
     Phrase(
-        "does not host this topic-partition|unknown topic or partition|topic or partition that does not exist",
+        "unknown_topic_or_partition|does not host this topic-partition|unknown topic or partition|topic or partition that"
+        " does not exist",
         "the broker does not have the partition: it was deleted, is being created, or the client's metadata is old. On a"
         " follower it may appear for a moment",
     ),
@@ -122,7 +131,7 @@ PHRASES = (
         " remote log metadata (__remote_log_metadata)",
     ),
     Phrase(
-        "moved to tiered storage",
+        "offset_moved_to_tiered_storage|moved to tiered storage",
         "the offset is only in remote storage; a follower or an old client cannot fetch it from the local log. Nothing is lost",
     ),
     Phrase(

@@ -172,7 +172,7 @@ PHRASES = (
         "a leader's answer led to a negative offset. The log is unchanged",
     ),
     Phrase(
-        "non-monotonic update of high watermark from",
+        "non-monotonic update of high watermark|non-monotonic update of high watermark from",
         "the high watermark went back, as it may after a leader lost committed records (unclean election), or a checkpoint was"
         " lost. `kdump where TOPIC-PARTITION@OFFSET DIRECTORIES` compares the replicas",
         ("replica-divergence", "high-watermark-beyond-end"),
@@ -208,7 +208,7 @@ PHRASES = (
         "stream frame descriptor corrupted|stream unsupported|stream ended prematurely|block checksum mismatch"
         "|corrupt gzip trailer|not in gzip format|failed to decompress record stream|invalid stored block lengths"
         "|FAILED_TO_UNCOMPRESS|failed to uncompress the chunk|incorrect header check|incorrect data check|invalid block type"
-        "|invalid distance too far back|unexpected end of zlib input stream|src input is incorrect|unknown frame descriptor"
+        "|invalid distance too far back|unexpected end of zlib input stream|src size is incorrect|unknown frame descriptor"
         "|data corruption detected|lz4exception|error decoding offset|malformed input at|restored data doesn't match checksum"
         "|unexpected end of gzip|block size {n} exceeded max: {n}",
         "a compressed payload does not decompress: consumers cannot read the batch",
@@ -240,22 +240,22 @@ PHRASES = (
         " The log is not damaged",
     ),
     Phrase(
-        "one or more records have been rejected due to invalid timestamp|timestamp {} is out of range"
+        "invalid_timestamp|one or more records have been rejected due to invalid timestamp|timestamp {} is out of range"
         "|timestamp of the message is out of acceptable range|broker: invalid timestamp",
         "a broker refused records whose timestamps are too far from its clock, and wrote none of the batch."
         f" {_RECORDS_LOST}. Look at the producer's clock and at message.timestamp.before.max.ms and"
         " message.timestamp.after.max.ms",
     ),
     Phrase(
-        "one or more records have been rejected|compacted topic cannot accept message without key"
+        "invalid_record|one or more records have been rejected|compacted topic cannot accept message without key"
         "|failed the validation on broker|broker failed to validate record",
         "a broker refused records, for example without a key in a compacted topic, and wrote none of the batch. The log is not"
         " damaged",
     ),
     Phrase(
-        "exceeds the maximum configured segment size|exceeds the maximum configured value of|exceeds the maximum configured"
-        " size|message larger than the max message size|message size too large|message batch larger than"
-        "|bytes when serialized which is larger than",
+        "message_too_large|record_list_too_large|exceeds the maximum configured segment size|exceeds the maximum configured"
+        " value of|exceeds the maximum configured size|message larger than the max message size|message size too large"
+        "|message batch larger than|bytes when serialized which is larger than",
         f"a batch is larger than max.request.size, max.message.bytes or segment.bytes, and was not written. {_RECORDS_LOST}",
     ),
     Phrase(
