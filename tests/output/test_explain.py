@@ -203,6 +203,13 @@ POSTED = {
     "Encountered fatal fault: Error loading metadata log record from offset 5": ("cannot replay", "the node stops"),
     "[Log partition=t-0, dir=/d] Truncating to offset 5": ("a log is cut", "frame-"),
     "Triggering unclean leader election for offline partition t-0.": ("replica-divergence", "torn-tail"),
+    "Deleting segment LogSegment(baseOffset=0, size=9) due to log retention time 604800000ms breach based on the largest": (
+        "This is normal",
+        "error",
+    ),
+    "[RaftManager id=1] Detected non-monotonic update of fetch offset from nodeId 3: 99 -> 5": ("lost the end", "sequence-gap"),
+    "java.lang.IllegalArgumentException: Attempted to complete transaction CompletedTxn(producerId=1) on partition t-0 which was "
+    "not started": ("marker-without-txn", "codec-unknown"),
     # clients
     "kafka server: Message contents does not match its CRC.": ("crc-mismatch", "frame-"),
     "kafka: error decoding packet: CRC didn't match expected 0x1 got 0x2": ("crc-mismatch", "record-length-bad"),

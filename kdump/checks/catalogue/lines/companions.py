@@ -207,6 +207,16 @@ PHRASES = (
     ),
     Phrase('bytebuffer.{}" because "key" is null', "a control record has no key", ("control-key-null",)),
     Phrase('bytebuffer.{}" because "value" is null', "a control record has no value", ("control-value-short",)),
+    Phrase(
+        "attempted to complete transaction {} which was not started",
+        "a marker ends a transaction that this log does not have: its data are missing here",
+        ("marker-without-txn", "segment-missing"),
+    ),
+    Phrase(
+        "invalid producer id {} passed to update for partition{}",
+        "a batch without a producer id has what only batches of producers with one have",
+        ("producer-fields-odd",),
+    ),
     # leader epochs
     Phrase(
         "invalid partition leader epoch entry",

@@ -32,6 +32,21 @@ PHRASES = (
         f" log lost records. Delete nothing: copy __cluster_metadata-0 of all controllers first. {_BEYOND}",
     ),
     Phrase(
+        "invalid non-positive frame size|specified frame size, {}, is larger than the entire size of the batch"
+        "|failed to read record bytes|unable to read record size|missing value in the record when a value was expected"
+        "|got an unexpected empty value in the record|got an unexpected empty key in the record|missing key in the record when"
+        " a key was expected|got key in the record when no key was expected|but this is invalid because it is not 0 as expected"
+        "|expected a record count for the records batch",
+        "a batch of the metadata log or of a snapshot does not have records as controllers write them: it is damaged",
+        ("record-body-mismatch", "record-length-bad", "checkpoint-bad-batch", "metadata-record-undecodable"),
+    ),
+    Phrase(
+        "detected non-monotonic update of fetch offset",
+        "a voter of the quorum fetches from a lower offset than before: it lost the end of its metadata log, or its disk. If this"
+        " is not planned, keep a copy of its __cluster_metadata-0 and of the leader's before anything else restarts",
+        ("truncated-at-boundary", "replica-behind"),
+    ),
+    Phrase(
         "could not deserialize metadata record|failed to deserialize record with type|byte(s) of garbage after|unknown"
         " metadata record type|unhandled record type|unable to read metadata record at offset|unable to read control record"
         " at offset|#parse failed|failed to read variable-length",
@@ -105,9 +120,10 @@ PHRASES = (
         ("snapshot-gap-metadata",),
     ),
     Phrase(
-        "error writing file snapshot|error freezing file snapshot|error creating snapshot writer|error creating temporary"
-        " file, logdir|error renaming snapshot file|kraft snapshot file generation error|encountered error while writing"
-        " {}snapshot|error deleting snapshot files|unable to open a snapshot file|unable to opens a snapshot file",
+        "error writing file snapshot|error calculating snapshot size|error closing snapshot writer|error freezing file"
+        " snapshot|error creating snapshot writer|error creating temporary file, logdir|error renaming snapshot file|kraft"
+        " snapshot file generation error|encountered error while writing {}snapshot|error deleting snapshot files|unable to"
+        " open a snapshot file|unable to opens a snapshot file",
         "a KRaft snapshot could not be written or opened. The log keeps its records until one is written, so nothing is"
         " lost; look at the space and the state of the disk",
         ("io-error", "permission-denied", "checkpoint-leftover"),

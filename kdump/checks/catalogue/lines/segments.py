@@ -177,6 +177,26 @@ PHRASES = (
         " lost. `kdump where TOPIC-PARTITION@OFFSET DIRECTORIES` compares the replicas",
         ("replica-divergence", "high-watermark-beyond-end"),
     ),
+    Phrase(
+        "high watermark update exceeds current log end offset|high watermark {} update exceeds current log end offset",
+        "a high watermark above the log end was to be set: the log is shorter than its checkpoint says",
+        ("high-watermark-beyond-end", "truncated-at-boundary"),
+    ),
+    Phrase(
+        "inconsistent segment sizes after split|failed to append records from position",
+        "a start could not split a segment whose offsets are too far above its base. The segment remains as it was",
+        ("offset-overflow-int32", "offset-below-base"),
+    ),
+    Phrase(
+        "retention time {} breach|retention size {} breach|log start offset {} breach",
+        "retention deletes segments as configured (retention.ms, retention.bytes, deleted records). This is normal. If they go"
+        " too early, look at the topic's configuration, and at the timestamps of the records (`kdump check`)",
+    ),
+    Phrase(
+        "and is scheduled for deletion",
+        "the broker deletes its replica, because the topic was deleted or the replica was moved. The directory ends in"
+        " -delete for file.delete.delay.ms (a minute), and can be copied until then",
+    ),
     # records and compression
     Phrase(
         "exception when fetching the next record",
@@ -295,6 +315,12 @@ PHRASES = (
         "|but not processed for",
         "the cleaner met a batch whose length is impossible, and stops cleaning this partition",
         ("batch-length-absurd", "batch-length-negative", "torn-tail", "zero-hole"),
+    ),
+    Phrase(
+        "while loading offset map",
+        "the cleaner could not read a segment. The accompanying exception says why",
+        ("io-error", "file-vanished"),
+        is_general=True,
     ),
     Phrase(
         "invalid messages during compaction",
