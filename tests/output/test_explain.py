@@ -210,6 +210,9 @@ POSTED = {
     "[RaftManager id=1] Detected non-monotonic update of fetch offset from nodeId 3: 99 -> 5": ("lost the end", "sequence-gap"),
     "java.lang.IllegalArgumentException: Attempted to complete transaction CompletedTxn(producerId=1) on partition t-0 which was "
     "not started": ("marker-without-txn", "codec-unknown"),
+    "Unclean leader election has been enabled by default": ("None is lost yet", "replica-divergence"),
+    "Unexpected offset in append to t-0. First offset 3 is less than log start offset 5. Since this is the first record to be "
+    "appended to the x's log, will start the log from offset 3": ("normal", "replica-divergence"),
     # clients
     "kafka server: Message contents does not match its CRC.": ("crc-mismatch", "frame-"),
     "kafka: error decoding packet: CRC didn't match expected 0x1 got 0x2": ("crc-mismatch", "record-length-bad"),

@@ -43,7 +43,7 @@ PHRASES = (
     Phrase(
         "local: invalid compressed data|failed to decompress gzip|snappy decompression for message|failed to decompress"
         " snappy|failed to get length of snappy|decompression (codec|failed to lz4-decompress|unable to begin zstd"
-        " decompression|unable to decompress|failed to decompress|gzip: invalid|flate: corrupt input|snappy: corrupt input"
+        " decompression|unable to decompress|gzip: invalid|flate: corrupt input|snappy: corrupt input"
         "|lz4: bad magic number|lz4: invalid|invalid input: magic number mismatch|zstd: magic|s2: corrupt input"
         "|not a gzipped file|zlib.error|compressed file ended before the end-of-stream|decompression error|decompress error",
         "a client cannot decompress a batch: its payload is damaged, or the client's build lacks or misreads the codec"

@@ -241,9 +241,15 @@ PHRASES = (
     ),
     Phrase(
         "topic id in partition metadata|line in partition metadata file|version of partition metadata file"
-        "|reading partition metadata file|base64 uuid|decoded as a base64 uuid",
+        "|reading partition metadata file",
         "partition.metadata cannot be read. The records are not affected; copy the file from another replica",
         ("partition-metadata-bad",),
+    ),
+    Phrase(
+        "base64 uuid",
+        "something that should be an id of a topic, directory or cluster is none. Thrown while logs load, it is in"
+        " partition.metadata; while the broker's configuration is read, in meta.properties or an option",
+        ("partition-metadata-bad", "log-dir-file-bad"),
     ),
     Phrase(
         "does not have a topic ID",

@@ -267,6 +267,11 @@ PHRASES = (
         is_general=True,
     ),
     Phrase(
+        "failed to delete producer state snapshot {} because it does not exist"
+        "|failed to rename producer state snapshot {} because it was already deleted",
+        "a producer snapshot that was to be deleted is already gone. Nothing is lost",
+    ),
+    Phrase(
         "delete of {} failed|failed to delete producer state snapshot|failed to rename producer state snapshot"
         "|failed to schedule next delete in kafka-delete-logs|exception in kafka-delete-logs thread|error unmapping index",
         "a file that was no longer needed could not be deleted; on Windows, because it is still mapped. No record is lost,"

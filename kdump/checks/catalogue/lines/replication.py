@@ -76,9 +76,13 @@ PHRASES = (
         "a reassignment is not cancelled, because the partition would have no replica in sync. Nothing is changed or lost",
     ),
     Phrase(
+        "unclean leader election has been enabled",
+        "from now on, a replica that is not in sync may become the leader, and records may be lost by that. None is lost yet",
+    ),
+    Phrase(
         "triggering unclean leader election|unclean leader election|unclean election|performing unclean recovery|potential"
         " data loss",
-        "a replica that was not in sync may become the leader. Records that only the others have are lost: copy the log"
+        "a replica that was not in sync becomes the leader, or did. Records that only the others have are lost: copy the log"
         f" directories of all replicas before they are truncated. {_COMPARE}",
         ("replica-divergence",),
     ),

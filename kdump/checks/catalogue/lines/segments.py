@@ -126,7 +126,11 @@ PHRASES = (
         ("offset-overflow-int32", "uncovered-header-rot"),
     ),
     Phrase(
-        "out of order offsets found in append|unexpected offset in append",
+        "since this is the first record to be appended",
+        "the log of a follower starts at an offset before its checkpoint. This is normal for a new replica; nothing is lost",
+    ),
+    Phrase(
+        "out of order offsets found in append|unexpected offset in append to {} is less than the next offset",
         "a follower received offsets that do not continue its log",
         ("offset-regression", "offset-duplicate", "replica-divergence"),
     ),
