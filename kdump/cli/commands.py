@@ -315,11 +315,14 @@ def redact(options: RedactOptions) -> int:
 def explain(options: ExplainOptions) -> int:
     """Explain a fault: cause, consequence, remedy. Without a CODE, list all faults.
 
-    Give the name of an exception, or a line of server.log in quotes, to find the faults that cause it:
+    Give the name of an exception, or lines of a broker's, controller's or client's log in quotes, as they are, to learn what they
+    mean, whether records are lost, and which faults cause them; - reads them from stdin. Of a stack trace, the most specific line
+    counts. A line that kdump does not know ends with exit code 1: it is never explained by the class of its exception alone.
 
     \b
       kdump explain CorruptRecordException
       kdump explain "Corruption found in segment 4182, truncating to offset 4711"
+      tail -n 50 server.log | kdump explain -
     """
     from kdump.cli.screens.explain import explain_fault
 

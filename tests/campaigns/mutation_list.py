@@ -62,6 +62,13 @@ MUTATIONS: tuple[Mutation, ...] = (
         tests=("tests/binary/test_elsewhere.py::test_an_object_that_is_replaced_is_never_mixed",),
     ),
     Mutation(
+        id="phrase-before-exception",
+        file="kdump/checks/catalogue/lines/matching.py",
+        old="if not specific and not any(phrase.codes for phrase, _ in found):",
+        new="if event:",
+        tests=("tests/output/test_explain.py::test_a_phrase_is_more_exact_than_the_exception_beside_it",),
+    ),
+    Mutation(
         id="summary-order",
         file="kdump/checks/index_summary.py",
         old="if not all(map(lt, offsets, islice(offsets, 1, None)))",
@@ -474,13 +481,6 @@ MUTATIONS: tuple[Mutation, ...] = (
         old="if merged and first <= merged[-1][1] + 1:",
         new="if merged and first <= merged[-1][1]:",
         tests=("tests/output/test_finding_ranges.py::test_ranges_that_touch_or_overlap_are_one",),
-    ),
-    Mutation(
-        id="phrase-before-exception",
-        file="kdump/output/text/explain.py",
-        old="if told.isdisjoint(codes):",
-        new="if codes:",
-        tests=("tests/output/test_explain.py::test_a_phrase_is_more_exact_than_the_exception_beside_it",),
     ),
     Mutation(
         id="untold",

@@ -10,11 +10,14 @@ import pytest
 import kdump
 from golden_outputs.runs import CASES
 from kdump.checks import catalogue
-from kdump.checks.catalogue import broker_words, searches
+from kdump.checks.catalogue import searches
+from kdump.checks.catalogue.lines import matching
+from kdump.checks.catalogue.lines.exceptions import EXCEPTIONS, SILENT
 from kdump.cli.commands import main
+from tests.output import kafka_messages
 
 STARTS = Path(__file__).parent.parent / "restarts" / "starts.jsonl.xz"
-FOUND, USAGE = 0, 2
+FOUND, UNKNOWN, USAGE = 0, 1, 2
 
 # Lines of brokers of 2.8.2, 3.9.1 and 4.3.1, and of consumers, with the fault they were seen at.
 LINES = {
@@ -77,12 +80,22 @@ def test_a_line_of_a_broker_leads_to_its_fault(capfd: pytest.CaptureFixture[str]
         assert re.search(rf"^(  \w+ +)?{code}\b", out, re.MULTILINE)
 
 
-def test_every_phrase_is_met_by_a_line_or_says_what_it_means() -> None:
-    for phrase in broker_words.PHRASES:
-        assert set(phrase.codes) <= set(catalogue.FAULTS), phrase.pattern
-        assert phrase.meaning and not phrase.meaning.endswith(".")
-    for name, codes in broker_words.EXCEPTIONS.items():
-        assert set(codes) <= set(catalogue.FAULTS), name
+def test_every_phrase_says_what_it_means_and_leads_to_faults_of_the_catalogue() -> None:
+    for phrase in matching.PHRASES:
+        assert set(phrase.codes) <= set(catalogue.FAULTS), phrase.words
+        assert phrase.meaning and not phrase.meaning.endswith("."), phrase.words
+        assert len(set(phrase.codes)) == len(phrase.codes), phrase.words
+    for name, (meaning, codes) in EXCEPTIONS.items():
+        assert meaning and set(codes) <= set(catalogue.FAULTS), name
+    assert not EXCEPTIONS.keys() & set(SILENT)
+
+
+def test_every_phrase_is_found_by_its_own_words() -> None:
+    for phrase in matching.PHRASES:
+        for words in phrase.words.split("|"):
+            line = words.replace("{n}", "17").replace("{}", "x")
+            found = matching.explain(f"[2026-11-22 10:00:00,123] ERROR {line}")
+            assert phrase.meaning in {one.meaning for one in found.answers}, words
 
 
 def test_each_exception_that_ended_a_recorded_start_is_known(capfd: pytest.CaptureFixture[str]) -> None:
@@ -90,7 +103,10 @@ def test_each_exception_that_ended_a_recorded_start_is_known(capfd: pytest.Captu
         names = {json.loads(line).get("exception") for line in lines} - {None}
     assert "org.apache.kafka.common.errors.CorruptRecordException" in names
     for name in sorted(names):
-        assert _run(capfd, name)[0] == FOUND, name
+        silent = name.rpartition(".")[2] in SILENT
+        assert _run(capfd, name)[0] == (UNKNOWN if silent else FOUND), name
+        line = f"ERROR There was an error in one of the threads during logs loading: {name}"
+        assert _run(capfd, line)[0] == FOUND
 
 
 def test_each_warning_and_error_of_recorded_starts_is_known(capfd: pytest.CaptureFixture[str]) -> None:
@@ -107,7 +123,7 @@ def test_an_exception_leads_to_its_faults_the_likeliest_first(capfd: pytest.Capt
     status, out, _ = _run(capfd, name)
     assert status == FOUND
     assert out.splitlines()[:2] == [
-        "CorruptRecordException: is caused by one of these faults, the likeliest first.",
+        "CorruptRecordException: a batch cannot be read: its checksum, length or magic is wrong.",
         "  error    crc-mismatch            the checksum of a batch does not match its bytes.",
     ]
 
@@ -119,7 +135,7 @@ def test_a_line_that_has_one_cause_is_explained_in_full(capfd: pytest.CaptureFix
 
 def test_a_phrase_is_more_exact_than_the_exception_beside_it(capfd: pytest.CaptureFixture[str]) -> None:
     out = _run(capfd, "CorruptRecordException: Record is corrupt (stored crc = 1, computed crc = 2)")[1]
-    assert "comes from one of these faults" not in out
+    assert "CorruptRecordException: a batch" not in out and out.count("crc-mismatch (error)") == 1
 
 
 @pytest.mark.parametrize(
@@ -128,11 +144,237 @@ def test_a_phrase_is_more_exact_than_the_exception_beside_it(capfd: pytest.Captu
         ("log segment /var/lib/kafka/orders-3/00000000000000000200.log at byte", "kdump check /var/lib/kafka/orders-3"),
         ("log segment /a/it's/orders-3/00000000000000000200.log at byte", "kdump check '/a/it'\"'\"'s/orders-3'"),
         ("log segment '/data/orders-3/00000000000000000200.log' at byte", "kdump check /data/orders-3"),
+        ("log segment 200.log [Log partition=orders-3, dir=/data] at byte", "kdump check /data/orders-3"),
+        ("log segment Log(dir=/data/orders-3, topic=orders, partition=3) at byte", "kdump check /data/orders-3"),
+        ("log segment 200 in dir /data/kafka. at byte", "kdump check /data/kafka"),
+        ("log segment 200.log at byte", "kdump check DIR"),
     ],
 )
 def test_a_line_that_names_a_file_says_what_to_check(capfd: pytest.CaptureFixture[str], line: str, command: str) -> None:
     out = _run(capfd, f"Found invalid messages in {line} offset 4182.")[1]
     assert out.splitlines()[-1] == f"{command}   # which of them it is, and where"
+
+
+# Lines of logs of brokers, controllers and clients, with what the answer must and must not contain.
+POSTED = {
+    "requirement failed: Corrupt index found, index file (/k/t-1/00000000000000006911940.index) has non-zero size but the last "
+    "offset is 6911940 and the base offset is 6911940": ("index-entry-below-base", "codec-unknown"),
+    "Index file /k/t-0/00000000000000000010.index is corrupt, found 13 bytes which is neither positive nor a multiple of 8": (
+        "index-size-misaligned",
+        "timeindex",
+    ),
+    "Attempt to append a timestamp (1) to slot 5 no larger than the last timestamp appended (9) to /k/10.timeindex": (
+        "timeindex-timestamp-order",
+        "snapshot-gap",
+    ),
+    "The last offset of appended transactions must increase sequentially, but 5 is not greater than current last offset 9": (
+        "txnindex-order",
+        "codec-unknown",
+    ),
+    "Tried to change broker 3, but the given epoch, 9915562, did not match the current broker epoch, 9914910": (
+        "cannot replay",
+        "snapshot-gap",
+    ),
+    "KafkaException: Failed to acquire lock on file .lock in /data. A Kafka instance in another process is using it.": (
+        "another broker process uses this directory",
+        "frame-",
+    ),
+    "IllegalStateException: Duplicate log directories found: /data1/t-0, /data2/t-0!": ("same partition", "snapshot-gap"),
+    "The log dir Log(dir=/k/x-0) does not have a topic ID, which is not allowed when running in KRaft mode.": (
+        "partition-metadata-bad",
+        "crc-mismatch",
+    ),
+    "java.lang.RuntimeException: Invalid cluster.id in: /data/meta.properties. Expected AAA, but read BBB": (
+        "another cluster",
+        "error",
+    ),
+    "Stored node id 2 doesn't match previous node id 3 in /data/meta.properties": ("another broker", "error "),
+    "java.lang.RuntimeException: No readable meta.properties files found.": ("do not format", "crc-mismatch"),
+    "Shutdown broker because all log dirs in /data1, /data2 have failed (kafka.log.LogManager)": ("an earlier one does", "crc-"),
+    "java.io.IOException: No space left on device": ("the disk", "crc-mismatch"),
+    "java.io.IOException: Input/output error": ("io-error", "crc-mismatch"),
+    "java.io.IOException: Map failed": ("vm.max_map_count", "frame-"),
+    "java.nio.file.FileSystemException: /data/t-0/00000000000000000010.log: Too many open files": ("ulimit", "file-vanished"),
+    "Found directory /data/lost+found, 'lost+found' is not in the form of topic-partition or ...": ("dir-odd", "frame-"),
+    "Exiting because log truncation is not allowed for partition t-0, current leader's latest offset 2051 is less than 2391": (
+        "replica-divergence",
+        "torn-tail",
+    ),
+    "Encountered fatal fault: Error loading metadata log record from offset 5": ("cannot replay", "the node stops"),
+    "[Log partition=t-0, dir=/d] Truncating to offset 5": ("a log is cut", "frame-"),
+    "Triggering unclean leader election for offline partition t-0.": ("replica-divergence", "torn-tail"),
+    "Deleting segment LogSegment(baseOffset=0, size=9) due to log retention time 604800000ms breach based on the largest": (
+        "This is normal",
+        "error",
+    ),
+    "[RaftManager id=1] Detected non-monotonic update of fetch offset from nodeId 3: 99 -> 5": ("lost the end", "sequence-gap"),
+    "java.lang.IllegalArgumentException: Attempted to complete transaction CompletedTxn(producerId=1) on partition t-0 which was "
+    "not started": ("marker-without-txn", "codec-unknown"),
+    "Unclean leader election has been enabled by default": ("None is lost yet", "replica-divergence"),
+    "Unexpected offset in append to t-0. First offset 3 is less than log start offset 5. Since this is the first record to be "
+    "appended to the x's log, will start the log from offset 3": ("normal", "replica-divergence"),
+    # clients
+    "kafka server: Message contents does not match its CRC.": ("crc-mismatch", "frame-"),
+    "kafka: error decoding packet: CRC didn't match expected 0x1 got 0x2": ("crc-mismatch", "record-length-bad"),
+    "kafka: error decoding packet: CRC didn't match expected 0x0 got 0xe38a6876": ("update the client", "record-length-bad"),
+    "Error in thread kafka.message.InvalidMessageException: Message is corrupt (stored crc = 0, computed crc = 1)": (
+        "crc-mismatch",
+        "legacy-inner-crc",
+    ),
+    "SerializationException: Unknown magic byte!": ("log is sound", "bad-magic"),
+    "FileSystemException: D:\\k\\5.log: The process cannot access the file because it is being used by another process.": (
+        "Windows",
+        "io-error",
+    ),
+    "Truncating to 5 has no effect as the largest offset in the log is 4": ("nothing is cut", "torn-tail"),
+    "Corruption found in segment 4182, truncating to offset 4711": ("crc-mismatch", "replica-divergence"),
+    "kafka: error decoding packet: unknown magic byte (7)": ("bad-magic", "record-length-bad"),
+    "kafka: insufficient data to decode packet, more bytes expected": ("record-length-bad", "crc-mismatch"),
+    "%3|1736951549.320|ERROR|rdkafka#consumer-1| t [0]: Local: Invalid compressed data": (
+        "frame-damaged",
+        "payload-empty-compressed",
+    ),
+    "t [0]: MessageSet at offset 5 (99 bytes) failed CRC32C check (original 0x1 != calculated 0x2)": ("crc-mismatch", "frame-"),
+    "Local: Bad message format": ("record-length-bad", "crc-mismatch"),
+    "Local: Inconsistent state": ("idempotent", "snapshot-gap"),
+    "Broker: Offset out of range": ("retention", "offset-regression"),
+    "encoded crc 1f does not match calculated crc 2e": ("crc-mismatch", "frame-"),
+    "kafka.errors.CorruptRecordError: Record batch for partition t-0 at offset 5 failed crc check": ("crc-mismatch", "frame-"),
+    "UnsupportedCodecError: Libraries for snappy compression codec not found": ("records are sound", "frame-"),
+    "KafkaException: Record batch for partition t-0 at offset 5 is invalid, cause: Record is corrupt (stored crc = 1, computed "
+    "crc = 2)": ("crc-mismatch", "zero-hole"),
+}
+
+
+@pytest.mark.parametrize("line", POSTED, ids=[line[:40] for line in POSTED])
+def test_a_posted_line_gets_its_answer_and_no_other(capfd: pytest.CaptureFixture[str], line: str) -> None:
+    right, wrong = POSTED[line]
+    for text in (line, f"[2026-11-22 10:00:00,123] ERROR {line} (kafka.log.LogManager)", f"Caused by: {line}"):
+        status, out, _ = _run(capfd, text)
+        answer = " ".join(out.partition("How it comes about")[0].split())
+        assert (status, right in answer, wrong in answer) == (FOUND, True, False), out
+
+
+# What people type of a line.
+FRAGMENTS = {
+    "Invalid cluster.id": "another cluster",
+    "InconsistentClusterId": "another cluster",
+    "InconsistentBrokerId": "another broker",
+    "all log dirs have failed": "an earlier one does",
+    "Stopping serving logs": "taken offline",
+    "No space left": "full",
+    "Input/output error": "dmesg",
+    "Too many open files": "LimitNOFILE",
+    "Map failed": "vm.max_map_count",
+    "lock on file .lock": "another broker process",
+    "Found stray log dir": "-stray",
+    "unclean leader election": "copy the log directories",
+    "Loading producer state": "normal",
+    "Found index file corruption": "rebuilt from the log",
+    "Corrupt snapshot": "no record is lost",
+    "Metadata publishing error": "exception says why",
+    "Encountered fatal fault": "the node stops",
+    "does not have a topic ID": "partition.metadata",
+    "OutOfOrderSequence": "not consecutive",
+    "InvalidProducerEpoch": "fenced",
+    "OFFSET_OUT_OF_RANGE": "retention",
+    "KAFKA_STORAGE_ERROR": "offline",
+    "UNKNOWN_TOPIC_ID": "created again",
+}
+
+
+@pytest.mark.parametrize("text", FRAGMENTS)
+def test_a_few_words_of_a_line_are_enough(capfd: pytest.CaptureFixture[str], text: str) -> None:
+    status, out, _ = _run(capfd, text)
+    assert status == FOUND and FRAGMENTS[text] in " ".join(out.split())
+
+
+@pytest.mark.parametrize("name", SILENT)
+def test_a_class_that_says_nothing_explains_no_line(capfd: pytest.CaptureFixture[str], name: str) -> None:
+    for text in (f"java.lang.{name}: the frobnicator of /data/t-0 is out of cheese", f"ERROR {name}: [x]"):
+        status, out, _ = _run(capfd, text)
+        assert (status, out) == (UNKNOWN, "kdump does not know this line.\n")
+    status, out, _ = _run(capfd, f"org.apache.kafka.common.{name}")
+    assert (status, out) == (UNKNOWN, f"{name} means nothing by itself: give the message that follows it, too.\n")
+
+
+def test_an_unknown_message_of_a_class_that_means_something_is_not_known(capfd: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = _run(capfd, "ERROR org.apache.kafka.common.errors.CorruptRecordException: out of cheese")
+    assert status == UNKNOWN
+    assert out.startswith("kdump does not know this line.\n\nCorruptRecordException: a batch cannot be read: ")
+
+
+TRACE = """\
+[2026-11-22 10:00:00,123] ERROR Error while loading log dir /data (kafka.log.LogManager)
+org.apache.kafka.common.KafkaException: something that nobody knows
+\tat kafka.log.LogManager.loadLogs(LogManager.scala:3)
+Caused by: java.lang.IllegalArgumentException: Unknown compression type id: 5
+\tat org.apache.kafka.common.record.CompressionType.forId(CompressionType.java:1)
+\t... 12 more
+"""
+
+
+def test_a_stack_trace_is_answered_by_its_most_specific_line(capfd: pytest.CaptureFixture[str]) -> None:
+    syslog = "".join(f"Apr 10 07:23:12 host kafka[13]: {line}\n".replace("\t", "#011") for line in TRACE.splitlines())
+    compose = "".join(f"kafka-1  | {line}\n" for line in TRACE.splitlines())
+    for text in (TRACE, " ".join(TRACE.split()), syslog, compose):
+        status, out, _ = _run(capfd, text)
+        assert status == FOUND
+        assert out.startswith('"Unknown compression type id": ') and "Error while loading" not in out
+    status, out, _ = _run(capfd, TRACE.replace("Unknown compression type id: 5", "out of cheese"))
+    assert status == FOUND and out.startswith('"Error while loading log dir": ')
+
+
+def test_a_line_that_a_terminal_divided_is_found(capfd: pytest.CaptureFixture[str]) -> None:
+    assert "index-orphan" in _run(capfd, "WARN Found an orphaned index\n   file /x/0.index, with no log")[1]
+
+
+def test_a_divided_line_is_found_beside_a_wrapper() -> None:
+    found = matching.explain("ERROR Exiting Kafka due to fatal exception\nThe log dir /d/t-0 does not have a topic\nID, which")
+    assert [one.words for one in found.answers] == ['"does not have a topic ID"']
+
+
+def test_several_events_are_answered_each_once(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    lines = tmp_path / "server.log"
+    lines.write_text(f"{TRACE * 3}[2026-11-22 10:00:01,000] WARN out of cheese\nINFO all is well\n")
+    with lines.open() as stdin:
+        monkeypatch.setattr("sys.stdin", stdin)
+        status, out, _ = _run(capfd, "-")
+    assert status == FOUND
+    assert out.startswith("kdump does not know 1 of these lines.\n\n") and out.count('"Unknown compression type id"') == 1
+
+
+def test_empty_stdin_is_no_line(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "empty").touch()
+    with (tmp_path / "empty").open() as stdin:
+        monkeypatch.setattr("sys.stdin", stdin)
+        status, out, err = _run(capfd, "-")
+    assert (status, out) == (USAGE, "") and "stdin is empty" in err
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "WARN The frobnicator is out of cheese",
+        "the broker does not like me any more today",
+        "Local: Out of cheese",
+        "[2026-11-22 10:00:00,123] INFO [Broker id=1] all is well",
+    ],
+)
+def test_a_line_of_a_log_is_never_called_a_fault(capfd: pytest.CaptureFixture[str], text: str) -> None:
+    assert _run(capfd, text) == (UNKNOWN, "kdump does not know this line.\n", "")
+
+
+@pytest.mark.parametrize("value", ["7", "/data/t-0/00000000000000000010.log"])
+def test_each_known_message_of_kafka_gets_the_answer_that_was_decided(value: str) -> None:
+    known = kafka_messages.decided()
+    assert len(known) > 450
+    for shape, answer in known.items():
+        line = kafka_messages.filled(shape, value)
+        if value == "7" or not re.search(r"\d", matching.explain(kafka_messages.filled(shape)).answers[0].words):
+            assert kafka_messages.expectation(matching.explain(f"WARN {line}")) == answer, shape
 
 
 def test_a_line_needs_no_quotes(capfd: pytest.CaptureFixture[str]) -> None:
@@ -150,6 +392,9 @@ def test_codes_are_known_in_capitals_too(capfd: pytest.CaptureFixture[str]) -> N
         ("CorruptRecordExcepton", "did you mean CorruptRecordException"),
         ("java.lang.IllegalStateExeption", "did you mean IllegalStateException"),
         ("clock went back", "`kdump explain` lists all"),
+        ("Failed to load", "`kdump explain` lists all"),
+        ("FooBarException", "`kdump explain` lists all"),
+        ("crc-mismtach", "did you mean crc-mismatch"),
         ("checksum batch", "crc-mismatch?"),
     ],
 )

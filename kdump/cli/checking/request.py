@@ -81,13 +81,14 @@ def suggestion(code: str) -> str:
     """What the user may have meant: similar codes, similar exceptions, or faults whose titles have all of these words."""
     from difflib import get_close_matches
 
-    from kdump.checks.catalogue.broker_words import EXCEPTIONS
+    from kdump.checks.catalogue.lines.exceptions import EXCEPTIONS, SILENT
 
     word = code.strip("*").lower()
-    near = get_close_matches(word, catalogue.FAULTS, n=3, cutoff=0.5)
+    is_code = " " not in word and not word.endswith(("exception", "error"))
+    near = get_close_matches(word, catalogue.FAULTS, n=3, cutoff=0.5) if is_code else []
     near += [known for known in catalogue.FAULTS if word in known and known not in near][: 3 - len(near)]
-    exceptions = {name.lower(): name for name in EXCEPTIONS}
-    likely = [] if near else get_close_matches(word.rpartition(".")[2], exceptions, n=3, cutoff=0.7)
+    exceptions = {name.lower(): name for name in (*EXCEPTIONS, *SILENT)}
+    likely = [] if near else get_close_matches(word.rpartition(".")[2], exceptions, n=3, cutoff=0.85)
     near += [exceptions[name] for name in likely]
     if not near:
         said = {fault.code: f"{fault.code} {fault.title}".lower() for fault in catalogue.FAULTS.values()}

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import shutil
+import sys
 
 import click
 
 from kdump.checks import catalogue
+from kdump.checks.catalogue.lines import matching
 from kdump.cli.checking.request import suggestion
 from kdump.errors import UsageError
+from kdump.exit_codes import CLEAN, FINDINGS
 from kdump.output.text import explain as explanation
 
 TYPE_CHECKING = False
@@ -16,10 +19,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _SIZE = (100, 24)  # of anything but a terminal
+_MOST_BYTES = 4 << 20  # of stdin
 
 
 def explain_fault(words: Sequence[str]) -> int:
-    """Explain a code, an exception or a line of a log; without arguments, list all codes. Raises UsageError."""
+    """Explain a code, an exception or lines of a log; without arguments, list all codes. Raises UsageError.
+
+    The result is 1 if kdump does not know the lines, and for an exception that means nothing without its message.
+    """
     width = shutil.get_terminal_size(_SIZE).columns
     text = " ".join(words)
     code = text.strip().lower()
@@ -29,8 +36,26 @@ def explain_fault(words: Sequence[str]) -> int:
         click.echo(explanation.explanation(code, width), nl=False)
     elif page := explanation.explanation_of_search(code, width):
         click.echo(page, nl=False)
-    elif meaning := explanation.meaning(text, width):
-        click.echo(meaning, nl=False)
     else:
+        return _explain_lines(_of_stdin() if text == "-" else text, width)
+    return CLEAN
+
+
+def _explain_lines(text: str, width: int) -> int:
+    page, is_known = explanation.of_lines(text, width)
+    name = None if is_known else matching.class_named(text)
+    if name is not None:
+        page = explanation.of_class(name, width)
+        click.echo(page or f"{name} means nothing by itself: give the message that follows it, too.\n", nl=False)
+        return CLEAN if page else FINDINGS
+    if not is_known and not matching.is_line(text):
         raise UsageError(f"there is no fault {text}", remedy=suggestion(text))
-    return 0
+    click.echo(page, nl=False)
+    return CLEAN if is_known else FINDINGS
+
+
+def _of_stdin() -> str:
+    text = sys.stdin.buffer.read(_MOST_BYTES).decode(errors="replace")
+    if not text.strip():
+        raise UsageError("stdin is empty", remedy="tail -n 50 server.log | kdump explain -")
+    return text

@@ -9,7 +9,7 @@ from kdump.cli.shared_options import FILE, output_option
 class ExplainOptions(CommandOptions):
     """What `kdump explain` takes."""
 
-    words: tuple[str, ...] = arguments("[CODE | EXCEPTION | LINE OF A LOG]", completes=CODES)
+    words: tuple[str, ...] = arguments("[CODE | EXCEPTION | LINES OF A LOG | -]", completes=CODES)
     file: str | None = FILE
 
 

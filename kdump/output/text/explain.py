@@ -8,17 +8,24 @@ import shlex
 
 from kdump.binary.java_strings import escaped
 from kdump.checks import catalogue
-from kdump.checks.catalogue import broker_words, searches
+from kdump.checks.catalogue import searches
+from kdump.checks.catalogue.lines import matching
+from kdump.checks.catalogue.lines.exceptions import EXCEPTIONS
 from kdump.checks.rules.records.reader_faults import code_in_catalogue
 from kdump.output.text.writer import wrapped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
 _LABEL_WIDTH = 21
-_FILE = re.compile(r"(?<![^\s'\"(\[=])/\S*?/(\d{20}\.\w+|leader-epoch-checkpoint|partition\.metadata)(?!\w)")
+_FILE = re.compile(r"(?<![^\s'\"(\[=])(/\S*?)/(?:\d{20}\.\w+|leader-epoch-checkpoint|partition\.metadata)(?!\w)")
 """The path of a file of a partition in a log line."""
+_LOG = re.compile(r"\bpartition=([\w.-]+-\d+), dir=(/[^\s,\]]+)")
+"""A partition and its log directory, as the prefix of a line of its log has them."""
+_DIRECTORY = re.compile(r"\b(?:dir|directory)[ =](/[^\s,:;)\]'\"]+)")
+"""A log directory or the directory of a partition."""
+_MOST_SHOWN = 100
 
 
 def explanation(code: str, width: int) -> str:
@@ -55,38 +62,52 @@ def explanation_of_search(code: str, width: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-def meaning(text: str, width: int) -> str:
-    """What a line of a broker's or client's log means, or an exception's name, and the faults that cause it; empty if unknown."""
-    found = list(_meanings(text))
-    if not found:
+def of_class(name: str, width: int) -> str:
+    """What the class of an exception means; empty if it means nothing without its message."""
+    if name not in EXCEPTIONS:
         return ""
+    return _answered([matching.Answer(name, *EXCEPTIONS[name])], "", width)
+
+
+def of_lines(text: str, width: int) -> tuple[str, bool]:
+    """What lines of a broker's or client's log mean, with the faults that they come from; and whether any of them is known."""
+    found = matching.explain(text)
+    lines = []
+    if found.unknown:
+        count = f"{found.unknown} of these lines" if found.answers else "this line"
+        more = "" if found.answers or not matching.is_wrapped(text) else " Explain the exception that it was caused by."
+        lines += [*wrapped(f"kdump does not know {count}.{more}", width), ""]
+    if found.answers or found.classes:
+        lines.append(_answered([*found.answers, *found.classes], text, width).rstrip("\n"))
+    return "\n".join(lines).rstrip("\n") + "\n", bool(found.answers)
+
+
+def _answered(answers: Sequence[matching.Answer], text: str, width: int) -> str:
     lines: list[str] = []
-    for words, what, codes in found:
-        lines += [*([""] if lines else []), *wrapped(f"{words}: {what}.", width)]
+    for words, what, codes in answers:
+        lines += [*([""] if lines else []), *wrapped(f"{_shown(words)}: {what}.", width)]
         lines += _listed((catalogue.FAULTS[code] for code in codes), max(map(len, codes), default=0) + 2, width)
-    named = {code for _, _, codes in found for code in codes}
-    if len(named) == 1:
-        return "\n".join(lines) + "\n\n" + explanation(named.pop(), width)
-    more = ["kdump explain CODE says more."] if named else []
-    path = _FILE.search(text)
-    if path is not None:
-        command = f"kdump check {shlex.quote(escaped(os.path.dirname(path[0])))}"
-        more.append(f"{command}   # which of them it is, and where")  # a command stays on one line, to be copied
-    return "\n".join([*lines, *([""] if more else []), *more]) + "\n"
+    named = {code for _, _, codes in answers for code in codes}
+    more = ["kdump explain CODE says more."] if len(named) > 1 else []
+    if named - catalogue.FLEET:
+        more.append(f"kdump check {_place(text)}   # which of them it is, and where")  # on one line, to be copied
+    page = ["", explanation(named.copy().pop(), width).rstrip("\n")] if len(named) == 1 else []
+    return "\n".join([*lines, *page, *([""] if more else []), *more]) + "\n"
 
 
-def _meanings(text: str) -> Iterator[tuple[str, str, Sequence[str]]]:
-    """Words in a text, their meaning, and the faults that cause them; exceptions only if no phrase is more exact."""
-    told: set[str] = set()
-    for phrase in broker_words.phrases_in(text):
-        found = phrase.pattern.search(text)
-        assert found is not None
-        told.update(phrase.codes)
-        yield f'"{escaped(found[0])}"', phrase.meaning, phrase.codes
-    for name in broker_words.exceptions_in(text):
-        codes = broker_words.EXCEPTIONS[name]
-        if told.isdisjoint(codes):
-            yield name, "is caused by one of these faults, the likeliest first", codes
+def _place(text: str) -> str:
+    """The directory that lines speak of, as an argument of a command; DIR if they name none."""
+    if found := _FILE.search(text):
+        return shlex.quote(escaped(found[1]))
+    if found := _LOG.search(text):
+        return shlex.quote(escaped(os.path.join(found[2], found[1])))
+    found = _DIRECTORY.search(text)
+    return shlex.quote(escaped(found[1].rstrip("."))) if found else "DIR"
+
+
+def _shown(words: str) -> str:
+    """Words of a line, in the width of a line."""
+    return escaped(words if len(words) <= _MOST_SHOWN else f"{words[:60]} ... {words[-30:]}")
 
 
 def contents(width: int) -> str:

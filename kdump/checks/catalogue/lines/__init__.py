@@ -1,0 +1,1 @@
+"""What lines of logs mean: words of brokers and clients, their meaning, and the faults that they come from."""

@@ -1,0 +1,147 @@
+"""What consumers and producers say: librdkafka (and what is built on it), sarama, franz-go, kafka-python, aiokafka, and Java."""
+
+from __future__ import annotations
+
+from kdump.checks.catalogue.lines.phrase import BAD_FRAMES, BAD_RECORDS, Phrase
+
+_SERVER = "If it repeats at the same offset, and with other clients, check the log of the leader; if not, look at the network"
+
+PHRASES = (
+    # the checksum of a batch
+    Phrase(
+        "crc didn't match expected 0x0",
+        "an old sarama, or one whose Config.Version is too low, takes the batches of a newer broker for messages of the old"
+        " format. The log is sound if other clients can read it: update the client first",
+        ("crc-mismatch",),
+    ),
+    Phrase(
+        "message contents does not match its crc|contents do not match its crc|contents does not match|broker: invalid message"
+        "|failed crc check|failed crc32c check|failed crc32 check|crc didn't match|encoded crc {} does not match calculated crc"
+        "|invalid crc|failed integrity check",
+        "a client received a batch whose checksum does not match, or a broker refused one from a producer (which is then"
+        f" not written). {_SERVER}",
+        ("crc-mismatch",),
+    ),
+    Phrase(
+        "failed its crc checksum|failed it's crc checksum|CORRUPT_MESSAGE",
+        "Kafka's error CORRUPT_MESSAGE. To a producer it means that its batch was refused and not written: damaged on the way, or"
+        " without a key in a compacted topic. To a consumer it means a batch that is damaged on the broker",
+        ("crc-mismatch", "batch-length-too-small", "key-missing-compacted"),
+    ),
+    Phrase(
+        "encountered corrupt message",
+        "a consumer received an invalid batch",
+        ("crc-mismatch", "batch-length-negative", "zero-hole", "garbage-region"),
+    ),
+    Phrase(
+        "is invalid, cause",
+        "a consumer received an invalid batch, and stays there until it seeks past it",
+        ("crc-mismatch", "batch-length-negative", "zero-hole", "garbage-region"),
+        is_general=True,
+    ),
+    # payloads that do not decompress
+    Phrase(
+        "local: invalid compressed data|failed to decompress gzip|snappy decompression for message|failed to decompress"
+        " snappy|failed to get length of snappy|decompression (codec|failed to lz4-decompress|unable to begin zstd"
+        " decompression|unable to decompress|gzip: invalid|flate: corrupt input|snappy: corrupt input"
+        "|lz4: bad magic number|lz4: invalid|invalid input: magic number mismatch|zstd: magic|s2: corrupt input"
+        "|not a gzipped file|zlib.error|compressed file ended before the end-of-stream|decompression error|decompress error",
+        "a client cannot decompress a batch: its payload is damaged, or the client's build lacks or misreads the codec"
+        " (other clients can read it then). If the checksum of the batch matches, the damage is older than the log: it came"
+        " from the producer",
+        (*BAD_FRAMES, "snappy-raw", "lz4-legacy-header"),
+    ),
+    Phrase(
+        "could not initialize class org.xerial.snappy|could not initialize class com.github.luben.zstd|libsnappyjava|libzstd-jni",
+        "the JVM could not load the library of a codec: /tmp is mounted noexec, or the platform lacks it. The records are sound",
+    ),
+    Phrase(
+        "libraries for {} compression codec not found|unsupported compression codec|compression not implemented"
+        "|local: not implemented|codec not implemented|unrecognized compression type",
+        "the client was built or installed without the codec that the batch is compressed with. The records are sound,"
+        " unless the codec number itself does not exist",
+        ("codec-unknown",),
+    ),
+    Phrase(
+        "invalid compression specified|unknown compression codec|unknown codec|invalid codec",
+        "a batch names a codec that the client does not know: it is newer than the client, or its attributes are damaged",
+        ("codec-unknown",),
+    ),
+    # batches and records that do not parse
+    Phrase(
+        "unsupported message(set) magicbyte|unsupported magic byte|unsupported message version|unsupportedmagicbyte",
+        "a batch has a magic that the client does not know",
+        ("bad-magic", "garbage-region"),
+    ),
+    Phrase(
+        "local: bad message format|protocol parse failure|invalid length, expected|invalid byteslice length|invalid array"
+        " length|varint overflow|insufficient data to decode packet|unconsumed bytes after all records|malformed record|did"
+        " not contain enough data to be valid|invalid record length|invalid negative record length|record size is less than"
+        " minimum overhead|invalid relative offset|unable to build record|KafkaJSPartialMessageError",
+        "a client could not parse what it received: the records of a batch do not match its size, or the client and the"
+        f" broker speak different versions. {_SERVER}",
+        (*BAD_RECORDS, "batch-length-mismatch", "batch-length-absurd"),
+    ),
+    Phrase(
+        "error decoding packet",
+        f"a client could not parse what it received. {_SERVER}",
+        (*BAD_RECORDS, "batch-length-mismatch", "batch-length-absurd"),
+        is_general=True,
+    ),
+    Phrase(
+        "failed to make progress reading messages",
+        "a consumer received less than one batch: its fetch size is too small, or the length of a batch is damaged",
+        ("batch-over-limit", "batch-length-absurd"),
+    ),
+    Phrase(
+        "whose size is larger than the fetch size|message is larger than consumer.fetch.max|message {}larger than the fetch size",
+        "a batch is larger than what the consumer fetches. Raise its fetch size; the batch is sound, unless its length is"
+        " damaged",
+        ("batch-over-limit", "batch-length-absurd"),
+    ),
+    Phrase(
+        "error deserializing key/value|error deserializing value|error deserializing key|value deserializers with error|key"
+        " deserializers with error|unknown magic byte!|serializationexception: unknown magic byte|local: value"
+        " deserialization error|local: key deserialization error|_VALUE_DESERIALIZATION|_KEY_DESERIALIZATION|error"
+        " deserializing avro|error deserializing json|error deserializing protobuf|not produced with a confluent schema"
+        " registry serializer",
+        "the consumer's deserializer does not accept a record. Kafka's log is sound: the record was written with another"
+        " serializer or schema. `kdump log --deep --offset N` shows its bytes, and `--value avro` and the like decode them",
+    ),
+    # what is not in the log at all
+    Phrase(
+        "invalid receive (size",
+        "something that does not speak Kafka's protocol connected to the broker, or the listener expects TLS and gets plain"
+        " text (or the reverse); more rarely, a request is above socket.request.max.bytes. Nothing is wrong on disk",
+    ),
+    # offsets
+    Phrase(
+        "offset out of range|offsets out of range|OFFSET_OUT_OF_RANGE|out of range and no reset policy|is out of range for"
+        " partition|fetch position {} is out of range|requested offset is outside the range|requested offset is not within"
+        " the range|OffsetOutOfRangeError|no offset to automatically reset|committed offset {} out of range",
+        "a consumer asked for an offset that the partition does not have: retention removed it, the topic was created"
+        " again, or the log was truncated (unclean election, damage). `kdump where TOPIC-PARTITION@OFFSET DIRECTORIES` says"
+        " which",
+        ("log-start-beyond-end", "replica-divergence", "segment-missing"),
+    ),
+    Phrase(
+        "log truncation detected|detected truncated partitions|truncation detected for partition|lost records; the client"
+        " consumed to offset",
+        "a consumer has read records that the leader no longer has: its log was truncated, by an unclean election or after"
+        " damage. `kdump where TOPIC-PARTITION@OFFSET DIRECTORIES` finds a replica that has them",
+        ("replica-divergence", "truncated-at-boundary"),
+    ),
+    Phrase(
+        "local: inconsistent state",
+        "librdkafka's own record of a message or transaction does not match what the broker answered: for an idempotent"
+        " producer, the broker lost batches that it had acknowledged (unclean election, truncation), or a message may be in"
+        " the log twice. It comes from the producer; the log itself parses",
+        ("replica-divergence", "sequence-gap", "sequence-duplicate"),
+    ),
+    Phrase(
+        "unknown server error while fetching offset|experienced an unexpected error when processing|unexpected (unknown?)"
+        " server error|unknown broker error",
+        "a broker failed in a way that the protocol has no code for. The log of that broker has the exception: explain that one",
+        is_general=True,
+    ),
+)

@@ -1,0 +1,135 @@
+"""Extracts the messages of Kafka's warnings, errors and exceptions from the source jars of a release.
+
+`python -m tests.oracle.kafka_messages 3.9.1 4.3.1` prints them: release, class, what says it, and the shape of the message, in
+which `{}` stands for each value. Needs Maven, which fetches the jars.
+"""
+
+import functools
+import re
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+MODULES = ("kafka_2.13", "kafka-clients", "kafka-metadata", "kafka-raft", "kafka-server", "kafka-server-common", "kafka-storage")
+PARTS = re.compile(
+    r"/(?:storage|log|raft|snapshot|cluster|image|loader|publisher|common/record|common/compress|compress|checkpoint)/"
+    r"|/(?:server|metadata|controller|timeline|queue|fault)/(?!.*(?:quota|share|metrics))"
+    r"|/kafka/Kafka\.scala|clients/consumer/internals/(?:\w*Fetch\w*|OffsetFetcher\w*|ConsumerRecords?)\."
+)
+"""The packages that store, load, replicate and read logs."""
+OTHERS = re.compile(
+    r"/(?:common/message|common/metadata|generated|zk|migration|tools|share)/|(?:JsonConverter|Builder|Configs?)\.(?:java|scala)$|Zk|Migration"
+)
+"""Files that contain no messages about logs: those that Kafka's build generates, configurations, ZooKeeper's."""
+FETCH = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:get"
+REPOSITORY = Path.home() / ".m2" / "repository" / "org" / "apache" / "kafka"
+
+_SAYS = re.compile(
+    r"(?:\b(?:log|logger|LOG|LOGGER|logging|stateChangeLogger|Log)\.(?P<level>warn|error)"
+    r"|(?<![\w.])(?P<scala>warn|error|fatal)"
+    r"|\bnew (?P<exception>[A-Z]\w*(?:Exception|Error|Fault))"
+    r"|\b\w*[fF]ault\w*\.(?P<fault>handleFault)"
+    r"|(?<![\w.])(?P<require>require)"
+    r"|\b(?P<offline>maybeAddOfflineLogDir|maybeHandleIOException|executeAndHandleIOException))\("
+)
+_LITERAL = re.compile(
+    r'(?P<s>\b[sf])?(?:"""(?P<raw>.*?)"""|"(?P<text>(?:\$\{[^{}"]*(?:"[^"]*"[^{}"]*)*\}|\\.|[^"\\])*)")', re.DOTALL
+)
+_VALUE = re.compile(r"\$\{[^}]*\}|\$\w+(?:\.\w+)*|%(?:\d+\$)?[-\d.]*[sdxXf]|\{\}")
+_COMMENT = re.compile(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
+_LEAST_WORDS = 2
+
+
+class Message(NamedTuple):
+    """A message: the class that says it, how (WARN, ERROR, or the class of an exception), and its shape."""
+
+    source: str
+    how: str
+    shape: str
+
+
+@functools.cache
+def messages_of(release: str) -> tuple[Message, ...]:
+    """The messages of a release, without duplicates. Raises OSError if none of its source jars can be fetched."""
+    found: dict[Message, None] = {}
+    for module in MODULES:
+        jar = _jar(module, release)
+        if jar is None:
+            continue
+        with zipfile.ZipFile(jar) as sources:
+            for name in sources.namelist():
+                if name.endswith((".java", ".scala")) and PARTS.search(f"/{name}") and not OTHERS.search(name):
+                    text = sources.read(name).decode()
+                    found.update(dict.fromkeys(messages_in(Path(name).stem, text)))
+    if not found:
+        raise OSError(f"the sources of {release} are not available")
+    return tuple(found)
+
+
+def _jar(module: str, release: str) -> Path | None:
+    """The source jar of a module; None if the release has no such module."""
+    jar = REPOSITORY / module / release / f"{module}-{release}-sources.jar"
+    if not jar.exists():
+        artifact = f"-Dartifact=org.apache.kafka:{module}:{release}:jar:sources"
+        subprocess.run(["mvn", "-q", FETCH, artifact, "-Dtransitive=false"], capture_output=True, check=False)
+    return jar if jar.exists() else None
+
+
+def messages_in(source: str, text: str) -> Iterator[Message]:
+    """The messages in a Java or Scala file."""
+    text = _COMMENT.sub(lambda one: one[0] if one[0].startswith('"') else " ", text)
+    for call in _SAYS.finditer(text):
+        skips = range(3) if call["offline"] else [1] if call["require"] else [0]
+        shape = next(filter(None, (_shape(_argument(text, call.end(), skip)) for skip in skips)), "")
+        if len(re.findall(r"[A-Za-z]{2,}", shape)) >= _LEAST_WORDS:
+            how = call["exception"] or (call["level"] or call["scala"] or "").upper()
+            if call["offline"] or call["fault"]:
+                how = "ERROR"
+            yield Message(source, how or "IllegalArgumentException", shape)
+
+
+def _argument(text: str, start: int, skips: int) -> str:
+    """The source of an argument of a call whose parentheses open before `start`; `skips` is how many are before it."""
+    depth, position, begin = 0, start, start
+    while position < len(text):
+        literal = _LITERAL.match(text, position)
+        if literal:
+            position = literal.end()
+            continue
+        one = text[position]
+        if one in "([{":
+            depth += 1
+        elif one in ")]}":
+            depth -= 1
+        if depth < 0 or (depth == 0 and one == "," and not skips):
+            break
+        if depth == 0 and one == ",":
+            skips, begin = skips - 1, position + 1
+        position += 1
+    return text[begin:position] if not skips else ""
+
+
+def _shape(argument: str) -> str:
+    """The text of a string expression, with `{}` for each value in it."""
+    parts: list[str] = []
+    position = 0
+    for literal in _LITERAL.finditer(argument):
+        between = argument[position : literal.start()]
+        if re.search(r"[\w)]", re.sub(r"String\.format\(|\bformat\(|\.stripMargin", "", between)):
+            parts.append("{}")
+        text = literal["raw"] if literal["raw"] is not None else literal["text"]
+        parts.append(_VALUE.sub("{}", re.sub(r"\\(.)", lambda one: {"n": " ", "t": " "}.get(one[1], one[1]), text)))
+        position = literal.end()
+    rest = argument[position:]
+    if parts and not re.match(r"\s*(?:\.format|\.stripMargin|\.formatted|,|\)*\s*$)", rest) and "+" in rest:
+        parts.append("{}")
+    return re.sub(r"(?:\{\}\s*){2,}", "{} ", " ".join("".join(parts).split())).strip()
+
+
+if __name__ == "__main__":
+    for release in sys.argv[1:]:
+        for message in messages_of(release):
+            print(release, *message, sep="\t")

@@ -1,0 +1,63 @@
+"""Every message of Kafka's sources, fed to `kdump explain`: the answer that was decided for it, or none."""
+
+import shutil
+
+import pytest
+
+from kdump.checks.catalogue.lines import matching
+from kdump.checks.catalogue.lines.exceptions import EXCEPTIONS
+from tests.oracle.kafka_messages import Message, messages_in, messages_of
+from tests.output.kafka_messages import answer_to, decided, expectation, filled
+
+RELEASES = ("2.8.2", "3.9.1", "4.0.0", "4.3.1")
+
+JAVA = """
+class Sample {
+    // throw new KafkaException("not a message");
+    void run() {
+        log.warn("Corruption found in segment {}, " + "truncating to {}", base, "x" + y);
+        throw new CorruptRecordException("Record is corrupt (stored crc = " + crc + ", computed crc = " + other() + ")");
+        throw new KafkaException(String.format("The size of segment %s (%d) is too large", file, size), cause);
+        log.info("all is well with it");
+    }
+}
+"""
+SCALA = """
+    warn(s"Loaded stray log: ${dir.getName} of $topic")
+    require(size > 0, s"index of ${f(")")} is corrupt")
+    maybeHandleIOException(s"Error while flushing log for $topicPartition in dir ${dir.getParent}") {
+"""
+
+
+def test_messages_are_extracted_with_a_place_for_each_value() -> None:
+    assert list(messages_in("Sample", JAVA)) == [
+        Message("Sample", "WARN", "Corruption found in segment {}, truncating to {}"),
+        Message("Sample", "CorruptRecordException", "Record is corrupt (stored crc = {}, computed crc = {})"),
+        Message("Sample", "KafkaException", "The size of segment {} ({}) is too large"),
+    ]
+    assert [one.shape for one in messages_in("Sample", SCALA)] == [
+        "Loaded stray log: {} of {}",
+        "index of {} is corrupt",
+        "Error while flushing log for {} in dir {}",
+    ]
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("release", RELEASES)
+def test_each_message_of_kafka_gets_the_answer_that_was_decided_or_none(release: str) -> None:
+    if shutil.which("mvn") is None:
+        pytest.skip("the sources of Kafka need Maven")
+    try:
+        messages = messages_of(release)
+    except OSError as error:
+        pytest.skip(str(error))
+    assert len(messages) > 700
+    known = decided()
+    wrong = []
+    for message in messages:
+        line = filled(message.shape)
+        found = matching.explain(f"{message.how} {line}" if message.how.isupper() else f"org.apache.kafka.{message.how}: {line}")
+        if expectation(found) != answer_to(message.shape, known):
+            wrong.append(f"{message.source}: {message.shape}: {expectation(found)}")
+        assert {one.words for one in found.classes} <= {message.how} & EXCEPTIONS.keys()
+    assert not wrong
