@@ -19,7 +19,6 @@ from kdump.binary.batch_header import (
 )
 from kdump.binary.source import WINDOW_SIZE
 from kdump.errors import CorruptData, MissingPackage, Unreadable
-from kdump.formats.message_set import Message, bytes_of_message, messages_in
 from kdump.formats.record import MAX_BATCH_SIZE, MAX_PAYLOAD_AT_ONCE
 from kdump.formats.record_selection import owners, selected
 from kdump.reading import salvage
@@ -28,6 +27,7 @@ from kdump.reading.large_batches import LargeBatch, is_walkable
 from kdump.reading.records import UnreadableBatch, past_bad_batches
 from kdump.reading.tuning import DEFAULT
 from kdump.searching.undecidable import Undecidable
+from kdump.searching.wrappers import CUT_MESSAGE, is_cut
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -342,21 +342,10 @@ class LogSearch:
             self._note(chunk.batches["position"][0], self._end_of(chunk, len(chunk) - 1), fault.code, fault.message)
 
     def _note_cut_wrappers(self, chunk: Chunk, rows: Sequence[int]) -> None:
-        """Note wrappers that end inside a message, which readers leave out as Kafka does."""
+        """Note wrappers that end inside a message."""
         for row in rows:
-            if not chunk.headers[row][MESSAGE_ATTRIBUTES] & COMPRESSION_MASK:
-                continue
-            try:
-                wrapper = Message(0, bytes_of_message(self._source, chunk, row))
-                value = wrapper.value
-                if value is None:
-                    continue
-                payload = codecs.opened(wrapper.codec, value, wrapper.magic)
-                read = sum(LOG_OVERHEAD + len(message.data) for message in messages_in(payload.pieces(payload.size)))
-            except (CorruptData, MissingPackage):
-                continue  # whoever reads its messages says so
-            if read < payload.size:
-                self._note_batch(chunk, row, "wrapper-cut", "a compressed message ends inside one of its messages")
+            if is_cut(self._source, chunk, row):
+                self._note_batch(chunk, row, "wrapper-cut", CUT_MESSAGE)
 
     def _matching(self, part: RecordChunk, statuses: list[str]) -> Found:
         query, records = self._query, part.records
