@@ -240,7 +240,9 @@ class Verdict:
     def _note_hole(self, hole: Hole) -> None:
         batch = hole.batch
         assert batch.first is not None
-        what = f"holds {'no record' if not hole.record_count else counted(hole.record_count, 'record') + ', none of them at this one'}"
+        what = "holds no record"
+        if hole.record_count:
+            what = f"holds {counted(hole.record_count, 'record')}, none of them at this one"
         verb = "covers" if batch.first < batch.last else "is of"
         offsets = offset_range(batch.first, batch.last)
         self._evidence.append(f"the batch at byte {batch.position:,} of {batch.path} {verb} {offsets} and {what}")
