@@ -10,6 +10,7 @@ from kdump.binary.arithmetic import increment_sequence
 from kdump.binary.batch_header import (
     ATTRIBUTES,
     BASE_SEQUENCE,
+    BATCH_HEADER_SIZE,
     CONTROL_BIT,
     LAST_OFFSET_DELTA,
     PRODUCER_EPOCH,
@@ -26,8 +27,8 @@ from kdump.messages.control_records import ABORT, COMMIT
 from kdump.reading import salvage
 from kdump.reading.damaged_offsets import FOREVER, DamagedOffsets, DamagedRange
 from kdump.reading.records import UnreadableBatch, past_bad_batches
+from kdump.searching.left_out import CUT_MESSAGE, HOLLOW_MESSAGE, is_cut
 from kdump.searching.places import is_served
-from kdump.searching.wrappers import CUT_MESSAGE, is_cut
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -327,6 +328,9 @@ class Copy:
         epoch = None if chunk.is_legacy else batches["partition_leader_epoch"][0]
         producer_id, attributes = (_NONE, 0) if chunk.is_legacy else (header[PRODUCER_ID], header[ATTRIBUTES])
         unread = first = look.expected if batch.first is None else batch.first
+        if not chunk.is_legacy and header[RECORD_COUNT] <= 0 and batch.end - batch.position > BATCH_HEADER_SIZE:
+            self._note_unreadable(batch, first, CorruptData("record-count-too-low", HOLLOW_MESSAGE), is_served=look.is_served)
+            return
         seen: set[int] = set()
         is_read = True
         for part in past_bad_batches(source, chunk):

@@ -28,8 +28,8 @@ from kdump.reading.damaged_offsets import FOREVER, DamagedOffsets
 from kdump.reading.large_batches import LargeBatch, is_walkable
 from kdump.reading.records import UnreadableBatch, past_bad_batches
 from kdump.reading.tuning import DEFAULT
+from kdump.searching.left_out import CUT_MESSAGE, HOLLOW_MESSAGE, is_cut
 from kdump.searching.undecidable import Undecidable
-from kdump.searching.wrappers import CUT_MESSAGE, is_cut
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -478,7 +478,7 @@ class LogSearch:
                 )
                 self._note_batch(chunk, row, code, message)
             elif not chunk.is_legacy and header[RECORD_COUNT] <= 0 and header[LENGTH] + LOG_OVERHEAD > BATCH_HEADER_SIZE:
-                self._note_batch(chunk, row, "record-count-too-low", "bytes follow the header of a batch that says it is empty")
+                self._note_batch(chunk, row, "record-count-too-low", HOLLOW_MESSAGE)
 
     def _note_damaged_messages(self, part: RecordChunk, owner_of: list[int], statuses: list[str]) -> None:
         """Note messages of magic 0 and 1 that are damaged inside sound wrappers."""

@@ -60,14 +60,25 @@ def test_a_record_outside_of_a_batch_with_as_many_offsets_as_records_is_present(
     assert [_fate(20 + delta, path).key for delta in deltas] == [f"k{delta}" for delta in deltas]
 
 
+def test_a_batch_before_others_may_reach_past_them(tmp_path: Path) -> None:
+    """It has more records than offsets, and the batch next to the offset is another one."""
+    batches = [
+        batch(base_offset=0, records=_records(0, 6), last_offset_delta=0),
+        batch(base_offset=3, records=[record(key=b"x")]),
+    ]
+    path = _partition(tmp_path, *batches, *(batch(base_offset=offset, records=[record()]) for offset in (20, 21)))
+    assert _answers(path, *range(7)) == ["present"] * 6 + ["missing"]
+
+
 def test_a_record_that_its_key_finds_is_never_missing(tmp_path: Path) -> None:
     """Wherever its offset lies: between other batches, before its own, after the end of the log."""
-    deltas = (0, 500, 30, -5)
-    odd = batch(base_offset=20, records=[record(key=b"k", offset_delta=delta) for delta in deltas], last_offset_delta=3)
+    deltas = (500, 30, -5)
+    records = [record(key=b"other"), *(record(key=b"k", offset_delta=delta) for delta in deltas)]
+    odd = batch(base_offset=20, records=records, last_offset_delta=3)
     later = [batch(base_offset=base, records=[record()]) for base in range(24, 64)]
     path = _partition(tmp_path, batch(base_offset=0, records=[record()]), odd, *later)
     fates = list(kdump.where(None, path, key="k"))
-    assert [(fate.offset, fate.answer) for fate in fates] == [(offset, "present") for offset in (15, 20, 50, 520)]
+    assert [(fate.offset, fate.answer) for fate in fates] == [(offset, "present") for offset in (15, 50, 520)]
 
 
 def test_a_record_that_its_key_finds_in_a_damaged_batch_is_damaged(tmp_path: Path) -> None:

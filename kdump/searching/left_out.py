@@ -1,4 +1,4 @@
-"""Finds wrappers that end inside one of their messages, which readers leave out as Kafka does."""
+"""What readers leave out as Kafka does although its bytes are there: the end of a cut wrapper, a batch that says it is empty."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from kdump.binary.source import Source
     from kdump.formats.log import Chunk
 
+HOLLOW_MESSAGE = "bytes follow the header of a batch that says it is empty"
 CUT_MESSAGE = "a compressed message ends inside one of its messages"
 
 
