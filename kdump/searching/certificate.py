@@ -45,6 +45,8 @@ def made(search: Search, paths: Sequence[str], options: dict[str, object]) -> di
         "bytes": verdict.bytes,
         "batches": verdict.batches,
         "records": verdict.records,
+        "claimedRecords": verdict.claimed_records,
+        "unknownFields": verdict.unknown_fields,
         "files": [
             {
                 "path": absolute(file.file),
@@ -53,6 +55,7 @@ def made(search: Search, paths: Sequence[str], options: dict[str, object]) -> di
                 "state": file.state,
                 "batches": file.batches,
                 "records": file.records,
+                "claimedRecords": file.claimed_records,
                 "firstOffset": file.first_offset,
                 "lastOffset": file.last_offset,
                 "hits": file.hits,
@@ -119,17 +122,17 @@ def _is_sound(body: dict[str, Any]) -> bool:
         return False
     if not all(isinstance(paths, list) and all(map(_is_path, paths)) for paths in (body.get("paths"), schemas.get("places"))):
         return False
-    sums = {"bytes": "size", "batches": "batches", "records": "records", "hits": "hits"}
+    sums = {name: name for name in ("batches", "records", "claimedRecords", "hits")} | {"bytes": "size"}
     if not body["paths"] or any(body.get(name) != sum(file.get(of, 0) for file in files) for name, of in sums.items()):
         return False
-    verdict = FOUND if body["hits"] else NOT_PROVEN if gaps else ABSENT
+    verdict = FOUND if body["hits"] else NOT_PROVEN if gaps or not files or body.get("unknownFields") else ABSENT
     return body.get("verdict") == verdict
 
 
 def _is_file(file: object) -> bool:
     if not isinstance(file, dict) or not _is_path(file.get("path")):
         return False
-    counts = [file.get("size"), *(file.get(name, 0) for name in ("batches", "records", "hits"))]
+    counts = [file.get("size"), *(file.get(name, 0) for name in ("batches", "records", "claimedRecords", "hits"))]
     digest = file.get("sha256")
     return all(type(count) is int and count >= 0 for count in counts) and "sha256" in file and isinstance(digest, str | None)
 

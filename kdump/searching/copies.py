@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from typing import NamedTuple
 
 from kdump.binary.arithmetic import increment_sequence
 from kdump.binary.batch_header import (
     ATTRIBUTES,
     BASE_SEQUENCE,
+    BATCH_HEADER_SIZE,
     CONTROL_BIT,
     LAST_OFFSET_DELTA,
     PRODUCER_EPOCH,
     PRODUCER_ID,
+    RECORD_COUNT,
     TRANSACTIONAL_BIT,
 )
 from kdump.binary.source import Source
@@ -23,31 +25,57 @@ from kdump.errors import CorruptData, KdumpError, Unreadable
 from kdump.formats import text_checkpoint, tree
 from kdump.messages.control_records import ABORT, COMMIT
 from kdump.reading import salvage
-from kdump.reading.damaged_offsets import FOREVER, DamagedOffsets
+from kdump.reading.damaged_offsets import FOREVER, DamagedOffsets, DamagedRange
 from kdump.reading.records import UnreadableBatch, past_bad_batches
+from kdump.searching.left_out import CUT_MESSAGE, HOLLOW_MESSAGE, is_cut
 from kdump.searching.places import is_served
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Mapping
 
     from kdump.formats.log import Chunk
+    from kdump.formats.record import RecordChunk
+    from kdump.formats.summary import BatchSummary
     from kdump.pipeline.discovery import FileItem
-    from kdump.reading.damaged_offsets import DamagedRange
 
+    Positions = Mapping[str, Collection[int]]
     Sequences = dict[str, int]
 
 _NONE = -1
 _MAX_SEQUENCES = 100  # that are listed
 
 
+class Batch(NamedTuple):
+    """A batch of a file: where it starts and ends, and the offsets that its header claims. `first` is None for wrappers."""
+
+    path: str
+    position: int
+    end: int
+    first: int | None
+    last: int
+
+
 class Sighting:
-    """A record in one file: the fields of its batch and, if it could be read, its key and whether it has a value."""
+    """A record in one file: the fields of its batch, its key, and whether it has a value."""
 
-    __slots__ = ("has_value", "is_control", "is_served", "is_transactional", "key", "leader_epoch", "offset", "producer_id")
+    __slots__ = (
+        "batch",
+        "has_value",
+        "is_control",
+        "is_served",
+        "is_transactional",
+        "key",
+        "leader_epoch",
+        "offset",
+        "producer_id",
+    )
 
-    def __init__(self, offset: int, leader_epoch: int | None, producer_id: int, attributes: int, *, is_served: bool) -> None:
+    def __init__(
+        self, offset: int, batch: Batch, leader_epoch: int | None, producer_id: int, attributes: int, *, is_served: bool
+    ) -> None:
         self.offset = offset
+        self.batch = batch
         self.leader_epoch = leader_epoch
         self.producer_id = producer_id
         self.is_control = bool(attributes & CONTROL_BIT)
@@ -55,6 +83,38 @@ class Sighting:
         self.is_served = is_served
         self.key: bytes | None = None
         self.has_value = True
+
+    @property
+    def claimed_offset(self) -> int:
+        """The offset for brokers, which go by the header of the batch: a record after the end that it claims counts as there."""
+        return min(self.offset, self.batch.last)
+
+    @property
+    def is_outside_of_batch(self) -> bool:
+        """Whether the header of its batch does not claim its offset."""
+        return self.offset > self.batch.last or self.batch.first is not None and self.offset < self.batch.first
+
+
+class Hole(NamedTuple):
+    """An offset that the header of an intact batch claims, and that none of its `record_count` records has.
+
+    `is_thinned` if it has fewer records than offsets: only the cleaner takes records out of a batch.
+    """
+
+    offset: int
+    batch: Batch
+    record_count: int
+    is_thinned: bool
+
+
+class UnreadableRange(DamagedRange):
+    """A batch whose checksum fits, but some of whose records cannot be read: `reason` says why."""
+
+    __slots__ = ("reason",)
+
+    def __init__(self, batch: Batch, offset: int, reason: str) -> None:
+        super().__init__(batch.position, batch.end, True, offset, batch.last + 1)
+        self.reason = reason
 
 
 class Marker(NamedTuple):
@@ -68,7 +128,8 @@ class Marker(NamedTuple):
 class Copy:
     """A partition below one path. `look` walks its logs once, for some offsets; then all else is known.
 
-    `damaged` are the ranges of offsets that could not be read, `not_read` says which files could not be read at all.
+    `damaged` are the ranges of offsets that could not be read, `holes` those that were looked for in intact batches without
+    result, `not_read` says which files could not be read at all.
     `epochs` are leader epochs and their first offsets, by the checkpoint of the partition and by the batches.
     """
 
@@ -81,6 +142,7 @@ class Copy:
         self.folder = os.path.dirname((self.served or self.marked)[0].path)
         self.sightings: list[Sighting] = []
         self.damaged: list[DamagedRange] = []
+        self.holes: list[Hole] = []
         self.not_read: list[str] = []
         self.log_end: int | None = None
         self.epochs: list[tuple[int, int]] = []
@@ -149,22 +211,46 @@ class Copy:
 
     # What logs hold
 
-    def look(self, offsets: Collection[int]) -> None:
-        """Walk all logs, and note what they hold of these offsets."""
-        wanted = sorted(offsets)
+    def look(self, offsets: Collection[int], positions: Positions | None = None) -> None:
+        """Walk all logs, and note what they hold of these offsets.
+
+        That is looked for in batches whose headers claim them, or claim more records than offsets up to there, in those at the
+        `positions` of each path, and for a single offset also in the batches next to it: an offset of a record is not always
+        what the header of its batch says.
+        """
+        wanted = sorted(set(offsets))
         if self.served and self.served[-1].base_offset:  # where the log ends if this segment is empty
             self._extend(self.served[-1].base_offset - 1, is_served=True)
-        for item in (*self.served, *self.marked):
-            try:
-                with TolerantSource(item.path) as source:
-                    self._look_into(source, item, wanted)
-            except Unreadable as error:
-                self.not_read.append(str(error))
+        for items in (self.served, self.marked):
+            near = _Near(wanted[0]) if len(wanted) == 1 else None
+            for item in items:
+                self._look_into(item, wanted, (positions or {}).get(item.path, ()), near)
+            if near is not None and not any(each.is_served == (items is self.served) for each in self.sightings):
+                self._look_near(near)
         self._checkpointed_epochs = self._in_epoch_checkpoint()
         self.epochs = self._all_epochs()
 
-    def _look_into(self, source: TolerantSource, item: FileItem, wanted: list[int]) -> None:
-        is_in_service = is_served(item)
+    def _look_into(self, item: FileItem, wanted: list[int], positions: Collection[int], near: _Near | None) -> None:
+        try:
+            with TolerantSource(item.path) as source:
+                self._walk(source, item, _Look(wanted, positions, near, item))
+        except Unreadable as error:
+            self.not_read.append(str(error))
+
+    def _look_near(self, near: _Near) -> None:
+        """Look for an offset in the batches next to it, whose headers do not claim it."""
+        for item, position in near.places:
+            try:
+                with TolerantSource(item.path) as source:
+                    section = next(salvage.walk(source, position), None)
+                    look = _Look([near.offset], (), None, item)
+                    if isinstance(section, salvage.Section) and not look.may_hold_row(section.chunk, 0):  # else it was read
+                        self._note_records(source, section.chunk.slice(0, 1), look, is_intact=False)
+            except Unreadable as error:
+                self.not_read.append(str(error))
+
+    def _walk(self, source: TolerantSource, item: FileItem, look: _Look) -> None:
+        is_in_service = look.is_served
         damaged = DamagedOffsets(item.base_offset or 0)
         for section in salvage.walk(source):
             damaged.take(section)
@@ -178,11 +264,13 @@ class Copy:
                         self._note_epochs(section.chunk, section.statuses, is_served=True)
                     elif not summary.is_legacy:
                         self._note_epoch(summary.first_leader_epoch, summary.first_offset)
-                if not any(summary.first_offset <= offset <= summary.last_offset for offset in wanted) and not summary.is_legacy:
+                look.pass_over(summary)
+                if not look.may_hold(summary):
+                    look.expected = summary.last_offset + 1
                     continue
             else:
                 self._note_epochs(section.chunk, section.statuses, is_served=is_in_service)
-            self._note_sightings(source, section, wanted, is_served=is_in_service)
+            self._note_sightings(source, section, look)
         if is_in_service:
             self.damaged += self._bounded(damaged.ranges(), item)
         self._note_bad_ranges(source)
@@ -221,29 +309,63 @@ class Copy:
                 if not chunk.is_legacy and is_served:
                     self._note_epoch(batches["partition_leader_epoch"][row], batches["base_offset"][row])
 
-    def _note_sightings(self, source: TolerantSource, section: salvage.Section, wanted: list[int], *, is_served: bool) -> None:
+    def _note_sightings(self, source: TolerantSource, section: salvage.Section, look: _Look) -> None:
         chunk, statuses = section.chunk, section.statuses
+        if section.summary is None:
+            look.pass_over_rows(chunk, statuses)
         for row, status in enumerate(statuses):
-            last = chunk.batches["last_offset"][row]
-            first = chunk.batches["base_offset"][row]
-            is_near = any(offset <= last and (first is None or first <= offset) for offset in wanted)
-            if status != salvage.DAMAGED and is_near:
-                self._note_records(source, chunk.slice(row, row + 1), wanted, is_served=is_served)
+            if status == salvage.DAMAGED:
+                continue
+            if look.may_hold_row(chunk, row):
+                self._note_records(source, chunk.slice(row, row + 1), look, is_intact=status == salvage.INTACT)
+            look.expected = chunk.batches["last_offset"][row] + 1
 
-    def _note_records(self, source: TolerantSource, chunk: Chunk, wanted: list[int], *, is_served: bool) -> None:
-        header = chunk.headers[0]
-        epoch = None if chunk.is_legacy else chunk.batches["partition_leader_epoch"][0]
+    def _note_records(self, source: TolerantSource, chunk: Chunk, look: _Look, *, is_intact: bool) -> None:
+        """Note what the only batch of a chunk holds of the wanted offsets."""
+        header, batches = chunk.headers[0], chunk.batches
+        position: int = batches["position"][0]
+        batch = Batch(source.path, position, position + batches["size"][0], batches["base_offset"][0], batches["last_offset"][0])
+        epoch = None if chunk.is_legacy else batches["partition_leader_epoch"][0]
         producer_id, attributes = (_NONE, 0) if chunk.is_legacy else (header[PRODUCER_ID], header[ATTRIBUTES])
+        unread = first = look.expected if batch.first is None else batch.first
+        if not chunk.is_legacy and header[RECORD_COUNT] <= 0 and batch.end - batch.position > BATCH_HEADER_SIZE:
+            self._note_unreadable(batch, first, CorruptData("record-count-too-low", HOLLOW_MESSAGE), is_served=look.is_served)
+            return
+        seen: set[int] = set()
+        is_read = True
         for part in past_bad_batches(source, chunk):
             if isinstance(part, UnreadableBatch):
-                self.not_read.append(f"{source.path}, byte {part.position:,}: {part.fault.message} ({part.fault.code})")
+                is_read = False
+                self._note_unreadable(batch, unread, part.fault, is_served=look.is_served)
                 continue
+            bad = _bad_messages(part)
             for row, offset in enumerate(part.records["offset"]):
-                if offset in wanted:
-                    sighting = Sighting(offset, epoch, producer_id, attributes, is_served=is_served)
-                    sighting.key = part.records["key"][row]
-                    sighting.has_value = part.records["value"][row] is not None
-                    self.sightings.append(sighting)
+                unread = max(unread, offset + 1)
+                if not look.wants(offset):
+                    continue
+                seen.add(offset)
+                if row in bad:
+                    self._note_unreadable(batch._replace(last=offset), offset, bad[row], is_served=look.is_served)
+                    continue
+                sighting = Sighting(offset, batch, epoch, producer_id, attributes, is_served=look.is_served)
+                sighting.key = part.records["key"][row]
+                sighting.has_value = part.records["value"][row] is not None
+                self.sightings.append(sighting)
+        unseen = [offset for offset in look.between(first, batch.last) if offset not in seen] if is_read else []
+        if unseen and chunk.is_legacy and is_cut(source, chunk, 0):
+            self._note_unreadable(batch, first, CorruptData("wrapper-cut", CUT_MESSAGE), is_served=look.is_served)
+        elif unseen and is_intact and not chunk.is_legacy:
+            count = header[RECORD_COUNT]
+            is_thinned = count <= header[LAST_OFFSET_DELTA]
+            self.holes += [Hole(offset, batch, count, is_thinned) for offset in unseen]
+
+    def _note_unreadable(self, batch: Batch, offset: int, fault: CorruptData, *, is_served: bool) -> None:
+        """Note that the records of a batch cannot be read from an offset on."""
+        reason = f"{fault.message} ({fault.code})"
+        if is_served or not self.served:
+            self.damaged.append(UnreadableRange(batch, offset, reason))
+        else:
+            self.not_read.append(f"{batch.path}, byte {batch.position:,}: {reason}")
 
     # Transactions and sequences
 
@@ -251,11 +373,11 @@ class Copy:
         """The marker that ended the transaction of a record in this copy; None without a marker after it."""
         for chunk, source in self._chunks():
             batches = chunk.batches
-            if chunk.is_legacy or batches["last_offset"][-1] <= sighting.offset:
+            if chunk.is_legacy or batches["last_offset"][-1] <= sighting.claimed_offset:
                 continue
             for row, header in enumerate(chunk.headers):
                 is_marker = header[ATTRIBUTES] & CONTROL_BIT and header[PRODUCER_ID] == sighting.producer_id
-                if not is_marker or batches["base_offset"][row] <= sighting.offset:
+                if not is_marker or batches["base_offset"][row] <= sighting.claimed_offset:
                     continue
                 kind = _marker_type(source, chunk.slice(row, row + 1))
                 if kind in (COMMIT, ABORT):
@@ -298,6 +420,102 @@ class Copy:
                     self._note_bad_ranges(source)
             except Unreadable as error:
                 self.not_read.append(str(error))
+
+
+class _Near:
+    """The intact batches next to an offset, in all files of one kind: the last that starts at or before it, and the next one."""
+
+    def __init__(self, offset: int) -> None:
+        self.offset = offset
+        self._before: tuple[int, FileItem, int] | None = None  # first offset, file, position
+        self._after: tuple[int, FileItem, int] | None = None
+
+    @property
+    def places(self) -> list[tuple[FileItem, int]]:
+        """Their files and positions."""
+        return [(item, position) for _, item, position in filter(None, (self._before, self._after))]
+
+    def note(self, first_offset: int, item: FileItem, position: int) -> None:
+        """Note a batch, in the order of the files."""
+        if first_offset <= self.offset:
+            if self._before is None or first_offset >= self._before[0]:
+                self._before = first_offset, item, position
+        elif self._after is None or first_offset < self._after[0]:
+            self._after = first_offset, item, position
+
+
+class _Look:
+    """What is looked for in one file. `expected` is the offset after the last batch that was passed."""
+
+    def __init__(self, wanted: list[int], positions: Collection[int], near: _Near | None, item: FileItem) -> None:
+        self._wanted = wanted
+        self._positions = sorted(positions)
+        self._near = near
+        self._item = item
+        self.is_served = is_served(item)
+        self.expected = item.base_offset or 0
+
+    def wants(self, offset: int) -> bool:
+        return _are_between(self._wanted, offset, offset)
+
+    def between(self, first: int, last: int) -> list[int]:
+        """The wanted offsets from the first to the last one."""
+        return self._wanted[bisect_left(self._wanted, first) : bisect_right(self._wanted, last)]
+
+    def may_hold(self, summary: BatchSummary) -> bool:
+        """Whether batches of a stretch have to be looked at one by one."""
+        return (
+            summary.is_legacy
+            or bool(summary.overfull)
+            or _are_between(self._wanted, summary.first_offset, summary.last_offset)
+            or _are_between(self._positions, summary.positions[0], summary.positions[-1])
+        )
+
+    def may_hold_row(self, chunk: Chunk, row: int) -> bool:
+        """Whether the records of a batch have to be looked at."""
+        batches = chunk.batches
+        if _are_between(self._positions, batches["position"][row], batches["position"][row]):
+            return True
+        first, last = batches["base_offset"][row], batches["last_offset"][row]
+        if first is None:  # old versions of librdkafka wrote 0 as the offset of each wrapper
+            return bool(self._wanted) and (self._wanted[0] <= last or last == 0)
+        if not chunk.is_legacy:
+            last = max(last, first + chunk.headers[row][RECORD_COUNT] - 1)
+        return _are_between(self._wanted, first, last)
+
+    def pass_over(self, summary: BatchSummary) -> None:
+        """Note the batches of a stretch that are next to the wanted offset."""
+        if self._near is None:
+            return
+        row = bisect_right(summary.first_offsets, self._near.offset)
+        for each in (row - 1, row):
+            if 0 <= each < summary.count:
+                self._near.note(summary.first_offsets[each], self._item, summary.positions[each])
+
+    def pass_over_rows(self, chunk: Chunk, statuses: list[str]) -> None:
+        """Note the batches of a section that are next to the wanted offset."""
+        if self._near is None:
+            return
+        batches = chunk.batches
+        firsts = batches["last_offset" if chunk.is_legacy else "base_offset"]
+        for status, first, position in zip(statuses, firsts, batches["position"], strict=True):
+            if status != salvage.DAMAGED:
+                self._near.note(first, self._item, position)
+
+
+def _are_between(numbers: list[int], first: int, last: int) -> bool:
+    """Whether some of these ascending numbers lie from the first to the last one."""
+    at = bisect_left(numbers, first)
+    return at < len(numbers) and numbers[at] <= last
+
+
+def _bad_messages(part: RecordChunk) -> dict[int, CorruptData]:
+    """The rows of messages that are damaged inside sound wrappers, and why."""
+    if not part.magics:
+        return {}
+    mismatch = CorruptData("crc-mismatch", "the CRC of a message does not match")
+    bad = {row: next(iter(faults.values())) for row, faults in part.faults.items() if faults}
+    return bad | {row: mismatch for row, valid in enumerate(part.records["isvalid"]) if valid is False and row not in bad}
 
 
 def _base_offset(item: FileItem) -> int:

@@ -151,19 +151,27 @@ class ConditionDecoder:
         from kdump.searching.json_path import document_of
 
         self._document_of = document_of
+        self._wraps_data = isinstance(parts, _InternalParts)
         self._parts = parts
         self._plain = tuple(plain)
         self.problems = problems or {}
 
-    def document(self, key: bytes | None, value: bytes | None, headers: Headers | None) -> Any:
-        """A value as JSON; NaN, which equals nothing, for one that is null or no JSON. Raises Undecidable."""
-        has_value, found = self._decoded(VALUE, key, value, headers)
+    def documents(self, part: str, key: bytes | None, value: bytes | None, headers: Headers | None) -> list[Any]:
+        """A key or value as JSON; NaN, which equals nothing, for one that is no JSON, nothing for null. Raises Undecidable.
+
+        For internal topics also the data in it, which tables show without what is around.
+        """
+        data = key if part == KEY else value
+        if data is None:
+            return []
+        has_value, found = self._decoded(part, key, value, headers)
         if has_value:
-            return found
-        document = self._document_of(value)
-        if value and VALUE not in self._plain and not isinstance(document, dict | list) and not _is_text(value):
-            raise Undecidable("schema-missing", "the value is neither JSON nor text, and does not say which schema it has")
-        return document
+            has_data = self._wraps_data and isinstance(found, dict) and "data" in found
+            return [found, found["data"]] if has_data else [found]
+        document = self._document_of(data)
+        if data and part not in self._plain and not isinstance(document, dict | list) and not _is_text(data):
+            raise Undecidable("schema-missing", f"the {part} is neither JSON nor text, and does not say which schema it has")
+        return [document]
 
     def text(self, part: str, key: bytes | None, value: bytes | None, headers: Headers | None) -> tuple[str, bytes | None]:
         """The JSON of a key or value as text, and the field it is of; bytes without a schema as they are. Raises Undecidable."""

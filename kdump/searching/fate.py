@@ -2,30 +2,41 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+from kdump.checks.wording import counted, offset_range
 from kdump.output.rows import fates
 from kdump.output.rows.fates import Fate
 from kdump.reading.damaged_offsets import FOREVER
+from kdump.searching.copies import UnreadableRange
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from kdump.searching.copies import Copy, Marker, Sighting
-
-    Occurrences = Sequence[tuple[int, bool, bool]]
-    """The offsets of records with one key, in any copy, whether each has a value, and whether its batch is intact."""
+    from kdump.searching.copies import Copy, Hole, Marker, Sighting
 
     Has = tuple[Copy, Sighting]
 
 
+class Occurrence(NamedTuple):
+    """A record with the key of a question: where the batch that holds it stands, and whether that is intact."""
+
+    offset: int
+    has_value: bool
+    is_intact: bool
+    path: str
+    position: int
+
+
 class Verdict:
-    """The answer about one offset of a partition, or about its record with one `key`.
+    """The answer about one offset of a partition, or about its record with one `key`, which was found in some copy.
 
     `occurrences_of` finds the records of a key in all copies.
     """
 
     def __init__(
-        self, copies: Sequence[Copy], offset: int, key: bytes | None, occurrences_of: Callable[[bytes], Occurrences]
+        self, copies: Sequence[Copy], offset: int, key: bytes | None, occurrences_of: Callable[[bytes], Sequence[Occurrence]]
     ) -> None:
         self._copies = copies
         self._served = [copy for copy in copies if copy.served]
@@ -37,9 +48,11 @@ class Verdict:
         self._marked: list[Has] = [has for has in every if not has[1].is_served]
         self._all_served: list[Has] = [has for has in every if has[1].is_served]
         self._reference = max(self._served, key=lambda copy: (copy.last_epoch, copy.log_end or 0), default=None)
-        self._old = [has for has in self._all_served if self._is_truncated(has[0], offset, has[1].leader_epoch)]
+        self._old = [has for has in self._all_served if self._is_truncated(has[0], has[1].claimed_offset, has[1].leader_epoch)]
         self._current = [has for has in self._all_served if has not in self._old]
-        self._damaged = [copy for copy in self._served if copy.damage_at(offset) is not None and not self._holds(copy)]
+        found = [] if key is None or every else [one for one in occurrences_of(key) if one.offset == offset]
+        self._found_damaged = found  # with the key, but only in batches that are damaged
+        self._damaged = [copy for copy in self._served or copies if self._is_damaged(copy) and not self._holds(copy)]
         self._evidence: list[str] = []
         self._superseded_by: int | None = None
 
@@ -97,6 +110,7 @@ class Verdict:
             or self._of_lineage()
             or self._of_log_start()
             or self._of_presence()
+            or self._of_other_sightings()
             or self._of_gap()
         )
 
@@ -133,12 +147,16 @@ class Verdict:
             return ""
         for copy in self._damaged:
             damaged = copy.damage_at(self._offset)
-            assert damaged is not None
+            if damaged is None:
+                continue  # it was found by its key, in a batch whose header may claim any offset
             until = "on" if damaged.next_offset == FOREVER else f"to {damaged.next_offset - 1:,}"
             where = f"bytes {damaged.start:,} to {damaged.end - 1:,}"
-            self._evidence.append(f"{copy.path}: {where} are damaged, offsets from {damaged.offset:,} {until}")
+            why = f": {damaged.reason}" if isinstance(damaged, UnreadableRange) else ""
+            self._evidence.append(f"{copy.path}: {where} are damaged, offsets from {damaged.offset:,} {until}{why}")
             if damaged.next_offset == FOREVER:
                 self._evidence.append("it may also never have been written")
+        for one in self._found_damaged:
+            self._evidence.append(f"a record with this key stands at byte {one.position:,} of {one.path}, in a damaged batch")
         return fates.DAMAGED
 
     def _of_lineage(self) -> str:
@@ -167,9 +185,11 @@ class Verdict:
         return ""
 
     def _of_presence(self) -> str:
-        holding = [copy for copy, _ in self._current if not self._is_below_start(copy)]
-        if not holding:
+        visible = [(copy, sighting) for copy, sighting in self._current if not self._is_below_start(copy)]
+        if not visible:
             return ""
+        self._note_claim(visible[0][1])
+        holding = [copy for copy, _ in visible]
         behind = [copy for copy in self._served if copy not in (*holding, *self._damaged) and self._is_behind(copy)]
         if behind:
             ends = ", ".join(f"{copy.path} ends at {copy.log_end or 0:,}" for copy in behind)
@@ -177,29 +197,73 @@ class Verdict:
             return fates.ONLY_ON
         return fates.PRESENT
 
+    def _note_claim(self, sighting: Sighting) -> None:
+        """Note that the header of its batch does not claim the offset of a record that is there."""
+        batch = sighting.batch
+        if sighting.is_outside_of_batch:
+            first = batch.last if batch.first is None else batch.first
+            claims = offset_range(first, max(first, batch.last))
+            self._evidence.append(f"the header of its batch, at byte {batch.position:,} of {batch.path}, claims only {claims}")
+
     def _of_cleaner(self) -> str:
-        """Whether the cleaner of a copy removed it: a gap below its checkpoint. A copy from before may show why."""
-        cleaned = [copy for copy in self._served if self._is_gap(copy) and self._offset < (copy.cleaned_to or 0)]
-        if not cleaned:
+        """Whether the cleaner removed it: from a batch that is there, or before its checkpoint. Another copy may show why."""
+        gaps = [copy for copy in self._served or self._copies if self._is_gap(copy)]
+        hole = next((hole for copy in gaps for hole in copy.holes if hole.offset == self._offset and hole.is_thinned), None)
+        cleaned = [copy for copy in gaps if self._offset < (copy.cleaned_to or 0)]
+        if hole is not None:
+            self._note_hole(hole)
+        if cleaned:
+            checkpoint = max(copy.cleaned_to or 0 for copy in cleaned)
+            self._evidence.append(f"a gap below the cleaner's checkpoint {checkpoint:,} of {cleaned[0].path}")
+        elif hole is not None:
+            checkpoint = max(copy.log_end or 0 for copy in gaps)
+        else:
             return ""
-        checkpoint = max(copy.cleaned_to or 0 for copy in cleaned)
-        self._evidence.append(f"a gap below the cleaner's checkpoint {checkpoint:,} of {cleaned[0].path}")
         sighting = next((sighting for _, sighting in self._current), None)
         if sighting is None or sighting.key is None:
             if sighting is None:
                 self._evidence.append("without an older copy nobody knows its key, or whether a newer record replaced it")
             return fates.COMPACTED
         occurrences = self._occurrences_of(sighting.key)
-        later = [offset for offset, _, is_intact in occurrences if is_intact and self._offset < offset < checkpoint]
+        later = [one.offset for one in occurrences if one.is_intact and self._offset < one.offset < checkpoint]
         if later:
             self._superseded_by = max(later)
             return fates.COMPACTED
         if not sighting.has_value:
             return fates.TOMBSTONE_EXPIRED
-        self._evidence.append("it was the last value of its key that is known: it may be lost")
-        return fates.MISSING
+        if hole is not None:
+            self._evidence.append("it was the last value of its key that is known")
+            return fates.COMPACTED
+        self._evidence.append(f"it was the last value of its key that is known: it may be lost in {cleaned[0].path}")
+        return fates.BELOW_LOG_START if all(self._is_below_start(copy) for copy, _ in self._current) else fates.ONLY_ON
+
+    def _note_hole(self, hole: Hole) -> None:
+        batch = hole.batch
+        assert batch.first is not None
+        what = "holds no record"
+        if hole.record_count:
+            what = f"holds {counted(hole.record_count, 'record')}, none of them at this one"
+        verb = "covers" if batch.first < batch.last else "is of"
+        offsets = offset_range(batch.first, batch.last)
+        self._evidence.append(f"the batch at byte {batch.position:,} of {batch.path} {verb} {offsets} and {what}")
+
+    def _of_other_sightings(self) -> str:
+        """A record that was seen is not missing, whatever other copies lack."""
+        if self._marked:
+            self._evidence.append("only in a file that brokers are about to delete")
+            return fates.IN_DELETED_FILE
+        if self._current:
+            starts = ", ".join(f"{copy.path}: {copy.log_start:,}" for copy, _ in self._current)
+            self._evidence.append(f"the log starts later ({starts}), and other copies lack it")
+            return fates.BELOW_LOG_START
+        return ""
 
     def _of_gap(self) -> str:
+        hole = next((hole for copy in self._copies for hole in copy.holes if hole.offset == self._offset), None)
+        if hole is not None:
+            self._note_hole(hole)
+            self._evidence.append("as many records as offsets: the cleaner took none out, so no record ever had this offset")
+            return fates.MISSING
         ends = [copy.log_end or 0 for copy in self._served or self._copies]
         if self._offset >= max(ends):
             self._evidence.append(f"the log ends at {max(ends):,}; a record that all replicas truncated leaves no trace")
@@ -213,6 +277,10 @@ class Verdict:
 
     def _holds(self, copy: Copy) -> bool:
         return any(each is copy for each in self._holders)
+
+    def _is_damaged(self, copy: Copy) -> bool:
+        files = {item.path for item in (*copy.served, *copy.marked)}
+        return copy.damage_at(self._offset) is not None or any(one.path in files for one in self._found_damaged)
 
     def _is_below_start(self, copy: Copy) -> bool:
         return copy.log_start is not None and self._offset < copy.log_start

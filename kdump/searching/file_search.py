@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from kdump.pipeline.discovery import FileItem
     from kdump.searching.decoding import ConditionDecoder, Decoding
+    from kdump.searching.json_path import KnownFields
     from kdump.searching.query import Query
 
 
@@ -59,7 +60,7 @@ class FileSettings:
 class FileResult:
     """What is known of a file after its search."""
 
-    __slots__ = ("damaged_hits", "file", "is_whole", "misplaced", "not_read", "not_read_bytes")
+    __slots__ = ("damaged_hits", "file", "is_whole", "known_fields", "misplaced", "not_read", "not_read_bytes")
 
     def __init__(
         self,
@@ -70,7 +71,9 @@ class FileResult:
         misplaced: int = 0,
         is_whole: bool = True,
         not_read_bytes: int = 0,
+        known_fields: KnownFields | None = None,
     ) -> None:
+        self.known_fields = known_fields
         self.file = file
         self.not_read = not_read
         self.damaged_hits = damaged_hits
@@ -173,6 +176,7 @@ class FileSearch:
             size=self._size,
             batches=log.batches if log else 0,
             records=log.records if log else 0,
+            claimed_records=log.claimed_records if log else 0,
             first_offset=log.first_offset if log else None,
             last_offset=log.last_offset if log else None,
             hits=self._hits,
@@ -191,6 +195,7 @@ class FileSearch:
             misplaced=self._misplaced,
             is_whole=self._is_whole,
             not_read_bytes=_covered_bytes(gaps),
+            known_fields=None if log is None else log.known_fields,
         )
 
 

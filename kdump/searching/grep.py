@@ -79,6 +79,7 @@ class Search:
         self._started = time.monotonic()
         self._hits = self._damaged_hits = self._misplaced = self._not_read_bytes = 0
         self._is_whole = True
+        self._known_fields = query.known_fields()
         self._said: set[tuple[str, str]] = set()
         only = partition_of(query.key, partitions) if partitions and query.key is not None else None
         self.only_partition = only
@@ -186,6 +187,8 @@ class Search:
         self._misplaced += result.misplaced
         self._not_read_bytes += result.not_read_bytes
         self._is_whole = self._is_whole and result.is_whole
+        if self._known_fields is not None and result.known_fields is not None:
+            self._known_fields.add(result.known_fields)
 
     def __iter__(self) -> Iterator[Hit]:
         for item, found in self.found():
@@ -261,8 +264,12 @@ class Search:
     @property
     def verdict(self) -> SearchVerdict:
         """The verdict, once the iteration has ended."""
-        word = FOUND if self._hits else NOT_PROVEN if self.not_read or not self._is_whole else ABSENT
-        code = exit_codes.NOT_EXAMINED if self.not_read else exit_codes.CLEAN if self._hits else exit_codes.FINDINGS
+        unknown = [] if self._known_fields is None or self._hits else self._known_fields.unknown(self.query.paths)
+        is_proven = self.files and self._is_whole and not self.not_read and not unknown
+        word = FOUND if self._hits else ABSENT if is_proven else NOT_PROVEN
+        code = exit_codes.CLEAN if self._hits else exit_codes.FINDINGS
+        if self.not_read or word == NOT_PROVEN:
+            code = exit_codes.NOT_EXAMINED
         return SearchVerdict(
             verdict=word,
             hits=self._hits,
@@ -272,9 +279,11 @@ class Search:
             bytes=sum(file.size for file in self.files),
             batches=sum(file.batches for file in self.files),
             records=sum(file.records for file in self.files),
+            claimed_records=sum(file.claimed_records for file in self.files),
             not_read=len(self.not_read),
             not_read_bytes=self._not_read_bytes,
             left_out=len(self.places.left_out),
+            unknown_fields=unknown,
             is_whole=self._is_whole,
             certificate=None,
             seconds=round(time.monotonic() - self._started, 3),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
+from functools import partial
 
 from kdump.binary import codecs, kernel
 from kdump.binary.batch_header import (
@@ -19,7 +21,6 @@ from kdump.binary.batch_header import (
 )
 from kdump.binary.source import WINDOW_SIZE
 from kdump.errors import CorruptData, MissingPackage, Unreadable
-from kdump.formats.message_set import Message, bytes_of_message, messages_in
 from kdump.formats.record import MAX_BATCH_SIZE, MAX_PAYLOAD_AT_ONCE
 from kdump.formats.record_selection import owners, selected
 from kdump.reading import salvage
@@ -27,6 +28,7 @@ from kdump.reading.damaged_offsets import FOREVER, DamagedOffsets
 from kdump.reading.large_batches import LargeBatch, is_walkable
 from kdump.reading.records import UnreadableBatch, past_bad_batches
 from kdump.reading.tuning import DEFAULT
+from kdump.searching.left_out import CUT_MESSAGE, HOLLOW_MESSAGE, is_cut
 from kdump.searching.undecidable import Undecidable
 
 TYPE_CHECKING = False
@@ -96,7 +98,8 @@ class LogSearch:
         leaves_values: bool = False,
     ) -> None:
         self.gaps: list[Gap] = []
-        self.batches = self.records = 0
+        self.known_fields = query.known_fields()
+        self.batches = self.records = self.claimed_records = 0
         self.first_offset: int | None = None
         self.last_offset: int | None = None
         self._source = source
@@ -140,14 +143,15 @@ class LogSearch:
             self._count(summary.count, summary.count if summary.is_legacy else summary.records)
             self._extend(summary.first_offset, summary.last_offset)
             self._position = summary.end
-            rows = self._rows_with_literal(summary)
+            rows = self._rows_to_read(summary, section.chunk)
             if rows:
                 yield from self._in_batches(section.chunk, rows, [salvage.INTACT] * summary.count)
             return
         chunk, statuses = section.chunk, section.statuses
         self._note_damaged(section)
         self._count_rows(chunk)
-        yield from self._in_batches(chunk, [row for row in range(len(chunk)) if self._may_match(chunk, row)], statuses)
+        rows = [row for row in range(len(chunk)) if self._may_match(chunk, row, is_sound=statuses[row] != salvage.DAMAGED)]
+        yield from self._in_batches(chunk, rows, statuses)
         self._position = chunk.batches["position"][-1] + chunk.batches["size"][-1]
 
     def _passes(self, summary: BatchSummary) -> bool:
@@ -163,59 +167,109 @@ class LogSearch:
     def _has_producer(self, summary: BatchSummary, producer_id: int) -> bool:
         return not summary.is_legacy and summary.lowest_producer_id <= producer_id <= summary.highest_producer_id
 
-    def _rows_with_literal(self, summary: BatchSummary) -> list[int]:
-        """The batches of a stretch in which the literal stands."""
-        rows: list[int] = []
+    def _rows_to_read(self, summary: BatchSummary, chunk: Chunk) -> list[int]:
+        """The batches of a stretch in which the literal stands, and those of which nobody has seen yet that they can be read."""
         if self._query.producer_id is not None:
-            return rows  # none is of this producer
+            return []  # none is of this producer
         if summary.codecs != _NO_CODEC:
-            return self._rows_of_payloads(summary)
-        position, end = summary.positions[0], summary.end
-        while position < end:
-            place = self._place_in_file(position, end)
-            if place < 0:
-                break
-            row = bisect_right(summary.positions, place) - 1
-            rows.append(row)
-            position = summary.positions[row + 1] if row + 1 < summary.count else end
-        return rows
+            return self._rows_of_payloads(summary, chunk)
+        if kernel.native is None:
+            return list(range(summary.count))
+        literal, source, window = self._query.literal, self._source, memoryview(self._window)
+        assert literal is not None
+        rows: set[int] = set()
+        positions, ends = summary.positions, [*summary.positions[1:], summary.end]
+        first = 0
+        while first < summary.count:
+            start = positions[first]
+            end = bisect_right(ends, start + len(window))
+            if end == first:
+                if self._may_match_alone(chunk, first):
+                    rows.add(first)
+                first += 1
+                continue
+            size = ends[end - 1] - start
+            source.read_plainly(window[:size], start)
+            for next_place in (partial(literal.place_in, window), partial(self._irregular_place, window, summary.is_legacy)):
+                at = 0
+                while at < size and (place := next_place(at, size)) >= 0:
+                    row = bisect_right(positions, start + place) - 1
+                    rows.add(row)
+                    at = ends[row] - start
+            first = end
+        return sorted(rows)
 
-    def _rows_of_payloads(self, summary: BatchSummary) -> list[int]:
-        """The batches of a stretch in whose payload the literal stands; also those that cannot be decompressed at once."""
+    def _irregular_place(self, window: Buffer, is_legacy: bool, start: int, end: int) -> int:
+        """Where the first batch without compression starts whose records may not be readable; -1 for nowhere."""
+        native = kernel.native
+        assert native is not None
+        if is_legacy:
+            place: int = native.skip_messages(window, start, end, False, 1, 0, _never)
+        else:
+            place, *_ = native.skip_ordinary(window, start, end, False)
+        return place if place < end else -1
+
+    def _rows_of_payloads(self, summary: BatchSummary, chunk: Chunk) -> list[int]:
+        """The batches of a stretch in whose payload the literal stands, or is not known to be readable."""
         literal, source, window = self._query.literal, self._source, memoryview(self._window)
         assert literal is not None
         rows: list[int] = []
         position = held = 0  # what the window holds
-        place_in, decompressed = literal.place_in, self._decompressed
         ends = [*summary.positions[1:], summary.end]
         for row, (start, end) in enumerate(zip(summary.positions, ends, strict=True)):
             if end > position + held:
                 position, held = start, min(len(window), summary.end - start)
                 if end - start > held:
-                    if self._may_match_alone(start, end):
+                    if self._may_match_alone(chunk, row):
                         rows.append(row)
                     held = 0
                     continue
                 source.read_plainly(window[:held], position)
-            at = start - position
-            codec = window[at + ATTRIBUTES_AT + 1] & COMPRESSION_MASK
-            compressed = window[at + BATCH_HEADER_SIZE : end - position]
-            payload = decompressed(codec, compressed) if codec else compressed
-            may_match = self._may_be_in_blocks(codec, bytes(compressed), start) if payload is None else place_in(payload) >= 0
-            if may_match:
+            if self._may_match_in(window, start - position, end - position, start):
                 rows.append(row)
         return rows
 
-    def _may_match_alone(self, start: int, end: int) -> bool:
-        """Whether the literal stands in the batch of magic 2 between these positions, which is larger than a window."""
-        codec = self._source.read_exactly(start, BATCH_HEADER_SIZE)[ATTRIBUTES_AT + 1] & COMPRESSION_MASK
+    def _may_match_in(self, window: Buffer, start: int, end: int, position: int, *, is_sound: bool = True) -> bool:
+        """Whether the literal stands in a batch of magic 2, which starts at a position of the file, or it may not be readable."""
+        literal, native = self._query.literal, kernel.native
+        assert literal is not None
+        window = memoryview(window)
+        codec = window[start + ATTRIBUTES_AT + 1] & COMPRESSION_MASK
+        compressed = window[start + BATCH_HEADER_SIZE : end]
         if not codec:
-            return self._place_in_file(start + BATCH_HEADER_SIZE, end) >= 0
-        if end - start > MAX_BATCH_SIZE:
-            return True  # the walk refuses it
-        return self._may_be_in_blocks(
-            codec, self._source.read_exactly(start + BATCH_HEADER_SIZE, end - start - BATCH_HEADER_SIZE), start
+            return (
+                literal.place_in(compressed) >= 0
+                or is_sound
+                and (native is None or self._irregular_place(window, False, start, end) >= 0)
+            )
+        payload = self._decompressed(codec, compressed)
+        if payload is None:
+            return self._may_be_in_blocks(codec, bytes(compressed), position) or is_sound
+        return (
+            literal.place_in(payload) >= 0
+            or is_sound
+            and (native is None or native.ordinary_records(window, start, payload, False) is None)
         )
+
+    def _may_match_alone(self, chunk: Chunk, row: int) -> bool:
+        """The same of a batch that is larger than a window. It is walked without holding it."""
+        position: int = chunk.batches["position"][row]
+        codec, end = chunk.headers[row][ATTRIBUTES] & COMPRESSION_MASK, position + chunk.headers[row][LENGTH] + LOG_OVERHEAD
+        if not codec:
+            if self._place_in_file(position + BATCH_HEADER_SIZE, end) >= 0:
+                return True
+        elif end - position > MAX_BATCH_SIZE:
+            return True  # the walk refuses it
+        else:
+            size = end - position - BATCH_HEADER_SIZE
+            if self._may_be_in_blocks(codec, self._source.read_exactly(position + BATCH_HEADER_SIZE, size), position):
+                return True
+        if not is_walkable(chunk, row):
+            return True
+        batch = LargeBatch(self._source, chunk, row)
+        for _ in batch.parts():
+            pass
+        return not batch.is_regular
 
     def _may_be_in_blocks(self, codec: int, payload: bytes, position: int) -> bool:
         """Whether the literal stands in the payload of the batch here, or that cannot be decompressed."""
@@ -261,8 +315,8 @@ class LogSearch:
 
     # Batches
 
-    def _may_match(self, chunk: Chunk, row: int) -> bool:
-        """Whether the batch in this row may hold a match. A payload that cannot be decompressed may; the walk says why not."""
+    def _may_match(self, chunk: Chunk, row: int, *, is_sound: bool) -> bool:
+        """Whether the batch in this row may hold a match, or, if it `is_sound`, may not be readable: the walk says why."""
         query, header = self._query, chunk.headers[row]
         if self._walks_all:
             return True
@@ -272,25 +326,17 @@ class LogSearch:
         if literal is None:
             return True
         start = chunk.starts[row]
-        if chunk.is_legacy:
-            codec, end = header[MESSAGE_ATTRIBUTES] & COMPRESSION_MASK, start + LOG_OVERHEAD + header[MESSAGE_LENGTH]
-            if codec:
-                return True
-        else:
-            codec, end = header[ATTRIBUTES] & COMPRESSION_MASK, start + LOG_OVERHEAD + header[LENGTH]
-        if not codec and chunk.window:
-            return literal.place_in(chunk.window, start, end) >= 0
-        if not codec:
-            position = chunk.batches["position"][row]
-            return self._place_in_file(position, position + end - start) >= 0
-        if not chunk.window:
-            position = chunk.batches["position"][row]
-            return self._may_match_alone(position, position + end - start)
-        compressed = memoryview(chunk.window)[start + BATCH_HEADER_SIZE : end]
-        payload = self._decompressed(codec, compressed)
-        if payload is not None:
-            return literal.place_in(payload) >= 0
-        return self._may_be_in_blocks(codec, bytes(compressed), chunk.batches["position"][row])
+        if not chunk.is_legacy:
+            if not chunk.window:
+                return self._may_match_alone(chunk, row)
+            end = start + LOG_OVERHEAD + header[LENGTH]
+            return self._may_match_in(chunk.window, start, end, chunk.batches["position"][row], is_sound=is_sound)
+        if header[MESSAGE_ATTRIBUTES] & COMPRESSION_MASK or not chunk.window:
+            return True
+        end = start + LOG_OVERHEAD + header[MESSAGE_LENGTH]
+        if literal.place_in(chunk.window, start, end) >= 0:
+            return True
+        return is_sound and (kernel.native is None or self._irregular_place(chunk.window, True, start, end) >= 0)
 
     def _in_batches(self, chunk: Chunk, rows: Sequence[int], statuses: list[str]) -> Iterator[Found]:
         """What matches in the batches in these rows."""
@@ -325,12 +371,17 @@ class LogSearch:
     def _in_whole_batches(self, chunk: Chunk, statuses: list[str], left_out: int = 0) -> Iterator[Found]:
         """What matches in these batches, except in the first `left_out` records."""
         row_at = {position: row for row, position in enumerate(chunk.batches["position"])}
+        decoded: Counter[int] = Counter()
+        bad: set[int] = set()
         try:
             for part in past_bad_batches(self._source, chunk, gathers=lambda: True):
                 if isinstance(part, UnreadableBatch):
+                    bad.add(part.row)
                     self._note_batch(chunk, part.row, part.fault.code, part.fault.message)
                     continue
                 count = len(part.records)
+                for position, of_batch in zip(part.batches["position"], part.counts, strict=True):
+                    decoded[position] += of_batch
                 if left_out:
                     part = selected(part, range(min(left_out, count), count), -1)[0]
                     left_out = max(0, left_out - count)
@@ -339,24 +390,19 @@ class LogSearch:
                 if found.rows or self._walks_all:
                     yield found
         except CorruptData as fault:
+            bad = set(range(len(chunk)))
             self._note(chunk.batches["position"][0], self._end_of(chunk, len(chunk) - 1), fault.code, fault.message)
+        except MissingPackage:
+            bad = set(range(len(chunk)))
+            raise
+        finally:
+            self._count_decoded(chunk, decoded, bad)
 
     def _note_cut_wrappers(self, chunk: Chunk, rows: Sequence[int]) -> None:
-        """Note wrappers that end inside a message, which readers leave out as Kafka does."""
+        """Note wrappers that end inside a message."""
         for row in rows:
-            if not chunk.headers[row][MESSAGE_ATTRIBUTES] & COMPRESSION_MASK:
-                continue
-            try:
-                wrapper = Message(0, bytes_of_message(self._source, chunk, row))
-                value = wrapper.value
-                if value is None:
-                    continue
-                payload = codecs.opened(wrapper.codec, value, wrapper.magic)
-                read = sum(LOG_OVERHEAD + len(message.data) for message in messages_in(payload.pieces(payload.size)))
-            except (CorruptData, MissingPackage):
-                continue  # whoever reads its messages says so
-            if read < payload.size:
-                self._note_batch(chunk, row, "wrapper-cut", "a compressed message ends inside one of its messages")
+            if is_cut(self._source, chunk, row):
+                self._note_batch(chunk, row, "wrapper-cut", CUT_MESSAGE)
 
     def _matching(self, part: RecordChunk, statuses: list[str]) -> Found:
         query, records = self._query, part.records
@@ -367,12 +413,16 @@ class LogSearch:
             is_asked = [each and not is_control for each, is_control in zip(is_asked, part.batches["is_control"], strict=True)]
         columns = [records[name] for name in ("offset", "timestamp", "key", "value", "headers")]
         self._note_damaged_messages(part, owner_of, statuses)
-        decoder_of = [None if is_control else self._decoder for is_control in part.batches["is_control"]]
+        are_control = part.batches["is_control"]
         for row, (offset, timestamp, key, value, headers) in enumerate(zip(*columns, strict=True)):
             if not is_asked[owner_of[row]] or not query.range.holds(offset, timestamp):
                 continue
             try:
-                matched = query.matched(key, value, headers, self._partition, decoder_of[owner_of[row]])
+                is_control = are_control[owner_of[row]]
+                decoder = None if is_control else self._decoder
+                matched = query.matched(
+                    key, value, headers, self._partition, decoder, is_control=is_control, fields=self.known_fields
+                )
             except Undecidable as error:
                 self._note_undecidable(part, owner_of[row], offset, error)
                 continue
@@ -387,6 +437,19 @@ class LogSearch:
     def _count(self, batches: int, records: int) -> None:
         self.batches += batches
         self.records += records
+        self.claimed_records += records
+
+    def _count_decoded(self, chunk: Chunk, decoded: Counter[int], bad: Collection[int]) -> None:
+        """Correct the counts of batches that were read, by the number of records that were `decoded` at each position.
+
+        In `bad` ones, by their rows, others were not. Of a wrapper, only its messages are known, one at least if it is bad.
+        """
+        for row in range(len(chunk)) if chunk.is_legacy else bad:
+            count = decoded[chunk.batches["position"][row]]
+            claimed = 1 if chunk.is_legacy else max(chunk.headers[row][RECORD_COUNT], 0)
+            self.records += count - claimed
+            if chunk.is_legacy:
+                self.claimed_records += count - (row not in bad)
 
     def _count_rows(self, chunk: Chunk) -> None:
         self._count(len(chunk), len(chunk) if chunk.is_legacy else sum(max(header[RECORD_COUNT], 0) for header in chunk.headers))
@@ -415,7 +478,7 @@ class LogSearch:
                 )
                 self._note_batch(chunk, row, code, message)
             elif not chunk.is_legacy and header[RECORD_COUNT] <= 0 and header[LENGTH] + LOG_OVERHEAD > BATCH_HEADER_SIZE:
-                self._note_batch(chunk, row, "record-count-too-low", "bytes follow the header of a batch that says it is empty")
+                self._note_batch(chunk, row, "record-count-too-low", HOLLOW_MESSAGE)
 
     def _note_damaged_messages(self, part: RecordChunk, owner_of: list[int], statuses: list[str]) -> None:
         """Note messages of magic 0 and 1 that are damaged inside sound wrappers."""
@@ -448,7 +511,11 @@ class LogSearch:
             last.offset, last.next_offset = offset, offset + 1
 
     def _note_batch(self, chunk: Chunk, row: int, code: str, message: str) -> None:
+        """Note a batch, with the offsets that its header claims; those of damaged batches are found out later."""
         self._note(chunk.batches["position"][row], self._end_of(chunk, row), code, message)
+        last = self.gaps[-1]
+        if last.code == code and not chunk.is_legacy:  # else there are too many to list, or the first offset is not known
+            last.offset, last.next_offset = chunk.batches["base_offset"][row], chunk.batches["last_offset"][row] + 1
 
     def _end_of(self, chunk: Chunk, row: int) -> int:
         end: int = chunk.batches["position"][row] + chunk.batches["size"][row]
@@ -475,6 +542,10 @@ class LogSearch:
             if damaged is not None:
                 gap.offset = damaged.offset
                 gap.next_offset = None if damaged.next_offset == FOREVER else damaged.next_offset
+
+
+def _never(_payload: Buffer) -> None:
+    """What decompresses nothing: messages are not compressed."""
 
 
 def _runs(rows: Sequence[int], lone: Collection[int] = ()) -> Iterator[tuple[int, int]]:

@@ -104,6 +104,6 @@ class _Worker:
 def _lost(item: FileItem, settings: FileSettings, hits: int) -> FileResult:
     """The result of a file whose worker has died after so many hits."""
     name = settings.names.get(item.path, item.path)
-    row = SearchedFile(name, item.broker, item.topic, item.partition, item.state, item.size, 0, 0, None, None, hits, 1, None)
+    row = SearchedFile(name, item.broker, item.topic, item.partition, item.state, item.size, 0, 0, 0, None, None, hits, 1, None)
     gap = NotRead(name, 0, item.size, None, None, "worker-died", "the process that searched it ended early")
     return FileResult(row, [gap], not_read_bytes=item.size)

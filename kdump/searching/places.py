@@ -50,7 +50,8 @@ class Unsearched:
 class Places:
     """What is below the paths: `logs` to search, `left_out` marked files that are not searched, `unsearched` ones that should be.
 
-    With `is_proof`, marked files are searched as well, and so are KRaft snapshots; files that are not Kafka's are unsearched.
+    Marked files are searched if they, or the marked directory where they are, were named. With `is_proof`, all are searched, and
+    so are KRaft snapshots; files that are not Kafka's are unsearched.
     With `partition`, only logs of that one are searched. Raises UsageError where nothing fits a pattern.
     """
 
@@ -67,8 +68,9 @@ class Places:
             unlisted: list[Unreadable] = []
             try:
                 is_directory = system.is_directory(path)
+                named = tree.directory_name(path) if is_directory else None
                 for item in discovery.discover(path, unlisted=unlisted):
-                    self._take(item, is_named=not is_directory)
+                    self._take(item, is_named=not is_directory, is_in_named=named is not None and bool(named.state))
                     self._seen.add(item.path)
                 if is_directory:
                     self._take_unseen(path)
@@ -81,7 +83,8 @@ class Places:
             if before == len(self.logs) + len(self.left_out) + len(self.unsearched) + len(self.other_partitions):
                 self.unsearched.append(Unsearched(path, "file-missing", "no log (.log) is here"))
 
-    def _take(self, item: FileItem, *, is_named: bool) -> None:
+    def _take(self, item: FileItem, *, is_named: bool, is_in_named: bool) -> None:
+        """Take a file that was named, or that is in a directory; `is_in_named` if that is a marked one, and was named."""
         if is_named:
             if item.kind in _COMPANIONS or os.path.basename(item.path) in _OTHERS:
                 raise UsageError(f"{item.path} holds no records", remedy="name a log, a partition or a log directory")
@@ -99,7 +102,7 @@ class Places:
         is_log = item.kind == "log" and (item.base_offset is not None or item.topic is not None)
         if is_log and self._partition is not None and item.partition not in (None, self._partition):
             self.other_partitions.add((item.topic, item.partition or 0))
-        elif is_log and (self._is_proof or is_served(item)):
+        elif is_log and (self._is_proof or is_in_named or is_served(item)):
             self.logs.append(item)
         elif is_log:
             self.left_out.append(item)

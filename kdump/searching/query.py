@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from kdump.formats.record import Headers
     from kdump.searching.decoding import ConditionDecoder
-    from kdump.searching.json_path import JsonPath
+    from kdump.searching.json_path import JsonPath, KnownFields
 
 
 class Range:
@@ -110,6 +110,14 @@ class Query:
         """Whether a condition is about decoded keys or values."""
         return bool(self.paths or self._contains is not None and self.decoded_parts)
 
+    def known_fields(self) -> KnownFields | None:
+        """What notes the fields of keys and values, if paths of JSON are asked for."""
+        if not self.paths:
+            return None
+        from kdump.searching.json_path import KnownFields
+
+        return KnownFields()
+
     @property
     def reads_pieces(self) -> bool:
         """Whether keys and values may be FileBytes: a regular expression, for one, needs them whole."""
@@ -123,9 +131,13 @@ class Query:
         headers: Headers | None,
         partition: int | None,
         decoder: ConditionDecoder | None = None,
+        *,
+        is_control: bool = False,
+        fields: KnownFields | None = None,
     ) -> list[str] | None:
         """Where a record matches, or None if it does not. Without a decoder, keys and values are as they are.
 
+        The `fields` of keys and values that are looked at for their JSON are noted; control records have none.
         Raises Undecidable.
         """
         where: list[str] = []
@@ -152,11 +164,51 @@ class Query:
                 return None
             where += [place for place in places if place not in where]
         if self.paths:
-            document = _document(value) if decoder is None else decoder.document(key, value, headers)
-            if not all(path.matches(document) for path in self.paths):
+            if is_control or not self._has_values_at_paths(key, value, headers, decoder, fields):
                 return None
             where += [f"json:{path.path}" for path in self.paths]
         return where or ["record"]
+
+    def _has_values_at_paths(
+        self,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Headers | None,
+        decoder: ConditionDecoder | None,
+        fields: KnownFields | None,
+    ) -> bool:
+        """Whether each path leads to its value. Raises Undecidable if that cannot be said of some, and holds for the others."""
+        known: dict[str, Sequence[Any]] = {}
+        unknown: Undecidable | None = None
+        fulfils = True
+
+        def roots(part: str) -> Sequence[Any]:
+            if part not in known:
+                known[part] = self._documents(part, key, value, headers, decoder)
+            return known[part]
+
+        for path in self.paths:
+            try:
+                found = path.found(roots)
+            except Undecidable as error:
+                unknown = error
+                continue
+            if fields is not None:
+                fields.note(path, roots, is_found=bool(found))
+            fulfils = fulfils and any(map(path.equals, found))
+        if unknown is not None and fulfils:
+            raise unknown
+        return fulfils
+
+    def _documents(
+        self, part: str, key: bytes | None, value: bytes | None, headers: Headers | None, decoder: ConditionDecoder | None
+    ) -> Sequence[Any]:
+        if decoder is not None:
+            return decoder.documents(part, key, value, headers)
+        from kdump.searching.json_path import document_of
+
+        data = key if part == KEY else value
+        return [] if data is None else [document_of(data)]
 
     def _places(self, contains: Callable[[bytes], object], key: bytes | None, value: bytes | None, headers: Headers) -> list[str]:
         places = []
@@ -194,12 +246,6 @@ class Query:
         if unknown is not None and not places and not is_found:
             raise unknown
         return places
-
-
-def _document(value: bytes | None) -> Any:
-    from kdump.searching.json_path import document_of
-
-    return document_of(value)
 
 
 def _json_paths(texts: Sequence[str]) -> list[JsonPath]:

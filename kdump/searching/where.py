@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 
 from kdump.errors import UsageError
+from kdump.formats.record_selection import owners
 from kdump.output.rows import fates
 from kdump.output.rows.fates import Fate
 from kdump.output.text.grep import gap_line
 from kdump.reading.items import DAMAGED
 from kdump.searching.copies import Copy
-from kdump.searching.fate import Verdict
+from kdump.searching.fate import Occurrence, Verdict
 from kdump.searching.file_search import FileSearch, FileSettings
 from kdump.searching.grep import as_bytes
 from kdump.searching.places import Places, is_served
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
     Path = str | os.PathLike[str]
     Partition = tuple[str, int]
-    Occurrence = tuple[int, bool, bool]
 
 
 _MAX_NAMES = 3  # of partitions that are there instead
@@ -84,8 +84,12 @@ class Whereabouts:
         missing: list[dict[str, int]] = []
         for of_partition in sorted(self._logs):
             occurrences = self._occurrences(of_partition, key)
-            copies = self._copies(of_partition, sorted({offset for offset, _, _ in occurrences}))
-            for offset in sorted({offset for offset, _, _ in occurrences}):
+            offsets = sorted({one.offset for one in occurrences})
+            positions: dict[str, set[int]] = {}
+            for one in occurrences:
+                positions.setdefault(one.path, set()).add(one.position)
+            copies = self._copies(of_partition, offsets, positions)
+            for offset in offsets:
                 found_any = True
                 fate = self._fate(copies, offset, key, occurrences)
                 fate.key = _text(key)
@@ -107,14 +111,16 @@ class Whereabouts:
                 fate.evidence += "; it may be in what is damaged"
             yield fate
 
-    def _copies(self, of_partition: Partition, offsets: Sequence[int] = ()) -> list[Copy]:
+    def _copies(
+        self, of_partition: Partition, offsets: Sequence[int] = (), positions: dict[str, set[int]] | None = None
+    ) -> list[Copy]:
         """All copies of a partition. They are looked into for these offsets, or the one of the question."""
         wanted = offsets if self._offset is None else [self._offset[2]]
         found = self._logs.get(of_partition, {})
         served = [path for (path, _), logs in found.items() if any(map(is_served, logs))]
         copies = [Copy(folder if served.count(path) > 1 else path, *of_partition, logs) for (path, folder), logs in found.items()]
         for copy in copies:
-            copy.look(wanted)
+            copy.look(wanted, positions)
         self._note_unread(copies)
         return copies
 
@@ -134,17 +140,17 @@ class Whereabouts:
         return fate
 
     def _occurrences(self, of_partition: Partition, key: bytes) -> list[Occurrence]:
-        """The offsets of the records with a key in all copies of a partition, whether each has a value, and an intact batch."""
+        """The records with a key in all copies of a partition."""
         found: list[Occurrence] = []
         for logs in self._logs.get(of_partition, {}).values():
             for item in logs:
                 search = FileSearch(item, FileSettings(Query(key=key)))
                 for hits in search.found():
-                    records, counts = hits.part.records, hits.part.counts
-                    spread = zip(hits.statuses, counts, strict=True)
-                    statuses = [status for status, count in spread for _ in range(count)]
-                    rows = zip(records["offset"], records["value"], statuses, strict=True)
-                    found += [(offset, value is not None, status != DAMAGED) for offset, value, status in rows]
+                    records, owner_of = hits.part.records, owners(hits.part)
+                    positions = hits.part.batches["position"]
+                    for row, offset, value in zip(owner_of, records["offset"], records["value"], strict=True):
+                        is_intact = hits.statuses[row] != DAMAGED
+                        found.append(Occurrence(offset, value is not None, is_intact, item.path, positions[row]))
                 self.not_read += map(gap_line, search.result.not_read)
         return found
 

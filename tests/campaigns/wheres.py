@@ -398,6 +398,8 @@ def expected(history: History, offset: int) -> Expected:
         sound_ones = [replica for replica in served if replica.name not in damaged]
         behind = [replica for replica in sound_ones if offset >= replica.end and _is_behind(replica, best)]
         return answer("only-on" if behind else "present")
+    if in_deleted or current:
+        return answer("present-in-deleted-file" if in_deleted else "below-log-start")
     return answer("not-written" if offset >= max(replica.end for replica in served) else "missing")
 
 
@@ -428,7 +430,9 @@ def _of_cleaner(
     ]
     if later:
         return answer("compacted", max(later))
-    return answer("tombstone-expired" if record.value is None else "missing")
+    if record.value is None:
+        return answer("tombstone-expired")
+    return answer("only-on" if any(replica.start <= offset for replica, _, _ in current) else "below-log-start")
 
 
 def faults(history: History, folder: Path) -> Iterator[str]:

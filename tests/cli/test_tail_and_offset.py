@@ -306,6 +306,28 @@ def test_a_record_that_a_cleaner_took_is_missing_in_its_batch(tmp_path: Path, li
     assert listed.err.endswith(f": the batch at byte 0 has offsets 0 to 2, but no record with offset 1: {GAP}\n")
 
 
+@pytest.mark.parametrize("codec", ["none", "lz4"])
+def test_a_record_that_its_batch_does_not_claim_is_shown(codec: Codec, tmp_path: Path, listed: Lister) -> None:
+    records = [record(key=b"key", value=b"value")] * 4
+    data = b"".join(batch(base_offset=base, records=records, last_offset_delta=0, codec=codec) for base in (3, 7))
+    (tmp_path / LOG).write_bytes(_batch(0) + data)
+    for offset, position in ((5, SIZE), (9, SIZE + len(data) // 2)):
+        assert (listed("--offset", offset, tmp_path), [row["position"] for row in listed.rows]) == (CLEAN, [position])
+        assert f"byte {position} does not claim offset {offset}, but a record in it has this offset" in listed.err
+        assert (listed("--deep", "--offset", offset, tmp_path), listed.offsets) == (CLEAN, [offset])
+    for offset in (2, 11):
+        assert (listed("--offset", offset, tmp_path), listed.rows) == (CLEAN, [])
+        assert f"no batch has offset {offset}: " in listed.err
+
+
+@pytest.mark.parametrize(("offset", "delta"), [(18, -2), (25, 5)])
+def test_a_record_outside_of_its_batch_is_shown(offset: int, delta: int, tmp_path: Path, listed: Lister) -> None:
+    odd = batch(base_offset=20, records=[record(), record(offset_delta=delta), record()], last_offset_delta=2)
+    (tmp_path / LOG).write_bytes(_batch(0) + odd + _batch(40))
+    assert (listed("--deep", "--offset", offset, tmp_path), listed.offsets) == (CLEAN, [offset])
+    assert f"byte {SIZE} does not claim offset {offset}" in listed.err
+
+
 def test_an_offset_in_a_damaged_range_may_have_been_there(tmp_path: Path, listed: Lister) -> None:
     path = tmp_path / LOG
     path.write_bytes(_batch(0) + b"x" * 100 + _batch(5))

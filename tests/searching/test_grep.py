@@ -25,6 +25,7 @@ from kdump.searching.literals import required_literal
 from kdump.searching.log_search import Found
 from kdump.searching.partitioner import murmur2, partition_of
 from kdump.searching.query import Query
+from tests.builders.compression import Codec
 from tests.builders.files import write_partition
 from tests.builders.records import batch, message, message_set, record, transaction_marker, wrapper
 from tests.searching.conftest import Run
@@ -189,6 +190,58 @@ def test_what_is_not_there_proves_nothing(data: Path, tmp_path: Path) -> None:
     assert _verdict(tmp_path / "empty") == ("not proven", 3, ["file-link-outside"])
 
 
+@pytest.mark.both_kernels
+@pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
+@pytest.mark.parametrize("is_alone", [False, True])
+def test_a_batch_whose_records_cannot_be_read_is_never_absent(codec: Codec, is_alone: bool, run: Run, tmp_path: Path) -> None:
+    """Though its CRC matches, and the text stands nowhere in its bytes; only records that were decoded count."""
+    bad = batch(base_offset=4, codec=codec, payload=b"\x7fnothing to read" * 9, records_count=4, last_offset_delta=3)
+    sound = [] if is_alone else [batch(base_offset=base, codec=codec, records=[record(value=b"v")] * 4) for base in (0, 8)]
+    write_partition(tmp_path, topic="a", segments={0: [*sound[:1], bad, *sound[1:]]})
+    search = kdump.grep("needle", tmp_path)
+    assert list(search) == []
+    verdict, decoded = search.verdict, 4 * len(sound)
+    assert (verdict.verdict, verdict.exit_code) == ("not proven", 3)
+    assert (verdict.records, verdict.claimed_records) == (decoded, decoded + 4)
+    assert [(gap.offset, gap.next_offset) for gap in search.not_read] == [(4, 8)]
+    place = tmp_path / "certificate.json"
+    code, _, said = run("--prove-absent", "--certificate", place, "needle", tmp_path / "a-0")
+    assert (code, f" {decoded} of {decoded + 4} records searched\n" in said) == (3, True)
+    body = json.loads(place.read_text())
+    assert (body["verdict"], body["records"], body["claimedRecords"]) == ("not proven", decoded, decoded + 4)
+    assert [(file["records"], file["claimedRecords"]) for file in body["files"]] == [(decoded, decoded + 4)]
+    assert run("--verify", place)[0] == 3
+
+
+@pytest.mark.both_kernels
+@pytest.mark.parametrize("magic", [0, 1])
+def test_the_messages_in_wrappers_count(magic: int, tmp_path: Path) -> None:
+    def of(base: int, **options: Any) -> bytes:
+        inner = [message(offset=base + at, magic=magic, key=b"k", value=b"v") for at in range(3)]
+        return wrapper(messages=inner, magic=magic, base_offset=base, **options)
+
+    def counted(*parts: bytes) -> tuple[str, int, int]:
+        path = tmp_path / f"{FIRST}.log"
+        path.write_bytes(b"".join(parts))
+        search = kdump.grep("needle", path)
+        assert list(search) == []
+        return search.verdict.verdict, search.verdict.records, search.verdict.claimed_records
+
+    assert counted(of(0), of(3)) == ("absent", 6, 6)
+    assert counted(of(0), message_set(messages=[message(magic=magic, key=b"k")], base_offset=3)) == ("absent", 4, 4)
+    assert counted(of(0), of(3, payload=b"no gzip")) == ("not proven", 3, 4)
+    bad = message(magic=magic, key=b"k", value=b"v", value_length=900)
+    assert counted(of(0), message_set(messages=[bad], base_offset=3))[0] == "not proven"
+
+
+def test_the_records_before_an_unreadable_one_count(tmp_path: Path) -> None:
+    half = batch(records=[record(value=b"v"), record(value=b"v"), b"\x7fno record"], last_offset_delta=5, records_count=6)
+    write_partition(tmp_path, topic="a", segments={0: [half, batch(base_offset=6, records=[record()])]})
+    search = kdump.grep("needle", tmp_path)
+    assert list(search) == []
+    assert (search.verdict.records, search.verdict.claimed_records) == (3, 7)
+
+
 def test_a_codec_without_its_package_proves_nothing(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from kdump.binary import codecs
     from kdump.errors import MissingPackage
@@ -220,6 +273,44 @@ def test_files_that_are_about_to_be_deleted_are_searched_for_a_proof(data: Path)
     search = kdump.grep("secret", data, proves_absence=True)
     assert [hit.topic for hit in search] == ["old"]
     assert {file.state for file in search.files} == {None, "deleted", "delete"}
+
+
+@pytest.mark.parametrize("suffix", ["delete", "stray", "future"])
+@pytest.mark.parametrize("mark", ["", ".deleted"])
+def test_a_marked_directory_that_is_named_is_searched(suffix: str, mark: str, data: Path, run: Run) -> None:
+    gone = data / f"old-1.0123456789abcdef0123456789abcdef-{suffix}"
+    gone.mkdir()
+    (gone / f"{FIRST}.log{mark}").write_bytes(batch(base_offset=0, records=[record(value=b"secret")]))
+    for named in (gone, f"{gone}{os.sep}", data / f"old-*-{suffix}", gone / f"{FIRST}.log{mark}"):
+        assert _found("secret", named) == [(0, ["value"])]
+        assert run("nowhere", named)[0] == 1
+    is_walked = suffix == "future" and not mark
+    assert len(_found("secret", data)) == is_walked
+
+
+def test_where_no_file_was_searched_nothing_is_absent(data: Path, run: Run, tmp_path: Path) -> None:
+    log = _log(data)
+    log.rename(f"{log}.deleted")
+    assert _verdict(data) == ("not proven", 3, [])
+    code, _, said = run("nowhere", data)
+    assert (code, "kdump: not proven: nothing was searched\n" in said) == (3, True)
+    assert "1 file about to be deleted not searched; --prove-absent searches them" in said
+    write_partition(tmp_path / "more", topic="keys", segments={0: [batch(records=[record(key=b"21")])]})
+    other = next(key for key in (b"a", b"b", b"c", b"d") if partition_of(key, 2) == 1)
+    search = kdump.grep(None, tmp_path / "more", key=other, partitions=2)
+    assert (list(search), search.verdict.verdict, search.verdict.exit_code) == ([], "not proven", 3)
+    empty = write_partition(tmp_path / "none", topic="none", segments={0: []})
+    assert _verdict(empty) == ("absent", 1, [])
+
+
+def test_a_certificate_about_no_file_never_says_absent(data: Path, run: Run, tmp_path: Path) -> None:
+    place = tmp_path / "gone.json"
+    run("--prove-absent", "--certificate", place, "nowhere", data)
+    body = json.loads(place.read_text())
+    body |= {"files": [], "bytes": 0, "batches": 0, "records": 0, "claimedRecords": 0}
+    body["certificateSha256"] = certificate._digest_of({k: v for k, v in body.items() if k != "certificateSha256"})
+    place.write_text(json.dumps(body))
+    assert run("--verify", place)[0] == 2
 
 
 def test_a_file_that_is_not_kafkas_proves_nothing(data: Path) -> None:

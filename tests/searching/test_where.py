@@ -208,13 +208,14 @@ def test_a_gap_that_no_cleaner_explains_is_missing(tmp_path: Path) -> None:
     assert "nobody knows its key" in fate.evidence
 
 
-def test_the_last_value_of_a_key_is_not_called_compacted(tmp_path: Path) -> None:
+def test_the_last_value_of_a_key_is_not_called_compacted_nor_missing(tmp_path: Path) -> None:
     """Though the gap lies below the cleaner's checkpoint: an older copy shows that nothing replaced it."""
     rows = [batch(base_offset=offset, records=[record(key=b"k%d" % offset, value=b"v")]) for offset in range(3)]
     before, now = _partition(tmp_path / "before", *rows), _partition(tmp_path / "now", rows[0], rows[2])
     (now / "cleaner-offset-checkpoint").write_text("0\n1\na 0 3\n")
     fate = _fate("a-0@1", before, now)
-    assert (fate.answer, fate.copies) == ("missing", [str(before)])
+    assert (fate.answer, fate.copies) == ("only-on", [str(before)])
+    assert fate.evidence.endswith(f"it may be lost in {now}")
 
 
 def test_sequences_that_a_producer_skipped_are_named(tmp_path: Path) -> None:

@@ -60,10 +60,12 @@ FAULTS = (
         INFO,
         IGNORE,
         "batches cover more or fewer offsets than they have records.",
-        cause="compaction removes records and keeps the offset range; otherwise a broken client or tool",
+        cause="fewer records than offsets: compaction, which keeps the offset range, or a broken client or tool;"
+        " more records than offsets, or records after the claimed end: a broken client or tool, never compaction",
         kafka="nothing",
         loss="nothing by itself; with too few offsets, records share them",
-        remedy="nothing, if the topic is compacted",
+        remedy="with fewer records than offsets, nothing if the topic is compacted; otherwise find out what wrote the batch:"
+        " `kdump log --deep` shows the offsets of its records, and `kdump where` finds them",
         see=("record-offset-order", "batch-empty"),
     ),
     FaultKind(

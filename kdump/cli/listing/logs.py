@@ -11,7 +11,7 @@ from operator import itemgetter
 from kdump.binary.batch_header import BASE_TIMESTAMP
 from kdump.cli.listing import damages_in_range
 from kdump.cli.listing.decoding import Decoding
-from kdump.cli.listing.one_offset import Around
+from kdump.cli.listing.one_offset import Around, section_with
 from kdump.cli.listing.run import Enough
 from kdump.cli.listing.seek import start_position
 from kdump.cli.shared_options import STDIN
@@ -102,7 +102,7 @@ class LogLister:
                 if isinstance(item, salvage.Section) and self._is_passed(item):
                     break
             self._list_held_damages()
-            if self._around is not None and not self._around.is_found:
+            if self._around is not None and not self._around.is_found and not self._list_outside(self._around):
                 self._explain(self._around, findings)
         except (Enough, BrokenPipeError):  # what was found by then counts
             self.decoding.report()
@@ -119,6 +119,17 @@ class LogLister:
             self._take_damage(item)
         else:
             self.list_section(item)
+
+    def _list_outside(self, around: Around) -> bool:
+        """List a record with the offset, or its batch, whose header does not claim it. Returns whether there is one."""
+        for position in around.candidates:
+            section = section_with(self._source, position, around.offset)
+            if section is not None:
+                claim = f"the header of the batch at byte {position} does not claim offset {around.offset}"
+                self._run.say(f"{self._source.path}: {claim}, but a record in it has this offset")
+                self.list_batches(section.chunk, section.statuses)
+                return True
+        return False
 
     def _explain(self, around: Around, findings: int) -> None:
         """Explain why no batch has the offset; `findings` were counted before this log."""

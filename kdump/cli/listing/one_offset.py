@@ -8,11 +8,13 @@ from kdump.binary import system
 from kdump.errors import CorruptData, Unreadable
 from kdump.formats import file_name
 from kdump.reading import salvage
+from kdump.reading.records import UnreadableBatch, past_bad_batches
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from kdump.binary.source import Source
     from kdump.formats.log import Chunk
 
 _GAP = "the cleaner leaves such gaps in a compacted topic; in any other topic, records are missing"
@@ -47,24 +49,33 @@ class Around:
     """The batches around one offset, noted during a walk."""
 
     def __init__(self, offset: int) -> None:
-        self._offset = offset
+        self.offset = offset
         self.is_found = False
         self.damaged_position: int | None = None  # of a damaged batch after the last one before the offset
         self._before: tuple[int, int] | None = None  # position and last offset
         self._holder: tuple[int, int | None, int] | None = None  # position, first and last offset
         self._after: tuple[int, int] | None = None  # position and first offset
+        self._overfull: list[int] = []  # positions of batches with more records than offsets, which may reach up to the offset
+
+    @property
+    def candidates(self) -> list[int]:
+        """The positions of batches whose headers do not claim the offset, but whose records may have it."""
+        near = [at[0] for at in (self._before, self._after) if at is not None]
+        return list(dict.fromkeys((*self._overfull, *near)))
 
     def note(self, chunk: Chunk, statuses: Sequence[str]) -> bool:
         """Note batches. Returns whether an intact one starts after the offset, so that no later batch can hold it."""
         columns = (chunk.batches[name] for name in ("position", "base_offset", "last_offset", "compresscodec"))
-        for status, position, first, last, codec in zip(statuses, *columns, strict=True):
+        for status, count, position, first, last, codec in zip(statuses, chunk.record_counts(), *columns, strict=True):
             if chunk.is_legacy:
                 first = last if codec == "none" else None  # a wrapper does not state its first offset
             if status == salvage.DAMAGED:
                 self.damaged_position = position
-            elif last < self._offset:
+            elif last < self.offset:
                 self._before, self.damaged_position = (position, last), None
-            elif self._holder is None if first is None else first <= self._offset:
+                if first is not None and self.offset < first + count:
+                    self._overfull.append(position)
+            elif self._holder is None if first is None else first <= self.offset:
                 self._holder = position, first, last
             else:
                 self._after = self._after or (position, last if first is None else first)
@@ -74,7 +85,7 @@ class Around:
 
     def explanation(self, path: str, *, is_damaged: bool) -> str:
         """The message for an offset that is not in a segment; `is_damaged` if a damaged range may have held it."""
-        offset = self._offset
+        offset = self.offset
         if is_damaged:
             return f"offset {offset} is in no readable batch; it may be in a damaged one"
         if self._holder is not None:
@@ -92,7 +103,7 @@ class Around:
         )
 
     def _at_the_start(self, path: str, position: int, first: int) -> str:
-        offset, base_offset = self._offset, base_offset_of(path)
+        offset, base_offset = self.offset, base_offset_of(path)
         if base_offset is not None and base_offset <= offset:
             return (
                 f"no batch has offset {offset}: the segment's name says {base_offset}, and its first batch, at byte {position},"
@@ -101,7 +112,7 @@ class Around:
         return f"no batch has offset {offset}: the log starts at offset {first}; earlier records were deleted, or never existed"
 
     def _at_the_end(self, path: str) -> str:
-        offset = self._offset
+        offset = self.offset
         end = (
             "there is no batch"
             if self._before is None
@@ -112,6 +123,17 @@ class Around:
             name, first = later
             return f"no batch has offset {offset}: in this segment {end}, and the next one, {name}, starts at {first}; {_GAP}"
         return f"no batch has offset {offset}: {end}, and there is no later segment"
+
+
+def section_with(source: Source, position: int, offset: int) -> salvage.Section | None:
+    """The batch at a position, if one of its records has an offset."""
+    section = next(salvage.walk(source, position), None)
+    if not isinstance(section, salvage.Section):
+        return None
+    batch = section.run(0, 1)
+    parts = past_bad_batches(source, batch.chunk)
+    is_there = any(not isinstance(part, UnreadableBatch) and offset in part.records["offset"] for part in parts)
+    return batch if is_there else None
 
 
 def _next_segment(path: str) -> tuple[str, int] | None:

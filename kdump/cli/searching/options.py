@@ -32,7 +32,8 @@ class GrepOptions(CommandOptions):
     headers: tuple[str, ...] = texts("--header", "Only records with this header.", metavar="NAME[=VALUE]")
     json: tuple[str, ...] = texts(
         "--json",
-        "Only records whose decoded value, or value that is JSON, has VALUE at PATH, such as user.id=42 or items.*.sku=A1.",
+        "Only records whose decoded value, or value that is JSON, has VALUE at PATH, such as user.id=42 or items.*.sku=A1; with"
+        " key. before it, whose key has, such as key.group=app.",
         metavar="PATH=VALUE",
     )
     decode: str = choice(

@@ -49,6 +49,7 @@ class SearchedFile(Row, kind="searched-file"):
     size: Int64
     batches: Int64
     records: Int64
+    claimed_records: Int64
     first_offset: Int64 | None
     last_offset: Int64 | None
     hits: Int64
@@ -67,9 +68,11 @@ class SearchVerdict(Row, kind="search-verdict"):
     bytes: Int64
     batches: Int64
     records: Int64
+    claimed_records: Int64
     not_read: Int64
     not_read_bytes: Int64
     left_out: Int64
+    unknown_fields: list[Text]
     is_whole: Bool
     certificate: Text | None
     seconds: Float64
@@ -113,7 +116,8 @@ DESCRIPTIONS = {
     SearchedFile: {
         "state": "Why brokers no longer serve it: deleted, cleaned, swap, delete, stray; future: it is being moved.",
         "batches": "The number of batches that were searched.",
-        "records": "The number of their records.",
+        "records": "The number of their records that were searched.",
+        "claimed_records": "The number of records that the headers of these batches claim.",
         "first_offset": "The first offset of a batch that was searched.",
         "last_offset": "The highest offset of a batch that was searched.",
         "hits": "The number of records that match.",
@@ -121,17 +125,19 @@ DESCRIPTIONS = {
         "sha256": "The SHA-256 of the file.",
     },
     SearchVerdict: {
-        "verdict": "found; absent, if all bytes were read intact and none match; not proven otherwise.",
+        "verdict": "found; absent, if files were searched, all bytes were read intact and none match; not proven otherwise.",
         "hits": "The number of records that match.",
         "damaged_hits": "How many of them lie in batches whose CRC does not match.",
         "misplaced": "With --partitions: records whose key belongs in another partition.",
         "files": "The number of files that were searched.",
         "bytes": "Their size.",
         "batches": "The number of batches that were searched.",
-        "records": "The number of their records.",
+        "records": "The number of their records that were searched.",
+        "claimed_records": "The number of records that the headers of these batches claim.",
         "not_read": "The number of ranges, files and directories that were not read intact.",
         "not_read_bytes": "The size of these ranges.",
         "left_out": "Files that brokers are about to delete, and that were not searched.",
+        "unknown_fields": "A sentence for each PATH of --json that no key or value has, so that nothing is proven.",
         "is_whole": "Whether the search went on to the end; --first and --files-with-matches stop it.",
         "certificate": "The file with the certificate.",
         "seconds": "How long the run took.",

@@ -26,12 +26,16 @@ def verdict_lines(verdict: SearchVerdict, not_read: Sequence[NotRead], scope: st
         if verdict.hits
         else "no record matches"
     )
+    of_claimed = f"{verdict.records:,} of " if verdict.records != verdict.claimed_records else ""
     searched = (
         f"{counted(verdict.files, 'file')}, {size_text(verdict.bytes)}, {counted(verdict.batches, 'batch', 'batches')},"
-        f" {counted(verdict.records, 'record')}"
+        f" {of_claimed}{counted(verdict.claimed_records, 'record')}"
     )
     how = "searched" if not_read or not verdict.is_whole else "read intact"
-    yield f"{verdict.verdict}: {found}{scope}; {searched} {how}"
+    if verdict.files:
+        yield f"{verdict.verdict}: {found}{scope}; {searched} {how}"
+    else:
+        yield f"{verdict.verdict}: nothing was searched{scope}"
     if verdict.damaged_hits:
         are = "lies" if verdict.damaged_hits == 1 else "lie"
         yield f"{counted(verdict.damaged_hits, 'match', 'matches')} {are} in batches whose CRC does not match"
@@ -42,6 +46,7 @@ def verdict_lines(verdict: SearchVerdict, not_read: Sequence[NotRead], scope: st
         if verdict.not_read_bytes:
             ranges = f"{counted(verdict.not_read, 'range')} ({size_text(verdict.not_read_bytes)})"
         yield f"{ranges} {was} not read intact: {more}"
+    yield from verdict.unknown_fields
     if verdict.misplaced:
         yield f"{counted(verdict.misplaced, 'key')} not in the partition of the default partitioner"
     if verdict.left_out:

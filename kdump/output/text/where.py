@@ -44,7 +44,9 @@ def _details(fate: Fate) -> Iterator[tuple[str, str]]:
     if fate.bytes is not None:
         facts.append("its bytes are still in the segment" if fate.bytes else "its bytes are gone")
     if fate.log_start is not None and fate.log_end is not None:
-        facts.append(f"the log has offsets {fate.log_start:,} to {fate.log_end - 1:,}")
+        is_beyond = bool(fate.copies) and fate.offset is not None and fate.offset >= fate.log_end
+        by_headers = ", by the headers of its batches" if is_beyond else ""
+        facts.append(f"the log has offsets {fate.log_start:,} to {fate.log_end - 1:,}{by_headers}")
     if facts:
         yield "facts", "; ".join(facts)
     for missing in fate.missing_sequences:

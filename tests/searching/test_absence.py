@@ -1,0 +1,177 @@
+"""`absent` is said only where each byte was looked at: what lies at the edges of windows, blocks, batches and directories."""
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kdump
+from kdump.searching.grep import Search
+from kdump.searching.query import Query
+from tests.builders.compression import Codec
+from tests.builders.files import write_partition
+from tests.builders.records import batch, encode_message, message, record, transaction_marker, wrapper
+from tests.searching.conftest import Run
+
+NEEDLE = b"needle"
+WINDOWS = (256 << 10, 1 << 20)  # of the C kernel, and of others
+BLOCK = 65_536  # of a payload
+
+
+def _partition(folder: Path, *batches: bytes) -> Path:
+    return write_partition(folder, topic="a", segments={0: list(batches)})
+
+
+def _searched(path: Path, pattern: bytes = NEEDLE, **options: Any) -> tuple[list[int | None], str, list[str]]:
+    search = kdump.grep(pattern, path, **options)
+    hits = [hit.offset for hit in search]
+    return hits, search.verdict.verdict, [gap.code for gap in search.not_read]
+
+
+# --- batches that say less than they hold
+
+
+@pytest.mark.both_kernels
+@pytest.mark.parametrize("codec", ["none", "gzip", "zstd"])
+@pytest.mark.parametrize("is_alone", [False, True])
+@pytest.mark.parametrize("claimed", [0, -1])
+def test_a_batch_that_says_it_is_empty_and_has_bytes_proves_nothing(
+    codec: Codec, is_alone: bool, claimed: int, tmp_path: Path
+) -> None:
+    hollow = batch(base_offset=1, codec=codec, records=[record(value=NEEDLE)], records_count=claimed)
+    around = [] if is_alone else [batch(base_offset=offset, records=[record(value=b"v")]) for offset in (0, 2)]
+    hits, verdict, codes = _searched(_partition(tmp_path, *around[:1], hollow, *around[1:]))
+    assert (hits, verdict) == ([], "not proven")
+    assert "record-count-too-low" in codes
+
+
+@pytest.mark.both_kernels
+def test_a_batch_that_says_it_has_fewer_records_than_it_has_proves_nothing(tmp_path: Path) -> None:
+    short = batch(base_offset=1, records=[record(value=b"v"), record(value=b"w")], records_count=1)
+    path = _partition(tmp_path, batch(base_offset=0, records=[record()]), short, batch(base_offset=3, records=[record()]))
+    assert _searched(path)[:2] == ([], "not proven")
+
+
+@pytest.mark.both_kernels
+@pytest.mark.parametrize("magic", [0, 1])
+@pytest.mark.parametrize("left", [1, 11, 12, -1])
+def test_a_wrapper_that_ends_inside_a_message_proves_nothing(magic: int, left: int, tmp_path: Path) -> None:
+    """What is cut may have held the text, however little of it is left."""
+    rest = encode_message(message(magic=magic, value=b"w"), offset=1)[:left]
+    cut = wrapper(messages=[message(magic=magic, value=b"v")], magic=magic, trailing=rest)
+    assert _searched(_partition(tmp_path, cut)) == ([], "not proven", ["wrapper-cut"])
+
+
+# --- edges of windows and blocks
+
+
+SHIFTS = range(-len(NEEDLE), 1)  # of the text against an edge: before it, across it, after it
+
+
+@pytest.mark.both_kernels
+@pytest.mark.parametrize("edge", WINDOWS)
+def test_a_text_across_two_windows_is_found(edge: int, tmp_path: Path) -> None:
+    """In a batch that is larger than a window: edges are counted from its first record on."""
+    path = tmp_path / "00000000000000000000.log"
+    for shift in SHIFTS:
+        path.write_bytes(batch(records=[record(value=_value_with_needle(edge + shift, WINDOWS[-1] + 2000))]))
+        assert _searched(path) == ([0], "found", []), shift
+
+
+@pytest.mark.parametrize("codec", ["lz4", "snappy"])
+def test_a_text_across_two_blocks_of_a_large_payload_is_found(codec: Codec, tmp_path: Path) -> None:
+    """Payloads of more than 8 MiB are searched block by block; noise, so that the batch is larger than a window."""
+    edge = 140 * BLOCK
+    noise = random.Random(1).randbytes(1 << 20) * 10
+    path = tmp_path / "00000000000000000000.log"
+    for shift in SHIFTS:
+        at = edge + shift - 12
+        value = noise[:at] + NEEDLE + noise[at + len(NEEDLE) : edge + BLOCK]
+        path.write_bytes(batch(codec=codec, records=[record(value=value)]))
+        assert _searched(path) == ([0], "found", []), shift
+
+
+def _value_with_needle(place: int, size: int) -> bytes:
+    """A value in which the text stands at a place, counted from the start of its record, which has 12 bytes before its value."""
+    at = place - 12
+    return b"x" * at + NEEDLE + b"x" * (size - at - len(NEEDLE))
+
+
+# --- what lies beside the logs
+
+
+def test_a_link_that_leads_out_proves_nothing(tmp_path: Path) -> None:
+    path = _partition(tmp_path / "data", batch(records=[record()]))
+    outside = tmp_path / "outside"
+    outside.write_bytes(batch(records=[record(value=NEEDLE)]))
+    (path / "old.backup").symlink_to(outside)
+    assert _searched(path, proves_absence=True) == ([], "not proven", ["file-link-outside"])
+    assert _searched(path) == ([], "absent", [])
+    (path / "00000000000000000005.log").symlink_to(outside)
+    assert _searched(path) == ([], "not proven", ["file-link-outside"])
+
+
+@pytest.mark.parametrize("place", ["c.json", "a-0/c.json"])
+def test_a_certificate_is_not_written_anywhere_into_what_is_read(place: str, run: Run, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    _partition(data, batch(records=[record()]))
+    assert run("--prove-absent", "--certificate", data / place, "x", data)[0] == 2
+    assert not (data / place).exists()
+    beside = tmp_path / "data.json"  # its name begins alike
+    assert run("--prove-absent", "--certificate", beside, "x", data)[0] == 1
+    assert json.loads(beside.read_text())["verdict"] == "absent"
+
+
+# --- offsets of what was not read
+
+
+def test_the_unread_offsets_of_a_batch_that_claims_the_next_one_are_those_before_it(tmp_path: Path) -> None:
+    damaged = batch(base_offset=5, records=[record(value=b"v")], crc=1)
+    path = _partition(tmp_path, batch(records=[record()] * 3), damaged, batch(base_offset=5, records=[record()]))
+    search = kdump.grep(NEEDLE, path)
+    assert list(search) == []
+    assert [(gap.offset, gap.next_offset) for gap in search.not_read] == [(3, 5)]
+    assert [fate.answer for offset in (2, 3, 4, 5) for fate in kdump.where(f"a-0@{offset}", path)] == [
+        *("present", "damaged", "damaged", "present")
+    ]
+
+
+def test_a_gap_at_the_checkpoint_of_the_cleaner_is_missing(tmp_path: Path) -> None:
+    path = _partition(tmp_path, *(batch(base_offset=offset, records=[record()]) for offset in (0, 1, 2, 3, 6)))
+    for checkpoint, answers in ((5, ["compacted", "missing"]), (6, ["compacted", "compacted"]), (4, ["missing", "missing"])):
+        (tmp_path / "cleaner-offset-checkpoint").write_text(f"0\n1\na 0 {checkpoint}\n")
+        assert [fate.answer for offset in (4, 5) for fate in kdump.where(f"a-0@{offset}", path)] == answers
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_the_first_marker_after_a_record_counts_whichever_copy_has_it(is_first: bool, tmp_path: Path) -> None:
+    """The second one ended a later transaction of the same producer."""
+
+    def of(offset: int) -> bytes:
+        return batch(base_offset=offset, records=[record()], producer_id=7, producer_epoch=0, is_transactional=True)
+
+    committed = transaction_marker(base_offset=1, producer_id=7, is_commit=True)
+    rest = [of(2), transaction_marker(base_offset=3, producer_id=7, is_commit=False)]
+    whole, lacking = tmp_path / "whole", tmp_path / "lacking"
+    _partition(whole, of(0), committed, *rest)
+    _partition(lacking, of(0), *rest)
+    copies = (whole, lacking) if is_first else (lacking, whole)
+    assert [fate.answer for offset in (0, 2) for fate in kdump.where(f"a-0@{offset}", *copies)] == ["present", "aborted"]
+
+
+# --- progress
+
+
+def test_the_progress_goes_on_from_file_to_file(tmp_path: Path) -> None:
+    sizes = []
+    for topic in ("a", "b", "c"):
+        path = write_partition(tmp_path, topic=topic, segments={0: [batch(records=[record(value=b"v" * 100)])] * 3})
+        sizes.append((path / "00000000000000000000.log").stat().st_size)
+    drawn: list[tuple[int, int]] = []
+    search = Search([str(tmp_path)], Query(NEEDLE), progress=lambda done, of: drawn.append((done, of)))
+    assert list(search) == []
+    assert drawn == sorted(drawn)
+    assert {of for _, of in drawn} == {sum(sizes)}
+    assert drawn[-1][0] >= sizes[0] + sizes[1]

@@ -1,0 +1,168 @@
+"""`kdump grep --json`: conditions are about what is shown of keys and values, and a field that no record has proves nothing."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import kdump
+from tests.builders.files import write_partition
+from tests.builders.messages import int16, int32, int64, string
+from tests.builders.records import Record, batch, record, transaction_marker
+from tests.searching.conftest import Run
+
+
+def _commit(group: str, topic: str, partition: int, offset: int) -> Record:
+    """A record of __consumer_offsets: a key of version 1, a value of version 3."""
+    value = int16(3) + int64(offset) + int32(0) + string("") + int64(1_700_000_000_000)
+    return record(key=int16(1) + string(group) + string(topic) + int32(partition), value=value)
+
+
+@pytest.fixture
+def offsets(tmp_path: Path) -> Path:
+    """Commits of two groups, and the deletion of one."""
+    first = [_commit("app", "orders", 0, 0), _commit("app", "orders", 1, 7)]
+    gone = record(key=_commit("old", "orders", 0, 0).key, value=None)
+    second = [_commit("other", "orders", 0, 9), gone]
+    batches = [batch(base_offset=0, records=first), batch(base_offset=2, records=second)]
+    return write_partition(tmp_path, topic="__consumer_offsets", segments={0: batches})
+
+
+@pytest.fixture
+def orders(tmp_path: Path) -> Path:
+    """Records whose keys and values are JSON, a text, null, and a value with fields that are named key and value."""
+    rows: list[tuple[bytes | None, bytes | None]] = [
+        (b'{"id":1}', b'{"user":{"id":42},"items":[{"sku":"A"},{"sku":"B"}],"none":[]}'),
+        (b'{"id":2}', b'{"user":{"id":43}}'),
+        (b"text", b"a text"),
+        (b'{"id":4}', None),
+        (None, b'{"key":{"id":5},"value":{"id":6}}'),
+    ]
+    records = [record(key=key, value=value) for key, value in rows]
+    return write_partition(tmp_path, topic="orders", segments={0: [batch(records=records)]})
+
+
+def _found(path: Path, *conditions: str) -> tuple[list[int | None], str, int]:
+    search = kdump.grep(None, path, json=conditions)
+    hits = [hit.offset for hit in search]
+    return hits, search.verdict.verdict, search.verdict.exit_code
+
+
+@pytest.mark.parametrize(
+    ("condition", "hits"),
+    [
+        ("offset=0", [0]),
+        ("data.offset=0", [0]),
+        ("value.offset=0", [0]),
+        ("value.data.offset=0", [0]),
+        ("offset=9", [2]),
+        ("version=3", [0, 1, 2]),
+        ("key.group=app", [0, 1]),
+        ("key.data.group=app", [0, 1]),
+        ("key.group=old", [3]),
+        ("key.type=1", [0, 1, 2, 3]),
+        ("key.*=orders", [0, 1, 2, 3]),
+    ],
+)
+def test_conditions_are_about_what_is_shown_of_internal_topics(condition: str, hits: list[int], offsets: Path) -> None:
+    assert _found(offsets, condition) == (hits, "found", 0)
+
+
+def test_all_paths_must_lead_to_their_value(offsets: Path) -> None:
+    assert _found(offsets, "key.group=app", "offset=7") == ([1], "found", 0)
+    assert _found(offsets, "key.group=other", "offset=7") == ([], "absent", 1)
+    assert _found(offsets, "key.group=other", "offset=7", "nothing=1") == ([], "not proven", 3)
+
+
+@pytest.mark.parametrize("condition", ["offset=5", "data.offset=5", "value.offset=5", "key.group=nobody", "key.partition=2"])
+def test_a_value_that_no_record_has_at_a_known_path_is_absent(condition: str, offsets: Path) -> None:
+    assert _found(offsets, condition) == ([], "absent", 1)
+
+
+@pytest.mark.parametrize(
+    ("condition", "hits"),
+    [
+        ("user.id=42", [0]),
+        ("value.user.id=42", [0]),
+        ("items.*.sku=B", [0]),
+        ("items.1.sku=B", [0]),
+        ("key.id=2", [1]),
+        ("key.id=5", [4]),
+        ("value.id=6", [4]),
+        ("value.value.id=6", [4]),
+        ("value.key.id=5", [4]),
+    ],
+)
+def test_conditions_are_about_keys_and_values_that_are_json(condition: str, hits: list[int], orders: Path) -> None:
+    assert _found(orders, condition) == (hits, "found", 0)
+
+
+def test_a_place_in_a_list_may_have_two_digits(tmp_path: Path) -> None:
+    value = json.dumps({"items": list(range(100, 112))}).encode()
+    path = write_partition(tmp_path, topic="a", segments={0: [batch(records=[record(value=value)])]})
+    assert _found(path, "items.10=110") == ([0], "found", 0)
+    assert _found(path, "items.11=110") == ([], "absent", 1)
+    assert _found(path, "items.12=110") == ([], "not proven", 3)
+
+
+# --- fields that no record has
+
+
+@pytest.mark.parametrize(
+    ("condition", "said"),
+    [
+        ("ofset=0", "no value has a field ofset; fields seen: version, data.offset, data.leaderEpoch, data.metadata, data."),
+        ("value.ofset=0", "no value has a field ofset; fields seen: version, data.offset, "),
+        ("key.grup=app", "no key has a field grup; fields seen: type, data.group, data.topic, data.partition\n"),
+        ("group=app", "; keys have it: write key.group\n"),
+    ],
+)
+def test_a_field_that_no_record_has_proves_nothing(condition: str, said: str, offsets: Path, run: Run, tmp_path: Path) -> None:
+    code, _, err = run("--json", condition, offsets)
+    assert (code, "kdump: not proven: no record matches; 1 file" in err, said in err) == (3, True, True), err
+    code, out, _ = run("--json", condition, "--output", "ndjson", offsets)
+    verdict = json.loads(out)
+    assert (code, verdict["verdict"], verdict["exitCode"], len(verdict["unknownFields"])) == (3, "not proven", 3, 1)
+    place = tmp_path / "certificate.json"
+    assert run("--json", condition, "--prove-absent", "--certificate", place, offsets)[0] == 3
+    body = json.loads(place.read_text())
+    assert (body["verdict"], body["unknownFields"]) == ("not proven", verdict["unknownFields"])
+    assert run("--verify", place)[0] == 3
+
+
+def test_texts_have_no_fields(tmp_path: Path, run: Run) -> None:
+    path = write_partition(tmp_path, topic="a", segments={0: [batch(records=[record(key=b"k", value=b"a text")])]})
+    code, _, err = run("--json", "user.id=42", path)
+    assert (code, "kdump: no value has a field user.id; no value has fields\n" in err) == (3, True)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_field_is_known_if_any_file_has_it(jobs: int, tmp_path: Path, run: Run) -> None:
+    for topic, value in (("a", b'{"x":1}'), ("b", b'{"y":1}')):
+        write_partition(tmp_path, topic=topic, segments={0: [batch(records=[record(value=value)])]})
+    assert run("--json", "x=2", "--jobs", jobs, tmp_path)[0] == 1
+    code, _, err = run("--json", "z=2", "--jobs", jobs, tmp_path)
+    assert (code, "no value has a field z; fields seen: x, y\n" in err) == (3, True)
+
+
+def test_where_no_value_was_looked_at_no_field_is_unknown(tmp_path: Path) -> None:
+    """Tombstones and markers have no values, and what another condition leaves out is not looked at."""
+    batches = [
+        batch(base_offset=0, records=[record(key=b"k", value=None)], producer_id=7, producer_epoch=0, is_transactional=True),
+        transaction_marker(base_offset=1, producer_id=7, producer_epoch=0),
+    ]
+    path = write_partition(tmp_path / "one", topic="a", segments={0: batches})
+    assert _found(path, "x=1") == ([], "absent", 1)
+    path = write_partition(tmp_path / "two", topic="a", segments={0: [batch(records=[record(key=b"k", value=b'{"y":1}')])]})
+    search = kdump.grep(None, path, key="other", json=["x=1"])
+    assert (list(search), search.verdict.verdict) == ([], "absent")
+
+
+def test_a_value_that_cannot_be_read_does_not_hide_that_a_key_matches(tmp_path: Path) -> None:
+    records = [record(key=b'{"id":1}', value=b"\x05\x01\x02"), record(key=b'{"id":2}', value=b'{"key":{"id":1}}')]
+    path = write_partition(tmp_path, topic="a", segments={0: [batch(records=records)]})
+    assert _found(path, "key.id=1") == ([0, 1], "found", 0)
+    assert _found(path, "key.id=9") == ([], "absent", 1)
+    assert _found(path, "value.id=9")[1:] == ("not proven", 3)
+    binary = write_partition(tmp_path / "two", topic="a", segments={0: [batch(records=[record(key=b"\x05\x01", value=b"{}")])]})
+    assert _found(binary, "key.id=9")[1:] == ("not proven", 3)

@@ -1,0 +1,208 @@
+"""`kdump where` in batches whose headers, checksums and records do not say the same: what was written is known here."""
+
+from pathlib import Path
+
+import pytest
+
+import kdump
+from kdump.cli import commands
+from kdump.output.rows.fates import Fate
+from tests.builders.compression import Codec
+from tests.builders.files import write_partition
+from tests.builders.records import Record, batch, message, record, wrapper
+
+
+def _partition(folder: Path, *batches: bytes, base: int = 0) -> Path:
+    return write_partition(folder, topic="a", segments={base: list(batches)})
+
+
+def _fate(offset: int, *paths: Path) -> Fate:
+    (fate,) = kdump.where(f"a-0@{offset}", *paths)
+    return fate
+
+
+def _answers(path: Path, *offsets: int) -> list[str]:
+    return [_fate(offset, path).answer for offset in offsets]
+
+
+def _records(first: int, count: int) -> list[Record]:
+    return [record(key=b"k%d" % (first + at), value=b"v" * 20) for at in range(count)]
+
+
+# --- headers that claim fewer offsets than there are records
+
+
+@pytest.mark.both_kernels
+@pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
+def test_a_record_after_the_end_that_its_batch_claims_is_present(codec: Codec, tmp_path: Path) -> None:
+    batches = [batch(base_offset=base, records=_records(base, 4), codec=codec, last_offset_delta=0) for base in (3, 7)]
+    path = _partition(tmp_path, *batches)
+    assert _answers(path, *range(3, 13)) == ["present"] * 8 + ["not-written"] * 2
+    fate = _fate(9, path)
+    assert (fate.key, fate.log_end) == ("k9", 8)
+    assert f"at byte {len(batches[0])} of " in fate.evidence and fate.evidence.endswith(" claims only offset 7")
+    assert _fate(7, path).evidence == ""
+    assert [(fate.offset, fate.answer) for fate in kdump.where(None, path, key="k9")] == [(9, "present")]
+
+
+def test_the_log_is_said_to_end_earlier_by_the_headers_of_its_batches(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path = _partition(tmp_path, batch(records=_records(0, 4), last_offset_delta=1))
+    assert commands.main(["where", "a-0@3", str(path)]) == 0
+    assert "the log has offsets 0 to 1, by the headers of its batches" in " ".join(capfd.readouterr().out.split())
+
+
+@pytest.mark.both_kernels
+@pytest.mark.parametrize("deltas", [(0, 1, 5), (0, 1, -2), (9, 8, 7)])
+def test_a_record_outside_of_a_batch_with_as_many_offsets_as_records_is_present(deltas: tuple[int, ...], tmp_path: Path) -> None:
+    odd = batch(base_offset=20, records=[record(key=b"k%d" % delta, offset_delta=delta) for delta in deltas], last_offset_delta=2)
+    path = _partition(tmp_path, batch(base_offset=0, records=[record()]), odd, batch(base_offset=40, records=[record()]))
+    assert [_fate(20 + delta, path).answer for delta in deltas] == ["present"] * 3
+    assert [_fate(20 + delta, path).key for delta in deltas] == [f"k{delta}" for delta in deltas]
+
+
+def test_a_batch_before_others_may_reach_past_them(tmp_path: Path) -> None:
+    """It has more records than offsets, and the batch next to the offset is another one."""
+    batches = [
+        batch(base_offset=0, records=_records(0, 6), last_offset_delta=0),
+        batch(base_offset=3, records=[record(key=b"x")]),
+    ]
+    path = _partition(tmp_path, *batches, *(batch(base_offset=offset, records=[record()]) for offset in (20, 21)))
+    assert _answers(path, *range(7)) == ["present"] * 6 + ["missing"]
+
+
+def test_a_record_that_its_key_finds_is_never_missing(tmp_path: Path) -> None:
+    """Wherever its offset lies: between other batches, before its own, after the end of the log."""
+    deltas = (500, 30, -5)
+    records = [record(key=b"other"), *(record(key=b"k", offset_delta=delta) for delta in deltas)]
+    odd = batch(base_offset=20, records=records, last_offset_delta=3)
+    later = [batch(base_offset=base, records=[record()]) for base in range(24, 64)]
+    path = _partition(tmp_path, batch(base_offset=0, records=[record()]), odd, *later)
+    fates = list(kdump.where(None, path, key="k"))
+    assert [(fate.offset, fate.answer) for fate in fates] == [(offset, "present") for offset in (15, 50, 520)]
+
+
+def test_a_record_that_its_key_finds_in_a_damaged_batch_is_damaged(tmp_path: Path) -> None:
+    """Also if the header claims another offset than those around it: the key is there."""
+    lost = batch(base_offset=900, records=[record(key=b"k")], crc=1)
+    path = _partition(tmp_path, batch(base_offset=0, records=[record()]), lost, batch(base_offset=2, records=[record()]))
+    (fate,) = kdump.where(None, path, key="k")
+    assert (fate.offset, fate.answer, fate.damaged_on, fate.copies) == (900, "damaged", [str(path)], [])
+    assert f"a record with this key stands at byte {len(batch(base_offset=0, records=[record()]))} of " in fate.evidence
+
+
+def test_a_record_below_the_log_start_is_not_missing_where_another_copy_lacks_it(tmp_path: Path) -> None:
+    rows = [batch(base_offset=offset, records=[record(key=b"k%d" % offset)]) for offset in range(4)]
+    with_bytes, without = tmp_path / "one", tmp_path / "two"
+    _partition(with_bytes, *rows)
+    _partition(without, rows[0], *rows[2:])
+    (with_bytes / "log-start-offset-checkpoint").write_text("0\n1\na 0 3\n")
+    for question, key in (("a-0@1", None), (None, "k1")):
+        (fate,) = kdump.where(question, with_bytes, without, key=key)
+        assert (fate.answer, fate.bytes, fate.copies) == ("below-log-start", True, [str(with_bytes)])
+
+
+def test_offsets_of_wrappers_that_say_0_are_found(tmp_path: Path) -> None:
+    """As old versions of librdkafka wrote them."""
+    inner = [message(offset=offset, key=b"k%d" % offset) for offset in (4, 5, 6)]
+    odd = wrapper(messages=inner, inner_offsets="absolute", offset=0)
+    path = _partition(tmp_path, odd, wrapper(messages=[message(offset=7)], base_offset=7))
+    assert _answers(path, 4, 5, 6, 7) == ["present"] * 4
+
+
+# --- batches that cannot be read
+
+
+def _unreadable(codec: Codec, base: int, count: int) -> bytes:
+    """A batch whose CRC fits, and whose payload is not what its codec writes, or, without a codec, no records."""
+    payload = b"\x7fnothing that can be read" * 4
+    return batch(base_offset=base, codec=codec, payload=payload, records_count=count, last_offset_delta=count - 1)
+
+
+@pytest.mark.both_kernels
+@pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
+def test_an_offset_in_a_batch_that_cannot_be_read_is_damaged(
+    codec: Codec, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    bad = _unreadable(codec, 0, 4)
+    path = _partition(tmp_path, bad, batch(base_offset=4, records=_records(4, 4)))
+    assert _answers(path, *range(9)) == ["damaged"] * 4 + ["present"] * 4 + ["not-written"]
+    fate = _fate(2, path)
+    assert (fate.damaged_on, fate.copies) == ([str(path)], [])
+    assert fate.evidence.startswith(f"{path}: bytes 0 to {len(bad) - 1} are damaged, offsets from 0 to 3: ")
+    assert commands.main(["where", "a-0@2", str(path)]) == 1
+    assert " ".join(capfd.readouterr().out.split()).startswith("a-0@2 damaged damaged ")
+
+
+def test_the_records_before_an_unreadable_one_are_present(tmp_path: Path) -> None:
+    half = batch(base_offset=0, records=[record(key=b"k0"), record(key=b"k1"), b"\x7fno record"], last_offset_delta=5)
+    path = _partition(tmp_path, half, batch(base_offset=6, records=[record()]))
+    assert _answers(path, *range(7)) == ["present", "present", "damaged", "damaged", "damaged", "damaged", "present"]
+
+
+def test_another_copy_may_have_what_cannot_be_read(tmp_path: Path) -> None:
+    bad = _partition(tmp_path / "bad", _unreadable("lz4", 0, 4), batch(base_offset=4, records=_records(4, 4)))
+    good = _partition(tmp_path / "good", batch(records=_records(0, 4)), batch(base_offset=4, records=_records(4, 4)))
+    fate = _fate(2, bad, good)
+    assert (fate.answer, fate.copies, fate.damaged_on) == ("present", [str(good)], [str(bad)])
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_an_offset_in_a_wrapper_that_cannot_be_read_is_damaged(magic: int, tmp_path: Path) -> None:
+    def of(base: int, **options: object) -> bytes:
+        inner = [message(offset=base + at, magic=magic, key=b"k%d" % (base + at)) for at in range(3)]
+        return wrapper(messages=inner, magic=magic, base_offset=base, **options)  # type: ignore[arg-type]
+
+    path = _partition(tmp_path / "one", of(0), of(3, payload=b"no gzip"), of(6))
+    assert _answers(path, *range(10)) == ["present"] * 3 + ["damaged"] * 3 + ["present"] * 3 + ["not-written"]
+    short = _partition(tmp_path / "two", of(0), of(3, trailing=bytes(11), offset=6), of(7))
+    assert _fate(6 if magic == 0 else 3, short).answer == "damaged"
+
+
+def test_a_damaged_message_inside_a_sound_wrapper_is_damaged(tmp_path: Path) -> None:
+    inner = [message(offset=0, key=b"a"), message(offset=1, key=b"b", crc=1), message(offset=2, key=b"c")]
+    path = _partition(tmp_path, wrapper(messages=inner))
+    assert _answers(path, 0, 1, 2) == ["present", "damaged", "present"]
+
+
+# --- batches from which the cleaner took records
+
+
+@pytest.mark.both_kernels
+@pytest.mark.parametrize("codec", ["none", "lz4"])
+def test_an_offset_that_a_batch_covers_and_does_not_hold_was_compacted(codec: Codec, tmp_path: Path) -> None:
+    emptied = batch(base_offset=0, last_offset_delta=99, producer_id=7, producer_epoch=0, base_sequence=0)
+    kept = [record(key=b"k%d" % delta, offset_delta=delta) for delta in (3, 50)]
+    thinned = batch(base_offset=100, records=kept, last_offset_delta=99, codec=codec)
+    path = _partition(tmp_path, emptied, thinned, batch(base_offset=200, records=[record()]))
+    assert _answers(path, 0, 50, 99, 100, 103, 104, 150, 199, 200, 201) == [
+        *("compacted",) * 4,
+        *("present", "compacted", "present", "compacted", "present", "not-written"),
+    ]
+    log = path / "00000000000000000000.log"
+    assert _fate(50, path).evidence.startswith(f"the batch at byte 0 of {log} covers offsets 0 to 99 and holds no record; ")
+    assert (
+        f"the batch at byte {len(emptied)} of {log} covers offsets 100 to 199 and holds 2 records, none of them at this one"
+        in (_fate(104, path).evidence)
+    )
+    assert commands.main(["where", "a-0@50", str(path)]) == 1
+
+
+def test_an_older_copy_says_what_replaced_a_record_that_a_batch_lacks(tmp_path: Path) -> None:
+    def of(*deltas: int) -> bytes:
+        values = {0: b"v", 1: b"v", 2: None, 3: b"v"}
+        keys = {0: b"a", 1: b"b", 2: b"c", 3: b"a"}
+        records = [record(key=keys[delta], value=values[delta], offset_delta=delta) for delta in deltas]
+        return batch(records=records, last_offset_delta=3)
+
+    before, now = _partition(tmp_path / "before", of(0, 1, 2, 3)), _partition(tmp_path / "now", of(3))
+    fates = [_fate(offset, before, now) for offset in range(3)]
+    assert [fate.answer for fate in fates] == ["compacted", "compacted", "tombstone-expired"]
+    assert [fate.superseded_by for fate in fates] == [3, None, None]
+    assert "the last value of its key" in fates[1].evidence
+
+
+def test_a_batch_with_as_many_records_as_offsets_was_not_compacted(tmp_path: Path) -> None:
+    path = _partition(tmp_path, batch(records=[record(offset_delta=0), record(offset_delta=0)], last_offset_delta=1))
+    fate = _fate(1, path)
+    assert fate.answer == "missing"
+    assert "no record ever had this offset" in fate.evidence
