@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     Contents = tuple[int | None, int | None, bytes | None, bytes | None]
 
+_OFFSET_SIZE = 8
 _INNER_HEADER_SIZE = LOG_OVERHEAD + 6  # offset, size, checksum, magic, attributes
 _MAX_RUN = 1 << 12
 _CONTENTS = "key_size", "value_size", "key", "value"  # in the order in which a reader that asks for all meets their faults
@@ -319,7 +320,8 @@ def unwrap(wrapper: Message, limits: Limits = _AS_KAFKA) -> Unwrapped:
     if value is None:
         raise CorruptData("legacy-wrapper-null", "a compressed message has no value", magic=wrapper.magic)
     payload = codecs.opened(wrapper.codec, value, wrapper.magic, limit=limits.max_payload)
-    first, last_offset = _survey(payload, limits.max_messages)
+    survey = _survey(payload, limits.max_messages)
+    first, last_offset = survey.first, survey.last_offset
     if first is None:
         raise CorruptData("legacy-wrapper-empty", "a compressed message contains no messages")
     base = 0
@@ -329,19 +331,25 @@ def unwrap(wrapper: Message, limits: Limits = _AS_KAFKA) -> Unwrapped:
             problem = f"a wrapper with offset {wrapper.offset} contains a message with offset {last_offset}"
             raise CorruptData("legacy-wrapper-offset", problem, wrapper_offset=wrapper.offset, inner_offset=last_offset)
         base = wrapper.offset - last_offset
-    return Unwrapped(payload, first, base)
+    return Unwrapped(wrapper, payload, survey, first, base)
 
 
 class Unwrapped:
     """The messages inside a wrapper, with absolute offsets.
 
-    `held` is the payload, or nothing if that is too long to be held; `base` is to be added to the offsets in it.
+    `held` is the payload, or nothing if that is too long to be held; `base` is to be added to the offsets in it. `count` says how
+    many messages there are, `size` how many bytes these have, and `cut` what follows the last of them, if anything does.
     """
 
-    def __init__(self, payload: Payload | LongPayload, first: Message, base: int) -> None:
+    def __init__(self, wrapper: Message, payload: Payload | LongPayload, survey: _Survey, first: Message, base: int) -> None:
+        self._magic, self._offset = wrapper.magic, wrapper.offset
         self._payload = payload
         self._first = first
+        self._inner_offset, self._last_offset = first.offset, survey.last_offset
         self.base = base
+        self.count = survey.count
+        self.cut = survey.cut
+        self.size = payload.size
         self.held = (
             memoryview(b"") if isinstance(payload, codecs.LongPayload) else memoryview(payload.data)[: payload.whole_blocks]
         )
@@ -349,6 +357,18 @@ class Unwrapped:
     def first_offset(self) -> int:
         """The offset of the first message. Raises CorruptData where it is a wrapper itself."""
         return next(_placed([self._first], self.base)).offset
+
+    def lowest_offset(self) -> int | None:
+        """The offset of the first message, if the last one has that of the wrapper; None where nothing says it.
+
+        No checksum covers the offset of a wrapper, but the distance between the first and the last message is certain. Where
+        the last message is cut off, only absolute offsets say it (magic 0). Raises CorruptData where the first is a wrapper.
+        """
+        self.first_offset()
+        first, last = self._inner_offset, self._last_offset
+        if self.cut is not None:
+            return first if self._magic == 0 and 0 <= first <= last <= self._offset else None
+        return self._offset - (last - first) if 0 <= first <= last <= first + self._offset else None
 
     def after(self, position: int) -> Iterator[Message]:
         """The messages from this position of `held` on, or all of them."""
@@ -383,8 +403,8 @@ def _placed(inner: Iterable[Message], base: int) -> Iterator[Message]:
         yield message
 
 
-def _survey(payload: Payload | LongPayload, max_messages: int | None) -> tuple[Message | None, int]:
-    """The first message in a payload, of which only the header counts, and the offset of the last.
+def _survey(payload: Payload | LongPayload, max_messages: int | None) -> _Survey:
+    """A walk through the messages in a payload, from header to header.
 
     One that is cut off at the end is not seen, as in Kafka. Raises CorruptData where the payload or a message in it is bad, or
     where there are more than `max_messages`.
@@ -400,17 +420,41 @@ def _survey(payload: Payload | LongPayload, max_messages: int | None) -> tuple[M
         except CorruptData as later:
             fault.variants[record.UNBUFFERED] = later
         raise fault
-    return survey.first, survey.last_offset
+    return survey
+
+
+class Cut:
+    """Bytes after the last whole message in a wrapper: the start of another message, of which some bytes are missing.
+
+    `data` are no more of them than the header of a message has, `size` is how many there are, and `missing` how many more its
+    length asks for, None where that is missing, too.
+    """
+
+    __slots__ = ("data", "missing", "size")
+
+    def __init__(self, data: bytes, size: int, missing: int | None) -> None:
+        self.data = data
+        self.size = size
+        self.missing = missing
+
+    @property
+    def offset(self) -> int | None:
+        """The offset in its header, None where that is missing, too."""
+        return batch_offset(self.data) if len(self.data) >= _OFFSET_SIZE else None
 
 
 class _Survey:
-    """Walks the messages of a payload from header to header, and holds none of them."""
+    """Walks the messages of a payload from header to header, and holds none of them.
+
+    `first` is the first message, of which only the header counts, `last_offset` the offset of the last one as it is inside.
+    """
 
     def __init__(self, max_messages: int | None) -> None:
         self._max_messages = max_messages
-        self._count = 0
+        self.count = 0
         self.first: Message | None = None
         self.last_offset = 0
+        self.cut: Cut | None = None
 
     def walk(self, pieces: Iterable[bytes | memoryview]) -> None:
         """Look at all messages. Raises CorruptData."""
@@ -445,15 +489,19 @@ class _Survey:
                     cut, missing = bytes(data[position : position + _INNER_HEADER_SIZE]), end - len(data)
                     position = len(data)
             rest = data[position:]
-        if len(rest) >= LOG_OVERHEAD:
-            inner_size(rest, 0)
+        if missing:
+            size = LOG_OVERHEAD + inner_size(cut, 0)
+            self.cut = Cut(cut, size - missing, missing)
+        elif len(rest):
+            has_size = len(rest) >= LOG_OVERHEAD
+            self.cut = Cut(bytes(rest), len(rest), LOG_OVERHEAD + inner_size(rest, 0) - len(rest) if has_size else None)
 
     def _see(self, data: bytes | memoryview, count: int, last: int) -> None:
         """Note messages: the first stands at the start of `data`, the last at `last`."""
         if self.first is None:
             self.first = Message(batch_offset(data, 0), bytes(data[LOG_OVERHEAD:_INNER_HEADER_SIZE]))
-        self._count += count
-        if self._max_messages is not None and self._count > self._max_messages:
+        self.count += count
+        if self._max_messages is not None and self.count > self._max_messages:
             message = f"a wrapper contains more than {self._max_messages} messages"
             raise CorruptData("decompression-limit", message, limit=self._max_messages)
         self.last_offset = batch_offset(data, last)
