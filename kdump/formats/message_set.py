@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     Contents = tuple[int | None, int | None, bytes | None, bytes | None]
 
-_OFFSET_SIZE = 8
 _INNER_HEADER_SIZE = LOG_OVERHEAD + 6  # offset, size, checksum, magic, attributes
 _MAX_RUN = 1 << 12
 _CONTENTS = "key_size", "value_size", "key", "value"  # in the order in which a reader that asks for all meets their faults
@@ -206,6 +205,8 @@ def _added(part: _Part, source: Source, chunk: Chunk, row: int, limits: Limits) 
         if part.counts[-1] >= record.MAX_ROWS:
             part = part.following(chunk, row)
             yield part
+    if message.codec and unwrapped.cut is not None:
+        part.cuts[len(part.counts) - 1] = unwrapped.cut
 
 
 class _Part:
@@ -214,6 +215,7 @@ class _Part:
     def __init__(self, chunk: Chunk, first: int, *, continues: bool, first_offsets: Sequence[int] = ()) -> None:
         self.first_offsets = list(first_offsets)
         self.rows: list[kernel.MessageTuple] = []
+        self.cuts: dict[int, record.Cut] = {}
         self.counts: list[int] = []
         self._faults: dict[int, dict[str, CorruptData]] = {}
         self._chunk = chunk
@@ -278,7 +280,9 @@ class _Part:
         batches = self._chunk.batches.slice(self._first, self._first + len(self.counts))
         table = Table.of(record.Record, self.rows)
         self.end_batch()
-        return record.RecordChunk(batches, self.counts, table, self._continues, self._faults, self.first_offsets, self._magics)
+        part = record.RecordChunk(batches, self.counts, table, self._continues, self._faults, self.first_offsets, self._magics)
+        part.cuts = self.cuts
+        return part
 
 
 def messages_of(source: Source, chunk: Chunk, row: int, limits: Limits = _AS_KAFKA) -> Iterator[Message]:
@@ -423,26 +427,6 @@ def _survey(payload: Payload | LongPayload, max_messages: int | None) -> _Survey
     return survey
 
 
-class Cut:
-    """Bytes after the last whole message in a wrapper: the start of another message, of which some bytes are missing.
-
-    `data` are no more of them than the header of a message has, `size` is how many there are, and `missing` how many more its
-    length asks for, None where that is missing, too.
-    """
-
-    __slots__ = ("data", "missing", "size")
-
-    def __init__(self, data: bytes, size: int, missing: int | None) -> None:
-        self.data = data
-        self.size = size
-        self.missing = missing
-
-    @property
-    def offset(self) -> int | None:
-        """The offset in its header, None where that is missing, too."""
-        return batch_offset(self.data) if len(self.data) >= _OFFSET_SIZE else None
-
-
 class _Survey:
     """Walks the messages of a payload from header to header, and holds none of them.
 
@@ -454,7 +438,7 @@ class _Survey:
         self.count = 0
         self.first: Message | None = None
         self.last_offset = 0
-        self.cut: Cut | None = None
+        self.cut: record.Cut | None = None
 
     def walk(self, pieces: Iterable[bytes | memoryview]) -> None:
         """Look at all messages. Raises CorruptData."""
@@ -491,10 +475,11 @@ class _Survey:
             rest = data[position:]
         if missing:
             size = LOG_OVERHEAD + inner_size(cut, 0)
-            self.cut = Cut(cut, size - missing, missing)
+            self.cut = record.Cut(self.count, self.last_offset, cut, size - missing, missing)
         elif len(rest):
             has_size = len(rest) >= LOG_OVERHEAD
-            self.cut = Cut(bytes(rest), len(rest), LOG_OVERHEAD + inner_size(rest, 0) - len(rest) if has_size else None)
+            short = LOG_OVERHEAD + inner_size(rest, 0) - len(rest) if has_size else None
+            self.cut = record.Cut(self.count, self.last_offset, bytes(rest), len(rest), short)
 
     def _see(self, data: bytes | memoryview, count: int, last: int) -> None:
         """Note messages: the first stands at the start of `data`, the last at `last`."""

@@ -13,7 +13,7 @@ from kdump.tables import Row
 from tests import kernels
 from tests.builders.compression import Codec
 from tests.builders.files import file_name
-from tests.builders.records import message, message_set, wrapper
+from tests.builders.records import encode_message, message, message_set, wrapper
 from tests.checks.faults.case import NOW
 
 pytestmark = pytest.mark.both_kernels
@@ -124,3 +124,36 @@ def test_offsets_lost_in_zeros_end_where_the_next_wrapper_begins(tmp_path: Path,
     lost = bytes(len(_wrapper(20, 20)))
     path = _log(tmp_path, _wrapper(0, 20), lost, _wrapper(40, 20), _wrapper(60, 20))
     assert ("zero-hole", "error", 20, 39) in _found(path, level=level)
+
+
+def _messages(path: Path) -> list[str]:
+    return [row.message for row in _rows(path, level="deep") if isinstance(row, Finding) and row.code == "legacy-wrapper-cut"]
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_a_wrapper_that_ends_inside_a_message_says_what_is_lost(tmp_path: Path, codec: Codec) -> None:
+    third = encode_message(message(key=b"key", value=b"third", magic=0), offset=2)
+    cut = _wrapper(0, 2, 0, codec, trailing=third[:-4], offset=2)
+    said = "4 bytes short: the last of 3 messages is cut; the wrapper says offset 2, the last whole message is 1."
+    assert _messages(_log(tmp_path, cut, _wrapper(3, 3, 0, codec))) == [said]
+    relative = encode_message(message(key=b"key", value=b"third"), offset=2)
+    cut = _wrapper(10, 2, 1, codec, trailing=relative[:-1], offset=12)
+    (said,) = _messages(_log(tmp_path, _wrapper(0, 10, 1, codec), cut, _wrapper(13, 3, 1, codec)))
+    assert said == (
+        "1 byte short: the last of 3 messages is cut; the wrapper says offset 12, the last whole message is 11. Offsets inside "
+        "count back from the wrapper's, so readers give the 2 messages before it offsets that are too high by 1."
+    )
+
+
+def test_what_a_cut_message_was_is_known_by_the_wrapper_before(tmp_path: Path) -> None:
+    cut = _wrapper(10, 2, trailing=b"\0\0\0", offset=14)
+    path = _log(tmp_path, _wrapper(0, 10), cut, _wrapper(15, 3))
+    assert [(code, first, last) for code, _, first, last in _found(path, level="deep")] == [("legacy-wrapper-cut", 12, 14)]
+    (said,) = _messages(path)
+    assert said.startswith("The wrapper ends inside a message: message 3 of those inside is cut; ")
+
+
+def test_bytes_after_the_last_message_are_no_loss_if_it_has_the_offset_of_the_wrapper(tmp_path: Path) -> None:
+    for magic, trailing in ((0, b"\0\0\0"), (0, b"some bytes"), (1, bytes(11))):
+        path = _log(tmp_path, _wrapper(0, 3, magic, trailing=trailing), _wrapper(3, 3, magic))
+        assert _found(path, level="deep", cleanup_policy="delete") == [("legacy-wrapper-cut", "warning", 2, 2)]
