@@ -10,19 +10,26 @@ from typing import NamedTuple
 from kdump.binary.arithmetic import as_int64
 from kdump.binary.batch_header import (
     BASE_OFFSET,
+    COMPRESSION_MASK,
     CRC,
     LAST_OFFSET_DELTA,
     LENGTH,
     LOG_OVERHEAD,
+    MAGIC_AT,
+    MESSAGE_ATTRIBUTES,
+    MESSAGE_ATTRIBUTES_AT,
     MESSAGE_CRC,
+    MESSAGE_HEADER_SIZE,
     MIN_RECORD_OVERHEAD,
     RECORD_COUNT,
     batch_length,
+    codec_id,
 )
 from kdump.binary.source import WINDOW_SIZE
 from kdump.forecasts.batches import MAX_LOG_SIZE, LogReader
 from kdump.forecasts.directory import File, has_offset, is_canonical, offset_of
 from kdump.forecasts.exceptions import BrokerException, InvalidBatch
+from kdump.forecasts.wrappers import Wrappers
 from kdump.formats import file_name
 from kdump.reading.found_batches import FoundBatches
 from kdump.reading.recent import RecentBytes
@@ -34,6 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from kdump.forecasts.directory import Directory
+    from kdump.reading.found_batches import FoundBatch
 
     Range = tuple[int, int]
     Intact = tuple[int, int, int, int, int]
@@ -86,6 +94,7 @@ class IntactBatches:
     def __init__(self) -> None:
         self._known: dict[tuple[str, int, int], tuple[array[int], bool]] = {}
         self._room = _MAX_KEPT * _FIELDS
+        self.wrappers = Wrappers()
         self.lost: dict[_Logs, Losses] = {}
         """What is lost between two states of the logs, by these."""
 
@@ -105,7 +114,7 @@ class IntactBatches:
             budget = Budget(log.size + _FIRST_CRC_BYTES + kept_crc_bytes, kept_crc_bytes=kept_crc_bytes)
             search = Search(RecentBytes(log, DEFAULT), budget, WHOLE)
             kept = array("q")
-            for batch in _intact(log, search):
+            for batch in _Walk(log, search, self.wrappers).intact():
                 if len(kept) <= self._room:
                     kept.extend(batch)
                 yield batch
@@ -143,27 +152,27 @@ def _logs(directory: Directory) -> _Logs:
 def _lost(directory: Directory, intact: IntactBatches, odd: list[File], gone: list[File]) -> Losses:
     losses = Losses()
     cut_short: list[File] = []
-    came: dict[Intact, int] = {}
+    came: dict[tuple[int, ...], int] = {}
     if gone:
         for file in _came(directory):
             for batch in intact.within(directory, file, []):
                 if len(came) < _MAX_GAINED:
-                    came[batch] = came.get(batch, 0) + 1
+                    came[_identity(batch)] = came.get(_identity(batch), 0) + 1
     ranges: list[Range] = []
     for file in gone:
         for batch in intact.within(directory, file, cut_short):
-            if came.get(batch, 0):
-                came[batch] -= 1
+            if came.get(_identity(batch), 0):
+                came[_identity(batch)] -= 1
             else:
                 losses.add(batch)
                 _add(ranges, batch[:2])
     logs = sorted((offset_of(name), name) for name in directory.files if _is_log(name) and is_canonical(name))
-    lost = _not_covered(directory, logs, _merged(ranges))
+    lost = _not_covered(directory, logs, _merged(ranges), intact.wrappers)
     for file in odd:
         held: list[Range] = []
         for batch in intact.within(directory, file, cut_short):
             _add(held, batch[:2])
-        left = _not_covered(directory, logs, _merged(held))
+        left = _not_covered(directory, logs, _merged(held), intact.wrappers)
         for batch in intact.within(directory, file, []) if left else ():
             row = bisect_left(left, batch[0], key=itemgetter(1))  # of the first range that does not end before the batch
             if row < len(left) and left[row][0] <= batch[1]:
@@ -243,37 +252,87 @@ def _kept(directory: Directory) -> list[File]:
     return [file for name, file in directory.files.items() if _is_log(name) and is_canonical(name) and file.path]
 
 
-def _intact(log: LogReader, search: Search) -> Iterator[Intact]:
-    """The batches of a log with a correct CRC."""
-    position = 0
-    window_size = WINDOW_SIZE
-    found = FoundBatches(search.source, 0, search.tuning, search.budget.spend)
-    while position < log.size:
-        try:
-            batches = log.checked(position, window_size=window_size, may_check=search.budget.spend, through=search.source)
-            for at, header, is_legacy, is_valid in batches:
-                if not is_valid:
-                    break
-                position = at + header[LENGTH] + LOG_OVERHEAD
-                yield _fields(header, is_legacy=is_legacy)
-        except InvalidBatch:
-            pass
-        position = search.next_intact(position + 1)
-        while (batch := found.small_at(position)) is not None and batch.is_valid:
-            yield _fields(batch.header, is_legacy=batch.is_legacy)
-            position = batch.end
-            length = batch_length(search.source.read(position, LOG_OVERHEAD))
-            if not MIN_RECORD_OVERHEAD <= length <= log.size - position - LOG_OVERHEAD:
-                position = search.next_intact(position + 1)
-        window_size = search.tuning.near_bytes  # the next damage may be near
+class _Walk:
+    """A walk through the batches of a log with a correct CRC, also past damage.
+
+    The bytes of a damaged wrapper are those of no other batch if its length leads to an intact one, or to the end: messages in
+    it may stand there as they are. Nor are messages of lower offsets that a search finds where the batch before was a wrapper.
+    """
+
+    def __init__(self, log: LogReader, search: Search, wrappers: Wrappers) -> None:
+        self._log = log
+        self._search = search
+        self._wrappers = wrappers
+        self._found = FoundBatches(search.source, 0, search.tuning, search.budget.spend)
+        self._last: int | None = None  # the last offset of the batch before
+        self._end = 0  # where that ends
+        self._follows_wrapper = False
+
+    def intact(self) -> Iterator[Intact]:
+        """The batches."""
+        log, search = self._log, self._search
+        position = 0
+        window_size = WINDOW_SIZE
+        while position < log.size:
+            damaged_end = 0
+            try:
+                batches = log.checked(position, window_size=window_size, may_check=search.budget.spend, through=search.source)
+                for at, header, is_legacy, is_valid in batches:
+                    if not is_valid:
+                        damaged_end = self._end_of_wrapper(at, header, is_legacy=is_legacy)
+                        break
+                    position = at + header[LENGTH] + LOG_OVERHEAD
+                    yield self._fields(header, at, is_legacy=is_legacy)
+            except InvalidBatch:
+                pass
+            position = damaged_end or search.next_intact(position + 1)
+            while (batch := self._found.small_at(position)) is not None and batch.is_valid:
+                if not self._is_inside(batch):
+                    yield self._fields(batch.header, position, is_legacy=batch.is_legacy)
+                position = batch.end
+                length = batch_length(search.source.read(position, LOG_OVERHEAD))
+                if not MIN_RECORD_OVERHEAD <= length <= log.size - position - LOG_OVERHEAD:
+                    position = search.next_intact(position + 1)
+            window_size = search.tuning.near_bytes  # the next damage may be near
+
+    def _end_of_wrapper(self, position: int, header: Sequence[int], *, is_legacy: bool) -> int:
+        """Where the damaged wrapper at this position ends, if its length leads on; else 0."""
+        end = position + header[LENGTH] + LOG_OVERHEAD
+        if not is_legacy or not header[MESSAGE_ATTRIBUTES] & COMPRESSION_MASK or end > self._log.size:
+            return 0
+        if end == self._log.size:
+            return end
+        following = self._found.small_at(end)
+        return end if following is not None and following.is_valid else 0
+
+    def _is_inside(self, batch: FoundBatch) -> bool:
+        """Whether a batch is rather a message inside of a damaged wrapper."""
+        if not self._follows_wrapper or self._last is None or batch.position == self._end or not batch.is_legacy:
+            return False
+        return not batch.header[MESSAGE_ATTRIBUTES] & COMPRESSION_MASK and batch.header[BASE_OFFSET] <= self._last
+
+    def _fields(self, header: Sequence[int], position: int, *, is_legacy: bool) -> Intact:
+        """First and last offset, records, size and CRC of the batch at this position."""
+        first = last = header[BASE_OFFSET]
+        size, count, crc = header[LENGTH] + LOG_OVERHEAD, 1, header[MESSAGE_CRC if is_legacy else CRC]
+        is_wrapper = is_legacy and bool(header[MESSAGE_ATTRIBUTES] & COMPRESSION_MASK)
+        if is_wrapper:
+            before = self._last if position == self._end else None
+            first, count = self._wrappers.contents(self._search.source.read, position, size, last, before)
+        elif not is_legacy:
+            last, count = as_int64(first + header[LAST_OFFSET_DELTA]), max(header[RECORD_COUNT], 0)
+        self._last, self._end, self._follows_wrapper = last, position + size, is_wrapper
+        return first, last, count, size, crc
 
 
-def _fields(header: Sequence[int], *, is_legacy: bool) -> Intact:
-    """First and last offset, records, size and CRC of a batch."""
-    first, size = header[BASE_OFFSET], header[LENGTH] + LOG_OVERHEAD
-    if is_legacy:
-        return first, first, 1, size, header[MESSAGE_CRC]
-    return first, as_int64(first + header[LAST_OFFSET_DELTA]), max(header[RECORD_COUNT], 0), size, header[CRC]
+def _identity(batch: Intact) -> tuple[int, ...]:
+    """What copies of a batch have in common: its last offset, size and CRC."""
+    return batch[1], *batch[3:]
+
+
+def _is_wrapper(header_bytes: bytes) -> bool:
+    """Whether these are the first bytes of a compressed message of magic 0 or 1."""
+    return len(header_bytes) > MESSAGE_ATTRIBUTES_AT and header_bytes[MAGIC_AT] < 2 and codec_id(header_bytes) > 0
 
 
 # --- ranges of offsets
@@ -312,7 +371,7 @@ def _merged(ranges: Iterable[Range]) -> list[Range]:
     return merged
 
 
-def _not_covered(directory: Directory, logs: Sequence[tuple[int, str]], ranges: list[Range]) -> list[Range]:
+def _not_covered(directory: Directory, logs: Sequence[tuple[int, str]], ranges: list[Range], wrappers: Wrappers) -> list[Range]:
     """The ranges without the offsets of batches in `logs`: base offsets and names of twenty digits, ascending.
 
     Logs that cannot contain them, by their names, are not read.
@@ -327,10 +386,13 @@ def _not_covered(directory: Directory, logs: Sequence[tuple[int, str]], ranges: 
             continue
         covered: list[Range] = []
         try:
-            for batch in LogReader(directory, file).batches():
-                last = batch.last_offset()
-                if last >= ranges[0][0] and batch.offset <= ranges[-1][1]:
-                    covered.append((batch.offset, last))
+            log = LogReader(directory, file)
+            for batch in log.batches():
+                first, last = batch.offset, batch.last_offset()
+                if batch.is_legacy and last >= ranges[0][0] and _is_wrapper(log.read(batch.position, MESSAGE_HEADER_SIZE)):
+                    first, _ = wrappers.contents(log.read, batch.position, batch.size, batch.offset, None)
+                if last >= ranges[0][0] and first <= ranges[-1][1]:
+                    covered.append((first, last))
                     if len(covered) == _MAX_COVERED:
                         ranges = _less(ranges, _merged(covered))
                         covered.clear()

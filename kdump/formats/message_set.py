@@ -318,6 +318,8 @@ def unwrap(wrapper: Message, limits: Limits = _AS_KAFKA) -> Unwrapped:
     """
     if wrapper.magic not in (0, 1):
         raise CorruptData("legacy-wrapper-magic", f"a wrapper has magic {wrapper.magic}", magic=wrapper.magic)
+    if wrapper.codec >= len(codecs.CODECS):
+        raise CorruptData("codec-unknown", f"codec {wrapper.codec} does not exist", codec=wrapper.codec)
     if wrapper.codec == codecs.ZSTD:
         raise CorruptData("codec-not-allowed", f"zstd does not exist in magic {wrapper.magic}", magic=wrapper.magic)
     value = wrapper.value
