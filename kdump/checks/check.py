@@ -223,7 +223,7 @@ def _check_open_file(
         context.finish()
         report = context.coverage.report(path, file_type, source.size)
         if suffix == file_name.LOG and context.segment is not None and context.segment.last_offset is not None:
-            report.first_offset, report.last_offset = context.segment.first_offsets[0], context.segment.last_offset
+            report.first_offset, report.last_offset = context.segment.lowest_offsets[0], context.segment.last_offset
         emit(report)
         return source.size
 

@@ -9,7 +9,7 @@ from bisect import bisect_left, bisect_right
 from struct import Struct
 
 from kdump.binary import kernel
-from kdump.binary.batch_header import ATTRIBUTES, BATCH_HEADER, COMPRESSION_MASK, LENGTH, LOG_OVERHEAD, codec_id
+from kdump.binary.batch_header import ATTRIBUTES, BATCH_HEADER, COMPRESSION_MASK, LENGTH, LOG_OVERHEAD, batch_offset, codec_id
 from kdump.checks.content import OddTimes
 
 TYPE_CHECKING = False
@@ -59,8 +59,17 @@ class OrdinaryRecords:
             return None
         return cls(context, rules, max_messages, most_together)
 
-    def pass_section(self, source: Source, section: Section, decompressor: BatchDecompressor) -> int:
-        """Pass over the first batches of a section that may be. Returns how many these are."""
+    def pass_section(
+        self,
+        source: Source,
+        section: Section,
+        decompressor: BatchDecompressor,
+        first_offsets: list[int] | None = None,
+    ) -> int:
+        """Pass over the first batches of a section that may be. Returns how many these are.
+
+        The first offsets of messages and wrappers are added to `first_offsets`, -1 where the offsets in a wrapper do not say it.
+        """
         summary = section.summary
         if summary is None:
             return 0
@@ -72,7 +81,8 @@ class OrdinaryRecords:
             data = self._read(source, section, starts[first], starts[row] - starts[first])
             positions = starts[first : row + 1]
             if summary.is_legacy:
-                passed = self._pass_messages(data, [start - positions[0] for start in positions], decompressor)
+                relative = [start - positions[0] for start in positions]
+                passed = self._pass_messages(data, relative, decompressor, first_offsets=first_offsets)
             else:
                 passed = self._pass_batches(data, positions, summary.codecs, decompressor)
             if passed < row - first:
@@ -125,10 +135,17 @@ class OrdinaryRecords:
         self._show(data, position, b"".join(found))
         return row
 
-    def _pass_messages(self, data: Buffer, starts: Sequence[int], decompressor: BatchDecompressor, row: int = 0) -> int:
+    def _pass_messages(
+        self,
+        data: Buffer,
+        starts: Sequence[int],
+        decompressor: BatchDecompressor,
+        row: int = 0,
+        first_offsets: list[int] | None = None,
+    ) -> int:
         """Pass over the messages and wrappers from this row on that may be, of those at these places; the last is where they end.
 
-        Returns the first row that may not be.
+        Returns the first row that may not be. Their first offsets are added to `first_offsets`.
         """
         assert kernel.native is not None
         count, view = len(starts) - 1, memoryview(data)
@@ -137,11 +154,13 @@ class OrdinaryRecords:
             decompress = decompressor.of(codec) if codec else None
             if codec and decompress is None:
                 break
-            settings = (self._needs_keys, self._max_messages, codec, decompress)
+            settings = (self._needs_keys, self._max_messages, codec, decompress, first_offsets)
             end = kernel.native.skip_messages(view, starts[row], starts[-1], *settings)
             if end == starts[row]:
                 break
-            row = bisect_left(starts, end, row)
+            before, row = row, bisect_left(starts, end, row)
+            if first_offsets is not None and not codec:
+                first_offsets += [batch_offset(view, start) for start in starts[before:row]]
         return row
 
     def _pass_compressed(

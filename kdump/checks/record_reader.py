@@ -150,12 +150,29 @@ class RecordReader:
         self._ordinary = OrdinaryRecords.for_rules(context, rules, _MAX_MESSAGES, _MAX_HELD_RECORDS)
         self._expects_bad = False  # as the last batch, so that it is not decompressed twice
         self._tries_cut = True  # the records of a payload that is cut off may be ordinary
+        self._ahead: tuple[Section, int] | None = None  # how many batches of a section were passed over before it was shown
         self._refused = -1  # the position of the batch whose payload is irregular or damaged, as its first decompression found
+
+    @staticmethod
+    def new_budget(max_payload: int) -> _Budget:
+        """A limit as that of the records, for somebody who opens payloads, too."""
+        return _Budget(max_payload)
 
     @property
     def reads_all(self) -> bool:
         """Whether it reads the bytes of all batches."""
         return bool(self._rules)
+
+    def pass_ahead(self, section: Section) -> list[int]:
+        """The first offsets of the first messages and wrappers of a section, of those that may be passed over; so `show` does.
+
+        -1 where the offsets in a wrapper do not say it.
+        """
+        first_offsets: list[int] = []
+        if self._rules and self._ordinary is not None:
+            passed = self._ordinary.pass_section(self._source, section, self._decompressor, first_offsets)
+            self._ahead = section, passed
+        return first_offsets
 
     def show(self, section: Section) -> None:
         """Pass the records of all batches of a section to the rules."""
@@ -168,7 +185,11 @@ class RecordReader:
             return
         start = 0
         if self._ordinary is not None:
-            start = self._ordinary.pass_section(self._source, section, self._decompressor)
+            ahead, self._ahead = self._ahead, None
+            if ahead is not None and ahead[0] is section:
+                start = ahead[1]
+            else:
+                start = self._ordinary.pass_section(self._source, section, self._decompressor)
             if start == len(section.chunk):
                 return
         chunk, statuses = section.chunk, section.statuses

@@ -6,6 +6,7 @@ from itertools import compress, groupby
 from operator import add
 
 from kdump.checks.finding import ByteCoverage
+from kdump.checks.first_offsets import FirstOffsets
 from kdump.checks.live_source import CheckAborted
 from kdump.checks.record_reader import RecordReader
 from kdump.checks.rules import SEGMENT_RULES
@@ -64,11 +65,13 @@ def _check(context: FileContext, facts: SegmentFacts, rule_classes: Sequence[typ
     at_mixed = [rule.mixed for rule in rules if type(rule).mixed is not SegmentRule.mixed]
     record_reader = RecordReader(context, [rule for rule in rules if rule.reads_records])
     items = _items(context, facts, reads_all=record_reader.reads_all)
+    first_offsets = FirstOffsets(context, record_reader)
     damaged = _damage_for_others(context)
     status = None if damaged is None else _status(context.source)
     try:
         for item in _unmixed(items, facts, rules):
             maker.take(item)
+            first_offsets.find(item)
             if damaged is not None:
                 damaged.take(item)
                 damaged = None if damaged.is_too_long else damaged
@@ -213,9 +216,11 @@ def _record_patches(facts: SegmentFacts, patches: Patches) -> None:
         ranges += [(positions[row], positions[row] + sizes[row]) for row in rows]
         ranges.sort()
     facts.record_damages([start for start, _ in ranges], [end for _, end in ranges])
-    table = section.sound
+    table, lowest = section.sound, section.lowest_offsets
     if len(table):
-        _record_batches(facts, table)
+        if lowest is not None and len(lowest) != len(table):
+            lowest = list(compress(lowest, map(salvage.DAMAGED.__ne__, section.statuses)))
+        _record_batches(facts, table, lowest)
 
 
 def _count(context: FileContext, section: Section) -> None:
@@ -232,7 +237,7 @@ def _record_section(facts: SegmentFacts, section: Section) -> None:
     """Record the facts that other files are compared with."""
     chunk, row = section.chunk, 0
     if section.summary is not None:
-        _record_summary(facts, section.summary, chunk)
+        _record_summary(facts, section.summary, chunk, section.lowest_offsets)
         return
     for is_damaged, run in groupby(section.statuses, salvage.DAMAGED.__eq__):
         start, row = row, row + len(list(run))
@@ -240,15 +245,18 @@ def _record_section(facts: SegmentFacts, section: Section) -> None:
             positions, sizes = chunk.batches["position"], chunk.batches["size"]
             facts.record_damage(positions[start], positions[row - 1] + sizes[row - 1])
         elif row - start == len(chunk.batches):
-            _record_batches(facts, chunk.batches)
+            _record_batches(facts, chunk.batches, section.lowest_offsets)
         else:
-            _record_batches(facts, chunk.batches.slice(start, row))
+            lowest = None if section.lowest_offsets is None else section.lowest_offsets[start:row]
+            _record_batches(facts, chunk.batches.slice(start, row), lowest)
 
 
-def _record_summary(facts: SegmentFacts, summary: BatchSummary, chunk: Chunk) -> None:
+def _record_summary(facts: SegmentFacts, summary: BatchSummary, chunk: Chunk, lowest: Sequence[int | None] | None) -> None:
     facts.positions.extend(summary.positions)
-    facts.first_offsets.extend(summary.first_offsets)
-    facts.last_offsets.extend(summary.last_offsets)
+    if lowest is None:
+        facts.add_offsets(summary.first_offsets, summary.last_offsets)
+    else:
+        facts.add_offsets(summary.last_offsets, summary.last_offsets, summary.first_offsets)
     facts.max_timestamps.extend(summary.timestamps)
     facts.end = summary.end
     if summary.is_legacy:
@@ -259,12 +267,14 @@ def _record_summary(facts: SegmentFacts, summary: BatchSummary, chunk: Chunk) ->
         _record_epochs(facts, chunk.batches["partition_leader_epoch"], summary.first_offsets)
 
 
-def _record_batches(facts: SegmentFacts, batches: Table[RecordBatch]) -> None:
+def _record_batches(facts: SegmentFacts, batches: Table[RecordBatch], lowest: Sequence[int | None] | None) -> None:
     positions, last_offsets, epochs = batches["position"], batches["last_offset"], batches["partition_leader_epoch"]
     first_offsets = last_offsets if batches["base_offset"][0] is None else batches["base_offset"]
     facts.positions.extend(positions)
-    facts.first_offsets.extend(first_offsets)
-    facts.last_offsets.extend(last_offsets)
+    starts: Sequence[int] | None = None
+    if lowest is not None:
+        starts = [last if first is None else first for first, last in zip(lowest, last_offsets, strict=True)]
+    facts.add_offsets(first_offsets, last_offsets, starts)
     facts.max_timestamps.extend(batches["timestamp"])
     facts.end = positions[-1] + batches["size"][-1]
     _record_epochs(facts, epochs, first_offsets)

@@ -13,12 +13,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _MAX_DAMAGED_RANGES = 1 << 16  # that are kept apart
+_COPIED_ROWS = 1 << 16
 
 
 class SegmentFacts:
     """Facts about all batches of a log that are not damaged, which other files and segments are compared with.
 
-    `positions`, `first_offsets` and `last_offsets` have one row a batch (a message of magic 0 and 1 has one offset);
+    `positions`, `first_offsets` and `last_offsets` have one row a batch (a message of magic 0 and 1 has one offset, also a
+    wrapper); `lowest_offsets` are the first offsets of what is inside: those of wrappers, or the lowest that may be there.
     `max_timestamps` are those of their headers. `end` is the position after the last of them. `epochs` are leader epochs in
     order, and `epoch_starts` the first offset of each. `last_thinned` is about where the cleaner changed a batch last, None if
     nowhere.
@@ -33,6 +35,7 @@ class SegmentFacts:
         self.positions = PackedInts()
         self.first_offsets = PackedInts()
         self.last_offsets = PackedInts()
+        self._lowest_offsets: PackedInts | None = None  # from the first wrapper on
         self.max_timestamps = PackedInts()
         self.epochs = PackedInts()
         self.epoch_starts = PackedInts()
@@ -63,9 +66,25 @@ class SegmentFacts:
                 self.record_damage(start, end)
 
     @property
+    def lowest_offsets(self) -> PackedInts:
+        """The first offset of each batch and of each wrapper; where this is not known, the lowest that it may have."""
+        return self.first_offsets if self._lowest_offsets is None else self._lowest_offsets
+
+    def add_offsets(self, first_offsets: Sequence[int], last_offsets: Sequence[int], lowest: Sequence[int] | None = None) -> None:
+        """Add the offsets of the next batches, by their headers; `lowest` where there are wrappers among them."""
+        if lowest is not None and self._lowest_offsets is None:
+            self._lowest_offsets = PackedInts()
+            for start in range(0, len(self.first_offsets), _COPIED_ROWS):
+                self._lowest_offsets.extend(self.first_offsets[start : start + _COPIED_ROWS])
+        self.first_offsets.extend(first_offsets)
+        self.last_offsets.extend(last_offsets)
+        if self._lowest_offsets is not None:
+            self._lowest_offsets.extend(first_offsets if lowest is None else lowest)
+
+    @property
     def first_offset(self) -> int | None:
         """The first offset in the segment, None where it holds no batch."""
-        return self.first_offsets[0] if self.first_offsets else None
+        return self.lowest_offsets[0] if self.lowest_offsets else None
 
     @property
     def last_offset(self) -> int | None:

@@ -10,16 +10,23 @@ from typing import NamedTuple
 from kdump.binary.arithmetic import as_int64
 from kdump.binary.batch_header import (
     BASE_OFFSET,
+    COMPRESSION_MASK,
     CRC,
     LAST_OFFSET_DELTA,
     LENGTH,
     LOG_OVERHEAD,
+    MAGIC_AT,
+    MESSAGE_ATTRIBUTES,
+    MESSAGE_ATTRIBUTES_AT,
     MESSAGE_CRC,
+    MESSAGE_HEADER_SIZE,
     RECORD_COUNT,
+    codec_id,
 )
 from kdump.forecasts.batches import MAX_LOG_SIZE, LogReader
 from kdump.forecasts.directory import File, has_offset, is_canonical, offset_of
 from kdump.forecasts.exceptions import BrokerException, InvalidBatch
+from kdump.forecasts.wrappers import Wrappers
 from kdump.formats import file_name
 from kdump.reading.items import DAMAGED, NOT_EXAMINED, Section
 from kdump.reading.salvage import walk
@@ -81,6 +88,7 @@ class IntactBatches:
     def __init__(self) -> None:
         self._known: dict[tuple[str, int, int], tuple[array[int], bool]] = {}
         self._room = _MAX_KEPT * _FIELDS
+        self.wrappers = Wrappers()
         self.lost: dict[_Logs, Losses] = {}
         """What is lost between two states of the logs, by these."""
 
@@ -97,7 +105,7 @@ class IntactBatches:
         else:
             log = LogReader(directory, File(file.path, min(file.size, MAX_LOG_SIZE), file.start))
             is_cut_short, kept = False, array("q")
-            for batch in _intact(log):
+            for batch in _Walk(log, self.wrappers).intact():
                 if batch is None:
                     is_cut_short = True
                     continue
@@ -137,27 +145,27 @@ def _logs(directory: Directory) -> _Logs:
 def _lost(directory: Directory, intact: IntactBatches, odd: list[File], gone: list[File]) -> Losses:
     losses = Losses()
     cut_short: list[File] = []
-    came: dict[Intact, int] = {}
+    came: dict[tuple[int, ...], int] = {}
     if gone:
         for file in _came(directory):
             for batch in intact.within(directory, file, []):
                 if len(came) < _MAX_GAINED:
-                    came[batch] = came.get(batch, 0) + 1
+                    came[_identity(batch)] = came.get(_identity(batch), 0) + 1
     ranges: list[Range] = []
     for file in gone:
         for batch in intact.within(directory, file, cut_short):
-            if came.get(batch, 0):
-                came[batch] -= 1
+            if came.get(_identity(batch), 0):
+                came[_identity(batch)] -= 1
             else:
                 losses.add(batch)
                 _add(ranges, batch[:2])
     logs = sorted((offset_of(name), name) for name in directory.files if _is_log(name) and is_canonical(name))
-    lost = _not_covered(directory, logs, _merged(ranges))
+    lost = _not_covered(directory, logs, _merged(ranges), intact.wrappers)
     for file in odd:
         held: list[Range] = []
         for batch in intact.within(directory, file, cut_short):
             _add(held, batch[:2])
-        left = _not_covered(directory, logs, _merged(held))
+        left = _not_covered(directory, logs, _merged(held), intact.wrappers)
         for batch in intact.within(directory, file, []) if left else ():
             row = bisect_left(left, batch[0], key=itemgetter(1))  # of the first range that does not end before the batch
             if row < len(left) and left[row][0] <= batch[1]:
@@ -237,28 +245,70 @@ def _kept(directory: Directory) -> list[File]:
     return [file for name, file in directory.files.items() if _is_log(name) and is_canonical(name) and file.path]
 
 
-def _intact(log: LogReader) -> Iterator[Intact | None]:
-    """The batches of a log whose length and CRC are right, also after damage; None where the search for them was cut short."""
-    for item in walk(log, tuning=DEFAULT):  # type: ignore[arg-type]  # a walk needs only path, size and read of a source
-        if isinstance(item, Section):
-            is_legacy = item.chunk.is_legacy
-            for row, (header, status) in enumerate(zip(item.chunk.headers, item.statuses, strict=True)):
-                if status != DAMAGED and row not in item.claimed_lengths:
-                    yield _fields(header, is_legacy=is_legacy)
-        elif item.code == "codec-unknown":
-            batch: RecordBatch = item.row  # type: ignore[assignment]  # the walk of a log gives batches
-            count = 1 if batch.count is None else max(batch.count, 0)
-            yield batch.first_offset, batch.last_offset, count, batch.size, batch.crc
-        elif item.status == NOT_EXAMINED:
-            yield None
+class _Walk:
+    """A walk through the batches of a log whose length and CRC are right, also past damage.
+
+    Messages of lower offsets that a search finds where the batch before was a wrapper are rather its contents, not batches.
+    """
+
+    def __init__(self, log: LogReader, wrappers: Wrappers) -> None:
+        self._log = log
+        self._wrappers = wrappers
+        self._last: int | None = None  # the last offset of the batch before
+        self._end = 0  # where that ends
+        self._follows_wrapper = False
+
+    def intact(self) -> Iterator[Intact | None]:
+        """The batches; None where the search for them was cut short."""
+        for item in walk(self._log, tuning=DEFAULT):  # type: ignore[arg-type]  # needs only path, size and read of a source
+            if isinstance(item, Section):
+                yield from self._of_section(item)
+            elif item.code == "codec-unknown":
+                batch: RecordBatch = item.row  # type: ignore[assignment]  # the walk of a log gives batches
+                count = 1 if batch.count is None else max(batch.count, 0)
+                yield batch.first_offset, batch.last_offset, count, batch.size, batch.crc
+            elif item.status == NOT_EXAMINED:
+                yield None
+
+    def _of_section(self, section: Section) -> Iterator[Intact]:
+        positions, is_legacy = section.chunk.batches["position"], section.chunk.is_legacy
+        for row, (header, status) in enumerate(zip(section.chunk.headers, section.statuses, strict=True)):
+            if (
+                status == DAMAGED
+                or row in section.claimed_lengths
+                or self._is_inside(header, positions[row], is_legacy=is_legacy)
+            ):
+                continue
+            yield self._fields(header, positions[row], is_legacy=is_legacy)
+
+    def _is_inside(self, header: Sequence[int], position: int, *, is_legacy: bool) -> bool:
+        """Whether a batch is rather a message inside of a damaged wrapper."""
+        if not self._follows_wrapper or self._last is None or position == self._end or not is_legacy:
+            return False
+        return not header[MESSAGE_ATTRIBUTES] & COMPRESSION_MASK and header[BASE_OFFSET] <= self._last
+
+    def _fields(self, header: Sequence[int], position: int, *, is_legacy: bool) -> Intact:
+        """First and last offset, records, size and CRC of the batch at this position."""
+        first = last = header[BASE_OFFSET]
+        size, count, crc = header[LENGTH] + LOG_OVERHEAD, 1, header[MESSAGE_CRC if is_legacy else CRC]
+        is_wrapper = is_legacy and bool(header[MESSAGE_ATTRIBUTES] & COMPRESSION_MASK)
+        if is_wrapper:
+            before = self._last if position == self._end else None
+            first, count = self._wrappers.contents(self._log.read, position, size, last, before)
+        elif not is_legacy:
+            last, count = as_int64(first + header[LAST_OFFSET_DELTA]), max(header[RECORD_COUNT], 0)
+        self._last, self._end, self._follows_wrapper = last, position + size, is_wrapper
+        return first, last, count, size, crc
 
 
-def _fields(header: Sequence[int], *, is_legacy: bool) -> Intact:
-    """First and last offset, records, size and CRC of a batch."""
-    first, size = header[BASE_OFFSET], header[LENGTH] + LOG_OVERHEAD
-    if is_legacy:
-        return first, first, 1, size, header[MESSAGE_CRC]
-    return first, as_int64(first + header[LAST_OFFSET_DELTA]), max(header[RECORD_COUNT], 0), size, header[CRC]
+def _identity(batch: Intact) -> tuple[int, ...]:
+    """What copies of a batch have in common: its last offset, size and CRC."""
+    return batch[1], *batch[3:]
+
+
+def _is_wrapper(header_bytes: bytes) -> bool:
+    """Whether these are the first bytes of a compressed message of magic 0 or 1."""
+    return len(header_bytes) > MESSAGE_ATTRIBUTES_AT and header_bytes[MAGIC_AT] < 2 and codec_id(header_bytes) > 0
 
 
 # --- ranges of offsets
@@ -297,7 +347,7 @@ def _merged(ranges: Iterable[Range]) -> list[Range]:
     return merged
 
 
-def _not_covered(directory: Directory, logs: Sequence[tuple[int, str]], ranges: list[Range]) -> list[Range]:
+def _not_covered(directory: Directory, logs: Sequence[tuple[int, str]], ranges: list[Range], wrappers: Wrappers) -> list[Range]:
     """The ranges without the offsets of batches in `logs`: base offsets and names of twenty digits, ascending.
 
     Logs that cannot contain them, by their names, are not read.
@@ -312,10 +362,13 @@ def _not_covered(directory: Directory, logs: Sequence[tuple[int, str]], ranges: 
             continue
         covered: list[Range] = []
         try:
-            for batch in LogReader(directory, file).batches():
-                last = batch.last_offset()
-                if last >= ranges[0][0] and batch.offset <= ranges[-1][1]:
-                    covered.append((batch.offset, last))
+            log = LogReader(directory, file)
+            for batch in log.batches():
+                first, last = batch.offset, batch.last_offset()
+                if batch.is_legacy and last >= ranges[0][0] and _is_wrapper(log.read(batch.position, MESSAGE_HEADER_SIZE)):
+                    first, _ = wrappers.contents(log.read, batch.position, batch.size, batch.offset, None)
+                if last >= ranges[0][0] and first <= ranges[-1][1]:
+                    covered.append((first, last))
                     if len(covered) == _MAX_COVERED:
                         ranges = _less(ranges, _merged(covered))
                         covered.clear()

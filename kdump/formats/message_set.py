@@ -205,6 +205,8 @@ def _added(part: _Part, source: Source, chunk: Chunk, row: int, limits: Limits) 
         if part.counts[-1] >= record.MAX_ROWS:
             part = part.following(chunk, row)
             yield part
+    if message.codec and unwrapped.cut is not None:
+        part.cuts[len(part.counts) - 1] = unwrapped.cut
 
 
 class _Part:
@@ -213,6 +215,7 @@ class _Part:
     def __init__(self, chunk: Chunk, first: int, *, continues: bool, first_offsets: Sequence[int] = ()) -> None:
         self.first_offsets = list(first_offsets)
         self.rows: list[kernel.MessageTuple] = []
+        self.cuts: dict[int, record.Cut] = {}
         self.counts: list[int] = []
         self._faults: dict[int, dict[str, CorruptData]] = {}
         self._chunk = chunk
@@ -277,7 +280,9 @@ class _Part:
         batches = self._chunk.batches.slice(self._first, self._first + len(self.counts))
         table = Table.of(record.Record, self.rows)
         self.end_batch()
-        return record.RecordChunk(batches, self.counts, table, self._continues, self._faults, self.first_offsets, self._magics)
+        part = record.RecordChunk(batches, self.counts, table, self._continues, self._faults, self.first_offsets, self._magics)
+        part.cuts = self.cuts
+        return part
 
 
 def messages_of(source: Source, chunk: Chunk, row: int, limits: Limits = _AS_KAFKA) -> Iterator[Message]:
@@ -313,13 +318,16 @@ def unwrap(wrapper: Message, limits: Limits = _AS_KAFKA) -> Unwrapped:
     """
     if wrapper.magic not in (0, 1):
         raise CorruptData("legacy-wrapper-magic", f"a wrapper has magic {wrapper.magic}", magic=wrapper.magic)
+    if wrapper.codec >= len(codecs.CODECS):
+        raise CorruptData("codec-unknown", f"codec {wrapper.codec} does not exist", codec=wrapper.codec)
     if wrapper.codec == codecs.ZSTD:
         raise CorruptData("codec-not-allowed", f"zstd does not exist in magic {wrapper.magic}", magic=wrapper.magic)
     value = wrapper.value
     if value is None:
         raise CorruptData("legacy-wrapper-null", "a compressed message has no value", magic=wrapper.magic)
     payload = codecs.opened(wrapper.codec, value, wrapper.magic, limit=limits.max_payload)
-    first, last_offset = _survey(payload, limits.max_messages)
+    survey = _survey(payload, limits.max_messages)
+    first, last_offset = survey.first, survey.last_offset
     if first is None:
         raise CorruptData("legacy-wrapper-empty", "a compressed message contains no messages")
     base = 0
@@ -329,19 +337,25 @@ def unwrap(wrapper: Message, limits: Limits = _AS_KAFKA) -> Unwrapped:
             problem = f"a wrapper with offset {wrapper.offset} contains a message with offset {last_offset}"
             raise CorruptData("legacy-wrapper-offset", problem, wrapper_offset=wrapper.offset, inner_offset=last_offset)
         base = wrapper.offset - last_offset
-    return Unwrapped(payload, first, base)
+    return Unwrapped(wrapper, payload, survey, first, base)
 
 
 class Unwrapped:
     """The messages inside a wrapper, with absolute offsets.
 
-    `held` is the payload, or nothing if that is too long to be held; `base` is to be added to the offsets in it.
+    `held` is the payload, or nothing if that is too long to be held; `base` is to be added to the offsets in it. `count` says how
+    many messages there are, `size` how many bytes these have, and `cut` what follows the last of them, if anything does.
     """
 
-    def __init__(self, payload: Payload | LongPayload, first: Message, base: int) -> None:
+    def __init__(self, wrapper: Message, payload: Payload | LongPayload, survey: _Survey, first: Message, base: int) -> None:
+        self._magic, self._offset = wrapper.magic, wrapper.offset
         self._payload = payload
         self._first = first
+        self._inner_offset, self._last_offset = first.offset, survey.last_offset
         self.base = base
+        self.count = survey.count
+        self.cut = survey.cut
+        self.size = payload.size
         self.held = (
             memoryview(b"") if isinstance(payload, codecs.LongPayload) else memoryview(payload.data)[: payload.whole_blocks]
         )
@@ -349,6 +363,18 @@ class Unwrapped:
     def first_offset(self) -> int:
         """The offset of the first message. Raises CorruptData where it is a wrapper itself."""
         return next(_placed([self._first], self.base)).offset
+
+    def lowest_offset(self) -> int | None:
+        """The offset of the first message, if the last one has that of the wrapper; None where nothing says it.
+
+        No checksum covers the offset of a wrapper, but the distance between the first and the last message is certain. Where
+        the last message is cut off, only absolute offsets say it (magic 0). Raises CorruptData where the first is a wrapper.
+        """
+        self.first_offset()
+        first, last = self._inner_offset, self._last_offset
+        if self.cut is not None:
+            return first if self._magic == 0 and 0 <= first <= last <= self._offset else None
+        return self._offset - (last - first) if 0 <= first <= last <= first + self._offset else None
 
     def after(self, position: int) -> Iterator[Message]:
         """The messages from this position of `held` on, or all of them."""
@@ -383,8 +409,8 @@ def _placed(inner: Iterable[Message], base: int) -> Iterator[Message]:
         yield message
 
 
-def _survey(payload: Payload | LongPayload, max_messages: int | None) -> tuple[Message | None, int]:
-    """The first message in a payload, of which only the header counts, and the offset of the last.
+def _survey(payload: Payload | LongPayload, max_messages: int | None) -> _Survey:
+    """A walk through the messages in a payload, from header to header.
 
     One that is cut off at the end is not seen, as in Kafka. Raises CorruptData where the payload or a message in it is bad, or
     where there are more than `max_messages`.
@@ -400,17 +426,21 @@ def _survey(payload: Payload | LongPayload, max_messages: int | None) -> tuple[M
         except CorruptData as later:
             fault.variants[record.UNBUFFERED] = later
         raise fault
-    return survey.first, survey.last_offset
+    return survey
 
 
 class _Survey:
-    """Walks the messages of a payload from header to header, and holds none of them."""
+    """Walks the messages of a payload from header to header, and holds none of them.
+
+    `first` is the first message, of which only the header counts, `last_offset` the offset of the last one as it is inside.
+    """
 
     def __init__(self, max_messages: int | None) -> None:
         self._max_messages = max_messages
-        self._count = 0
+        self.count = 0
         self.first: Message | None = None
         self.last_offset = 0
+        self.cut: record.Cut | None = None
 
     def walk(self, pieces: Iterable[bytes | memoryview]) -> None:
         """Look at all messages. Raises CorruptData."""
@@ -445,15 +475,20 @@ class _Survey:
                     cut, missing = bytes(data[position : position + _INNER_HEADER_SIZE]), end - len(data)
                     position = len(data)
             rest = data[position:]
-        if len(rest) >= LOG_OVERHEAD:
-            inner_size(rest, 0)
+        if missing:
+            size = LOG_OVERHEAD + inner_size(cut, 0)
+            self.cut = record.Cut(self.count, self.last_offset, cut, size - missing, missing)
+        elif len(rest):
+            has_size = len(rest) >= LOG_OVERHEAD
+            short = LOG_OVERHEAD + inner_size(rest, 0) - len(rest) if has_size else None
+            self.cut = record.Cut(self.count, self.last_offset, bytes(rest), len(rest), short)
 
     def _see(self, data: bytes | memoryview, count: int, last: int) -> None:
         """Note messages: the first stands at the start of `data`, the last at `last`."""
         if self.first is None:
             self.first = Message(batch_offset(data, 0), bytes(data[LOG_OVERHEAD:_INNER_HEADER_SIZE]))
-        self._count += count
-        if self._max_messages is not None and self._count > self._max_messages:
+        self.count += count
+        if self._max_messages is not None and self.count > self._max_messages:
             message = f"a wrapper contains more than {self._max_messages} messages"
             raise CorruptData("decompression-limit", message, limit=self._max_messages)
         self.last_offset = batch_offset(data, last)

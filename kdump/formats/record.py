@@ -22,6 +22,7 @@ from kdump.binary.batch_header import (
     MIN_BATCH_LENGTH,
     RECORD_COUNT,
     TIMESTAMP_TYPE_BIT,
+    batch_offset,
 )
 from kdump.errors import CorruptData, MissingPackage
 from kdump.formats.long_headers import LongHeaders, start_of_headers
@@ -30,7 +31,7 @@ from kdump.tables import Binary, Bool, Int32, Int64, Row, Table, UInt32
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any, TypeVar
 
     from kdump.binary.codecs.quirks import CodecQuirks
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     Headers = kernel.Headers
     Value = TypeVar("Value")
 
+_OFFSET_SIZE = 8  # bytes
 MAX_ROWS = 8192
 """A table of records has at most about this many rows."""
 
@@ -100,6 +102,29 @@ class Record(Row):
     isvalid: Bool | None
 
 
+class Cut:
+    """Bytes after the last whole message in a wrapper: the start of another message, of which some bytes are missing.
+
+    `data` are the first of them, no more than the header of a message has, `size` is how many there are, and `missing` how many
+    more its length asks for, None where that is missing, too. `count` messages before it are whole, the last with `last_offset`
+    as it is inside.
+    """
+
+    __slots__ = ("count", "data", "last_offset", "missing", "size")
+
+    def __init__(self, count: int, last_offset: int, data: bytes, size: int, missing: int | None) -> None:
+        self.count = count
+        self.last_offset = last_offset
+        self.data = data
+        self.size = size
+        self.missing = missing
+
+    @property
+    def offset(self) -> int | None:
+        """The offset in its header, as it is inside; None where that is missing, too."""
+        return batch_offset(self.data) if len(self.data) >= _OFFSET_SIZE else None
+
+
 class RecordChunk:
     """Records of neighbouring batches: `counts[n]` of them belong to row n of `batches`.
 
@@ -108,9 +133,10 @@ class RecordChunk:
     of single fields, by row and name; such a field is None. Only messages have them.
     `magics` are those of the messages, which may differ from that of their wrapper; records have that of their batch.
     `bad_rows` are the rows of `batches` whose further records cannot be read, where these are gathered with their neighbours.
+    `cuts` says of wrappers, by their rows, what follows the last whole message in them.
     """
 
-    __slots__ = ("bad_rows", "batches", "continues", "counts", "faults", "first_offsets", "magics", "records")
+    __slots__ = ("bad_rows", "batches", "continues", "counts", "cuts", "faults", "first_offsets", "magics", "records")
 
     def __init__(
         self,
@@ -126,6 +152,7 @@ class RecordChunk:
         self.magics = magics
         self.first_offsets = first_offsets
         self.bad_rows: Sequence[int] = ()
+        self.cuts: Mapping[int, Cut] = {}
         self.batches = batches
         self.counts = counts
         self.records = records

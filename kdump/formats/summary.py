@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left
+from operator import sub
 
 from kdump.binary import kernel, producer_streak, summary_reference
 from kdump.binary.batch_header import (
@@ -19,7 +21,7 @@ from kdump.binary.batch_header import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
     from kdump.binary.checksums import Checksum
@@ -114,12 +116,26 @@ class BatchSummary:
         """The first row of each run of one family, the row after it, and whether it is of messages."""
         yield 0, self.count, self.is_legacy
 
+    def with_first_offsets(self, first_offsets: Sequence[int]) -> BatchSummary:
+        """The same with these first offsets, one a batch, and the gaps between these: headers of wrappers do not say them."""
+        summary = BatchSummary.__new__(type(self))
+        summary.__dict__.update(self.__dict__)
+        summary.first_offsets = array("q", first_offsets)
+        summary.first_offset = first_offsets[0]
+        missing = list(map(sub, first_offsets[1:], map((1).__add__, self.last_offsets)))
+        rows = [row for row, count in enumerate(missing) if count > 0]
+        summary.gaps, summary.missing = len(rows), sum(missing[row] for row in rows)
+        first, last = (rows[0], rows[-1]) if rows else (0, 0)
+        summary.before_first_gap, summary.before_last_gap = (self.positions[row] if rows else 0 for row in (first, last))
+        summary.after_first_gap, summary.after_last_gap = (self.positions[row + 1] if rows else 0 for row in (first, last))
+        return summary
+
     def extent_at(self, position: int) -> tuple[int, int, int]:
         """The first and last offset of the batch at this position of the file, and where it ends."""
         data = self._header_at(position)
         if self.is_legacy:
-            first_offset, length, *_ = MESSAGE_HEADER.unpack_from(data)
-            return first_offset, first_offset, position + LOG_OVERHEAD + length
+            offset, length, *_ = MESSAGE_HEADER.unpack_from(data)
+            return self.first_offsets[bisect_left(self.positions, position)], offset, position + LOG_OVERHEAD + length
         header = BATCH_HEADER.unpack_from(data)
         first_offset = header[BASE_OFFSET]
         return first_offset, first_offset + header[LAST_OFFSET_DELTA], position + LOG_OVERHEAD + header[LENGTH]

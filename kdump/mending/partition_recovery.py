@@ -369,7 +369,8 @@ class PartitionRecovery:
     def _note_piece(self, name: str, piece: Piece) -> None:
         """Report a piece that is in a new log."""
         path = os.path.join(self.name, name)
-        sums = (piece.size, piece.batches, piece.records, piece.first, piece.last)
+        records = _record_count(self._headers.source(piece.log), piece) if piece.is_legacy else piece.records
+        sums = (piece.size, piece.batches, records, self._headers.first_offset(piece), piece.last)
         if piece.changed:
             self.rows.append(Rewritten(path, piece.log.path, piece.start, *sums, piece.change))
             return
@@ -380,7 +381,7 @@ class PartitionRecovery:
             return
         row.bytes += piece.size
         row.batches += piece.batches
-        row.records += piece.records
+        row.records += records
         row.offset_last = piece.last
 
     def _leave_out(self, offset: int, code: str, reason: str) -> None:
@@ -638,6 +639,28 @@ def _greedy_wrappers(source: Source, piece: Piece) -> Iterator[int]:
                     yield offset
                     break
                 at += inner
+
+
+def _record_count(source: Source, piece: Piece) -> int:
+    """How many messages a piece of magic 0 or 1 has, with those inside of wrappers."""
+    if piece.changed:
+        return _count_in(message_set.Message(piece.last, _changed_bytes(source, piece)[LOG_OVERHEAD:]))
+    count = 0
+    for chunk in BatchLog(source, piece.start, piece.end).chunks():
+        if chunk.batches["compresscodec"].count(codecs.CODECS[codecs.NONE]) == len(chunk):
+            count += len(chunk)
+            continue
+        for row, offset in enumerate(chunk.batches["last_offset"]):
+            count += _count_in(message_set.Message(offset, message_set.bytes_of_message(source, chunk, row)))
+    return count
+
+
+def _count_in(message: message_set.Message) -> int:
+    """How many messages a message holds: one if it is not compressed, or cannot be opened."""
+    try:
+        return message_set.unwrap(message, message_set.Limits(_MOST_PAYLOAD)).count if message.codec else 1
+    except (CorruptData, MissingPackage):
+        return 1
 
 
 def _changed_bytes(source: Source, piece: Piece) -> bytes:

@@ -328,7 +328,7 @@ DESCRIPTIONS = {
         "source": "The log that the batches come from.",
         "bytes": "The size of the batches.",
         "batches": "The number of batches; messages of magic 0 and 1 count as batches.",
-        "records": "The number of records; messages of magic 0 and 1 count one each.",
+        "records": "The number of records, with those inside compressed messages of magic 0 and 1.",
         "offset_first": "The first offset.",
         "offset_last": "The last offset.",
     },

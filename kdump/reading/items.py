@@ -37,9 +37,11 @@ class Section:
     `claimed_lengths` are the wrong lengths in the headers of batches, by their rows; these batches are otherwise shown corrected,
     and stand alone outside of Patches. `summary` summarizes batches that are all intact. Rules look there first, because columns
     are made on demand.
+    `lowest_offsets` are the first offsets of batches with compressed messages of magic 0 or 1 among them, whose headers do not
+    say them, if somebody looked for them: of messages that were not opened the lowest that they may have, or None.
     """
 
-    __slots__ = ("_sound", "_statuses", "chunk", "claimed_lengths", "is_intact", "nested", "summary")
+    __slots__ = ("_sound", "_statuses", "chunk", "claimed_lengths", "is_intact", "lowest_offsets", "nested", "summary")
 
     def __init__(
         self,
@@ -54,6 +56,7 @@ class Section:
         self.chunk = chunk
         self.is_intact = statuses is None or statuses.count(INTACT) == len(statuses)
         self.summary = chunk.summary if self.is_intact else None
+        self.lowest_offsets: Sequence[int | None] | None = None
         self.nested = nested
         self.claimed_lengths = claimed_lengths or {}
 
@@ -80,7 +83,9 @@ class Section:
         lengths = self.claimed_lengths
         rows = range(start, end) if end - start < len(lengths) else lengths
         claimed = {row - start: lengths[row] for row in rows if start <= row < end and row in lengths}
-        return Section(self.chunk.slice(start, end), self.statuses[start:end], self.nested[start:end], claimed)
+        part = Section(self.chunk.slice(start, end), self.statuses[start:end], self.nested[start:end], claimed)
+        part.lowest_offsets = None if self.lowest_offsets is None else self.lowest_offsets[start:end]
+        return part
 
     def is_nested(self, row: int) -> bool:
         """Whether the batch in this row lies inside the span that a damaged batch claims."""

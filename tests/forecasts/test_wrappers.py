@@ -1,15 +1,19 @@
 """Forecasts of logs of wrapper messages, which a broker decompresses to find an offset."""
 
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from unittest import mock
 
 import pytest
 
-from kdump.forecasts import batches
+import kdump
+from kdump.forecasts import batches, wrappers
 from kdump.forecasts.directory import Directory, File
 from kdump.forecasts.forecast import forecast
 from kdump.formats import message_set
-from tests.builders.records import message, wrapper
+from tests.builders.compression import Codec, lz4_frame
+from tests.builders.records import encode_message, message, wrapper
 
 BASE = 1000
 COUNT = 200
@@ -57,3 +61,65 @@ def test_the_position_of_an_offset_is_the_same_when_it_is_asked_for_again(tmp_pa
     shorter = batches.LogReader(directory, File(log.path, size - 10))
     assert batches.find(shorter, BASE + 2 * COUNT, 0, by_first_offset=True) is None
     directory.close()
+
+
+def _wrapped(first: int, count: int, magic: int, codec: Codec = "gzip", *, kept: Sequence[int] = ()) -> bytes:
+    """A wrapper of some messages; only those of the `kept` offsets, if there are any, as the cleaner leaves it."""
+    offsets = kept or range(first, first + count)
+    inside = [message(value=b"v%d" % offset, magic=magic) for offset in offsets]
+    placed = list(offsets) if magic == 0 else [offset - offsets[0] for offset in offsets]
+    return wrapper(messages=inside, magic=magic, codec=codec, offset=offsets[-1], inner_offsets=placed)
+
+
+def _lost(folder: Path, *parts: bytes) -> tuple[int, list[list[int]]]:
+    """The records and offsets that an unclean stop loses of a log."""
+    folder.mkdir()
+    (folder / f"{0:020}.log").write_bytes(b"".join(parts))
+    (row,) = kdump.forecast(folder, after="unclean", recovery_point=0)
+    return row.lost_records, row.lost_offsets
+
+
+def _damaged(data: bytes) -> bytes:
+    return data[:-5] + bytes([data[-5] ^ 1]) + data[-4:]
+
+
+@pytest.mark.both_kernels
+@pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4"])
+@pytest.mark.parametrize("magic", [0, 1])
+def test_all_messages_in_the_wrappers_after_damage_are_lost(tmp_path: Path, magic: int, codec: Codec) -> None:
+    parts = [_wrapped(first, 20, magic, codec) for first in range(0, 200, 20)]
+    parts[2] = _damaged(parts[2])
+    plain = b"".join(encode_message(message(value=b"v", magic=magic), offset=offset) for offset in range(200, 203))
+    assert _lost(tmp_path / "t-0", *parts, plain) == (143, [[60, 202]])
+
+
+@pytest.mark.both_kernels
+@pytest.mark.parametrize("magic", [0, 1])
+def test_the_cleaner_left_fewer_messages_than_offsets(tmp_path: Path, magic: int) -> None:
+    cleaned = _wrapped(0, 0, magic, kept=[23, 24, 30])
+    parts = _wrapped(0, 10, magic), _damaged(_wrapped(10, 10, magic)), cleaned, _wrapped(31, 4, magic)
+    assert _lost(tmp_path / "t-0", *parts) == (7, [[23, 34]])
+
+
+@pytest.mark.both_kernels
+@pytest.mark.parametrize("magic", [0, 1])
+def test_wrappers_that_are_not_opened_count_as_many_messages_as_offsets(
+    tmp_path: Path, magic: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wrappers, "_KEPT_BYTES", wrappers._MAX_BYTES)  # so that only one after damage is
+    parts = _wrapped(0, 10, magic), _damaged(_wrapped(10, 10, magic)), _wrapped(20, 5, magic), _wrapped(25, 9, magic)
+    assert _lost(tmp_path / "t-0", *parts) == (14, [[20, 33]])
+    assert _lost(tmp_path / "t-1", *parts[:3], _wrapped(25, 9, magic, kept=[30, 33])) == (14, [[20, 33]])
+
+
+@pytest.mark.both_kernels
+@pytest.mark.parametrize("magic", [0, 1])
+def test_messages_inside_of_a_damaged_wrapper_are_no_batches(tmp_path: Path, magic: int) -> None:
+    """What does not compress stands in a wrapper as it is."""
+    inside = [message(value=b"v%d" % row, magic=magic) for row in range(20)]
+    stored = partial(lz4_frame, is_stored=True)
+    damaged = wrapper(messages=inside, magic=magic, codec="lz4", base_offset=20, compressor=stored)
+    damaged = _damaged(damaged)
+    parts = _wrapped(0, 20, magic), damaged, _wrapped(40, 20, magic)
+    assert _lost(tmp_path / "t-0", *parts) == (20, [[40, 59]])
+    assert _lost(tmp_path / "t-1", *parts[:2]) == (0, [])

@@ -1048,6 +1048,22 @@ def test_a_wrapper_fills_the_offsets_of_all_its_messages(tmp_path: Path) -> None
     assert [(row.offset_first, row.offset_last) for row in _of(Hole, rows)] == [(0, 1)]
 
 
+@pytest.mark.parametrize("magic", [0, 1])
+@pytest.mark.parametrize("is_damaged", [False, True])
+def test_the_messages_in_wrappers_are_counted(is_damaged: bool, magic: int, tmp_path: Path) -> None:
+    parts = [
+        wrapper(messages=[message(value=b"%d" % row, magic=magic) for row in range(20)], magic=magic, base_offset=first)
+        for first in (0, 20, 40, 60)
+    ]
+    if is_damaged:
+        parts[1] = parts[1][:-5] + bytes([parts[1][-5] ^ 1]) + parts[1][-4:]
+    plain = message_set(messages=[message(value=b"v", magic=magic)] * 3, base_offset=80)
+    logs = {0: [b"".join([*parts, plain])]}
+    rows = kdump.recover(write_partition(tmp_path, topic="orders", segments=logs), tmp_path / "out")
+    (recovered,) = _of(Recovered, rows)[:1]
+    assert (recovered.offset_first, sum(row.records for row in _of(Recovered, rows))) == (0, 63 if is_damaged else 83)
+
+
 def test_a_message_out_of_line_is_not_put_beside_the_wrapper_that_has_its_offset(tmp_path: Path) -> None:
     old = wrapper(messages=[message(value=b"%d" % row) for row in range(4)], base_offset=2)
     begin = message_set(messages=[message(value=b"v")] * 2)

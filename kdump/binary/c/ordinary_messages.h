@@ -9,6 +9,7 @@
 #include "layout.h"
 
 #define LAST_MESSAGE_CODEC 3 /* lz4; zstd came with magic 2 */
+#define UNKNOWN_OFFSET (-1)
 
 /* A size from `lowest` on, of a key or value, and the bytes after it. Returns the end of these, or NULL. */
 static const uint8_t *skip_field(const uint8_t *p, const uint8_t *end, int32_t lowest, int32_t *size)
@@ -44,13 +45,23 @@ static const uint8_t *payload_of_wrapper(const uint8_t *p, int64_t size)
     return at == end ? end - length : NULL;
 }
 
+/* The offset of the first message in a wrapper, by those of the first and the last as they are inside: the last has that of the wrapper.
+   UNKNOWN_OFFSET where they do not say it. */
+static int64_t first_offset_in_wrapper(int64_t offset, int64_t first, int64_t last)
+{
+    if (offset < 0 || first < 0 || last < first || last - first > offset)
+        return UNKNOWN_OFFSET;
+    return offset - (last - first);
+}
+
 /* Whether these are exactly messages that belong into the wrapper: of its magic, not compressed, valid, and with offsets and a highest
-   timestamp that agree with its own. No more than `max_messages` are. */
+   timestamp that agree with its own. No more than `max_messages` are. The offset of the first of them goes to `first_offset`. */
 static int are_ordinary_messages(const uint8_t *wrapper, const uint8_t *p, const uint8_t *end, int needs_keys,
-                                 Py_ssize_t max_messages)
+                                 Py_ssize_t max_messages, int64_t *first_offset)
 {
     int8_t magic = batch_magic(wrapper);
     int64_t offset = batch_base_offset(wrapper), last = 0, highest = INT64_MIN, highest_offset = INT64_MIN;
+    int64_t first = end - p >= LENGTH_AT ? batch_base_offset(p) : UNKNOWN_OFFSET;
     int64_t header_size = magic ? MESSAGE_HEADER_SIZE : MESSAGE_TIMESTAMP_AT;
     for (Py_ssize_t count = 0; p < end; count++) {
         if (end - p < header_size || count == max_messages)
@@ -68,6 +79,7 @@ static int are_ordinary_messages(const uint8_t *wrapper, const uint8_t *p, const
     }
     if (highest_offset == INT64_MIN)
         return 0; /* there is none */
+    *first_offset = first_offset_in_wrapper(offset, first, last);
     if (!magic)
         return 1;
     if (offset ? offset < last : last || highest_offset > 0) /* with offset 0, those inside are absolute */
@@ -86,38 +98,58 @@ static Py_ssize_t skip_plain_messages(const uint8_t *bytes, Py_ssize_t at, Py_ss
     }
 }
 
-/* Whether the messages in this payload, which is decompressed, are ordinary: 1, or 0. With an exception set: -1. */
-static int pass_over_messages(const uint8_t *wrapper, PyObject *messages, int needs_keys, Py_ssize_t max_messages)
+/* Adds the offset of the first message in a wrapper to a list, if there is one. Returns whether no exception is set. */
+static int note_first_offset(PyObject *first_offsets, int64_t first_offset)
 {
+    if (first_offsets == Py_None)
+        return 1;
+    PyObject *number = PyLong_FromLongLong(first_offset);
+    int is_noted = number && PyList_Append(first_offsets, number) == 0;
+    Py_XDECREF(number);
+    return is_noted;
+}
+
+/* Whether the messages in this payload, which is decompressed, are ordinary: 1, or 0. With an exception set: -1. */
+static int pass_over_messages(const uint8_t *wrapper, PyObject *messages, int needs_keys, Py_ssize_t max_messages,
+                              PyObject *first_offsets)
+{
+    int64_t first_offset = UNKNOWN_OFFSET;
     Py_buffer payload;
     int is_ordinary;
     if (PyObject_GetBuffer(messages, &payload, PyBUF_SIMPLE) < 0)
         return -1;
     const uint8_t *first = payload.buf;
     Py_BEGIN_ALLOW_THREADS;
-    is_ordinary = are_ordinary_messages(wrapper, first, first + payload.len, needs_keys, max_messages);
+    is_ordinary = are_ordinary_messages(wrapper, first, first + payload.len, needs_keys, max_messages, &first_offset);
     Py_END_ALLOW_THREADS;
     PyBuffer_Release(&payload);
-    return is_ordinary;
+    return is_ordinary && !note_first_offset(first_offsets, first_offset) ? -1 : is_ordinary;
 }
 
 PyDoc_STRVAR(skip_messages_doc,
-             "skip_messages(data, start, end, needs_keys, max_messages, codec, decompress)\n-> start of the first message that is not ordinary\n\n"
+             "skip_messages(data, start, end, needs_keys, max_messages, codec, decompress, first_offsets=None)\n"
+             "-> start of the first message that is not ordinary\n\n"
              "Pass over the messages of magic 0 and 1 between `start` and `end` with this codec that are as clients write them, and so "
              "are those inside. With `needs_keys`, each of these has a key; a wrapper has `max_messages` at most. Only the checksums of those inside are computed. "
              "`decompress` is called with each payload, a slice of `data`, and returns its bytes; None where it is left to others. "
-             "Messages that are not compressed have codec 0.");
+             "Messages that are not compressed have codec 0. The offset of the first message in each wrapper is added to the list "
+             "`first_offsets`, -1 where the offsets in it do not say which that is.");
 
 static PyObject *skip_messages(PyObject *self, PyObject *arguments)
 {
     (void)self;
-    PyObject *object, *decompress, *result = NULL;
+    PyObject *object, *decompress, *first_offsets = Py_None, *result = NULL;
     Py_buffer data;
     Py_ssize_t at, end, max_messages;
     int needs_keys, codec, passed = 1;
-    if (!PyArg_ParseTuple(arguments, "OnnpniO:skip_messages", &object, &at, &end, &needs_keys, &max_messages, &codec, &decompress) ||
+    if (!PyArg_ParseTuple(arguments, "OnnpniO|O:skip_messages", &object, &at, &end, &needs_keys, &max_messages, &codec, &decompress,
+                          &first_offsets) ||
         PyObject_GetBuffer(object, &data, PyBUF_SIMPLE) < 0)
         return NULL;
+    if (first_offsets != Py_None && !PyList_Check(first_offsets)) {
+        PyErr_SetString(PyExc_TypeError, "first_offsets is not a list");
+        goto end;
+    }
     if (at < 0 || end < at || end > data.len) {
         PyErr_SetString(PyExc_ValueError, "start or end is out of bounds");
         goto end;
@@ -136,7 +168,7 @@ static PyObject *skip_messages(PyObject *self, PyObject *arguments)
         PyObject *payload = PySequence_GetSlice(object, at + (first - p), at + size);
         PyObject *messages = payload ? PyObject_CallFunctionObjArgs(decompress, payload, NULL) : NULL;
         Py_XDECREF(payload);
-        passed = !messages ? -1 : messages == Py_None ? 0 : pass_over_messages(p, messages, needs_keys, max_messages);
+        passed = !messages ? -1 : messages == Py_None ? 0 : pass_over_messages(p, messages, needs_keys, max_messages, first_offsets);
         Py_XDECREF(messages);
         if (passed <= 0)
             break;

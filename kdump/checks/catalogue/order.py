@@ -87,7 +87,8 @@ FAULTS = (
         cause="compaction, removed transaction markers, failed appends of old brokers; otherwise lost batches",
         kafka="its tool lists them as not consecutive; a broker does not check",
         loss="nothing if the topic is compacted; else the batches of these offsets",
-        remedy="say `--cleanup-policy delete` if the topic is not compacted; then compare with another replica",
+        remedy="say `--cleanup-policy delete` if the topic is not compacted; then compare with another replica; gaps before "
+        "compressed messages of magic 0 and 1 show with `--level deep` only",
         see=("segments-gap",),
     ),
     FaultKind(

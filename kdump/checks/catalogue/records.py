@@ -328,6 +328,18 @@ FAULTS = (
         see=("payload-empty-compressed",),
     ),
     FaultKind(
+        "legacy-wrapper-cut",
+        ERROR,
+        BLIND,
+        "a wrapper ends inside one of its messages, though its checksum matches.",
+        cause="a producer that cut off what it compressed",
+        kafka="readers and its tool leave out the rest without a word; in magic 1 they give the messages before it offsets that "
+        "are too high",
+        loss="the message that is cut, and those after it",
+        remedy="compare with another replica, or with the producer's source",
+        see=("legacy-wrapper-empty",),
+    ),
+    FaultKind(
         "legacy-wrapper-offset",
         ERROR,
         BLIND,

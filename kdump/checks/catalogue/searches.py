@@ -61,7 +61,7 @@ _CODES = (
         "a compressed message of magic 0 or 1 ends inside one of its messages.",
         cause="an old producer was limited to a number of bytes",
         remedy="Kafka leaves out the incomplete message, and so do listings; nothing else of it exists",
-        see=("legacy-wrapper-empty",),
+        see=("legacy-wrapper-cut",),
     ),
     SearchCode(
         "json-too-large",

@@ -18,10 +18,14 @@ def report_batch(
     expected: object = None,
     found: object = None,
     resync: str | None = None,
+    first_offset: int | None = None,
 ) -> None:
-    """Report a fault in the bytes and offsets of this batch; with `resync`, the batch was skipped, and the walk went on so."""
+    """Report a fault in the bytes and offsets of this batch; with `resync`, the batch was skipped, and the walk went on so.
+
+    Its first offset is that of its header unless given.
+    """
     end = batch.position + batch.size
-    offsets = (batch.first_offset, batch.last_offset)
+    offsets = (batch.first_offset if first_offset is None else first_offset, batch.last_offset)
     if resync is None:
         context.report(code, batch.position, end, message, offsets=offsets, expected=expected, found=found)
         return

@@ -7,7 +7,17 @@ import zstandard
 
 from tests.builders.compression import Codec, compress, gzip_members, lz4_frame, snappy_raw, snappy_xerial, zstd_frames
 from tests.builders.files import file_name
-from tests.builders.records import Record, batch, encode_record, message_set, record, unsigned_varint, varint, wrapper
+from tests.builders.records import (
+    Record,
+    batch,
+    encode_message,
+    encode_record,
+    message_set,
+    record,
+    unsigned_varint,
+    varint,
+    wrapper,
+)
 from tests.builders.records import message as message_of
 
 from .case import WHOLE_FILE, FaultCase, Files, error, info, warning
@@ -21,6 +31,11 @@ _SOUND = batch(records=_RECORDS)
 _AFTER_1, _AFTER_2, _AFTER = (batch(records=[record(value=b"after")], base_offset=offset) for offset in (1, 2, 3))
 _MESSAGES = [message_of(value=b"first"), message_of(value=b"second")]
 _OLD = [message_of(value=b"first", magic=0), message_of(value=b"second", magic=0)]
+
+
+def _third(magic: int) -> bytes:
+    """A message after two others, as it is inside a wrapper."""
+    return encode_message(message_of(value=b"third", magic=magic), offset=2)
 
 
 def _with(second: Record | bytes) -> Files:
@@ -462,6 +477,46 @@ CASES = (
         name="no-bytes",
         shown=_wrapped(payload=b""),
         at=error(WHOLE_FILE, offsets=(1, 1)),
+        near_miss=_wrapped(),
+        settings=_DEEP,
+    ),
+    FaultCase(
+        "legacy-wrapper-cut",
+        name="magic-0",
+        shown=_wrapped(messages=_OLD, magic=0, trailing=_third(0)[:-3], offset=2),
+        at=error(WHOLE_FILE, offsets=(2, 2), expected="2", found="1"),
+        near_miss=_wrapped(messages=_OLD, magic=0, trailing=_third(0), offset=2),
+        settings=_DEEP,
+    ),
+    FaultCase(
+        "legacy-wrapper-cut",
+        name="magic-1",
+        shown=_wrapped(trailing=_third(1)[:20], offset=2),
+        at=error(WHOLE_FILE, offsets=(2, 2), expected="2", found="1"),
+        near_miss=_wrapped(trailing=_third(1), offset=2),
+        settings=_DEEP,
+    ),
+    FaultCase(
+        "legacy-wrapper-cut",
+        name="inside-a-header",
+        shown=_wrapped(trailing=_third(1)[:7], offset=2),
+        at=error(WHOLE_FILE, offsets=(2, 2), expected="2", found="1"),
+        near_miss=_wrapped(trailing=_third(1), offset=2),
+        settings=_DEEP,
+    ),
+    FaultCase(
+        "legacy-wrapper-cut",
+        name="several",
+        shown=_wrapped(messages=_OLD, magic=0, trailing=_third(0)[:-3], offset=4),
+        at=error(WHOLE_FILE, offsets=(2, 4), expected="4", found="1"),
+        near_miss=_wrapped(messages=_OLD, magic=0),
+        settings=_DEEP,
+    ),
+    FaultCase(
+        "legacy-wrapper-cut",
+        name="padding",
+        shown=_wrapped(trailing=bytes(7)),  # in none of the offsets that the wrapper says it has
+        at=warning(WHOLE_FILE, offsets=(1, 1)),
         near_miss=_wrapped(),
         settings=_DEEP,
     ),

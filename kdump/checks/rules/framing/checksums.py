@@ -14,6 +14,7 @@ from kdump.binary.batch_header import (
     RECORD_COUNT,
 )
 from kdump.binary.checksums import crc32, crc32c_for, of_range
+from kdump.binary.codecs import CODECS, NONE
 from kdump.checks.rules.batch_findings import report_batch
 from kdump.checks.wording import counted, offset_range
 from kdump.errors import CorruptData
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kdump.checks.context import FileContext
+    from kdump.checks.segment_facts import SegmentFacts
     from kdump.formats.log import Chunk
     from kdump.formats.record_batch import RecordBatch
 
@@ -36,8 +38,9 @@ _SECTOR_BYTES = 512
 class Checksums:
     """Compares batches with their checksums. At most `_MAX_DECODED_BATCHES` are decoded to locate their damage."""
 
-    def __init__(self, context: FileContext) -> None:
+    def __init__(self, context: FileContext, facts: SegmentFacts) -> None:
         self._context = context
+        self._facts = facts
         self._source = context.source
         self._crc32c = crc32c_for(context.source.size)
         self._decoded_count = 0
@@ -76,7 +79,8 @@ class Checksums:
             return
         computed = self._computed(batch)
         locus, story = self._locus(chunk, row, computed)
-        offsets = offset_range(batch.first_offset, batch.last_offset)
+        first = self._lowest_offset(batch)
+        offsets = offset_range(first, batch.last_offset)
         message = f"One batch, {offsets}{_records(batch)}. Stored CRC 0x{batch.crc:08x}, computed 0x{computed:08x}. {story}"
         report_batch(
             self._context,
@@ -86,7 +90,18 @@ class Checksums:
             expected=f"0x{computed:08x}",
             found=f"0x{batch.crc:08x}",
             resync=BY_LENGTH,
+            first_offset=first,
         )
+
+    def _lowest_offset(self, batch: RecordBatch) -> int:
+        """The first offset of a batch; of a wrapper, whose header says the last only, that after the sound batch before it."""
+        if batch.magic >= 2 or batch.compresscodec == CODECS[NONE]:
+            return batch.first_offset
+        facts, context = self._facts, self._context
+        row = facts.positions.bisect_left(batch.position)
+        base_offset = context.base_offset if context.file_type == "log" else None
+        lowest = facts.last_offsets[row - 1] + 1 if row else batch.first_offset if base_offset is None else base_offset
+        return min(lowest, batch.first_offset)
 
     def fits_as_magic_2(self, start: int, end: int) -> bool:
         """Whether the checksum of these bytes matches, if they are read as a batch of magic 2."""
@@ -115,7 +130,7 @@ class Checksums:
         if zeros:
             return "unknown", f"Zeros from byte {batch.position + zeros:,} on: looks like a lost page."
         self._decoded_count += 1
-        if batch.compresscodec != "none" or batch.size > _MAX_DECODED_BYTES or self._decoded_count > _MAX_DECODED_BATCHES:
+        if batch.compresscodec != CODECS[NONE] or batch.size > _MAX_DECODED_BYTES or self._decoded_count > _MAX_DECODED_BATCHES:
             return "unknown", "`kdump log --deep` shows what decodes."
         count = 0
         try:

@@ -319,7 +319,7 @@ class DamagedRanges:
             message = f"{counted(end - start, 'byte is', 'bytes are')} zero.{words}"
             if following > 0:
                 message += (
-                    f" {counted(following, 'batch', 'batches')} after, {offset_range(facts.first_offsets[count], last)}: "
+                    f" {counted(following, 'batch', 'batches')} after, {offset_range(facts.lowest_offsets[count], last)}: "
                     "a restart that scans this segment deletes them."
                 )
             self._report(zero_hole(start, end), message, offsets=offsets, found=following)
@@ -340,7 +340,7 @@ class DamagedRanges:
         """
         facts, base_offset = self._facts, self._context.base_offset
         first = facts.last_offsets[count - 1] + 1 if count else base_offset
-        following = facts.first_offsets[count] if len(facts.positions) > count else self._context.next_base_offset
+        following = facts.lowest_offsets[count] if len(facts.positions) > count else self._context.next_base_offset
         if first is None or following is None or not first < following <= first + MAX_SEGMENT_SIZE:
             return "", None
         if self._reported_gap == count:

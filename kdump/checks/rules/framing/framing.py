@@ -26,7 +26,7 @@ class Framing(SegmentRule):
 
     def __init__(self, context: FileContext, facts: SegmentFacts) -> None:
         super().__init__(context, facts)
-        self._checksums = Checksums(context)
+        self._checksums = Checksums(context, facts)
         self._file_end = FileEnd(context, facts)
         self._ranges = DamagedRanges(context, facts, self._checksums, self._file_end)
         self._headers = Headers(context)

@@ -12,14 +12,20 @@ if TYPE_CHECKING:
 
 
 class Batch:
-    """The position of a batch in the file, its offsets and its leader epoch; `last` is computed without wrapping."""
+    """The position of a batch in the file, its offsets and its leader epoch; `last` is computed without wrapping.
 
-    __slots__ = ("end", "epoch", "first", "last", "position", "status")
+    `stated` is the offset in its header, which is the last one of a wrapper. Where nothing says the first offset of that,
+    `is_open`, and `first` is the last as well.
+    """
 
-    def __init__(self, position: int, end: int, first: int, last: int, epoch: int, status: str) -> None:
+    __slots__ = ("end", "epoch", "first", "is_open", "last", "position", "stated", "status")
+
+    def __init__(self, position: int, end: int, first: int, last: int, epoch: int, status: str, *, is_open: bool = False) -> None:
         self.position = position
         self.end = end
         self.first = first
+        self.is_open = is_open
+        self.stated = first
         self.last = last
         self.epoch = epoch
         self.status = status

@@ -77,6 +77,8 @@ class BatchOrder(SegmentRule):
             return 0
         positions, last_offsets = batches["position"], batches["last_offset"]
         first_offsets = last_offsets if chunk.is_legacy else batches["base_offset"]
+        if section.lowest_offsets is not None:
+            return 0  # one by one
         is_beyond = base_offset is not None and last_offsets[-1] - base_offset > _MAX_INT
         if not count or is_beyond or section.nested or salvage.DAMAGED in section.statuses or first_offsets[0] <= last.last:
             return 0
@@ -96,7 +98,7 @@ class BatchOrder(SegmentRule):
         """Compare each batch after the `accepted` ones with those before it; these rows follow damage."""
         chunk, batches = section.chunk, section.chunk.batches
         columns = zip(batches["position"][accepted:], batches["size"][accepted:], section.statuses[accepted:], strict=True)
-        nested = section.nested
+        nested, lowest = section.nested, section.lowest_offsets
         for row, (position, size, status) in enumerate(columns, accepted):
             if row in damaged_before:
                 self.damage(None)
@@ -106,12 +108,17 @@ class BatchOrder(SegmentRule):
             header = chunk.headers[row]
             first = last = header[BASE_OFFSET]
             epoch = self._epoch  # where the format has none, it stays
-            if not chunk.is_legacy:
+            is_open = False
+            if lowest is not None:
+                known = lowest[row]
+                first, is_open = (last, True) if known is None else (known, False)
+            elif not chunk.is_legacy:
                 last += header[LAST_OFFSET_DELTA]
                 epoch = header[LEADER_EPOCH]
             if nested and nested[row]:
                 continue  # payload, perhaps
-            batch = Batch(position, position + size, first, last, epoch, status)
+            batch = Batch(position, position + size, first, last, epoch, status, is_open=is_open)
+            batch.stated = header[BASE_OFFSET]
             if self._suspect is None and status == salvage.INTACT and self._follows_as_usual(batch):
                 self._last, self._follows_damage = batch, False
             else:
@@ -122,7 +129,7 @@ class BatchOrder(SegmentRule):
         last, base_offset = self._last, self.context.base_offset
         if last is None or not last.last < batch.first <= batch.last <= _MAX_LONG or batch.epoch != self._epoch:
             return False
-        is_next = self._follows_damage or batch.first == last.last + 1
+        is_next = self._follows_damage or batch.is_open or batch.first == last.last + 1
         return is_next and self._epoch != _NO_EPOCH and (base_offset is None or batch.last - base_offset <= _MAX_INT)
 
     def _is_in_line(self, summary: BatchSummary) -> bool:
@@ -231,7 +238,7 @@ class BatchOrder(SegmentRule):
                 f"Offset {batch.last:,} is {batch.last - base_offset:,} above the segment base; the maximum is {_MAX_INT:,}."
             )
             self._report("offset-overflow-int32", batch, message, expected=_MAX_INT, found=batch.last - base_offset)
-        if last is not None and batch.first > last.last + 1 and not self._follows_damage:
+        if last is not None and batch.first > last.last + 1 and not self._follows_damage and not batch.is_open:
             self._jump(last, batch)
         self._look_at_epoch(batch)
         self._follows_damage = False
@@ -295,7 +302,8 @@ class BatchOrder(SegmentRule):
             room, needed = following.first - before - 1, suspect.last - suspect.first + 1
             if not offsets_fit and room >= needed:
                 fits = before + 1 if last is not None else following.first - needed
-                self._report_rot(suspect, "base offset", fits, suspect.first, is_exact=room == needed)
+                fits += suspect.stated - suspect.first
+                self._report_rot(suspect, "base offset", fits, suspect.stated, is_exact=room == needed)
                 self._follows_damage = True  # the offsets in between are these
                 return
             is_epoch_odd = suspect.epoch < self._epoch or following.epoch < suspect.epoch

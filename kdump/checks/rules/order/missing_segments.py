@@ -191,7 +191,7 @@ def _skipped(facts: SegmentFacts) -> Iterator[int]:
     damage = next(damages, None)
     for start in range(0, len(facts.positions), _COLUMN_SLICE_ROWS):
         rows = slice(start, start + _COLUMN_SLICE_ROWS)
-        for own, first, last in zip(facts.positions[rows], facts.first_offsets[rows], facts.last_offsets[rows], strict=True):
+        for own, first, last in zip(facts.positions[rows], facts.lowest_offsets[rows], facts.last_offsets[rows], strict=True):
             while damage is not None and damage[1] <= position:
                 damage = next(damages, None)
             is_behind_damage = damage is not None and damage[0] < own

@@ -9,6 +9,7 @@ from kdump.checks.rules.rule import SegmentRule
 from kdump.checks.rules.tally import Tally
 from kdump.checks.wording import counted
 from kdump.reading import salvage
+from kdump.reading.items import BY_LENGTH
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from kdump.checks.context import FileContext
     from kdump.checks.segment_facts import SegmentFacts
     from kdump.errors import CorruptData
-    from kdump.formats.record import RecordChunk
+    from kdump.formats.record import Cut, RecordChunk
 
 
 class Messages(SegmentRule):
@@ -35,6 +36,8 @@ class Messages(SegmentRule):
         if batches["base_offset"][0] is not None or status == salvage.DAMAGED:
             return
         records = part.records
+        for row, cut in part.cuts.items():
+            self._check_cut(part, row, cut)
         for number, faults in part.faults.items():
             self._report_field(part, number, next(iter(faults.values())))
         for name in ("key_size", "value_size"):
@@ -70,6 +73,43 @@ class Messages(SegmentRule):
         if magic == 1 and not batches["last_offset"][0] and records["offset"] and max(records["offset"]) > 0:
             start = batches["position"][0]
             self._absolute.add(start, start + batches["size"][0], (min(records["offset"]), max(records["offset"])))
+
+    def _check_cut(self, part: RecordChunk, row: int, cut: Cut) -> None:
+        """Check what follows the last whole message in the wrapper in this row, which readers leave out without a word."""
+        batches = part.batches
+        start, offset, magic = (batches[name][row] for name in ("position", "last_offset", "magic"))
+        end, count = start + batches["size"][row], counted(cut.count, "message")
+        lost = self._lost_behind(start, offset, magic, cut)
+        if lost < 1:
+            message = f"{counted(cut.size, 'byte follows', 'bytes follow')} the {count} in the wrapper of offset {offset:,}."
+            message += " Readers leave them out; its offset is that of the last whole message, so none is lost."
+            self.context.report("legacy-wrapper-cut", start, end, message, offsets=(offset, offset), severity=WARNING)
+            return
+        short = "The wrapper ends inside a message: " if cut.missing is None else f"{counted(cut.missing, 'byte')} short: "
+        which = (
+            f"the last of {cut.count + 1:,} messages is cut" if lost == 1 else f"message {cut.count + 1:,} of those inside is cut"
+        )
+        message = f"{short}{which}; the wrapper says offset {offset:,}, the last whole message is {offset - lost:,}."
+        if magic == 1 and offset:
+            message += f" Offsets inside count back from the wrapper's, so readers give the {count} before it offsets that are "
+            message += f"too high by {lost:,}."
+        values = {"expected": offset, "found": offset - lost, "resync": BY_LENGTH, "skipped": end - start}
+        lost_offsets = (offset - lost + 1, offset)
+        self.context.report("legacy-wrapper-cut", start, end, message, offsets=lost_offsets, **values)
+
+    def _lost_behind(self, start: int, offset: int, magic: int, cut: Cut) -> int:
+        """How many offsets up to that of the wrapper have no message, because that is cut off.
+
+        Absolute offsets say it (magic 0). Relative ones say it by the header of the message that is cut, as far as that is there;
+        else the wrapper before does, which this one continues.
+        """
+        if magic == 0:
+            return offset - cut.last_offset
+        if cut.offset is not None and cut.offset > cut.last_offset:
+            return cut.offset - cut.last_offset
+        row = self.facts.positions.bisect_left(start)
+        before = self.facts.last_offsets[row - 1] if row else (self.context.base_offset or 0) - 1
+        return max(0, offset - before - 1 - cut.last_offset)
 
     def _report_field(self, part: RecordChunk, number: int, fault: CorruptData) -> None:
         self._report("key-length-bad", part, number, f"Offset {{offset}}: {words_of(fault)}.")

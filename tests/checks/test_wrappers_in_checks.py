@@ -1,0 +1,159 @@
+"""Wrappers, compressed messages of magic 0 and 1, in checks: their headers say the last offset, their contents the first."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from kdump.checks.check import run
+from kdump.checks.finding import FileReport, Finding
+from kdump.checks.jobs import jobs
+from kdump.checks.settings import Settings
+from kdump.tables import Row
+from tests import kernels
+from tests.builders.compression import Codec
+from tests.builders.files import file_name
+from tests.builders.records import encode_message, message, message_set, wrapper
+from tests.checks.faults.case import NOW
+
+pytestmark = pytest.mark.both_kernels
+
+CODECS: list[Codec] = ["gzip", "snappy", "lz4"]
+LEVELS = ["quick", "full", "deep"]
+CASES = Path(__file__).parents[2] / "golden_outputs" / "cases"
+BY_BROKERS = re.compile(r"(magic[012]|mixed)\b.*-\d+(\.\d+){2,3}")
+GENUINE = sorted(path for path in CASES.iterdir() if BY_BROKERS.fullmatch(path.name) and "compacted" not in path.name)
+
+
+def _rows(path: Path, **settings: object) -> list[Row]:
+    rows: list[Row] = []
+    for job in jobs(str(path)):
+        run(job, Settings(now=NOW, **settings), rows.append)  # type: ignore[arg-type]  # of any setting's type
+    return rows
+
+
+def _found(path: Path, **settings: object) -> list[tuple[str, str, int | None, int | None]]:
+    found = [row for row in _rows(path, **settings) if isinstance(row, Finding)]
+    return [(one.code, one.severity, one.offset_first, one.offset_last) for one in found if one.code != "lz4-legacy-header"]
+
+
+def _wrapper(first: int, count: int, magic: int = 1, codec: Codec = "gzip", **more: object) -> bytes:
+    messages = [message(key=b"key", value=b"value %d" % row, magic=magic) for row in range(count)]
+    return wrapper(messages=messages, magic=magic, codec=codec, base_offset=first, **more)  # type: ignore[arg-type]  # of any field's type
+
+
+def _log(folder: Path, *parts: bytes, base: int = 0) -> Path:
+    path = folder / file_name(base, ".log")
+    path.write_bytes(b"".join(parts))
+    return path
+
+
+def test_logs_of_old_brokers_are_there() -> None:
+    names = {path.name for path in GENUINE}
+    assert len(names) >= 40
+    for magic, release in ((0, "0.8.2.2"), (1, "0.10.2.2")):
+        assert {f"magic{magic}-{codec}-{release}" for codec in CODECS} <= names
+    assert {"magic1-downconverted-1.0.1"} <= names
+
+
+@pytest.mark.parametrize("level", ["full", "deep"])
+@pytest.mark.parametrize("case", GENUINE, ids=lambda path: path.name)
+def test_no_log_of_a_broker_that_was_not_compacted_lacks_offsets(case: Path, level: str) -> None:
+    found = _found(case, level=level, cleanup_policy="delete")
+    assert "offset-gap" not in {code for code, *_ in found}
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("policy", ["unknown", "delete", "compact"])
+@pytest.mark.parametrize("magic", [0, 1])
+@pytest.mark.parametrize("codec", CODECS)
+def test_wrappers_that_follow_each_other_leave_no_gap(tmp_path: Path, codec: Codec, magic: int, policy: str, level: str) -> None:
+    parts = [_wrapper(7, 3, magic, codec), _wrapper(10, 20, magic, codec), _wrapper(30, 1, magic, codec)]
+    plain = message_set(messages=[message(key=b"k", value=b"v", magic=magic)], base_offset=31)
+    path = _log(tmp_path, *parts, plain, _wrapper(32, 4, magic, codec), base=7)
+    rows = _rows(path, level=level, cleanup_policy=policy)
+    assert [row.code for row in rows if isinstance(row, Finding) and row.code != "lz4-legacy-header"] == []
+    (report,) = [row for row in rows if isinstance(row, FileReport)]
+    assert (report.first_offset, report.last_offset) == (7, 35)
+
+
+@pytest.mark.parametrize("way", kernels.WAYS)
+@pytest.mark.parametrize("magic", [0, 1])
+@pytest.mark.parametrize("codec", CODECS)
+def test_a_gap_between_wrappers_is_exact_where_they_are_opened(tmp_path: Path, codec: Codec, magic: int, way: str) -> None:
+    parts = [_wrapper(0, 3, magic, codec), _wrapper(5, 4, magic, codec), _wrapper(9, 2, magic, codec)]
+    path = _log(tmp_path, *parts, _wrapper(12, 2, magic, codec))
+    with kernels.coming_upon_batches(way):
+        found = _found(path, level="deep", cleanup_policy="delete")
+        assert found == [("offset-gap", "error", 3, 4), ("offset-gap", "error", 11, 11)]
+        (gaps,) = [row for row in _rows(path, level="deep") if isinstance(row, Finding) and row.code == "offset-gap"]
+        assert (gaps.severity, gaps.offset_first, gaps.offset_last, gaps.found) == ("info", 3, 11, "3")
+        assert _found(path, level="full", cleanup_policy="delete") == []  # what nobody has read
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_gap_before_a_message_without_compression_needs_no_opening(tmp_path: Path, level: str) -> None:
+    plain = message_set(messages=[message(value=b"v")], base_offset=5)
+    path = _log(tmp_path, _wrapper(0, 3), plain, _wrapper(6, 3))
+    assert _found(path, level=level, cleanup_policy="delete") == [("offset-gap", "error", 3, 4)]
+
+
+def test_the_first_offset_of_a_log_is_that_of_the_first_message_inside(tmp_path: Path) -> None:
+    path = _log(tmp_path, _wrapper(4, 3), _wrapper(7, 3))
+    for level in LEVELS:
+        (report,) = [row for row in _rows(path, level=level) if isinstance(row, FileReport)]
+        assert (report.first_offset, report.last_offset) == (4, 9), level
+
+
+def test_no_gap_is_claimed_before_a_wrapper_that_cannot_be_opened(tmp_path: Path) -> None:
+    path = _log(tmp_path, _wrapper(0, 3), _wrapper(3, 3, payload=b"no frame"), _wrapper(6, 2))
+    assert [code for code, *_ in _found(path, level="deep", cleanup_policy="delete")] == ["frame-bad-header"]
+
+
+@pytest.mark.parametrize("level", ["full", "deep"])
+@pytest.mark.parametrize("magic", [0, 1])
+def test_a_damaged_wrapper_has_all_offsets_after_the_one_before(tmp_path: Path, magic: int, level: str) -> None:
+    parts = [bytearray(_wrapper(first, 20, magic)) for first in (0, 20, 40)]
+    parts[1][-5] ^= 1
+    path = _log(tmp_path, *map(bytes, parts))
+    assert ("crc-mismatch", "error", 20, 39) in _found(path, level=level, cleanup_policy="delete")
+
+
+@pytest.mark.parametrize("level", ["full", "deep"])
+def test_offsets_lost_in_zeros_end_where_the_next_wrapper_begins(tmp_path: Path, level: str) -> None:
+    lost = bytes(len(_wrapper(20, 20)))
+    path = _log(tmp_path, _wrapper(0, 20), lost, _wrapper(40, 20), _wrapper(60, 20))
+    assert ("zero-hole", "error", 20, 39) in _found(path, level=level)
+
+
+def _messages(path: Path) -> list[str]:
+    return [row.message for row in _rows(path, level="deep") if isinstance(row, Finding) and row.code == "legacy-wrapper-cut"]
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_a_wrapper_that_ends_inside_a_message_says_what_is_lost(tmp_path: Path, codec: Codec) -> None:
+    third = encode_message(message(key=b"key", value=b"third", magic=0), offset=2)
+    cut = _wrapper(0, 2, 0, codec, trailing=third[:-4], offset=2)
+    said = "4 bytes short: the last of 3 messages is cut; the wrapper says offset 2, the last whole message is 1."
+    assert _messages(_log(tmp_path, cut, _wrapper(3, 3, 0, codec))) == [said]
+    relative = encode_message(message(key=b"key", value=b"third"), offset=2)
+    cut = _wrapper(10, 2, 1, codec, trailing=relative[:-1], offset=12)
+    (said,) = _messages(_log(tmp_path, _wrapper(0, 10, 1, codec), cut, _wrapper(13, 3, 1, codec)))
+    assert said == (
+        "1 byte short: the last of 3 messages is cut; the wrapper says offset 12, the last whole message is 11. Offsets inside "
+        "count back from the wrapper's, so readers give the 2 messages before it offsets that are too high by 1."
+    )
+
+
+def test_what_a_cut_message_was_is_known_by_the_wrapper_before(tmp_path: Path) -> None:
+    cut = _wrapper(10, 2, trailing=b"\0\0\0", offset=14)
+    path = _log(tmp_path, _wrapper(0, 10), cut, _wrapper(15, 3))
+    assert [(code, first, last) for code, _, first, last in _found(path, level="deep")] == [("legacy-wrapper-cut", 12, 14)]
+    (said,) = _messages(path)
+    assert said.startswith("The wrapper ends inside a message: message 3 of those inside is cut; ")
+
+
+def test_bytes_after_the_last_message_are_no_loss_if_it_has_the_offset_of_the_wrapper(tmp_path: Path) -> None:
+    for magic, trailing in ((0, b"\0\0\0"), (0, b"some bytes"), (1, bytes(11))):
+        path = _log(tmp_path, _wrapper(0, 3, magic, trailing=trailing), _wrapper(3, 3, magic))
+        assert _found(path, level="deep", cleanup_policy="delete") == [("legacy-wrapper-cut", "warning", 2, 2)]
