@@ -201,6 +201,8 @@ def test_nothing_is_overwritten_and_what_fails_leaves_nothing(
     assert "exists; kdump does not overwrite files" in capsys.readouterr().err
     assert _scan(tmp_path / "nothing", tmp_path / "new") == 2
     assert "no such file" in capsys.readouterr().err
+    assert _scan(brokers, tmp_path / "out.tgz") == 2
+    assert "a directory, not an archive" in capsys.readouterr().err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "out"]
 
 
