@@ -556,7 +556,7 @@ def test_a_scan_offers_of_a_file_that_it_does_not_know_what_a_check_does(
     assert main(["check", str(tmp_path / "data")]) == 3
     checked = capfd.readouterr().out
     assert all(words in " ".join(out.split()) for out in (scanned, checked))
-    assert f"error    file-not-recognized  a-1 on broker data, {name}\n" in scanned
+    assert f"error    file-not-recognized  a-1 on broker data\n         {partition / name}\n" in scanned
 
 
 def test_a_directory_that_cannot_be_made_is_named(partition: Path, tmp_path: Path) -> None:
