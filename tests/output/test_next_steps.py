@@ -106,6 +106,8 @@ class Typist:
             assert before is None or contents(evidence) == before, f"changes the evidence: {line}"
             made = [name for name in os.listdir(self._folder) if name not in there]
             assert all(name.partition("-")[0] in ("KEEP", "NEW") for name in made), line
+            for follows in next_lines(said.out) if words[:1] == ["recover"] else ():
+                assert follows.startswith("# ") or type_line(follows)[0] in documented, follows
             if words[:1] in (["recover"], ["reindex"]) and code != NOT_EXAMINED and not is_changing:
                 self._judge(words, code)
 
