@@ -36,6 +36,8 @@ QUICK_SHARE = {
     "test_golden_grid": 20,
     "test_goldens": 25,
     "test_kernel": 20,
+    "test_names_in_text": 16,
+    "test_next_steps": 8,
     "test_verdicts": 4,
     "test_witnesses": 10,
 }
@@ -47,8 +49,10 @@ SHARE = {
     "test_checks_find_the_same_with_both_kernels": 4,
     "test_exit_code_and_messages_do_not_depend_on_the_form": 2,
     "test_no_option_is_missing_in_the_runs": 4,
+    "test_no_report_of_a_fault_alters_a_name": 8,
     "test_the_last_record_of_a_large_batch_is_examined": 2,
     "test_the_work_for_a_hostile_file_grows_as_the_file_does": 2,
+    "test_what_a_report_of_any_fault_suggests_works_as_it_is_typed": 4,
 }
 """Tests of many cases, and how many of those there are for one that the default run includes; `--all-cases` runs all."""
 

@@ -18,6 +18,8 @@ SCHEMES = ("s3", "s3a", "gs", "gcs", "abfs", "abfss", "hdfs")
 """The schemes of URLs that kdump reads. A local path that starts like one can be written as `./s3://...`."""
 
 _MARK = "://"
+_STDOUT = "-"
+_ARCHIVES = (".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz", ".tar.zst", ".zip", ".7z", ".gz", ".zst")
 
 
 def is_url(path: str) -> bool:
@@ -30,6 +32,16 @@ def require_local(path: str, what: str) -> None:
     """Raise UsageError for a URL: `what` has to be on this machine."""
     if is_url(path):
         raise UsageError(f"{path} is a URL, but {what} must be on this machine", remedy="kdump only reads from stores")
+
+
+def require_directory_name(path: str, option: str) -> None:
+    """Raise UsageError for the name of a new directory that was surely meant as something else: stdout, or an archive."""
+    if path == _STDOUT:
+        raise UsageError(f"{option} {path}: what is made is a directory, which cannot be written to stdout")
+    if path.lower().endswith(_ARCHIVES):
+        raise UsageError(
+            f"{option} {path}: what is made is a directory, not an archive", remedy="make it first, and pack it then"
+        )
 
 
 def root(url: str) -> str:

@@ -2,6 +2,29 @@
 
 from __future__ import annotations
 
+_OPENING = frozenset(
+    (
+        *("a", "after", "all", "an", "and", "another", "any", "at", "because", "before", "bytes", "codec"),
+        *("consumers", "damage", "each", "entry", "even", "every", "from", "if", "in", "invalid", "it", "its"),
+        *("line", "magic", "message", "neither", "no", "none", "nothing", "of", "offset", "offsets", "one", "only"),
+        *("other", "record", "records", "several", "some", "somebody", "that", "the", "their", "there", "these"),
+        *("they", "this", "those", "to", "two", "under", "unknown", "version", "was", "what", "when", "where", "whether"),
+        *("which", "while", "with", "without"),
+    )
+)
+"""Words of prose that a sentence may begin with. Everything else there may be a name, which is written as it is."""
+
+
+def capitalized(text: str) -> str:
+    """A text with a capital letter if it begins with a word of prose; a name or value that it begins with stays as it is."""
+    return text[0].upper() + text[1:] if text.partition(" ")[0] in _OPENING else text
+
+
+def as_sentence(text: str) -> str:
+    """A text as a sentence: capitalized, with a full stop."""
+    text = capitalized(text)
+    return text if text.endswith((".", "!", "?")) else text + "."
+
 
 def counted(count: int, singular: str, plural: str = "") -> str:
     """A number with its noun: `1 entry`, `1,200 entries`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kdump.checks.wording import counted, number_range, offset_range
+from kdump.checks.wording import as_sentence, counted, number_range, offset_range
 from kdump.forecasts.directory import DELETED, name_of
 from kdump.forecasts.outcome import DIE, OFFLINE, RESCAN, SPLIT, STRAY
 from kdump.forecasts.row import Forecast
@@ -187,11 +187,6 @@ def _set_aside(row: Forecast) -> str:
     """The action of a KRaft broker on a partition that is not one of its replicas."""
     what = "The broker renames the directory to -stray and does not serve it; if the partition is its own, it starts out empty"
     return f"{what}: {row.reason}."
-
-
-def as_sentence(condition: str) -> str:
-    """A condition, as a separate sentence."""
-    return f"{condition[0].upper()}{condition[1:]}."
 
 
 def _nothing_lost(row: Forecast) -> str:

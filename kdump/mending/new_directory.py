@@ -7,7 +7,7 @@ import fcntl
 import os
 
 from kdump.binary import system
-from kdump.binary.paths import require_local
+from kdump.binary.paths import require_directory_name, require_local
 from kdump.binary.source import WINDOW_SIZE
 from kdump.errors import Unreadable, UsageError
 from kdump.mending.syncing import Syncing
@@ -33,11 +33,11 @@ _MODE = 0o666  # less what the umask takes away
 class NewDirectory:
     """A directory that is built under `path` and `.incomplete`, and gets its name when `place` is called.
 
-    Files are synced while the next ones are written, folders by `sync`. Left without `place`, it is removed again; a
-    process that is killed leaves the incomplete one. The inputs are only read.
+    Missing directories above it are made, too. Files are synced while the next ones are written, folders by `sync`. Left
+    without `place`, it is removed again; a process that is killed leaves the incomplete one. The inputs are only read.
 
-    Raises UsageError for URLs, if the path or the incomplete directory exists, if the path lies inside an input, or if the
-    directory in which it is to be made does not exist. Writing raises OSError.
+    Raises UsageError for URLs, for `-` and names of archives, if the path or the incomplete directory exists, if the path lies
+    inside an input, or below something that is not a directory. Writing raises OSError.
     """
 
     def __init__(self, path: str, inputs: Sequence[str]) -> None:
@@ -46,6 +46,7 @@ class NewDirectory:
         self.path = os.path.normpath(path) if path else ""
         self.built = self.path + INCOMPLETE
         self._is_placed = False
+        self._above: list[str] = []  # directories that were made for it, the outermost first
         self._folders = [self.built]
         self._links: list[str] = []
         self._syncing = Syncing()
@@ -53,10 +54,16 @@ class NewDirectory:
 
     def __enter__(self) -> Self:
         try:
+            for folder in _missing(os.path.dirname(self.path)):
+                os.mkdir(folder)
+                self._above.append(folder)
             with unfinished.Making(self.built):
                 os.mkdir(self.built)
-        except FileExistsError:
-            raise _exists(self.built) from None
+        except OSError as error:
+            self._remove_above()
+            if isinstance(error, FileExistsError):
+                raise _exists(str(error.filename)) from None
+            raise
         return self
 
     def folder(self, name: str) -> None:
@@ -122,7 +129,8 @@ class NewDirectory:
             raise UsageError(f"{self.path} exists by now; kdump does not overwrite anything")
         os.rename(self.built, self.path)
         self._is_placed = True
-        _sync_folder(os.path.dirname(self.path) or os.curdir)
+        for folder in dict.fromkeys((self.path, *reversed(self._above))):
+            _sync_folder(os.path.dirname(folder) or os.curdir)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if not self._is_placed:
@@ -131,6 +139,16 @@ class NewDirectory:
             with contextlib.suppress(OSError, MemoryError):  # another one is being raised
                 self._syncing.finish()
         unfinished.remove(self.built)
+        if not self._is_placed:
+            self._remove_above()
+
+    def _remove_above(self) -> None:
+        """Remove the directories that were made for this one, unless something else is in them by now."""
+        import contextlib
+
+        with contextlib.suppress(OSError):
+            while self._above:
+                os.rmdir(self._above.pop())
 
 
 class NewFile:
@@ -228,16 +246,27 @@ def _refuse(path: str, built: str, inputs: Sequence[str]) -> None:
     """Raises UsageError for a path where no new directory may be made."""
     if not path:
         raise UsageError("-o names a directory, and its name is empty")
+    require_directory_name(path, "-o")
     for name in (path, built):
         if system.has_name(name):
             raise _exists(name)
     parent = os.path.dirname(path) or os.curdir
-    if not system.is_directory(parent):
-        raise UsageError(f"-o {path}: {parent} is not a directory")
+    nearest = os.path.dirname((_missing(parent) or [path])[0]) or os.curdir
+    if not system.is_directory(nearest):
+        raise UsageError(f"-o {path}: {nearest} is not a directory")
     place = os.path.join(os.path.realpath(parent), os.path.basename(path))
     for source in inputs:
         if os.path.commonpath([place, os.path.realpath(source)]) == os.path.realpath(source):
             raise UsageError(f"-o {path} lies inside {source}, which is only read", remedy="name a directory elsewhere")
+
+
+def _missing(path: str) -> list[str]:
+    """This directory, and those above it, as far as nothing has these names; the outermost first."""
+    missing: list[str] = []
+    while path and not system.has_name(path):
+        missing.insert(0, path)
+        path = os.path.dirname(path)
+    return missing
 
 
 def _exists(path: str) -> UsageError:

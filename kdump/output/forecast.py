@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     class ForecastFormatter(Protocol):
         """Takes the forecasts of one directory after the other, then the totals."""
 
-        def directory(self, rows: list[Forecast], name: str) -> None: ...
+        def directory(self, rows: list[Forecast]) -> None: ...
         def end(self, totals: ForecastTotals) -> None: ...
 
 
@@ -45,7 +45,7 @@ class ForecastRows:
     def __init__(self, formatter: Formatter) -> None:
         self._rows = RowWriter(formatter, *ROW_CLASSES)
 
-    def directory(self, rows: list[Forecast], name: str) -> None:
+    def directory(self, rows: list[Forecast]) -> None:
         for row in rows:
             self._rows.write(row)
 

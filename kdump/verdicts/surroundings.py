@@ -11,6 +11,7 @@ from kdump.checks.finding import Finding
 from kdump.checks.jobs import Job, directory_of, is_place
 from kdump.checks.rules.files import file_object
 from kdump.checks.rules.snapshots.partition_metadata import topic_id_of
+from kdump.checks.wording import as_sentence
 from kdump.errors import KdumpError, Unreadable
 from kdump.formats import tree
 from kdump.verdicts.verdict import START_LOSES
@@ -92,7 +93,7 @@ def _report_failure(path: str, error: Unreadable, settings: Settings, emit: Emit
 
 
 def _report(row: Forecast, path: str, settings: Settings, emit: Emit) -> None:
-    from kdump.forecasts.sentences import as_sentence, sentences
+    from kdump.forecasts.sentences import sentences
 
     message = as_sentence(row.conditions[0]) if row.is_doubtful else " ".join(sentences(row))
     rows: list[Row] = []

@@ -23,6 +23,7 @@ _SECONDS = re.compile(r'("seconds":)[0-9.]+|\b[0-9.]+ s\b')
 _ADVICE = re.compile(
     r"\n(What is lost, and what to do|Next)\n.*?\n(?=Examined)", re.DOTALL
 )  # what files in a store cannot follow
+_OF_COPY = re.compile(r"# (copy PLACE|of the copy)|  : > ")
 _FIRST_CASES = (
     "edited-crc-wrong-magic2",
     "edited-index-offsets-changed-magic2",
@@ -98,8 +99,8 @@ def _unwrapped(printed: tuple[int, str, str]) -> tuple[int, str, str]:
     """The same with one space between words: lines are wrapped elsewhere where a path is longer."""
     status, out, err = printed
     out = _ADVICE.sub("", out)
-    lines = [line for line in out.splitlines() if "ELSEWHERE" not in line and not line.strip().startswith((": >", "copy PLACE"))]
-    return status, " ".join(" ".join(lines).split()), " ".join(err.split())
+    lines = [line for line in out.splitlines() if " KEEP" not in line and " NEW" not in line and not _OF_COPY.search(line)]
+    return status, " ".join(" ".join(lines).replace(",", "").split()), " ".join(err.split())
 
 
 @pytest.mark.parametrize(

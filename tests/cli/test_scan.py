@@ -201,6 +201,8 @@ def test_nothing_is_overwritten_and_what_fails_leaves_nothing(
     assert "exists; kdump does not overwrite files" in capsys.readouterr().err
     assert _scan(tmp_path / "nothing", tmp_path / "new") == 2
     assert "no such file" in capsys.readouterr().err
+    assert _scan(brokers, tmp_path / "out.tgz") == 2
+    assert "a directory, not an archive" in capsys.readouterr().err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "out"]
 
 
@@ -554,7 +556,7 @@ def test_a_scan_offers_of_a_file_that_it_does_not_know_what_a_check_does(
     assert main(["check", str(tmp_path / "data")]) == 3
     checked = capfd.readouterr().out
     assert all(words in " ".join(out.split()) for out in (scanned, checked))
-    assert f"error    file-not-recognized  a-1 on broker data, {name}\n" in scanned
+    assert f"error    file-not-recognized  a-1 on broker data\n         {partition / name}\n" in scanned
 
 
 def test_a_directory_that_cannot_be_made_is_named(partition: Path, tmp_path: Path) -> None:

@@ -55,11 +55,48 @@ def test_a_directory_is_not_made_inside_an_input(place: str, tmp_path: Path) -> 
     assert NewDirectory(str(tmp_path / "in2"), [str(tmp_path / "in")]).built == str(tmp_path / "in2.incomplete")
 
 
-def test_the_parent_must_exist_and_a_name_must_be_given(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="is not a directory"):
-        NewDirectory(str(tmp_path / "no" / "out"), [])
-    with pytest.raises(UsageError, match="empty"):
-        NewDirectory("", [])
+def test_missing_directories_above_are_made_and_removed_again_without_a_result(tmp_path: Path) -> None:
+    out = tmp_path / "new" / "deeper" / "out"
+    with pytest.raises(KeyboardInterrupt), NewDirectory(str(out), []):
+        raise KeyboardInterrupt
+    assert not list(tmp_path.iterdir())
+    with NewDirectory(str(out), []) as directory:
+        directory.write("x", b"x")
+        directory.place()
+    assert (out / "x").read_bytes() == b"x"
+
+
+def test_what_came_into_a_directory_above_meanwhile_stays(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt), NewDirectory(str(tmp_path / "a" / "b" / "out"), []):
+        (tmp_path / "a" / "of-others").touch()
+        raise KeyboardInterrupt
+    assert [path.name for path in (tmp_path / "a").iterdir()] == ["of-others"]
+
+
+@pytest.mark.parametrize("above", ["file", "file/no", "link", "link/no"])
+def test_what_is_above_must_be_a_directory_where_it_exists(above: str, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "link").symlink_to("nowhere")
+    with pytest.raises(UsageError, match=rf"{above.partition('/')[0]} is not a directory"):
+        NewDirectory(str(tmp_path / above / "out"), [])
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "link"]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("", "empty"),
+        ("-", "a directory, which cannot be written to stdout"),
+        ("out.tgz", "a directory, not an archive"),
+        ("new/out.tar.gz", "a directory, not an archive"),
+        ("OUT.ZIP", "a directory, not an archive"),
+    ],
+)
+def test_a_name_must_be_that_of_a_directory(name: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match=message):
+        NewDirectory(name, [])
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("copies", [True, False])

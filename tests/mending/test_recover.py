@@ -811,7 +811,8 @@ def test_a_log_directory_can_stand_in_for_the_broken_one(tmp_path: Path) -> None
 def test_the_exit_code_says_whether_something_is_lost(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     sound, damaged = _partition(tmp_path / "a", {0: [_batch(0)]}), _partition(tmp_path / "b", {0: [_broken(_batch(0))]})
     assert main(["recover", str(sound), "-o", str(tmp_path / "o1")]) == 0
-    assert "Nothing is lost of what was there." in capfd.readouterr().out
+    said = capfd.readouterr().out
+    assert "Nothing is lost of what was there." in said and "\nNext\n  kdump check " in said
     assert main(["recover", str(damaged), "-o", str(tmp_path / "o2")]) == 1
     assert "lost        " in capfd.readouterr().out
     assert main(["recover", str(damaged)]) == 2

@@ -342,39 +342,40 @@ def test_the_text_shows_the_worst_first_and_folds_what_is_alike() -> None:
     assert (
         _text("text", findings, reports, width=60)
         == f"""\
-a-0   2 segments, 2.34 KiB, offsets 0 to 12
+/data/a-0   2 segments, 2.34 KiB, offsets 0 to 12
    2 errors, 1 warning
-b-0   1 segment, 1.95 KiB, offsets 0 to 8             1 info
-c-0   1 segment, 10 bytes   clean
+/data/b-0   1 segment, 1.95 KiB, offsets 0 to 8       1 info
+/data/c-0   1 segment, 10 bytes   clean
 
-a-0: consumers cannot read 7 of 13 offsets: 0 to 4, 7 to 8.
+/data/a-0: consumers cannot read 7 of 13 offsets: 0 to 4, 7
+to 8.
 
 error    crc-mismatch
-         a-0/{LOG}, bytes 0 to 99
+         /data/a-0/{LOG}, bytes 0 to 99
          One batch is wrong. 2 findings like this, at
          offsets 0 to 4, 7 to 8.
 
-warning  zero-tail     a-0/5.log, byte 0
+warning  zero-tail     /data/a-0/5.log, byte 0
          One batch is wrong.
 
-info     txn-open      b-0/{LOG}
+info     txn-open      /data/b-0/{LOG}
          It is open.
 
-a-0
+/data/a-0
 {LOG}  ▒█▒▒▒▒▒▒▒▒▒▒  14.285 %     1.37 KiB
                           2 batches damaged
 5.log                     ██████████░░      90 %  1,000 bytes
                           zeros
 
-b-0
+/data/b-0
 {LOG}  ██████████████     100 %  1.95 KiB
 
 If this broker restarts
   cut      if the segment is scanned, it is truncated at the
            first bad batch, and all later segments are
            deleted
-           here: a-0/{LOG} at byte 0,
-           offset 0; 13 offsets from there on; 1 later
+           here: /data/a-0/{LOG} at byte
+           0, offset 0; 13 offsets from there on; 1 later
            segment
 
 What is lost, and what to do
@@ -397,7 +398,7 @@ What is lost, and what to do
            replica
 
 Next
-  cp -a /data/a-0 ELSEWHERE   # before any restart
+  mkdir -p KEEP && cp -a /data/a-0 KEEP/a-0.damaged   # before any restart, with the broker stopped
   kdump log --output table --from-position 0 /data/a-0/{LOG}
   kdump explain crc-mismatch
   kdump explain zero-tail
@@ -408,26 +409,26 @@ Verdict: damaged. Exit status 1.
     assert (
         _text("text", findings, reports, width=100).splitlines()[:22]
         == f"""\
-a-0   2 segments, 2.34 KiB, offsets 0 to 12                                      2 errors, 1 warning
-b-0   1 segment, 1.95 KiB, offsets 0 to 8                                                     1 info
-c-0   1 segment, 10 bytes   clean
+/data/a-0   2 segments, 2.34 KiB, offsets 0 to 12                                2 errors, 1 warning
+/data/b-0   1 segment, 1.95 KiB, offsets 0 to 8                                               1 info
+/data/c-0   1 segment, 10 bytes   clean
 
-a-0: consumers cannot read 7 of 13 offsets: 0 to 4, 7 to 8.
+/data/a-0: consumers cannot read 7 of 13 offsets: 0 to 4, 7 to 8.
 
-error    crc-mismatch  a-0/{LOG}, bytes 0 to 99
+error    crc-mismatch  /data/a-0/{LOG}, bytes 0 to 99
          One batch is wrong. 2 findings like this, at offsets 0 to 4, 7 to 8.
 
-warning  zero-tail     a-0/5.log, byte 0
+warning  zero-tail     /data/a-0/5.log, byte 0
          One batch is wrong.
 
-info     txn-open      b-0/{LOG}
+info     txn-open      /data/b-0/{LOG}
          It is open.
 
-a-0
+/data/a-0
 {LOG}  ▒▒▒███▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒  14.285 %     1.37 KiB   2 batches damaged
 5.log                     ███████████████████████████░░░░      90 %  1,000 bytes   zeros
 
-b-0
+/data/b-0
 {LOG}  ████████████████████████████████████████     100 %  1.95 KiB
 
 """.splitlines()
@@ -441,7 +442,7 @@ def _lines(*findings: tuple[Finding, str] | tuple[Finding, str, bool], **more: A
 def test_what_a_baseline_knows_is_counted_and_not_shown() -> None:
     summary = Summary(1, 10, 0, 0, 0, 2, True, 0.0, 0, "clean, except for known findings", [])
     assert _lines((_finding(), A, True), reports=[(_report(f"{A}/{LOG}", ("intact", 10, 1)), A)], summary=summary) == [
-        "a-0   1 segment, 10 bytes   clean",
+        "/data/a-0   1 segment, 10 bytes   clean",
         "Examined 10 bytes in 1 file in 0.0 s. 2 findings known from the baseline.",
         "Verdict: clean, except for known findings. Exit status 0.",
     ]
@@ -489,7 +490,7 @@ def test_five_clean_directories_get_a_line(count: int, shown: int, has_others: b
     lines = _lines(*[(_finding(), A)] * has_others, reports=reports)
     clean = [line for line in lines if line.endswith("   clean")]
     if shown:
-        assert clean == [f"t-{number}   1 segment, 100 bytes   clean" for number in range(count)]
+        assert clean == [f"/data/t-{number}   1 segment, 100 bytes   clean" for number in range(count)]
     else:
         assert clean == [f"6 {'more ' if has_others else ''}directories, 600 bytes   clean"]
 
@@ -500,7 +501,7 @@ def test_directories_are_ranked_by_errors_then_warnings_then_the_rest() -> None:
         for name, severities in (("a-0", "ii"), ("b-0", "w"), ("c-0", "ew"), ("d-0", "ee"), ("e-0", "eww"))
         for row, severity in enumerate({"e": "error", "w": "warning", "i": "info"}[letter] for letter in severities)
     ]
-    assert [line.split()[0] for line in _lines(*findings)[:5]] == ["d-0", "e-0", "c-0", "b-0", "a-0"]
+    assert [line.split()[0] for line in _lines(*findings)[:5]] == [f"/data/{name}-0" for name in "decba"]
 
 
 @pytest.mark.parametrize(
@@ -515,7 +516,7 @@ def test_directories_are_ranked_by_errors_then_warnings_then_the_rest() -> None:
     ],
 )
 def test_a_range_of_bytes_is_shown_with_its_last_byte(start: int, end: int, where: str) -> None:
-    assert f"error    crc-mismatch  {LOG}{where}" in _lines((_finding(start=start, end=end), A))
+    assert f"error    crc-mismatch  {A}/{LOG}{where}" in _lines((_finding(start=start, end=end), A))
 
 
 @pytest.mark.parametrize(
@@ -545,8 +546,8 @@ def test_a_map_shows_how_much_is_intact(pieces: Any, percent: str, note: str) ->
 def test_the_files_of_one_directory_need_no_name_of_it() -> None:
     findings = [(_finding(path=f"/data/{name}/{LOG}"), f"/data/{name}") for name in ("a-0", "b-0")]
     reports = [(_report(f"/data/{name}/{LOG}", ("intact", 9, 1)), f"/data/{name}") for name in ("a-0", "b-0")]
-    assert "a-0" not in _lines(findings[0], reports=reports[:1])
-    assert {"a-0", "b-0"} <= set(_lines(*findings, reports=reports))
+    assert A not in _lines(findings[0], reports=reports[:1])
+    assert {A, B} <= set(_lines(*findings, reports=reports))
 
 
 def test_an_entry_of_an_index_is_not_a_batch_and_an_empty_file_has_dots() -> None:
@@ -578,11 +579,11 @@ def test_restarts_that_do_something_are_shown_worst_first() -> None:
     cut = "cut      if the segment is scanned, it is truncated at the first bad batch, and all later segments are deleted"
     for nothing in (_finding(forecast="ignore"), _finding(forecast="cut", severity="info")):
         assert "If this broker restarts" not in _lines((nothing, A))
-    assert _restarts(_finding(forecast="cut", start=7, offsets=(None, None))) == [cut, f"here: {LOG} at byte 7"]
+    assert _restarts(_finding(forecast="cut", start=7, offsets=(None, None))) == [cut, f"here: {A}/{LOG} at byte 7"]
     logs = [_report(f"{A}/{LOG}", ("intact", 9, 1), offsets=(0, 9)), _report(f"{A}/5.log", ("intact", 9, 1), offsets=(10, 12))]
     assert _restarts(_finding(forecast="cut", start=7, offsets=(3, 4)), reports=logs) == [
         cut,
-        f"here: {LOG} at byte 7, offset 3; 10 offsets from there on; 1 later segment",
+        f"here: {A}/{LOG} at byte 7, offset 3; 10 offsets from there on; 1 later segment",
     ]
     assert _restarts(_finding(forecast="cut", start=7, offsets=(12, 12)), reports=logs)[1].endswith(
         "; 1 offset from there on; 1 later segment"
@@ -591,10 +592,10 @@ def test_restarts_that_do_something_are_shown_worst_first() -> None:
     files = [_finding(forecast="rescan", path=f"{A}/{name}.index", start=start) for name in "bac" for start in (0, 8)]
     told = _restarts(*files, _finding(forecast="die", path=f"{A}/x"))
     assert [line.split()[0] for line in told] == ["die", "here:", "rescan", "here:"]
-    assert (told[1], told[3]) == ("here: x", "here: a.index and 2 more files")
-    assert _restarts(files[0])[1] == "here: b.index"
-    assert _restarts(files[0], files[2])[1] == "here: a.index and 1 more file"
-    assert _restarts(_finding(forecast="cut", path=f"{A}/{LOG}.swap"))[1] == f"here: {LOG}.swap"
+    assert (told[1], told[3]) == (f"here: {A}/x", f"here: {A}/a.index and 2 more files")
+    assert _restarts(files[0])[1] == f"here: {A}/b.index"
+    assert _restarts(files[0], files[2])[1] == f"here: {A}/a.index and 1 more file"
+    assert _restarts(_finding(forecast="cut", path=f"{A}/{LOG}.swap"))[1] == f"here: {A}/{LOG}.swap"
 
 
 def _start(after: str, recovery_point: int, verdict: str, message: str) -> Start:
@@ -620,22 +621,22 @@ def test_starts_are_shown_in_the_order_in_which_they_come_and_once_if_alike() ->
 
 def test_a_finding_about_a_directory_names_it_once() -> None:
     lines = _lines((_finding(), A), (_finding("start-loses", path="/data/b-0", end=0), "/data/b-0"))
-    assert any(line.endswith("start-loses   b-0") for line in lines)
+    assert any(line.endswith("start-loses   /data/b-0") for line in lines)
 
 
-@pytest.mark.parametrize(("width", "lines"), [(62, 1), (61, 2)])
+@pytest.mark.parametrize(("width", "lines"), [(72, 1), (71, 2)])
 def test_a_place_stands_beside_its_code_where_there_is_room(width: int, lines: int) -> None:
     text = _lines((_finding(), A), width=width)
-    where = f"{LOG}, bytes 0 to 99"
-    assert len(f"error    crc-mismatch  {where}") == 62
+    where = f"{A}/{LOG}, bytes 0 to 99"
+    assert len(f"error    crc-mismatch  {where}") == 72
     assert (f"error    crc-mismatch  {where}" in text) == (lines == 1)
     assert (f"         {where}" in text) == (lines == 2)
 
 
-def test_directories_of_one_name_are_shown_with_their_paths() -> None:
+def test_directories_are_shown_with_their_paths() -> None:
     findings = [(_finding(path=f"/{broker}/a-0/{LOG}"), f"/{broker}/a-0") for broker in ("x/data/b1", "x/data/b2")]
-    assert [line.split()[0] for line in _lines(*findings)[:2]] == ["b1/a-0", "b2/a-0"]
-    assert [line.split()[0] for line in _lines(findings[0])[:1]] == ["a-0"]
+    assert [line.split()[0] for line in _lines(*findings)[:2]] == ["/x/data/b1/a-0", "/x/data/b2/a-0"]
+    assert [line.split()[0] for line in _lines(findings[0])[:1]] == ["/x/data/b1/a-0"]
 
 
 @pytest.mark.parametrize(
@@ -650,7 +651,7 @@ def test_directories_of_one_name_are_shown_with_their_paths() -> None:
 )
 def test_a_copy_is_advised_where_a_restart_destroys(forecast: str, severity: str, copies: bool) -> None:
     lines = _lines((_finding("torn-tail", severity, forecast=forecast), A))
-    assert (f"  cp -a {A} ELSEWHERE   # before any restart" in lines) == copies
+    assert any(line.startswith(f"  mkdir -p KEEP && cp -a {A} KEEP/a-0.damaged   # before") for line in lines) == copies
 
 
 @pytest.mark.parametrize(("file_type", "skipped", "told"), [("log", 1, True), ("log", 0, False), ("index", 9, False)])
@@ -867,4 +868,6 @@ def test_columns_of_the_text_are_aligned_by_cells(tmp_path: Path) -> None:
     findings = [(_finding(path=f"/data/{name}/x.log"), f"/data/{name}") for name in ("注文-0", "orders-0")]
     reports = [(_report(f"/data/{name}/x.log", ("damaged", 9, 1)), f"/data/{name}") for name in ("注文-0", "orders-0")]
     lines = _text("text", findings, reports).splitlines()
-    assert lines[0].startswith("注文-0     1 segment, 9 bytes") and lines[1].startswith("orders-0   1 segment, 9 bytes")
+    assert lines[0].startswith("/data/注文-0     1 segment, 9 bytes") and lines[1].startswith(
+        "/data/orders-0   1 segment, 9 bytes"
+    )

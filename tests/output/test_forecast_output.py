@@ -341,8 +341,8 @@ def _report(
 ) -> list[str]:  # what ForecastTotals takes, of several types
     texts: list[str] = []
     formatter = formatter_of("text", texts.append, style or ReportStyle(width=200))
-    for number, rows in enumerate(directories):
-        formatter.directory(rows, f"orders-{number}")
+    for rows in directories:
+        formatter.directory(rows)
     values = {"release": "4.3.1", "asked": "4.3.1", "failed": 0, "seconds": 1.25, "verdict": Verdict(), "stops": set(), **run}
     formatter.end(ForecastTotals(**values))
     *lines, last = "".join(texts).splitlines()
@@ -358,7 +358,7 @@ LOST: Values = {"lost_records": 1, "lost_offsets": [[3, 3]], "bytes_lost": 69}
 def test_a_safe_directory_has_its_starts_and_nothing_comes_next() -> None:
     rows = [_row(after="clean"), _row(recovery_point=1000)]
     assert _report(rows) == [
-        "orders-0   1 segment, 700 bytes",
+        "/data/orders-0   1 segment, 700 bytes",
         "safe   after a clean stop",
         *SAFE_LINES,
         "safe   after an unclean stop, recovery point 1,000",
@@ -390,23 +390,23 @@ def test_starts_from_assumed_recovery_points_are_shown_once_if_they_are_alike() 
 def test_a_directory_that_loses_records_is_shown_with_what_to_do() -> None:
     rows = [_row(after="clean"), _row(**LOST)]
     assert _report(rows) == [
-        "orders-0   1 segment, 700 bytes",
+        "/data/orders-0   1 segment, 700 bytes",
         "safe   after a clean stop",
         *SAFE_LINES,
         "loss   after an unclean stop, recovery point 0",
         "       Lost for good: 1 intact record, offset 3, 69 bytes.",
         "",
         "Next",
-        "  cp -a /data/orders-0 ELSEWHERE   # before any restart, with the broker stopped",
-        "  stop the broker cleanly, and wait until it exits: a start after a clean stop loses nothing",
+        "  mkdir -p KEEP && cp -a /data/orders-0 KEEP/orders-0.damaged   # before any restart, with the broker stopped",
+        "  kdump recover /data/orders-0 -o NEW/orders-0   # a copy with all that is whole, and what could not be saved",
         "  kdump check /data/orders-0   # what is damaged, and where",
-        "  kdump recover /data/orders-0 -o ELSEWHERE/orders-0   # a copy with all that is whole, and what could not be saved",
+        "  # stop the broker cleanly, and wait until it exits: a start after a clean stop loses nothing",
         "Starts of a broker 4.3.1. 1.2 s.",
     ]
 
 
 def test_a_replica_is_advised_only_where_no_stop_and_no_remedy_helps() -> None:
-    advice = "  with a healthy replica: move /data/orders-0 away while the broker is stopped, so that it is replicated again"
+    advice = "  # with a healthy replica: move /data/orders-0 away while the broker is stopped, so that it is replicated again"
     assert advice in _report([_row(after="clean", **LOST), _row(**LOST)])
     assert advice not in _report([_row(after="clean"), _row(**LOST)])
     remedy = Remedy(Change(taken=["a.index"]), _row(after="clean"))
@@ -428,17 +428,19 @@ def test_a_remedy_is_a_command_and_what_comes_of_it(then: Values, told: str) -> 
     remedy = Remedy(Change(taken=["a.index", "b c"], made_empty=["d"]), _row(**then))
     rows = [_row(after="clean", remedy=remedy, **LOST), _row(remedy=remedy, **LOST)]  # the same for both: told once
     lines = _report(rows)
-    assert [line for line in lines if "# then" in line] == [
-        f"  mv /data/orders-0/a.index '/data/orders-0/b c' ELSEWHERE   # then {told}",
-        f"  : > /data/orders-0/d   # then {told}",
+    warning = "with the broker stopped" if told.startswith("a start") else "last resort, with the broker stopped"
+    assert [line for line in lines if ": then" in line] == [
+        "  mkdir -p KEEP/orders-0.moved && mv /data/orders-0/a.index '/data/orders-0/b c' KEEP/orders-0.moved"
+        f" && : > /data/orders-0/d   # {warning}: then {told}"
     ]
+    assert ": then" in lines[-2]  # what changes something comes last
 
 
 def test_a_log_start_offset_is_taken_out_of_its_checkpoint() -> None:
     remedy = Remedy(Change(is_without_log_start=True), _row())
     assert (
-        "  remove the line of orders-0 from log-start-offset-checkpoint, and lower the count in its second line"
-        "   # then a start after an unclean stop loses nothing"
+        "  # remove the line of orders-0 from log-start-offset-checkpoint, and lower the count in its second line:"
+        " then a start after an unclean stop loses nothing"
     ) in _report([_row(remedy=remedy, **LOST)])
 
 
@@ -452,8 +454,8 @@ def test_damage_that_stays_is_examined() -> None:
     assert lines[4:] == [
         "",
         "Next",
+        "  kdump recover /data/orders-0 -o NEW/orders-0   # a copy with all that is whole, and what could not be saved",
         "  kdump check /data/orders-0   # what is damaged, and where; a start does not change it",
-        "  kdump recover /data/orders-0 -o ELSEWHERE/orders-0   # a copy with all that is whole, and what could not be saved",
         "Starts of a broker 4.3.1. 1.2 s.",
     ]
 
@@ -465,14 +467,14 @@ def test_damage_that_stays_is_examined() -> None:
         ([True, False], 4),
     ],
 )
-def test_a_bad_checkpoint_goes_first(is_safe_but_for_checkpoint: list[bool], steps: int) -> None:
+def test_a_bad_checkpoint_is_moved_away(is_safe_but_for_checkpoint: list[bool], steps: int) -> None:
     rows = [_row(after=after, outcome="die", exception="E", reason="why") for after in ("clean", "unclean")]
     for row, is_safe in zip(rows, is_safe_but_for_checkpoint, strict=True):
         row.bad_checkpoint, row.is_safe_but_for_checkpoint = "/data/recovery point", is_safe
     lines = _report(rows)
     following = lines[lines.index("Next") + 1 : -1]
-    assert following[0] == (
-        "  mv '/data/recovery point' ELSEWHERE   # with the broker stopped; "
+    assert following[-1] == (
+        "  mkdir -p KEEP && mv '/data/recovery point' 'KEEP/recovery point'   # with the broker stopped: "
         "a start then uses zero for all its offsets, as with an unreadable one"
     )
     assert len(following) == steps
@@ -491,12 +493,13 @@ def test_of_two_directories_of_one_partition_one_goes() -> None:
         (
             places.LOG_DIRECTORY,
             "itself a log directory",
-            "in log.dirs, name /data/orders-0 itself: it is a log directory, and the one around it is not",
+            "# in log.dirs, name /data/orders-0 itself: it is a log directory, and the one around it is not",
         ),
         (
             places.PARTITION,
             "1 segment, 700 bytes",
-            "mv /data/orders-0 ELSEWHERE   # out of the log directory, with the broker stopped: no partition has this name",
+            "mkdir -p KEEP && mv /data/orders-0 KEEP/orders-0   # with the broker stopped: "
+            "out of the log directory: no partition has this name",
         ),
         (
             "other",
@@ -510,7 +513,7 @@ def test_what_is_not_a_partition_is_moved_only_where_it_holds_one(kind: str, abo
     row.kind, row.is_misnamed = kind, True
     lines = _report([row])
     assert lines == [
-        f"orders-0   {about}",
+        f"/data/orders-0   {about}",
         "fails  after an unclean stop, recovery point 0",
         "       The broker does not start (E): why.",
         "",
@@ -524,9 +527,9 @@ def test_what_is_not_a_partition_is_moved_only_where_it_holds_one(kind: str, abo
 def test_of_many_directories_the_safe_ones_are_counted_and_the_others_come_first() -> None:
     bad, good = [_row(**LOST)], [_row()]
     lines = _report(good, bad, good)
-    assert [line.split()[0] for line in lines if line.startswith("orders")] == ["orders-1", "orders-0", "orders-2"]
+    assert [line.split()[0] for line in lines if line.startswith(("loss", "safe"))] == ["loss", "safe", "safe"]
     assert lines[lines.index("       Lost for good: 1 intact record, offset 3, 69 bytes.") + 1] == ""
-    assert len([line for line in _report(*[good] * 5) if line.startswith("orders")]) == 5
+    assert len([line for line in _report(*[good] * 5) if line.startswith("/data/orders-0")]) == 5
     assert _report(*[good] * 6)[0] == "safe   6 directories to which nothing happens"
     lines = _report(bad, *[good] * 6)
     assert lines[3:5] == ["", "safe   6 directories to which nothing happens"]
@@ -537,7 +540,7 @@ def test_twenty_directories_that_are_not_safe_are_shown_and_the_others_counted()
     bad = [_row(**LOST)]
     assert not any("not safe" in line for line in _report(*[bad] * 20))
     lines = _report(*[bad] * 21)
-    assert len([line for line in lines if line.startswith("orders")]) == 20
+    assert len([line for line in lines if line.startswith("/data/orders-0")]) == 20
     assert "1 more directory is not safe or damaged; --output ndjson lists each." in lines
     assert lines.count("") == 21  # between them, before what was not told, before what comes next
     assert "2 more directories are not safe or damaged; --output ndjson lists each." in _report(*[bad] * 22)
@@ -596,7 +599,7 @@ def _written(name: str, *directories: list[Forecast]) -> str:
     texts: list[str] = []
     formatter = formatter_of(name, texts.append, ReportStyle(width=250))
     for rows in directories:
-        formatter.directory(rows, "orders-0")
+        formatter.directory(rows)
     formatter.end(ForecastTotals(release="4.3.1", asked="4.3.1", failed=0, seconds=1.0, verdict=Verdict(), stops=set()))
     return "".join(texts)
 

@@ -91,12 +91,16 @@ def test_the_worst_findings_are_shown_once_for_each_partition_and_all_are_counte
     counts = {("offset-gap", "info"): 1, ("crc-mismatch", "error"): 12, ("timestamp-future", "warning"): 1}
     assert text_of_findings(findings, counts, 100) == [
         "error    crc-mismatch      orders-0 on broker 1, offsets 5 to 9",
+        "         /data/1/orders-0/0.log",
         "         crc-mismatch it is.",
         "error    crc-mismatch      orders-1 on broker 2, offsets 5 to 9",
+        "         /data/2/orders-1/0.log",
         "         crc-mismatch it is.",
         "error    crc-mismatch      orders-2 on broker 2, offsets 5 to 9",
+        "         /data/2/orders-2/0.log",
         "         crc-mismatch it is.",
         "warning  timestamp-future  orders-0 on broker 1, offsets 5 to 9",
+        "         /data/1/orders-0/0.log",
         "         timestamp-future it is.",
         "",
         "error    crc-mismatch             12",

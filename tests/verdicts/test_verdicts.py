@@ -255,7 +255,8 @@ def test_what_to_type_fits_what_is_endangered_and_what_was_not_examined(
     (partition / LOG).rename(partition / f"{LOG}.bak")
     assert main(["check", str(partition)]) == 3
     out = capfd.readouterr().out
-    assert f"\nNext\n  cp -a {partition} ELSEWHERE   # before any restart\n  kdump forecast {partition}   # " in out
+    assert f"\nNext\n  mkdir -p KEEP && cp -a {partition} KEEP/{partition.name}.damaged   # before any restart" in out
+    assert f"\n  kdump forecast {partition}   # " in out
     assert f"  kdump check --as log {partition}/{LOG}.bak   # it was not examined\n" in out
     assert main(["check", "--as", "log", f"{partition}/{LOG}.bak"]) == 0
 

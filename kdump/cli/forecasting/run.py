@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import time
 
 from kdump.binary.java_strings import escaped
-from kdump.binary.paths import absolute, common, relative
 from kdump.cli.report_style import report_style_of
 from kdump.cli.streams import say
 from kdump.errors import MissingPackage, Unreadable
@@ -49,14 +47,12 @@ class _Run:
         self._failed = 0
         self._stops: set[bool] = set()
         self._last: LogDirectory | None = None
-        self._above = os.sep
         self._neighbours = Neighbours((), request.request.rules)
 
     def to_end(self) -> int:
         started = time.monotonic()
         found = [(path, places(path)) for path in self._request.paths]
         all_places = [place for _, of_path in found for place in of_path]
-        self._above = _above(all_places)
         self._neighbours = Neighbours(all_places, self._request.request.rules, named=self._request.paths)
         for place in dict.fromkeys(filter(None, map(tree.locked_directory, self._request.paths))):
             say(f"{place} is locked: a broker is running on it, and the files that its next start finds are still to come.")
@@ -125,7 +121,7 @@ class _Run:
         self._verdict.add_forecasts(rows)
         if self._request.output == "text":
             rows = _in_order(rows, log_directory)
-        self._formatter.directory(rows, relative(absolute(path), self._above))
+        self._formatter.directory(rows)
 
     def _fail(self, error: KdumpError, path: str = "") -> None:
         self._failed += 1
@@ -145,16 +141,3 @@ def _in_order(rows: list[Forecast], log_directory: LogDirectory) -> list[Forecas
     groups = sorted(by_stop.values(), key=lambda group: max(map(rank, group)), reverse=True)
     groups.sort(key=lambda group: group[0].after != applies)
     return [row for group in groups for row in group]
-
-
-def _above(found: list[str]) -> str:
-    """The directory to which reported partitions are relative: their log directory, or the common parent of several."""
-    log_directories = [path if _holds_partitions(path) else log_directory_of(path) for path in found]
-    return common([absolute(path) for path in log_directories]) if found else os.sep
-
-
-def _holds_partitions(path: str) -> bool:
-    try:
-        return is_log_directory(path)
-    except Unreadable:
-        return False

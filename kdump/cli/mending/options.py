@@ -12,7 +12,12 @@ if TYPE_CHECKING:
 
 FORMS = ("text", "ndjson", "json", "csv", "table")
 
-OUT = text("-o", "The new directory; it must not exist yet, nor lie inside PATH.", metavar="DIR", completes=DIRECTORIES)
+OUT = text(
+    "-o",
+    "The new directory; it must not exist yet, nor lie inside PATH. Missing ones above it are made.",
+    metavar="DIR",
+    completes=DIRECTORIES,
+)
 SETTINGS = texts(
     "--config",
     f"A setting of the broker or topic: {', '.join(CONFIG)}.",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from kdump import __version__
 from kdump.binary import system
-from kdump.binary.paths import absolute, require_local
+from kdump.binary.paths import absolute, require_directory_name, require_local
 from kdump.checks.finding import SEVERITIES
 from kdump.cli.scanning.engine import LOCAL, Engine, chosen
 from kdump.cli.scanning.options import SAVINGS
@@ -41,6 +41,7 @@ class ScanRequest:
         self.paths = list(options.paths)
         self.out = None if options.out is None else options.out.rstrip("/") or options.out
         require_local(self.out or "", "the directory of --out")
+        require_directory_name(self.out or "", "--out")
         self.is_repeated = self.out is not None and system.has_name(self.out)
         if self.is_repeated and not system.is_file(os.path.join(str(self.out), MANIFEST)):
             raise UsageError(

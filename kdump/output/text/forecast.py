@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from kdump.checks.wording import counted
+from kdump.checks.wording import as_sentence, counted
 from kdump.forecasts.places import LOG_DIRECTORY, PARTITION
-from kdump.forecasts.sentences import DAMAGE, FAILS, LOSS, SAFE, TRAP, TRIMS, UNSURE, as_sentence, sentences, stop, verdict
+from kdump.forecasts.sentences import DAMAGE, FAILS, LOSS, SAFE, TRAP, TRIMS, UNSURE, sentences, stop, verdict
 from kdump.forecasts.settings import CLEAN
-from kdump.output.text.forecast_steps import next_steps
+from kdump.output.rows.columns import width_of
+from kdump.output.text.forecast_steps import add_steps
 from kdump.output.text.sizes import size_text
+from kdump.output.text.steps import Steps
 from kdump.output.text.writer import ReportWriter
 
 TYPE_CHECKING = False
@@ -29,6 +31,7 @@ _STOPS = {
 _STOPS_DIFFER = " Some of the log directories have .kafka_cleanshutdown and others do not: each starts as after its own stop."
 _COLORS = {SAFE: "32", TRIMS: "33", UNSURE: "33", DAMAGE: "33", LOSS: "31", TRAP: "31", FAILS: "31"}
 _INDENT = 7
+_GAP = 3
 _MAX_SHOWN = 20  # directories that are not safe
 _MAX_SAFE = 5  # directories that get a line although nothing happens to them
 _MAX_CONDITIONS = 6
@@ -39,27 +42,27 @@ class ForecastReport:
 
     def __init__(self, write: Callable[[str], None], style: ReportStyle) -> None:
         self._out = ReportWriter(write, style)
-        self._safe: list[tuple[list[Forecast], str]] = []
+        self._safe: list[list[Forecast]] = []
         self._safe_count = self._shown = self._not_shown = 0
         self._failing = 0
         self._is_assumed = False
         self._conditions: dict[str, None] = {}
         self._not_loaded: dict[str | None, int] = {}  # further directories that are not loaded, by the reason
-        self._steps: list[str] = []
+        self._steps = Steps()
 
-    def directory(self, rows: list[Forecast], name: str) -> None:
+    def directory(self, rows: list[Forecast]) -> None:
         self._is_assumed |= any(row.recovery_point_is_assumed and row.after != CLEAN for row in rows)
         self._conditions |= {condition: None for row in rows if not row.is_doubtful for condition in row.conditions}
         if all(row.is_sound for row in rows):
             self._safe_count += 1
             if len(self._safe) <= _MAX_SAFE:
-                self._safe.append((rows, name))
+                self._safe.append(rows)
             return
         self._failing += any(verdict(row) == FAILS for row in rows)
         if all(row.is_not_loaded for row in rows):
             if rows[0].reason in self._not_loaded:
                 self._not_loaded[rows[0].reason] += 1
-                self._steps += next_steps(rows)
+                add_steps(self._steps, rows)
                 return
             self._not_loaded[rows[0].reason] = 0
         if self._shown == _MAX_SHOWN:
@@ -68,8 +71,8 @@ class ForecastReport:
         if self._shown:
             self._out.line()
         self._shown += 1
-        self._write_directory(rows, name)
-        self._steps += next_steps(rows)
+        self._write_directory(rows)
+        add_steps(self._steps, rows)
 
     def end(self, totals: ForecastTotals) -> None:
         for reason, count in self._not_loaded.items():
@@ -83,8 +86,8 @@ class ForecastReport:
         if self._safe_count and self._shown:
             self._out.line()
         if self._safe_count <= _MAX_SAFE:
-            for rows, name in self._safe:
-                self._write_directory(rows, name)
+            for rows in self._safe:
+                self._write_directory(rows)
         else:
             self._out.line(
                 self._colored(SAFE) + f"   {counted(self._safe_count, 'directory', 'directories')} to which nothing happens"
@@ -103,12 +106,16 @@ class ForecastReport:
         self._out.wrapped(f"{about}.{stopped}{assumed}{unread}{missing} {totals.seconds:.1f} s.")
         self._out.wrapped(f"Verdict: {totals.verdict.text}. Exit status {totals.verdict.exit_code}.")
 
-    def _write_directory(self, rows: list[Forecast], name: str) -> None:
+    def _write_directory(self, rows: list[Forecast]) -> None:
         first = rows[0]
         about = f"{counted(first.segments_before, 'segment')}, {size_text(first.size_before)}"
         if first.kind != PARTITION:
             about = "itself a log directory" if first.kind == LOG_DIRECTORY else "not a partition directory"
-        self._out.wrapped(f"{self._out.shown(name)}   {about}")
+        name = self._out.shown(first.path)
+        if width_of(name) + len(about) + _GAP > self._out.width:
+            self._out.line(name)
+            name = ""
+        self._out.line(f"{name}{' ' * _GAP}{about}")
         for alike in _folded(rows):
             word = verdict(alike[0])
             self._out.line(f"{self._colored(word)}{' ' * (_INDENT - len(word))}after {stop(alike)}")
@@ -132,7 +139,7 @@ class ForecastReport:
         if self._failing:
             self._out.wrapped("One directory that fails keeps the broker from starting, and so takes all others offline.")
         self._out.line("Next")
-        for step in dict.fromkeys(self._steps):
+        for step in self._steps.lines():
             self._out.line("  " + self._out.shown(step))  # a command stays on one line, to be copied
 
     def _colored(self, word: str) -> str:

@@ -6,6 +6,7 @@ from kdump.checks.wording import byte_range, counted, offset_range
 from kdump.mending.row import Dropped, Hole, LostRecord, RecoverSummary, Rewritten
 from kdump.output.text.mend_report import MendReport
 from kdump.output.text.sizes import size_text
+from kdump.output.text.steps import Steps, shell_word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,6 +49,22 @@ class RecoverReport(MendReport):
             what = f"{row.source}, byte {row.start:,}, {offset_range(row.offset_first, row.offset_last)}"
             self._entry("rewritten", what, row.reason)
 
+    def _next(self, summary: RecoverSummary) -> None:
+        """How the new directory gets to the place of the old one."""
+        steps = Steps()
+        steps.look(f"kdump check {shell_word(summary.path)}", "what is in it")
+        new = self._out.shown(summary.path)
+        if summary.bytes_lost or summary.holes:
+            steps.note(
+                "if another replica has what is lost here, --merge it; or let it lead, and this one replicate again from it"
+            )
+        steps.note(f"stop the broker, move PATH out of its log directory, and move {new} to its place, under the same name")
+        steps.note("give it to the user of the broker (chown -R), and start")
+        self._out.line()
+        self._out.line("Next")
+        for line in steps.lines():
+            self._out.line("  " + line)
+
     def sums(self, summary: Row) -> None:
         assert isinstance(summary, RecoverSummary)
         partitions = counted(summary.partitions, "partition")
@@ -67,4 +84,5 @@ class RecoverReport(MendReport):
         if summary.remaining_errors:
             errors = counted(summary.remaining_errors, "error")
             self._out.wrapped(f"What was taken over as it is has {errors}: kdump check lists them.")
+        self._next(summary)
         self._complete(summary.path, summary.exit_code)

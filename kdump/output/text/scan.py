@@ -184,6 +184,8 @@ def text_of_findings(findings: Iterable[Mapping[str, Any]], counts: Mapping[tupl
             lines.append(f"{head}  {where}")
         else:
             lines += [head.rstrip(), *(" " * _INDENT + line for line in wrap(where, max(width - _INDENT, 40)))]
+        if finding["topic"] is not None:
+            lines.append(" " * _INDENT + escaped(str(finding["path"])))  # in one piece, to be copied
         lines += [
             " " * _INDENT + line for line in wrap(escaped(finding["message"]), max(width - _INDENT, 40), break_on_hyphens=False)
         ]
@@ -229,6 +231,5 @@ def _where(finding: Mapping[str, Any]) -> str:
     on = "" if finding["broker"] is None else f" on broker {finding['broker']}"
     first, last = finding["offsetFirst"], finding["offsetLast"]
     offsets = "" if first is None else f", offset {first:,}" if last in (None, first) else f", offsets {first:,} to {last:,}"
-    partition, name = f"{finding['topic']}-{finding['partition']}", os.path.basename(finding["path"])
-    file = f", {name}" if first is None and not name.startswith(partition) else ""
-    return f"{partition}{on}{offsets}{file}"
+    partition = f"{finding['topic']}-{finding['partition']}"
+    return f"{partition}{on}{offsets}"

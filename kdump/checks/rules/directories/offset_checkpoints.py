@@ -10,7 +10,7 @@ from kdump.binary.source import Source
 from kdump.checks.catalogue.fault_kind import DIE
 from kdump.checks.context import FileContext
 from kdump.checks.finding import ERROR, ByteCoverage
-from kdump.checks.wording import offset_range
+from kdump.checks.wording import as_sentence, offset_range
 from kdump.errors import CorruptData, Unreadable
 from kdump.formats import meta_properties, properties, text_checkpoint, tree
 from kdump.formats.text_checkpoint import PlainLines, TextCheckpoint
@@ -42,7 +42,7 @@ def check(context: FileContext) -> None:
             good = 0
             coverage.add(ByteCoverage.DAMAGED, line.end, batches=int(line.number > 2))
         if fault.code != "checkpoint-cut":  # a broker reads no entries then, as from an empty file
-            message = f"{fault.message[0].upper()}{fault.message[1:]}."
+            message = as_sentence(fault.message)
             context.report("log-dir-file-bad", line.start, line.end, message)
     stop = checkpoint.position
     if stop < source.size:
@@ -72,7 +72,7 @@ def _what_is_wrong(values: dict[str, str]) -> str:
     try:
         has_reserved_id = meta_properties.of(values).has_reserved_directory_id
     except CorruptData as fault:
-        return f"{fault.message[0].upper()}{fault.message[1:]}."
+        return as_sentence(fault.message)
     return "Its directory.id is one that Kafka reserves." if has_reserved_id else ""
 
 

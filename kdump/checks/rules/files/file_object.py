@@ -10,7 +10,7 @@ from kdump.binary.source import NoSource
 from kdump.checks.context import FileContext
 from kdump.checks.finding import ERROR, INFO
 from kdump.checks.live_source import LiveSource, Watch
-from kdump.checks.wording import counted
+from kdump.checks.wording import capitalized, counted
 from kdump.errors import Unreadable
 from kdump.formats import file_name
 from kdump.formats.tree import SEGMENT_SUFFIXES
@@ -125,7 +125,7 @@ def check_after_reading(context: FileContext, source: LiveSource) -> None:
     if source.shrunk_to is not None:
         message = f"Had {size:,} bytes when it was opened, and {source.shrunk_to:,} when it was read."
         if source.replaced is not None:
-            message = f"{source.replaced.message.capitalize()}: from byte {source.shrunk_to:,} on, what was opened is gone."
+            message = f"{capitalized(source.replaced.message)}: from byte {source.shrunk_to:,} on, what was opened is gone."
         context.report("file-shrank", source.shrunk_to, size, message, expected=size, found=source.shrunk_to)
     grown_to = source.grown_to()
     if grown_to > size:

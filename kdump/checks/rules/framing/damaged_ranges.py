@@ -22,7 +22,7 @@ from kdump.checks.finding import ERROR, WARNING
 from kdump.checks.rules.framing.checksums import only_wrong
 from kdump.checks.rules.framing.file_kinds import kind_of_file, looks_of
 from kdump.checks.rules.framing.lengths import MAX_SEGMENT_SIZE
-from kdump.checks.wording import counted, offset_range
+from kdump.checks.wording import as_sentence, capitalized, counted, offset_range
 from kdump.formats.record_batch import RecordBatch
 from kdump.reading import salvage
 from kdump.reading.damages import zero_hole
@@ -265,14 +265,14 @@ class DamagedRanges:
         self._add_pending(damage, message)
 
     def _add_bad_magic(self, damage: Damage) -> None:
-        message = _capitalized(damage.message)
+        message = capitalized(damage.message)
         if self._checksums.fits_as_magic_2(damage.start, damage.end):
             message = f"One batch. {message}; {only_wrong(damage.resync)}"
         magic = int.from_bytes(self._context.source.read(damage.start + MAGIC_AT, 1), "big", signed=True)
         self._add_pending(damage, f"{message}.", expected=2, found=magic)
 
     def _add_other(self, damage: Damage) -> None:
-        self._add_pending(damage, _capitalized(damage.message) + ".")
+        self._add_pending(damage, as_sentence(damage.message))
 
     _HANDLERS: ClassVar[Mapping[str, Callable[[DamagedRanges, Damage], None]]] = {
         _HOLE: _add_hole,
@@ -378,7 +378,3 @@ class DamagedRanges:
             expected=expected,
             found=found,
         )
-
-
-def _capitalized(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -9,7 +9,7 @@ from kdump.binary.codecs.zstd_frame import MAX_WINDOW
 from kdump.checks import record_bytes
 from kdump.checks.rules.records.fault_words import words_of
 from kdump.checks.rules.records.wrappers import payload_of_wrapper
-from kdump.checks.wording import counted
+from kdump.checks.wording import as_sentence, counted
 from kdump.formats import record
 
 TYPE_CHECKING = False
@@ -84,8 +84,7 @@ def fault_in_catalogue(source: Source, chunk: Chunk, row: int, fault: CorruptDat
     code = _plain(fault.code)
 
     def sentence() -> str:
-        words = words_of(fault)
-        return f"{words[0].upper()}{words[1:]}."
+        return as_sentence(words_of(fault))
 
     if code in _OF_FRAMES:
         return _frame_fault(source, chunk, row, fault, code)
@@ -124,7 +123,7 @@ def _frame_fault(source: Source, chunk: Chunk, row: int, fault: CorruptData, cod
 
     def sentence() -> str:
         words = words_of(fault)
-        return f"{words[0].upper()}{words[1:]}." if name in words.lower() else f"The {name} stream cannot be read: {words}."
+        return as_sentence(words) if name in words.lower() else f"The {name} stream cannot be read: {words}."
 
     payload = _payload(source, chunk, row)
     if payload is None:

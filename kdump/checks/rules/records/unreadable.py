@@ -8,7 +8,7 @@ from kdump.checks import catalogue
 from kdump.checks.finding import ERROR
 from kdump.checks.rules.batch_findings import offsets_of
 from kdump.checks.rules.rule import SegmentRule
-from kdump.checks.wording import counted
+from kdump.checks.wording import capitalized, counted
 from kdump.reading import salvage
 from kdump.reading.items import BY_LENGTH
 
@@ -60,7 +60,7 @@ class UnreadableRecords(SegmentRule):
                 what = f"Record {decoded + 1:,}, byte {start:,}: {what}"
             elif has_place:
                 what = f"Record {decoded + 1:,}, byte {fault.values['at']:,} of the decompressed data: {what}"
-            message = f"{what[0].upper()}{what[1:]} {decoded:,} of {counted(count, 'record')} can be read."
+            message = f"{capitalized(what)} {decoded:,} of {counted(count, 'record')} can be read."
         self.context.report(
             code,
             start,

@@ -9,6 +9,7 @@ from bisect import bisect_right
 from kdump.checks.catalogue.fault_kind import DIE, IGNORE
 from kdump.checks.finding import INFO, WARNING, ByteCoverage
 from kdump.checks.rules.snapshots.leader_epochs_of_batches import epochs_of_batches
+from kdump.checks.wording import capitalized
 from kdump.formats import text_checkpoint
 from kdump.formats.text_checkpoint import TextCheckpoint
 
@@ -105,7 +106,7 @@ def read(context: FileContext) -> EpochEntries:
 def _report_fault(context: FileContext, line: Line, expected: str | None) -> None:
     fault = line.fault
     assert fault is not None
-    text = fault.message[0].upper() + fault.message[1:]
+    text = capitalized(fault.message)
     if fault.code == "checkpoint-cut":
         message = f"{text}; a broker treats the file as empty."
         context.report(_CODES[fault.code], line.start, line.end, message, severity=WARNING, forecast=IGNORE)

@@ -8,6 +8,7 @@ from kdump.binary.source import Source
 from kdump.checks.catalogue.fault_kind import DIE, IGNORE, OFFLINE, STRAY
 from kdump.checks.context import context_in
 from kdump.checks.finding import ERROR, INFO, ByteCoverage
+from kdump.checks.wording import as_sentence
 from kdump.errors import CorruptData, Unreadable
 from kdump.formats import partition_metadata, tree
 
@@ -35,7 +36,7 @@ def check(context: FileContext) -> None:
         context.coverage.add(ByteCoverage.DAMAGED, len(data), batches=1)
         forecast = _FORECASTS[fault.code]
         broker = "does not start with it" if forecast == DIE else "takes the log directory offline"
-        message = f"{fault.message[0].upper()}{fault.message[1:]}. A broker {broker}."
+        message = f"{as_sentence(fault.message)} A broker {broker}."
         context.report("partition-metadata-bad", 0, len(data), message, severity=ERROR, forecast=forecast)
         return
     context.coverage.add(ByteCoverage.INTACT, len(data), batches=1)

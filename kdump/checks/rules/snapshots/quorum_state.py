@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kdump.checks.finding import ByteCoverage
+from kdump.checks.wording import as_sentence
 from kdump.errors import CorruptData
 from kdump.formats import quorum_state
 
@@ -18,7 +19,7 @@ def check(context: FileContext) -> None:
         quorum_state.read(data)
     except CorruptData as fault:
         context.coverage.add(ByteCoverage.DAMAGED, len(data), batches=1)
-        message = f"{fault.message[0].upper()}{fault.message[1:]}. The node does not start with it."
+        message = f"{as_sentence(fault.message)} The node does not start with it."
         context.report("quorum-state-bad", 0, len(data), message)
         return
     context.coverage.add(ByteCoverage.INTACT, len(data), batches=1)

@@ -6,18 +6,22 @@ import os
 
 from kdump.checks import catalogue
 from kdump.checks.catalogue import fault_kind
-from kdump.checks.finding import INFO
+from kdump.checks.finding import ERROR, INFO
 from kdump.formats import file_name, tree
-from kdump.output.text.mending import command_to_reindex
+from kdump.output.text.steps import shell_word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Collection, Sequence
 
     from kdump.checks.finding import FileReport, Finding
+    from kdump.output.text.steps import Steps
 
 _MAX_COMMANDS = 5  # of a kind
-_LOG = "log"
+_LOG, _UNFINISHED = "log", "leftover-swap"
+_MISSING = ("index-missing", "timeindex-missing")
+"""Findings of a log that say nothing against it."""
+
 _WITNESSES = ("index-position-past-log", "timeindex-offset-not-found", "index-orphan", "offset-gap")
 """Findings that suggest that the log lacks batches: its indexes are evidence of these, and must stay."""
 
@@ -32,6 +36,8 @@ class Advice:
         self._lacking: set[str] = set()  # segments whose log may lack batches
         self._whole: dict[str, bool] = {}  # whether all bytes of a log are intact
         self._indexes: dict[str, str] = {}  # by segment: its offset index, which has to be rebuilt
+        self._partitions: dict[str, None] = {}  # directories with companions to rebuild
+        self._refused: set[str] = set()  # directories that `kdump reindex` does not take
         self._transactions: dict[tuple[str, int, int], None] = {}  # topic, partition, first offset
         self._path = ""  # of the last finding, and the kinds of findings that this file has
         self._kinds: set[tuple[str, str, bool]] = set()
@@ -48,9 +54,18 @@ class Advice:
         if finding.code in _WITNESSES:
             self._lacking.add(_segment(finding.path))
             return
+        if (
+            finding.severity == ERROR
+            and finding.file_type == _LOG
+            and action != fault_kind.REBUILD
+            or finding.code == _UNFINISHED
+        ):
+            self._refused.add(os.path.dirname(finding.path))
+        if not is_known and _is_mended_by_reindex(finding):
+            self._partitions[os.path.dirname(finding.path)] = None
         if finding.severity == INFO or file_name.suffix(finding.path) not in file_name.SEGMENT_SUFFIXES:
             return
-        if finding.file_type == _LOG and not action:
+        if finding.file_type == _LOG and not action and finding.code not in _MISSING:
             self._with_findings.add(_segment(finding.path))
         index = _segment(finding.path) + file_name.OFFSET_INDEX
         if action == fault_kind.REBUILD and not is_known and os.path.lexists(index):
@@ -64,24 +79,21 @@ class Advice:
         if report.file_type == _LOG:
             self._whole[_segment(report.path)] = report.bytes_intact == report.size
 
-    def steps(self) -> Iterator[str]:
-        """Commands, one a line, each with a comment on what it does."""
-        import shlex
-
+    def add_steps(self, steps: Steps, recovered: Collection[str]) -> None:
+        """Add commands, each with a comment on what it does. Partitions that are `recovered` get new companions, too."""
+        for path in list(self._partitions)[:_MAX_COMMANDS]:
+            if path and path not in recovered and self._is_sound_partition(path):
+                steps.reindex(path)
         whole = [segment for segment in self._indexes if self._is_sound(segment)]
         for segment in whole[:_MAX_COMMANDS]:
-            index = shlex.quote(os.path.join(".", self._indexes[segment]) if segment.startswith("-") else self._indexes[segment])
-            yield f"rm {index}   # with the broker stopped; the log is sound, the next start rebuilds its indexes"
-        yield from _more(whole, "index", "indexes")
-        for path in list(dict.fromkeys(os.path.dirname(segment) for segment in whole))[:_MAX_COMMANDS]:
-            if tree.directory_name(path or ".") is not None and all(map(self._is_sound_in(path), self._whole)):
-                yield command_to_reindex(path)
+            steps.remove(self._indexes[segment], "the log is sound, the next start rebuilds its indexes")
+        _add_more(steps, whole, "index", "indexes")
         for topic, partition, offset in list(self._transactions)[:_MAX_COMMANDS]:
             tool = "kafka-transactions.sh --bootstrap-server HOST:9092"
-            where = f"--topic {shlex.quote(topic)} --partition {partition}"
-            yield f"{tool} find-hanging {where}   # if it lists the transaction that starts at {offset}, then"
-            yield f"{tool} abort {where} --start-offset {offset}   # brokers from 3.0 on"
-        yield from _more(list(self._transactions), "transaction", "transactions")
+            where = f"--topic {shell_word(topic)} --partition {partition}"
+            steps.fill_in(f"{tool} find-hanging {where}", f"if it lists the transaction that starts at {offset}, then")
+            steps.fill_in(f"{tool} abort {where} --start-offset {offset}", "brokers from 3.0 on")
+        _add_more(steps, list(self._transactions), "transaction", "transactions")
 
     def rebuild(self) -> str:
         """What to do about indexes, if it is the same for all that were found; empty if it differs."""
@@ -103,12 +115,24 @@ class Advice:
         is_whole = self._whole.get(segment, False) and segment not in self._with_findings
         return self._proves_logs and is_whole and segment not in self._lacking
 
-    def _is_sound_in(self, path: str) -> Callable[[str], bool]:
-        """What says of a segment that it is sound, or in another directory."""
-        return lambda segment: os.path.dirname(segment) != path or self._is_sound(segment)
+    def _is_sound_partition(self, path: str) -> bool:
+        """Whether all logs of a directory are sound, and none has an error that new companions do not mend."""
+        segments = [segment for segment in self._whole if os.path.dirname(segment) == path]
+        return path not in self._refused and bool(segments) and all(map(self._is_sound, segments))
 
     def _is_damaged(self, segment: str) -> bool:
         return segment in self._with_findings or not self._whole.get(segment, True)
+
+
+def _is_mended_by_reindex(finding: Finding) -> bool:
+    """Whether a finding is about a companion that is wrong or missing, beside a log that may be sound."""
+    if finding.code in _MISSING:
+        return True
+    name = os.path.basename(finding.path)
+    is_of_segment = file_name.suffix(name) in file_name.SEGMENT_SUFFIXES and finding.file_type != _LOG
+    is_companion = is_of_segment or name == tree.LEADER_EPOCHS
+    is_rebuilt = is_companion or catalogue.FAULTS[finding.code].action == fault_kind.REBUILD
+    return is_rebuilt and finding.severity != INFO
 
 
 def _segment(path: str) -> str:
@@ -116,7 +140,7 @@ def _segment(path: str) -> str:
     return path.removesuffix(file_name.suffix(path))
 
 
-def _more(found: Sequence[object], one: str, several: str) -> Iterator[str]:
+def _add_more(steps: Steps, found: Sequence[object], one: str, several: str) -> None:
     more = len(found) - _MAX_COMMANDS
     if more > 0:
-        yield f"# and {more:,} more {one if more == 1 else several} like this; --all lists each"
+        steps.count_more(f"and {more:,} more {one if more == 1 else several} like this; --all lists each")

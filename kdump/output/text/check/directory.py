@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
-from kdump.binary.paths import absolute
 from kdump.checks.catalogue import fault_kind
 from kdump.checks.finding import ESTIMATED, INFO, NO_OFFSET, SEVERITIES
 from kdump.checks.wording import counted, offset_range
@@ -45,7 +42,6 @@ class Directory:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self.name = os.path.basename(absolute(path)) or path
         self.files = self.segments = self.batches = self.size = 0
         self.first_offset = self.last_offset = NO_OFFSET
         self.counts: dict[str, int] = {}
@@ -152,8 +148,8 @@ class Directory:
         name = first.path.rpartition("/")[2]
         if word != fault_kind.CUT or not first.path.endswith(file_name.LOG):
             more = f" and {counted(len(findings) - 1, 'more file')}" if len(findings) > 1 else ""
-            return name + more
-        text = f"{name} at byte {first.start:,}"
+            return first.path + more
+        text = f"{first.path} at byte {first.start:,}"
         if first.offset_first is not None:
             text += f", offset {first.offset_first:,}"
             if self.last_offset >= first.offset_first:

@@ -38,7 +38,7 @@ def write_maps(out: ReportWriter, directories: Collection[Directory]) -> None:
             continue
         out.line()
         if len(found) > 1:
-            out.line(out.shown(directory.name))
+            out.line(out.shown(directory.path))
         _write_files(out, drawn)
         if len(drawn) < directory.files:
             out.line(f"and {counted(directory.files - len(drawn), 'more file')}")

@@ -11,7 +11,7 @@ from kdump.checks.catalogue import fault_kind
 from kdump.checks.finding import ERROR, INFO
 from kdump.errors import Unreadable
 from kdump.formats import tree
-from kdump.output.text.mending import COPY_FIRST, command_to_recover
+from kdump.output.text.steps import Steps, shell_word
 from kdump.verdicts.verdict import LOSING
 
 TYPE_CHECKING = False
@@ -24,7 +24,23 @@ if TYPE_CHECKING:
     from kdump.output.text.writer import ReportWriter
 
 _CODES_TO_EXPLAIN = 3
+_MOST_MENDED = 5
 _NOT_RECOGNIZED = "file-not-recognized"
+_STAYS = frozenset(
+    (
+        *("record-count-negative", "record-count-too-high", "record-count-too-low", "record-count-zero-nonempty"),
+        *("last-offset-delta-mismatch", "record-offset-order", "leader-epoch-regression", "sequence-duplicate"),
+        *("offset-gap", "segments-gap", "segment-missing", "timestamp-negative", "timestamp-overflow"),
+        *("record-length-bad", "record-body-mismatch", "varint-too-long", "varint-truncated", "key-length-bad"),
+        *("header-count-bad", "header-key-null", "header-bytes-odd", "payload-empty-compressed", "decompression-limit"),
+        *("frame-bad-header", "frame-truncated", "frame-damaged", "frame-checksum-mismatch", "frame-trailing-bytes"),
+        *("declared-size-forged", "lz4-legacy-header", "legacy-nested-compression", "legacy-wrapper-empty"),
+        *("legacy-wrapper-offset", "legacy-inner-crc"),
+        *("snapshot-gap-metadata", "not-regular", "symlink-loop", "file-vanished", "file-not-recognized", "permission-denied"),
+        *("time-limit", "check-crashed", "codec-package-missing"),
+    )
+)
+"""Errors in intact batches, about what is not there, or about what could not be read: `kdump recover` does not mend them."""
 
 
 def write_remedies(out: ReportWriter, folds: Folds, advice: Advice) -> None:
@@ -46,42 +62,62 @@ def write_remedies(out: ReportWriter, folds: Folds, advice: Advice) -> None:
 
 def write_next_steps(out: ReportWriter, folds: Folds, directories: Mapping[str, Directory], advice: Advice) -> None:
     """Commands to type next, each on one line, to be copied."""
-    import shlex
-
-    steps = []
+    steps = Steps()
     worst = folds.worst_first()
-    endangered = next((fold.group for fold in worst if _is_endangered(fold, directories)), None)
-    if endangered is not None:
-        if not is_url(endangered):
-            steps.append(f"cp -a {shlex.quote(endangered)} ELSEWHERE   # before any restart")
-        if _is_directory(endangered):
-            steps.append(f"kdump forecast {shlex.quote(endangered)}   # what a start does, step by step")
-    damaged_partition = next(filter(None, map(_damaged_partition, worst)), None)
-    if damaged_partition is not None:
-        if is_url(damaged_partition):
-            steps.append(COPY_FIRST.format(shlex.quote(damaged_partition)))
-        steps.append(command_to_recover(damaged_partition))
+    endangered = [fold for fold in worst if _is_endangered(fold, directories)]
+    for path in dict.fromkeys(filter(None, map(_evidence, endangered))):
+        steps.save(path)
+    damaged = list(dict.fromkeys(filter(None, map(_damaged_partition, worst))))
+    for path in damaged[:_MOST_MENDED]:
+        if is_url(path):
+            steps.save(path)
+        steps.recover(path)
+    forecast = next((fold.group for fold in endangered if _is_directory(fold.group)), None)
+    if forecast is not None:
+        steps.look(f"kdump forecast {shell_word(forecast)}", "what a start does, step by step")
     unread = next((fold.finding for fold in worst if fold.finding.code == _NOT_RECOGNIZED and fold.finding.found == "log"), None)
     if unread is not None:
-        steps.append(f"kdump check --as log {shlex.quote(unread.path)}   # it was not examined")
-    steps += advice.steps()
-    damaged = next((fold.finding for fold in worst if fold.finding.file_type == "log" and fold.finding.skipped), None)
-    if damaged is not None:
-        steps.append(f"kdump log --output table --from-position {damaged.start} {shlex.quote(damaged.path)}")
+        steps.look(f"kdump check --as log {shell_word(unread.path)}", "it was not examined")
+    advice.add_steps(steps, damaged)
+    skipped = next((fold.finding for fold in worst if fold.finding.file_type == "log" and fold.finding.skipped), None)
+    if skipped is not None:
+        steps.look(f"kdump log --output table --from-position {skipped.start} {shell_word(skipped.path)}")
     codes = _codes_to_explain(folds) or list(dict.fromkeys(fold.finding.code for fold in worst))[:_CODES_TO_EXPLAIN]
-    steps += [f"kdump explain {code}" for code in codes]
+    for code in codes:
+        steps.look(f"kdump explain {code}")
     out.line()
     out.line("Next")
-    for step in steps:
-        out.line("  " + out.shown(step))
+    for line in steps.lines():
+        out.line("  " + out.shown(line))
+
+
+def _evidence(fold: Fold) -> str | None:
+    """What to copy before a restart destroys it: a partition, or a file that is in none. None for anything larger."""
+    for path in (fold.group, fold.finding.path):
+        if is_url(path) or not _is_directory(path) or _is_partition(path):
+            return path
+    return None
 
 
 def _damaged_partition(fold: Fold) -> str | None:
-    """The partition directory whose log has an error; None if it is another kind of finding, or only a file was checked."""
-    if fold.finding.severity != ERROR or fold.finding.file_type != "log" or not _is_directory(fold.group):
+    """The partition directory whose log has an error that a mended copy has not; None if only a file was checked."""
+    finding = fold.finding
+    if finding.severity != ERROR or finding.file_type != "log" or not _is_directory(fold.group):
         return None
-    directory = os.path.dirname(fold.finding.path)
-    return directory if tree.directory_name(directory) is not None else None
+    kind = catalogue.FAULTS[finding.code]
+    is_read_past = finding.broker_forecast.partition(" ")[0] == fault_kind.BLIND != kind.forecast
+    if finding.code in _STAYS or kind.action or is_read_past:
+        return None
+    directory = os.path.dirname(finding.path)
+    return directory if is_url(directory) or _is_partition(directory) else None
+
+
+def _is_partition(path: str) -> bool:
+    """Whether a directory is a partition's, by its files; its copies may have any name."""
+    try:
+        return tree.is_partition(path)
+    except Unreadable:
+        return False
 
 
 def _is_directory(path: str) -> bool:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
-from kdump.binary.paths import absolute, common, relative
 from kdump.checks.wording import counted
 from kdump.output.text.check.advice import Advice
 from kdump.output.text.check.directory import Directory
@@ -45,7 +42,6 @@ class CheckReport:
 
     def end(self, summary: Summary) -> None:
         out, directories = self._out, self._directories
-        self._name_directories()
         if not directories:
             out.line("There is nothing to check: there are no Kafka files here.")
         write_directories(out, directories.values())
@@ -66,19 +62,11 @@ class CheckReport:
         from kdump.output.text.check.restarts import write_restarts
 
         out, directories = self._out, self._directories
-        write_findings(out, self._folds, directories)
+        write_findings(out, self._folds)
         write_maps(out, directories.values())
         write_restarts(out, directories.values())
         write_remedies(out, self._folds, self._advice)
         write_next_steps(out, self._folds, directories, self._advice)
-
-    def _name_directories(self) -> None:
-        """If directories are in different places, show their paths below the directory that all of them share."""
-        paths = {directory.path: absolute(directory.path) for directory in self._directories.values()}
-        if len({os.path.dirname(path) for path in paths.values()}) > 1:
-            above = common(list(paths.values()))
-            for directory in self._directories.values():
-                directory.name = relative(paths[directory.path], above)
 
     def _directory(self, path: str) -> Directory:
         directory = self._directories.get(path)

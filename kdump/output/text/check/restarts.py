@@ -39,7 +39,7 @@ def write_restarts(out: ReportWriter, directories: Collection[Directory]) -> Non
     out.line("If this broker restarts")
     forecast = [directory for directory in ranked if directory.starts][:_DIRECTORIES]
     for directory in forecast:
-        _write_starts(out, directory, f"{directory.name}: " if names_directories else "")
+        _write_starts(out, directory, f"{directory.path}: " if names_directories else "")
     for word in _ORDER:
         found = [
             directory
@@ -47,7 +47,7 @@ def write_restarts(out: ReportWriter, directories: Collection[Directory]) -> Non
             if word in directory.restarts and (word == fault_kind.BLIND or directory not in forecast)
         ]
         if found:
-            _write_likely(out, word, found, names_directories=names_directories)
+            _write_likely(out, word, found)
 
 
 def _write_starts(out: ReportWriter, directory: Directory, name: str) -> None:
@@ -60,10 +60,9 @@ def _write_starts(out: ReportWriter, directory: Directory, name: str) -> None:
         out.labelled(label, out.shown(name + text))
 
 
-def _write_likely(out: ReportWriter, word: str, directories: list[Directory], *, names_directories: bool) -> None:
+def _write_likely(out: ReportWriter, word: str, directories: list[Directory]) -> None:
     out.labelled(word, catalogue.FORECASTS[word])
     for directory in directories[:_DIRECTORIES]:
-        name = f"{directory.name}/" if names_directories else ""
-        out.labelled("", f"here: {out.shown(name + directory.restart(word))}")
+        out.labelled("", f"here: {out.shown(directory.restart(word))}")
     if len(directories) > _DIRECTORIES:
         out.labelled("", f"and in {counted(len(directories) - _DIRECTORIES, 'more directory', 'more directories')}")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from kdump.checks.finding import ERROR, INFO, SEVERITIES, WARNING
-from kdump.checks.wording import byte_range, counted
+from kdump.checks.wording import as_sentence, byte_range, counted
 from kdump.output.rows.columns import padded, widest, width_of
 from kdump.output.text.check.directory import worst_first
 from kdump.output.text.sizes import size_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection
 
     from kdump.checks.finding import Finding
     from kdump.output.text.check.directory import Directory
@@ -30,7 +30,7 @@ def write_directories(out: ReportWriter, directories: Collection[Directory]) -> 
     clean = [directory for directory in examined if not directory.counts]
     others = worst_first(directory for directory in examined if directory.counts)
     shown = others[:_DIRECTORIES] + (clean if len(clean) <= _CLEAN_DIRECTORIES else [])
-    name_width = widest([out.shown(directory.name) for directory in shown])
+    name_width = widest([out.shown(directory.path) for directory in shown])
     for directory in shown:
         _write_directory(out, directory, name_width)
     if len(others) > _DIRECTORIES:
@@ -42,12 +42,15 @@ def write_directories(out: ReportWriter, directories: Collection[Directory]) -> 
 
 
 def _write_directory(out: ReportWriter, directory: Directory, name_width: int) -> None:
-    head = f"{padded(out.shown(directory.name), name_width)}   {directory.about()}"
+    head = f"{padded(out.shown(directory.path), name_width)}   {directory.about()}"
     verdict = directory.verdict()
     color = _COLORS[min(directory.counts, key=SEVERITIES.index) if directory.counts else "clean"]
     gap = " " * max(3, out.width - width_of(head) - len(verdict)) if directory.counts else "   "
+    if width_of(head) > out.width:
+        out.line(out.shown(directory.path))
+        head, gap = f"   {directory.about()}", "   "
     if width_of(head) + len(gap) + len(verdict) > out.width:
-        out.wrapped(head)
+        out.line(head)
         head, gap = "", "   "
     out.line(head + gap + out.colored(verdict, color))
 
@@ -59,25 +62,24 @@ def write_unreadable(out: ReportWriter, directories: Collection[Directory]) -> N
         out.line()
     for directory in found[:_UNREADABLE_DIRECTORIES]:
         text = directory.unreadable_text()
-        out.wrapped(f"{out.shown(directory.name)}: {text}" if len(directories) > 1 else _sentence(text))
+        out.wrapped(f"{out.shown(directory.path)}: {text}" if len(directories) > 1 else as_sentence(text))
     rest = found[_UNREADABLE_DIRECTORIES:]
     if rest:
         offsets = counted(sum(directory.unreadable for directory in rest), "offset")
         out.line(f"and {offsets} in {counted(len(rest), 'more directory', 'more directories')}")
 
 
-def write_findings(out: ReportWriter, folds: Folds, directories: Mapping[str, Directory]) -> None:
+def write_findings(out: ReportWriter, folds: Folds) -> None:
     """Findings by severity, the worst first; after those of a code, how many more there are of it."""
     found = folds.worst_first()
     code_width = max(len(fold.finding.code) for fold in found)
-    names_directories = len({fold.group for fold in found}) > 1
     last_of = {(fold.finding.severity, fold.finding.code): fold for fold in found}
     previous = ""
     for fold in found:
         if fold.finding.severity != previous:
             out.line()
             previous = fold.finding.severity
-        _write_finding(out, fold, code_width, directories[fold.group] if names_directories else None)
+        _write_finding(out, fold, code_width)
         kind = (fold.finding.severity, fold.finding.code)
         if last_of[kind] is fold and kind in folds.in_other_files:
             others = folds.in_other_files[kind]
@@ -86,13 +88,10 @@ def write_findings(out: ReportWriter, folds: Folds, directories: Mapping[str, Di
             out.wrapped(more + "; --all shows each.", _INDENT)
 
 
-def _write_finding(out: ReportWriter, fold: Fold, code_width: int, directory: Directory | None) -> None:
-    """A finding with its place and its message; the place names the directory, if one is given."""
+def _write_finding(out: ReportWriter, fold: Fold, code_width: int) -> None:
+    """A finding with its place and its message; the path is as it was given or found, to be copied."""
     finding = fold.finding
-    name = finding.path.rpartition("/")[2]
-    if directory is not None:
-        name = directory.name if finding.path == directory.path else f"{directory.name}/{name}"
-    name = out.shown(name)
+    name = out.shown(finding.path)
     where = name + _range(finding)
     severity = out.colored(finding.severity, _COLORS[finding.severity]) + " " * (_INDENT - len(finding.severity))
     if _INDENT + code_width + 2 + width_of(where) <= out.width:
@@ -102,15 +101,10 @@ def _write_finding(out: ReportWriter, fold: Fold, code_width: int, directory: Di
         lines = [where] if _INDENT + width_of(where) <= out.width else [name, _range(finding).removeprefix(", ")]
         for line in lines:
             out.line(" " * _INDENT + line)
-    out.wrapped(_sentence(out.shown(finding.message)) + fold.text(), _INDENT)
+    out.wrapped(as_sentence(out.shown(finding.message)) + fold.text(), _INDENT)
 
 
 def _range(finding: Finding) -> str:
     """The bytes of a file that a finding is about; empty if it is about the whole file."""
     is_about_a_part = finding.end > finding.start or finding.start
     return f", {byte_range(finding.start, finding.end)}" if is_about_a_part else ""
-
-
-def _sentence(text: str) -> str:
-    text = text[:1].upper() + text[1:]
-    return text if text.endswith((".", "!", "?")) else text + "."

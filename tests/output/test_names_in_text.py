@@ -1,0 +1,60 @@
+"""Names of files, directories and fields are printed as they are: with a capital letter, a name is another one."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from kdump.checks.wording import as_sentence
+from kdump.cli.commands import main
+from tests.checks.faults.case import LOG_DIRECTORY, PARTITION, FaultCase, write
+from tests.checks.faults.test_faults import CASES
+
+FIELDS = {"maxTimestamp", "baseTimestamp", "lastOffsetDelta", "baseOffset", "partitionLeaderEpoch", "topic_id", "node.id"}
+
+
+def _name(case: FaultCase) -> str:
+    return f"{case.code}-{case.name}" if case.name else case.code
+
+
+@pytest.mark.parametrize("case", CASES, ids=_name)
+@pytest.mark.parametrize("command", ["check", "forecast"])
+def test_no_report_of_a_fault_alters_a_name(
+    case: FaultCase, command: str, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    given = "data" if case.scope == LOG_DIRECTORY else PARTITION
+    case.arranged(write(case.shown, Path("data" if case.scope == LOG_DIRECTORY else "."), case.scope))
+    main([command, *(("--level", "deep", "--pedantic", "--all") if command == "check" else ()), given])
+    words = set(capfd.readouterr().out.replace(",", " ").replace(":", " ").replace(". ", " ").split())
+    names = FIELDS | {name for _, folders, files in os.walk(given) for name in (*folders, *files)} - {"data"}
+    altered = {name[0].upper() + name[1:] for name in names if name[:1].islower()}
+    assert not altered & words
+
+
+@pytest.mark.parametrize("name", ["lost+found", "backup-of-alpha", "data", "ünter", "old.orders-3", "x"])
+@pytest.mark.parametrize("command", ["check", "forecast"])
+def test_a_directory_that_no_broker_starts_with_is_written_as_it_is(
+    name: str, command: str, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("disk", name).mkdir(parents=True)
+    Path("disk", "meta.properties").write_text("version=1\ncluster.id=MkU3OEVBNTcwNTJENDM2Qg\nnode.id=1\n")
+    main([command, "disk"])
+    out = capfd.readouterr().out
+    assert f"disk/{name}" in out and name[0].upper() + name[1:] not in out
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("the file is empty", "The file is empty."),
+        ("its first line is not JSON", "Its first line is not JSON."),
+        ("orders-3 ends", "orders-3 ends."),
+        ("maxTimestamp is negative", "maxTimestamp is negative."),
+        ("zstd payloads need a package", "zstd payloads need a package."),
+        ("3 bytes follow.", "3 bytes follow."),
+    ],
+)
+def test_only_words_of_prose_get_a_capital_letter(text: str, sentence: str) -> None:
+    assert as_sentence(text) == sentence

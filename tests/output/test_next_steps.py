@@ -1,0 +1,332 @@
+"""Every line that a report prints under "Next" works as it is typed: in this order, in a fresh folder, with a real shell."""
+
+import json
+import os
+import select
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from kdump.checks.finding import ERROR
+from kdump.cli.commands import main
+from kdump.exit_codes import NOT_EXAMINED
+from tests.builders.files import file_name, write_partition
+from tests.builders.records import TIMESTAMP, batch, record
+from tests.checks.faults.case import LOG_DIRECTORY, PARTITION, FaultCase, write
+from tests.checks.faults.test_faults import CASES
+
+BASH = "/bin/bash"
+UNDISTURBED = FaultCase.__dataclass_fields__["during"].default
+
+CHANGES = ("   # with the broker stopped: ", "   # with the broker stopped; ", "   # last resort, with the broker stopped: ")
+"""How the comments of lines begin that change what is there; no other line may."""
+
+GAPS = ("offset-gap", "segment-missing", "segments-gap")
+"""What a copy may have that its input has not, where `recover` says with its exit status that something is lost."""
+
+OPTIONS = {"level": "--level", "cleanup_policy": "--cleanup-policy", "is_pedantic": "--pedantic"}
+"""The options of a check for some settings of cases."""
+
+_KDUMP = """kdump() { printf '%s\\0' "$@" '' >&{ask}; local code; read -r code <&{answer}; return "$code"; }"""
+
+
+def type_line(line: str) -> tuple[int, list[str]]:
+    """Type a line in a shell, where `kdump` runs in this process. Returns its exit status, and what kdump was given."""
+    words: list[str] = []
+    ask, asks = os.pipe()
+    answers, answer = os.pipe()
+    script = _KDUMP.replace("{ask}", str(asks)).replace("{answer}", str(answers))
+    with subprocess.Popen([BASH, "-c", f"{script}\n{line}"], pass_fds=(asks, answers), stdin=subprocess.DEVNULL) as shell:
+        os.close(asks)
+        os.close(answers)
+        asked = b""
+        while select.select([ask], [], []) and (data := os.read(ask, 1 << 16)):
+            asked += data
+            if asked.endswith(b"\0\0"):
+                words, asked = [os.fsdecode(word) for word in asked[:-2].split(b"\0")], b""
+                os.write(answer, b"%d\n" % main(words))
+        os.close(ask)
+        os.close(answer)
+    return shell.returncode, words
+
+
+def next_lines(text: str) -> list[str]:
+    """The lines under "Next"."""
+    lines = text.partition("\nNext\n")[2].split("\n")
+    return [line[2:] for line in lines[: next((row for row, line in enumerate(lines) if line[:2] != "  "), len(lines))]]
+
+
+def contents(root: Path) -> dict[str, object]:
+    """All that is below a directory, or in a file: bytes, or of what is large or is no file, what the system says."""
+    found: dict[str, object] = {}
+    for path in [root, *sorted(root.rglob("*"))]:
+        status = path.lstat()
+        is_read = path.is_file() and not path.is_symlink() and status.st_size < 1 << 22
+        is_folder = path.is_dir() and not path.is_symlink()
+        kept = path.read_bytes() if is_read else (status.st_mode, status.st_ino) if is_folder else tuple(status[:7])
+        found[str(path)] = kept
+    return found
+
+
+class Typist:
+    """Types the lines of a report in the folder in which it was made, and looks at what each does."""
+
+    def __init__(self, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+        self._folder = folder
+        self._capfd = capfd
+        self._could_read = True
+        self.codes: dict[str, int] = {}
+        """What was typed, by its line, and its exit status."""
+
+    def report(self, *words: str) -> str:
+        """What a command prints."""
+        self._capfd.readouterr()
+        self._could_read = main([*words]) != NOT_EXAMINED
+        return self._capfd.readouterr().out
+
+    def type_all(self, text: str, evidence: Path, *, is_changing: bool = False) -> None:
+        """Type all lines under "Next" of a text. If the evidence `is_changing`, what is found may be another thing by then."""
+        documented = (0, 1) if self._could_read else (0, 1, NOT_EXAMINED)
+        has_changed = False
+        there = sorted(os.listdir(self._folder))
+        for line in next_lines(text):
+            assert line == line.strip() and line.isprintable()
+            if line.startswith("#"):
+                continue
+            changes = any(mark in line for mark in CHANGES)
+            assert changes or not has_changed, f"a line that only looks or copies comes after one that changes something: {line}"
+            has_changed |= changes
+            before = None if changes else contents(evidence)
+            code, words = type_line(line)
+            said = self._capfd.readouterr()
+            self.codes[line] = code
+            assert code in (documented if line.startswith("kdump ") else (0,)), (line, said)
+            assert before is None or contents(evidence) == before, f"changes the evidence: {line}"
+            made = [name for name in os.listdir(self._folder) if name not in there]
+            assert all(name.partition("-")[0] in ("KEEP", "NEW") for name in made), line
+            for follows in next_lines(said.out) if words[:1] == ["recover"] else ():
+                assert follows.startswith("# ") or type_line(follows)[0] in documented, follows
+            if words[:1] in (["recover"], ["reindex"]) and code != NOT_EXAMINED and not is_changing:
+                self._judge(words, code)
+
+    def _judge(self, words: list[str], code: int) -> None:
+        """What is mended has no error that the command is there for, and lacks some that the input has."""
+        given, made = words[1], words[words.index("-o") + 1]
+        assert os.path.basename(os.path.abspath(given)) == os.path.basename(made)
+        before, after = self._findings(given), self._findings(made)
+        errors = {(name, severity) for name, severity in after if severity == ERROR and not (code and name in GAPS)}
+        assert errors <= before, (words, errors - before)
+        assert before - after, f"there was nothing to mend: {words}"
+        assert code or not errors
+
+    def _findings(self, path: str) -> set[tuple[str, str]]:
+        self._capfd.readouterr()
+        main(["check", "--level", "deep", "--output", "ndjson", path])
+        rows = map(json.loads, self._capfd.readouterr().out.splitlines())
+        return {(row["code"], row["severity"]) for row in rows if row["kind"] == "finding"}
+
+
+@pytest.fixture
+def typist(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Iterator[Typist]:
+    folder = tmp_path / "fresh"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    yield Typist(folder, capfd)
+
+
+def _options(case: FaultCase) -> list[str]:
+    words = []
+    for name, value in case.settings.items():
+        if name in OPTIONS:
+            words += [OPTIONS[name]] if value is True else [OPTIONS[name], str(value)]
+    return words
+
+
+def _name(case: FaultCase) -> str:
+    return f"{case.code}-{case.name}" if case.name else case.code
+
+
+@pytest.mark.parametrize("command", ["check", "forecast"])
+@pytest.mark.parametrize("case", CASES, ids=_name)
+def test_what_a_report_of_any_fault_suggests_works_as_it_is_typed(case: FaultCase, command: str, typist: Typist) -> None:
+    name = "data" if case.scope == LOG_DIRECTORY else PARTITION
+    written = write(case.shown, Path("data" if case.scope == LOG_DIRECTORY else "."), case.scope)
+    case.arranged(written)
+    with case.during(written):
+        text = typist.report(command, *(_options(case) if command == "check" else ()), name)
+    typist.type_all(text, Path(name), is_changing=case.during is not UNDISTURBED)
+
+
+def _damaged(folder: Path, damage: str, name: str = PARTITION, *, segments: int = 3) -> Path:
+    """A partition of some segments with all companions, damaged."""
+    topic, _, partition = name.rpartition("-")
+    directory = write_partition(
+        folder,
+        segments={base: [_batch(offset) for offset in range(base, base + 20)] for base in range(0, 20 * segments, 20)},
+        topic=topic,
+        partition=int(partition),
+        index_interval_bytes=0,
+    )
+    (directory / "partition.metadata").write_text(f"version: 0\ntopic_id: {TOPIC_ID}\n")
+    DAMAGES[damage](directory)
+    return directory
+
+
+def _batch(offset: int) -> bytes:
+    return batch(records=[record(value=b"v" * 300, timestamp=TIMESTAMP + offset)], base_offset=offset, partition_leader_epoch=0)
+
+
+def _patched(name: str, position: int, data: bytes) -> Callable[[Path], None]:
+    def patch(directory: Path) -> None:
+        path = directory / name
+        whole = path.read_bytes()
+        at = position if position >= 0 else len(whole) + position
+        path.write_bytes(whole[:at] + data + whole[at + len(data) :])
+
+    return patch
+
+
+def _written(name: str, data: bytes) -> Callable[[Path], None]:
+    def put(directory: Path) -> None:
+        (directory / name).write_bytes(data)
+
+    return put
+
+
+def _cut(name: str, size: int) -> Callable[[Path], None]:
+    return lambda directory: os.truncate(directory / name, size)
+
+
+def _all_of(*damages: Callable[[Path], None]) -> Callable[[Path], None]:
+    def do(directory: Path) -> None:
+        for damage in damages:
+            damage(directory)
+
+    return do
+
+
+TOPIC_ID = "AAAAAAAAAAAAAAAAAAAAAQ"
+FIRST, SECOND, THIRD = 0, 20, 40
+LOG, INDEX, TIMES = ".log", ".index", ".timeindex"
+_ZEROED = _patched(file_name(SECOND, LOG), 2048, bytes(1024))
+_FLIPPED = _patched(file_name(THIRD, LOG), 1000, b"\xff")
+DAMAGES: dict[str, Callable[[Path], None]] = {
+    "sound": lambda _directory: None,
+    "a page of zeros": _ZEROED,
+    "a page of zeros at the end": _patched(file_name(THIRD, LOG), -600, bytes(600)),
+    "a flipped bit": _FLIPPED,
+    "two segments": _all_of(_ZEROED, _FLIPPED),
+    "a torn tail": _cut(file_name(THIRD, LOG), 5000),
+    "a sealed log cut": _cut(file_name(FIRST, LOG), 3000),
+    "a log gone": lambda directory: (directory / file_name(SECOND, LOG)).unlink(),
+    "an index gone": lambda directory: (directory / file_name(SECOND, INDEX)).unlink(),
+    "a broken index": _patched(file_name(FIRST, INDEX), 12, b"\x00\x00\x00\x07"),
+    "an index of odd size": _cut(file_name(FIRST, INDEX), 13),
+    "a broken time index": _patched(file_name(FIRST, TIMES), 24, b"\xff" * 12),
+    "an index and a log": _all_of(_patched(file_name(FIRST, INDEX), 12, b"\x00\x00\x00\x07"), _FLIPPED),
+    "a zeroed index of a damaged log": _all_of(_patched(file_name(SECOND, INDEX), 0, bytes(64)), _ZEROED),
+    "leader epochs": _written("leader-epoch-checkpoint", b"0\n7\n0 0\n"),
+    "no partition.metadata": lambda directory: (directory / "partition.metadata").unlink(),
+    "an empty partition.metadata": _written("partition.metadata", b""),
+    "a name without a number": _written("notes.log", b"notes"),
+    "a stray snapshot": _written(file_name(3, ".snapshot"), b"\x00\x01" * 9),
+}
+
+
+MENDED_BY: dict[str, set[str]] = {
+    **{damage: set() for damage in ("sound", "a log gone", "no partition.metadata", "an empty partition.metadata")},
+    **{damage: {"reindex"} for damage in ("an index gone", "a broken index", "an index of odd size", "a broken time index")},
+    **{damage: {"reindex"} for damage in ("leader epochs", "a stray snapshot")},
+}
+"""The commands that mend, for damage that `recover` is not there for."""
+
+
+def _log_directory(root: Path, checkpoint: str = "") -> Path:
+    """A log directory of a KRaft broker, that partitions are put into."""
+    root.mkdir(parents=True)
+    (root / "meta.properties").write_text("version=1\ncluster.id=MkU3OEVBNTcwNTJENDM2Qg\nnode.id=1\n")
+    for name in ("recovery-point-offset-checkpoint", "replication-offset-checkpoint", "log-start-offset-checkpoint"):
+        (root / name).write_text("0\n0\n")
+    if checkpoint:
+        (root / "recovery-point-offset-checkpoint").write_text(checkpoint)
+    return root
+
+
+@pytest.mark.parametrize("command", ["check", "forecast"])
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("name", [PARTITION, "copy of it"])
+def test_what_a_report_of_a_damaged_partition_suggests_works_as_it_is_typed(
+    name: str, damage: str, command: str, typist: Typist
+) -> None:
+    _damaged(Path(), damage).rename(name)
+    typist.type_all(typist.report(command, name), Path(name))
+    mends = {word for line in typist.codes for word in ("recover", "reindex") if line.startswith(f"kdump {word} ")}
+    assert command == "forecast" or mends == MENDED_BY.get(damage, {"recover"})
+
+
+@pytest.mark.parametrize("command", ["check", "forecast"])
+@pytest.mark.parametrize("checkpoint", ["", "0\n1\norders 3 30\n", "0\n9\norders 3 30\n"], ids=["zero", "thirty", "malformed"])
+def test_what_a_report_of_a_log_directory_suggests_works_as_it_is_typed(checkpoint: str, command: str, typist: Typist) -> None:
+    root = _log_directory(Path("data"), checkpoint)
+    for number, damage in enumerate(DAMAGES):
+        _damaged(root, damage, f"topic-{number}")
+    (root / "lost+found").mkdir()
+    (root / "topic-1.bak").mkdir()
+    text = typist.report(command, "data")
+    assert not any(f"cp -a {word} " in text for word in ("data", "data/", "./data"))
+    typist.type_all(text, root)
+    assert command == "forecast" or sum(line.startswith("kdump recover ") for line in typist.codes) == 5
+
+
+@pytest.mark.parametrize("command", ["check", "forecast"])
+def test_partitions_of_one_name_get_different_places(command: str, typist: Typist) -> None:
+    for name in ("a", "b"):
+        _damaged(Path("both", name), "a page of zeros")
+    typist.type_all(typist.report(command, "both/a", "both/b"), Path("both"))
+    recovered = [line.split()[4] for line in typist.codes if line.startswith("kdump recover ")]
+    assert recovered == ["NEW/orders-3", "NEW-2/orders-3"]
+    assert all(Path(path, file_name(FIRST, LOG)).exists() for path in recovered)
+
+
+@pytest.mark.parametrize("folder", ["with blank", "-dash", "it's", "$HOME;x", "new\nline", "\x1b[31mred", "ü", "a*"])
+@pytest.mark.parametrize("command", ["check", "forecast"])
+@pytest.mark.parametrize("damage", ["two segments", "a broken index", "an index and a log"])
+def test_names_are_words_of_a_shell(damage: str, command: str, folder: str, typist: Typist) -> None:
+    _damaged(Path(folder), damage)
+    text = typist.report(command, os.path.join(".", folder, PARTITION))
+    assert next_lines(text) or command == "forecast"
+    typist.type_all(text, Path(folder))
+
+
+def test_a_name_that_begins_with_a_dash_is_no_option(typist: Typist) -> None:
+    _damaged(Path(), "a page of zeros", "-x-3")
+    typist.type_all(typist.report("check", "--", "-x-3"), Path("./-x-3"))
+    assert Path("NEW/-x-3", file_name(FIRST, LOG)).exists()
+
+
+@pytest.mark.parametrize("command", ["check", "forecast"])
+@pytest.mark.parametrize("inside", [".", PARTITION])
+def test_nothing_is_made_in_a_log_directory(inside: str, command: str, typist: Typist, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = _log_directory(Path("data"))
+    _damaged(root, "a page of zeros")
+    fresh = Path.cwd()
+    monkeypatch.chdir(root / inside)
+    typist.type_all(typist.report(command, PARTITION if inside == "." else "."), fresh / "data")
+    assert sorted(os.listdir(fresh)) == ["KEEP", "NEW", "data"]
+
+
+def test_a_line_that_was_typed_before_has_another_place(typist: Typist) -> None:
+    _damaged(Path(), "a page of zeros")
+    typist.type_all(typist.report("check", PARTITION), Path(PARTITION))
+    typist.type_all(typist.report("check", PARTITION), Path(PARTITION))
+    assert Path("NEW-2", PARTITION).exists() and Path("KEEP-2", f"{PARTITION}.damaged").exists()
+    assert sorted(os.listdir(Path("KEEP", f"{PARTITION}.damaged"))) == sorted(os.listdir(PARTITION))
+
+
+def test_a_link_to_a_partition_is_followed(typist: Typist) -> None:
+    _damaged(Path("elsewhere"), "a page of zeros")
+    Path(PARTITION).symlink_to(f"elsewhere/{PARTITION}")
+    typist.type_all(typist.report("check", PARTITION), Path("elsewhere"))
+    assert not Path("KEEP", f"{PARTITION}.damaged").is_symlink()
