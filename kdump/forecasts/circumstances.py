@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from kdump.binary.paths import absolute
+from kdump.checks.wording import metadata_words
 from kdump.decoders.cluster_topics import METADATA_DIRECTORY
 from kdump.forecasts import permissions
 from kdump.forecasts.exceptions import ILLEGAL_STATE
@@ -85,14 +87,20 @@ def _judge_topic_id(row: Forecast, log_directory: LogDirectory, neighbours: Neig
     if row.topic_id is None:
         _set_aside(row, f"there is no {tree.PARTITION_METADATA}, so its topic id is not known")
         return
-    topics = neighbours.topics_of(log_directory.path)
+    topics, is_evidence = neighbours.topics_of(log_directory.path)
     if topics is not None:
+        by = _source(topics, log_directory)
         why = _why_stray(topics, row.topic_id, name, neighbours.node_id_of(log_directory.path))
-        if why:
-            _set_aside(row, why)
+        if why and is_evidence:
+            _set_aside(row, why + by)
+        elif why:
+            row.conditions.append(
+                f"{why}{by}. As far as one can tell, this metadata is of another copy of the broker's directories, and it decides "
+                "nothing here: if the metadata that the start reads says the same, the directory is marked -stray"
+            )
         elif topics.names[row.topic_id] != name.topic:
-            condition = f"its topic id is that of topic {topics.names[row.topic_id]}: the broker does not serve it"
-            _depend(row, condition, is_likely=True)
+            condition = f"its topic id is that of topic {topics.names[row.topic_id]}{by}: the broker does not serve it"
+            _depend(row, condition, is_likely=is_evidence)
         return
     other = neighbours.other_topic_id(log_directory.path, name.topic, row.topic_id)
     if other is not None:
@@ -109,15 +117,23 @@ def _judge_topic_id(row: Forecast, log_directory: LogDirectory, neighbours: Neig
 
 def _look_for_original(row: Forecast, name: tree.DirectoryName, log_directory: LogDirectory, neighbours: Neighbours) -> None:
     """If the partition still belongs to the broker, its data is missing once it is set aside: the broker starts it empty."""
-    topics = neighbours.topics_of(log_directory.path)
+    topics, is_evidence = neighbours.topics_of(log_directory.path)
     topic_id = None if topics is None else topics.id_of(name.topic)
     if topics is None or topic_id is None or neighbours.holds(partition := f"{name.topic}-{name.partition}"):
         return
     if neighbours.node_id_of(log_directory.path) in topics.replicas.get((topic_id, name.partition), ()):
         condition = (
-            f"{partition} belongs to this broker, but exists in no log directory here except under this name: it starts out empty"
+            f"{partition} belongs to this broker{_source(topics, log_directory)}, but exists in no log directory here except under "
+            "this name: it starts out empty"
         )
-        _depend(row, condition, is_likely=True)
+        _depend(row, condition, is_likely=is_evidence)
+
+
+def _source(topics: Topics, log_directory: LogDirectory) -> str:
+    """Which metadata says so, and how far it reaches; nothing where it is in the log directory itself."""
+    if absolute(os.path.dirname(topics.path)) == absolute(log_directory.path):
+        return ""
+    return f" ({metadata_words(topics)})"
 
 
 def _why_stray(topics: Topics, topic_id: bytes, name: tree.DirectoryName, node_id: int | None) -> str:
