@@ -189,7 +189,7 @@ class Neighbours:
                 yield candidate, other is own or self._is_of_same_time(own, other)
 
     def _is_of_same_time(self, own: Member, other: Member) -> bool:
-        """Whether a directory with metadata is no other copy of this one's; where nobody can tell, those count that were named."""
+        """Whether a directory with metadata is no other copy of this one's; where nobody can tell, whether both were named."""
         if own.properties is None or other.properties is None:
             return True
         whose = relation(own.properties, other.properties, shares_partitions=own.shares_partitions_with(other))

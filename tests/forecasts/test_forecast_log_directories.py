@@ -375,7 +375,7 @@ def test_the_metadata_of_another_cluster_says_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("monday", "tuesday", "are_named", "outcome"),
     [
-        # A directory id is that of one log directory: with the same one, tuesday is a copy of monday; with another, one beside it.
+        # A directory id is that of one log directory: with the same one, tuesday is a copy of monday.
         ({"directory_id": DIRECTORY_IDS[0]}, {"directory_id": DIRECTORY_IDS[0]}, False, "keep"),
         ({"directory_id": DIRECTORY_IDS[0]}, {"directory_id": DIRECTORY_IDS[1]}, False, "stray"),
         ({}, {}, False, "keep"),  # before 3.7, nobody can tell
@@ -394,7 +394,9 @@ def test_metadata_in_another_copy_of_the_same_directories_decides_nothing(
     assert f"tuesday/__cluster_metadata-0, up to offset 1, {WRITTEN}" in " ".join(run.stdout.split())
     assert ("renames the directory to -stray" in run.stdout) == (outcome == "stray")
     assert run.returncode == (outcome == "stray")
-    check = subprocess.run([sys.executable, "-m", "kdump", "check", *paths], cwd=ROOT, capture_output=True, text=True, check=False)
+    check = subprocess.run(
+        [sys.executable, "-m", "kdump", "check", *paths], cwd=ROOT, capture_output=True, text=True, check=False
+    )
     assert ("start-loses" in check.stdout) == (outcome == "stray")
 
 
@@ -404,9 +406,30 @@ def test_copies_that_share_a_partition_are_not_the_directories_of_one_broker(tmp
     _with_metadata(tuesday, topic("orders", ORDERS), removed(ORDERS))
     row = _only(tmp_path / "monday")
     assert (row.outcome, row.is_safe) == ("keep", True)
-    assert row.conditions[0].startswith(
-        f"no topic has the id {ORDERS} of its partition.metadata; the cluster has no topic orders (by {tuesday}/__cluster_metadata-0,"
-    )
+    assert f"the cluster has no topic orders (by {tuesday}/__cluster_metadata-0, up to offset 1" in row.conditions[0]
+
+
+@pytest.mark.parametrize(
+    ("offsets", "snapshot", "gap"),
+    [
+        ((0, 1, 5), None, "offsets 2 to 4"),
+        ((0, 1, 3), None, "offset 2"),
+        ((0, 1, 5), 5, ""),
+        ((0, 1, 5), 4, "offsets 2 to 4"),
+        ((0, 1), None, ""),
+    ],
+)
+def test_metadata_with_a_gap_after_its_snapshot_is_not_safe(
+    tmp_path: Path, offsets: tuple[int, ...], snapshot: int | None, gap: str
+) -> None:
+    path = _partition(tmp_path / "__cluster_metadata-0", None, b"".join(map(_batch, offsets)))
+    if snapshot is not None:
+        (path / f"{snapshot:020d}-0000000001.checkpoint").write_bytes(b"")
+    row = _only(path)
+    assert row.is_safe == (not gap)
+    assert any(condition.startswith(f"{gap} of the metadata") for condition in row.conditions) == bool(gap)
+    run = _run(path)
+    assert (run.returncode, "kdump check" in run.stdout.partition("Next")[2]) == ((1, True) if gap else (0, False))
 
 
 def test_metadata_with_a_gap_says_nothing(tmp_path: Path) -> None:

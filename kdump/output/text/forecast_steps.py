@@ -94,6 +94,8 @@ def _step_for_circumstance(row: Forecast) -> str | None:
         return f"ls -l {quoted}   # where the links lead"
     if row.is_given_up:
         return f"kdump check {quoted}   # which batches have offsets that do not fit"
+    if row.lacks_metadata:
+        return f"kdump check {quoted}   # which offsets are missing; other controllers have copies of this log"
     if row.data_may_end_later:
         return f"kdump check {quoted}   # which bytes were not examined"
     if row.outcome == STRAY or row.is_doubtful:
