@@ -10,7 +10,7 @@ from kdump.checks import catalogue
 from kdump.checks.catalogue import fault_kind
 from kdump.checks.finding import ERROR, INFO
 from kdump.errors import Unreadable
-from kdump.formats import tree
+from kdump.formats import foreign, tree
 from kdump.output.text.mending import COPY_FIRST, command_to_recover
 from kdump.verdicts.verdict import LOSING
 
@@ -78,9 +78,11 @@ def write_next_steps(out: ReportWriter, folds: Folds, directories: Mapping[str, 
 
 def _damaged_partition(fold: Fold) -> str | None:
     """The partition directory whose log has an error; None if it is another kind of finding, or only a file was checked."""
-    if fold.finding.severity != ERROR or fold.finding.file_type != "log" or not _is_directory(fold.group):
+    finding = fold.finding
+    is_of_log = finding.severity == ERROR and finding.file_type == "log" and finding.code != foreign.CODE
+    if not is_of_log or not _is_directory(fold.group):
         return None
-    directory = os.path.dirname(fold.finding.path)
+    directory = os.path.dirname(finding.path)
     return directory if tree.directory_name(directory) is not None else None
 
 
