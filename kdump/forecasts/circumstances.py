@@ -110,7 +110,7 @@ def _gaps(files: tree.PartitionFiles) -> Iterator[tuple[int, int]]:
                     for first, last, is_valid in zip(
                         batches["base_offset"], batches["last_offset"], batches["isvalid"], strict=True
                     ):
-                        if None not in (first, next_offset) and is_valid and first > next_offset:
+                        if next_offset is not None and first is not None and is_valid and first > next_offset:
                             yield next_offset, first - 1
                         next_offset = last + 1 if is_valid else None
         except CorruptData:

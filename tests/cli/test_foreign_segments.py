@@ -47,7 +47,7 @@ def test_a_segment_is_known_by_the_checksum_of_a_header(tmp_path: Path, name: st
 
 @pytest.fixture(params=["0_42", "orders-3"])
 def directory(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    path = tmp_path / "kafka/orders" / request.param
+    path = tmp_path / "kafka/orders" / str(request.param)
     path.mkdir(parents=True)
     (path / NAME).write_bytes(b"".join(FOREIGN))
     (path / "5-1-v1.log").write_bytes(DAMAGED)
