@@ -13,7 +13,7 @@ from kdump.checks.jobs import Job
 from kdump.checks.live_source import CheckAborted, LiveSource, Watch
 from kdump.checks.partition_facts import PartitionFacts
 from kdump.checks.rules import file_check
-from kdump.checks.rules.files import file_object
+from kdump.checks.rules.files import file_object, foreign_segments
 from kdump.checks.settings import Settings
 from kdump.errors import CorruptData, Unreadable
 from kdump.formats import file_name, tree
@@ -58,7 +58,8 @@ def _run(job: Job, settings: Settings, emit: Emit, watch: Watch, walked: WalkedL
         _check_file(job.path, settings, emit, watch, [])
     elif file_object.check_directory(job.path, settings, emit, root=job.root or job.path):
         if job.kind == Job.PARTITION:
-            PartitionCheck(job, settings, emit, watch, walked).to_end()
+            if not foreign_segments.check_directory(_directory_context(job.path, settings, emit), emit):
+                PartitionCheck(job, settings, emit, watch, walked).to_end()
         else:
             others: list[tuple[str, int]] = []
             for name in tree.log_dir_files(job.path):
@@ -206,7 +207,9 @@ def _check_open_file(
         )
         file_object.check_before_reading(context, source)
         try:
-            if suffix in (file_name.LOG, file_name.CHECKPOINT):
+            if suffix == file_name.LOG and foreign_segments.check_file(context):
+                pass  # it is not examined
+            elif suffix in (file_name.LOG, file_name.CHECKPOINT):
                 context.segment = segment.check(context)
                 if partition is not None and suffix == file_name.LOG and base_offset is not None:
                     partition.segments[base_offset] = context.segment

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import os
 
 from kdump.binary.source import NoSource
 from kdump.checks import catalogue
 from kdump.checks.finding import ESTIMATED, EXACT, INFO, MAX_EVIDENCE, NONE, SEVERITIES, ByteCoverage, Finding
 from kdump.checks.live_source import LiveSource
-from kdump.formats import file_name
+from kdump.checks.topic_policy import policy_of
+from kdump.formats import file_name, tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from kdump.checks.partition_facts import PartitionFacts
     from kdump.checks.segment_facts import SegmentFacts
     from kdump.checks.settings import Settings
+    from kdump.checks.topic_policy import TopicPolicy
 
 _PAGE, _SECTOR = 4096, 512
 _MIN_OFFSET, _MAX_OFFSET = -(1 << 63), (1 << 63) - 1  # sums of damaged numbers may lie beyond
@@ -58,6 +61,11 @@ class FileContext:
         self._counts: dict[str, int] = {}
         self._worst: dict[str, str] = {}
         self._suppressed: dict[str, Further] = {}
+
+    @functools.cached_property
+    def topic_policy(self) -> TopicPolicy:
+        """What is known of the configuration of its topic. Takes its time: the metadata log beside it is read."""
+        return self.partition.topic_policy if self.partition is not None else policy_of(tree.parent(self.path), self.settings)
 
     @property
     def next_base_offset(self) -> int | None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import os
 
 from kdump.binary import system
 from kdump.binary.source import Source
 from kdump.checks.carried_state import CarriedState
+from kdump.checks.topic_policy import policy_of
 from kdump.errors import Unreadable
 from kdump.formats import text_checkpoint, tree
 
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from kdump.checks.finding import Emit
     from kdump.checks.segment_facts import SegmentFacts
     from kdump.checks.settings import Settings
+    from kdump.checks.topic_policy import TopicPolicy
     from kdump.formats.tree import PartitionFiles
     from kdump.reading.damaged_offsets import WalkedLogs
 
@@ -35,6 +38,11 @@ class PartitionFacts:
         self.walked = walked
         self.segments: dict[int, SegmentFacts] = {}
         self.carried = CarriedState()
+
+    @functools.cached_property
+    def topic_policy(self) -> TopicPolicy:
+        """What is known of the configuration of the topic. Takes its time: the metadata log beside it is read."""
+        return policy_of(self.path, self.settings)
 
     @property
     def is_being_deleted(self) -> bool:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kdump.decoders.cluster_topics import Topics
+
 _OPENING = frozenset(
     (
         *("a", "after", "all", "an", "and", "another", "any", "at", "because", "before", "bytes", "codec"),
@@ -84,3 +88,9 @@ def duration(milliseconds: int) -> str:
         if milliseconds >= 2 * size:
             return counted(milliseconds // size, unit)
     return f"{milliseconds:,} ms"
+
+
+def metadata_words(topics: Topics) -> str:
+    """Which metadata says something, and how far it reaches: `by d1/__cluster_metadata-0, up to offset 4, 2026-...`."""
+    when = f", {time(topics.timestamp)}" if topics.timestamp >= 0 else ""
+    return f"by {topics.path}, up to offset {topics.last_offset:,}{when}"

@@ -1,6 +1,6 @@
-"""The topics in the `__cluster_metadata` of a log directory: their ids, and the replicas of their partitions.
+"""The topics in the `__cluster_metadata` of a log directory: their ids, the replicas of their partitions, and their configs.
 
-Kafka: TopicsImage; LogManager.isStrayKraftReplica (since 3.7).
+Kafka: TopicsImage, ConfigurationsImage; LogManager.isStrayKraftReplica (since 3.7).
 """
 
 from __future__ import annotations
@@ -24,20 +24,42 @@ if TYPE_CHECKING:
 
 METADATA_DIRECTORY = f"{tree.METADATA_TOPIC}-0"
 
-_TOPIC, _PARTITION, _PARTITION_CHANGE, _REMOVE_TOPIC = 2, 3, 5, 9
+_TOPIC, _PARTITION, _CONFIG, _PARTITION_CHANGE, _REMOVE_TOPIC = 2, 3, 4, 5, 9
 _BEGIN_TRANSACTION, _END_TRANSACTION, _ABORT_TRANSACTION = 23, 24, 25
 _OF_TOPICS = {
     id: RECORDS[id]
-    for id in (_TOPIC, _PARTITION, _PARTITION_CHANGE, _REMOVE_TOPIC, _BEGIN_TRANSACTION, _END_TRANSACTION, _ABORT_TRANSACTION)
+    for id in (
+        _TOPIC,
+        _PARTITION,
+        _CONFIG,
+        _PARTITION_CHANGE,
+        _REMOVE_TOPIC,
+        _BEGIN_TRANSACTION,
+        _END_TRANSACTION,
+        _ABORT_TRANSACTION,
+    )
 }
+_TOPIC_RESOURCE = 2
+"""The type of the resource of a topic's configs. Kafka: ConfigResource.Type."""
+
+CLEANUP_POLICY, REMOTE_STORAGE = "cleanup.policy", "remote.storage.enable"
 
 
 class Topics:
-    """The topics of a cluster, up to the end of the metadata in one log directory."""
+    """The topics of a cluster, up to the end of the metadata in one log directory.
 
-    def __init__(self) -> None:
+    `configs` are those set for a topic, by its name; `were_compacted` names topics that had a `cleanup.policy` with compaction at
+    some time. `path` is the directory of the metadata log; `last_offset` is that of its last batch (-1 if there is none) and
+    `timestamp` the time of that batch, in milliseconds since 1970.
+    """
+
+    def __init__(self, path: str = "") -> None:
         self.names: dict[bytes, str] = {}
         self.replicas: dict[tuple[bytes, int], list[int]] = {}
+        self.configs: dict[str, dict[str, str]] = {}
+        self.were_compacted: set[str] = set()
+        self.path = path
+        self.last_offset = self.timestamp = -1
 
     def id_of(self, name: str) -> bytes | None:
         """The id of the topic that currently has a name."""
@@ -45,22 +67,49 @@ class Topics:
 
     def replay(self, record_id: int, fields: dict[str, Value]) -> None:
         """Apply one record."""
+        if record_id == _CONFIG:
+            self._configure(fields)
+            return
         topic_id = fields.get("topicId")
         if not isinstance(topic_id, bytes):
             return
         if record_id == _TOPIC:
             self.names[topic_id] = str(fields["name"])
         elif record_id == _REMOVE_TOPIC:
-            self.names.pop(topic_id, None)
+            self._forget_configs(self.names.pop(topic_id, None))
             for key in [key for key in self.replicas if key[0] == topic_id]:
                 del self.replicas[key]
         elif isinstance(replicas := fields["replicas"], list):  # a change without them is null
             self.replicas[topic_id, int(str(fields["partitionId"]))] = [int(str(replica)) for replica in replicas]
 
+    def _configure(self, fields: dict[str, Value]) -> None:
+        """Set a config of a topic, or take it back: then its value is null."""
+        if fields["resourceType"] != _TOPIC_RESOURCE:
+            return
+        topic, name, value = str(fields["resourceName"]), str(fields["name"]), fields["value"]
+        if value is None:
+            self.configs.get(topic, {}).pop(name, None)
+            return
+        self.configs.setdefault(topic, {})[name] = str(value)
+        if name == CLEANUP_POLICY and "compact" in str(value):
+            self.were_compacted.add(topic)
+
+    def _forget_configs(self, topic: str | None) -> None:
+        if topic is not None:
+            self.configs.pop(topic, None)
+            self.were_compacted.discard(topic)
+
     def copy(self) -> Topics:
-        topics = Topics()
+        topics = Topics(self.path)
         topics.names, topics.replicas = dict(self.names), dict(self.replicas)
+        topics.configs = {topic: dict(configs) for topic, configs in self.configs.items()}
+        topics.were_compacted = set(self.were_compacted)
         return topics
+
+    def restore(self, before: Topics) -> None:
+        """Undo what was applied since `before` was copied."""
+        self.names, self.replicas = before.names, before.replicas
+        self.configs, self.were_compacted = before.configs, before.were_compacted
 
 
 def topics_in(log_directory: str) -> Topics | None:
@@ -85,32 +134,42 @@ def _topics(path: str, names: list[str]) -> Topics | None:
     logs = [name for name in names if name.endswith(file_name.LOG) and tree.base_offset_of(name) is not None]
     if not logs:
         return None
-    topics, start = Topics(), 0
+    topics, start = Topics(path), 0
     if snapshots:
         start, _ = file_name.snapshot_id(snapshots[-1])
-        _replay(topics, path, snapshots[-1:], 0)
+        _replay(topics, snapshots[-1:], 0)
+        topics.last_offset, topics.timestamp = start - 1, -1  # its batches have offsets of their own
     if file_name.base_offset(logs[0]) > start:
         return None  # the first records are missing
-    return _replay(topics, path, logs, start)
+    return _replay(topics, logs, start)
 
 
-def _replay(topics: Topics, path: str, names: list[str], start: int) -> Topics:
+def _replay(topics: Topics, names: list[str], start: int) -> Topics:
     """Apply all records from an offset on, except those of aborted transactions."""
     before = topics.copy()
-    for record_id, fields in _records(path, names, start):
+    for record_id, fields in _records(topics, names, start):
         if record_id == _BEGIN_TRANSACTION:
             before = topics.copy()
         elif record_id == _ABORT_TRANSACTION:
-            topics.names, topics.replicas = before.names, before.replicas
+            topics.restore(before)
         else:
             topics.replay(record_id, fields)
     return topics
 
 
-def _records(path: str, names: list[str], start: int) -> Iterator[tuple[int, dict[str, Value]]]:
+def _records(topics: Topics, names: list[str], start: int) -> Iterator[tuple[int, dict[str, Value]]]:
+    """The records in files of the metadata. Raises CorruptData where batches are missing: no cleaner removes any."""
+    next_offset: int | None = None
     for name in names:
-        with Source(os.path.join(path, name)) as source:
+        with Source(os.path.join(topics.path, name)) as source:
             for chunk in Log(source).chunks():
+                batches = chunk.batches
+                for first, last in zip(batches["base_offset"], batches["last_offset"], strict=True):
+                    if next_offset is not None and first != next_offset:
+                        raise CorruptData("meta-log-gap", f"offset {next_offset} of the metadata is missing")
+                    next_offset = last + 1
+                if len(chunk):
+                    topics.last_offset, topics.timestamp = batches["last_offset"][-1], batches["timestamp"][-1]
                 for part in records.read(source, chunk):
                     yield from _records_of(part, start)
 

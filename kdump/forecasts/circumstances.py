@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import os
 
+from kdump.binary.paths import absolute
+from kdump.binary.source import Source
+from kdump.checks.wording import metadata_words, offset_range
 from kdump.decoders.cluster_topics import METADATA_DIRECTORY
+from kdump.errors import CorruptData
 from kdump.forecasts import permissions
 from kdump.forecasts.exceptions import ILLEGAL_STATE
 from kdump.forecasts.outcome import DIE, KEEP, OFFLINE, STRAY
-from kdump.formats import text_checkpoint, tree
+from kdump.formats import file_name, text_checkpoint, tree
+from kdump.formats.log import Log
 from kdump.formats.partition_metadata import text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from kdump.decoders.cluster_topics import Topics
     from kdump.forecasts.log_directory import LogDirectory
@@ -33,6 +38,8 @@ def enter(rows: Iterable[Forecast], log_directory: LogDirectory, neighbours: Nei
         _note_missing_checkpoints(row, log_directory)
         _note_dead_links(row)
         _judge_topic_id(row, log_directory, neighbours)
+        if os.path.basename(row.path.rstrip("/")) == METADATA_DIRECTORY:
+            _note_missing_metadata(row)
         duplicate = neighbours.duplicate_of(row.path)
         if duplicate is not None:
             _fail_as_duplicate(row, duplicate)
@@ -70,6 +77,46 @@ def _note_dead_links(row: Forecast) -> None:
         _depend(row, condition, is_likely=True)
 
 
+def _note_missing_metadata(row: Forecast) -> None:
+    """Nothing compacts the metadata log: a start replays the newest snapshot and what follows it, without what is missing."""
+    files = tree.PartitionFiles(row.path)
+    start = max(map(_snapshot_end, files.others), default=0)
+    gap = next(((first, last) for first, last in _gaps(files) if last >= start), None)
+    if gap is not None:
+        first, last = gap
+        missing = (
+            f"{offset_range(first, last)} of the metadata {'is' if first == last else 'are'} missing, and nothing compacts it"
+        )
+        _depend(row, f"{missing}: what a node makes of the records that follow cannot be told", is_likely=True)
+        row.lacks_metadata = True
+
+
+def _snapshot_end(name: str) -> int:
+    """The offset up to which a snapshot has the metadata; 0 for other names."""
+    try:
+        return file_name.snapshot_id(name)[0] if name.endswith(file_name.CHECKPOINT) else 0
+    except CorruptData:
+        return 0
+
+
+def _gaps(files: tree.PartitionFiles) -> Iterator[tuple[int, int]]:
+    """The offsets that are missing between sound batches of a partition; what is damaged is reported elsewhere."""
+    next_offset: int | None = None
+    for base_offset in files.logs:
+        try:
+            with Source(os.path.join(files.path, files.segments[base_offset][file_name.LOG])) as source:
+                for chunk in Log(source).chunks():
+                    batches = chunk.batches
+                    for first, last, is_valid in zip(
+                        batches["base_offset"], batches["last_offset"], batches["isvalid"], strict=True
+                    ):
+                        if next_offset is not None and first is not None and is_valid and first > next_offset:
+                            yield next_offset, first - 1
+                        next_offset = last + 1 if is_valid else None
+        except CorruptData:
+            next_offset = None
+
+
 # --- the topic's id
 
 
@@ -85,14 +132,20 @@ def _judge_topic_id(row: Forecast, log_directory: LogDirectory, neighbours: Neig
     if row.topic_id is None:
         _set_aside(row, f"there is no {tree.PARTITION_METADATA}, so its topic id is not known")
         return
-    topics = neighbours.topics_of(log_directory.path)
+    topics, is_evidence = neighbours.topics_of(log_directory.path)
     if topics is not None:
+        by = _source(topics, log_directory)
         why = _why_stray(topics, row.topic_id, name, neighbours.node_id_of(log_directory.path))
-        if why:
-            _set_aside(row, why)
+        if why and is_evidence:
+            _set_aside(row, why + by)
+        elif why:
+            row.conditions.append(
+                f"{why}{by}. As far as one can tell, this metadata is of another copy of the broker's directories, and decides "
+                "nothing here: if the metadata that the start reads says the same, the directory is marked -stray"
+            )
         elif topics.names[row.topic_id] != name.topic:
-            condition = f"its topic id is that of topic {topics.names[row.topic_id]}: the broker does not serve it"
-            _depend(row, condition, is_likely=True)
+            condition = f"its topic id is that of topic {topics.names[row.topic_id]}{by}: the broker does not serve it"
+            _depend(row, condition, is_likely=is_evidence)
         return
     other = neighbours.other_topic_id(log_directory.path, name.topic, row.topic_id)
     if other is not None:
@@ -109,15 +162,23 @@ def _judge_topic_id(row: Forecast, log_directory: LogDirectory, neighbours: Neig
 
 def _look_for_original(row: Forecast, name: tree.DirectoryName, log_directory: LogDirectory, neighbours: Neighbours) -> None:
     """If the partition still belongs to the broker, its data is missing once it is set aside: the broker starts it empty."""
-    topics = neighbours.topics_of(log_directory.path)
+    topics, is_evidence = neighbours.topics_of(log_directory.path)
     topic_id = None if topics is None else topics.id_of(name.topic)
     if topics is None or topic_id is None or neighbours.holds(partition := f"{name.topic}-{name.partition}"):
         return
     if neighbours.node_id_of(log_directory.path) in topics.replicas.get((topic_id, name.partition), ()):
         condition = (
-            f"{partition} belongs to this broker, but exists in no log directory here except under this name: it starts out empty"
+            f"{partition} belongs to this broker{_source(topics, log_directory)}, but exists in no log directory here except "
+            "under this name: it starts out empty"
         )
-        _depend(row, condition, is_likely=True)
+        _depend(row, condition, is_likely=is_evidence)
+
+
+def _source(topics: Topics, log_directory: LogDirectory) -> str:
+    """Which metadata says so, and how far it reaches; nothing where it is in the log directory itself."""
+    if absolute(os.path.dirname(topics.path)) == absolute(log_directory.path):
+        return ""
+    return f" ({metadata_words(topics)})"
 
 
 def _why_stray(topics: Topics, topic_id: bytes, name: tree.DirectoryName, node_id: int | None) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from functools import partial
 
+from kdump.binary import system
 from kdump.errors import Unreadable, UsageError
 from kdump.forecasts import circumstances, losses, outcome, places, remedies
 from kdump.forecasts.damage import DamageLeft, Damages
@@ -17,7 +18,7 @@ from kdump.forecasts.recoveries import Recoveries
 from kdump.forecasts.row import Change, Forecast
 from kdump.forecasts.settings import CHECKPOINT, CLEAN, END, RECOVERY_POINTS, STOPS, ZERO, Settings, config_of
 from kdump.forecasts.split_budget import TooManySplits
-from kdump.formats import file_name, tree
+from kdump.formats import file_name, foreign, tree
 from kdump.releases.broker_startup import PROVED, StartRules, nearest
 from kdump.releases.history import RELEASES
 
@@ -187,6 +188,8 @@ def of_partition(
     Raises Unreadable and MissingPackage like `forecast`.
     """
     log_directory.require_readable()
+    if system.is_directory(path):
+        foreign.require_kafka_directory(path)
     name = tree.directory_name(path)
     if is_found and name is None:
         return [_misnamed(path, request, after) for after in request.after]

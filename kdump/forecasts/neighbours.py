@@ -15,6 +15,7 @@ from kdump.binary.paths import parent
 from kdump.binary.source import Source
 from kdump.checks.rules.snapshots.partition_metadata import topic_id_of
 from kdump.decoders import cluster_topics
+from kdump.decoders.metadata_beside import OF_BROKER, OF_OTHER_NODE, PERHAPS_OF_COPY, relation
 from kdump.errors import CorruptData, Unreadable
 from kdump.forecasts.exceptions import INCONSISTENT_METADATA, RUNTIME
 from kdump.forecasts.outcome import DIE, OFFLINE
@@ -108,7 +109,7 @@ class Neighbours:
         self._failures: dict[str, Failure] = {}
         self._conditions: dict[str, list[str]] = {}
         self._duplicates: dict[str, str] = {}
-        self._topics: dict[str, Topics | None] = {}
+        self._topics: dict[str, tuple[Topics | None, bool]] = {}
         self._members = {path: Member(path) for path in dict.fromkeys(filter(None, map(_log_directory, paths)))}
         members = list(self._members.values())
         self._paths = frozenset(paths)  # without the log directories that contain named partitions
@@ -141,11 +142,21 @@ class Neighbours:
         broker = self._members[path].broker
         return None if broker is None else broker[1]
 
-    def topics_of(self, path: str) -> Topics | None:
-        """The topics of the cluster from the metadata in this or a neighbouring log directory; None if there is none."""
+    def topics_of(self, path: str) -> tuple[Topics | None, bool]:
+        """The topics of the cluster from the metadata in this or a neighbouring log directory; None if there is none.
+
+        Whether this is evidence comes second: the metadata in another copy of the same broker's directories is of another time.
+        """
         if path not in self._topics:
-            self._topics[path] = next(filter(None, map(cluster_topics.topics_in, self._with_metadata(path))), None)
+            self._topics[path] = self._find_topics(path)
         return self._topics[path]
+
+    def _find_topics(self, path: str) -> tuple[Topics | None, bool]:
+        for candidate, is_evidence in sorted(self._with_metadata(path), key=lambda found: not found[1]):
+            topics = cluster_topics.topics_in(candidate)
+            if topics is not None:
+                return topics, is_evidence
+        return None, False
 
     def other_topic_id(self, path: str, topic: str, topic_id: bytes) -> bytes | None:
         """A different id of the same topic in a log directory of the same broker."""
@@ -161,8 +172,11 @@ class Neighbours:
         """Whether one of the log directories has an active partition with this name."""
         return any(partition in member.partitions for member in self._members.values())
 
-    def _with_metadata(self, path: str) -> Iterator[str]:
-        """Log directories with the metadata of the cluster: this one, those of its broker, others, those beside it."""
+    def _with_metadata(self, path: str) -> Iterator[tuple[str, bool]]:
+        """Log directories with the metadata of the cluster: this one, those of its broker, others, those beside it.
+
+        Whether it is evidence comes second; it is not if another copy of this broker's directories has it.
+        """
         own = self._members[path]
         others = sorted(self._members.values(), key=lambda member: (member is not own, member.broker != own.broker))
         beside = tree.parent(path.rstrip("/") or path)
@@ -170,9 +184,17 @@ class Neighbours:
         name = cluster_topics.METADATA_DIRECTORY
         found += [entry for entry in _listed(beside) if system.is_directory(os.path.join(entry, name))]
         for candidate in dict.fromkeys(found):
-            properties_beside = (self._members.get(candidate) or Member(candidate)).properties
-            if own.properties is not None and _cluster(own.properties) == _cluster(properties_beside):
-                yield candidate
+            other = self._members.get(candidate) or Member(candidate)
+            if own.properties is not None and _cluster(own.properties) == _cluster(other.properties):
+                yield candidate, other is own or self._is_of_same_time(own, other)
+
+    def _is_of_same_time(self, own: Member, other: Member) -> bool:
+        """Whether a directory with metadata is no other copy of this one's; where nobody can tell, whether both were named."""
+        if own.properties is None or other.properties is None:
+            return True
+        whose = relation(own.properties, other.properties, shares_partitions=own.shares_partitions_with(other))
+        are_named = {own.path, other.path} <= self._named
+        return whose in (OF_BROKER, OF_OTHER_NODE) or whose == PERHAPS_OF_COPY and are_named
 
     def _note_own(self, member: Member) -> None:
         """Contents of a meta.properties that no start accepts, regardless of the others."""

@@ -96,6 +96,7 @@ class Forecast(Row, kind="forecast"):
     is_safe_but_for_checkpoint = False
     losses_may_be_more = False  # the search for lost batches was cut short
     data_may_end_later = False  # the search for the last batch was cut short
+    lacks_metadata = False  # records of the metadata log are missing
     is_given_up = False  # what it does after many splits was not foretold
 
     @property

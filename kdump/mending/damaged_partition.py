@@ -11,7 +11,7 @@ from kdump.checks import check
 from kdump.checks.jobs import Job
 from kdump.checks.settings import Settings, current_time
 from kdump.errors import CorruptData
-from kdump.formats import file_name, partition_metadata, tree
+from kdump.formats import file_name, foreign, partition_metadata, tree
 from kdump.mending.pieces import LeftOut, Log, Walk
 
 TYPE_CHECKING = False
@@ -43,6 +43,7 @@ class DamagedPartition:
         self.rank = rank
         self.logs: list[Log] = []
         self.left_out: list[LeftOut] = []
+        foreign.require_kafka_directory(path)
         files = tree.PartitionFiles(path)
         self._files = files
         bases = [base for base in files.logs if files.segments[base][file_name.LOG] not in files.directories]

@@ -9,7 +9,7 @@ from kdump.binary.source import Source
 from kdump.errors import CorruptData, Unreadable
 from kdump.forecasts import places
 from kdump.forecasts.log_directory import LogDirectory
-from kdump.formats import file_name, partition_metadata, properties, text_checkpoint, tree
+from kdump.formats import file_name, foreign, partition_metadata, properties, text_checkpoint, tree
 from kdump.mending.settings import KINDS
 
 TYPE_CHECKING = False
@@ -33,6 +33,7 @@ class PartitionPlan:
         self.path = path
         self.name = name
         self.log_start = log_start
+        foreign.require_kafka_directory(path)
         files = tree.PartitionFiles(path)
         self.logs = {base: files.segments[base][file_name.LOG] for base in files.logs}
         companions = [files.segments[base][suffix] for base in files.segments for suffix in files.segments[base]]

@@ -30,7 +30,7 @@ from kdump.checks.jobs import Job
 from kdump.checks.settings import DEEP, Settings, current_time
 from kdump.errors import CorruptData, Unreadable, UsageError
 from kdump.forecasts import places
-from kdump.formats import entries, file_name, offset_index, partition_metadata, quorum_state, time_index, tree
+from kdump.formats import entries, file_name, foreign, offset_index, partition_metadata, quorum_state, time_index, tree
 from kdump.formats.record import bytes_of
 from kdump.mending.contents import PARTS, Contents
 from kdump.mending.inputs import Inputs
@@ -126,6 +126,7 @@ def run(
     name = tree.directory_name(path)
     if name is not None and name.topic == tree.METADATA_TOPIC:
         raise UsageError(f"{path} holds the metadata of a cluster", remedy="redact takes the partitions of topics")
+    foreign.require_kafka_directory(path)
     with NewDirectory(output, [path]) as directory:
         return _Run(path, directory, contents, progress or Progress()).to_end()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kdump.checks.wording import counted, offset_range
+from kdump.formats import tree
 from kdump.output.rows import fates
 from kdump.output.rows.fates import Fate
 from kdump.reading.damaged_offsets import FOREVER
@@ -268,9 +269,10 @@ class Verdict:
         if self._offset >= max(ends):
             self._evidence.append(f"the log ends at {max(ends):,}; a record that all replicas truncated leaves no trace")
             return fates.NOT_WRITTEN
-        self._evidence.append(
-            "offsets before and after it are there: it is lost, was compacted, or no record ever had this offset"
-        )
+        why = "it is lost, was compacted, or no record ever had this offset"
+        if self._copies[0].topic == tree.METADATA_TOPIC:
+            why = "it is lost, because the metadata log cannot be compacted"
+        self._evidence.append(f"offsets before and after it are there: {why}")
         return fates.MISSING
 
     # What copies hold

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kdump.binary.tolerant_source import TolerantSource
 from kdump.errors import KdumpError, Unreadable
+from kdump.formats import foreign
 from kdump.formats.record_selection import selected
 from kdump.output.rows.hits import NotRead, SearchedFile
 from kdump.reading.items import DAMAGED
@@ -104,6 +105,7 @@ class FileSearch:
             with TolerantSource(item.path) as source:
                 source.path = self._name
                 self._size = source.size
+                foreign.require_kafka(source)
                 if settings.digests:
                     from kdump.searching.digests import digest, identity
 

@@ -6,8 +6,9 @@ import os
 
 from kdump.binary import system
 from kdump.binary.paths import real
+from kdump.binary.source import Source
 from kdump.errors import Unreadable, UsageError
-from kdump.formats import file_name, tree
+from kdump.formats import file_name, foreign, tree
 from kdump.pipeline import discovery
 
 TYPE_CHECKING = False
@@ -99,6 +100,9 @@ class Places:
                 )
                 self.unsearched.append(Unsearched(item.path, f"file-{item.state}", why))
             return
+        if item.kind == "log" and item.base_offset is None and (why := _foreign(item.path)):
+            self.unsearched.append(Unsearched(item.path, foreign.CODE, why))
+            return
         is_log = item.kind == "log" and (item.base_offset is not None or item.topic is not None)
         if is_log and self._partition is not None and item.partition not in (None, self._partition):
             self.other_partitions.add((item.topic, item.partition or 0))
@@ -134,6 +138,16 @@ class Places:
 
     def _miss(self, path: str, code: str, message: str) -> None:
         self.unsearched.append(Unsearched(path, code, message))
+
+
+def _foreign(path: str) -> str:
+    """What is said of a segment of another broker; nothing of any other file, or one that cannot be read."""
+    try:
+        with Source(path) as source:
+            foreign.require_kafka(source)
+    except Unreadable as error:
+        return error.message if error.code == foreign.CODE else ""
+    return ""
 
 
 def is_served(item: FileItem) -> bool:

@@ -37,6 +37,12 @@ def removed(topic_id: str) -> bytes:
     return b"\1\x09\0" + uuid(topic_id) + b"\0"
 
 
+def config(topic: str, name: str, value: str | None) -> bytes:
+    """A ConfigRecord of a topic; without a value, it takes the config back."""
+    text = _small(0) if value is None else _small(len(value) + 1) + value.encode()
+    return b"\1\4\0\2" + _small(len(topic) + 1) + topic.encode() + _small(len(name) + 1) + name.encode() + text + b"\0"
+
+
 def _small(number: int) -> bytes:
     """A varint of one byte."""
     assert 0 <= number < 0x80

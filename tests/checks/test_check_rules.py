@@ -274,7 +274,7 @@ def test_each_gap_is_an_error_where_nothing_may_be_missing(tmp_path: Path) -> No
         ("offset-gap", "error", 3 * SIZE, 5 * SIZE, (7, 7)),
     ]
     assert [(one.expected, one.found) for one in found] == [("2", "5"), ("7", "8")]
-    assert found[0].message == "Offset 1 is followed by 5: 3 are missing, though the topic is not compacted."
+    assert found[0].message == "Offset 1 is followed by 5: 3 are missing, offsets 2 to 4, though the topic is not compacted."
 
 
 def test_batches_that_compaction_thinned_out_are_one_finding(tmp_path: Path) -> None:

@@ -12,7 +12,16 @@ from kdump.checks.finding import FileReport, Finding
 from kdump.checks.jobs import Job
 from kdump.checks.settings import Settings
 from kdump.tables import Row
-from tests.builders.files import checkpoint, file_name, offset_index, producer_snapshot, time_index, write_partition
+from tests.builders.cluster_metadata import config, topic
+from tests.builders.files import (
+    checkpoint,
+    file_name,
+    offset_index,
+    partition_metadata,
+    producer_snapshot,
+    time_index,
+    write_partition,
+)
 from tests.builders.records import TIMESTAMP, batch, record
 from tests.checks.faults.case import NOW
 from tests.checks.test_check_rules import _findings
@@ -41,7 +50,7 @@ def _told(directory: Path, **settings: Any) -> list[tuple[str, str, int | None, 
     return [
         (one.code, one.severity, one.offset_first, one.offset_last)
         for one in _findings(directory, **settings)
-        if one.code in ("segment-missing", "segments-gap")
+        if one.code in ("segment-missing", "segments-gap", "segments-not-local")
     ]
 
 
@@ -165,7 +174,7 @@ def test_the_first_segments_are_attested_by_their_indexes_and_by_the_leader_epoc
     assert _told(directory) == [("segment-missing", "error", 0, 9)] * 2
     _remove(directory, 0)
     _remove(directory, 10)
-    assert _told(directory) == [("segment-missing", "error", 0, 19)]
+    assert _told(directory) == [("segments-not-local", "info", 0, 19)]  # or the topic is tiered
     (directory / EPOCHS).write_bytes(checkpoint(entries=[(0, 20)]))  # as retention leaves it
     assert _told(directory) == []
     (directory / EPOCHS).write_bytes(checkpoint(entries=[(0, 25)]))  # or a deletion of records
@@ -174,7 +183,12 @@ def test_the_first_segments_are_attested_by_their_indexes_and_by_the_leader_epoc
 
 @pytest.mark.parametrize(
     ("log_start", "told"),
-    [(0, []), (9, []), (10, [("segment-missing", "error", 0, 9)]), (None, [("segment-missing", "error", 0, 9)])],
+    [
+        (0, []),  # a broker lists each partition of a tiered topic, and others only if they start above their first segment
+        (9, []),
+        (10, [("segments-not-local", "info", 0, 9)]),  # the segments were deleted, or the checkpoint is wrong
+        (None, [("segment-missing", "error", 0, 9)]),
+    ],
 )
 def test_first_segments_may_be_in_remote_storage(tmp_path: Path, log_start: int | None, told: object) -> None:
     directory = _partition(tmp_path, {0: _ten(0), 10: _ten(10), 20: _ten(20)})
@@ -182,6 +196,152 @@ def test_first_segments_may_be_in_remote_storage(tmp_path: Path, log_start: int 
     entries = [("orders", 2, 0)] + ([("orders", 3, log_start)] if log_start is not None else [])
     (tmp_path / "log-start-offset-checkpoint").write_bytes(checkpoint(entries=entries))
     assert _told(directory) == told
+
+
+@pytest.mark.parametrize(
+    ("left", "told"),
+    [
+        (".index", [("segment-missing", "error", 0, 9)]),  # a broker that deletes a segment deletes it as well
+        (".log.deleted", []),  # from a broker that then crashed
+    ],
+)
+def test_what_is_left_of_the_first_segments_says_who_removed_them(tmp_path: Path, left: str, told: object) -> None:
+    directory = _partition(tmp_path, {0: _ten(0), 10: _ten(10), 20: _ten(20)})
+    _remove(directory, 0)
+    (directory / file_name(0, left)).write_bytes(b"")
+    assert _told(directory) == told
+
+
+# --- what the metadata log beside a partition says of its topic
+
+ORDERS, OTHER = "vaCj0ctCQVK4Fl1jHq5Gow", "xuNFeVKBTimjCGKSv9Pz9Q"
+BY = ", by {}/__cluster_metadata-0, up to offset {}, 2023-11-14 22:13:20.000 UTC"
+Config = tuple[str, str | None]
+
+
+def _write_metadata(log_directory: Path, *values: bytes, **properties: str) -> None:
+    path = log_directory / "__cluster_metadata-0"
+    path.mkdir(parents=True)
+    batches = [batch(base_offset=row, records=[record(value=value)]) for row, value in enumerate(values)]
+    (path / file_name(0, ".log")).write_bytes(b"".join(batches))
+    _write_properties(log_directory, **properties)
+
+
+def _write_properties(log_directory: Path, node: str = "1", cluster: str = "abc", directory: str = "") -> None:
+    lines = ["version=1", f"node.id={node}", f"cluster.id={cluster}", *([f"directory.id={directory}"] if directory else [])]
+    (log_directory / "meta.properties").write_text("".join(f"{line}\n" for line in lines))
+
+
+def _with_gap(log_directory: Path, topic_id: str = ORDERS, **others: Any) -> Path:
+    """A partition that lacks the offsets 2 to 4."""
+    log_directory.mkdir(exist_ok=True)
+    directory = _partition(log_directory, {0: [_batch(0), _batch(1), _batch(5)]}, **others)
+    (directory / "partition.metadata").write_bytes(partition_metadata(topic_id=topic_id))
+    return directory
+
+
+def _gap(path: Path, kind: str = Job.PARTITION, **settings: Any) -> tuple[str, str]:
+    """The severity and the message of the one gap inside a segment."""
+    rows: list[Row] = []
+    run(Job(kind, str(path)), Settings(now=NOW, **settings), rows.append)
+    (found,) = (row for row in rows if isinstance(row, Finding) and row.code == "offset-gap")
+    return found.severity, found.message
+
+
+@pytest.mark.parametrize(
+    ("configs", "severity", "words"),
+    [
+        ([("cleanup.policy", "delete")], "error", "though the topic is not compacted (cleanup.policy=delete"),
+        ([("cleanup.policy", "compact")], "info", "The topic is compacted (cleanup.policy=compact"),
+        ([("cleanup.policy", "compact,delete")], "info", "The topic is compacted (cleanup.policy=compact,delete"),
+        ([("cleanup.policy", "compact"), ("cleanup.policy", "delete")], "info", "The topic was compacted at some time"),
+        ([("cleanup.policy", "delete"), ("cleanup.policy", None)], "info", "The topic has no cleanup.policy of its own"),
+        ([("retention.ms", "1")], "info", "so it has that of its broker: delete, unless configured."),
+        ([], "info", "The topic has no cleanup.policy of its own"),
+    ],
+)
+def test_gaps_are_judged_by_the_policy_that_the_metadata_has(
+    tmp_path: Path, configs: list[Config], severity: str, words: str
+) -> None:
+    directory = _with_gap(tmp_path)
+    _write_metadata(tmp_path, topic("orders", ORDERS), *(config("orders", *each) for each in configs))
+    for path, kind in ((directory, Job.PARTITION), (directory / file_name(0, ".log"), Job.FILE)):
+        found, message = _gap(path, kind)
+        assert (found, words in message) == (severity, True)
+        assert BY.format(tmp_path, len(configs)) in message
+    assert _gap(directory, cleanup_policy="delete")[0] == "error"  # the option overrides
+    found, message = _gap(directory, cleanup_policy="compact")
+    assert (found, "__cluster_metadata" in message) == ("info", False)
+
+
+def test_the_metadata_of_another_topic_of_the_name_says_nothing(tmp_path: Path) -> None:
+    directory = _with_gap(tmp_path, OTHER)
+    _write_metadata(tmp_path, topic("orders", ORDERS), config("orders", "cleanup.policy", "delete"))
+    words = "Valid if the topic is compacted; if it is not, add `--cleanup-policy delete`."
+    assert _gap(directory) == ("info", f"1 gap between 2 and 4; 3 offsets are missing. {words}")
+
+
+@pytest.mark.parametrize(
+    ("properties", "severity"),
+    [
+        ({"node": "2"}, "error"),  # a controller's
+        ({"directory": ORDERS}, "error"),  # another log directory of the broker
+        ({"directory": OTHER}, "info"),  # a copy of the same one, of whatever day
+        ({}, "info"),
+        ({"node": "2", "cluster": "another"}, "info"),
+    ],
+)
+def test_metadata_in_a_directory_beside_counts_if_it_is_of_the_cluster_and_no_copy(
+    tmp_path: Path, properties: dict[str, str], severity: str
+) -> None:
+    directory = _with_gap(tmp_path / "d1")
+    _write_properties(tmp_path / "d1", directory=OTHER)
+    _write_metadata(tmp_path / "d2", topic("orders", ORDERS), config("orders", "cleanup.policy", "delete"), **properties)
+    assert _gap(directory)[0] == severity
+
+
+@pytest.mark.parametrize("name", ["__consumer_offsets", "__transaction_state", "__share_group_state"])
+def test_internal_topics_are_compacted(tmp_path: Path, name: str) -> None:
+    severity, message = _gap(_with_gap(tmp_path, topic=name))
+    assert (severity, "(brokers compact this internal topic)" in message) == ("info", True)
+
+
+def test_the_metadata_log_is_never_compacted(tmp_path: Path) -> None:
+    severity, message = _gap(_with_gap(tmp_path, topic="__cluster_metadata"))
+    assert (severity, message) == (
+        "error",
+        "Offset 1 is followed by 5: 3 are missing, offsets 2 to 4, though the metadata log cannot be compacted.",
+    )
+    directory = _partition(tmp_path / "segments", {0: _ten(0), 20: [_batch(20), _batch(22)]}, topic="__cluster_metadata")
+    assert _told(directory) == [("segments-gap", "error", 10, 19)]
+
+
+@pytest.mark.parametrize(
+    ("configs", "told"),
+    [
+        ([("remote.storage.enable", "true")], []),
+        ([("remote.storage.enable", "false")], [("segment-missing", "error", 0, 9)]),
+        ([("remote.storage.enable", "true"), ("remote.storage.enable", None)], [("segment-missing", "error", 0, 9)]),
+        ([], [("segment-missing", "error", 0, 9)]),
+    ],
+)
+@pytest.mark.parametrize("log_start", [None, 0, 5])
+def test_first_segments_are_lost_if_the_metadata_says_that_the_topic_is_not_tiered(
+    tmp_path: Path, log_start: int | None, configs: list[Config], told: object
+) -> None:
+    directory = _partition(tmp_path, {0: _ten(0), 10: _ten(10), 20: _ten(20)})
+    (directory / "partition.metadata").write_bytes(partition_metadata(topic_id=ORDERS))
+    _remove(directory, 0)
+    if log_start is not None:
+        (tmp_path / "log-start-offset-checkpoint").write_bytes(checkpoint(entries=[("orders", 3, log_start)]))
+    _write_metadata(tmp_path, topic("orders", ORDERS), *(config("orders", *each) for each in configs))
+    assert _told(directory) == told
+
+
+def test_first_segments_of_an_internal_topic_are_never_in_remote_storage(tmp_path: Path) -> None:
+    directory = _partition(tmp_path, {0: _ten(0), 10: _ten(10)}, topic="__consumer_offsets")
+    _remove(directory, 0)
+    assert _told(directory) == [("segment-missing", "error", 0, 9)]
 
 
 def test_files_of_a_topic_that_is_deleted_go_one_by_one(tmp_path: Path) -> None:

@@ -30,7 +30,8 @@ from kdump.spark.session import NoJava
 from tests.builders.checksums import crc32c
 from tests.builders.compression import Codec
 from tests.builders.files import file_name, write_partition
-from tests.builders.records import batch, commit_record, message, message_set, record, wrapper
+from tests.builders.fleets import data, write_fleet
+from tests.builders.records import TIMESTAMP, batch, commit_record, message, message_set, record, wrapper
 from tests.campaigns import damage
 from tests.support import HANG, forks_only_here, wait_until, with_interrupts
 
@@ -168,6 +169,30 @@ def test_a_clean_broker_ends_with_0_and_says_so(brokers: Path, tmp_path: Path, c
     assert out.splitlines()[1].startswith("11 files, ")
     assert "10 batches, 30 records in " in out
     assert out.endswith(f'To query them: spark.read.parquet("{tmp_path / "out"}/findings")\nVerdict: clean. Exit status 0.\n')
+
+
+@pytest.mark.parametrize("output", ["text", "json"])
+def test_replicas_that_end_at_different_offsets_are_not_simply_clean(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], output: str
+) -> None:
+    whole = [data(offset, 20, at=TIMESTAMP) for offset in range(0, 200, 20)]
+    brokers = write_fleet(tmp_path / "fleet", {"leader": {"stock-0": {0: whole}}, "backup": {"stock-0": {0: whole[:7]}}})
+    assert main(["scan", "--engine", "local", "--output", output, str(brokers)]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    if output == "text":
+        ends = (
+            "Broker backup ends at 140, broker leader at 200: if broker backup leads, up to 60 records of broker leader are cut."
+        )
+        assert "No findings" not in shown
+        assert ends in shown
+        assert shown.endswith("Verdict: clean, but replicas end at different offsets. Exit status 0.")
+    else:
+        assert json.loads(shown)["verdict"] == "clean, but replicas end at different offsets"
+    assert main(["scan", "--engine", "local", "--fail-on", "info", str(brokers)]) == 1
+    write_fleet(brokers, {"leader": {"stock-0": {0: whole}}, "backup": {"stock-0": {0: whole}}})
+    capsys.readouterr()
+    assert main(["scan", "--engine", "local", str(brokers)]) == 0
+    assert capsys.readouterr().out.endswith("Verdict: clean. Exit status 0.\n")
 
 
 def test_where_there_is_nothing_a_scan_does_not_call_it_clean(tmp_path: Path) -> None:

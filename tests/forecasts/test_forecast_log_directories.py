@@ -26,6 +26,7 @@ CLUSTER = "MkU3OEVBNTcwNTJENDM2Qg"
 DIRECTORY_IDS = ("NrglXNcJRLDQ0m7HIWSVLg", "emZFfqIw5fA07IT64B8Cnw")
 ORDERS, PAYMENTS, UNKNOWN = "vaCj0ctCQVK4Fl1jHq5Gow", "xuNFeVKBTimjCGKSv9Pz9Q", "AAAAAAAAAAAAAAAAAAAA_w"
 IDENTITY = "0123456789abcdef0123456789abcdef"
+WRITTEN = "2023-11-14 22:13:20.000 UTC"  # the builders' TIMESTAMP
 
 
 def _batch(offset: int, value: bytes = b"v") -> bytes:
@@ -335,7 +336,9 @@ def test_a_partition_whose_topic_id_is_not_that_of_the_metadata_is_set_aside(
     for path in (tmp_path, tmp_path / "d2", tmp_path / "d2/orders-1"):
         rows = {Path(row.path).name: row for row in kdump.forecast(path, after="clean", release=release)}
         row = rows["orders-1"]
-        assert (row.outcome, row.reason, row.conditions, row.is_safe) == (outcome, reason, [], outcome == "keep")
+        by = "" if where == "d2" or text is None else f" (by {tmp_path}/d1/__cluster_metadata-0, up to offset 2, {WRITTEN})"
+        why = None if reason is None else reason + by
+        assert (row.outcome, row.reason, row.conditions, row.is_safe) == (outcome, why, [], outcome == "keep")
         assert (row.log_end, row.data_end) == (None if outcome == "stray" else 1, 1)
         assert {other.outcome for name, other in rows.items() if name != "orders-1"} <= {"keep"}
 
@@ -367,6 +370,73 @@ def test_the_metadata_of_another_cluster_says_nothing(tmp_path: Path) -> None:
     _log_directory(tmp_path / "d1", "orders-0")
     _with_metadata(_log_directory(tmp_path / "other", cluster_id="another"), topic("orders", UNKNOWN))
     assert _only(tmp_path / "d1").outcome == "keep"
+
+
+@pytest.mark.parametrize(
+    ("monday", "tuesday", "are_named", "outcome"),
+    [
+        # A directory id is that of one log directory: with the same one, tuesday is a copy of monday.
+        ({"directory_id": DIRECTORY_IDS[0]}, {"directory_id": DIRECTORY_IDS[0]}, False, "keep"),
+        ({"directory_id": DIRECTORY_IDS[0]}, {"directory_id": DIRECTORY_IDS[1]}, False, "stray"),
+        ({}, {}, False, "keep"),  # before 3.7, nobody can tell
+        ({}, {}, True, "stray"),
+        ({"directory_id": DIRECTORY_IDS[0]}, {"directory_id": DIRECTORY_IDS[1], "node_id": "2"}, False, "stray"),
+        ({}, {"node_id": "2"}, False, "stray"),  # a controller's
+    ],
+)
+def test_metadata_in_another_copy_of_the_same_directories_decides_nothing(
+    tmp_path: Path, monday: dict[str, str | None], tuesday: dict[str, str | None], are_named: bool, outcome: str
+) -> None:
+    _log_directory(tmp_path / "monday", "orders-0", **monday)
+    _with_metadata(_log_directory(tmp_path / "tuesday", "sales-0", **tuesday), topic("orders", ORDERS), removed(ORDERS))
+    paths = (tmp_path / "monday", tmp_path / "tuesday") if are_named else (tmp_path / "monday",)
+    run = _run("--after", "clean", *paths)
+    assert f"tuesday/__cluster_metadata-0, up to offset 1, {WRITTEN}" in " ".join(run.stdout.split())
+    assert ("renames the directory to -stray" in run.stdout) == (outcome == "stray")
+    assert run.returncode == (outcome == "stray")
+    check = subprocess.run(
+        [sys.executable, "-m", "kdump", "check", *paths], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert ("start-loses" in check.stdout) == (outcome == "stray")
+
+
+def test_copies_that_share_a_partition_are_not_the_directories_of_one_broker(tmp_path: Path) -> None:
+    _log_directory(tmp_path / "monday", "orders-0", directory_id=DIRECTORY_IDS[0])
+    tuesday = _log_directory(tmp_path / "tuesday", "orders-0", directory_id=DIRECTORY_IDS[1])
+    _with_metadata(tuesday, topic("orders", ORDERS), removed(ORDERS))
+    row = _only(tmp_path / "monday")
+    assert (row.outcome, row.is_safe) == ("keep", True)
+    assert f"the cluster has no topic orders (by {tuesday}/__cluster_metadata-0, up to offset 1" in row.conditions[0]
+
+
+@pytest.mark.parametrize(
+    ("offsets", "snapshot", "gap"),
+    [
+        ((0, 1, 5), None, "offsets 2 to 4"),
+        ((0, 1, 3), None, "offset 2"),
+        ((0, 1, 5), 5, ""),
+        ((0, 1, 5), 4, "offsets 2 to 4"),
+        ((0, 1), None, ""),
+    ],
+)
+def test_metadata_with_a_gap_after_its_snapshot_is_not_safe(
+    tmp_path: Path, offsets: tuple[int, ...], snapshot: int | None, gap: str
+) -> None:
+    path = _partition(tmp_path / "__cluster_metadata-0", None, b"".join(map(_batch, offsets)))
+    if snapshot is not None:
+        (path / f"{snapshot:020d}-0000000001.checkpoint").write_bytes(b"")
+    row = _only(path)
+    assert row.is_safe == (not gap)
+    assert any(condition.startswith(f"{gap} of the metadata") for condition in row.conditions) == bool(gap)
+    run = _run(path)
+    assert (run.returncode, "kdump check" in run.stdout.partition("Next")[2]) == ((1, True) if gap else (0, False))
+
+
+def test_metadata_with_a_gap_says_nothing(tmp_path: Path) -> None:
+    _log_directory(tmp_path / "d1", "orders-0")
+    _partition(tmp_path / "d1/__cluster_metadata-0", None, _batch(0, topic("orders", ORDERS)) + _batch(2, removed(ORDERS)))
+    rows = {Path(row.path).name: row for row in kdump.forecast(tmp_path / "d1", after="clean")}
+    assert rows["orders-0"].outcome == "keep"
 
 
 def test_without_metadata_it_is_reported_what_the_topic_id_has_to_be(tmp_path: Path) -> None:

@@ -571,12 +571,17 @@ def test_an_index_that_points_past_the_end_knows_of_one_more_offset(tmp_path: Pa
     assert [(row.offset_first, row.offset_last, row.is_damage) for row in _of(Hole, rows)] == [(2, 2, True)]
 
 
-def test_offsets_before_the_first_log_are_lost_if_leader_epochs_know_of_them(tmp_path: Path) -> None:
+@pytest.mark.parametrize("has_checkpoint", [True, False])
+def test_offsets_before_the_first_log_are_lost_if_leader_epochs_know_of_them(tmp_path: Path, has_checkpoint: bool) -> None:
+    """And a checkpoint shows that the topic is not tiered: it would list the partition. Without it, they may be elsewhere."""
     path = _with_companions(tmp_path, {0: [_large(0)], 1: [_large(1)]})
     for file in path.glob(f"{FIRST}.*"):
         file.unlink()
+    if has_checkpoint:
+        (path.parent / "log-start-offset-checkpoint").write_text("0\n0\n")
     rows = kdump.recover(path, tmp_path / "out")
-    assert [(row.offset_first, row.offset_last, row.is_damage) for row in _of(Hole, rows)] == [(0, 0, True)]
+    lost = [(0, 0, True)] if has_checkpoint else []
+    assert [(row.offset_first, row.offset_last, row.is_damage) for row in _of(Hole, rows)] == lost
 
 
 def test_a_partition_whose_logs_are_all_gone_is_not_whole(tmp_path: Path) -> None:

@@ -218,6 +218,7 @@ _NOT_OF_THE_TOOL = {
     "decoder-not-started",
     "file-changed",
     "file-not-recognized",
+    "foreign-segment",
     "offset-below-base",
     "offset-overflow-int32",
     "resync-budget",

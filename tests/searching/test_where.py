@@ -78,8 +78,8 @@ def _in_order(wanted: dict[str, Any]) -> dict[str, Any]:
 # --- in small logs
 
 
-def _partition(folder: Path, *batches: bytes, base: int = 0) -> Path:
-    write_partition(folder, topic="a", segments={base: list(batches)})
+def _partition(folder: Path, *batches: bytes, base: int = 0, topic: str = "a") -> Path:
+    write_partition(folder, topic=topic, segments={base: list(batches)})
     return folder
 
 
@@ -206,6 +206,16 @@ def test_a_gap_that_no_cleaner_explains_is_missing(tmp_path: Path) -> None:
     fate = _fate("a-0@1", data)
     assert (fate.answer, fate.superseded_by) == ("compacted", None)
     assert "nobody knows its key" in fate.evidence
+
+
+def test_a_gap_in_the_metadata_log_is_lost(tmp_path: Path) -> None:
+    rows = [batch(base_offset=offset, records=[record()]) for offset in (0, 2)]
+    data = _partition(tmp_path / "one", *rows, topic="__cluster_metadata")
+    fate = _fate("__cluster_metadata-0@1", data)
+    assert (fate.answer, fate.evidence) == (
+        "missing",
+        "offsets before and after it are there: it is lost, because the metadata log cannot be compacted",
+    )
 
 
 def test_the_last_value_of_a_key_is_not_called_compacted_nor_missing(tmp_path: Path) -> None:

@@ -157,6 +157,7 @@ def test_a_scan_on_spark_finds_and_sums_up_what_one_without_does(
         "replica-divergence",
         "replica-missing-batches",
         "txn-marker-missing",
+        "replica-behind",
         "retention-blocked",
         "cleaner-behind",
         "compaction-duplicate",

@@ -65,6 +65,18 @@ FAULTS: tuple[FaultKind, ...] = (
         leaves_unexamined=True,
     ),
     FaultKind(
+        "foreign-segment",
+        ERROR,
+        IGNORE,
+        "a segment of another broker, such as Redpanda, and not of Kafka: it was not examined.",
+        cause="a data directory of Redpanda, or files of one; its batches have a header of their own",
+        kafka="its tool and its broker take the file for a damaged segment; never start a broker on it",
+        loss="unknown: the file was not examined",
+        remedy="leave it as it is; Redpanda's own tools read it",
+        see=("file-not-recognized", "not-a-segment"),
+        leaves_unexamined=True,
+    ),
+    FaultKind(
         "permission-denied",
         ERROR,
         OFFLINE,

@@ -84,11 +84,12 @@ FAULTS = (
         INFO,
         IGNORE,
         "offsets are missing between batches.",
-        cause="compaction, removed transaction markers, failed appends of old brokers; otherwise lost batches",
+        cause="compaction, removed transaction markers, failed appends of old brokers; otherwise lost batches, as always in "
+        "`__cluster_metadata`, which nothing compacts",
         kafka="its tool lists them as not consecutive; a broker does not check",
         loss="nothing if the topic is compacted; else the batches of these offsets",
-        remedy="say `--cleanup-policy delete` if the topic is not compacted; then compare with another replica; gaps before "
-        "compressed messages of magic 0 and 1 show with `--level deep` only",
+        remedy="compare with another replica; if nothing says that the topic is not compacted, `--cleanup-policy delete` does; "
+        "gaps before compressed messages of magic 0 and 1 show with `--level deep` only",
         see=("segments-gap",),
     ),
     FaultKind(
@@ -100,7 +101,19 @@ FAULTS = (
         kafka="its tool does not check directories; a broker starts, deletes the indexes, and consumers skip the offsets",
         loss="the missing offsets",
         remedy="copy the directory before a restart deletes the evidence; look for the log; compare with another replica",
-        see=("segments-gap", "index-orphan", "truncated-at-boundary"),
+        see=("segments-gap", "index-orphan", "truncated-at-boundary", "segments-not-local"),
+    ),
+    FaultKind(
+        "segments-not-local",
+        INFO,
+        IGNORE,
+        "the leader epochs begin before the first segment here.",
+        cause="tiered storage, which is valid; otherwise first segments that were removed by hand or left out of a copy, or "
+        "epochs that a crash kept from being written",
+        kafka="its tool does not check directories; a broker of a tiered topic fetches the older segments from remote storage",
+        loss="nothing if the topic is tiered; else these offsets, unless retention deleted them",
+        remedy="ask the cluster for the topic's `remote.storage.enable`; if it is not true, compare with another replica",
+        see=("segment-missing",),
     ),
     FaultKind(
         "offset-duplicate",

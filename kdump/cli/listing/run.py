@@ -12,6 +12,7 @@ from kdump.cli.listing.options import EXPORTS
 from kdump.cli.listing.schemas import SchemasOfRun
 from kdump.cli.listing.tuning import ListTuning
 from kdump.cli.report_style import style_of_rows
+from kdump.formats import foreign
 from kdump.output.kafka.lines import KafkaText, Template
 from kdump.output.rows.formatters import formatter_of
 from kdump.tables import Table
@@ -114,6 +115,7 @@ class Run:
         """Open a log for the block, and report at its end the bytes that could not be read. Raises Unreadable."""
         with TolerantSource(path) as source:
             source.path = self.names.get(path, path)
+            foreign.require_kafka(source)
             try:
                 yield source
             finally:

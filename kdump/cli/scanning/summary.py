@@ -6,11 +6,12 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
+from kdump import exit_codes
 from kdump.checks import wording
 from kdump.checks.finding import SEVERITIES
 from kdump.checks.wording import counted
 from kdump.output.rows.fleet import CodecLine, TopicLine
-from kdump.output.text.scan import text_of_codecs, text_of_findings, text_of_time, text_of_topics
+from kdump.output.text.scan import REPLICA_BEHIND, text_of_codecs, text_of_findings, text_of_time, text_of_topics
 from kdump.output.text.sizes import size_text
 from kdump.output.text.writer import wrapped
 from kdump.verdicts.verdict import Verdict
@@ -69,6 +70,13 @@ class ScanSummary:
         self._verdict.add_files(self.files)
         self.exit_code = self._verdict.exit_code
 
+    @property
+    def _verdict_text(self) -> str:
+        """The verdict. It is never the bare word `clean` if replicas end at different offsets: one may be an older copy."""
+        text = self._verdict.text
+        differ = any(code == REPLICA_BEHIND for (code, _), _ in self.codes)
+        return f"{text}, but replicas end at different offsets" if differ and self.exit_code == exit_codes.CLEAN else text
+
     @classmethod
     def of_kept(cls, given: Mapping[str, Any], failing: Sequence[str]) -> ScanSummary:
         """The summary that `kept` made an object of."""
@@ -111,7 +119,7 @@ class ScanSummary:
             "incompleteTables": self.incomplete,
             **({"decodedTopics": self.decoded_topics} if self.decoded_topics else {}),
             "exitCode": self.exit_code,
-            "verdict": self._verdict.text,
+            "verdict": self._verdict_text,
             "reasons": self._verdict.reasons,
         }
 
@@ -160,7 +168,7 @@ class ScanSummary:
                 what = counted(len(self.decoded_topics), "topic")
                 lines += _wrapped(f"Decoded keys and values of {what}, with typed columns: {out}/decoded/topic=NAME.", room)
             lines.append(f'To query them: spark.read.parquet("{out}/findings")')  # a command stays on one line, to be copied
-        lines += _wrapped(f"Verdict: {self._verdict.text}. Exit status {self.exit_code}.", room)
+        lines += _wrapped(f"Verdict: {self._verdict_text}. Exit status {self.exit_code}.", room)
         return "\n".join(lines) + "\n"
 
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from kdump.checks.finding import ERROR, SEVERITIES, WARNING
+from kdump.checks.finding import ERROR, INFO, SEVERITIES, WARNING
 from kdump.cli.scanning.summary import ScanSummary
-from kdump.output.text.scan import codec_lines, topic_lines
+from kdump.output.text.scan import REPLICA_BEHIND, codec_lines, topic_lines
 from kdump.pipeline.fleet import written
 
 if TYPE_CHECKING:
@@ -57,14 +57,16 @@ def _columns(folder: str, table: str, columns: list[str]) -> pa.Table:
 
 
 def _worst(folder: str) -> list[dict[str, Any]]:
-    """The findings for people: errors first, then warnings."""
+    """The findings for people: errors first, then warnings, then replicas that end a little before others."""
     columns = ["broker", "topic", "partition", "path", "code", "severity", "offsetFirst", "offsetLast", "message"]
-    found: dict[str, list[dict[str, Any]]] = {ERROR: [], WARNING: []}
+    found: dict[str, list[dict[str, Any]]] = {ERROR: [], WARNING: [], INFO: []}
     for batch in written.rows(folder, "findings", columns):
         for severity, rows in found.items():
             chosen = batch.filter(pc.equal(batch.column("severity"), severity))
+            if severity == INFO:
+                chosen = chosen.filter(pc.equal(chosen.column("code"), REPLICA_BEHIND))
             rows += chosen.slice(0, _WORST - len(rows)).to_pylist()
-    return found[ERROR] + found[WARNING]
+    return found[ERROR] + found[WARNING] + found[INFO]
 
 
 def _sum(column: pa.ChunkedArray) -> int:

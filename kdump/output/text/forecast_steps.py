@@ -82,6 +82,8 @@ def _added_for_circumstance(steps: Steps, row: Forecast) -> bool:
         steps.look(f"ls -l {word}", "where the links lead")
     elif row.is_given_up:
         steps.look(f"kdump check {word}", "which batches have offsets that do not fit")
+    elif row.lacks_metadata:
+        steps.look(f"kdump check {word}", "which offsets are missing; other controllers have copies of this log")
     elif row.data_may_end_later:
         steps.look(f"kdump check {word}", "which bytes were not examined")
     elif row.outcome == STRAY or row.is_doubtful:

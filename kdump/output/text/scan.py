@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _MAX_TOPICS = 20  # that get a line each
 _MAX_FINDINGS = 10  # that are shown; all are counted by code
+REPLICA_BEHIND = "replica-behind"
+"""The one code that is shown as an info, too: it says where replicas end."""
 _MAX_OF_A_CODE = 3  # of these
 _MAX_CODES = 20  # that get a line each
 _MIN_NAME = 16  # cells; the name of a topic is not shortened to fewer
@@ -164,7 +166,7 @@ def text_of_findings(findings: Iterable[Mapping[str, Any]], counts: Mapping[tupl
 
     folded: dict[tuple[object, ...], Mapping[str, Any]] = {}
     for finding in findings:
-        if finding["severity"] != INFO:
+        if finding["severity"] != INFO or finding["code"] == REPLICA_BEHIND:
             folded.setdefault(
                 (finding["severity"], finding["code"], finding["broker"], os.path.dirname(finding["path"])), finding
             )

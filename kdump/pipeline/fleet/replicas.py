@@ -191,10 +191,13 @@ HAVING count(*) > 1 AND (count(*) > c.brokers OR c.lowest <> c.highest OR c.fewe
 
 
 def behind(now: int, lag_ms: int = LAG_MS) -> Query:
-    """Replicas whose logs end at a lower offset than those of other brokers, and more than `lag_ms` earlier.
+    """Replicas whose logs end at a lower offset than those of other brokers, with both ends, which are the next offsets.
 
-    Timestamps later than `now` count as `now`.
+    It is a warning if they end more than `lag_ms` earlier, or hold nothing. Others are an info: followers of a live broker lag,
+    but so does an older copy. Timestamps later than `now` count as `now`.
     """
+    end, best_end = (f"coalesce(try_add({last}, 1), {last})" for last in ("endOffset", "bestOffset"))
+    is_far = f"latest IS NULL AND latestOfAll IS NOT NULL OR try_subtract(latestOfAll, latest) > {lag_ms}"
     return findings(
         "behind",
         {"segments": (*PLACE, "size", "lastOffset", "maxTimestamp")},
@@ -210,15 +213,16 @@ compared AS (
     max(latest) OVER (PARTITION BY topic, `partition`) AS latestOfAll
   FROM ends e WINDOW best AS (PARTITION BY topic, `partition` ORDER BY endOffset DESC, latest DESC, broker)
 )
-SELECT broker, topic, `partition`, segmentBase, path, 'replica-behind' AS code, NULL AS severity, 'log' AS fileType,
+SELECT broker, topic, `partition`, segmentBase, path, 'replica-behind' AS code,
+  CASE WHEN {is_far} THEN NULL ELSE 'info' END AS severity, 'log' AS fileType,
   0 AS `start`, 0 AS `end`, try_add(endOffset, 1) AS offsetFirst, bestOffset AS offsetLast,
-  printf('%d', bestOffset) AS expected, printf('%d', endOffset) AS found,
-  printf('Broker %s ends at offset %,d and broker %s at %,d: it is %,d behind', broker, endOffset, bestBroker, bestOffset,
-    bestOffset - endOffset)
-    || CASE WHEN latest IS NULL THEN '; it holds no batch.'
-      ELSE printf(', and its newest batch is %,d s older.', {seconds("latestOfAll - latest")}) END AS message
+  printf('%d', {best_end}) AS expected, printf('%d', {end}) AS found,
+  printf('Broker %s ends at %,d, broker %s at %,d: if broker %s leads, up to ', broker, {end}, bestBroker, {best_end}, broker)
+    || {counted("(bestOffset - endOffset)", "record")} || ' of broker ' || bestBroker
+    || CASE WHEN bestOffset - endOffset = 1 THEN ' is cut.' ELSE ' are cut.' END
+    || CASE WHEN latest IS NULL AND latestOfAll IS NOT NULL THEN printf(' Broker %s holds no batch.', broker)
+      WHEN {is_far} THEN printf(' Its newest batch is %,d s older.', {seconds("latestOfAll - latest")}) ELSE '' END AS message
 FROM compared
 WHERE endOffset < bestOffset AND try_subtract(bestOffset, endOffset) IS NOT NULL
-  AND (latest IS NULL AND latestOfAll IS NOT NULL OR try_subtract(latestOfAll, latest) > {lag_ms})
 """,
     )

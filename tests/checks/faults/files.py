@@ -13,6 +13,7 @@ from kdump.binary.source import Source
 from kdump.checks import segment
 from kdump.checks.context import FileContext
 from kdump.checks.segment_facts import SegmentFacts
+from tests.builders import redpanda
 from tests.builders.files import file_name
 from tests.builders.records import batch, record
 
@@ -196,6 +197,20 @@ CASES = (
         arranged=_link(f"../elsewhere/{_NEXT_LOG}"),
         near_arranged=_link_inside,
         near_also={"file-not-recognized"},  # what the link leads to has a name of its own
+    ),
+    FaultCase(
+        "foreign-segment",
+        shown={redpanda.NAME: redpanda.redpanda_batch(_BATCH)},
+        at=error(WHOLE_FILE, found="Redpanda"),
+        near_miss={redpanda.NAME: _BATCH},
+    ),
+    FaultCase(
+        "foreign-segment",
+        name="directory",
+        shown={redpanda.NAME: redpanda.redpanda_batch(_BATCH), "1-1-v1.log": redpanda.redpanda_batch(_NEXT), "tx.snapshot": b"x"},
+        at=error(NO_BYTES, found="Redpanda"),
+        near_miss=_PARTITION,
+        scope=PARTITION_DIRECTORY,
     ),
     FaultCase(
         "file-not-recognized",

@@ -192,18 +192,41 @@ CASES = (
     FleetCase(
         "replica-behind",
         shown=_on(b1=[data(0, at=TIMESTAMP - DAY), data(1)], b2=[data(0, at=TIMESTAMP - DAY)]),
-        near_miss=_on(b1=[data(0, at=TIMESTAMP - 60_000), data(1)], b2=[data(0, at=TIMESTAMP - 60_000)]),
+        near_miss=_on(b1=[data(0, at=TIMESTAMP - DAY), data(1)], b2=[data(0, at=TIMESTAMP - DAY), data(1)]),
         broker="2",
-        at=warning(NO_BYTES, file=LOG, offsets=(1, 1), expected="1", found="0"),
-        message=("Broker 2 ends at offset 0 and broker 1 at 1: it is 1 behind, and its newest batch is 86,400 s older."),
+        at=warning(NO_BYTES, file=LOG, offsets=(1, 1), expected="2", found="1"),
+        message=(
+            "Broker 2 ends at 1, broker 1 at 2: if broker 2 leads, up to 1 record of broker 1 is cut. "
+            "Its newest batch is 86,400 s older."
+        ),
+    ),
+    FleetCase(
+        "replica-behind",
+        shown=_on(b1=_LOG[:1], b2=_LOG[:3]),
+        near_miss=_on(b1=_LOG[:3], b2=_LOG[:3]),
+        broker="1",
+        at=info(NO_BYTES, file=LOG, offsets=(5, 14), expected="15", found="5"),
+        message="Broker 1 ends at 5, broker 2 at 15: if broker 1 leads, up to 10 records of broker 2 are cut.",
+        name="a-little",
+    ),
+    FleetCase(
+        "replica-behind",
+        shown={"1": {P: {0: [data(0), data(1)], 2: []}}, "2": {P: {0: [data(0)]}}},
+        near_miss={"1": {P: {0: [data(0), data(1)], 2: []}}, "2": {P: {0: [data(0), data(1)]}}},  # one rolled a segment
+        broker="2",
+        at=info(NO_BYTES, file=LOG, offsets=(1, 1), expected="2", found="1"),
+        message="Broker 2 ends at 1, broker 1 at 2: if broker 2 leads, up to 1 record of broker 1 is cut.",
+        name="rolled",
     ),
     FleetCase(
         "replica-behind",
         shown=_on(b1=[data(0)], b2=[]),
         near_miss={"1": {P: {0: [data(0)]}}, "2": {P: {1: []}}},  # all its segments were deleted
         broker="2",
-        at=warning(NO_BYTES, file=LOG, offsets=(0, 0), expected="0", found="-1"),
-        message="Broker 2 ends at offset -1 and broker 1 at 0: it is 1 behind; it holds no batch.",
+        at=warning(NO_BYTES, file=LOG, offsets=(0, 0), expected="1", found="0"),
+        message=(
+            "Broker 2 ends at 0, broker 1 at 1: if broker 2 leads, up to 1 record of broker 1 is cut. Broker 2 holds no batch."
+        ),
         name="empty",
     ),
     FleetCase(

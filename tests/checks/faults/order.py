@@ -2,10 +2,22 @@
 
 from collections.abc import Sequence
 
-from tests.builders.files import file_name
+from tests.builders.files import checkpoint, file_name
 from tests.builders.records import batch, record
 
-from .case import NO_BYTES, PARTITION_DIRECTORY, WHOLE_FILE, At, FaultCase, Files, error, info, partition_files, warning
+from .case import (
+    LOG_DIRECTORY,
+    NO_BYTES,
+    PARTITION_DIRECTORY,
+    WHOLE_FILE,
+    At,
+    FaultCase,
+    Files,
+    error,
+    info,
+    partition_files,
+    warning,
+)
 
 _LOG = file_name(0, ".log")
 _SIZE = 76
@@ -59,6 +71,10 @@ def _partition(*bases: int, changed: dict[str, bytes | None] | None = None, **se
     return partition_files(dict(sorted({**whole, **given}.items())), changed, topic="orders", partition=3)
 
 
+def _under(directory: str, files: Files) -> Files:
+    return {f"{directory}/{name}": data for name, data in files.items()}
+
+
 CASES = (
     FaultCase(
         "segment-missing",
@@ -89,6 +105,23 @@ CASES = (
         near_miss=_partition(0, 10),
         scope=PARTITION_DIRECTORY,
         name="small",
+    ),
+    FaultCase(
+        "segments-not-local",
+        shown=_partition(10, 20, changed={"leader-epoch-checkpoint": checkpoint(entries=[(0, 0)])}),
+        at=info((4, 8), file="leader-epoch-checkpoint", offsets=(0, 9), is_estimated=True),
+        near_miss=_partition(
+            10, 20, changed={"leader-epoch-checkpoint": checkpoint(entries=[(0, 10)])}
+        ),  # as retention leaves it
+        scope=PARTITION_DIRECTORY,
+    ),
+    FaultCase(
+        "offset-gap",
+        shown=_under("__cluster_metadata-0", _partition(at_0=[_batch(0), _batch(1), _batch(5)])),
+        at=error((76, 3 * 76), file=f"__cluster_metadata-0/{file_name(0, '.log')}", offsets=(2, 4), expected="2", found="5"),
+        near_miss=_under("__cluster_metadata-0", _partition(at_0=[_batch(0), _batch(1), _batch(2)])),
+        scope=LOG_DIRECTORY,
+        name="metadata",
     ),
     _case(
         "uncovered-header-rot",

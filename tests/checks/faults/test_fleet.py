@@ -27,8 +27,10 @@ def _id(case: FleetCase) -> str:
 
 
 def _findings(root: Path, case: FleetCase) -> list[dict[str, Any]]:
+    """All findings, but that replicas end at different offsets, which they do in cases of other faults, too."""
     queries = questions.of_scan(NOW, reads_records=True, **case.settings)  # type: ignore[arg-type]  # of any setting's type
-    return [row for answer in ask_tables(queries, tables_of(root)) for row in answer.to_pylist()]
+    found = [row for answer in ask_tables(queries, tables_of(root)) for row in answer.to_pylist()]
+    return [row for row in found if row["code"] == case.code or (row["code"], row["severity"]) != ("replica-behind", "info")]
 
 
 @pytest.mark.parametrize("case", CASES, ids=_id)

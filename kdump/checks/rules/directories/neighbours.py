@@ -74,12 +74,11 @@ def _report_overlap(partition: PartitionFacts, base_before: int, base_offset: in
 def _report_gaps(partition: PartitionFacts, gaps: list[missing_segments.Gap]) -> None:
     """Report each gap that cannot be due to compaction as an error, all others together."""
     certain = [gap for gap in gaps if gap.is_certain]
-    if not partition.settings.may_be_compacted:
+    if certain and not partition.topic_policy.may_be_compacted:
         for gap in certain:
             where = f"between {_log(partition, gap.before)} and the next segment"
-            message = (
-                f"Missing {where}: {offset_range(gap.first, gap.end - 1)}. The topic is not compacted, so a segment is lost."
-            )
+            why = partition.topic_policy.why_not_compacted
+            message = f"Missing {where}: {offset_range(gap.first, gap.end - 1)}. {why[0].upper()}{why[1:]}, so a segment is lost."
             _report_gap(partition, gap.first, gap.end, gap.end, message, ERROR)
         return
     orphans = [] if partition.is_being_deleted else witnesses.orphans(partition)
@@ -96,7 +95,7 @@ def _report_gaps(partition: PartitionFacts, gaps: list[missing_segments.Gap]) ->
         where = (
             f"Missing between segments, at {len(unexplained):,} places: {missing:,} offsets, first {offset_range(first, end - 1)}"
         )
-    message = f"{where}. Valid if the topic is compacted; if it is not, add --cleanup-policy delete."
+    message = f"{where}. {partition.topic_policy.on_gaps}"
     _report_gap(partition, first, end, unexplained[-1].end, message, INFO)
 
 

@@ -150,7 +150,7 @@ class BatchOrder(SegmentRule):
         elif summary.first_offset <= last.last:
             return False
         follows_gap = last is not None and summary.first_offset != last.last + 1
-        if (follows_gap or summary.gaps) and not self.context.settings.may_be_compacted:
+        if (follows_gap or summary.gaps) and not self._may_be_compacted:
             return False
         if follows_gap and last is not None:
             self._jump(last, self._batch_at(summary, summary.positions[0]))
@@ -257,15 +257,21 @@ class BatchOrder(SegmentRule):
         self._break = (last, batch)
         missing = batch.first - last.last - 1
         self._gaps.count(1, missing)
-        if self.context.settings.may_be_compacted:
+        if self._may_be_compacted:
             self._gaps.add(last, batch)
             return
-        message = (
-            f"Offset {last.last:,} is followed by {batch.first:,}: {missing:,} are missing, though the topic is not compacted."
-        )
+        why = self.context.topic_policy.why_not_compacted
         offsets = (last.last + 1, batch.first - 1)
+        gap = f"{missing:,} are missing, {offset_range(*offsets)}" if missing > 1 else f"{offset_range(*offsets)} is missing"
+        message = f"Offset {last.last:,} is followed by {batch.first:,}: {gap}, though {why}."
         values = {"severity": ERROR, "offsets": offsets, "expected": last.last + 1, "found": batch.first}
         self.context.report("offset-gap", last.position, batch.end, message, **values)  # type: ignore[arg-type]
+
+    @property
+    def _may_be_compacted(self) -> bool:
+        """Whether missing offsets are valid. In files that are not logs, offsets are not those of a topic."""
+        context = self.context
+        return context.topic_policy.may_be_compacted if context.file_type == "log" else context.settings.may_be_compacted
 
     def _is_return(self, last: Batch, batch: Batch) -> bool:
         """Whether offsets continue where they were before the last jump: then the batches in between are from elsewhere."""

@@ -35,7 +35,7 @@ class CompactionGaps:
         gaps = "gap" if self._count == 1 else "gaps"
         offsets = "offset is" if self._missing_count == 1 else "offsets are"
         message = f"{self._count:,} {gaps} between {first:,} and {last:,}; {self._missing_count:,} {offsets} missing."
-        message += " Valid if the topic is compacted; if it is not, add `--cleanup-policy delete`."
+        message += f" {self._context.topic_policy.on_gaps}"
         self._context.report(
             "offset-gap", before_first.position, after_last.end, message, offsets=(first, last), found=self._missing_count
         )

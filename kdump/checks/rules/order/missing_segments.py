@@ -8,7 +8,6 @@ from kdump.checks.context import context_in
 from kdump.checks.finding import ERROR, WARNING
 from kdump.checks.rules import witnesses
 from kdump.checks.rules.directories.leftovers import CLEANED, DELETED, SWAP, is_leftover
-from kdump.checks.settings import UNKNOWN
 from kdump.checks.wording import counted, offset_range
 from kdump.formats import file_name, text_checkpoint, tree
 
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
 _SNAPSHOT = file_name.PRODUCER_SNAPSHOT
 _COLUMN_SLICE_ROWS = 4096  # rows of a column that are unpacked at once
 _MIN_OFFSETS_WITHOUT_TRACE = 8  # offsets without a trace of the cleaner, from which on it seems that it never ran
-_COMPACTED = ("__consumer_offsets", "__transaction_state", "__share_group_state")
-_CHANGELOG = "-changelog"  # of Kafka Streams
 
 
 class Gap:
@@ -51,7 +48,7 @@ def report_orphans(partition: PartitionFacts, gaps: list[Gap]) -> None:
         inside = orphans[bisect_left(orphans, gap.first) : bisect_left(orphans, gap.end)]
         if inside:
             found = [witness for base in inside for witness in witnesses.of_orphan(partition, base)]
-            first = gap.first if gap.is_certain and not _is_compacted(partition) else inside[0]
+            first = gap.first if gap.is_certain and not partition.topic_policy.is_compacted else inside[0]
             where = f"between {_log(partition, gap.before)} and {_log(partition, gap.end)}"
             _report_missing(partition, _log(partition, gap.end), first, gap.end - 1, where, found)
     at_start = [base for base in orphans if logs and base < logs[0] or not logs]
@@ -78,12 +75,57 @@ def _report_missing(
 def report_before_first_log(
     context: FileContext, partition: PartitionFacts, first_log: int, start_offset: int, start: int, end: int
 ) -> None:
-    """Report offsets below the first log, to which bytes `start` to `end` of leader-epoch-checkpoint attest."""
-    message = (
-        f"Lost before {_log(partition, first_log)}, the first log: {offset_range(start_offset, first_log - 1)}, "
-        f"unless remote storage has them. The file says that the log starts at offset {start_offset:,}; a broker that deletes "
-        "segments raises it."
-    )
+    """Report offsets below the first log, to which bytes `start` to `end` of leader-epoch-checkpoint attest.
+
+    A broker that deletes segments raises the first epoch with the start of the log, which tiered storage leaves at that of the
+    remote segments. So they are lost if the topic is not tiered. They are not if a deletion of these segments was interrupted.
+    """
+    policy = partition.topic_policy
+    if policy.is_tiered or _is_going(partition, start_offset, first_log):
+        return
+    has_checkpoint, log_start = partition.checkpointed_offset(text_checkpoint.LOG_START_OFFSETS)
+    below = f"{offset_range(start_offset, first_log - 1)} before {_log(partition, first_log)}, the first log"
+    says = f"The file says that the log starts at offset {start_offset:,}"
+    name = text_checkpoint.LOG_START_OFFSETS
+    if log_start is not None and log_start >= first_log:
+        says += f", but {name} says {log_start:,}: if that is so, they were deleted, and nothing is missing"
+    elif why := _why_lost(partition, start_offset, first_log, lists_no_start=has_checkpoint and log_start is None):
+        _report_first_lost(context, below, f"{says}; a broker that deletes segments {why}", (start_offset, first_log), start, end)
+        return
+    elif log_start is not None:
+        return  # as brokers checkpoint it for tiered topics
+    else:
+        says += (
+            "; a broker that deletes segments raises it, unless the topic is tiered: then remote storage has them. If it is not, "
+            "these segments are lost. Nothing here says which"
+        )
+    message = f"Not here: {below}. {says}."
+    offsets = (start_offset, first_log - 1)
+    context.report("segments-not-local", start, end, message, offsets=offsets, is_estimated=True)
+
+
+def _why_lost(partition: PartitionFacts, start_offset: int, first_log: int, *, lists_no_start: bool) -> str:
+    """What shows that a broker did not delete the first segments; nothing if they may be in remote storage."""
+    policy = partition.topic_policy
+    if policy.is_tiered is False:
+        return f"raises it, unless the topic is tiered, and {policy.tiered_by}"
+    orphan = next((base for base in witnesses.orphans(partition) if start_offset <= base < first_log), None)
+    if orphan is not None:
+        return f"also deletes their indexes, and {witnesses.of_orphan(partition, orphan)[0].name} is still there"
+    if lists_no_start:
+        return f"raises it, unless the topic is tiered, and then {text_checkpoint.LOG_START_OFFSETS} would list the partition"
+    return ""
+
+
+def _is_going(partition: PartitionFacts, start_offset: int, first_log: int) -> bool:
+    """Whether a broker was deleting segments of these offsets: it renames their logs first."""
+    deleted = [tree.base_offset_of(name) for name in partition.files.others if is_leftover(name, DELETED)]
+    return any(base is not None and start_offset <= base < first_log for base in deleted)
+
+
+def _report_first_lost(context: FileContext, below: str, why: str, between: tuple[int, int], start: int, end: int) -> None:
+    start_offset, first_log = between
+    message = f"Lost: {below}. {why}."
     context.report(
         "segment-missing",
         start,
@@ -122,7 +164,7 @@ class CleanerEvidence:
         """Whether the cleaner is unlikely to have made this gap; reported with the reasons if so."""
         if gap.first < self.cleaned_to or self.last_trace >= self.cleaned_to:
             return False
-        if _is_compacted(self.partition) and not self.has_checkpoint:
+        if self.partition.topic_policy.is_compacted and not self.has_checkpoint:
             return False
         snapshots = self._snapshots[bisect_left(self._snapshots, (gap.first, "")) : bisect_left(self._snapshots, (gap.end, ""))]
         is_whole_segment = 2 * (gap.end - gap.first) >= gap.span
@@ -158,13 +200,6 @@ class CleanerEvidence:
 
 def _log(partition: PartitionFacts, base_offset: int) -> str:
     return partition.files.segments[base_offset][file_name.LOG]
-
-
-def _is_compacted(partition: PartitionFacts) -> bool:
-    """Whether the topic is compacted, according to the caller or to its name."""
-    name = tree.directory_name(partition.path)
-    topic = "" if name is None else name.topic
-    return partition.settings.cleanup_policy != UNKNOWN or topic in _COMPACTED or topic.endswith(_CHANGELOG)
 
 
 def _traces(partition: PartitionFacts) -> Iterator[int]:

@@ -57,10 +57,7 @@ def _check_empty(context: FileContext) -> None:
 
 
 def _check_against_start(context: FileContext, partition: PartitionFacts, epochs: EpochEntries) -> None:
-    """Report epochs that start below the first log: a broker that deletes segments removes them from this file as well.
-
-    With tiered storage it leaves in what remote segments have; log-start-offset-checkpoint says where they begin.
-    """
+    """Report epochs that start below the first log: a broker that deletes segments removes them from this file as well."""
     first_log = min(partition.files.logs, default=None)
     if not epochs.starts or partition.is_being_deleted:
         return
@@ -68,10 +65,7 @@ def _check_against_start(context: FileContext, partition: PartitionFacts, epochs
         missing_segments.report_no_log(context, epochs.lines[0])
         return
     start = epochs.starts[0]
-    if start >= first_log:
-        return
-    _, log_start = partition.checkpointed_offset(text_checkpoint.LOG_START_OFFSETS)
-    if log_start is None or log_start >= first_log:
+    if start < first_log:
         line_end = epochs.line_end(0, context.source.size)
         missing_segments.report_before_first_log(context, partition, first_log, start, epochs.lines[0], line_end)
 

@@ -1,0 +1,109 @@
+"""Which metadata speaks of a log directory: its own, or that of another log directory of the cluster beside it."""
+
+from __future__ import annotations
+
+import functools
+import os
+
+from kdump.binary import system
+from kdump.binary.source import Source
+from kdump.decoders import cluster_topics
+from kdump.errors import CorruptData, Unreadable
+from kdump.formats import meta_properties, properties, tree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kdump.decoders.cluster_topics import Topics
+    from kdump.formats.meta_properties import MetaProperties
+
+OF_BROKER, OF_OTHER_NODE, OF_COPY, PERHAPS_OF_COPY = "broker", "other node", "copy", "perhaps copy"
+"""Whose log directory one with metadata is, seen from another: that of the same broker; of another node of the cluster; or of
+the same node, but from another copy of its directories, certainly or for all that one can tell."""
+
+_NOT_TOLD = ("file-io-error", "file-shrank")  # another try may give another answer
+
+
+def relation(own: MetaProperties, other: MetaProperties, *, shares_partitions: bool) -> str:
+    """Whose log directory the other is, of two of one cluster.
+
+    The log directories of one broker have directory ids of their own since 3.7, and no partition in common. Copies of one log
+    directory have the same id. Without ids, copies of different days cannot be told from the directories of one broker.
+    """
+    if own.node_id is None or own.node_id != other.node_id:
+        return OF_OTHER_NODE
+    if shares_partitions or own.directory_id is not None and own.directory_id == other.directory_id:
+        return OF_COPY
+    return PERHAPS_OF_COPY if own.directory_id is None or other.directory_id is None else OF_BROKER
+
+
+def topics_for(log_directory: str) -> Topics | None:
+    """The topics of the cluster by the metadata in a log directory or, if it has none, in one beside it that is no copy of it.
+
+    None if there is no such metadata, or not all of it makes sense. Raises Unreadable where the system does not give all of it.
+    """
+    topics = _topics_in(log_directory)
+    own = None if topics is not None else _properties(log_directory)
+    if own is None or own.cluster_id is None:
+        return topics
+    for beside in _listed(tree.parent(log_directory.rstrip("/") or log_directory)):
+        if not system.is_directory(os.path.join(beside, cluster_topics.METADATA_DIRECTORY)):
+            continue
+        other = _properties(beside)
+        if other is None or other.cluster_id != own.cluster_id:
+            continue
+        shares = not _partitions(log_directory).isdisjoint(_partitions(beside))
+        if relation(own, other, shares_partitions=shares) in (OF_BROKER, OF_OTHER_NODE):
+            topics = _topics_in(beside)
+            if topics is not None:
+                return topics
+    return None
+
+
+def _topics_in(log_directory: str) -> Topics | None:
+    path = os.path.join(log_directory, cluster_topics.METADATA_DIRECTORY)
+    try:
+        names = system.names(path)
+    except Unreadable as error:
+        if error.code in _NOT_TOLD:
+            raise
+        return None
+    return _read_topics(log_directory, tuple((name, _state(os.path.join(path, name))) for name in names))
+
+
+@functools.lru_cache(maxsize=2)
+def _read_topics(log_directory: str, state: tuple[tuple[str, tuple[int, ...]], ...]) -> Topics | None:
+    """The topics by the metadata of a log directory whose files are in this `state`. Each partition asks for them."""
+    return cluster_topics.topics_in(log_directory)
+
+
+def _state(path: str) -> tuple[int, ...]:
+    """What shows whether a file has changed."""
+    status = system.status(path)
+    return () if status is None else (status.st_ino, status.st_size, status.st_mtime_ns)
+
+
+def _properties(log_directory: str) -> MetaProperties | None:
+    try:
+        with Source(os.path.join(log_directory, properties.META_PROPERTIES)) as source:
+            return meta_properties.of(properties.read(source.read(0, properties.MAX_SIZE)))
+    except CorruptData:
+        return None
+    except Unreadable as error:
+        if error.code in _NOT_TOLD:
+            raise
+        return None
+
+
+def _partitions(log_directory: str) -> set[str]:
+    """The names of the active partitions of a log directory."""
+    names = [(os.path.basename(path), tree.directory_name(path)) for path in _listed(log_directory)]
+    return {name for name, parsed in names if parsed is not None and not parsed.state}
+
+
+def _listed(path: str) -> list[str]:
+    try:
+        return tree.partitions(path)
+    except Unreadable as error:
+        if error.code in _NOT_TOLD:
+            raise
+        return []
