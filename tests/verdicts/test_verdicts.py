@@ -186,6 +186,44 @@ def test_starts_of_large_partitions_that_fail_are_left_to_forecasts(partition: P
     assert kdump.verdict(partition).words == ["damaged"]
 
 
+# --- one cause, one statement
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome", "reason"),
+    [
+        # the log manager of 4.3.1 was run on the first five
+        ("", "die", "the file is empty"),
+        ("\0" * 43, "offline", "line 1 of the file is not a name with a value"),
+        ("version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAA\n", "offline", "the topic id in the file is all zeros"),
+        ("version: 0\ntopic_id: not-a-uuid-by-far-too-long-a-string\n", "die", "the topic id in the file has 35 characters"),
+        ("version: 1\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n", "keep", ""),
+        ("version: 0\n", "die", "the file ends before line 2"),
+        ("\n", "offline", "line 1 of the file is not a name with a value"),
+        ("version:0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n", "offline", "line 1 of the file is not a name with a value"),
+        ("version: -1\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n", "offline", "the version in the file is -1"),
+        ("version: x\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n", "offline", "the version in the file is not a number"),
+        ("anything: 0\nelse: AAAAAAAAAAAAAAAAAAAAAQ", "keep", ""),
+        ("version: 0\r\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\r\n\r\nmore", "keep", ""),
+    ],
+)
+def test_malformed_partition_metadata_is_one_statement_in_check_and_forecast(
+    text: str, outcome: str, reason: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    directory = _log_directory(tmp_path / "d1", "a")
+    (directory / "a-0" / "partition.metadata").write_text(text)
+    starts = list(kdump.forecast(directory))
+    assert {start.outcome for start in starts} == {outcome}
+    assert all((start.reason or "").startswith(reason.replace("the file", "partition.metadata")) for start in starts)
+    errors = [finding for finding in kdump.check(directory) if finding.severity == "error"]
+    fails = outcome != "keep"
+    assert [finding.code for finding in errors] == ["partition-metadata-bad"] * fails
+    assert all(reason.lower() in finding.message.lower() and "stray" not in finding.message for finding in errors)
+    assert [finding.broker_forecast for finding in errors] == [outcome] * fails
+    assert _exit_codes(directory, capfd) == (fails, fails)
+    assert kdump.verdict(directory).words == (["loses at start", "damaged"] if fails else ["clean"])
+
+
 # --- whatever is done to a partition
 
 
