@@ -112,6 +112,7 @@ def forecasts_of(path: str, *, is_found: bool = False, walked: WalkedLogs | None
 
     log_directory = LogDirectory(log_directory_of(absolute(path)))
     is_of_broker = tree.is_log_directory(log_directory.path)
+    is_found = is_found and is_of_broker  # elsewhere, copies may have any name
     try:
         rows = of_partition(path, log_directory, Request(), is_found=is_found, is_by_itself=is_of_broker, walked=walked)
     except KdumpError:
