@@ -84,12 +84,17 @@ class FileReport(Row, kind="file"):
     first_offset = NO_OFFSET
     last_offset = NO_OFFSET
 
+    # Nor these: the verdict and the summary have the sums of all files.
+    records_not_read = 0
+    are_more_not_read = False
+    """Whether these are the least: a compressed set of old messages counts as one record until it is opened."""
+
 
 class Start(Row, kind="start"):
     """What a broker's next start may do to a partition directory.
 
-    `after` and `recovery_point` as in a forecast. `verdict` is the first word that holds of fails, loss, trap, damage, trims and
-    safe; see kdump.forecasts.sentences. `message` says the rest.
+    `after` and `recovery_point` as in a forecast. `verdict` is the first word that holds of fails, loss, trap, unsure, damage,
+    trims, loads (a metadata log, whose records are not replayed) and safe; see kdump.forecasts.sentences. `message` says more.
     """
 
     path: Text
@@ -116,6 +121,8 @@ class Summary(Row, kind="summary"):
     warnings: Int64
     infos: Int64
     known: Int64
+    level: Text
+    records_not_read: Int64
     is_complete: Bool
     seconds: Float64
     exit_code: Int32
@@ -129,7 +136,7 @@ class ByteCoverage:
     `cells` is a map of the file: for each of MAP_CELLS equal parts of `size` bytes, the statuses in it as bits of STATUS_BITS.
     """
 
-    __slots__ = ("_size", "batches", "bytes", "cells", "position")
+    __slots__ = ("_size", "are_more_not_read", "batches", "bytes", "cells", "position", "records_not_read")
 
     INTACT, SALVAGED, DAMAGED, ZERO, NOT_EXAMINED = "intact", "salvaged", "damaged", "zero", "not_examined"
 
@@ -139,6 +146,8 @@ class ByteCoverage:
         self.bytes = dict.fromkeys((self.INTACT, self.SALVAGED, self.DAMAGED, self.ZERO, self.NOT_EXAMINED), 0)
         self.cells = bytearray(MAP_CELLS)
         self._size = max(size, 1)
+        self.records_not_read = 0
+        self.are_more_not_read = False
 
     def add(self, status: str, end: int, *, batches: int = 0) -> None:
         """Count the bytes from the last position up to `end`, with the batches in them, under this status."""
@@ -174,6 +183,11 @@ class ByteCoverage:
         """Continue at this position: all bytes before it are counted."""
         self.position = position
 
+    def leave_unread(self, records: int, *, is_least: bool = False) -> None:
+        """Count records that are in intact or salvaged batches and are not read."""
+        self.records_not_read += records
+        self.are_more_not_read |= is_least
+
     def report(self, path: str, file_type: str, size: int) -> FileReport:
         """The report of the file; the rest of its bytes is counted as not examined."""
         self.add(self.NOT_EXAMINED, max(size, self.position))
@@ -187,6 +201,7 @@ class ByteCoverage:
             *self.bytes.values(),
         )
         report.cells = bytes(self.cells)
+        report.records_not_read, report.are_more_not_read = self.records_not_read, self.are_more_not_read
         return report
 
 
@@ -238,7 +253,7 @@ DESCRIPTIONS: dict[type[Row], dict[str, str]] = {
         "after": "The stop before the start: clean or unclean.",
         "recovery_point": "The offset up to which segments are assumed to be flushed.",
         "recovery_point_is_assumed": "Whether the recovery point is assumed, because no checkpoint has it.",
-        "verdict": "The start in one word: fails, loss, trap, damage, trims, safe.",
+        "verdict": "The start in one word: fails, loss, trap, unsure, damage, trims, loads, safe; see Start.",
         "lost_records": "The number of records in intact batches that are in no log afterwards.",
         "bytes_lost": "The size of all logs before, minus their size after.",
         "consumers_stop_at": "The first offset that cannot be read because of damage that stays; null if there is none.",
@@ -251,6 +266,8 @@ DESCRIPTIONS: dict[type[Row], dict[str, str]] = {
         "warnings": "Findings that are warnings, not counting known ones.",
         "infos": "Findings that are infos, not counting known ones.",
         "known": "Findings that are in the baseline.",
+        "level": "How deep was checked: quick, full, deep.",
+        "records_not_read": "Records of batches that are not damaged, which this level does not read; deep reads all.",
         "is_complete": "False if something could not be examined.",
         "seconds": "How long the run took.",
         "exit_code": "The exit code of the command.",

@@ -232,7 +232,7 @@ class OrdinaryRecords:
 
     def _skip(self, data: Buffer, start: int, end: int) -> tuple[int, bytes, Miscounts]:
         assert kernel.native is not None
-        if not all(self._are_counted):  # once they are, they stay so
+        if self._context.has_flood and not all(self._are_counted):  # once they are, they stay so
             self._are_counted = [self._context.is_full(code) for code in _MISCOUNTED]
         passed, odd, *miscounts = kernel.native.skip_ordinary(
             data, start, end, self._needs_keys, *self._are_counted, self._most_together

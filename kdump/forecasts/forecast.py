@@ -16,6 +16,7 @@ from kdump.forecasts.log_directory import Checkpoint, LogDirectory, unreadable
 from kdump.forecasts.neighbours import Neighbours
 from kdump.forecasts.recoveries import Recoveries
 from kdump.forecasts.row import Change, Forecast
+from kdump.forecasts.sentences import NOT_REPLAYED
 from kdump.forecasts.settings import CHECKPOINT, CLEAN, END, RECOVERY_POINTS, STOPS, ZERO, Settings, config_of
 from kdump.forecasts.split_budget import TooManySplits
 from kdump.formats import file_name, foreign, tree
@@ -200,9 +201,12 @@ def of_partition(
         raise unreadable(error) from None
     forecasts = _Partition(directory, key, log_directory, request, walked)
     rows = [row for stop in request.after for row in forecasts.after(stop)]
-    kind = places.kind_of(path)
+    kind, is_of_metadata = places.kind_of(path), tree.is_metadata_log(path)
     for row in rows:
         row.kind = kind
+        if is_of_metadata:
+            row.is_of_metadata = True
+            row.conditions.append(NOT_REPLAYED)
         if finds_remedies:
             forecasts.find_remedy(row)
     if not is_by_itself:

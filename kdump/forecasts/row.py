@@ -91,6 +91,7 @@ class Forecast(Row, kind="forecast"):
     bad_checkpoint = duplicate = ""
     topic_id = _no_topic_id()
     dead_logs = _no_names()
+    is_of_metadata = False  # a node replays its records once it is loaded
     is_doubtful = False  # a condition is likely to hold
     is_denied = is_not_loaded = False
     is_safe_but_for_checkpoint = False

@@ -15,9 +15,13 @@ if TYPE_CHECKING:
 
 FAILS, LOSS, TRAP, UNSURE, DAMAGE, TRIMS, SAFE = "fails", "loss", "trap", "unsure", "damage", "trims", "safe"
 """The first word: no start; records are lost; the log ends in the wrong place; it depends; only damage stays; bytes go
-that contain nothing intact; nothing happens, and all batches can be read."""
+that contain nothing intact; nothing happens, and the CRCs of all batches match."""
 
-_FROM_WORST = (FAILS, LOSS, TRAP, UNSURE, DAMAGE, TRIMS, SAFE)
+LOADS = "loads"
+"""The word instead of `safe` for a metadata log: the node goes on with replaying its records, which a forecast does not."""
+
+_FROM_WORST = (FAILS, LOSS, TRAP, UNSURE, DAMAGE, TRIMS, LOADS, SAFE)
+NOT_REPLAYED = "the records of this metadata log are not replayed: whether the node starts with them is not known"
 _STRAY_MARK = "-stray"
 
 _MOST_FILES = 8  # of one start
@@ -29,7 +33,7 @@ def verdict(row: Forecast) -> str:
     if row.outcome in (DIE, OFFLINE):
         return FAILS
     if row.is_safe:
-        return SAFE if row.is_sound else DAMAGE
+        return DAMAGE if not row.is_sound else LOADS if row.is_of_metadata else SAFE
     if row.lost_records or row.segments_gone or row.outcome == STRAY or row.losses_may_be_more:
         return LOSS
     if row.is_doubtful and not row.end_differs:
@@ -80,7 +84,8 @@ def summary(row: Forecast) -> str:
     start = _scans(row)
     if row.is_safe:
         stays = row.consumers_stop_at
-        return f"{start}nothing is lost" + ("" if stays is None else f"; damage stays: consumers stop at offset {stays:,}")
+        lossless = f"{start}nothing is lost" + ("" if stays is None else f"; damage stays: consumers stop at offset {stays:,}")
+        return f"{lossless}; records are not replayed" if row.is_of_metadata else lossless
     cuts = {**row.events.cut, **row.events.rescan_cuts}
     parts = [f"{_log(base)} is cut at byte {cut.position:,}" for base, cut in cuts.items()]
     if row.segments_gone:

@@ -9,14 +9,15 @@ Kafka: PartitionMetadataFile (since 2.8.0, KIP-516).
 from __future__ import annotations
 
 import binascii
+import re
 
 from kdump.errors import CorruptData
+from kdump.formats import file_name
 
 NAME = "partition.metadata"
-MAX_SIZE = 1 << 12
-"""The file has 43 bytes."""
+MAX_SIZE = 1 << 20
+"""The file has 43 bytes; a broker reads any number of them."""
 
-_MAX_DIGITS = 9
 _ZERO_ID = bytes(16)
 _UNUSUAL = bytes.maketrans(b"+/", b"-_")
 _USUAL = bytes.maketrans(b"-_", b"+/")  # of base64 for addresses; the module base64 takes long to import
@@ -25,43 +26,67 @@ _ALPHABET = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123
 
 
 def read(data: bytes) -> tuple[int, bytes]:
-    """The version and the topic id, 16 bytes.
+    """The version and the topic id, 16 bytes, as brokers read them: two lines, each with a value after its first colon and space.
 
     Raises CorruptData with the codes `metadata-empty`, `metadata-line-malformed`, `metadata-version-unknown`,
-    `metadata-id-malformed`, `metadata-id-zero`.
+    `metadata-id-malformed`, `metadata-id-zero`, for the first of these that a broker meets.
     """
-    if not data:
-        raise CorruptData("metadata-empty", "the file is empty")
-    fields = {}
-    for number, line in enumerate(data[:MAX_SIZE].splitlines(), start=1):
-        name, separator, value = line.partition(b":")
-        if not separator or name not in (b"version", b"topic_id"):
-            raise CorruptData("metadata-line-malformed", f"line {number} is neither the version nor the topic id")
-        if not value[:1].isspace():  # where Kafka divides the line
-            raise CorruptData("metadata-line-malformed", f"line {number} has no space after its colon")
-        fields[name] = value.strip()
-    version = fields.get(b"version", b"")
-    if not version.isdigit() or len(version) > _MAX_DIGITS:  # a broker since 3.9 reads any that is not negative
-        raise CorruptData("metadata-version-unknown", "the version is not a number; only 0 is known")
-    topic_id = fields.get(b"topic_id")
-    if topic_id is None:
-        raise CorruptData("metadata-line-malformed", "there is no topic id")
-    uuid = uuid_of(topic_id)
+    lines = lines_of(data)
+    return version_in(lines), topic_id_in(lines)
+
+
+def lines_of(data: bytes) -> list[str]:
+    """The lines of the file, as Java divides it. Raises CorruptData with the code `metadata-line-malformed` for other bytes."""
+    try:
+        lines = data.decode().replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    except UnicodeDecodeError:
+        raise CorruptData("metadata-line-malformed", "the file contains bytes that are not text") from None
+    return lines if lines[-1] else lines[:-1]
+
+
+def version_in(lines: list[str]) -> int:
+    """The version in the first line. Raises CorruptData as `read`."""
+    value = _value(lines, 0)
+    try:
+        version = file_name.parse_number(value, 32)
+    except CorruptData:
+        raise CorruptData("metadata-version-unknown", "the version in the file is not a number") from None
+    if version < 0:
+        raise CorruptData("metadata-version-unknown", f"the version in the file is {version}")
+    return version
+
+
+def topic_id_in(lines: list[str]) -> bytes:
+    """The topic id in the second line. Raises CorruptData as `read`."""
+    uuid = uuid_of(_value(lines, 1).encode(), "the topic id in the file")
     if uuid == _ZERO_ID:
-        raise CorruptData("metadata-id-zero", "the topic id is all zeros, which means none")
-    return int(version), uuid
+        raise CorruptData("metadata-id-zero", "the topic id in the file is all zeros, which means none")
+    return uuid
 
 
-def uuid_of(text: bytes) -> bytes:
-    """The 16 bytes of a UUID in Kafka's base64.
+def _value(lines: list[str], row: int) -> str:
+    """What follows the colon of a line; what comes before it does not matter."""
+    if row >= len(lines):
+        message = f"the file ends before line {row + 1}" if lines else "the file is empty"
+        raise CorruptData("metadata-empty", message)
+    words = re.split(r":[ \t\n\x0b\f\r]+", lines[row])
+    while len(words) > 1 and not words[-1]:
+        words.pop()
+    if len(words) != 2:
+        raise CorruptData("metadata-line-malformed", f"line {row + 1} of the file is not a name with a value")
+    return words[1]
+
+
+def uuid_of(text: bytes, what: str = "the topic id") -> bytes:
+    """The 16 bytes of a UUID in Kafka's base64; `what` it is, for messages.
 
     Raises CorruptData with the code `metadata-id-malformed`.
     """
     digits = text.rstrip(b"=")
     if len(text) > _ID_LENGTHS[1] or not _ALPHABET.issuperset(digits):
-        raise CorruptData("metadata-id-malformed", f"the topic id has {len(text)} characters and is not a base64 UUID")
+        raise CorruptData("metadata-id-malformed", f"{what} has {len(text)} characters and is not a base64 UUID")
     if len(digits) != _ID_LENGTHS[0] or len(text) not in _ID_LENGTHS:
-        raise CorruptData("metadata-id-malformed", f"the topic id has {len(text)} characters, not the 22 of a UUID in base64")
+        raise CorruptData("metadata-id-malformed", f"{what} has {len(text)} characters, not the 22 of a UUID in base64")
     return binascii.a2b_base64(digits.translate(_USUAL) + b"==")
 
 

@@ -132,6 +132,17 @@ def directory_name(path: str) -> DirectoryName | None:
     return DirectoryName(topic, partition, state) if topic and dash else None
 
 
+def is_metadata_log(path: str) -> bool:
+    """Whether a directory is that of the metadata log: by its name, or by the quorum state in it, whatever a copy is called."""
+    name = directory_name(path)
+    if name is not None and name.topic == METADATA_TOPIC:
+        return True
+    try:
+        return system.has_name(os.path.join(path, QUORUM_STATE))
+    except Unreadable:
+        return False
+
+
 def is_partition(path: str) -> bool:
     """Whether a directory is a partition's: by its files, or by its name if it has none."""
     entries = system.entries(path)

@@ -11,12 +11,13 @@ from contextlib import contextmanager
 
 from kdump.binary import system
 from kdump.binary.source import Source
+from kdump.checks import check as checks
 from kdump.checks.check import PartitionCheck
 from kdump.checks.finding import ERROR, Finding
 from kdump.checks.jobs import Job
 from kdump.checks.live_source import LiveSource, Watch
 from kdump.checks.producers import Producers
-from kdump.checks.settings import Settings, current_time
+from kdump.checks.settings import FULL, Settings, current_time
 from kdump.errors import CorruptData, KdumpError, Unreadable
 from kdump.forecasts.forecast import Request, of_path
 from kdump.forecasts.outcome import KEEP, STRAY
@@ -28,7 +29,7 @@ from kdump.mending.progress import Progress
 from kdump.mending.rebuilding import Rebuilding, SegmentIndexes
 from kdump.mending.settings import EPOCHS, INDEX, KINDS, SNAPSHOT, TIME_INDEX, TRANSACTION_INDEX, Rules
 from kdump.reading.damaged_offsets import DamagedOffsets, WalkedLogs
-from kdump.verdicts import check
+from kdump.verdicts.check import report_starts
 from kdump.verdicts.starts import Watcher
 from kdump.workers.cores import jobs_here
 
@@ -65,7 +66,9 @@ class NewPartition:
         progress: Progress | None = None,
         cloned_from: Mapping[int, str] | None = None,
         inputs: Inputs | None = None,
+        level: str = FULL,
     ) -> None:
+        """`level` is that of the check that verifies what was made."""
         self._directory = directory
         self._name = name
         self._bases = list(bases)
@@ -83,7 +86,7 @@ class NewPartition:
         self._inputs = inputs
         path = os.path.normpath(directory.inside(name))
         self._job = Job(Job.PARTITION, path, path)
-        self._settings = Settings(now=current_time(), threads=jobs_here() - 1, follows_links=True)
+        self._settings = Settings(now=current_time(), level=level, threads=jobs_here() - 1, follows_links=True)
         self._errors: list[Finding] = []
         self._watcher = Watcher(self._note_error)
         self._check: PartitionCheck | None = None
@@ -288,12 +291,14 @@ class NewPartition:
         """
         if self._check is None:
             self._errors.clear()
-            check.run(self._job, self._settings, self._note_error, _CheckWatch(self._progress))
+            self._watcher = Watcher(self._note_error)
+            checks.run(self._job, self._settings, self._watcher.emit, _CheckWatch(self._progress), self._walked)
         else:
             self._check.list_files()
             self._check.to_end()
-            check.report_starts(self._job, self._settings, self._watcher, self._walked)
             self._check = None
+        if self._watcher.is_doubtful and not self._watcher.fails:  # the starts that must keep it follow anyway
+            report_starts(self._job, self._settings, self._watcher, self._walked)
         for error in self._errors:
             if tolerate is None or not tolerate(error):
                 origin = os.path.join(self._origin, os.path.relpath(error.path, self._job.path))

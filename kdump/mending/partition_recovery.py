@@ -12,6 +12,7 @@ from kdump.binary.batch_header import LOG_OVERHEAD, batch_size
 from kdump.binary.source import Source
 from kdump.checks.catalogue import FAULTS
 from kdump.checks.finding import Finding
+from kdump.checks.settings import DEEP
 from kdump.checks.wording import counted
 from kdump.errors import CorruptData, MissingPackage, Unreadable
 from kdump.formats import file_name, message_set, partition_metadata, tree
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
 _MOST_TRIES = 8
 _MOST_PAYLOAD, _MOST_ALLOCATED = 64 << 20, 64 << 20
 _UNSTARTABLE = "start-loses"
+_UNREAD = ("codec-package-missing", "decompression-limit")  # records that are taken over, and were not read
 _NOT_THERE = "no log that was read has these offsets: compaction leaves such gaps, and so does a deleted segment"
 
 
@@ -163,6 +165,7 @@ class PartitionRecovery:
             log_start=self._log_start,
             rules=self._rules,
             progress=self._progress,
+            level=DEEP,
             cloned_from={base: log.path for base, log in logs.items()},
             inputs=self._inputs,
         )
@@ -253,6 +256,7 @@ class PartitionRecovery:
             log_start=self._log_start_of_new(logs.bases[-1]),
             rules=self._rules,
             progress=self._progress,
+            level=DEEP,
         )
 
     def _log_start_of_new(self, newest_base: int) -> int:
@@ -564,7 +568,7 @@ class PartitionRecovery:
 
     def _tolerates(self, finding: Finding) -> bool:
         """Whether an error is one of the batches themselves, which are as they were."""
-        if FAULTS[finding.code].leaves_unexamined:
+        if FAULTS[finding.code].leaves_unexamined and finding.code not in _UNREAD:
             return False
         is_left_out = os.path.basename(finding.path) == tree.PARTITION_METADATA  # there is none to take over
         if finding.file_type != file_name.LOG.removeprefix(".") and not is_left_out:

@@ -92,9 +92,9 @@ def recover(
     not match, which are taken over with a new CRC if they decode. `config` is as of `reindex`.
 
     Returns rows: Recovered, Rewritten, Dropped, LostRecord, Hole and Companion. The output appears when it is complete, synced
-    and verified, or not at all: a check finds no error that the batches did not have before, and a start keeps all of it, after a
-    clean stop and after an unclean one. The unclean one is simulated for old messages and wrappers; of other batches, rebuilding
-    has scanned all as a start does.
+    and verified, or not at all: a check that reads every record finds no error that the batches did not have before, and a start
+    keeps all of it, after a clean stop and after an unclean one. The unclean one is simulated for old messages and
+    wrappers; of other batches, rebuilding has scanned all as a start does.
 
     Raises CorruptData if the result cannot be verified, or if two replicas contradict each other; Unreadable if a file cannot be
     read or changes meanwhile; UsageError for an output that cannot be made, unknown settings, and an offset to accept that no

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kdump.binary.paths import SCHEMES, is_url
-from kdump.checks.settings import CLEANUP_POLICIES, FULL, LEVELS, UNKNOWN, Settings
+from kdump.checks.settings import CLEANUP_POLICIES, LEVELS, SCAN_LEVEL, UNKNOWN, Settings
 from kdump.errors import UsageError, unknown_name
 from kdump.output.arrow.limits import BATCH_BYTES, BATCH_ROWS, MAX_VALUE_BYTES
 from kdump.output.arrow.rows import TABLES, columns_of
@@ -177,7 +177,7 @@ class Options:
         return RecordDecoding(given[0] or "", given[1] or "", given[2])
 
     def _settings(self) -> Settings:
-        level = self._values.get("level", FULL)
+        level = self._values.get("level", SCAN_LEVEL)
         if level not in LEVELS:
             raise UsageError(f"level is one of {', '.join(LEVELS)}, not {level!r}")
         policy = self._values.get("cleanuppolicy", UNKNOWN)

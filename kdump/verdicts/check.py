@@ -7,7 +7,7 @@ import os
 from kdump.checks import check as checks
 from kdump.checks.finding import ERROR, Finding
 from kdump.checks.jobs import Job, jobs
-from kdump.checks.settings import FILE_TYPES, FULL, LEVELS, MAX_FINDINGS, UNKNOWN, Settings, current_time
+from kdump.checks.settings import DEFAULT_LEVEL, FILE_TYPES, LEVELS, MAX_FINDINGS, UNKNOWN, Settings, current_time
 from kdump.errors import UsageError
 from kdump.reading.damaged_offsets import WalkedLogs
 from kdump.verdicts import starts
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def check(
     path: str | os.PathLike[str],
     *,
-    level: str = FULL,
+    level: str = DEFAULT_LEVEL,
     cleanup_policy: str = UNKNOWN,
     is_pedantic: bool = False,
     max_findings: int = MAX_FINDINGS,
@@ -37,9 +37,9 @@ def check(
 ) -> Iterator[Finding]:
     """What is wrong with a file, a partition directory or a log directory: findings, in the order of the files.
 
-    `level` is `quick` (headers, lengths, bounds), `full` (also CRCs, indexes against logs, neighbours) or `deep` (also every
-    record). `cleanup_policy` is that of the topic, `delete` or `compact` or `compact,delete`, if it is known: a compacted topic
-    may lack offsets. At most `max_findings` per code and file are returned; a separate finding counts the rest.
+    `level` is `quick` (headers, lengths, bounds), `full` (also CRCs, indexes against logs, neighbours) or `deep` (the default:
+    also every record). `cleanup_policy` is that of the topic, `delete` or `compact` or `compact,delete`, if it is known: a
+    compacted topic may lack offsets. At most `max_findings` per code and file are returned; a separate finding counts the rest.
     `time_limit` is in seconds for each file. `file_type`, such as `log`, is what a file is that is named itself, whatever it is
     called. A Finding has one attribute for each of its columns; see Finding.
 
@@ -66,14 +66,14 @@ def check(
     return _findings(os.fspath(path), settings)
 
 
-def verdict(path: str | os.PathLike[str], *, level: str = FULL, failing: Sequence[str] = (ERROR,)) -> Verdict:
+def verdict(path: str | os.PathLike[str], *, level: str = DEFAULT_LEVEL, failing: Sequence[str] = (ERROR,)) -> Verdict:
     """The verdict on a file, a partition or a log directory: `words`, `reasons` and `exit_code` as of `kdump check`.
 
     Findings of the severities in `failing` count. Raises UsageError for a level that does not exist.
     """
     if level not in LEVELS:
         raise UsageError(f"there is no level {level!r}; levels are {', '.join(LEVELS)}")
-    found = Verdict(failing)
+    found = Verdict(failing, level=level)
     settings = Settings(now=current_time(), level=level)
     for row in _rows(os.fspath(path), settings):
         found.add(row)
@@ -99,8 +99,7 @@ def _rows(path: str, settings: Settings) -> Iterator[Row]:
 def run(job: Job, settings: Settings, emit: Emit, watch: Watch | None = None, *, tries_failing: bool = True) -> None:
     """Carry out one task; findings, reports of files and starts go to `emit`.
 
-    Where a partition shows what makes one doubt its next start, the starts that may be its next go there, too; of those that fail
-    anyway only where `tries_failing` is set.
+    The starts that may be the next of a partition are tried, too; of one that fails anyway only where `tries_failing` is set.
     """
     if job.kind != Job.PARTITION:
         checks.run(job, settings, emit, watch)
@@ -108,13 +107,11 @@ def run(job: Job, settings: Settings, emit: Emit, watch: Watch | None = None, *,
     watcher = starts.Watcher(emit)
     walked = WalkedLogs()
     checks.run(job, settings, watcher.emit, watch, walked)
-    report_starts(job, settings, watcher, walked, tries_failing=tries_failing)
+    if tries_failing or not watcher.fails:
+        report_starts(job, settings, watcher, walked)
 
 
-def report_starts(
-    job: Job, settings: Settings, watcher: starts.Watcher, walked: WalkedLogs | None = None, *, tries_failing: bool = True
-) -> None:
-    """Report the starts of a partition that was checked, if what its `watcher` saw makes one doubt them."""
-    wants_forecast = watcher.wants_forecast or not watcher.fails and starts.is_denied(job.path)
-    if wants_forecast and (tries_failing or not watcher.fails):
-        starts.report(job, settings, watcher.pass_on, fails=watcher.fails, walked=walked)
+def report_starts(job: Job, settings: Settings, watcher: starts.Watcher, walked: WalkedLogs | None = None) -> None:
+    """Report the next starts of a partition that was checked with this `watcher`, unless a broker is appending to it."""
+    if watcher.fails or not watcher.is_active:
+        starts.report(job, settings, watcher, walked)

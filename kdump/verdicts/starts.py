@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from kdump.binary import system
 from kdump.binary.paths import absolute
 from kdump.binary.source import NoSource
 from kdump.checks.catalogue.fault_kind import BLIND, IGNORE
 from kdump.checks.context import FileContext
-from kdump.checks.finding import ERROR, INFO, WARNING, FileReport, Finding, Start
+from kdump.checks.finding import ERROR, INFO, WARNING, Finding, Start
 from kdump.checks.jobs import Job
-from kdump.errors import KdumpError, Unreadable
+from kdump.errors import KdumpError
 from kdump.formats import tree
 from kdump.verdicts.verdict import LOSING, START_LEAVES_DAMAGE, START_LOSES
 
@@ -24,83 +23,49 @@ if TYPE_CHECKING:
 _ACTIVE = ("active-tail", "torn-tail", "torn-header", "zero-tail")
 """Info findings of a log that a broker is appending to: what a start would find is not there yet."""
 
-_SCANNING = ("index-missing", "timeindex-missing")
-"""Faults that make a start read a whole segment, and so reach old damage: it throws if records do not decompress."""
-
 _HARMLESS = (IGNORE, BLIND)
 
 
-_READ_AND_WRITE = 0o600  # by the owner
-_MAX_BATCHES = 200_000  # of a partition whose starts are tried although it fails anyway: half a second
-
-
 class Watcher:
-    """Passes on the findings of a partition, and looks for a reason to forecast its next start."""
+    """Passes on the findings of a partition, and notes what they say about its next start."""
 
     def __init__(self, emit: Emit) -> None:
         self.pass_on = emit
         self.fails = False
-        self._is_active = self._is_doubtful = False
-        self._batches = 0
+        self.is_active = False
+        """Whether a broker is appending to it: what its next start finds is still to come."""
+        self.is_doubtful = False
+        """Whether a finding makes one doubt the next start."""
 
     def emit(self, row: Row) -> None:
         """Pass on a row."""
-        if isinstance(row, FileReport) and row.file_type == "log":
-            self._batches += row.batches_intact + row.batches_salvaged + row.batches_lost
-        elif isinstance(row, Finding):
+        if isinstance(row, Finding):
             if row.severity == ERROR:
                 self.fails = True
             elif row.severity == INFO and row.code in _ACTIVE:
-                self._is_active = True
-            elif row.severity == WARNING or row.code in _SCANNING or row.broker_forecast.partition(" ")[0] not in _HARMLESS:
-                self._is_doubtful = True
+                self.is_active = True
+            elif row.severity == WARNING or row.broker_forecast.partition(" ")[0] not in _HARMLESS:
+                self.is_doubtful = True
         self.pass_on(row)
 
-    @property
-    def wants_forecast(self) -> bool:
-        """Whether a start may be worse than the findings. A large partition that fails anyway needs no forecast."""
-        if self.fails:
-            return self._batches <= _MAX_BATCHES
-        return self._is_doubtful and not self._is_active
 
+def report(job: Job, settings: Settings, watcher: Watcher, walked: WalkedLogs | None = None) -> None:
+    """Report the possible next starts of a partition, the worst first; of one without findings, only if one is not safe.
 
-def is_denied(path: str) -> bool:
-    """Whether the broker's user may not read and write the files of a partition that was copied alone."""
-    above = tree.parent(absolute(path))
-    if tree.is_log_directory(above):
-        return False  # Surroundings says so
-    try:
-        folder = system.status(path)
-        if folder is None:
-            return False
-        owner = folder.st_uid
-        statuses = (system.status(entry.path) for entry in system.entries(path))
-        modes = [(status.st_uid, status.st_mode) for status in statuses if status is not None]
-        if all(user == owner and mode & _READ_AND_WRITE == _READ_AND_WRITE for user, mode in modes):
-            return False
-        from kdump.forecasts import permissions  # slow to load
-
-        denied = permissions.denial(path, above)
-    except Unreadable:
-        return False  # which the check says
-    return denied is not None and (denied.is_certain or denied.is_alone)
-
-
-def report(job: Job, settings: Settings, emit: Emit, *, fails: bool, walked: WalkedLogs | None = None) -> None:
-    """Report the possible next starts of a partition, the worst first.
-
-    Where one is not safe, that is a finding, too, unless the partition `fails` anyway. A log directory of a broker shows how it
-    stopped; of a partition alone, any stop may come before its next start.
+    Where one is not safe, that is a finding, too, unless the partition fails anyway. All stops of `kdump forecast` may come
+    before the next start; of starts that are as bad, one after the stop that the log directory shows comes first.
     """
+    emit = watcher.pass_on
     forecasts = forecasts_of(job.path, is_found=job.root != job.path, walked=walked)
-    if not forecasts:
+    if not forecasts or not watcher.fails and not watcher.is_doubtful and all(row.is_sound for row in forecasts):
         return
     from kdump.forecasts.outcome import KEEP
     from kdump.forecasts.sentences import rank, sentences, stop, summary, verdict
 
-    forecasts.sort(key=rank, reverse=True)
+    shown = _stop_shown_around(job.path)
+    forecasts.sort(key=lambda row: (verdict(row) in LOSING, not row.is_sound and row.after == shown, rank(row)), reverse=True)
     worst = forecasts[0]
-    if not worst.is_sound and not fails:
+    if not worst.is_sound and not watcher.fails:
         context = FileContext(NoSource(job.path), job.path, "directory", settings, emit)
         code = START_LOSES if verdict(worst) in LOSING else START_LEAVES_DAMAGE
         word = BLIND if worst.outcome == KEEP else worst.outcome
@@ -124,24 +89,34 @@ def report(job: Job, settings: Settings, emit: Emit, *, fails: bool, walked: Wal
         )
 
 
+def _stop_shown_around(path: str) -> str | None:
+    """The last stop, as the log directory of a broker shows it; None elsewhere."""
+    from kdump.forecasts.forecast import log_directory_of
+    from kdump.forecasts.log_directory import LogDirectory
+    from kdump.forecasts.settings import CLEAN, UNCLEAN
+
+    log_directory = LogDirectory(log_directory_of(absolute(path)))
+    if not tree.is_log_directory(log_directory.path):
+        return None
+    return CLEAN if log_directory.was_stopped_cleanly else UNCLEAN
+
+
 def forecasts_of(path: str, *, is_found: bool = False, walked: WalkedLogs | None = None) -> list[Forecast]:
     """The possible next starts of a partition; none if it cannot be forecast.
 
-    Its neighbors in the log directory of a broker are left to Surroundings, which sees them all together. Logs that the check
-    `walked` are not walked again.
+    If it `is_found` in the log directory of a broker, its neighbors there, and the files of the log directory, are left to what
+    checks these. Logs that the check `walked` are not walked again.
     """
     from kdump.forecasts.forecast import Request, log_directory_of, of_partition  # slow to load
     from kdump.forecasts.log_directory import LogDirectory
-    from kdump.forecasts.settings import CLEAN, STOPS, UNCLEAN
 
     log_directory = LogDirectory(log_directory_of(absolute(path)))
-    stops: tuple[str, ...] = STOPS
     is_of_broker = tree.is_log_directory(log_directory.path)
-    if is_of_broker:
-        stops = (CLEAN,) if log_directory.was_stopped_cleanly else (UNCLEAN,)
+    is_found = is_found and is_of_broker  # elsewhere, copies may have any name
     try:
-        return of_partition(
-            path, log_directory, Request(after=stops), is_found=is_found, is_by_itself=is_of_broker, walked=walked
-        )
+        rows = of_partition(path, log_directory, Request(), is_found=is_found, is_by_itself=is_of_broker, walked=walked)
     except KdumpError:
         return []  # which the check has said
+    if is_found and all(row.bad_checkpoint and row.is_safe_but_for_checkpoint for row in rows):
+        return []  # the log directory fails, and its check says so once for all partitions
+    return rows

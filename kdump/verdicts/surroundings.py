@@ -10,7 +10,7 @@ from kdump.checks.context import FileContext
 from kdump.checks.finding import Finding
 from kdump.checks.jobs import Job, directory_of, is_place
 from kdump.checks.rules.files import file_object
-from kdump.checks.rules.snapshots.partition_metadata import topic_id_of
+from kdump.checks.rules.snapshots.partition_metadata import topic_id_in
 from kdump.checks.wording import as_sentence
 from kdump.errors import KdumpError, Unreadable
 from kdump.formats import tree
@@ -74,13 +74,13 @@ class Surroundings:
         for partition in tree.partitions(path) if job.kind == Job.LOG_DIR else [job.path]:
             row = uneventful(partition, request, UNCLEAN)
             try:
-                row.topic_id = topic_id_of(partition)
+                row.topic_id = topic_id_in(partition)
                 circumstances.enter([row], log_directory, self._neighbours)
             except Unreadable as error:
                 _report_failure(partition, error, settings, emit)
                 continue
             except KdumpError:
-                continue  # which the check has said
+                continue  # malformed: the check of the partition says so, and forecasts its start
             if not row.is_safe:
                 _report(row, partition, settings, emit)
 

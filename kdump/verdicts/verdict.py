@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import os
+
 from kdump import exit_codes
+from kdump.binary.paths import absolute
 from kdump.checks import catalogue
+from kdump.checks.catalogue.fault_kind import DIE, OFFLINE
 from kdump.checks.finding import ERROR, SEVERITIES, FileReport, Finding, Start
+from kdump.checks.settings import DEEP, FULL, QUICK
 from kdump.checks.wording import counted
+from kdump.formats import tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +22,16 @@ if TYPE_CHECKING:
 
 LOSES_AT_START, DAMAGED, NOT_EXAMINED, CLEAN = "loses at start", "damaged", "not examined", "clean"
 WORDS = (LOSES_AT_START, DAMAGED, NOT_EXAMINED, CLEAN)
-"""The worst first. Several may apply at once; `clean` only alone, and only to what was examined."""
+"""The worst first. Several may apply at once; `clean` only alone, and only to what was read to the last record."""
+
+INTACT = {QUICK: "headers intact", FULL: "headers and CRCs intact", DEEP: CLEAN}
+"""The word instead of `clean`, by the level of the check, where records were not read."""
+
+NOTHING_LOST = "nothing lost at start"
+"""The word of a forecast instead of `clean`: it is about the start alone."""
+
+NOT_READ, NOT_REPLAYED = "records not read", "records not replayed"
+"""What a verdict leaves open besides; the second of a metadata log, whose records a node replays when it starts."""
 
 START_LOSES, START_LEAVES_DAMAGE = "start-loses", "start-leaves-damage"
 """The faults reported for an unsafe start if no other finding fails."""
@@ -24,16 +39,25 @@ START_LOSES, START_LEAVES_DAMAGE = "start-loses", "start-leaves-damage"
 LOSING = ("fails", "loss", "trap", "unsure")
 """The verdicts on a start that lose records, or have them overwritten, or serve none; or may, where it depends."""
 
+_OF_LOG_DIRECTORIES = ("log-dir-file-bad", "dir-odd")
+
 _MAX_REASONS = 20
+_WITH_RECORDS = ("log", "checkpoint")  # types of files; checkpoints are the snapshots of metadata
 
 
 class Verdict:
     """Collects findings, reports and starts, and sums them up.
 
-    `failing` are the severities that count: any finding of these makes the verdict `damaged`.
+    `failing` are the severities that count: any finding of these makes the verdict `damaged`. `level` is that of the check,
+    None for forecasts.
     """
 
-    def __init__(self, failing: Sequence[str] = (ERROR,)) -> None:
+    def __init__(self, failing: Sequence[str] = (ERROR,), *, level: str | None = DEEP) -> None:
+        self._level = level
+        self._unread = 0  # records
+        self._verb = "read"
+        self._is_more_unread = False
+        self._unreplayed: dict[str, None] = {}  # the names of directories
         self._failing = frozenset(failing)
         self._found: dict[str, dict[str, int]] = {word: {} for word in WORDS}  # how often, by word and reason
         self._others = dict.fromkeys(SEVERITIES, 0)  # findings that do not count
@@ -59,7 +83,7 @@ class Verdict:
             self._add_reason(NOT_EXAMINED, finding.code)
         elif finding.severity not in self._failing:
             self._others[finding.severity] += 1
-        elif finding.code == START_LOSES:
+        elif finding.code == START_LOSES or _ends_all_starts(finding):
             self._add_reason(LOSES_AT_START, f"{finding.path}: {finding.message}")
         else:
             self._add_reason(DAMAGED, finding.code)
@@ -82,9 +106,23 @@ class Verdict:
     def add_file(self, report: FileReport) -> None:
         """Add the report of a file."""
         self._is_anything = True
+        self.leave_unread(report.records_not_read, is_least=report.are_more_not_read)
+        unreplayed = unreplayed_in(report)
+        if unreplayed is not None:
+            self.leave_unreplayed(unreplayed)
         if report.bytes_not_examined:
             self._files_left += 1
             self._bytes_left += report.bytes_not_examined
+
+    def leave_unread(self, records: int, *, is_least: bool = False, verb: str = "read") -> None:
+        """Count records that were not read; if it `is_least`, there are more. `verb` is what was not done with them."""
+        self._unread += records
+        self._verb = verb
+        self._is_more_unread |= is_least
+
+    def leave_unreplayed(self, name: str) -> None:
+        """Note a metadata log: its records were not replayed."""
+        self._unreplayed[name] = None
 
     def add_files(self, count: int) -> None:
         """Add a number of files without reports."""
@@ -101,6 +139,8 @@ class Verdict:
 
         for row in rows:
             self._is_anything = True
+            if row.is_of_metadata:
+                self.leave_unreplayed(os.path.basename(absolute(row.path)))
             if not row.is_sound:
                 word = LOSES_AT_START if verdict(row) in LOSING else DAMAGED
                 self._add_reason(word, f"after {stop([row])}: {summary(row)}")
@@ -112,21 +152,51 @@ class Verdict:
 
     @property
     def words(self) -> list[str]:
-        """All words that apply, the worst first; `not examined` if there was nothing to examine."""
+        """All words that apply, the worst first, and last what is left open; `not examined` if there was nothing to examine."""
+        return self._results + [word for word, holds in ((NOT_READ, self._has_unread), (NOT_REPLAYED, self._unreplayed)) if holds]
+
+    @property
+    def _results(self) -> list[str]:
         held = [word for word in WORDS if self._found[word]]
-        return held or [CLEAN if self._is_anything else NOT_EXAMINED]
+        return held or [self._best if self._is_anything else NOT_EXAMINED]
+
+    @property
+    def _best(self) -> str:
+        """The word where nothing is wrong."""
+        return NOTHING_LOST if self._level is None else sound_word(self._level, self._unread)
+
+    @property
+    def _has_unread(self) -> bool:
+        return bool(self._unread) or self._results == [NOTHING_LOST]
 
     @property
     def text(self) -> str:
-        """The words in one line; after `clean`, what does not count is named."""
-        text = ", ".join(self.words)
+        """The words in one line, with what is left open; if nothing is wrong, what does not count is named."""
+        words = self._results
+        text = ", ".join(words)
         left = {
             "known findings": self._known,
             "findings that were left out": self._left_out,
             "files that are not Kafka's": self._files_left,
         }
         but = " and ".join(what for what, count in left.items() if count)
-        return f"{text}, except for {but}" if text == CLEAN and but else text
+        if words == [self._best] and but:
+            text += f", except for {but}"
+        return "; ".join([text, *self._left_open])
+
+    @property
+    def _left_open(self) -> list[str]:
+        """What was not read, and what reads it; what was not replayed."""
+        parts = []
+        if self._results == [NOTHING_LOST]:
+            parts.append(f"{NOT_READ} (kdump check)")
+        elif self._unread:
+            least = "at least " if self._is_more_unread else ""
+            indexes = "indexes not compared with logs, " if self._level == QUICK else ""
+            parts.append(f"{indexes}{least}{counted(self._unread, 'record')} not {self._verb} (--level {DEEP})")
+        if self._unreplayed:
+            parts.append(f"records of {', '.join(self._unreplayed)} not replayed")
+        return parts
 
     @property
     def reasons(self) -> list[str]:
@@ -135,6 +205,7 @@ class Verdict:
         reasons = [f"{word}: {_times(reason, count)}" for word, reason, count in found[:_MAX_REASONS]]
         if len(found) > _MAX_REASONS:
             reasons.append(f"{len(found) - _MAX_REASONS:,} more reasons")
+        reasons += self._left_open
         if self._files_left:
             reasons.append(f"not examined: {counted(self._bytes_left, 'byte')} in {counted(self._files_left, 'file')}")
         others = ", ".join(counted(count, severity) for severity, count in self._others.items() if count)
@@ -158,11 +229,29 @@ class Verdict:
         """The exit code of a command. What was not examined comes first: it may be arbitrarily bad."""
         if not self.is_complete:
             return exit_codes.NOT_EXAMINED
-        return exit_codes.CLEAN if self.words == [CLEAN] else exit_codes.FINDINGS
+        return exit_codes.FINDINGS if any(self._found.values()) else exit_codes.CLEAN
 
     def _add_reason(self, word: str, reason: str, count: int = 1) -> None:
         reasons = self._found[word]
         reasons[reason] = reasons.get(reason, 0) + count
+
+
+def sound_word(level: str, records_not_read: int) -> str:
+    """The word of a check where nothing is wrong."""
+    return INTACT[level] if records_not_read or level == QUICK else CLEAN
+
+
+def unreplayed_in(report: FileReport) -> str | None:
+    """The name of the metadata log whose records a file has; None for any other file."""
+    if not report.size or report.file_type not in _WITH_RECORDS:
+        return None
+    directory = tree.parent(absolute(report.path))
+    return os.path.basename(directory) if tree.is_metadata_log(directory) else None
+
+
+def _ends_all_starts(finding: Finding) -> bool:
+    """Whether a fault of a log directory itself, which no start of a partition shows, keeps the broker from serving it."""
+    return finding.code in _OF_LOG_DIRECTORIES and finding.broker_forecast.partition(" ")[0] in (DIE, OFFLINE)
 
 
 def _times(reason: str, count: int) -> str:

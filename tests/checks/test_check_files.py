@@ -372,7 +372,7 @@ def test_each_bad_line_of_a_checkpoint_is_reported(
         (partition_metadata(topic_id="AAAAAAAAAAAAAAAAAAAAAA"), "error", "offline"),
         (partition_metadata(topic_id="not-an-id-by-far-too-long"), "error", "die"),
         (b"", "error", "die"),
-        (b"version: 0\n", "error", "offline"),
+        (b"version: 0\n", "error", "die"),
         (b"version:0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ", "error", "offline"),
         (b"version\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ", "error", "offline"),
     ],

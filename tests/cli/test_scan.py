@@ -168,7 +168,44 @@ def test_a_clean_broker_ends_with_0_and_says_so(brokers: Path, tmp_path: Path, c
     out = capsys.readouterr().out
     assert out.splitlines()[1].startswith("11 files, ")
     assert "10 batches, 30 records in " in out
-    assert out.endswith(f'To query them: spark.read.parquet("{tmp_path / "out"}/findings")\nVerdict: clean. Exit status 0.\n')
+    verdict = "Verdict: headers and CRCs intact; 30 records not read (--level deep). Exit status 0."
+    assert out.endswith(f'To query them: spark.read.parquet("{tmp_path / "out"}/findings")\n{verdict}\n')
+
+
+def _verdict(path: Path, capsys: pytest.CaptureFixture[str], *options: str) -> tuple[str, int]:
+    """The verdict of a scan that keeps no tables, and how many records it says were not read."""
+    assert main(["scan", str(path), "--engine", "local", "--jobs", "1", "--output", "json", *options]) == 0
+    summary = json.loads(capsys.readouterr().out)
+    return summary["verdict"], summary["recordsNotRead"]
+
+
+def test_a_scan_is_clean_only_where_it_reads_the_records(
+    brokers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sound = brokers / "broker=1"
+    assert _verdict(sound, capsys, "--level", "deep") == ("clean", 0)
+    expected = "headers intact; indexes not compared with logs, 30 records not read (--level deep)"
+    assert _verdict(sound, capsys, "--level", "quick") == (expected, 30)
+    out = str(tmp_path / "out")
+    expected = "headers and CRCs intact; 30 records not checked (--level deep)"  # the table of records reads them
+    assert _verdict(sound, capsys, "--records", "--out", out) == (expected, 30)
+    assert _verdict(sound, capsys, "--records", "--out", out) == (expected, 30)  # nothing is read again
+
+
+def test_a_compressed_set_of_old_messages_is_at_least_one_record_that_a_scan_does_not_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    messages = [message(value=b"v")] * 3
+    appends = [wrapper(messages=messages, offset=2), message_set(messages=messages, base_offset=3)]
+    write_partition(tmp_path, segments={0: appends})
+    expected = "headers and CRCs intact; at least 4 records not read (--level deep)"
+    assert _verdict(tmp_path, capsys) == (expected, 4)
+
+
+def test_a_scan_says_of_a_metadata_log_that_it_is_not_replayed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_partition(tmp_path, topic="__cluster_metadata", segments={0: [batch(records=[record(value=b"\1\2\0\0")])]})
+    verdict, _ = _verdict(tmp_path, capsys, "--level", "deep", "--fail-on", "error")
+    assert verdict == "clean; records of __cluster_metadata not replayed"
 
 
 @pytest.mark.parametrize("output", ["text", "json"])
@@ -536,7 +573,7 @@ def test_a_scan_without_out_shows_the_same_summary_and_leaves_nothing(
     assert main(command) == 1
     first, *_, last = capsys.readouterr().out.splitlines()
     assert first == "Scanning with 1 process of this machine; --engine spark uses Spark."
-    assert last == "Verdict: damaged. Exit status 1."
+    assert last == "Verdict: damaged; 60 records not read (--level deep). Exit status 1."
     assert list(folder.iterdir()) == []
 
 

@@ -353,8 +353,8 @@ def test_old_messages_are_recovered(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (b"nothing\n", "neither the version nor the topic id"),
-        (b"version:0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n", "no space after its colon"),
+        (b"nothing\n", "line 1 of the file is not a name with a value"),
+        (b"version:0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n", "line 1 of the file is not a name with a value"),
     ],
 )
 def test_metadata_that_is_unsound_is_left_out_with_a_remark(tmp_path: Path, data: bytes, words: str) -> None:

@@ -74,7 +74,7 @@ def _report(
     return report
 
 
-SUMMARY = Summary(3, 5000, 2, 1, 1, 0, True, 1.25, 1, "damaged", ["damaged: crc-mismatch"])
+SUMMARY = Summary(3, 5000, 2, 1, 1, 0, "deep", 0, True, 1.25, 1, "damaged", ["damaged: crc-mismatch"])
 
 
 def _text(
@@ -131,6 +131,8 @@ def test_a_finding_is_a_line_of_json_with_all_its_columns() -> None:
         "warnings": 1,
         "infos": 1,
         "known": 0,
+        "level": "deep",
+        "recordsNotRead": 0,
         "isComplete": True,
         "seconds": 1.25,
         "exitCode": 1,
@@ -236,7 +238,7 @@ def test_sarif_says_what_a_baseline_knew_and_how_the_run_ended() -> None:
     run = _sarif((_finding(), "g"), (_finding(start=5), "g", True), has_baseline=True)
     assert [one["baselineState"] for one in run["results"]] == ["new", "unchanged"]
     assert run["invocations"] == [{"executionSuccessful": True, "exitCode": 1}]
-    summary = Summary(1, 1, 0, 0, 0, 0, False, 0.5, 3, "not examined", ["not examined: file-vanished"])
+    summary = Summary(1, 1, 0, 0, 0, 0, "deep", 0, False, 0.5, 3, "not examined", ["not examined: file-vanished"])
     run = _sarif(summary=summary)
     assert run["invocations"] == [{"executionSuccessful": False, "exitCode": 3}]
     assert run["properties"]["isComplete"] is False
@@ -440,13 +442,13 @@ def _lines(*findings: tuple[Finding, str] | tuple[Finding, str, bool], **more: A
 
 
 def test_what_a_baseline_knows_is_counted_and_not_shown() -> None:
-    summary = Summary(1, 10, 0, 0, 0, 2, True, 0.0, 0, "clean, except for known findings", [])
+    summary = Summary(1, 10, 0, 0, 0, 2, "deep", 0, True, 0.0, 0, "clean, except for known findings", [])
     assert _lines((_finding(), A, True), reports=[(_report(f"{A}/{LOG}", ("intact", 10, 1)), A)], summary=summary) == [
         "/data/a-0   1 segment, 10 bytes   clean",
         "Examined 10 bytes in 1 file in 0.0 s. 2 findings known from the baseline.",
         "Verdict: clean, except for known findings. Exit status 0.",
     ]
-    summary = Summary(1, 10, 0, 0, 0, 1, False, 0.0, 3, "not examined", [])
+    summary = Summary(1, 10, 0, 0, 0, 1, "deep", 0, False, 0.0, 3, "not examined", [])
     assert _lines(reports=[(_report(f"{A}/{LOG}", ("intact", 10, 1)), A)], summary=summary)[1:] == [
         "Examined 10 bytes in 1 file in 0.0 s. 1 finding known from the baseline. Not everything could be",
         "examined.",
@@ -732,6 +734,8 @@ def _expected(
         "warnings": warnings,
         "infos": infos,
         "known": known,
+        "level": "deep",
+        "recordsNotRead": 0,
         "isComplete": is_complete,
         "exitCode": code,
     }

@@ -351,7 +351,7 @@ def _report(
 
 
 SAFE_LINES = ["       Nothing is scanned, nothing is lost; the log goes from offset 0 to 10."]
-NOTHING_READ = "The CRCs of all batches match; kdump check examines everything else, too."
+NOTHING_READ = "The CRCs of all batches match; records were not read: kdump check reads all."
 LOST: Values = {"lost_records": 1, "lost_offsets": [[3, 3]], "bytes_lost": 69}
 
 

@@ -96,14 +96,17 @@ EVIDENCE: tuple[tuple[str, str], ...] = (
         r"Received invalid partition leader epoch entry EpochEntry[\[(]epoch={0}, startOffset={1}[\])]",
     ),
     # The topic id.
-    (rf"{METADATA} has version {NUMBER}", rf"Unrecogni[sz]ed version of.*{METADATA}.*{{0}}"),
+    (rf"(?:{METADATA} has version|the version in {METADATA} is) {NUMBER}", rf"Unrecogni[sz]ed version of.*{METADATA}.*{{0}}"),
     (
         rf"line \d+ of {METADATA} is not a name with a value",
         rf"Malformed line in (checkpoint|partition metadata) file [\[(]{METADATA}",
     ),
-    (rf"{METADATA} ends before line \d+", r"NullPointerException"),
-    (rf"the topic id in {METADATA} is all zeros", rf"Invalid topic ID in partition metadata file \({METADATA}\)"),
-    (rf"the topic id in {METADATA} is not a base64 UUID", r"Input string .*UUID"),
+    (rf"{METADATA} (?:is empty|ends before line \d+)", r"NullPointerException"),
+    (
+        rf"the topic id in {METADATA} is all zeros, which means none",
+        rf"Invalid topic ID in partition metadata file \({METADATA}\)",
+    ),
+    (rf"the topic id in {METADATA} has \d+ characters.*", r"Input string .*UUID"),
     # Producers.
     (
         rf"producer {NUMBER} writes offset {NUMBER} outside the transaction that it has open",

@@ -14,6 +14,7 @@ from kdump.checks.catalogue import FAULTS, STARTS
 from kdump.checks.finding import FileReport, Finding
 from kdump.cli.commands import main
 from kdump.verdicts.verdict import Verdict
+from tests.builders.compression import lz4_frame
 from tests.builders.files import file_name, write_partition
 from tests.builders.records import batch, record
 
@@ -83,6 +84,63 @@ def test_reasons_have_an_end() -> None:
     for code in list(FAULTS)[:40]:
         verdict.add(_finding(code, "error"))
     assert len(verdict.reasons) == 21 and verdict.reasons[-1].endswith(" more reasons")
+
+
+def _report_of(records: int, *, more: bool = False, path: str = "/a-0/x.log", size: int = 9) -> FileReport:
+    report = FileReport(path, "log", size, 1, 0, 0, size, 0, 0, 0, 0)
+    report.records_not_read, report.are_more_not_read = records, more
+    return report
+
+
+@pytest.mark.parametrize(
+    ("level", "more", "words", "text"),
+    [
+        ("full", False, "headers and CRCs intact", "headers and CRCs intact; 1,200 records not read (--level deep)"),
+        ("full", True, "headers and CRCs intact", "headers and CRCs intact; at least 1,200 records not read (--level deep)"),
+        (
+            "quick",
+            False,
+            "headers intact",
+            "headers intact; indexes not compared with logs, 1,200 records not read (--level deep)",
+        ),
+    ],
+)
+def test_what_was_not_read_is_not_clean(level: str, more: bool, words: str, text: str) -> None:
+    verdict = Verdict(level=level)
+    verdict.add(_report_of(1200, more=more))
+    assert (verdict.words, verdict.text, verdict.exit_code) == ([words, "records not read"], text, 0)
+    assert verdict.reasons == [text.partition("; ")[2]]
+
+
+def test_what_was_not_read_is_said_beside_damage_and_after_what_does_not_count() -> None:
+    verdict = Verdict(level="full")
+    verdict.add(_report_of(3))
+    verdict.leave_out()
+    assert verdict.text == ("headers and CRCs intact, except for findings that were left out; 3 records not read (--level deep)")
+    verdict.add(_finding())
+    assert (verdict.text, verdict.exit_code) == ("damaged; 3 records not read (--level deep)", 1)
+
+
+def test_a_check_that_leaves_no_record_unread_is_clean() -> None:
+    verdict = Verdict(level="full")
+    verdict.add(_report_of(0))
+    assert (verdict.words, verdict.text) == (["clean"], "clean")
+
+
+def test_a_metadata_log_is_never_clean_alone() -> None:
+    verdict = Verdict()
+    verdict.add(_report_of(0, path="/data/__cluster_metadata-0/0.log", size=0))
+    assert verdict.text == "clean"  # no record
+    verdict.add(_report_of(0, path="/data/__cluster_metadata-0/0.log"))
+    assert (verdict.words, verdict.exit_code) == (["clean", "records not replayed"], 0)
+    assert verdict.text == "clean; records of __cluster_metadata-0 not replayed"
+
+
+def test_a_forecast_is_about_the_start_alone() -> None:
+    verdict = Verdict(level=None)
+    verdict.add_files(1)
+    assert verdict.words == ["nothing lost at start", "records not read"]
+    assert (verdict.text, verdict.exit_code) == ("nothing lost at start; records not read (kdump check)", 0)
 
 
 # --- partitions
@@ -174,16 +232,131 @@ def test_a_start_of_what_was_ignored_does_not_fail(partition: Path, capfd: pytes
     assert capfd.readouterr().out.endswith("Verdict: clean, except for findings that were left out. Exit status 0.\n")
 
 
-def test_starts_of_large_partitions_that_fail_are_left_to_forecasts(partition: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from kdump.verdicts import starts
+# --- records that nobody can read
 
-    data = bytearray((partition / LOG).read_bytes())
-    data[-1] ^= 1
-    (partition / LOG).write_bytes(data)
-    monkeypatch.setattr(starts, "_MAX_BATCHES", 7)
-    assert kdump.verdict(partition).words == ["loses at start", "damaged"]
-    monkeypatch.setattr(starts, "_MAX_BATCHES", 6)
-    assert kdump.verdict(partition).words == ["damaged"]
+
+UNREADABLE = {
+    "a header count of four bytes": batch(records=[b"\x14\0\0\0\x01\x02v\0\0\0\0"]),
+    "a header without a key": batch(records=[record(value=b"v", headers=[(None, b"v")])]),
+    "an lz4 header with the checksum of old clients": batch(
+        records=[record(value=b"v" * 50)] * 4,
+        codec="lz4",
+        compressor=lambda data: lz4_frame(data, is_header_checksum_broken=True),
+    ),
+}
+
+
+@pytest.fixture(params=list(UNREADABLE))
+def unreadable(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """A partition whose first batch cannot be read, though its CRC is right."""
+    bad = UNREADABLE[request.param]
+    next_offset = 1 + int.from_bytes(bad[23:27])  # its last offset delta
+    return write_partition(
+        tmp_path / "data", topic="orders", segments={0: [bad, *_batches(next_offset, next_offset + 1)]}, index_interval_bytes=0
+    )
+
+
+def test_records_that_nobody_can_read_are_damage_by_default(unreadable: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert kdump.verdict(unreadable).words == ["damaged"]
+    assert main(["check", str(unreadable)]) == 1
+    assert capfd.readouterr().out.endswith("\nVerdict: damaged. Exit status 1.\n")
+
+
+@pytest.mark.parametrize("form", ["text", "ndjson", "json", "sarif", "junit"])
+def test_a_check_that_reads_no_records_calls_nothing_clean(
+    unreadable: Path, form: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", "--level", "full", "--output", form, str(unreadable)]) == 0
+    shown = capfd.readouterr().out
+    out = shown.partition('"results":')[2] or shown  # the rules of SARIF before it speak of the log cleaner
+    assert "headers and CRCs intact; " in out and " records not read (--level deep)" in out
+    assert not any(clean in out for clean in ('"clean', ": clean", "   clean"))
+
+
+def test_a_forecast_says_that_it_read_no_records(unreadable: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["forecast", str(unreadable)]) == 0
+    out = " ".join(capfd.readouterr().out.split())
+    assert "The CRCs of all batches match; records were not read: kdump check reads all." in out
+    assert out.endswith("Verdict: nothing lost at start; records not read (kdump check). Exit status 0.")
+    assert main(["forecast", "--output", "ndjson", str(unreadable)]) == 0
+    summary = json.loads(capfd.readouterr().out.splitlines()[-1])
+    assert summary["verdict"] == "nothing lost at start; records not read (kdump check)"
+
+
+def test_recover_calls_nothing_verified_that_nobody_can_read(
+    unreadable: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["recover", str(unreadable), "-o", str(tmp_path / "out")]) == 1
+    out = capfd.readouterr().out
+    assert "\nWhat was taken over as it is has 1 error: kdump check lists it.\n" in out
+    assert "verified" not in out and "Nothing is lost" not in out
+    assert (tmp_path / "out" / LOG).read_bytes() == (unreadable / LOG).read_bytes()
+
+
+# --- metadata logs
+
+
+@pytest.mark.parametrize("name", ["__cluster_metadata-0", "copy-7"])
+def test_a_metadata_log_is_not_replayed_and_both_commands_say_so(
+    name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    no_op = batch(records=[record(value=b"\x01\x14\x00\x00")])
+    path = write_partition(tmp_path, topic="__cluster_metadata", segments={0: [no_op]}, index_interval_bytes=0)
+    (path / "quorum-state").write_text(
+        '{"leaderId":1,"leaderEpoch":1,"votedId":-1,"votedDirectoryId":"AAAAAAAAAAAAAAAAAAAAAA","data_version":1}'
+    )
+    path = path.rename(tmp_path / name)
+    assert main(["check", str(path)]) == 0
+    shown = capfd.readouterr().out
+    assert "   clean; records not replayed\n" in shown
+    assert shown.endswith(f"Verdict: clean; records of {name} not replayed. Exit status 0.\n")
+    assert main(["check", "--output", "ndjson", str(path)]) == 0
+    rows = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+    assert (rows[-1]["errors"], rows[-1]["warnings"]) == (0, 0)
+    assert main(["forecast", str(path)]) == 0
+    shown = " ".join(capfd.readouterr().out.split())
+    assert "loads after a clean stop" in shown and "safe" not in shown
+    assert "The records of this metadata log are not replayed" in shown
+    assert f"; records of {name} not replayed. Exit status 0." in shown
+    assert all("not replayed" in " ".join(row.conditions) for row in kdump.forecast(path))
+
+
+# --- one cause, one statement
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome", "reason"),
+    [
+        # the log manager of 4.3.1 was run on the first five
+        ("", "die", "the file is empty"),
+        ("\0" * 43, "offline", "line 1 of the file is not a name with a value"),
+        ("version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAA\n", "offline", "the topic id in the file is all zeros"),
+        ("version: 0\ntopic_id: not-a-uuid-by-far-too-long-a-string\n", "die", "the topic id in the file has 35 characters"),
+        ("version: 1\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n", "keep", ""),
+        ("version: 0\n", "die", "the file ends before line 2"),
+        ("\n", "offline", "line 1 of the file is not a name with a value"),
+        ("version:0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n", "offline", "line 1 of the file is not a name with a value"),
+        ("version: -1\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n", "offline", "the version in the file is -1"),
+        ("version: x\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n", "offline", "the version in the file is not a number"),
+        ("anything: 0\nelse: AAAAAAAAAAAAAAAAAAAAAQ", "keep", ""),
+        ("version: 0\r\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\r\n\r\nmore", "keep", ""),
+    ],
+)
+def test_malformed_partition_metadata_is_one_statement_in_check_and_forecast(
+    text: str, outcome: str, reason: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    directory = _log_directory(tmp_path / "d1", "a")
+    (directory / "a-0" / "partition.metadata").write_text(text)
+    starts = list(kdump.forecast(directory))
+    assert {start.outcome for start in starts} == {outcome}
+    assert all((start.reason or "").startswith(reason.replace("the file", "partition.metadata")) for start in starts)
+    errors = [finding for finding in kdump.check(directory) if finding.severity == "error"]
+    fails = outcome != "keep"
+    assert [finding.code for finding in errors] == ["partition-metadata-bad"] * fails
+    assert all(reason.lower() in finding.message.lower() and "stray" not in finding.message for finding in errors)
+    assert [finding.broker_forecast for finding in errors] == [outcome] * fails
+    assert _exit_codes(directory, capfd) == (fails, fails)
+    assert kdump.verdict(directory).words == (["loses at start", "damaged"] if fails else ["clean"])
 
 
 # --- whatever is done to a partition

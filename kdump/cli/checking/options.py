@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kdump.checks.finding import ERROR, SEVERITIES
-from kdump.checks.settings import CLEANUP_POLICIES, FILE_TYPES, FULL, LEVELS, MAX_FINDINGS, UNKNOWN
+from kdump.checks.settings import CLEANUP_POLICIES, DEFAULT_LEVEL, FILE_TYPES, LEVELS, MAX_FINDINGS, UNKNOWN
 from kdump.cli.options import CODES, FILES, CommandOptions, choice, flag, integer, seconds, text, texts
 from kdump.cli.shared_options import CSV_FORMULAS, FILE, NICE, PATHS, RATE, jobs_option, output_option
 from kdump.output.check import FORMATS
@@ -18,7 +18,7 @@ class CheckOptions(CommandOptions):
         LEVELS,
         "quick: headers, lengths and index bounds. full: also CRCs, and files compared with one another."
         " deep: also every record.",
-        default=FULL,
+        default=DEFAULT_LEVEL,
     )
     fail_on: str = choice(
         "--fail-on", SEVERITIES, "Exit with code 1 for findings of this severity or worse.", default=ERROR, metavar="SEVERITY"

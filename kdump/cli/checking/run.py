@@ -57,8 +57,8 @@ class _Run:
         self._formatter = formatter
         self._out = out
         self._counts = dict.fromkeys(SEVERITIES, 0)
-        self._files = self._bytes = self._known = 0
-        self._verdict = Verdict(request.failing)
+        self._files = self._bytes = self._known = self._unread = 0
+        self._verdict = Verdict(request.failing, level=request.settings.level)
         self._failing_groups: set[str] = set()
         self._progress: CheckProgress | None = None
 
@@ -97,6 +97,8 @@ class _Run:
                 warnings=self._counts[WARNING],
                 infos=self._counts[INFO],
                 known=self._known,
+                level=self._request.settings.level,
+                records_not_read=self._unread,
                 is_complete=self._verdict.is_complete,
                 seconds=seconds,
                 exit_code=code,
@@ -126,6 +128,7 @@ class _Run:
             elif isinstance(row, FileReport):
                 self._files += 1
                 self._bytes += row.size
+                self._unread += row.records_not_read
                 self._verdict.add_file(row)
                 self._formatter.file(row, group)
             elif isinstance(row, Start):

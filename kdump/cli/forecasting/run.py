@@ -43,7 +43,7 @@ class _Run:
         self._request = request
         self._formatter = formatter
         self._out = out
-        self._verdict = Verdict()
+        self._verdict = Verdict(level=None)
         self._failed = 0
         self._stops: set[bool] = set()
         self._last: LogDirectory | None = None

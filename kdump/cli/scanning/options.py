@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kdump.checks.finding import ERROR, SEVERITIES
-from kdump.checks.settings import CLEANUP_POLICIES, FULL, LEVELS, UNKNOWN
+from kdump.checks.settings import CLEANUP_POLICIES, LEVELS, SCAN_LEVEL, UNKNOWN
 from kdump.cli.options import DIRECTORIES, TABLES, CommandOptions, choice, flag, text, texts
 from kdump.cli.scanning.engine import ENGINES
 from kdump.cli.schema_options import KEY_DECODER, SCHEMAS_PATH, VALUE_DECODER
@@ -65,7 +65,7 @@ class ScanOptions(CommandOptions):
     target_bytes: str = text(
         "--target-bytes", "How many bytes one task reads.", default="64m", metavar="SIZE", shows_default=True
     )
-    level: str = choice("--level", LEVELS, "How deep to check, as for `kdump check`.", default=FULL)
+    level: str = choice("--level", LEVELS, "How deep to check, as for `kdump check`.", default=SCAN_LEVEL)
     cleanup_policy: str = choice("--cleanup-policy", CLEANUP_POLICIES, "The topics' cleanup policy.", default=UNKNOWN)
     fail_on: str = choice(
         "--fail-on", SEVERITIES, "Exit with code 1 for findings of this severity or worse.", default=ERROR, metavar="SEVERITY"

@@ -72,6 +72,7 @@ class ScanRequest:
         self.tables = _tables(options.tables, options.with_records)
         self.failing = SEVERITIES[: SEVERITIES.index(options.fail_on) + 1]
         self.output = options.output
+        self.level = options.level
         self.savings = SAVINGS[options.savings]
         given = {
             "topics": options.topics,

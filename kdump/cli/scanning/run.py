@@ -84,7 +84,7 @@ def _summary_of_earlier(request: ScanRequest, seen: Seen, earlier: EarlierScan) 
         _load_arrow()
         from kdump.cli.scanning.sums import summary_of_tables
 
-        summary = summary_of_tables(str(request.out), request.tables, request.failing)
+        summary = summary_of_tables(str(request.out), request.tables, request.failing, request.level)
     summary.unchanged_files, summary.unchanged_since = len(seen.items), earlier.began_ns // 1_000_000
     return summary
 
@@ -97,7 +97,7 @@ def _scan_into(request: ScanRequest, folder: str, seen: Seen, started: float) ->
 
     reconciliation = write(request, folder, seen)
     incomplete = reconciliation.incomplete_tables()
-    summary = summary_of_tables(folder, request.tables, request.failing, incomplete)
+    summary = summary_of_tables(folder, request.tables, request.failing, request.level, incomplete)
     summary.unchanged_files = len(seen.kept.files)
     summary.decoded_topics = decoded_tables.topics_in(folder)
     result = summary.json(request.out, request.engine.name, time.monotonic() - started)

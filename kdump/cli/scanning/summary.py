@@ -10,6 +10,7 @@ from kdump import exit_codes
 from kdump.checks import wording
 from kdump.checks.finding import SEVERITIES
 from kdump.checks.wording import counted
+from kdump.formats import tree
 from kdump.output.rows.fleet import CodecLine, TopicLine
 from kdump.output.text.scan import REPLICA_BEHIND, text_of_codecs, text_of_findings, text_of_time, text_of_topics
 from kdump.output.text.sizes import size_text
@@ -21,24 +22,29 @@ if TYPE_CHECKING:
 
     from kdump.tables import Row
 
+_RECORDS = "records"  # the table
 _WIDTH = 100  # of findings in a pipe
 
 
 class ScanSummary:
-    """The summary of a scan. `exit_code` is the one that `kdump check` would return.
+    """The summary of a scan. `exit_code` is the one that `kdump check` of the same `level` would return.
 
     `codes` are the codes of findings with their severity, and how many there are of each, the worst first; `worst` are some of
-    the findings, as objects. `rows` says how many rows each table has.
+    the findings, as objects. `rows` says how many rows each table has. `records_not_read` are those that the check of this level
+    left unread; `are_more_not_read` if some of them are compressed sets of old messages.
     """
 
     def __init__(
         self,
         failing: Sequence[str],
         *,
+        level: str,
         files: int,
         size: int,
         batches: int,
         records: int,
+        records_not_read: int,
+        are_more_not_read: bool,
         oldest: int | None,
         newest: int | None,
         topics: Sequence[TopicLine],
@@ -64,10 +70,18 @@ class ScanSummary:
         self.codes = codes
         self.worst = worst
         self.severities = {severity: sum(count for (_, of), count in codes if of == severity) for severity in SEVERITIES}
-        self._verdict = Verdict(failing)
+        self.level = level
+        self._verdict = Verdict(failing, level=level)
         for (code, severity), count in sorted(codes):
             self._verdict.add_findings(code, severity, count)
         self._verdict.add_files(self.files)
+        self.records_not_read = records_not_read
+        self.are_more_not_read = are_more_not_read
+        verb = "checked" if _RECORDS in rows else "read"
+        self._verdict.leave_unread(records_not_read, is_least=are_more_not_read, verb=verb)
+        for line in topics:
+            if line.topic == tree.METADATA_TOPIC:
+                self._verdict.leave_unreplayed(line.topic)
         self.exit_code = self._verdict.exit_code
 
     @property
@@ -82,10 +96,13 @@ class ScanSummary:
         """The summary that `kept` made an object of."""
         return cls(
             failing,
+            level=given["level"],
             files=given["files"],
             size=given["bytes"],
             batches=given["batches"],
             records=given["records"],
+            records_not_read=given["recordsNotRead"],
+            are_more_not_read=given["areMoreNotRead"],
             oldest=given["oldestTimestamp"],
             newest=given["newestTimestamp"],
             topics=[TopicLine(*(line[column.key] for column in TopicLine.schema)) for line in given["topics"]],
@@ -101,12 +118,14 @@ class ScanSummary:
         return {
             "out": out,
             "engine": engine,
+            "level": self.level,
             "seconds": round(seconds, 3),
             "files": self.files,
             "unchangedFiles": self.unchanged_files,
             "bytes": self.bytes,
             "batches": self.batches,
             "records": self.records,
+            "recordsNotRead": self.records_not_read,
             "oldestTimestamp": self.oldest,
             "newestTimestamp": self.newest,
             "errors": self.severities["error"],
@@ -125,7 +144,7 @@ class ScanSummary:
 
     def kept(self, result: Mapping[str, Any]) -> dict[str, Any]:
         """Its JSON with what else it takes to show the summary again."""
-        return {**result, "worst": self.worst}
+        return {**result, "areMoreNotRead": self.are_more_not_read, "worst": self.worst}
 
     @property
     def _unchanged(self) -> str:

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kdump.checks.finding import ERROR, INFO, SEVERITIES, WARNING
+from kdump.checks.settings import DEEP
 from kdump.cli.scanning.summary import ScanSummary
 from kdump.output.text.scan import REPLICA_BEHIND, codec_lines, topic_lines
 from kdump.pipeline.fleet import written
@@ -22,8 +23,10 @@ if TYPE_CHECKING:
 _WORST = 1000  # findings of a severity that are read for the text summary
 
 
-def summary_of_tables(folder: str, tables: Sequence[str], failing: Sequence[str], incomplete: Sequence[str] = ()) -> ScanSummary:
-    """The summary of a scan, from the tables in a folder."""
+def summary_of_tables(
+    folder: str, tables: Sequence[str], failing: Sequence[str], level: str, incomplete: Sequence[str] = ()
+) -> ScanSummary:
+    """The summary of a scan of this level, from the tables in a folder."""
     files = _columns(folder, "files", ["size"])
     segments = _columns(folder, "segments", ["batches", "records", "minTimestamp", "maxTimestamp"])
     findings = _columns(folder, "findings", ["topic", "code", "severity"])
@@ -32,10 +35,13 @@ def summary_of_tables(folder: str, tables: Sequence[str], failing: Sequence[str]
     uses = written.codec_uses(folder) if "batches" in tables else []
     return ScanSummary(
         failing,
+        level=level,
         files=files.num_rows,
         size=_sum(files["size"]),
         batches=_sum(segments["batches"]),
         records=_sum(segments["records"]),
+        records_not_read=0 if level == DEEP else _sum(pc.coalesce(segments["records"], segments["batches"])),
+        are_more_not_read=level != DEEP and segments["records"].null_count > 0,
         oldest=pc.min(segments["minTimestamp"]).as_py(),
         newest=pc.max(segments["maxTimestamp"]).as_py(),
         topics=topic_lines(written.topic_sizes(folder), uses, by_topic),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kdump.checks.wording import as_sentence, counted
 from kdump.forecasts.places import LOG_DIRECTORY, PARTITION
-from kdump.forecasts.sentences import DAMAGE, FAILS, LOSS, SAFE, TRAP, TRIMS, UNSURE, sentences, stop, verdict
+from kdump.forecasts.sentences import DAMAGE, FAILS, LOADS, LOSS, SAFE, TRAP, TRIMS, UNSURE, sentences, stop, verdict
 from kdump.forecasts.settings import CLEAN
 from kdump.output.rows.columns import width_of
 from kdump.output.text.forecast_steps import add_steps
@@ -29,7 +29,7 @@ _STOPS = {
     False: " There is no .kafka_cleanshutdown: it is running, or its stop was unclean.",
 }
 _STOPS_DIFFER = " Some of the log directories have .kafka_cleanshutdown and others do not: each starts as after its own stop."
-_COLORS = {SAFE: "32", TRIMS: "33", UNSURE: "33", DAMAGE: "33", LOSS: "31", TRAP: "31", FAILS: "31"}
+_COLORS = {SAFE: "32", LOADS: "36", TRIMS: "33", UNSURE: "33", DAMAGE: "33", LOSS: "31", TRAP: "31", FAILS: "31"}
 _INDENT = 7
 _GAP = 3
 _MAX_SHOWN = 20  # directories that are not safe
@@ -99,7 +99,9 @@ class ForecastReport:
             about += f", the known release nearest to {totals.asked}"
         stopped = "".join(_STOPS[was_clean] for was_clean in totals.stops) if len(totals.stops) < 2 else _STOPS_DIFFER
         unread = (
-            "" if self._shown or totals.failed else " The CRCs of all batches match; kdump check examines everything else, too."
+            ""
+            if self._shown or totals.failed
+            else " The CRCs of all batches match; records were not read: kdump check reads all."
         )
         assumed = _ASSUMED if self._is_assumed else ""
         missing = f" {counted(totals.failed, 'directory', 'directories')} could not be examined." if totals.failed else ""

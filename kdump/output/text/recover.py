@@ -77,12 +77,13 @@ class RecoverReport(MendReport):
             lost.append(f"{counted(summary.offsets_missing, 'offset')} in {counted(summary.holes, 'hole')}")
         if lost:
             self._out.wrapped(f"Lost: {'; '.join(lost)}.")
-        else:
+        elif not summary.remaining_errors:
             self._out.wrapped("Nothing is lost of what was there.")
         if self._records > _MOST_RECORDS:
             self._out.wrapped(f"{self._records:,} records decode in what is lost: --output {self.all_in} lists their keys.")
         if summary.remaining_errors:
             errors = counted(summary.remaining_errors, "error")
-            self._out.wrapped(f"What was taken over as it is has {errors}: kdump check lists them.")
+            what = "it" if summary.remaining_errors == 1 else "them"
+            self._out.wrapped(f"What was taken over as it is has {errors}: kdump check lists {what}.")
         self._next(summary)
-        self._complete(summary.path, summary.exit_code)
+        self._complete(summary.path, summary.exit_code, verified=not summary.remaining_errors)

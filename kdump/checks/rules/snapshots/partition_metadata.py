@@ -58,12 +58,18 @@ def check_missing(partition: PartitionFacts) -> None:
 
 
 def topic_id_of(path: str) -> bytes | None:
-    """The topic id of a partition directory; None if there is none. Raises Unreadable if nobody can tell."""
+    """The topic id of a partition directory; None if no broker gets one from it. Raises Unreadable if nobody can tell."""
+    try:
+        return topic_id_in(path)
+    except CorruptData:
+        return None
+
+
+def topic_id_in(path: str) -> bytes | None:
+    """The topic id of a partition directory; None if it has no such file. Raises CorruptData if that is malformed, Unreadable."""
     try:
         with Source(os.path.join(path, partition_metadata.NAME)) as source:
             return partition_metadata.read(source.read(0, partition_metadata.MAX_SIZE))[1]
-    except CorruptData:
-        return None
     except Unreadable as error:
         if error.code in ("file-missing", "file-is-directory", "file-not-regular"):
             return None

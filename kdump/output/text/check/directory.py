@@ -8,6 +8,7 @@ from kdump.checks.wording import counted, offset_range
 from kdump.formats import file_name
 from kdump.output.text.check.ranges import Ranges
 from kdump.output.text.sizes import size_text
+from kdump.verdicts.verdict import NOT_REPLAYED, sound_word, unreplayed_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,7 +43,8 @@ class Directory:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self.files = self.segments = self.batches = self.size = 0
+        self.files = self.segments = self.batches = self.size = self.records_not_read = 0
+        self._is_replayed = True
         self.first_offset = self.last_offset = NO_OFFSET
         self.counts: dict[str, int] = {}
         self.restarts: dict[str, list[Finding]] = {}
@@ -105,6 +107,8 @@ class Directory:
     def add_file(self, report: FileReport) -> None:
         self.files += 1
         self.size += report.size
+        self.records_not_read += report.records_not_read
+        self._is_replayed = self._is_replayed and unreplayed_in(report) is None
         if report.file_type == _LOG:
             self.segments += 1
             self.batches += report.batches_intact + report.batches_salvaged + report.batches_lost
@@ -137,9 +141,13 @@ class Directory:
             parts.append(offset_range(self.first_offset, self.last_offset))
         return ", ".join(parts)
 
-    def verdict(self) -> str:
-        """How many findings of each severity, the worst first."""
-        return ", ".join(counted(self.counts[word], word) for word in SEVERITIES if word in self.counts) or "clean"
+    def verdict(self, level: str) -> str:
+        """How many findings of each severity, the worst first; without findings, what a check at this level says."""
+        found = ", ".join(counted(self.counts[word], word) for word in SEVERITIES if word in self.counts)
+        if found:
+            return found
+        word = sound_word(level, self.records_not_read)
+        return word if self._is_replayed else f"{word}; {NOT_REPLAYED}"
 
     def restart(self, word: str) -> str:
         """Where a restart would do what this word says, and what that would cost if it is known."""

@@ -9,6 +9,7 @@ from kdump.output.text.check.folding import Folds
 from kdump.output.text.check.results import write_directories, write_findings, write_unreadable
 from kdump.output.text.sizes import size_text
 from kdump.output.text.writer import ReportWriter
+from kdump.verdicts.verdict import CLEAN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,9 +45,9 @@ class CheckReport:
         out, directories = self._out, self._directories
         if not directories:
             out.line("There is nothing to check: there are no Kafka files here.")
-        write_directories(out, directories.values())
+        write_directories(out, directories.values(), summary.level)
         write_unreadable(out, directories.values())
-        if not self._folds and summary.verdict == "clean":
+        if not self._folds and summary.verdict == CLEAN:
             return
         if self._folds:
             self._write_what_was_found()

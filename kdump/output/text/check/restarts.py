@@ -5,6 +5,7 @@ from __future__ import annotations
 from kdump.checks import catalogue
 from kdump.checks.catalogue import fault_kind
 from kdump.checks.wording import counted
+from kdump.forecasts.sentences import LOADS, SAFE
 from kdump.forecasts.settings import CLEAN
 from kdump.output.text.check.directory import worst_first
 
@@ -31,7 +32,7 @@ _ORDER = (
 
 def write_restarts(out: ReportWriter, directories: Collection[Directory]) -> None:
     """The forecast starts of the worst directories; of all others, what each finding makes likely."""
-    ranked = worst_first(directory for directory in directories if any(word in directory.restarts for word in _ORDER))
+    ranked = worst_first(filter(_is_told, directories))
     if not ranked:
         return
     names_directories = len(directories) > 1
@@ -48,6 +49,13 @@ def write_restarts(out: ReportWriter, directories: Collection[Directory]) -> Non
         ]
         if found:
             _write_likely(out, word, found)
+
+
+def _is_told(directory: Directory) -> bool:
+    """Whether a start does something to a directory: by a finding, or by a forecast."""
+    return any(word in directory.restarts for word in _ORDER) or any(
+        start.verdict not in (LOADS, SAFE) for start in directory.starts
+    )
 
 
 def _write_starts(out: ReportWriter, directory: Directory, name: str) -> None:

@@ -7,6 +7,7 @@ from kdump.checks.wording import as_sentence, byte_range, counted
 from kdump.output.rows.columns import padded, widest, width_of
 from kdump.output.text.check.directory import worst_first
 from kdump.output.text.sizes import size_text
+from kdump.verdicts.verdict import CLEAN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,10 +22,10 @@ _DIRECTORIES = 20  # directories with findings that get a line
 _CLEAN_DIRECTORIES = 5
 _UNREADABLE_DIRECTORIES = 5  # whose unreadable offsets are named; those of others are counted
 _INDENT = 9  # of the text of a finding, after its severity
-_COLORS = {ERROR: "31", WARNING: "33", INFO: "36", "clean": "32"}
+_COLORS = {ERROR: "31", WARNING: "33", INFO: "36", CLEAN: "32"}
 
 
-def write_directories(out: ReportWriter, directories: Collection[Directory]) -> None:
+def write_directories(out: ReportWriter, directories: Collection[Directory], level: str) -> None:
     """A line for each directory, the worst first. Clean ones are only counted if there are many."""
     examined = [directory for directory in directories if directory.files or directory.counts]
     clean = [directory for directory in examined if not directory.counts]
@@ -32,19 +33,25 @@ def write_directories(out: ReportWriter, directories: Collection[Directory]) -> 
     shown = others[:_DIRECTORIES] + (clean if len(clean) <= _CLEAN_DIRECTORIES else [])
     name_width = widest([out.shown(directory.path) for directory in shown])
     for directory in shown:
-        _write_directory(out, directory, name_width)
+        _write_directory(out, directory, name_width, level)
     if len(others) > _DIRECTORIES:
         out.line(f"{len(others) - _DIRECTORIES:,} more directories with findings")
     if len(clean) > _CLEAN_DIRECTORIES:
-        size = size_text(sum(directory.size for directory in clean))
         more = "more " if others else ""
-        out.line(f"{len(clean):,} {more}directories, {size}   " + out.colored("clean", _COLORS["clean"]))
+        by_verdict: dict[str, list[Directory]] = {}
+        for directory in clean:
+            by_verdict.setdefault(directory.verdict(level), []).append(directory)
+        for verdict, alike in by_verdict.items():
+            about = (
+                f"{len(alike):,} {more}director{'y' if len(alike) == 1 else 'ies'}, {size_text(sum(one.size for one in alike))}"
+            )
+            out.line(f"{about}   " + out.colored(verdict, _color_of_sound(verdict)))
 
 
-def _write_directory(out: ReportWriter, directory: Directory, name_width: int) -> None:
+def _write_directory(out: ReportWriter, directory: Directory, name_width: int, level: str) -> None:
     head = f"{padded(out.shown(directory.path), name_width)}   {directory.about()}"
-    verdict = directory.verdict()
-    color = _COLORS[min(directory.counts, key=SEVERITIES.index) if directory.counts else "clean"]
+    verdict = directory.verdict(level)
+    color = _COLORS[min(directory.counts, key=SEVERITIES.index)] if directory.counts else _color_of_sound(verdict)
     gap = " " * max(3, out.width - width_of(head) - len(verdict)) if directory.counts else "   "
     if width_of(head) > out.width:
         out.line(out.shown(directory.path))
@@ -53,6 +60,10 @@ def _write_directory(out: ReportWriter, directory: Directory, name_width: int) -
         out.line(head)
         head, gap = "", "   "
     out.line(head + gap + out.colored(verdict, color))
+
+
+def _color_of_sound(verdict: str) -> str:
+    return _COLORS[CLEAN if verdict == CLEAN else INFO]
 
 
 def write_unreadable(out: ReportWriter, directories: Collection[Directory]) -> None:
