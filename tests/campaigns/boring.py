@@ -170,7 +170,7 @@ def _compared(case: Case, listed: dict[tuple[int, int], Row], fits: Callable[[Ba
             yield f"the row at byte {place[1]} has {wrong}"
             return
     alien = [place for place in listed if place in there and there[place].is_exact and not fits(there[place].batch)]
-    alien = [place for place in alien if SHAPES[case.shape].codec == "none" or there[place].batch.magic == 2]
+    alien = [place for place in alien if case.shape not in WRAPPERS or there[place].batch.magic == 2]
     if alien:  # wrappers may be listed where they need not: they do not say which offset is their first
         yield f"{len(alien)} batches are listed that were not asked for, such as that at byte {alien[0][1]}"
 
@@ -430,11 +430,11 @@ def judge_parts(case: Case) -> Iterator[str]:
         yield f"{' '.join(options)}: {fault}"
     nested = truth.nested()
     asked = chance.choice(kept)
-    places = {(one.base, one.position) for one in truth.found if one.batch is asked and one.is_exact} - nested
+    copies = {(one.base, one.position) for one in truth.found if one.batch is asked and one.is_exact} - nested
     offset = chance.randint(asked.first, asked.last)
     answer = said("log", "--output", "ndjson", "--offset", str(offset), case.directory)
-    if places and not places & _claims(answer.rows).keys():
-        yield f"--offset {offset}: the batch at {sorted(places)} is not listed"
+    if copies and not copies & _claims(answer.rows).keys():
+        yield f"--offset {offset}: the batch at {sorted(copies)} is not listed"
     log = case.directory / file_name(chance.choice(sorted(truth.data)), ".log")
     base = int(log.stem)
     places = [one.position for one in truth.found if one.base == base and one.is_exact and not one.is_foreign]
@@ -501,16 +501,9 @@ def wrong(
     `ways` are the kernels and sizes with which each command is run.
     """
     count = 3 if kind in NEEDS_SEGMENTS or random.Random(f"segments {shape} {kind} {seed}").random() < 0.5 else 1
-    segments = written(shape, size, count, seed)
-    damaged = damage(shape, kind, segments, companions(segments), seed)
-    truth = Truth(damaged)
+    truth = truth_of(shape, kind, size, count, seed)
     with tempfile.TemporaryDirectory(prefix="kdump-boring-") as folder:
-        directory = Path(folder) / "orders-0"
-        directory.mkdir()
-        for name, content in damaged.files.items():
-            (directory / name).write_bytes(content)
-        for base, data in truth.data.items():
-            (directory / file_name(base, ".log")).write_bytes(data)
+        directory = write(truth, Path(folder) / "orders-0")
         has_failed = False
         for kernel_name, sizes in ways:
             with kernels.using(kernel_name), _sizes(sizes):
@@ -521,6 +514,22 @@ def wrong(
                         yield kernel_name, sizes, command, fault
         if keep is not None and has_failed:
             shutil.copytree(directory, keep / f"{shape}-{kind}-{seed}" / directory.name, dirs_exist_ok=True)
+
+
+def truth_of(shape: str, kind: str, size: int, segment_count: int, seed: int) -> Truth:
+    """A damaged log of this shape and size, and what is true about it."""
+    segments = written(shape, size, segment_count, seed)
+    return Truth(damage(shape, kind, segments, companions(segments), seed))
+
+
+def write(truth: Truth, directory: Path) -> Path:
+    """Write a damaged partition to a new directory, which is returned."""
+    directory.mkdir()
+    for name, content in truth.damaged.files.items():
+        (directory / name).write_bytes(content)
+    for base, data in truth.data.items():
+        (directory / file_name(base, ".log")).write_bytes(data)
+    return directory
 
 
 @contextlib.contextmanager
@@ -574,6 +583,7 @@ def main() -> int:
 SHORT_SHAPES = ("1-kib", "17-kib", "160-kb", "lz4-29-kb", "magic-1-gzip")
 SHORT_KINDS = ("flip-1", "flip-20", "zeros-4k", "stale-64k", "foreign-higher", "swapped-64k", "missing-bytes", "torn")
 LARGE_SHAPES = ("160-kb", "1-mib", "lz4-164-kb", "lz4-mixed", "zstd-350-kb")
+WRAPPERS = tuple(name for name, shape in SHAPES.items() if shape.magic < 2 and shape.codec != "none")
 TINY_SHAPES = ("70-bytes", "magic-0-small")
 
 

@@ -133,7 +133,7 @@ class Walked(NamedTuple):
 
 @dataclass
 class Start:
-    """What a start after an unclean stop leaves: the size of each log, and the batches that are gone.
+    """What a start after an unclean stop leaves: the size of each log, and the batches that are gone, also copies of others.
 
     `is_known` is false where this model says nothing: offsets that do not fit into their segment, or go back.
     """
@@ -182,12 +182,7 @@ def start(truth: Truth, recovery_point: int) -> Start:
     if truth.damaged.logs and not result.is_known:
         return result
     left = [one for one in truth.found if one.position < result.sizes.get(one.base, 0) and one.has_length]
-    gone = [one for one in truth.found if one.position >= result.sizes.get(one.base, 0) and one.has_length]
-    known = {(one.batch.data, one.is_exact) for one in left}
-    for one in gone:
-        if (one.batch.data, one.is_exact) not in known:
-            known.add((one.batch.data, one.is_exact))
-            result.lost.append(one)
+    result.lost = [one for one in truth.found if one.position >= result.sizes.get(one.base, 0) and one.has_length]
     result.lost_records = sum(one.batch.records for one in result.lost)
     result.lost_offsets = without(
         ((one.batch.first, one.batch.last) for one in result.lost), ((one.batch.first, one.batch.last) for one in left)

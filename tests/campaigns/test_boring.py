@@ -1,10 +1,13 @@
 """The short form of the campaign of ordinary logs with ordinary damage."""
 
 import functools
+from pathlib import Path
 
 import pytest
 
-from tests.campaigns import boring
+from tests.campaigns import boring, boring_truth
+from tests.campaigns.boring_damage import KINDS
+from tests.oracle.restarts import LogManager, Request, Start, why_not_available
 
 SEED = 1
 
@@ -97,9 +100,7 @@ NOT_YET: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("magic-1-snappy", "index-stale", "recover"),
         ("magic-0-lz4", "timeindex-zeroed", "recover"),
     ),
-    "holes are not looked for where an index knows of batches inside of a log": (
-        ("zstd-350-kb", "missing-batches", "recover"),
-    ),
+    "holes are not looked for where an index knows of batches inside of a log": (("zstd-350-kb", "missing-batches", "recover"),),
 }
 """What is known to be wrong, by the reason: shape, kind and command. An entry that has become right fails its test."""
 
@@ -142,3 +143,29 @@ def _again(shape: str, kind: str, kernel: str, sizes: str, command: str) -> str:
 def test_each_entry_of_what_is_wrong_is_of_a_case() -> None:
     cases = {(shape, kind, command) for shape, kind in boring.short_cases() for command in boring.COMMANDS}
     assert set(REASONS) <= cases
+
+
+@pytest.mark.oracle
+def test_the_log_manager_leaves_what_the_model_of_a_start_says(tmp_path: Path) -> None:
+    missing = why_not_available("4.3.1")
+    if missing:
+        pytest.skip(missing)
+    shapes = ("4-kib", "lz4-29-kb", "4-kib-transactions", "magic-1-gzip", "magic-1-then-2")
+    compared = 0
+    different: list[str] = []
+    with LogManager("4.3.1") as manager:
+        for row, kind in enumerate(list(KINDS)[::2]):
+            (shape, _), *_ = boring.pairs([shapes[row % len(shapes)], "4-kib"], [kind])
+            truth = boring.truth_of(shape, kind, boring.MIB, 3, SEED)
+            model = boring_truth.start(truth, 0)
+            if not model.is_known:
+                continue
+            compared += 1
+            record = manager.record(Request(boring.write(truth, tmp_path / f"orders-{row}")), Start("unclean", 0))
+            sizes = record["segments_before" if record["segments"] == "same" else "segments"]
+            if (dict(sizes), record["log_end"]) != (model.sizes, model.log_end):
+                different.append(f"{shape}, {kind}: {record} instead of {model.sizes}, {model.log_end}")
+            if shape not in boring.WRAPPERS and record.get("lost_records", 0) != model.lost_records:
+                different.append(f"{shape}, {kind}: {record.get('lost_records')} instead of {model.lost_records} lost records")
+    assert different == []
+    assert compared > 10
