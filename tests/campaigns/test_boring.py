@@ -51,11 +51,6 @@ NOT_YET: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("4-kib", "flipped-high-delta", "check"),
         ("160-kb", "offset-shifted-3", "recover"),
     ),
-    "copies of batches that stay in the log count as lost": (
-        ("1-kib", "stale-64k", "forecast"),
-        ("17-kib", "stale-64k", "forecast"),
-        ("lz4-29-kb", "stale-64k", "forecast"),
-    ),
     "a wrapper of magic 0 or 1 counts as one message, and its header as its offsets": (
         ("magic-1-gzip", "flip-1", "check"),
         ("magic-1-gzip", "flip-1", "forecast"),
