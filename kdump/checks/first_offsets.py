@@ -40,6 +40,7 @@ class FirstOffsets:
         self._reader = reader
         self._base_offset = context.base_offset if context.file_type == "log" else None
         self._last: int | None = None  # the last offset of the batch before, if that is intact
+        self._is_at_start = self._base_offset is not None
         self._left = _MAX_OPENED
         max_payload = context.settings.max_payload if reader.reads_all else min(context.settings.max_payload, _MAX_PAYLOAD)
         self._budget = reader.new_budget(max_payload)
@@ -54,6 +55,7 @@ class FirstOffsets:
             self._last = None
         else:
             self._last = None
+        self._is_at_start = False
 
     def _find(self, section: Section) -> None:
         summary = section.summary
@@ -125,8 +127,9 @@ class FirstOffsets:
         Wrappers are in order if their last offsets are, so none is taken to begin before the end of the one before.
         """
         floor = self._last + 1 if self._last is not None else self._base_offset or 0
+        is_at_start, self._is_at_start = self._is_at_start, False
         if first is None:
-            return floor if self._is_next(last) else None
+            return floor if self._is_next(last) or is_at_start and floor <= last else None
         return max(first, floor) if floor <= last else first
 
     def _opened(self, position: int, size: int) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left
 from itertools import chain
 from operator import lt
 
@@ -64,6 +65,11 @@ class SegmentFacts:
         else:
             for start, end in zip(starts, ends, strict=True):
                 self.record_damage(start, end)
+
+    def lowest_offset_at(self, position: int, default: int) -> int:
+        """The lowest offset that the batch at this position may have; `default` if no such batch is known."""
+        row = bisect_left(self.positions, position)
+        return self.lowest_offsets[row] if row < len(self.positions) and self.positions[row] == position else default
 
     @property
     def lowest_offsets(self) -> PackedInts:

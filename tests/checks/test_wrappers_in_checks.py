@@ -157,3 +157,13 @@ def test_bytes_after_the_last_message_are_no_loss_if_it_has_the_offset_of_the_wr
     for magic, trailing in ((0, b"\0\0\0"), (0, b"some bytes"), (1, bytes(11))):
         path = _log(tmp_path, _wrapper(0, 3, magic, trailing=trailing), _wrapper(3, 3, magic))
         assert _found(path, level="deep", cleanup_policy="delete") == [("legacy-wrapper-cut", "warning", 2, 2)]
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+@pytest.mark.parametrize("bad", [0, 1, 2])
+def test_a_wrapper_that_cannot_be_opened_loses_all_its_offsets(tmp_path: Path, magic: int, bad: int) -> None:
+    """From the end of the one before, or the start of the log, to its own."""
+    parts = [_wrapper(7 + 3 * row, 3, magic) for row in range(3)]
+    unreadable = encode_message(message(value=b"no gzip stream", magic=magic, attributes=1), offset=9 + 3 * bad)
+    path = _log(tmp_path, *parts[:bad], unreadable, *parts[bad + 1 :], base=7)
+    assert _found(path, level="deep") == [("frame-bad-header", "error", 7 + 3 * bad, 9 + 3 * bad)]

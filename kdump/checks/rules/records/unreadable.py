@@ -61,12 +61,15 @@ class UnreadableRecords(SegmentRule):
             elif has_place:
                 what = f"Record {decoded + 1:,}, byte {fault.values['at']:,} of the decompressed data: {what}"
             message = f"{capitalized(what)} {decoded:,} of {counted(count, 'record')} can be read."
+        first, last = offsets_of(batches, row)
+        if count is None:  # a wrapper, whose header has the last offset only
+            first = min(first, self.facts.lowest_offset_at(batches["position"][row], first))
         self.context.report(
             code,
             start,
             end,
             message,
-            offsets=offsets_of(batches, row),
+            offsets=(first, last),
             expected=count,
             found=None if count is None else decoded,
             resync=BY_LENGTH,
