@@ -28,6 +28,7 @@ ALLOWED = {
     "output/arrow/files.py": "the file that is written",
     "output/text/check/advice.py": "what a hint names",
     "output/text/forecast_steps.py": "what a hint names",
+    "output/text/steps.py": "what a hint names",
     "pipeline/decoded_tables.py": "tables that kdump has written",
     "pipeline/earlier_scan.py": "tables that kdump has written",
     "pipeline/fleet/written.py": "tables that kdump has written",

@@ -152,12 +152,11 @@ def _has_last_epoch(facts: SegmentFacts, summary: BatchSummary) -> bool:
 
 
 def _damage_for_others(context: FileContext) -> DamagedOffsets | None:
-    """What notes the damage of this log for its next reader; None if that may walk it otherwise."""
+    """What notes the damage of this log for its next reader; None if there is none."""
     partition, base_offset = context.partition, context.base_offset
     if partition is None or partition.walked is None or base_offset is None or not context.is_part_of_log:
         return None
-    # without the next segment in view, offsets may be trusted that are too high
-    return DamagedOffsets(base_offset) if context.next_base_offset is None else None
+    return DamagedOffsets(base_offset)
 
 
 def _hand_over(context: FileContext, status: os.stat_result, damaged: DamagedOffsets) -> None:
@@ -165,6 +164,8 @@ def _hand_over(context: FileContext, status: os.stat_result, damaged: DamagedOff
     source, partition = context.source, context.partition
     assert partition is not None and partition.walked is not None
     after = _status(source)
+    if damaged and context.next_base_offset is not None:
+        return  # without the next segment in view, offsets may be trusted that are too high
     if after is not None and status.st_size == source.size and not context.is_unreadable(0, source.size):
         partition.walked.keep(status, after, damaged)
 

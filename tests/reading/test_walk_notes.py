@@ -84,7 +84,7 @@ def test_a_check_with_notes_reads_a_sound_log_only_where_records_are_examined(le
         walks = walk.call_count
     assert rows == _rows(tmp_path / "data", None, level)
     assert len(logs) == 2 == sum(str(log) in notes for log in logs)
-    assert walks == (2 if level == "deep" else 0)
+    assert walks == (2 if level == "deep" else 0) + 1  # the last batch, where a start finds the end of the data
 
 
 def test_notes_do_not_hold_once_the_log_was_written_to(tmp_path: Path) -> None:
