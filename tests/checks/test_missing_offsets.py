@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import kdump
+from kdump.checks.finding import Finding
 from kdump.cli.commands import main
 from tests.builders.records import batch, record
 
@@ -47,7 +48,7 @@ def _claims(path: Path) -> set[int]:
     """The offsets of all findings about skipped bytes."""
     found: set[int] = set()
     for row in kdump.check(path):
-        if getattr(row, "skipped", 0) and row.offset_first is not None:
+        if isinstance(row, Finding) and row.skipped and row.offset_first is not None and row.offset_last is not None:
             assert row.offset_first <= row.offset_last < row.offset_first + 3 * len(LOG)
             found.update(range(row.offset_first, row.offset_last + 1))
     return found
@@ -94,3 +95,13 @@ def test_a_damaged_header_claims_no_more_than_its_neighbours_leave(
     path = _partition(tmp_path, bytes(hurt))
     assert _claims(path) == {300, 301, 302}
     assert _headline(path, capfd) == 3
+
+
+def test_the_first_batch_of_a_log_without_any_is_the_least_that_cannot_be_read(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A text mode copy replaces each LF by CR and LF: no batch is left, and the header of the first claims its own offsets."""
+    lines = [record(value=b"a line\n" * 40, offset_delta=delta) for delta in range(3)]
+    data = b"".join(batch(base_offset=3 * row, records=lines) for row in range(50)).replace(b"\n", b"\r\n")
+    main(["check", str(_partition(tmp_path, data))])
+    assert "Consumers cannot read at least 3 offsets: 0 to 2." in capfd.readouterr().out

@@ -151,3 +151,17 @@ def test_a_wrapper_after_missing_bytes_is_no_payload_of_the_one_they_are_missing
     recovered, rows = _recovered(tmp_path, b"".join(data))
     assert recovered == b"".join(wrappers[:20] + wrappers[21:])
     assert [(row.batches, row.bytes) for row in _of(Dropped, rows)] == [(1, len(wrappers[20]) - 250)]
+
+
+def test_whole_batches_that_are_gone_are_a_hole_if_the_index_knows_of_them(tmp_path: Path) -> None:
+    """Compaction leaves gaps as well, but makes the index again."""
+    entries = [(3 * row + 2, sum(map(len, LOG[:row]))) for row in range(6, 370, 6)]  # last offset and position of a batch
+    index = b"".join(offset.to_bytes(4, "big") + position.to_bytes(4, "big") for offset, position in entries)
+    path = _partition(tmp_path, b"".join(LOG[:100] + LOG[120:]))
+    (path / f"{0:020}.index").write_bytes(index)
+    rows = kdump.recover(path, tmp_path / "out")
+    (hole,) = _of(Hole, rows)
+    assert (hole.offset_first, hole.offset_last, hole.is_damage) == (300, 359, True)
+    assert hole.reason.endswith("00000000000000000000.index knows of some of them")
+    (path / f"{0:020}.index").write_bytes(b"")
+    assert not _of(Hole, kdump.recover(path, tmp_path / "compacted"))
