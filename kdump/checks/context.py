@@ -9,8 +9,10 @@ from kdump.binary.source import NoSource
 from kdump.checks import catalogue
 from kdump.checks.finding import ESTIMATED, EXACT, INFO, MAX_EVIDENCE, NONE, SEVERITIES, ByteCoverage, Finding
 from kdump.checks.live_source import LiveSource
+from kdump.checks.missing_offsets import MissingOffsets
 from kdump.checks.topic_policy import policy_of
 from kdump.formats import file_name, tree
+from kdump.reading.items import BY_LENGTH, BY_REPAIRED_LENGTH
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
     from kdump.checks.segment_facts import SegmentFacts
     from kdump.checks.settings import Settings
     from kdump.checks.topic_policy import TopicPolicy
+
+    Words = Callable[[tuple[int, int] | None, bool], str]
+    """Makes a message, given the offsets that are missing, None if these are not known, and whether they are those claimed."""
 
 _PAGE, _SECTOR = 4096, 512
 _MIN_OFFSET, _MAX_OFFSET = -(1 << 63), (1 << 63) - 1  # sums of damaged numbers may lie beyond
@@ -61,6 +66,8 @@ class FileContext:
         self._counts: dict[str, int] = {}
         self._worst: dict[str, str] = {}
         self._suppressed: dict[str, Further] = {}
+        self._segment_read: SegmentFacts | None = None  # while findings about it may wait for its end
+        self._held: list[_Held] = []
 
     @functools.cached_property
     def topic_policy(self) -> TopicPolicy:
@@ -98,8 +105,12 @@ class FileContext:
         resync: str = NONE,
         skipped: int = 0,
         forecast: str | None = None,
+        words: Words | None = None,
     ) -> None:
         """Report the fault `code` in these bytes. Severity and forecast are those of the catalogue unless given.
+
+        If `words` are given, `offsets` are those that the bytes claim: what is reported are those that are missing there
+        according to the batches around (`hold`), and the words make the message.
 
         Pedantic findings, and those beyond `max_findings` of one code, are not reported: `finish` counts the latter.
         """
@@ -126,27 +137,51 @@ class FileContext:
         offset_first, offset_last = (None, None) if offsets is None else offsets
         if offsets is not None and not _MIN_OFFSET <= min(offsets) <= max(offsets) <= _MAX_OFFSET:
             offset_first, offset_last = map(_bounded, offsets)
-        self._emit(
-            Finding(
-                code,
-                severity,
-                self.path,
-                self.file_type,
-                start,
-                end,
-                offset_first,
-                offset_last,
-                None if offsets is None else ESTIMATED if is_estimated else EXACT,
-                None if expected is None else str(expected),
-                None if found is None else str(found),
-                self.source.read(start, min(end - start, MAX_EVIDENCE)).hex() or None,
-                _alignment(start, end),
-                resync,
-                skipped,
-                forecast or fault.forecast,
-                message,
-            )
+        finding = Finding(
+            code,
+            severity,
+            self.path,
+            self.file_type,
+            start,
+            end,
+            offset_first,
+            offset_last,
+            None if offsets is None else ESTIMATED if is_estimated else EXACT,
+            None if expected is None else str(expected),
+            None if found is None else str(found),
+            self.source.read(start, min(end - start, MAX_EVIDENCE)).hex() or None,
+            _alignment(start, end),
+            resync,
+            skipped,
+            forecast or fault.forecast,
+            message,
         )
+        if self._segment_read is not None and (words is not None or self._held):
+            self._held.append(_Held(finding, offsets, words))
+        else:
+            self._emit(finding)
+
+    def hold(self, facts: SegmentFacts) -> None:
+        """Let findings about skipped bytes wait, and all after them, until it is known which offsets are missing (`release`)."""
+        self._segment_read = facts
+
+    def release(self) -> None:
+        """Report what waits: the segment was read, or no more of it can be."""
+        facts, self._segment_read = self._segment_read, None
+        held, self._held = self._held, []
+        if facts is None or not held:
+            return
+        missing = MissingOffsets(facts, self.next_base_offset)
+        for one in held:
+            finding = one.finding
+            if one.words is not None:
+                is_one_batch = finding.resync in (BY_LENGTH, BY_REPAIRED_LENGTH)
+                offsets, is_claimed = missing.of(finding.start, finding.end, one.claimed, is_one_batch=is_one_batch)
+                finding.offset_first, finding.offset_last = (None, None) if offsets is None else offsets
+                if not is_claimed:
+                    finding.offset_certainty = None if offsets is None else ESTIMATED
+                finding.message = one.words(offsets, is_claimed)
+            self._emit(finding)
 
     def as_log(self) -> FileContext:
         """The same file as a log without neighbours; both count bytes in one coverage."""
@@ -230,6 +265,17 @@ class FileContext:
             where = f"between bytes {first:,} and {last:,}" if last > first else f"at byte {first:,}"
             message = f"{count:,} more {findings} of {code} in this file, {where}."
             self.report("finding-flood", first, last, message, found=count)
+
+
+class _Held:
+    """A finding that waits. If it has `words`, its offsets are still claims."""
+
+    __slots__ = ("claimed", "finding", "words")
+
+    def __init__(self, finding: Finding, claimed: tuple[int, int] | None, words: Words | None) -> None:
+        self.finding = finding
+        self.claimed = claimed
+        self.words = words
 
 
 class Further:

@@ -47,6 +47,7 @@ def check(
 ) -> SegmentFacts:
     """Check one segment. Findings go to the context, and what was read to `maker`; the facts about it are returned."""
     facts = SegmentFacts(context.path, context.base_offset, context.source.size)
+    context.hold(facts)
     try:
         _check(context, facts, rule_classes, maker or Maker())
     except CheckAborted:
@@ -54,6 +55,8 @@ def check(
     except Unreadable as error:  # the bytes have changed since they were first looked at
         facts.is_damaged = True
         file_object.report_rewritten(context, error.position or 0)
+    finally:
+        context.release()
     return facts
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from heapq import heappop, heappush
 from itertools import accumulate
 from operator import itemgetter
@@ -28,6 +28,7 @@ class Claims:
         self._wrappers: list[tuple[int, int, int]] = []  # start, end, last offset
         self._next_wrapper = 0
         self._open_wrappers: list[tuple[int, int]] = []  # a heap: the highest last offset first, negated; where it ends
+        self._others: list[tuple[int, int]] = []  # other damaged batches: start, and the highest end of those up to it
 
     def add(self, first: int, last: int, header_bytes: bytes) -> None:
         """Note a damaged batch with its offsets."""
@@ -40,8 +41,23 @@ class Claims:
         Their offsets are up to its own, or count from 0.
         """
         is_message = len(header_bytes) == BATCH_HEADER_SIZE and header_bytes[MAGIC_AT] < 2
+        if len(header_bytes) <= MESSAGE_ATTRIBUTES_AT:
+            return
+        end = start + batch_size(header_bytes)
         if is_message and header_bytes[MESSAGE_ATTRIBUTES_AT] & COMPRESSION_MASK:
-            self._wrappers.append((start, start + batch_size(header_bytes), batch_offset(header_bytes)))
+            self._wrappers.append((start, end, batch_offset(header_bytes)))
+        else:
+            self._others.append((start, max(end, self._others[-1][1] if self._others else 0)))
+
+    def may_hold_message(self, start: int, header_bytes: bytes) -> bool:
+        """Whether a message of magic 0 or 1 that starts here may be payload of a damaged batch noted so far.
+
+        One that holds others cannot be in one that does: compression is not nested.
+        """
+        if not header_bytes[MESSAGE_ATTRIBUTES_AT] & COMPRESSION_MASK:
+            return True
+        before = bisect_left(self._others, (start,))
+        return before > 0 and self._others[before - 1][1] > start
 
     def hold(self, start: int, first: int, last: int, header_bytes: bytes) -> bool:
         """Whether a damaged batch has offsets of batches that lie inside one, and is not a copy of the first of them.

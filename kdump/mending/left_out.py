@@ -32,6 +32,8 @@ class Losses:
         if starting and self._highest[starting - 1] > before.last:
             return True
         of_before, of_after = self._by_path.get(before.log.path), self._by_path.get(after.log.path)
+        if before.log is after.log and before.end > after.start:  # one of them was in the wrong place
+            return of_before is not None
         if before.log is after.log:
             return of_before is not None and of_before.first_end(before.end) <= after.start
         is_after = of_before is not None and of_before.last_start >= before.end

@@ -18,7 +18,7 @@ from kdump.errors import CorruptData, MissingPackage, Unreadable
 from kdump.formats import file_name, message_set, partition_metadata, tree
 from kdump.formats.log import Log as BatchLog
 from kdump.mending import resolving
-from kdump.mending.attested import Witnesses
+from kdump.mending.attested import Attested, Witnesses
 from kdump.mending.damaged_partition import DamagedPartition
 from kdump.mending.filling import Filling
 from kdump.mending.left_out import Losses
@@ -44,7 +44,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from kdump.mending.attested import Attested, LogEnd
+    from kdump.mending.attested import LogEnd
     from kdump.mending.inputs import Inputs
     from kdump.mending.new_directory import NewDirectory
     from kdump.mending.pieces import Piece
@@ -433,7 +433,11 @@ class PartitionRecovery:
             self.rows.append(dropped(left))
             if left.is_lost:
                 self.rows += self._decoded(left)
-        self.rows += self._holes(attested)
+        holes = list(self._holes(attested))
+        self.rows += holes
+        for one in self._attested_inside():
+            if not any(hole.offset_first <= one.last and one.first <= hole.offset_last for hole in holes):
+                self.rows += self._hole(one.first, one.last, [one], is_damage=False, is_in_log=True)
 
     def _lost_in_replicas(self, filling: Filling) -> list[LeftOut]:
         """What is damaged in a replica and may have been what no other one has, as far as it is not known to be lost already."""
@@ -484,6 +488,36 @@ class PartitionRecovery:
                     if (left.path, left.code) not in known:
                         known.add((left.path, left.code))
                         self._left_out.append(left)
+
+    def _attested_inside(self) -> Iterator[Attested]:
+        """The gaps between batches of which the offset index of the log knows an offset: whole batches are gone there."""
+        found = Witnesses(self.path)
+        for log in self._parts[0].logs:
+            if log.base_offset is None or log.is_spare:
+                continue
+            with Source(log.path) as source:
+                name, offsets = found.strange_to(source, log.base_offset)
+            for first, last in self._gaps_with(offsets):
+                yield Attested(first, last, f"{name} knows of some of them")
+
+    def _gaps_with(self, offsets: Sequence[int]) -> Iterator[tuple[int, int]]:
+        """The gaps between batches of the new log that have some of these offsets, which ascend."""
+        at, before = 0, None
+        for piece in self._chain:
+            if at == len(offsets):
+                return
+            extents = [(piece.first, piece.last)]
+            if piece.batches > 1 and piece.last >= offsets[at]:
+                extents = [extent[:2] for _, _, extent, _, _ in self._headers.of(piece)]
+            for first, last in extents:
+                start = at
+                while at < len(offsets) and offsets[at] < first:
+                    at += 1
+                if at > start and before is not None and before < offsets[at - 1] and not piece.is_legacy:
+                    yield before + 1, first - 1
+                while at < len(offsets) and offsets[at] <= last:
+                    at += 1
+                before = last
 
     def _has_gap_at_end(self) -> bool:
         """Whether offsets are missing between the last batch and the log end, which is then that of an empty segment."""

@@ -128,10 +128,12 @@ class Piece:
         return self.end - self.start
 
     def takes(self, other: Self) -> bool:
-        """Add the batches that follow, if they continue the piece in the file and in order, and all are beyond doubt."""
+        """Add the batches that follow, if they continue the piece in the file and in offsets, and all are beyond doubt."""
         if not (self.is_sure and other.is_sure and self.end == other.start and self.last < other.first):
             return False
         if other.last == _HIGHEST_OFFSET:  # it is left out
+            return False
+        if self.last + 1 != other.first and not self.is_legacy:  # it may yet turn out to be out of line
             return False
         if self.changed or other.changed or self.is_legacy != other.is_legacy or other.first_epoch < self.last_epoch:
             return False
@@ -448,6 +450,11 @@ class Walk:
         header_bytes = self._source.read(piece.start, BATCH_HEADER_SIZE)
         return self._claims.hold(piece.start, piece.first, piece.last, header_bytes)
 
+    def _may_be_payload(self, piece: Piece) -> bool:
+        """Whether messages that continue no others may be the contents of the damaged batch that they lie in."""
+        header_bytes = self._source.read(piece.start, BATCH_HEADER_SIZE)
+        return piece.is_legacy and self._claims.may_hold_message(piece.start, header_bytes)
+
     def _look_inside(self, left: LeftOut) -> None:
         """Report the intact batches inside a damaged one whose length leads on: the walk did not look there."""
         for batch in self._inside.within(left.start + 1, left.end):
@@ -507,7 +514,7 @@ class Walk:
         kept: list[Piece] = []
         for piece in pieces:
             is_claimed = piece.is_nested and self._is_claimed(piece)
-            if piece.is_nested and (is_claimed or piece.is_legacy and not piece.joins):
+            if piece.is_nested and (is_claimed or not piece.joins and self._may_be_payload(piece)):
                 same = " that has the same offsets" if is_claimed else ""
                 reason = f"lies inside of a damaged batch{same}, and may be its payload"
                 self.left_out.append(LeftOut.of(piece, NESTED, reason))

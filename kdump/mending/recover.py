@@ -34,7 +34,7 @@ from kdump.mending.settings import Rules
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from kdump.tables import Row
 
@@ -55,7 +55,7 @@ class Result:
     def summary(self, path: str, *, seconds: float, exit_code: int) -> RecoverSummary:
         """The sums of all rows."""
         taken = [row for row in self.rows if isinstance(row, Recovered | Rewritten)]
-        dropped_rows = [row for row in self.rows if isinstance(row, Dropped)]
+        dropped_rows = list(_outermost(row for row in self.rows if isinstance(row, Dropped)))
         holes = [row for row in self.rows if isinstance(row, Hole) and row.is_damage]
         return RecoverSummary(
             path=path,
@@ -74,6 +74,15 @@ class Result:
             seconds=seconds,
             exit_code=exit_code,
         )
+
+
+def _outermost(rows: Iterable[Dropped]) -> Iterator[Dropped]:
+    """Those that lie in no other: batches inside a damaged one count with it. Rows of a log are in the order of the file."""
+    source, end = "", 0
+    for row in rows:
+        if row.source != source or row.end > end:
+            yield row
+            source, end = row.source, row.end
 
 
 def recover(

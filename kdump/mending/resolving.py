@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import heapq
 from bisect import bisect_right
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from kdump.binary.batch_header import LOG_OVERHEAD, MAGIC_AT
 from kdump.errors import CorruptData
+from kdump.mending import runs
 from kdump.mending.copies import without_wrong_copies
 from kdump.mending.lone_epochs import with_doubts
-from kdump.mending.pieces import NO_EPOCH, Headers, LeftOut
+from kdump.mending.pieces import NO_EPOCH, Headers, LeftOut, Piece
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from kdump.mending.pieces import Piece
+    from kdump.mending.pieces import Log
     from kdump.reading.trust import Extent
 
 _REACH = 1 << 33  # what lies farther above the base of a segment is no offset, but damage; a start splits what lies above 2^31
@@ -40,6 +41,8 @@ class _Resolution:
         self._pieces = pieces
         self._headers = headers
         self._left_out: list[LeftOut] = []
+        self._sure: dict[int, list[Piece]] | None = None  # the pieces beyond doubt of each log, once they are asked for
+        self._damaged: dict[int, int] = {}  # the bytes of each log that are in no whole batch, likewise
         self._has_replicas = any(piece.log.rank for piece in pieces)
 
     def to_end(self) -> tuple[list[Piece], list[LeftOut]]:
@@ -48,16 +51,19 @@ class _Resolution:
         self._pieces = with_doubts(self._pieces, self._headers)
         placed, strays = self._divided()
         chain = self._in_order(placed)
-        homeless = [stray for stray in strays if not self._is_placed_by_offset(stray, chain)]
-        neighbours = self._neighbours() if homeless else {}
-        for stray in homeless:
-            self._place_by_neighbours(stray, chain, *neighbours[id(stray)])
+        homeless = [part for stray in strays for part in self._without_place(stray, chain)]
+        for run in list(runs.joined(homeless)):
+            if not self._is_placed_by_neighbours(run, chain) and not self._is_placed_in_gap(run, chain):
+                self._leave_out_run(run)
         return self._with_true_epochs(chain), self._left_out
 
     def _divided(self) -> tuple[list[Piece], list[Piece]]:
         """The pieces whose offsets fit between those around them in the file, and the others."""
         placed: list[Piece] = []
         strays: list[Piece] = []
+        for _, pieces in groupby((piece for piece in self._pieces if piece.is_sure), key=lambda piece: id(piece.log)):
+            for piece in runs.out_of_line(list(pieces)):
+                piece.is_sure = False
         neighbours = self._neighbours()
         for piece in self._pieces:
             before, after = neighbours[id(piece)]
@@ -232,20 +238,77 @@ class _Resolution:
 
     # --- batches out of line
 
+    def _without_place(self, stray: Piece, chain: list[Piece]) -> Iterator[Piece]:
+        """Put batches where their offsets continue others, or leave them out if they are there already. Yields the others."""
+        rest: Piece | None = stray
+        while rest is not None:
+            stray, rest = rest, None
+            if stray.batches > 1 and not runs.is_free(chain, stray.first, stray.last):
+                _, stray, rest = self._headers.split(stray, stray.first)
+                stray.is_sure = False
+                if rest is not None:
+                    rest.is_sure = False
+            if not self._is_placed_by_offset(stray, chain):
+                yield stray
+
     def _is_placed_by_offset(self, stray: Piece, chain: list[Piece]) -> bool:
-        """Put a batch where its offsets fill a gap, or leave it out if it is there already. False if there is no place for it."""
+        """Put a batch where its offsets join others, or leave it out if it is there already. False if neither is so."""
         at = bisect_right(chain, stray.first, key=_first)
         before = chain[at - 1] if at else None
         after = chain[at] if at < len(chain) else None
         if before is not None and before.last >= stray.first:
             return self._is_duplicate(stray, before) or self._fills_gap_inside(stray, chain, at - 1)
-        fits = (after is None or stray.last < self._headers.first_offset(after)) and (before is not None or after is not None)
+        fits = after is None or stray.last < self._headers.first_offset(after)
         joins = before is not None and before.last + 1 == stray.first
         joins = joins or after is not None and stray.last + 1 == self._headers.first_offset(after)
         if fits and joins and _has_epoch_between(stray, before, after):
             chain.insert(at, stray)
             return True
         return False
+
+    def _is_placed_in_gap(self, run: list[Piece], chain: list[Piece]) -> bool:
+        """Put a run into a gap that holds it and that something damaged or out of line has left."""
+        at = bisect_right(chain, run[0].first, key=_first)
+        before = chain[at - 1] if at else None
+        after = chain[at] if at < len(chain) else None
+        if not runs.is_free(chain, run[0].first, run[-1].last) or before is None and after is None:
+            return False
+        if after is not None and run[-1].last >= self._headers.first_offset(after):
+            return False
+        if not (_has_epoch_between(run[0], before, after) and _has_epoch_between(run[-1], before, after)):
+            return False
+        log = run[0].log
+        if before is None and after is not None:
+            is_gap = _is_near(run[0]) and after.first - run[-1].last - 1 <= self._damaged_bytes(log)
+        elif before is not None and after is None:
+            is_gap = _is_near(run[-1]) and run[0].first - before.last - 1 <= self._damaged_bytes(log)
+        else:
+            assert before is not None and after is not None
+            is_gap = before.log is not after.log or before.end != after.start
+        if len(run) == run[0].batches == 1 and (before is None or after is None or _is_beside(run, *self._around(run))):
+            return False  # a single batch may be the one that is wrong
+        if not is_gap:
+            return False
+        chain[at:at] = run
+        return True
+
+    def _damaged_bytes(self, log: Log) -> int:
+        """How many bytes of a log are in no whole batch: more records were not in them."""
+        if id(log) not in self._damaged:
+            self._damaged[id(log)] = log.size - sum(piece.size for piece in self._pieces if piece.log is log)
+        return self._damaged[id(log)]
+
+    def _leave_out_run(self, run: list[Piece]) -> None:
+        """Leave out a run that there is no place for."""
+        offsets = f"{run[0].first:,} to {run[-1].last:,}"
+        left = LeftOut.of(run[0], _REGRESSION, f"its offsets, {offsets}, fit neither where it is nor into a gap")
+        for piece in run[1:]:
+            left.end, left.last = piece.end, piece.last
+            left.batches += piece.batches
+            left.records += piece.records
+        if left.batches > 1:
+            left.reason = f"the offsets of these {left.batches:,} batches, {offsets}, fit neither where they are nor into a gap"
+        self._left_out.append(left)
 
     def _fills_gap_inside(self, stray: Piece, chain: list[Piece], at: int) -> bool:
         """Put a batch between those of a piece that lacks its offsets."""
@@ -282,25 +345,48 @@ class _Resolution:
         one = self._headers.split(holder, first)[1] if holder.batches > 1 else holder
         return (one.first, one.size, self._headers.crc(one)) == (first, stray.size, self._headers.crc(stray))
 
-    def _place_by_neighbours(self, stray: Piece, chain: list[Piece], before: Piece | None, after: Piece | None) -> None:
-        """Put an offset right that no checksum covers, where the batches around it in the file leave exactly that gap."""
-        delta = stray.last - stray.first
-        first = stray.log.base_offset if before is None else before.last + 1
-        end = stray.log.next_base_offset if after is None else after.first
-        if first is not None and first + delta + 1 == end and not stray.is_legacy and not stray.changed:
-            at = bisect_right(chain, first, key=_first)
-            is_free = _is_free(chain, first, first + delta)
-            if not is_free and at and self._is_copy_of(stray, chain[at - 1], first):
-                return
-            is_moved = _is_near(stray) and _is_free(chain, stray.first, stray.last)  # perhaps: what it says may be right
-            if is_free and (not is_moved or _is_beside(stray, before, after)):
-                stray.change = f"its offset, which said {stray.first:,}, is put right: the batches around it leave only this one"
-                stray.changed[0] = first.to_bytes(8, "big")
-                stray.first, stray.last = first, first + delta
-                chain.insert(at, stray)
-                return
-        reason = f"its offsets, {stray.first:,} to {stray.last:,}, fit neither where it is nor into a gap"
-        self._leave_out(stray, _REGRESSION, reason)
+    def _is_placed_by_neighbours(self, run: list[Piece], chain: list[Piece]) -> bool:
+        """Put offsets right that no checksum covers, where the batches around a run in the file leave exactly that gap."""
+        before, after = self._around(run)
+        log, delta = run[0].log, run[-1].last - run[0].first
+        first = log.base_offset if before is None else before.last + 1
+        end = log.next_base_offset if after is None else after.first
+        if first is None or first + delta + 1 != end or any(piece.is_legacy or piece.changed for piece in run):
+            return False
+        at = bisect_right(chain, first, key=_first)
+        is_free = runs.is_free(chain, first, first + delta)
+        if not is_free and at and len(run) == run[0].batches == 1 and self._is_copy_of(run[0], chain[at - 1], first):
+            return True
+        is_moved = _is_near(run[0]) and _is_near(run[-1]) and runs.is_free(chain, run[0].first, run[-1].last)
+        if not is_free or is_moved and not _is_beside(run, before, after):  # perhaps what it says is right
+            return False
+        shift = first - run[0].first
+        singles = [single for piece in run for single in self._singles(piece)]
+        for single in singles:
+            single.change = f"its offset, which said {single.first:,}, is put right: the batches around it leave only this one"
+            single.first, single.last = single.first + shift, single.last + shift
+            single.changed[0] = single.first.to_bytes(8, "big")
+        chain[at:at] = singles
+        return True
+
+    def _singles(self, piece: Piece) -> Iterator[Piece]:
+        """Each batch of a piece that is out of line."""
+        if piece.batches == 1:
+            yield piece
+            return
+        for start, end, extent, _, records in self._headers.of(piece):
+            yield Piece(piece.log, start, end, extent, records=records, is_sure=False)
+
+    def _around(self, run: list[Piece]) -> tuple[Piece | None, Piece | None]:
+        """The pieces beyond doubt before and after a run in its log."""
+        if self._sure is None:
+            self._sure = {}
+            for piece in self._pieces:
+                if piece.is_sure:
+                    self._sure.setdefault(id(piece.log), []).append(piece)
+        sure = self._sure.get(id(run[0].log), [])
+        at = bisect_right(sure, run[0].start, key=lambda piece: piece.start)
+        return sure[at - 1] if at else None, sure[at] if at < len(sure) else None
 
     def _with_true_epochs(self, chain: list[Piece]) -> list[Piece]:
         """Put leader epochs right that no checksum covers, where both neighbours disagree with a batch that is not sure."""
@@ -335,17 +421,11 @@ def _is_near(piece: Piece) -> bool:
     return log.base_offset is None or log.base_offset <= piece.first and piece.last - log.base_offset <= _REACH
 
 
-def _is_free(chain: Sequence[Piece], first: int, last: int) -> bool:
-    """Whether no piece of a chain has any of these offsets."""
-    at = bisect_right(chain, first, key=_first)
-    return (at == 0 or chain[at - 1].last < first) and (at == len(chain) or chain[at].first > last)
-
-
-def _is_beside(stray: Piece, before: Piece | None, after: Piece | None) -> bool:
-    """Whether nothing lies in the file between a batch and its neighbours, or the ends of the file."""
+def _is_beside(run: Sequence[Piece], before: Piece | None, after: Piece | None) -> bool:
+    """Whether nothing lies in the file between a run and its neighbours, or the ends of the file."""
     begin = 0 if before is None else before.end
-    end = stray.log.size if after is None else after.start
-    return (stray.start, stray.end) == (begin, end)
+    end = run[-1].log.size if after is None else after.start
+    return (run[0].start, run[-1].end) == (begin, end)
 
 
 def _first(piece: Piece) -> int:

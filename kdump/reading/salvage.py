@@ -158,7 +158,7 @@ class _Walk:
             if self._shows is not None and self._order.continues(self._position):
                 shown = self._shows(self._position)
                 if shown is not None:
-                    self._order.take_on(shown.last)
+                    self._order.take_on(shown.last, shown.end - self._position)
                     self._position = shown.end
                     continue
             chunk = read_ahead.at(self._position)

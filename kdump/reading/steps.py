@@ -106,10 +106,10 @@ class Steps:
             self.damaged = batch.end, extent
             return DAMAGED
         if order.is_in_doubt:
-            return order.judge_found(extent, batch.position)
+            return order.judge_found(extent, batch.position, batch.size)
         if damaged is not None and damaged[0] == batch.position and order.fits(damaged[1]) and extent[0] <= damaged[1][0]:
             return SALVAGED  # one of the two headers is wrong
-        return order.judge(extent, lambda: self._found.extents_from(batch.end, 2, _MOST_FOLLOWING))
+        return order.judge(extent, batch.size, lambda: self._found.extents_from(batch.end, 2, _MOST_FOLLOWING))
 
     # Batches whose CRC does not fit
 
@@ -299,7 +299,7 @@ class Steps:
         batch = FoundBatch(header, start, size, data, is_legacy=magic < 2, is_valid=True)
         status = SALVAGED if batch.has_known_magic else DAMAGED
         if status == SALVAGED:
-            self._order.take_salvaged(batch.extent)
+            self._order.take_salvaged(batch.extent, batch.size)
         claimed_length = batch_length(header_bytes)
         return Step(batch.end, batch=batch, status=status, claimed_length=claimed_length if claimed_length != length else None)
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from operator import itemgetter
+
 from kdump.binary.batch_header import (
     BATCH_HEADER_SIZE,
     HEADER_UP_TO_MAGIC,
@@ -23,6 +26,27 @@ if TYPE_CHECKING:
     # first and last offset, leader epoch (None where the format has none)
     Extent = tuple[int, int, int | None]
 
+_MOST_RUNS = 1 << 10  # that are remembered: each may yet turn out to be out of line
+_PAGE_BYTES = 4096  # what a misdirected write leaves is no smaller
+
+
+class Run:
+    """Batches found in doubt, each of which continues the one before: the first and the last, and the bytes of all."""
+
+    __slots__ = ("first", "last", "size")
+
+    def __init__(self, extent: Extent, size: int) -> None:
+        self.first = self.last = extent
+        self.size = size
+
+    def takes(self, extent: Extent, size: int) -> bool:
+        """Add a batch, if it continues the run."""
+        if not self.last[1] < extent[0] <= extent[1] or is_lower(extent, self.last):
+            return False
+        self.last = extent
+        self.size += size
+        return True
+
 
 class Order:
     """Separates batches that are beyond doubt from those that were found by a search or are out of line.
@@ -33,6 +57,10 @@ class Order:
 
     A batch found by a search is confirmed by the next one if that continues its offsets. Batches inside the span that a damaged
     batch claims may be its payload, and are never beyond doubt.
+
+    After damage, offsets may go back: either what follows is out of line, such as a stale page, or what came before it was, such
+    as a page of another partition. The larger run is believed: batches found are in order again when they are more bytes than
+    those beyond doubt whose offsets they contradict.
     """
 
     def __init__(
@@ -52,6 +80,10 @@ class Order:
         self._found: Extent | None = None  # the last batch in doubt
         self._undecided: Extent | None = None
         self._is_in_doubt = False
+        self._run: Run | None = None  # batches found that are out of line
+        self._size = 0  # of the batches beyond doubt so far
+        # of each run beyond doubt: the last offset before it, the leader epoch there, and the size of all before it
+        self._runs: list[tuple[int, int, int]] = [(self._floor - 1, -1, 0)]
         self.nested_end = 0
 
     def doubt(self, claimed_end: int) -> None:
@@ -69,10 +101,10 @@ class Order:
         """Whether the length of a damaged batch at this position cannot be trusted."""
         return self._is_in_doubt or position < self.nested_end
 
-    def take_salvaged(self, extent: Extent) -> None:
+    def take_salvaged(self, extent: Extent, size: int) -> None:
         """Record a batch that is intact except for its length. If it is in order, the order continues after it."""
         if not self._is_in_doubt and self.fits(extent):
-            self._move(extent)
+            self._move(extent, size)
 
     def wants_summary(self) -> bool:
         """Whether it can take the next batches by their summary."""
@@ -83,9 +115,9 @@ class Order:
         extent = self.header_at(position) if self.wants_summary() else None
         return extent is not None and self.fits(extent)
 
-    def take_on(self, extent: Extent) -> None:
-        """Record batches that are beyond doubt, up to one with this extent."""
-        self._move(extent)
+    def take_on(self, extent: Extent, size: int) -> None:
+        """Record batches that are beyond doubt, `size` bytes up to one with this extent."""
+        self._move(extent, size)
 
     def takes(self, summary: BatchSummary) -> bool:
         """Whether all batches of this summary fit between the batches before and after them, so that all are beyond doubt.
@@ -95,7 +127,7 @@ class Order:
         if not self.may_take(summary):
             return False
         epoch = None if summary.is_legacy else summary.last_leader_epoch
-        self._move((summary.first_offset, summary.last_offset, epoch))
+        self._move((summary.first_offset, summary.last_offset, epoch), summary.end - summary.positions[0])
         return True
 
     def may_take(self, summary: BatchSummary) -> bool:
@@ -121,8 +153,8 @@ class Order:
             return None
         return extent_of(header_bytes)
 
-    def judge(self, extent: Extent, following: Callable[[], list[Extent]]) -> str:
-        """The status of a whole batch after the last one beyond doubt; `following` are the extents of the batches after it."""
+    def judge(self, extent: Extent, size: int, following: Callable[[], list[Extent]]) -> str:
+        """The status of a whole batch of `size` bytes; `following` are the extents of the batches after it."""
         undecided, self._undecided = self._undecided, None
         if not self.fits(extent):
             stray, self._stray = self._stray, extent
@@ -143,7 +175,9 @@ class Order:
             if extent == undecided:
                 return SALVAGED
         self._stray = None
-        self._move(extent)
+        if extent[0] <= self._last_offset:
+            del self._runs[max(self._before(extent), 0) + 1 :]
+        self._move(extent, size)
         return INTACT
 
     def fits(self, extent: Extent) -> bool:
@@ -172,21 +206,45 @@ class Order:
             return has_room and not after_has_room
         return True
 
-    def judge_found(self, extent: Extent, position: int) -> str:
-        """The status of the next intact batch, where it follows damage and is in doubt."""
+    def judge_found(self, extent: Extent, position: int, size: int) -> str:
+        """The status of the next intact batch, of `size` bytes, where it follows damage and is in doubt."""
         found, self._found = self._found, extent
         self._undecided = None
-        if found is None or not self.fits(found) or not found[1] < extent[0] <= extent[1] < self._ceiling:
+        if extent[1] >= self._ceiling or position < self.nested_end:
             return SALVAGED
-        if is_lower(extent, found) or position < self.nested_end:
+        if self._run is None or not self._run.takes(extent, size):
+            self._run = Run(extent, size)
+        if found is None or not found[1] < extent[0] <= extent[1] or is_lower(extent, found):
+            return SALVAGED
+        if not self.fits(found) and not self._yields_to(self._run):
             return SALVAGED
         self._is_in_doubt = False
-        self._stray = None
-        self._move(extent)
+        self._stray = self._run = None
+        self._runs.append((self._last_offset, self._epoch, self._size))
+        if len(self._runs) > _MOST_RUNS:
+            del self._runs[1]
+        self._move(extent, size)
         return INTACT
 
-    def _move(self, extent: Extent) -> None:
+    def _yields_to(self, run: Run) -> bool:
+        """Whether a run that is out of line is larger than what it contradicts. If so, the order goes back to before that."""
+        at = self._before(run.first)
+        if at < 0 or max(self._size - self._runs[at][2], _PAGE_BYTES) >= run.size:
+            return False
+        self._last_offset, self._epoch, self._size = self._runs[at]
+        del self._runs[max(at, 1) :]
+        return True
+
+    def _before(self, extent: Extent) -> int:
+        """The last of the runs beyond doubt in whose place this batch could stand; -1 if there is none."""
+        at = bisect_left(self._runs, extent[0], key=itemgetter(0)) - 1
+        while at >= 0 and extent[2] is not None and extent[2] < self._runs[at][1]:
+            at -= 1
+        return at
+
+    def _move(self, extent: Extent, size: int) -> None:
         self._last_offset = extent[1]
+        self._size += size
         if extent[2] is not None:
             self._epoch = extent[2]
 

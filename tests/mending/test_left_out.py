@@ -14,6 +14,8 @@ LOGS = [SimpleNamespace(path=name) for name in ("a.log", "b.log")]
 
 def _lies_between(left: LeftOut, before: Any, after: Any) -> bool:
     is_same = before.log is after.log
+    if is_same and before.end > after.start and left.path == before.log.path:  # one of the two was in the wrong place
+        return True
     if left.path == before.log.path and left.start >= before.end and (not is_same or left.end <= after.start):
         return True
     if left.path == after.log.path and left.end <= after.start and not is_same:

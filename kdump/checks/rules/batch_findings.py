@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kdump.checks.context import FileContext
+    from kdump.checks.context import FileContext, Words
     from kdump.formats.record_batch import RecordBatch
     from kdump.tables import Table
 
@@ -18,14 +18,15 @@ def report_batch(
     expected: object = None,
     found: object = None,
     resync: str | None = None,
-    first_offset: int | None = None,
+    offsets: tuple[int, int] | None = None,
+    words: Words | None = None,
 ) -> None:
     """Report a fault in the bytes and offsets of this batch; with `resync`, the batch was skipped, and the walk went on so.
 
-    Its first offset is that of its header unless given.
+    `offsets` are those of the batch unless given; `words` are as in `FileContext.report`.
     """
     end = batch.position + batch.size
-    offsets = (batch.first_offset if first_offset is None else first_offset, batch.last_offset)
+    offsets = offsets or (batch.first_offset, batch.last_offset)
     if resync is None:
         context.report(code, batch.position, end, message, offsets=offsets, expected=expected, found=found)
         return
@@ -39,6 +40,7 @@ def report_batch(
         found=found,
         resync=resync,
         skipped=batch.size,
+        words=words,
     )
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from kdump.binary.batch_header import (
     ATTRIBUTES,
     ATTRIBUTES_IN_USE,
+    BASE_OFFSET,
+    BATCH_HEADER,
     BATCH_HEADER_SIZE,
     CRC_AT,
     CRC_COVERS_FROM,
@@ -75,22 +77,33 @@ class Checksums:
                 message += f", and its length {claimed_length:,} instead of {batch.size - LOG_OVERHEAD:,}"
                 resync = BY_REPAIRED_LENGTH
             message = f"One batch. {message}; {only_wrong(resync)}."
-            report_batch(self._context, "bad-magic", batch, message, expected=2, found=batch.magic, resync=resync)
+            offsets = self._offsets_as_magic_2(position)
+            report_batch(
+                self._context,
+                "bad-magic",
+                batch,
+                message,
+                expected=2,
+                found=batch.magic,
+                resync=resync,
+                offsets=offsets,
+                words=lambda *_: message,
+            )
             return
         computed = self._computed(batch)
         locus, story = self._locus(chunk, row, computed)
+        rest = f"{_records(batch)}. Stored CRC 0x{batch.crc:08x}, computed 0x{computed:08x}. {story} Locus: {locus}."
         first = self._lowest_offset(batch)
-        offsets = offset_range(first, batch.last_offset)
-        message = f"One batch, {offsets}{_records(batch)}. Stored CRC 0x{batch.crc:08x}, computed 0x{computed:08x}. {story}"
         report_batch(
             self._context,
             "crc-mismatch",
             batch,
-            f"{message} Locus: {locus}.",
+            "",
             expected=f"0x{computed:08x}",
             found=f"0x{batch.crc:08x}",
             resync=BY_LENGTH,
-            first_offset=first,
+            offsets=(first, batch.last_offset),
+            words=lambda offsets, _: f"One batch{'' if offsets is None else f', {offset_range(*offsets)}'}{rest}",
         )
 
     def _lowest_offset(self, batch: RecordBatch) -> int:
@@ -109,6 +122,11 @@ class Checksums:
             return False
         stored = int.from_bytes(self._source.read(start + CRC_AT, 4), "big")
         return of_range(self._source, start + CRC_COVERS_FROM, end, self._crc32c) == stored
+
+    def _offsets_as_magic_2(self, position: int) -> tuple[int, int]:
+        """The first and last offset of the batch here, if it is read as one of magic 2."""
+        header = BATCH_HEADER.unpack(self._source.read_exactly(position, BATCH_HEADER_SIZE))
+        return header[BASE_OFFSET], header[BASE_OFFSET] + header[LAST_OFFSET_DELTA]
 
     def _computed(self, batch: RecordBatch) -> int:
         checksum, covers_from = (crc32, MESSAGE_CRC_COVERS_FROM) if batch.magic < 2 else (self._crc32c, CRC_COVERS_FROM)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import ClassVar
 
-    from kdump.checks.context import FileContext
+    from kdump.checks.context import FileContext, Words
     from kdump.checks.rules.framing.checksums import Checksums
     from kdump.checks.rules.framing.file_end import FileEnd
     from kdump.checks.segment_facts import SegmentFacts
@@ -53,22 +53,6 @@ _COUNTED = (
     "batch-length-absurd",
 )
 """Codes of ranges with a finding each: of those beyond their number, nothing more is found out."""
-
-
-class _PendingFinding:
-    """A finding about a damaged range, until the next batch shows which offsets are missing.
-
-    `batch_count` is the number of batches before the range.
-    """
-
-    __slots__ = ("batch_count", "damage", "expected", "found", "message")
-
-    def __init__(self, damage: Damage, message: str, expected: object, found: object, batch_count: int) -> None:
-        self.damage = damage
-        self.message = message
-        self.expected = expected
-        self.found = found
-        self.batch_count = batch_count
 
 
 class _Holes:
@@ -97,9 +81,7 @@ class DamagedRanges:
         self._checksums = checksums
         self._file_end = file_end
         self._holes = _Holes()
-        self._pending: list[_PendingFinding] = []
         self._batches_ahead = 0  # batches in the facts that stand after the range
-        self._reported_gap = -1  # the number of batches before the last range whose missing offsets were reported
 
     def add(self, damage: Damage) -> None:
         """Report a damaged range, now or when it is known which offsets are missing."""
@@ -121,16 +103,10 @@ class DamagedRanges:
         if self._may_count(patches.damages):
             self._count(patches.damages, counts, batch_count)
             return
-        reported = 0
         for count, damage in zip(counts, patches.damages, strict=True):
             self._batches_ahead = batch_count - count
-            if count > reported:
-                self.report_pending()
-                reported = count
             self.add(damage)
         self._batches_ahead = 0
-        if batch_count > reported:
-            self.report_pending()
 
     def _may_count(self, damages: Damages) -> bool:
         """Whether nothing has to be found out about these ranges: those of their codes are only counted, or wait for the end."""
@@ -142,10 +118,6 @@ class DamagedRanges:
     def _count(self, damages: Damages, counts: Sequence[int], batch_count: int) -> None:
         """Count the damaged ranges between `batch_count` batches; `counts` of these stand before each."""
         context = self._context
-        if batch_count:
-            self._batches_ahead = batch_count - 1
-            self.report_pending()
-            self._batches_ahead = 0
         for code in set(damages.codes):
             chosen = [other == code for other in damages.codes]
             starts, ends = list(compress(damages.starts, chosen)), list(compress(damages.ends, chosen))
@@ -198,7 +170,7 @@ class DamagedRanges:
                 whole = self._whole_records(start + BATCH_HEADER_SIZE, damage.end, header[RECORD_COUNT])
                 message += f" Whole and salvageable: {whole:,} of {counted(header[RECORD_COUNT], 'record', 'records')}."
             offsets = (first, last)
-        words, gap = self._missing_offsets(self._batch_count)  # up to the next segment, if there is one
+        words, gap = self._missing_at_end()
         if gap is None:
             words, gap = self._file_end.lost_offsets()
             if gap and offsets:
@@ -232,7 +204,7 @@ class DamagedRanges:
             self._report_no_segment(damage)
         else:
             looks = "" if self._context.is_full(damage.code) else self._looks(start, end)
-            self._add_pending(damage, f"{counted(end - start, 'byte that is', 'bytes that are')} not a batch: {looks}.")
+            self._report_range(damage, f"{counted(end - start, 'byte that is', 'bytes that are')} not a batch: {looks}.")
 
     def _report_no_segment(self, damage: Damage) -> None:
         kind = self._kind_of_file()
@@ -254,7 +226,7 @@ class DamagedRanges:
             why = "its codec does not exist"
         elif damage.message == salvage.LEADS_OVER_BATCHES:
             why = "its length covers batches that continue its offsets: these are listed"
-        self._add_pending(damage, f"The CRC of one batch does not match, and {why}.")
+        self._report_range(damage, f"The CRC of one batch does not match, and {why}.")
 
     def _leave_to_records(self, damage: Damage) -> None:
         """The rules for records report this."""
@@ -262,17 +234,17 @@ class DamagedRanges:
     def _add_search_limit(self, damage: Damage) -> None:
         size = damage.end - damage.start
         message = f"{size:,} bytes repeatedly look like batch headers, but are not; the search was cut short."
-        self._add_pending(damage, message)
+        self._report_range(damage, message)
 
     def _add_bad_magic(self, damage: Damage) -> None:
         message = capitalized(damage.message)
         if self._checksums.fits_as_magic_2(damage.start, damage.end):
             message = f"One batch. {message}; {only_wrong(damage.resync)}"
         magic = int.from_bytes(self._context.source.read(damage.start + MAGIC_AT, 1), "big", signed=True)
-        self._add_pending(damage, f"{message}.", expected=2, found=magic)
+        self._report_range(damage, f"{message}.", expected=2, found=magic)
 
     def _add_other(self, damage: Damage) -> None:
-        self._add_pending(damage, as_sentence(damage.message))
+        self._report_range(damage, as_sentence(damage.message))
 
     _HANDLERS: ClassVar[Mapping[str, Callable[[DamagedRanges, Damage], None]]] = {
         _HOLE: _add_hole,
@@ -293,18 +265,9 @@ class DamagedRanges:
         """The number of batches so far."""
         return len(self._facts.positions) - self._batches_ahead
 
-    def _add_pending(self, damage: Damage, message: str, *, expected: object = None, found: object = None) -> None:
-        """Report a damaged range when it is known which offsets are missing."""
-        self._pending.append(_PendingFinding(damage, message, expected, found, self._batch_count))
-
-    def report_pending(self, *, is_end: bool = False) -> None:
-        """Report the damaged ranges so far, if a batch follows them or the file ends."""
-        if not self._pending or not is_end and self._batch_count <= self._pending[0].batch_count:
-            return
-        pending, self._pending = self._pending, []
-        for finding in pending:
-            words, offsets = self._missing_offsets(finding.batch_count)
-            self._report(finding.damage, finding.message + words, offsets=offsets, expected=finding.expected, found=finding.found)
+    def _report_range(self, damage: Damage, message: str, *, expected: object = None, found: object = None) -> None:
+        """Report a damaged range, with the offsets that are missing there."""
+        self._report(damage, words=_words(message), expected=expected, found=found)
 
     def report_holes(self) -> None:
         """Report ranges of zeros between batches, with how much a restart would delete after each."""
@@ -315,14 +278,18 @@ class DamagedRanges:
                 context.count_further(_HOLE, len(holes.starts) - row, start, holes.ends[-1])
                 break
             following = len(facts.positions) - count
-            words, offsets = self._missing_offsets(count)
-            message = f"{counted(end - start, 'byte is', 'bytes are')} zero.{words}"
+            deleted = ""
             if following > 0:
-                message += (
+                deleted = (
                     f" {counted(following, 'batch', 'batches')} after, {offset_range(facts.lowest_offsets[count], last)}: "
                     "a restart that scans this segment deletes them."
                 )
-            self._report(zero_hole(start, end), message, offsets=offsets, found=following)
+            what = f"{counted(end - start, 'byte is', 'bytes are')} zero."
+            self._report(
+                zero_hole(start, end),
+                words=_words(what, deleted),
+                found=following,
+            )
 
     def _highest_offsets_after_holes(self) -> list[int]:
         """The highest offset of all batches after each range of zeros, -1 if none follows. Each batch is looked at once."""
@@ -333,30 +300,24 @@ class DamagedRanges:
             found.append(highest)
         return found[::-1]
 
-    def _missing_offsets(self, count: int) -> tuple[str, tuple[int, int] | None]:
-        """The offsets missing after the first `count` batches, after a sentence that names them; "" and None if none.
-
-        Of neighbouring ranges, only the first gets them.
-        """
-        facts, base_offset = self._facts, self._context.base_offset
-        first = facts.last_offsets[count - 1] + 1 if count else base_offset
-        following = facts.lowest_offsets[count] if len(facts.positions) > count else self._context.next_base_offset
-        if first is None or following is None or not first < following <= first + MAX_SEGMENT_SIZE:
+    def _missing_at_end(self) -> tuple[str, tuple[int, int] | None]:
+        """The offsets missing between the last batch and the next segment, after a sentence about them; "" and None if none."""
+        first, following = self._file_end.last_offset + 1, self._context.next_base_offset
+        if following is None or not first < following <= first + MAX_SEGMENT_SIZE:
             return "", None
-        if self._reported_gap == count:
-            return "", None
-        self._reported_gap = count
-        return f" Missing here: {offset_range(first, following - 1)}.", (first, following - 1)
+        offsets = first, following - 1
+        return _missing_here(offsets), offsets
 
     def _report(
         self,
         damage: Damage,
-        message: str,
+        message: str = "",
         *,
         severity: str | None = None,
         offsets: tuple[int, int] | None = None,
         expected: object = None,
         found: object = None,
+        words: Words | None = None,
     ) -> None:
         """Report a damaged range; its offsets are those that its header claims, if no others are known."""
         if severity is None and self._context.counts_only(damage.code, damage.start, damage.end):
@@ -377,4 +338,15 @@ class DamagedRanges:
             skipped=damage.end - damage.start,
             expected=expected,
             found=found,
+            words=words,
         )
+
+
+def _words(message: str, rest: str = "") -> Words:
+    """The message of a damaged range, with the offsets that are missing before the rest."""
+    return lambda offsets, is_claimed: message + _missing_here(None if is_claimed else offsets) + rest
+
+
+def _missing_here(offsets: tuple[int, int] | None) -> str:
+    """A sentence about offsets that are missing; "" if none are known."""
+    return "" if offsets is None else f" Missing here: {offset_range(*offsets)}."

@@ -28,7 +28,7 @@ class FileEnd:
 
     def lost_offsets(self) -> tuple[str, tuple[int, int] | None]:
         """The offsets known to be lost with the end of the file, after a sentence that names them; "" and None if none."""
-        last = self._last_offset()
+        last = self.last_offset
         found = witnesses.after(self._context, last)
         if not found:
             return "", None
@@ -39,10 +39,10 @@ class FileEnd:
     def report_missing_batches(self) -> None:
         """Report a log that ends after a whole batch, if the files beside it know of later ones."""
         context = self._context
-        found = [] if self.is_damaged else witnesses.after(context, self._last_offset())
+        found = [] if self.is_damaged else witnesses.after(context, self.last_offset)
         if not found:
             return
-        last, attested = self._last_offset(), max(witness.offset for witness in found)
+        last, attested = self.last_offset, max(witness.offset for witness in found)
         message = (
             f"The file ends after offset {last:,}, at the end of a batch, but {witnesses.words(found)} "
             f"of offset {attested:,}: batches seem to be cut off."
@@ -59,6 +59,7 @@ class FileEnd:
             resync=END,
         )
 
-    def _last_offset(self) -> int:
+    @property
+    def last_offset(self) -> int:
         """The highest offset so far; if there is none, the one before the segment's first."""
         return self._facts.last_offsets.highest((self._context.base_offset or 0) - 1)

@@ -43,7 +43,6 @@ class Framing(SegmentRule):
         self._file_end.is_damaged = is_damaged and patches.end == self.context.source.size
 
     def batches(self, section: Section) -> None:
-        self._ranges.report_pending()
         self._nested.take(section)
         if section.summary is not None and self._headers.are_ordinary(section.summary):
             return
@@ -54,7 +53,6 @@ class Framing(SegmentRule):
         return self._headers.pass_mixed(summary)
 
     def mixed(self, summary: MixedSummary) -> None:
-        self._ranges.report_pending()
         self._nested.report()
         self._headers.count_mixed(summary)
 
@@ -80,7 +78,6 @@ class Framing(SegmentRule):
         self._ranges.add(damage)
 
     def end(self) -> None:
-        self._ranges.report_pending(is_end=True)
         self._nested.report()
         self._file_end.report_missing_batches()
         self._ranges.report_holes()

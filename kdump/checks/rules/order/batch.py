@@ -54,4 +54,5 @@ def report_batch(
         found=found,
         resync=BY_LENGTH if is_damaged else NONE,
         skipped=batch.end - batch.position if is_damaged else 0,
+        words=(lambda *_: message) if is_damaged else None,
     )

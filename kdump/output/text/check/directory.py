@@ -8,6 +8,7 @@ from kdump.checks.wording import counted, offset_range
 from kdump.formats import file_name
 from kdump.output.text.check.ranges import Ranges
 from kdump.output.text.sizes import size_text
+from kdump.reading.items import END
 from kdump.verdicts.verdict import NOT_REPLAYED, sound_word, unreplayed_in
 
 TYPE_CHECKING = False
@@ -23,6 +24,7 @@ KINDS_WITH_MAP = (_LOG, "checkpoint")
 _MAPS = 20  # files of one directory that are drawn
 _MAX_LOST_RANGES = 6  # of offsets that consumers cannot read
 _FLOOD = "finding-flood"
+_BAD_CRC = "crc-mismatch"  # of a batch whose length does not lead to the next one
 _HIDE_WHAT_FOLLOWS = frozenset(
     (
         "batch-length-absurd",
@@ -30,6 +32,7 @@ _HIDE_WHAT_FOLLOWS = frozenset(
         "batch-length-negative",
         "batch-length-too-small",
         "garbage-region",
+        "resync-budget",
         "zero-hole",
     )
 )
@@ -80,7 +83,7 @@ class Directory:
             self._is_least = True
         if not finding.skipped or finding.severity == INFO or finding.file_type != _LOG:
             return
-        self._is_least |= finding.code in _HIDE_WHAT_FOLLOWS
+        self._is_least |= finding.code in _HIDE_WHAT_FOLLOWS or finding.code == _BAD_CRC and finding.resync == END
         if finding.offset_first is None or finding.offset_last is None or _is_implausible(finding):
             self._is_least = True
         else:

@@ -1,0 +1,107 @@
+"""The offsets that `kdump check` says are missing are those that no batch has, whatever damaged headers claim."""
+
+import random
+import re
+from pathlib import Path
+
+import pytest
+
+import kdump
+from kdump.checks.finding import Finding
+from kdump.cli.commands import main
+from tests.builders.records import batch, record
+
+PAGE = 16 << 10
+
+
+def _log(count: int = 200, *, seed: int = 1, base: int = 0) -> list[bytes]:
+    """Batches of three records, some 800 bytes each."""
+    chance = random.Random(seed)
+    return [
+        batch(base_offset=base + 3 * row, records=[record(value=chance.randbytes(250), offset_delta=delta) for delta in range(3)])
+        for row in range(count)
+    ]
+
+
+LOG = _log()
+
+
+def _misplaced(kind: str) -> bytes:
+    data = b"".join(LOG)
+    at, other = 2 * PAGE, 7 * PAGE
+    page = data[other : other + PAGE]
+    if kind == "stale":
+        return data[:other] + data[at : at + PAGE] + data[other + PAGE :]
+    if kind == "swapped":
+        return data[:at] + page + data[at + PAGE : other] + data[at : at + PAGE] + data[other + PAGE :]
+    foreign = b"".join(_log(60, seed=2, base=5_000_000 if kind == "foreign, higher" else 0))
+    return data[:at] + foreign[100 : 100 + PAGE] + data[at + PAGE :]
+
+
+def _hurt(row: int, at: int, value: bytes) -> bytes:
+    hurt = bytearray(LOG[row])
+    hurt[at : at + len(value)] = value
+    return b"".join([*LOG[:row], bytes(hurt), *LOG[row + 1 :]])
+
+
+def _claims(path: Path) -> set[int]:
+    """The offsets of all findings about skipped bytes."""
+    found: set[int] = set()
+    for row in kdump.check(path):
+        if isinstance(row, Finding) and row.skipped and row.offset_first is not None and row.offset_last is not None:
+            assert row.offset_first <= row.offset_last < row.offset_first + 3 * len(LOG)
+            found.update(range(row.offset_first, row.offset_last + 1))
+    return found
+
+
+def _partition(folder: Path, data: bytes) -> Path:
+    path = folder / "orders-0"
+    path.mkdir()
+    (path / f"{0:020}.log").write_bytes(data)
+    return path
+
+
+def _headline(path: Path, capfd: pytest.CaptureFixture[str]) -> int:
+    main(["check", str(path)])
+    found = re.search(r"Consumers cannot read (?:at least )?([\d,]+) of", " ".join(capfd.readouterr().out.split()))
+    assert found
+    return int(found[1].replace(",", ""))
+
+
+@pytest.mark.both_kernels
+@pytest.mark.parametrize("kind", ["stale", "swapped", "foreign, higher", "foreign, lower"])
+def test_offsets_that_batches_elsewhere_in_the_file_have_are_not_missing(
+    kind: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    data = _misplaced(kind)
+    missing = {offset for row, one in enumerate(LOG) if one not in data for offset in range(3 * row, 3 * row + 3)}
+    path = _partition(tmp_path, data)
+    assert _claims(path) == missing
+    assert _headline(path, capfd) == len(missing)
+
+
+@pytest.mark.both_kernels
+@pytest.mark.parametrize(
+    ("at", "value"),
+    [(23, b"\x80"), (23, b"\x10"), (25, b"\x40"), (25, b"\x04"), (23, b"\xff\xff\xff\xff"), (0, b"\x01"), (16, b"\x00")],
+    ids=["delta-31", "delta-28", "delta-14", "delta-10", "delta-negative", "offset", "magic"],
+)
+def test_a_damaged_header_claims_no_more_than_its_neighbours_leave(
+    at: int, value: bytes, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    hurt = bytearray(_hurt(100, at, value))
+    if at == 0:  # no CRC covers the offset
+        hurt[sum(map(len, LOG[:100])) + 200] ^= 1
+    path = _partition(tmp_path, bytes(hurt))
+    assert _claims(path) == {300, 301, 302}
+    assert _headline(path, capfd) == 3
+
+
+def test_the_first_batch_of_a_log_without_any_is_the_least_that_cannot_be_read(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A text mode copy replaces each LF by CR and LF: no batch is left, and the header of the first claims its own offsets."""
+    lines = [record(value=b"a line\n" * 40, offset_delta=delta) for delta in range(3)]
+    data = b"".join(batch(base_offset=3 * row, records=lines) for row in range(50)).replace(b"\n", b"\r\n")
+    main(["check", str(_partition(tmp_path, data))])
+    assert "Consumers cannot read at least 3 offsets: 0 to 2." in capfd.readouterr().out

@@ -1,0 +1,167 @@
+"""`kdump recover` and `kdump log` on pages in the wrong place and on runs of batches with wrong offsets: what is intact stays."""
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kdump
+from kdump.binary.source import Source
+from kdump.mending.row import Dropped, Hole, Recovered, Rewritten
+from kdump.reading import salvage
+from tests.builders.records import batch, message, record, wrapper
+
+PAGE = 16 << 10
+FOREIGN = 5_000_000
+SHIFT = 1_000_000
+
+
+def _batches(count: int, *, seed: int = 1, base: int = 0, epoch: int = 0) -> list[bytes]:
+    """Batches of three records, some 800 bytes each."""
+    chance = random.Random(seed)
+    return [
+        batch(
+            base_offset=base + 3 * row,
+            partition_leader_epoch=epoch,
+            records=[record(value=chance.randbytes(250), offset_delta=delta) for delta in range(3)],
+        )
+        for row in range(count)
+    ]
+
+
+def _with_page(data: bytes, at: int, page: bytes) -> bytes:
+    return data[:at] + page + data[at + len(page) :]
+
+
+def _swapped(data: bytes, one: int, other: int) -> bytes:
+    pages = data[one : one + PAGE], data[other : other + PAGE]
+    return _with_page(_with_page(data, one, pages[1]), other, pages[0])
+
+
+def _partition(folder: Path, data: bytes) -> Path:
+    path = folder / "orders-0"
+    path.mkdir()
+    (path / f"{0:020}.log").write_bytes(data)
+    return path
+
+
+def _recovered(tmp_path: Path, data: bytes) -> tuple[bytes, list[Any]]:
+    rows = kdump.recover(_partition(tmp_path, data), tmp_path / "out")
+    return b"".join(path.read_bytes() for path in sorted((tmp_path / "out").glob("*.log"))), rows
+
+
+def _of(kind: type[Any], rows: list[Any]) -> list[Any]:
+    return [row for row in rows if isinstance(row, kind)]
+
+
+LOG = _batches(400)
+"""Some 320 KiB."""
+
+
+def _misplaced(kind: str) -> bytes:
+    data = b"".join(LOG)
+    if kind == "swapped":
+        return _swapped(data, 3 * PAGE, 15 * PAGE)
+    if kind == "swapped with the last":
+        return _swapped(data, 3 * PAGE, len(data) - PAGE)
+    if kind == "stale":
+        return _with_page(data, 12 * PAGE, data[2 * PAGE : 3 * PAGE])
+    high = kind == "foreign, higher"
+    foreign = b"".join(_batches(60, seed=2, base=FOREIGN if high else 100, epoch=7 if kind == "foreign, later epoch" else 0))
+    return _with_page(data, 8 * PAGE, foreign[PAGE : 2 * PAGE])
+
+
+KINDS = ["swapped", "swapped with the last", "stale", "foreign, higher", "foreign, lower", "foreign, later epoch"]
+
+
+@pytest.mark.both_kernels
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_intact_batch_is_kept_in_its_place_whatever_page_is_misplaced(kind: str, tmp_path: Path) -> None:
+    data = _misplaced(kind)
+    intact = [one for one in LOG if one in data]
+    assert 300 < len(intact) < len(LOG)
+    recovered, rows = _recovered(tmp_path, data)
+    assert recovered == b"".join(intact)
+    assert sum(row.batches for row in _of(Recovered, rows)) == len(intact)
+    lost = sorted(offset for row in _of(Hole, rows) for offset in range(row.offset_first, row.offset_last + 1))
+    assert lost == [offset for row, one in enumerate(LOG) if one not in data for offset in range(3 * row, 3 * row + 3)]
+
+
+def test_a_page_of_another_partition_is_left_out_as_a_run_with_the_reason(tmp_path: Path) -> None:
+    data = _misplaced("foreign, higher")
+    foreign = [row for row, one in enumerate(_batches(60, seed=2, base=FOREIGN)) if one in data]
+    _, rows = _recovered(tmp_path, data)
+    (left,) = [row for row in _of(Dropped, rows) if row.code == "offset-regression"]
+    assert (left.offset_first, left.offset_last) == (FOREIGN + 3 * foreign[0], FOREIGN + 3 * foreign[-1] + 2)
+    assert left.batches == len(foreign) and "fit neither where they are nor into a gap" in left.reason
+
+
+@pytest.mark.both_kernels
+@pytest.mark.parametrize("kind", ["swapped", "foreign, higher", "foreign, later epoch"])
+def test_a_larger_run_ends_the_doubt_of_a_walk(kind: str, tmp_path: Path) -> None:
+    """The batches after a page with higher offsets are called intact once they are more than the page."""
+    path = _partition(tmp_path, _misplaced(kind)) / f"{0:020}.log"
+    with Source(str(path)) as source:
+        sections = [item for item in salvage.walk(source, base_offset=0) if isinstance(item, salvage.Section)]
+    statuses = [status for section in sections for status in section.statuses]
+    batches_of_a_page = PAGE // len(LOG[0]) + 1
+    assert statuses.count(salvage.SALVAGED) <= 2 * batches_of_a_page + 4
+
+
+def test_a_stale_page_stays_out_of_line_and_all_after_it_is_intact(tmp_path: Path) -> None:
+    data = _misplaced("stale")
+    path = _partition(tmp_path, data) / f"{0:020}.log"
+    with Source(str(path)) as source:
+        sections = [item for item in salvage.walk(source, base_offset=0) if isinstance(item, salvage.Section)]
+        found = [
+            (position, status)
+            for section in sections
+            for position, status in zip(section.chunk.batches["position"], section.statuses, strict=True)
+        ]
+    in_page = [status for position, status in found if 12 * PAGE <= position < 13 * PAGE]
+    assert len(in_page) > 15 and set(in_page) == {salvage.SALVAGED}
+    assert [status for position, status in found if position >= 13 * PAGE].count(salvage.SALVAGED) <= 2
+
+
+@pytest.mark.both_kernels
+@pytest.mark.parametrize("count", [1, 2, 3])
+@pytest.mark.parametrize("epochs", [1, 4])
+def test_a_run_of_wrong_offsets_is_put_right_by_its_place(count: int, epochs: int, tmp_path: Path) -> None:
+    batches = [one for row in range(epochs) for one in _batches(50, seed=row, base=150 * row, epoch=row)]
+    hurt = list(batches)
+    for row in range(30, 30 + count):
+        hurt[row] = (SHIFT + 3 * row).to_bytes(8, "big") + batches[row][8:]
+    recovered, rows = _recovered(tmp_path, b"".join(hurt))
+    assert recovered == b"".join(batches)
+    assert [row.offset_first for row in _of(Rewritten, rows)] == [3 * row for row in range(30, 30 + count)]
+    assert not _of(Dropped, rows) and not _of(Hole, rows)
+    assert [row for row in kdump.check(tmp_path / "out") if getattr(row, "severity", "info") != "info"] == []
+
+
+@pytest.mark.both_kernels
+@pytest.mark.parametrize("magic", [0, 1])
+def test_a_wrapper_after_missing_bytes_is_no_payload_of_the_one_they_are_missing_from(magic: int, tmp_path: Path) -> None:
+    chance = random.Random(3)
+    wrappers = []
+    for row in range(40):
+        inner = [message(value=chance.randbytes(100), magic=magic) for _ in range(5)]
+        wrappers.append(wrapper(messages=inner, magic=magic, base_offset=5 * row))
+    data = [*wrappers[:20], wrappers[20][:150] + wrappers[20][400:], *wrappers[21:]]
+    recovered, rows = _recovered(tmp_path, b"".join(data))
+    assert recovered == b"".join(wrappers[:20] + wrappers[21:])
+    assert [(row.batches, row.bytes) for row in _of(Dropped, rows)] == [(1, len(wrappers[20]) - 250)]
+
+
+def test_whole_batches_that_are_gone_are_a_hole_if_the_index_knows_of_them(tmp_path: Path) -> None:
+    """Compaction leaves gaps as well, but makes the index again."""
+    entries = [(3 * row + 2, sum(map(len, LOG[:row]))) for row in range(6, 370, 6)]  # last offset and position of a batch
+    index = b"".join(offset.to_bytes(4, "big") + position.to_bytes(4, "big") for offset, position in entries)
+    path = _partition(tmp_path, b"".join(LOG[:100] + LOG[120:]))
+    (path / f"{0:020}.index").write_bytes(index)
+    rows = kdump.recover(path, tmp_path / "out")
+    (hole,) = _of(Hole, rows)
+    assert (hole.offset_first, hole.offset_last, hole.is_damage) == (300, 359, True)
+    assert hole.reason.endswith("00000000000000000000.index knows of some of them")
+    (path / f"{0:020}.index").write_bytes(b"")
+    assert not _of(Hole, kdump.recover(path, tmp_path / "compacted"))
