@@ -21,7 +21,7 @@ from kdump.reading.trust import extent_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from kdump.checks.finding import Finding
 
@@ -60,10 +60,14 @@ class Attested:
 
 
 class Witnesses:
-    """The other files of one partition. They attest to what `kdump check` says they do."""
+    """The other files of one partition. They attest to what `kdump check` says they do.
 
-    def __init__(self, path: str) -> None:
+    Of logs with these `shortened` base offsets batches are gone, so that later ones are not where their indexes say.
+    """
+
+    def __init__(self, path: str, shortened: Collection[int] = ()) -> None:
         self._path = path
+        self._shortened = shortened
         self._partition = PartitionFacts(path, tree.PartitionFiles(path), Settings(now=current_time()), lambda _: None)
 
     def after_log(self, source: Source, base_offset: int, last_offset: int, *, is_newest: bool) -> Attested | None:
@@ -80,6 +84,8 @@ class Witnesses:
             partition=partition,
         )
         found = witnesses.after(context, last_offset)
+        if base_offset in self._shortened:
+            found = [witness for witness in found if not witness.is_by_position]
         if not found:
             return None
         return Attested(last_offset + 1, max(witness.offset for witness in found), f"{witnesses.words(found)} of them")

@@ -423,7 +423,8 @@ class PartitionRecovery:
         if len(self._parts) > 1 or any(log.is_spare for log in self._parts[0].logs):
             for left in self._left_out:
                 left.is_lost = left.is_lost and not filling.holds(left)
-        attested = list(self._attested())
+        inside = list(self._attested_inside())
+        attested = list(self._attested({base for base, _ in inside}))
         self._tell_preallocated(attested)
         self._left_out += self._lost_in_replicas(filling)
         for left in self._left_out:
@@ -435,7 +436,7 @@ class PartitionRecovery:
                 self.rows += self._decoded(left)
         holes = list(self._holes(attested))
         self.rows += holes
-        for one in self._attested_inside():
+        for _, one in inside:
             if not any(hole.offset_first <= one.last and one.first <= hole.offset_last for hole in holes):
                 self.rows += self._hole(one.first, one.last, [one], is_damage=False, is_in_log=True)
 
@@ -465,9 +466,9 @@ class PartitionRecovery:
             if self._filling is None or not self._filling.has_all(offset, offset + 1):
                 yield LostRecord(left.path, left.start, offset, timestamp, key)
 
-    def _attested(self) -> Iterator[Attested]:
+    def _attested(self, shortened: set[int]) -> Iterator[Attested]:
         """The offsets that files beside the logs of the first directory know of, after the end of a log or between two."""
-        part, found = self._parts[0], Witnesses(self.path)
+        part, found = self._parts[0], Witnesses(self.path, shortened)
         last_of: dict[int, int] = {}
         for piece in [*(piece for piece in self._pieces if piece.is_sure), *self._chain]:
             last_of[id(piece.log)] = max(last_of.get(id(piece.log), piece.last), piece.last)
@@ -489,8 +490,11 @@ class PartitionRecovery:
                         known.add((left.path, left.code))
                         self._left_out.append(left)
 
-    def _attested_inside(self) -> Iterator[Attested]:
-        """The gaps between batches of which the offset index of the log knows an offset: whole batches are gone there."""
+    def _attested_inside(self) -> Iterator[tuple[int, Attested]]:
+        """The gaps between batches of which the offset index of a log knows an offset, each with the base offset of the log.
+
+        Whole batches are gone there.
+        """
         found = Witnesses(self.path)
         for log in self._parts[0].logs:
             if log.base_offset is None or log.is_spare:
@@ -498,7 +502,7 @@ class PartitionRecovery:
             with Source(log.path) as source:
                 name, offsets = found.strange_to(source, log.base_offset)
             for first, last in self._gaps_with(offsets):
-                yield Attested(first, last, f"{name} knows of some of them")
+                yield log.base_offset, Attested(first, last, f"{name} knows of some of them")
 
     def _gaps_with(self, offsets: Sequence[int]) -> Iterator[tuple[int, int]]:
         """The gaps between batches of the new log that have some of these offsets, which ascend."""

@@ -451,9 +451,10 @@ class Walk:
         return self._claims.hold(piece.start, piece.first, piece.last, header_bytes)
 
     def _may_be_payload(self, piece: Piece) -> bool:
-        """Whether messages that continue no others may be the contents of the damaged batch that they lie in."""
-        header_bytes = self._source.read(piece.start, BATCH_HEADER_SIZE)
-        return piece.is_legacy and self._claims.may_hold_message(piece.start, header_bytes)
+        """Whether a batch may be the contents of the damaged batch that it lies in: a wrapper is never in another one."""
+        if not piece.is_legacy:
+            return True
+        return self._claims.may_hold_message(piece.start, self._source.read(piece.start, BATCH_HEADER_SIZE))
 
     def _look_inside(self, left: LeftOut) -> None:
         """Report the intact batches inside a damaged one whose length leads on: the walk did not look there."""
@@ -513,8 +514,9 @@ class Walk:
                 piece.is_sure = True
         kept: list[Piece] = []
         for piece in pieces:
-            is_claimed = piece.is_nested and self._is_claimed(piece)
-            if piece.is_nested and (is_claimed or not piece.joins and self._may_be_payload(piece)):
+            may_be_payload = piece.is_nested and self._may_be_payload(piece)
+            is_claimed = may_be_payload and self._is_claimed(piece)
+            if is_claimed or may_be_payload and piece.is_legacy and not piece.joins:
                 same = " that has the same offsets" if is_claimed else ""
                 reason = f"lies inside of a damaged batch{same}, and may be its payload"
                 self.left_out.append(LeftOut.of(piece, NESTED, reason))

@@ -35,13 +35,17 @@ assert _TRANSACTION_ENTRY.size == transaction_index.ENTRY_SIZE
 
 
 class Witness:
-    """The name of a file, and the last offset it knows of."""
+    """The name of a file, and the last offset it knows of.
 
-    __slots__ = ("name", "offset")
+    `is_by_position` says that an index only knows of a byte after the end of the log, so that some offset must be there.
+    """
 
-    def __init__(self, name: str, offset: int) -> None:
+    __slots__ = ("is_by_position", "name", "offset")
+
+    def __init__(self, name: str, offset: int, *, is_by_position: bool = False) -> None:
         self.name = name
         self.offset = offset
+        self.is_by_position = is_by_position
 
 
 def words(witnesses: list[Witness]) -> str:
@@ -70,7 +74,7 @@ def after(context: FileContext, last: int) -> list[Witness]:
             _, position = entry
             points_past_end = position >= size > 0
         if offset > last or points_past_end:
-            found.append(Witness(name, max(offset, last + 1)))
+            found.append(Witness(name, max(offset, last + 1), is_by_position=offset <= last))
     if not context.is_newest:
         return found
     files = partition.files.segments
