@@ -37,6 +37,8 @@ def broker_of(source: Source, name: str) -> str:
     A header at its start that its checksum confirms says so, whatever the name; with a name as Redpanda gives it, one anywhere
     in the first window.
     """
+    if source.size < _HEADER_SIZE:
+        return ""
     head = source.read(0, _HEADER_SIZE)
     if _is_header(head, 0):
         return REDPANDA
@@ -66,14 +68,17 @@ def require_kafka_directory(path: str) -> None:
         raise Unreadable(CODE, sentence(broker), path=os.path.join(path, name))
 
 
-def in_directory(path: str) -> tuple[str, str] | None:
+def in_directory(path: str, *, is_by_name: bool = False) -> tuple[str, str] | None:
     """The first segment in a directory of another broker's, with that broker; None if a log may be Kafka's, or there is none.
 
-    Raises Unreadable if the directory cannot be listed.
+    If `is_by_name`, at least one has to have a name that the other broker gives. Raises Unreadable if the directory cannot be
+    listed.
     """
     logs = sorted(
         (name for name in system.names(path) if name.endswith(file_name.LOG)), key=lambda name: not _REDPANDA_NAME.fullmatch(name)
     )
+    if is_by_name and not any(map(_REDPANDA_NAME.fullmatch, logs[:1])):
+        return None
     first: tuple[str, str] | None = None
     for name in logs[:_MAX_LOGS]:
         broker = _broker_at(os.path.join(path, name), name)

@@ -29,7 +29,7 @@ def check_file(context: FileContext) -> bool:
 def check_directory(context: FileContext, emit: Emit) -> bool:
     """Report a directory of another broker's segments, and its files as not examined; False if it may be Kafka's."""
     path = context.path
-    found = foreign.in_directory(path)
+    found = foreign.in_directory(path, is_by_name=True)  # others are recognized one by one
     if found is None:
         return False
     name, broker = found
