@@ -13,13 +13,25 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-MODULES = ("kafka_2.13", "kafka-clients", "kafka-metadata", "kafka-raft", "kafka-server", "kafka-server-common", "kafka-storage")
+MODULES = (
+    "kafka_2.13",
+    "kafka-clients",
+    "kafka-coordinator-common",
+    "kafka-group-coordinator",
+    "kafka-metadata",
+    "kafka-raft",
+    "kafka-server",
+    "kafka-server-common",
+    "kafka-storage",
+    "kafka-transaction-coordinator",
+)
 PARTS = re.compile(
     r"/(?:storage|log|raft|snapshot|cluster|image|loader|publisher|common/record|common/compress|compress|checkpoint)/"
+    r"|/coordinator/(?:common|group|transaction)/(?!.*(?:assignor|modern|share|streams|metrics))"
     r"|/(?:server|metadata|controller|timeline|queue|fault)/(?!.*(?:quota|share|metrics))"
     r"|/kafka/Kafka\.scala|clients/consumer/internals/(?:\w*Fetch\w*|OffsetFetcher\w*|ConsumerRecords?)\."
 )
-"""The packages that store, load, replicate and read logs."""
+"""The packages that store, load, replicate, coordinate and read logs."""
 OTHERS = re.compile(
     r"/(?:common/message|common/metadata|generated|zk|migration|tools|share)/|(?:JsonConverter|Builder|Configs?)\.(?:java|scala)$|Zk|Migration"
 )

@@ -3,6 +3,8 @@
 import json
 import lzma
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -213,6 +215,29 @@ POSTED = {
     "Unclean leader election has been enabled by default": ("None is lost yet", "replica-divergence"),
     "Unexpected offset in append to t-0. First offset 3 is less than log start offset 5. Since this is the first record to be "
     "appended to the x's log, will start the log from offset 3": ("normal", "replica-divergence"),
+    "[Partition t-0 broker=2] Failed to update ISR to PendingExpandIsr(newInSyncReplicaId=1) due to unexpected "
+    "UNKNOWN_SERVER_ERROR. Retrying.": ("asks again", "cannot replay"),
+    "Timed out waiting for the controller to approve controlled shutdown": ("closed in the normal way", "torn-tail"),
+    "Broker 2 sent a heartbeat request but received error NOT_CONTROLLER.": ("normal after an election", "error "),
+    "IllegalStateException: Received request or response with leader OptionalInt[3] and epoch 17 which is inconsistent with "
+    "current leader OptionalInt[1] and epoch 17": ("same node.id", "replica-divergence"),
+    "Expected partition t-0 with topic id X to exist, but it was missing. Creating...": (
+        "filled from its leader",
+        "partition-meta",
+    ),
+    "Failed to load metadata from __consumer_offsets-12 with epoch 4 due to x": (
+        "crc-mismatch",
+        "cannot replay",
+    ),
+    "Replaying record CoordinatorRecord(key=x) to __consumer_offsets-3 failed due to: x": ("the request fails", "cannot replay"),
+    "AddPartitionsToTxnRequest failed for node 2 with a network exception.": ("did not write it", "older Kafka"),
+    "AddPartitionsToTxnRequest failed for node 2 with invalid version exception. This suggests verification is not supported. "
+    "Continuing handling the produce request.": ("older Kafka", "did not write it"),
+    "[ReplicaFetcher replicaId=1, leaderId=2, fetcherId=0] Error due to": ("not replicated", "cleaner"),
+    'NullPointerException: Cannot invoke "java.io.File.toPath()" because "producerStateSnapshotFile" is null': (
+        "local segments are kept",
+        "snapshot-",
+    ),
     # clients
     "kafka server: Message contents does not match its CRC.": ("crc-mismatch", "frame-"),
     "kafka: error decoding packet: CRC didn't match expected 0x1 got 0x2": ("crc-mismatch", "record-length-bad"),
@@ -298,10 +323,35 @@ def test_a_class_that_says_nothing_explains_no_line(capfd: pytest.CaptureFixture
     assert (status, out) == (UNKNOWN, f"{name} means nothing by itself: give the message that follows it, too.\n")
 
 
-def test_an_unknown_message_of_a_class_that_means_something_is_not_known(capfd: pytest.CaptureFixture[str]) -> None:
-    status, out, _ = _run(capfd, "ERROR org.apache.kafka.common.errors.CorruptRecordException: out of cheese")
+@pytest.mark.parametrize(
+    ("name", "meaning"),
+    [
+        ("CorruptRecordException", "a batch cannot be read: "),
+        ("InvalidRecordException", "a record or batch contradicts itself"),
+        ("KafkaStorageException", "a file could not be read or written"),
+        ("NumberFormatException", "something that should be a number is none"),
+        ("NotControllerException", "a request reached a controller that is not the active one"),
+    ],
+)
+def test_an_unknown_message_of_a_class_that_means_something_is_not_known(
+    capfd: pytest.CaptureFixture[str], name: str, meaning: str
+) -> None:
+    status, out, _ = _run(capfd, f"ERROR org.apache.kafka.common.errors.{name}: out of cheese")
     assert status == UNKNOWN
-    assert out.startswith("kdump does not know this line.\n\nCorruptRecordException: a batch cannot be read: ")
+    assert out.startswith(f"kdump does not know this line.\n\n{name}: {meaning}")
+
+
+def test_the_level_of_a_line_is_no_part_of_its_message() -> None:
+    assert [one.words for one in matching.explain("ERROR Replaying record x").answers] == []
+    assert [one.words for one in matching.explain("ERROR Error replaying record x").answers] == ['"Error replaying record"']
+
+
+def test_a_line_is_explained_without_the_rules_of_checks() -> None:
+    script = (
+        "import sys; from kdump.cli.commands import main; main(['explain', 'Found an orphaned index file x']); "
+        "sys.exit('kdump.checks.rules' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", script], capture_output=True, check=False).returncode == 0
 
 
 TRACE = """\

@@ -11,7 +11,6 @@ from kdump.checks import catalogue
 from kdump.checks.catalogue import searches
 from kdump.checks.catalogue.lines import matching
 from kdump.checks.catalogue.lines.exceptions import EXCEPTIONS
-from kdump.checks.rules.records.reader_faults import code_in_catalogue
 from kdump.output.text.writer import wrapped
 
 TYPE_CHECKING = False
@@ -25,6 +24,7 @@ _LOG = re.compile(r"\bpartition=([\w.-]+-\d+), dir=(/[^\s,\]]+)")
 """A partition and its log directory, as the prefix of a line of its log has them."""
 _DIRECTORY = re.compile(r"\b(?:dir|directory)[ =](/[^\s,:;)\]'\"]+)")
 """A log directory or the directory of a partition."""
+_CODE = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)+")
 _MOST_SHOWN = 100
 
 
@@ -51,6 +51,10 @@ def explanation_of_search(code: str, width: int) -> str:
     """The page about a code of searches, decoders or readers; empty if it is none."""
     found = searches.SEARCHES.get(code)
     if found is None:
+        if not _CODE.fullmatch(code):
+            return ""
+        from kdump.checks.rules.records.reader_faults import code_in_catalogue  # lines, which most texts are, need it not
+
         same = searches.SAME_AS.get(code) or code_in_catalogue(code)
         if same not in catalogue.FAULTS:
             return ""

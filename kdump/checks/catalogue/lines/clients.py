@@ -114,6 +114,32 @@ PHRASES = (
         "something that does not speak Kafka's protocol connected to the broker, or the listener expects TLS and gets plain"
         " text (or the reverse); more rarely, a request is above socket.request.max.bytes. Nothing is wrong on disk",
     ),
+    Phrase(
+        "not authorized to read from partition|not authorized to access topics|not authorized to access group|topic authorization"
+        " failed|group authorization failed|TOPIC_AUTHORIZATION_FAILED|GROUP_AUTHORIZATION_FAILED",
+        "the client does not have the permission (ACL) for this topic or group. Nothing is wrong on disk",
+    ),
+    Phrase(
+        "local: broker transport failure|local: all broker connections are down|client has run out of available brokers"
+        "|unable to dial|connection refused|nobrokersavailable",
+        "a client does not reach a broker: the broker is down, or the address, port or TLS setting is wrong. A connection that"
+        " was idle is closed by the broker after a time, which is normal. Nothing is wrong on disk",
+    ),
+    Phrase(
+        "expiring {n} record(s) for|local: message timed out|has passed since batch creation",
+        "a producer gave up on records that were not acknowledged in time (delivery.timeout.ms). They may or may not have been"
+        " written; records that were acknowledged are not affected. Look at the leader and the in-sync replicas of the partition",
+    ),
+    Phrase(
+        "not present in metadata after",
+        "the topic or partition does not exist, the client may not see it, or no broker answered. Nothing is wrong on disk",
+    ),
+    Phrase(
+        "since the consumer is not part of an active group|session timed out (in join-state|local: maximum application poll"
+        " interval|UNKNOWN_MEMBER_ID|ILLEGAL_GENERATION|REBALANCE_IN_PROGRESS",
+        "a consumer was too slow or lost its connection, and its group was balanced without it. Records after the last committed"
+        " offset are read again by another member; none is lost in Kafka",
+    ),
     # offsets
     Phrase(
         "offset out of range|offsets out of range|OFFSET_OUT_OF_RANGE|out of range and no reset policy|is out of range for"

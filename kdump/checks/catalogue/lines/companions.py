@@ -260,10 +260,15 @@ PHRASES = (
     ),
     Phrase(
         "but log already contained topic id|topic id in memory: {} does not match|had already recorded {}"
-        "|doesn't match the one on disk|did not match the topic id in the log|topic's id {} not {} as expected",
+        "|doesn't match the one on disk|did not match the topic id in the log|topic's id {} not {} as expected"
+        "|exists, but its id is",
         "the topic has another id than this directory: it was deleted and created again, or the directory is of another cluster."
         " The records here are of the old topic, and the broker does not serve them",
         ("partition-metadata-bad", "dir-odd"),
+    ),
+    Phrase(
+        "will not be persisted to the partition metadata file",
+        "a partition was deleted while the broker wrote its partition.metadata. Nothing is wrong",
     ),
     Phrase(
         "error while trying to delete partition metadata file|could not be persisted to the partition metadata"

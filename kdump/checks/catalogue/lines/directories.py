@@ -64,10 +64,21 @@ PHRASES = (
         ("log-dir-file-bad",),
     ),
     Phrase(
+        "no broker id found, and|failed to generate broker.id",
+        "neither the configuration nor a meta.properties has the broker's id. If the broker has run before, its disks are not"
+        " mounted, or log.dirs is wrong: with a new id, it would start without its replicas",
+        ("log-dir-file-bad",),
+    ),
+    Phrase(
+        "zk-based brokers that are not migrating only support version",
+        "the directory was formatted for KRaft, but the broker is configured for ZooKeeper: process.roles is missing, or the disk"
+        f" belongs to another cluster. {_IDENTITY}",
+    ),
+    Phrase(
         "reading meta.properties|failed to read meta.properties|unknown meta.properties version|invalid meta.properties"
         " version|unexpected version in loaded `meta.properties`|node.id was not found|cluster.id was not found|node.id was"
         " not specified in|cluster.id was not specified in|cluster id not found in|node id not found in|broker.id was not"
-        " specified in",
+        " specified in|as a base-10 number|unable to read {} as a uuid",
         "meta.properties cannot be read, or lacks an entry. The records are not affected: copy it from another log"
         " directory of this broker (directory.id differs), or write a new one with its cluster.id and node.id",
         ("log-dir-file-bad",),
@@ -287,7 +298,7 @@ PHRASES = (
         "exiting kafka due to fatal exception|exiting kafka.|halting kafka.|fatal error during kafkaserver startup"
         "|fatal error during broker startup|fatal error during controller startup|fatal error during kafkaserver shutdown"
         "|fatal error during broker shutdown|fatal error during controller shutdown|got exception while starting sharedserver"
-        "|stopped due to fatal error with exit code",
+        "|stopped due to fatal error with exit code|stopping the server as it encountered a fatal error",
         f"the broker stopped. This line does not say why. {_WHY}. `kdump check LOG_DIRECTORY` says whether its files would stop"
         " it again",
         is_general=True,
@@ -317,6 +328,18 @@ PHRASES = (
     Phrase(
         "uncaught exception in scheduled task",
         f"a task in the background failed, and runs again later. {_WHY}",
+        is_general=True,
+    ),
+    Phrase(
+        "uncaught exception in thread",
+        f"a thread ended, and what it did is not done any more until the process restarts. {_WHY}",
+        is_general=True,
+    ),
+    Phrase(
+        "timed out while waiting for the controller to acknowledge|timed out while waiting for the initial broker metadata"
+        "|timed out while waiting for the broker to be unfenced|timed out while waiting for all of the",
+        "a step of the start did not finish in time, and the broker stops. The words after it say which; look at the"
+        " controllers, and at the log before this line",
         is_general=True,
     ),
     Phrase(

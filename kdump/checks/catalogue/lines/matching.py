@@ -6,7 +6,16 @@ import functools
 import re
 from typing import NamedTuple
 
-from kdump.checks.catalogue.lines import clients, companions, directories, quorum, replication, segments
+from kdump.checks.catalogue.lines import (
+    clients,
+    companions,
+    controllers,
+    coordinators,
+    directories,
+    quorum,
+    replication,
+    segments,
+)
 from kdump.checks.catalogue.lines.exceptions import EXCEPTIONS, SILENT
 
 TYPE_CHECKING = False
@@ -20,6 +29,8 @@ PHRASES: tuple[Phrase, ...] = (
     *segments.PHRASES,
     *quorum.PHRASES,
     *replication.PHRASES,
+    *coordinators.PHRASES,
+    *controllers.PHRASES,
     *clients.PHRASES,
     *directories.PHRASES,
 )
@@ -31,6 +42,7 @@ _PREFIX = re.compile(
     r"[\w.-]+\s*\|\s+|[A-Z][a-z]{2}\s+\d+ \d\d:\d\d:\d\d \S+ \S+: |│\s*|\d{4}-\d\d-\d\dT\S+ (?:stdout|stderr) [FP] "
 )
 """What Docker Compose, syslog, terminals and Kubernetes put before a line."""
+_LEVEL = re.compile(r"\b(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL)\b")
 _FRAME = re.compile(r"(?:\s|#011)*(?:at [\w.$<>/@-]+\(|\.\.\. \d+ more)")
 _CAUSE = "Caused by:"
 _GAPS = {"{}": ".{0,400}?", "{n}": r"-?\d[\d,.]*"}
@@ -128,7 +140,7 @@ def _found(lines: Sequence[str]) -> list[tuple[Phrase, str]]:
 
 def _phrases_in(line: str) -> list[tuple[Phrase, str]]:
     """The phrases in a line, with the words that matched; of phrases that share words, the first of the tables."""
-    lowered = line.lower()
+    lowered = _LEVEL.sub(lambda level: "*" * len(level[0]), line, count=1).lower()  # "ERROR Replaying" is no "error replaying"
     by_word = _phrases_by_word()
     likely = {one for word in {"", *_WORD.findall(lowered)} for one in by_word.get(word, ())}
     found: list[tuple[Phrase, str]] = []

@@ -93,7 +93,8 @@ PHRASES = (
         "error while reading the quorum status|clearing local quorum state store after error|deserialized node {} does not"
         " have|deserialized node {} is not an object node|file ended prematurely|quorum state data version|data_version {}"
         " is not within",
-        "quorum-state cannot be read. It holds the epoch and vote of this node, no records; nothing in the log is lost by that",
+        "quorum-state cannot be read. It holds the epoch and vote of this node, and no records. Old releases (2.8, 3.3) replace"
+        " the file; newer ones (3.9, 4.x) do not start",
         ("quorum-state-bad",),
     ),
     Phrase(
@@ -103,10 +104,72 @@ PHRASES = (
         is_general=True,
     ),
     Phrase(
-        "is different from the voter set read from the state file|inconsistent voter sets|INCONSISTENT_VOTER_SET"
-        "|leader with id {} is not among the valid voters|which indicates this node was previously a voter",
+        "is different from the voter set read from the state file|inconsistent voter sets|INCONSISTENT_VOTER_SET|leader with id"
+        " {} is not among the valid voters|voted candidate with id {} is not among the valid voters|which indicates this node"
+        " was previously a voter",
         "controller.quorum.voters was changed, or differs between nodes, so the voters of quorum-state are others. Nothing"
         " is wrong with the log; set the voters that the quorum has",
+    ),
+    Phrase(
+        "which is inconsistent with current leader|cannot transition to {} since it matches the local|cannot transition to {}"
+        " from state|cannot transition to {} from the current state|cannot transition to {} from current state|cannot"
+        " transition to {} since the current epoch|request from the leader itself|matches the local leader id|cannot transition"
+        " to {} is not one of the voters",
+        "what this node knows of the leader and the voters contradicts what another one says: two nodes have the same node.id,"
+        " the nodes have different controller.quorum settings, or quorum-state is from an older copy. Compare these on all"
+        " controllers; the metadata log is not damaged by that",
+        ("quorum-state-bad",),
+    ),
+    Phrase(
+        "graceful shutdown timed out after|graceful shutdown of raftclient failed|before graceful shutdown completed",
+        "a controller stopped before it had handed over the leadership, so the others elect a leader only after a timeout. The"
+        " metadata log is not affected",
+    ),
+    Phrase(
+        "snapshot id with a valid|unexpected error {} in {} response|unexpected error in fetch completion",
+        "another node of the quorum answered with an error, or with something that cannot be, and the request is repeated. The"
+        " name of the error, and the log of the other node, say why",
+        is_general=True,
+    ),
+    Phrase(
+        "is different from the local replica's high watermark",
+        "the leader's high watermark is outside of this node's metadata log, and was moved to its nearest end. Harmless if it is"
+        " said once, as while a node catches up; if it repeats, compare the ends of __cluster_metadata-0 of the controllers",
+        ("truncated-at-boundary", "replica-behind"),
+    ),
+    Phrase(
+        "append failed unexpectedly",
+        "what the leader sent contains no whole batch, so nothing was appended to the metadata log. If it repeats at the same"
+        " offset, check __cluster_metadata-0 of the leader",
+        ("crc-mismatch", "torn-tail", "batch-length-absurd"),
+    ),
+    Phrase(
+        "cannot create a snapshot with an id|cannot create snapshot at offset|is not valid according to the log"
+        "|attemting to create a snapshot",
+        "a KRaft snapshot was to be written for an offset that the metadata log does not have as committed, and was not. The log"
+        " keeps its records, so nothing is lost",
+    ),
+    Phrase(
+        "because snapshots are disabled",
+        "the node writes no more KRaft snapshots after an earlier fault, and its metadata log grows until it restarts. Nothing is"
+        " lost; the line says which fault, and an earlier one why",
+        is_general=True,
+    ),
+    Phrase(
+        "not generating {} because it already exists",
+        "a KRaft snapshot of this offset is already there. Nothing is wrong",
+    ),
+    Phrase(
+        "to exist, but it was missing. creating",
+        "the broker did not have a replica that its metadata name, and creates it, or loads it if its directory is there. Normal"
+        " when a replica was moved to this broker; if its directory was removed, the replica is filled from its leader",
+    ),
+    Phrase(
+        "unable to start fetching|unable to delete replica {} because we got an unexpected|ignoring stopreplica request {} due"
+        " to an unexpected",
+        "a change of the metadata could not be carried out for a partition: it is not fetched, or not deleted, until the broker"
+        " restarts or the metadata change again. No record is lost. The accompanying exception says why",
+        is_general=True,
     ),
     Phrase(
         "full log truncation expected but didn't happen|full log trunctation expected but didn't happen"

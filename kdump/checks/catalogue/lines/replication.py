@@ -68,7 +68,8 @@ PHRASES = (
         ("batch-over-limit",),
     ),
     Phrase(
-        "cannot trigger unclean leader election for offline partition",
+        "cannot trigger unclean leader election for offline partition|failed to elect leader for partition|from"
+        " offlinepartition to onlinepartition",
         "the partition stays offline: no live replica may lead it. No record is lost yet; bring a replica of its ISR back",
     ),
     Phrase(
@@ -116,6 +117,33 @@ PHRASES = (
         "a client or follower has other metadata than the leader. It refreshes its metadata and goes on; nothing is lost",
     ),
     Phrase(
+        "NOT_LEADER_OR_FOLLOWER|requests intended only for the leader|NOT_LEADER_FOR_PARTITION|not the leader or follower|not"
+        " the leader for that topic-partition|that is not the leader for some partition|not leader for partition|leader not"
+        " local for partition|log for partition {} is not available on broker|replica with id {} is not available on broker"
+        "|because the node is no longer the leader|stale fetch state update",
+        "a request reached a broker that does not lead this partition, or not any more. The client or follower refreshes its"
+        " metadata and asks the leader; nothing is lost",
+    ),
+    Phrase(
+        "could not determine the end offset of the last fetched epoch",
+        "a consumer or follower has read an epoch that the leader does not know. It looks for where its log and the leader's"
+        f" part; records after that are lost if the leader's log was truncated. {_COMPARE}",
+        ("epochs-missing", "replica-divergence"),
+    ),
+    Phrase(
+        "[replicafetcher {}] error due to|[replicafetcher {}]: error due to|error due to (kafka.server.replicafetcherthread",
+        "the thread that fetches from a leader died, so its partitions are not replicated to this broker until it restarts. No"
+        " record of the leader is lost. The accompanying exception says why",
+        is_general=True,
+    ),
+    Phrase(
+        "after shutting down replica fetcher thread|after initiating replica fetcher thread shutdown|doesn't exist in the"
+        " leader node|error when getting epochendoffset for",
+        "a replica could not be asked or followed, because it is just being stopped, moved or deleted. Nothing is lost; it is"
+        " asked again if it is still there",
+        is_general=True,
+    ),
+    Phrase(
         "leader_not_available|no leader for this topic-partition|there is currently no leader for this partition|leader not"
         " available",
         "the partition has no leader at this moment. Normal during an election; if it remains, all its in-sync replicas are"
@@ -139,17 +167,85 @@ PHRASES = (
         "the offset is only in remote storage; a follower or an old client cannot fetch it from the local log. Nothing is lost",
     ),
     Phrase(
-        "error occurred while copying log segments|reading the remote data for|reading the remote log offset|cleaning"
-        " segment {} consider cleaning manually|unable to fetch data from remote storage|building remote log auxiliary"
-        " state|custom metadata size {} exceeds",
-        "tiered storage failed. Local segments are kept until they are copied, so nothing is lost, but the disk may fill up. The"
-        " accompanying exception says why",
+        'producerstatesnapshotfile" is null',
+        "tiered storage cannot copy a segment, because it has no producer snapshot (BASE.snapshot): it was deleted, or never"
+        " written. The partition is not copied from there on; local segments are kept, and the disk may fill up",
+    ),
+    Phrase(
+        "custom metadata size {} exceeds",
+        "the storage plugin returned more metadata than remote.log.metadata.custom.metadata.max.bytes, so this partition is not"
+        " copied any more until it has another leader or the broker restarts. Local segments are kept; the disk may fill up",
+    ),
+    Phrase(
+        "cleaning segment {} consider cleaning manually",
+        "a segment that was only partly copied remains in remote storage, where it takes space. Nothing is lost",
+    ),
+    Phrase(
+        "error occurred while copying log segments|current task for {} received error but it will be scheduled|error occurred"
+        " while executing task|error while stopping the partition|current thread for {} is interrupted|error occurred while"
+        " canceling the task|no topic id registered for topic partition|topic id does not exist for topic partition|unifiedlog"
+        " does not exist for topic partition",
+        "a task of tiered storage failed for this partition, and is tried again. Local segments are kept until they are copied,"
+        " so nothing is lost, but the disk may fill up. The accompanying exception says why",
         is_general=True,
     ),
     Phrase(
+        "reading the remote data for|reading the remote log offset|unable to fetch data from remote storage",
+        "a consumer's read from remote storage failed, and it asks again. Nothing is changed on disk. The accompanying"
+        " exception says whether the storage is not available or the segment not there",
+        is_general=True,
+    ),
+    Phrase(
+        "building remote log auxiliary state|does not know the earliest pending upload offset",
+        "a follower needs what remote storage has before its leader's local log, and did not get it. It tries again, and is not"
+        " in sync until then; the leader's log is not affected",
+        is_general=True,
+    ),
+    Phrase(
+        "retriable error occurred while processing the records|but the read offset is|timed out in catching up with the expected"
+        " offset by consumer|this consumer is not assigned to the target partition",
+        "the broker is late in reading __remote_log_metadata. Copies and deletions wait and are tried again; nothing is lost",
+    ),
+    Phrase(
+        "error occurred while processing the records (org.apache.kafka.server.log.remote|error encountered while consuming from"
+        " remote log metadata partitions",
+        "the broker does not read __remote_log_metadata any more: it copies and deletes nothing in remote storage, and does not"
+        " serve new remote segments until it restarts. Local segments are kept. The accompanying exception says why",
+        is_general=True,
+    ),
+    Phrase(
+        "can not be transitioned to target state|error occurred while updating the remote log segment",
+        "a record of __remote_log_metadata was ignored, because it does not follow from the state of its segment, as when an old"
+        " leader or a repeated request writes it. No record is lost by this",
+    ),
+    Phrase(
+        "timed out in initializing the resources|timed out to initialize the resources|initialize topic-based rlmm resources"
+        "|encountered error while initializing producer/consumer|initializing topic-based rlmm resources|encountered error while"
+        " creating {} topic|encountered error while querying or creating",
+        "tiered storage could not reach or create __remote_log_metadata, and the broker stops if this lasts: look at the"
+        " listener, security and other settings of remote.log.metadata.manager. Local logs are not affected",
+        is_general=True,
+    ),
+    Phrase(
+        "remote log metadata cache is not initialized|couldn't initialize remote log metadata cache|remotelogmanager is not"
+        " ready for partition",
+        "the broker has just become the leader, and has not yet read the metadata of remote segments. Reads of them are tried"
+        " again",
+    ),
+    Phrase(
+        "as the remote log storage is disabled|since remote storage is not enabled|as remote log storage is not yet enabled",
+        "tiered storage was switched on or off for the topic while a task ran. Nothing is lost by this line",
+    ),
+    Phrase(
+        "unable to fetch index for segment|received entry as null for key|cleaning up expired entry|remote index cache entry"
+        " bytes size|this entry is marked for cleanup",
+        "an index in remote-log-index-cache was removed while it was used, or could not be removed. The cache is only a copy;"
+        " what is missing is fetched again",
+    ),
+    Phrase(
         "empty file name in remote index cache directory|directory {} for remoteindexcache",
-        "a file in remote-log-index-cache is not usable. The cache is only a copy: stop the broker, delete it, and it is"
-        " fetched again",
+        "remote-log-index-cache cannot be created or read. It is only a copy: look at its permissions, or stop the broker and"
+        " delete it, and it is fetched again",
         is_general=True,
     ),
     Phrase(

@@ -85,8 +85,8 @@ PHRASES = (
         is_general=True,
     ),
     Phrase(
-        "has been truncated during write",
-        "a segment became shorter while it was sent: the broker truncated it, or something else wrote to the file",
+        "has been truncated during write|mismatch in sending bytes over socket|exceeds end position of",
+        "a segment became shorter while it was read or sent: the broker truncated it, or something else wrote to the file",
         ("file-shrank",),
     ),
     Phrase(
@@ -169,7 +169,8 @@ PHRASES = (
     ),
     Phrase(
         "cannot increment the log start offset to",
-        "somebody asked to delete records above the high watermark. Nothing was deleted",
+        "a log start offset above the high watermark was asked for: by a request to delete records, which is refused, or by a"
+        " leader, which the follower asks again. Nothing was deleted",
     ),
     Phrase(
         "cannot truncate partition {} to a negative offset",
@@ -287,9 +288,15 @@ PHRASES = (
         "a batch of the metadata log does not have the epoch of its leader: a fault of the controller, not of the disk. The"
         " controller stops; report it with its log",
     ),
+    Phrase(
+        "idempotent records cannot be used with magic|transactional records cannot be used with magic|down-conversion of"
+        " zstandard-compressed|cannot search offsets based on timestamp because",
+        "an old message format (message.format.version, or an old client) does not have what was asked for, and the request was"
+        " refused. The log is sound",
+    ),
     # internal topics
     Phrase(
-        "error loading offsets from|error loading transactions from transaction log|failed to load metadata from __",
+        "error loading offsets from|error loading transactions from transaction log|failed to load metadata from {} with epoch",
         "a coordinator cannot read its internal topic (__consumer_offsets, __transaction_state), and does not serve its groups or"
         " transactions. Check that partition on the broker that says so",
         BAD_BATCHES,
@@ -357,6 +364,10 @@ PHRASES = (
     Phrase(
         "offset map is too small to fit in even a single message|full offset map",
         "the cleaner's buffer (log.cleaner.dedupe.buffer.size) is too small. Nothing is damaged, but compacted topics grow",
+    ),
+    Phrase(
+        "more than 2g of cleaner buffer",
+        "log.cleaner.dedupe.buffer.size is larger than the cleaner's threads can use. Nothing is wrong",
     ),
     Phrase(
         "exceeded max record batch size {} after cleaning",
