@@ -238,6 +238,14 @@ POSTED = {
         "local segments are kept",
         "snapshot-",
     ),
+    "[Controller 3] maybeFenceReplicas: failed with unknown server exception NotLeaderException at epoch 2641: Append "
+    "failed because the replication is not the current leader": ("was replaced while it wrote", "could not be applied"),
+    "[RaftManager id=0] Candidate sent a voter key (x) in the VOTE request that doesn't match the local key (y)": (
+        "another directory.id",
+        "error ",
+    ),
+    "Log doesn't have a last fetch epoch and there is a snapshot (OffsetAndEpoch(offset=9)).": ("has no batches", "checkpoint-"),
+    "Reset fetch offset for partition t-0 from 9 to current leader's latest offset 5": ("If they were committed", "torn-tail"),
     # clients
     "kafka server: Message contents does not match its CRC.": ("crc-mismatch", "frame-"),
     "kafka: error decoding packet: CRC didn't match expected 0x1 got 0x2": ("crc-mismatch", "record-length-bad"),

@@ -39,10 +39,11 @@ PHRASES = (
         "somebody changed metadata.version with kafka-features.sh. This is no fault",
     ),
     Phrase(
-        "failed to connect within {n} ms|was disconnected before the response was read|could not be established. broker may not"
-        " be available|could not be established. node may not be available|bootstrap broker {} disconnected|fails to send a"
-        " request to broker|fails to send request {} to broker|'s connection to broker {} was unsuccessful|(id: {n} rack: {})"
-        " failed|not sending request {} since it is offline|haven't been able to send {} requests",
+        "failed to connect within {n} ms|couldn't resolve server|unknownhostexception|was disconnected before the response was"
+        " read|could not be established. broker may not be available|could not be established. node may not be available"
+        "|bootstrap broker {} disconnected|fails to send a request to broker|fails to send request {} to broker|'s connection"
+        " to broker {} was unsuccessful|(id: {n} rack: {}) failed|not sending request {} since it is offline|haven't been able"
+        " to send {} requests",
         "a node or client does not reach another one: it is down, restarts, is overloaded, or the network or listener is wrong."
         f" It tries again. {_ON_DISK}; if it lasts, look at the log of the other node",
     ),

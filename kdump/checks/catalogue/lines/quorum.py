@@ -10,10 +10,32 @@ _BEYOND = (
 
 PHRASES = (
     Phrase(
-        "inconsistent snapshot state|latest snapshot was not found|log doesn't have a last fetch epoch and there is a snapshot",
+        "inconsistent snapshot state|latest snapshot was not found",
         "a KRaft log starts after its latest snapshot: records of the metadata are missing on this node. Keep a copy, and"
         " take the missing .checkpoint from another controller",
         ("snapshot-gap-metadata",),
+    ),
+    Phrase(
+        "log doesn't have a last fetch epoch and there is a snapshot",
+        "the metadata log has no batches, and does not start where its latest snapshot ends: its segments were removed or cut."
+        " Keep a copy, and compare __cluster_metadata-0 with that of another controller",
+        ("snapshot-gap-metadata", "truncated-at-boundary"),
+    ),
+    Phrase(
+        "election timed out before receiving sufficient vote",
+        "too few controllers answered to elect a leader: the others are down, or are not reached. Until most of them are there,"
+        " the metadata do not change and brokers cannot start; no record is lost",
+    ),
+    Phrase(
+        "that doesn't match the local key",
+        "the voters in the metadata log have this node with another directory.id: its metadata directory was formatted again, or"
+        " another disk is mounted. If that was meant, kafka-metadata-quorum.sh removes the old voter and adds the new one",
+    ),
+    Phrase(
+        "append failed because the replica|append failed because the replication is not the current leader|append failed"
+        " because the given epoch",
+        "a controller was replaced while it wrote a change of the metadata. The change is not written; its request is repeated"
+        " with the new controller. If it happens often, look at the network, pauses and disks of the controllers",
     ),
     Phrase("is not a snapshot header", "a KRaft snapshot does not start with its header", ("checkpoint-no-header",)),
     Phrase(

@@ -28,8 +28,8 @@ PHRASES = (
     ),
     Phrase(
         "to current leader's latest offset",
-        "a follower's end was above that of its leader, so it was truncated: its last records are gone, and were lost by"
-        f" the leader before. {_COMPARE}",
+        "a follower's end was above that of its leader, so it was truncated: its last records are gone. If they were committed,"
+        f" the leader had lost them before (unclean election, restored disk). {_COMPARE}",
         ("replica-divergence", "replica-behind"),
     ),
     Phrase(
