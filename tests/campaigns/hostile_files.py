@@ -30,7 +30,6 @@ from unittest import mock
 from kdump.checks import check
 from kdump.checks.jobs import Job
 from kdump.checks.settings import DEEP, FULL, Settings
-from kdump.forecasts import losses
 from kdump.forecasts.forecast import forecast
 from kdump.reading import tuning
 from tests import kernels
@@ -93,8 +92,6 @@ def little_is_free() -> Iterator[None]:
         for module, name, value in (
             (tuning.DEFAULT, "free_crc_bytes", 1 << 16),
             (tuning.DEFAULT, "free_tries", 1 << 10),
-            (losses, "_FIRST_CRC_BYTES", 1 << 16),
-            (losses, "_KEPT_CRC_BYTES", 1 << 14),
         ):
             stack.enter_context(mock.patch.object(module, name, value))
         yield

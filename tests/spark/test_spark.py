@@ -135,7 +135,7 @@ def test_a_scan_on_one_core_is_quiet_and_writes_the_same_rows_and_the_findings_o
     assert (done.returncode, done.stderr) == (3, "")
     for table in ("records", "batches", "files"):
         assert _written(tmp_path / "out", table) == _in_process(table, *some, uncompressed="sample")
-    command = [sys.executable, "-m", "kdump", "check", *some, "--output", "ndjson"]
+    command = [sys.executable, "-m", "kdump", "check", "--level", "full", *some, "--output", "ndjson"]
     checked = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     keys = [column.key for column in Finding.schema]
     rows = [json.loads(line) for line in checked.stdout.splitlines()]

@@ -28,19 +28,19 @@ class RecordOrder(SegmentRule):
 
     def __init__(self, context: FileContext, facts: SegmentFacts) -> None:
         super().__init__(context, facts)
-        self._last_offset = -1
+        self._last_offset = 0  # of the record before, in the same batch
 
     def records(self, part: RecordChunk, status: str) -> None:
         offsets = part.records["offset"]
         row = 0
         for at, count in enumerate(part.counts):
-            if not (at == 0 and part.continues):
-                self._last_offset = -1
             batch_offsets = offsets[row : row + count]
             row += count
-            if not count or status == salvage.DAMAGED or part.batches["base_offset"][at] is None:
-                continue
             first, last = part.batches["base_offset"][at], part.batches["last_offset"][at]
+            if not count or status == salvage.DAMAGED or first is None:
+                continue
+            if not (at == 0 and part.continues):
+                self._last_offset = first - 1
             in_order = self._last_offset < batch_offsets[0] and all(map(lt, batch_offsets, batch_offsets[1:]))
             if not in_order or batch_offsets[0] < first or batch_offsets[-1] > last:
                 self._report(part, at, batch_offsets, first, last)
