@@ -848,10 +848,56 @@ MUTATIONS: tuple[Mutation, ...] = (
         tests=("tests/verdicts/test_check_and_forecast.py::test_a_wrapper_that_no_start_can_open_fails_in_both",),
     ),
     Mutation(
+        id="v01",
+        file="kdump/verdicts/check.py",
+        old="if watcher.fails or not watcher.is_active",
+        new="if watcher.fails or watcher.is_doubtful or not watcher.is_active",
+        tests=("tests/verdicts/test_verdicts.py::test_the_next_start_of_a_log_that_grows_is_not_foretold",),
+    ),
+    Mutation(
+        id="torn-ends-of-logs-that-grow",
+        file="kdump/verdicts/starts.py",
+        old="elif row.severity == INFO and row.code in _ACTIVE",
+        new="elif row.severity == INFO and row.code in _ACTIVE[:1]",
+        tests=("tests/verdicts/test_verdicts.py::test_the_next_start_of_a_log_that_grows_is_not_foretold",),
+    ),
+    Mutation(
+        id="v02",
+        file="kdump/verdicts/starts.py",
+        old="worst.lost_offsets[-1][1])",
+        new="worst.lost_offsets[0][1])",
+        tests=("tests/verdicts/test_verdicts.py::test_a_start_that_loses_names_its_first_and_its_last_offset",),
+    ),
+    Mutation(
         id="unread-is-clean",
         file="kdump/verdicts/verdict.py",
         old="if records_not_read or level == QUICK",
         new="if level == QUICK",
         tests=("tests/verdicts/test_verdicts.py::test_what_was_not_read_is_not_clean",),
+    ),
+    Mutation(
+        id="v05",
+        file="kdump/verdicts/verdict.py",
+        old="if len(found) > _MAX_REASONS",
+        new="if len(found) >= _MAX_REASONS",
+        tests=("tests/verdicts/test_verdicts.py::test_reasons_have_an_end",),
+    ),
+    Mutation(
+        id="v06",
+        file="kdump/verdicts/verdict.py",
+        old="return self._is_anything and not self._found[NOT_EXAMINED]",
+        new="return self._is_anything and not self._found[NOT_EXAMINED] and not self._files_left",
+        tests=(
+            "tests/verdicts/test_verdicts.py::test_a_file_that_is_not_of_kafka_beside_sound_ones_is_named_and_does_not_count",
+        ),
+    ),
+    Mutation(
+        id="infos-of-what-was-not-read",
+        file="kdump/verdicts/verdict.py",
+        old="elif finding.severity == ERROR and catalogue.FAULTS[finding.code].leaves_unexamined",
+        new="elif catalogue.FAULTS[finding.code].leaves_unexamined",
+        tests=(
+            "tests/verdicts/test_verdicts.py::test_a_file_that_is_not_of_kafka_beside_sound_ones_is_named_and_does_not_count",
+        ),
     ),
 )
