@@ -150,6 +150,13 @@ MUTATIONS: tuple[Mutation, ...] = (
         tests=("tests/checks/test_check_rules.py::test_a_clock_may_be_a_day_ahead",),
     ),
     Mutation(
+        id="h02",
+        file="kdump/checks/rules/timestamps/record_timestamps.py",
+        old='part.batches["timestamp"][row] >= NO_TIMESTAMP',
+        new='part.batches["timestamp"][row] > NO_TIMESTAMP',
+        tests=("tests/checks/faults/test_faults.py::test_a_fault_is_found_where_its_builder_says",),
+    ),
+    Mutation(
         id="n03",
         file="kdump/checks/rules/transactions/markers.py",
         old="elif epoch < known_epoch:",
@@ -162,6 +169,13 @@ MUTATIONS: tuple[Mutation, ...] = (
         old="buffering=0, closefd",
         new="buffering=-1, closefd",
         tests=("tests/cli/test_commands.py::test_the_verdict_of_a_check_does_not_depend_on_who_reads_it",),
+    ),
+    Mutation(
+        id="c01",
+        file="kdump/cli/completion.py",
+        old="for table in TABLES if table not in given)",
+        new="for table in TABLES)",
+        tests=("tests/cli/test_completions.py::test_values_are_offered_that_there_are",),
     ),
     Mutation(
         id="n09",
@@ -445,6 +459,13 @@ MUTATIONS: tuple[Mutation, ...] = (
         tests=("tests/output/test_arrow.py::test_a_file_of_parquet_has_groups_of_many_rows",),
     ),
     Mutation(
+        id="o10",
+        file="kdump/output/arrow/log_columns.py",
+        old="UNREADABLE if is_valid is False or row in part.faults else status",
+        new="UNREADABLE if is_valid is False else status",
+        tests=("tests/output/test_arrow.py::test_a_message_whose_key_or_value_runs_over_is_damaged_though_its_checksum_fits",),
+    ),
+    Mutation(
         id="lists-of-text-in-arrow",
         file="kdump/output/arrow/schemas.py",
         old='name.replace(_LIST, "").rstrip("]") not in TYPES',
@@ -583,11 +604,25 @@ MUTATIONS: tuple[Mutation, ...] = (
         tests=("tests/cli/test_listing.py::test_a_day_ends_before_the_next_midnight",),
     ),
     Mutation(
+        id="p03",
+        file="kdump/pipeline/discovery.py",
+        old="for part in reversed(parts) if",
+        new="for part in parts if",
+        tests=("tests/pipeline/test_pipeline.py::test_the_innermost_name_of_a_broker_counts",),
+    ),
+    Mutation(
         id="n28",
         file="kdump/pipeline/fleet/compaction.py",
         old=" AND status <> 'damaged' AND broker",
         new=" AND broker",
         tests=("tests/pipeline/test_fleet.py::test_the_horizon_of_a_damaged_batch_says_nothing",),
+    ),
+    Mutation(
+        id="p08",
+        file="kdump/pipeline/fleet/replicas.py",
+        old="CASE WHEN maxTimestamp > {now} THEN {now} WHEN maxTimestamp >= 0",
+        new="CASE WHEN maxTimestamp >= 0",
+        tests=("tests/checks/faults/test_fleet.py::test_a_fault_of_a_fleet_is_found",),
     ),
     Mutation(
         id="n27",
@@ -639,6 +674,13 @@ MUTATIONS: tuple[Mutation, ...] = (
         old="if types[row] != LOG_APPEND_TIME]",
         new="if types[row] == LOG_APPEND_TIME]",
         tests=("tests/pipeline/test_pipeline.py::test_a_segment_has_the_times_of_its_records",),
+    ),
+    Mutation(
+        id="p07",
+        file="kdump/pipeline/segments.py",
+        old="self.damaged_ranges += damage.status != salvage.ZERO",
+        new="self.damaged_ranges += 1",
+        tests=("tests/pipeline/test_pipeline.py::test_zeros_at_the_end_are_no_damaged_range",),
     ),
     Mutation(
         id="s21",

@@ -11,7 +11,7 @@ Said = tuple[int | None, bytes, bytes] | None  # id, GUID, what follows in the h
 
 
 def _said(headers: list[tuple[bytes, bytes | None]]) -> Said:
-    framed = framing.by_header(headers, NAME)
+    framed = framing.by_header(tuple(headers), NAME)
     assert framed is None or (framed.framing, framed.start, framed.is_message) == ("header", 0, True)
     return None if framed is None else (framed.id, framed.guid, framed.in_header)
 
