@@ -62,6 +62,7 @@ _READERS = {
 _ANYTHING = re.compile(rb".+", re.DOTALL)
 _READABLE = re.compile(rb"[ -~]{6,}")  # no entry of a sound companion has so many in a row
 _UNKNOWN_WORD = re.compile(rb"(?!version\b|topic_id\b)[^\s:\d-]{4,}")
+_AROUND = 16  # bytes around a window; at least what the shortest match lacks there, and the longest word that is known
 _HIGHEST_POSITION = 0x7FFFFFFF
 _LARGEST_CLAIM = 1 << 24  # a length above this is replaced, since it may be content
 _CRC_SIZE = 4
@@ -379,16 +380,14 @@ def _redacted_damage(source: Source, damage: Damage, redacting: Redacting) -> It
 def _remap(source: Source, out: NewFile, positions: _Positions) -> int:
     """Write an offset index with the positions that batches have now. Returns how many bytes were filled up."""
     filled = 0
-    for window in offset_index.windows(source):
-        fields = array("i", window)
+    for data, count in _without(source, _READABLE):
+        end = len(data) - len(data) % offset_index.ENTRY_SIZE
+        fields = array("i", data[:end])
         fields.byteswap()
         fields[1::2] = array("i", [positions.moved(position) if position else 0 for position in fields[1::2]])
         fields.byteswap()
-        data, count = _without(fields.tobytes(), _READABLE)
         filled += count
-        out.write(data)
-    rest = source.read(out.size, source.size - out.size)
-    out.write(rest)
+        out.write(fields.tobytes() + data[end:])
     return filled
 
 
@@ -407,19 +406,27 @@ def _is_sound(name: str, source: Source) -> bool:
 def _clone(source: Source, out: NewFile, foreign: re.Pattern[bytes] | None) -> int:
     """Write a companion as it is, except for what does not look like its format. Returns how many bytes were filled up."""
     filled = 0
-    while out.size < source.size:
-        data, count = _without(source.read_exactly(out.size, min(WINDOW_SIZE, source.size - out.size)), foreign)
+    for data, count in _without(source, foreign):
         filled += count
         out.write(data)
     return filled
 
 
-def _without(data: bytes, foreign: re.Pattern[bytes] | None) -> tuple[bytes, int]:
-    """Bytes in which what matches is filled up, and how many that are."""
-    if foreign is None:
-        return data, 0
-    filled = sum(len(match[0]) for match in foreign.finditer(data))
-    return (foreign.sub(lambda match: b"x" * len(match[0]), data) if filled else data), filled
+def _without(source: Source, foreign: re.Pattern[bytes] | None) -> Iterator[tuple[bytes, int]]:
+    """All bytes of a file in windows, in which what matches is filled up, and how many that are in each.
+
+    Some bytes around each window are looked at as well: what matches may reach across its edges.
+    """
+    for position in range(0, source.size, WINDOW_SIZE):
+        size = min(WINDOW_SIZE, source.size - position)
+        before = min(_AROUND, position)
+        data = source.read_exactly(position - before, min(before + size + _AROUND, source.size - position + before))
+        window = data[before : before + size]
+        if foreign is None or not foreign.search(data):
+            yield window, 0
+            continue
+        places = [range(max(one.start(), before), min(one.end(), before + size)) for one in foreign.finditer(data)]
+        yield foreign.sub(lambda match: b"x" * len(match[0]), data)[before : before + size], sum(map(len, places))
 
 
 def _suffix(name: str) -> str:

@@ -37,6 +37,7 @@ _TYPES = {
 }
 _GROUP = 10
 _REPEATED = 3
+_IMPLICIT = _CLOSED = 2  # of the features `field_presence` and `enum_type`
 
 
 def parse_set(data: bytes, types: Types) -> list[ProtoFile]:
@@ -70,8 +71,9 @@ def _decoded(name: str, data: bytes) -> dict[str, Any]:
 def _file(given: dict[str, Any], types: Types) -> ProtoFile:
     file = ProtoFile()
     file.package = given.get("package", "")
-    file.is_proto3 = given.get("syntax") == "proto3"
-    file.has_explicit_presence = not file.is_proto3
+    syntax, features = given.get("syntax", "proto2"), _features(given)
+    file.has_closed_enums = features.get("enum_type", _CLOSED if syntax == "proto2" else None) == _CLOSED
+    file.has_explicit_presence = features.get("field_presence", _IMPLICIT if syntax == "proto3" else None) != _IMPLICIT
     file.messages = [_message(one, file.package, file, types) for one in given.get("message_type", ())]
     for one in given.get("enum_type", ()):
         _enum(one, file.package, file, types)
@@ -108,16 +110,26 @@ def _field(given: dict[str, Any], file: ProtoFile) -> Field:
         has_presence=file.has_explicit_presence or oneof >= 0 or bool(given.get("proto3_optional")),
         oneof=oneof,
     )
+    if "field_presence" in (features := _features(given)):
+        field.has_presence = features["field_presence"] != _IMPLICIT
     field.is_group = type == _GROUP
     return field
 
 
 def _enum(given: dict[str, Any], scope: str, file: ProtoFile, types: Types) -> None:
-    enum = Enum(_full(scope, given), is_closed=not file.is_proto3)
+    enum = Enum(_full(scope, given), is_closed=file.has_closed_enums)
+    if "enum_type" in (features := _features(given)):
+        enum.is_closed = features["enum_type"] == _CLOSED
     for one in given.get("value", ()):
         types.count()
         enum.names.setdefault(one.get("number", 0), one.get("name", ""))
     types.add(enum)
+
+
+def _features(given: dict[str, Any]) -> dict[str, int]:
+    """What the options of a file, a field or an enum say about it (editions); those of files hold for what says nothing."""
+    found: dict[str, int] = given.get("options", {}).get("features", {})
+    return found
 
 
 def _extensions(given: dict[str, Any], scope: str, file: ProtoFile, types: Types) -> None:

@@ -60,8 +60,10 @@ package descriptors;
 message FileSet { repeated File file = 1; }
 message File {
   optional string name = 1; optional string package = 2; repeated Message message_type = 4; repeated Enum enum_type = 5;
-  repeated Field extension = 7; optional string syntax = 12;
+  repeated Field extension = 7; optional FileOptions options = 8; optional string syntax = 12;
 }
+message FileOptions { optional Features features = 50; }
+message Features { optional int32 field_presence = 1; optional int32 enum_type = 2; }
 message Message {
   optional string name = 1; repeated Field field = 2; repeated Message nested_type = 3; repeated Enum enum_type = 4;
   repeated Field extension = 6; optional Options options = 7;
@@ -69,9 +71,12 @@ message Message {
 message Options { optional bool map_entry = 7; }
 message Field {
   optional string name = 1; optional string extendee = 2; optional int32 number = 3; optional int32 label = 4;
-  optional int32 type = 5; optional string type_name = 6; optional int32 oneof_index = 9; optional bool proto3_optional = 17;
+  optional int32 type = 5; optional string type_name = 6; optional FieldOptions options = 8; optional int32 oneof_index = 9;
+  optional bool proto3_optional = 17;
 }
-message Enum { optional string name = 1; repeated Value value = 2; }
+message FieldOptions { optional Features features = 21; }
+message Enum { optional string name = 1; repeated Value value = 2; optional EnumOptions options = 3; }
+message EnumOptions { optional Features features = 7; }
 message Value { optional string name = 1; optional int32 number = 2; }
 """
 

@@ -29,11 +29,11 @@ _LABELS = ("optional", "required", "repeated")
 class ProtoFile:
     """What a file declares at its top level."""
 
-    __slots__ = ("has_explicit_presence", "is_proto3", "messages", "package")
+    __slots__ = ("has_closed_enums", "has_explicit_presence", "messages", "package")
 
     def __init__(self) -> None:
         self.package = ""
-        self.is_proto3 = False
+        self.has_closed_enums = True  # as files without `syntax`, which are proto2
         self.has_explicit_presence = True
         self.messages: list[Message] = []
 
@@ -117,8 +117,8 @@ class _Parser:
             if token in ("syntax", "edition"):
                 self._expect("=")
                 value = self._next().strip("\"'")
-                file.is_proto3 = value == "proto3"
-                file.has_explicit_presence = not file.is_proto3
+                file.has_closed_enums = value == "proto2"
+                file.has_explicit_presence = value != "proto3"
                 self._expect(";")
             elif token == "package":
                 file.package = self._next()
@@ -130,8 +130,9 @@ class _Parser:
             elif token == "extend":
                 self._extend(file.package, 0)
             elif token == "option":
-                if _says_implicit(self._skip_statement()):
-                    file.has_explicit_presence = False
+                words = self._skip_statement()
+                file.has_explicit_presence = _has_presence(words, file.has_explicit_presence)
+                file.has_closed_enums = _is_closed(words, file.has_closed_enums)
             elif token != ";":
                 self._skip_statement()  # an import, a service
         return file
@@ -213,8 +214,7 @@ class _Parser:
             oneof=oneof,
         )
         options = self._field_options()
-        if _says_implicit(options):
-            field.has_presence = False
+        field.has_presence = _has_presence(options, field.has_presence)
         if "features.message_encoding" in options and "DELIMITED" in options:
             field.is_group = True
         if token == "group" and self._peek() == "{":
@@ -264,13 +264,11 @@ class _Parser:
 
     def _enum(self, scope: str) -> None:
         name = self._next()
-        enum = Enum(f"{scope}.{name}" if scope else name, is_closed=not self._file.is_proto3)
+        enum = Enum(f"{scope}.{name}" if scope else name, is_closed=self._file.has_closed_enums)
         self._expect("{")
         while (token := self._next()) != "}":
             if token == "option":
-                words = self._skip_statement()
-                if words[0] == "features.enum_type":
-                    enum.is_closed = "CLOSED" in words
+                enum.is_closed = _is_closed(self._skip_statement(), enum.is_closed)
             elif token == "reserved":
                 self._skip_statement()
             elif token != ";":
@@ -283,9 +281,14 @@ class _Parser:
         self._types.add(enum)
 
 
-def _says_implicit(words: Sequence[str]) -> bool:
-    """Whether options say that fields have no presence (editions)."""
-    return "features.field_presence" in words and "IMPLICIT" in words
+def _has_presence(words: Sequence[str], otherwise: bool) -> bool:
+    """Whether options say that fields have presence (editions)."""
+    return "IMPLICIT" not in words if "features.field_presence" in words else otherwise
+
+
+def _is_closed(words: Sequence[str], otherwise: bool) -> bool:
+    """Whether options say that enums are closed (editions)."""
+    return "CLOSED" in words if "features.enum_type" in words else otherwise
 
 
 def _integer(text: str) -> int:

@@ -1,4 +1,4 @@
-"""Random errors for the campaign of mutations, made by the operators of Cosmic Ray in the modules that decide on verdicts."""
+"""Random errors for the campaign of mutations, made by the operators of Cosmic Ray in all packages but `spark`."""
 
 import ast
 import random
@@ -6,39 +6,26 @@ from collections.abc import Iterator, Sequence
 
 from tests.campaigns.mutation import ROOT, Mutation
 
-JUDGES = (
-    "kdump/checks/**/*.py",
-    "kdump/forecasts/**/*.py",
-    "kdump/cli/*/run.py",
-    "kdump/cli/main.py",
-    "kdump/output/arrow/*.py",
-    "kdump/output/check.py",
-    "kdump/output/forecast.py",
-    "kdump/output/junit.py",
-    "kdump/output/rows/csv.py",
-    "kdump/output/rows/decoded.py",
-    "kdump/output/rows/json.py",
-    "kdump/output/rows/json_text.py",
-    "kdump/output/sarif.py",
-    "kdump/output/text/check/*.py",
-    "kdump/output/text/forecast.py",
-    "kdump/output/text/forecast_steps.py",
-    "kdump/forecasts/sentences.py",
-    "kdump/output/rows/listing.py",
-    "kdump/output/rows/ndjson.py",
-    "kdump/output/kafka/reports.py",
-    "kdump/pipeline/discovery.py",
-    "kdump/pipeline/logs.py",
-    "kdump/pipeline/planning.py",
-    "kdump/pipeline/reconciliation.py",
-    "kdump/pipeline/segments.py",
-    "kdump/pipeline/slice_report.py",
-    "kdump/pipeline/tasks.py",
-    "kdump/reading/*.py",
-)
-"""Modules that decide whether data is damaged, lost or safe, and those that report it by exit code and output."""
+LEFT_OUT = ("__init__.py", "kdump/spark/")
+"""What random errors leave out: modules of nothing but imports, and what only tests with a Spark session see."""
 
 TESTS = {
+    "kdump/": ("tests/test_tables.py", "tests/checks/test_check.py", "tests/cli/test_commands.py"),
+    "kdump/binary/": ("tests/binary", "tests/formats"),
+    "kdump/cli/mending/": ("tests/mending",),
+    "kdump/cli/searching/": ("tests/searching",),
+    "kdump/decoders/": ("tests/decoders", "tests/cli/test_decoding.py"),
+    "kdump/dropin/": ("tests/dropin", "tests/releases"),
+    "kdump/formats/": ("tests/formats", "tests/library"),
+    "kdump/library/": ("tests/library",),
+    "kdump/mending/": ("tests/mending",),
+    "kdump/messages/": ("tests/messages", "tests/decoders"),
+    "kdump/output/": ("tests/output", "tests/cli/test_commands.py"),
+    "kdump/releases/": ("tests/releases", "tests/dropin"),
+    "kdump/schemas/": ("tests/schemas", "tests/registries"),
+    "kdump/searching/": ("tests/searching", "tests/campaigns/test_searches.py"),
+    "kdump/verdicts/": ("tests/verdicts",),
+    "kdump/workers/": ("tests/workers", "tests/checks/test_check_processes.py"),
     "kdump/checks/": (
         "tests/checks/faults",
         "tests/reading/test_salvage.py",
@@ -130,10 +117,10 @@ OPERATORS = (
 
 
 def modules(pattern: str | None = None) -> list[str]:
-    """The modules that decide on verdicts, or those that match a pattern or folder, in order."""
-    patterns = JUDGES if pattern is None else (pattern, f"{pattern.rstrip('/')}/**/*.py")
-    found = {path for one in patterns for path in ROOT.glob(one) if path.suffix == ".py"}
-    return sorted(path.relative_to(ROOT).as_posix() for path in found)
+    """All modules, or those that match a pattern or folder, in order."""
+    patterns = ("kdump/**/*.py",) if pattern is None else (pattern, f"{pattern.rstrip('/')}/**/*.py")
+    found = {path.relative_to(ROOT).as_posix() for one in patterns for path in ROOT.glob(one) if path.suffix == ".py"}
+    return sorted(name for name in found if not name.startswith(LEFT_OUT[1:]) and not name.endswith(LEFT_OUT[0]))
 
 
 def tests_of(module: str) -> tuple[str, ...]:

@@ -59,6 +59,8 @@ def _offered(line: str) -> list[tuple[str, str]]:
         ("kdump releases 1.0.", ["1.0.2", "1.0.1", "1.0.0"]),
         ("kdump scan --engine l", ["local"]),
         ("kdump scan --tables files,b", ["files,batches"]),
+        ("kdump scan --tables batches,b", []),
+        ("kdump scan --tables batches,files,b", []),
         ("kdump schema f", ["fate", "finding", "file", "forecast", "forecast-summary"]),
         ("kdump completions f", ["fish"]),
     ],

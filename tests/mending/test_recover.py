@@ -281,6 +281,45 @@ def test_a_duplicate_is_left_out_and_nothing_is_lost(tmp_path: Path) -> None:
     assert result.is_whole
 
 
+def test_of_two_batches_with_one_offset_that_fit_alike_the_first_is_kept(tmp_path: Path) -> None:
+    first, second = _batch(1, value=b"first"), _batch(1, value=b"other")
+    result = recover.run(
+        [str(_partition(tmp_path, {0: [_batch(0), first, second, _batch(2)]}))], str(tmp_path / "out"), config={}
+    )
+    assert _log(tmp_path / "out") == _batch(0) + first + _batch(2)
+    (dropped,) = _of(Dropped, result.rows)
+    assert (dropped.start, dropped.is_lost) == (len(_batch(0) + first), True)
+
+
+@pytest.mark.parametrize("damaged", [1, 3])
+def test_a_recovered_log_ends_with_the_last_batch_of_its_last_stretch(damaged: int, tmp_path: Path) -> None:
+    log = [_batch(0), _batch(1), _batch(2), _batch(3), _batch(4, 2)]
+    log[damaged] = _broken(log[damaged])
+    rows = kdump.recover(_partition(tmp_path, {0: log}), tmp_path / "out")
+    assert [(row.offset_first, row.offset_last, row.batches, row.records) for row in _of(Recovered, rows)] == [(0, 5, 4, 5)]
+
+
+def test_a_log_start_at_the_log_end_is_that_of_the_companions(tmp_path: Path) -> None:
+    path = _partition(tmp_path, {0: [_batch(0), _broken(_batch(1)), _batch(2)]})
+    (tmp_path / "log-start-offset-checkpoint").write_bytes(checkpoint(entries=[("orders", 0, 3)]))
+    (path / "leader-epoch-checkpoint").write_text("0\n1\n0 0\n")
+    kdump.recover(path, tmp_path / "out")
+    assert (tmp_path / "out" / "leader-epoch-checkpoint").read_text() == "0\n1\n0 3\n"  # the log starts there at its next start
+
+
+@pytest.mark.parametrize(("offset", "is_taken"), [(4, True), (5, False)])
+def test_the_last_batch_of_a_log_has_no_offset_of_the_next_segment(offset: int, is_taken: bool, tmp_path: Path) -> None:
+    """No checksum covers the offset: the log ended below the base offset of the next one, whatever a batch of it claims."""
+    last = _batch(offset, value=b"last")
+    result = recover.run(
+        [str(_partition(tmp_path, {0: [_batch(0), _batch(1), last], 5: [_batch(7)]}))], str(tmp_path / "out"), config={}
+    )
+    assert [row.is_lost for row in _of(Dropped, result.rows)] == ([] if is_taken else [True])
+    assert b"".join(path.read_bytes() for path in sorted((tmp_path / "out").glob("*.log"))) == b"".join(
+        [_batch(0), _batch(1), *([last] if is_taken else []), _batch(7)]
+    )
+
+
 def test_the_higher_leader_epoch_wins_where_offsets_overlap(tmp_path: Path) -> None:
     old = [_batch(offset, value=b"old") for offset in range(6)]
     new = [_batch(offset, value=b"new", epoch=1) for offset in range(3, 8)]

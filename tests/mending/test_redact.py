@@ -135,6 +135,15 @@ def test_fields_of_json_can_be_kept(tmp_path: Path) -> None:
     assert b"4711" not in second.value and second.value.isalnum()
 
 
+def test_a_kept_field_is_kept_at_its_own_path_only(tmp_path: Path) -> None:
+    value = b'{"id": 4711, "user": {"id": "secret"}, "users": [{"id": "secret"}]}'
+    write_partition(tmp_path, topic="a", segments={0: [batch(records=[record(value=value)])]})
+    kdump.redact(tmp_path / "a-0", tmp_path / "out", keep_fields=["id"])
+    assert b"secret" not in (tmp_path / "out" / f"{FIRST}.log").read_bytes()
+    (found,) = _records(tmp_path / "out")
+    assert json.loads(found.value)["id"] == 4711 and len(found.value) == len(value)
+
+
 def test_old_messages_are_redacted(tmp_path: Path) -> None:
     messages = [message(key=b"key-%d" % row, value=SECRET, offset=row, timestamp=TIMESTAMP + row) for row in range(8)]
     logs = {0: [message_set(messages=messages[:2]), wrapper(messages=messages[2:], base_offset=2, codec="lz4")]}
@@ -178,6 +187,39 @@ def test_files_that_a_broker_is_about_to_delete_are_redacted_and_foreign_ones_as
     assert _differences(kdump.redact(source, tmp_path / "out")) == []
     assert SECRET[:4] not in (tmp_path / "out" / f"{FIRST}.log.deleted").read_bytes()
     assert (tmp_path / "out" / "notes.txt").read_bytes() == b"x" * len(SECRET)
+
+
+@pytest.mark.parametrize("suffix", [".timeindex", ".index", ".txnindex", ".snapshot"])
+@pytest.mark.parametrize("text", [b"4711-3", b"card 4111-1111", b"card 4111-1111 of Ann Lee"])
+def test_a_damaged_companion_has_no_text_left_however_short(text: bytes, suffix: str, tmp_path: Path) -> None:
+    source = _partition(tmp_path)
+    companion = source / f"{FIRST}{suffix}"
+    companion.write_bytes(bytes(24) + text + b"\x01" * 7)
+    kdump.redact(source, tmp_path / "out")
+    made = (tmp_path / "out" / companion.name).read_bytes()
+    assert made.translate(None, b"\x00\x01x") == b""
+    assert len(made) == companion.stat().st_size
+
+
+@pytest.mark.parametrize("place", [0, 20, -7, (1 << 20) - 3, (1 << 20) - 20])
+def test_no_text_is_left_in_an_index_whose_positions_move_nor_across_windows(place: int, tmp_path: Path) -> None:
+    """Indexes are read in windows of 1 MiB; every second field of an offset index is a position."""
+    text = b"card 4111-1111 of Ann Lee"[: -place if place < 0 else None]
+    source = _partition(tmp_path, "gzip")
+    sizes = {}
+    for suffix in (".index", ".timeindex"):
+        data = bytearray((1 << 20) + 64 if place > 20 else 64)
+        data += bytes(7) if place < 0 else b""  # which are no entry
+        at = place if place >= 0 else len(data) + place
+        data[at : at + len(text)] = text
+        (source / f"{FIRST}{suffix}").write_bytes(data)
+        sizes[suffix] = len(data)
+    kdump.redact(source, tmp_path / "out", parts=["keys", "values", "headers"])
+    for suffix, size in sizes.items():
+        made = (tmp_path / "out" / f"{FIRST}{suffix}").read_bytes()
+        assert len(made) == size
+        assert not [word for word in text.split() if len(word) > 1 and word in made], suffix
+        assert not any(text[at : at + 3] in made for at in range(len(text) - 2)), suffix
 
 
 # --- damage

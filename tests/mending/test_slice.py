@@ -275,6 +275,13 @@ def test_the_end_of_a_transaction_may_be_missing_after_the_range(tmp_path: Path,
     assert "replication-offset-checkpoint says that all offsets below 6 were committed" in shown
 
 
+def test_a_hole_that_two_files_know_of_has_the_offsets_of_both(tmp_path: Path) -> None:
+    path = _cut_at_4(tmp_path, "high watermark")  # of offsets 4 and 5
+    (path / f"{8:020}.snapshot").write_bytes(b"")
+    (hole,) = [row for row in kdump.slice(path, tmp_path / "part") if isinstance(row, Hole)]
+    assert (hole.offset_first, hole.offset_last, hole.offsets) == (4, 7, 4)
+
+
 def test_a_log_that_is_gone_between_two_others_is_missing(tmp_path: Path) -> None:
     segments = {base: [batch(base_offset=base + delta, records=[record(value=b"x")]) for delta in (0, 3)] for base in (0, 8)}
     write_partition(tmp_path, topic="orders", segments=segments)

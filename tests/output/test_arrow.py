@@ -22,7 +22,18 @@ from kdump.output.arrow import builder, files, limits, log_columns, schemas
 from kdump.output.arrow.builder import Constant, Spread, Spreading
 from kdump.output.arrow.rows import columns_of
 from kdump.output.arrow.schemas import table_schema
-from tests.builders.records import TIMESTAMP, abort_record, batch, commit_record, control_record, message, record, wrapper
+from tests.builders.records import (
+    TIMESTAMP,
+    Message,
+    abort_record,
+    batch,
+    commit_record,
+    control_record,
+    message,
+    message_set,
+    record,
+    wrapper,
+)
 from tests.support import opened
 
 
@@ -159,6 +170,14 @@ def test_a_message_with_a_wrong_checksum_is_damaged_and_its_neighbours_are_not()
     data = wrapper(messages=[message(value=b"a"), message(value=b"b", crc=1), message(value=b"c")])
     rows = _table(data, keys=["status", "magic"])
     assert [(row["status"], row["magic"]) for row in rows] == [("intact", 1), ("damaged", 1), ("intact", 1)]
+
+
+@pytest.mark.parametrize("damaged", [message(key=b"k", key_length=100), message(key=b"k", value=b"b", value_length=100)])
+@pytest.mark.parametrize("is_wrapped", [False, True])
+def test_a_message_whose_key_or_value_runs_over_is_damaged_though_its_checksum_fits(damaged: Message, is_wrapped: bool) -> None:
+    messages = [message(value=b"a"), damaged, message(value=b"c")]
+    data = wrapper(messages=messages) if is_wrapped else message_set(messages=messages)
+    assert [row["status"] for row in _table(data, keys=["status"])] == ["intact", "damaged", "intact"]
 
 
 def test_a_message_inside_a_wrapper_has_its_own_magic() -> None:

@@ -284,6 +284,21 @@ def test_rows_of_many_files_are_the_same_together_and_one_by_one(tmp_path: Path,
     assert len(lone) == 70
 
 
+def test_the_innermost_name_of_a_broker_counts() -> None:
+    assert discovery.broker_of("/copies/broker=1/old/broker=2/d") == "2"
+    assert discovery.broker_of("/copies/broker=1/old/d") == "1"
+    assert discovery.broker_of("/copies/broker=1/old/d", "3") == "3"
+
+
+@pytest.mark.parametrize("size", [1, 12, 5000])
+def test_zeros_at_the_end_are_no_damaged_range(size: int, tmp_path: Path) -> None:
+    """Brokers preallocate them."""
+    sound = batch(records=[record()])
+    _log(tmp_path / "a-0" / file_name(0, ".log"), sound, bytes(size))
+    (segment,) = _rows("segments", tmp_path)
+    assert (segment["batches"], segment["damagedRanges"], segment["validBytes"]) == (1, 0, len(sound))
+
+
 def test_a_batch_whose_crc_does_not_fit_is_a_damaged_row_and_garbage_has_no_row(tmp_path: Path) -> None:
     wrong = bytearray(batch(records=[record(value=b"value")], base_offset=1))
     wrong[-2] ^= 1

@@ -10,9 +10,12 @@ from pathlib import Path
 import pytest
 
 import kdump
-from kdump.checks.catalogue import FAULTS, STARTS
+from kdump.checks.catalogue import STARTS
 from kdump.checks.finding import FileReport, Finding
+from kdump.checks.jobs import Job
+from kdump.checks.settings import Settings, current_time
 from kdump.cli.commands import main
+from kdump.verdicts import check, starts
 from kdump.verdicts.verdict import Verdict
 from tests.builders.compression import lz4_frame
 from tests.builders.files import file_name, write_partition
@@ -79,11 +82,13 @@ def test_clean_names_what_it_does_not_count() -> None:
     ]
 
 
-def test_reasons_have_an_end() -> None:
+@pytest.mark.parametrize(("count", "last"), [(19, "no"), (20, "no"), (21, "1"), (1040, "1,020")])
+def test_reasons_have_an_end(count: int, last: str) -> None:
     verdict = Verdict()
-    for code in list(FAULTS)[:40]:
-        verdict.add(_finding(code, "error"))
-    assert len(verdict.reasons) == 21 and verdict.reasons[-1].endswith(" more reasons")
+    for number in range(count):
+        verdict.fail_to_examine(f"file {number}")
+    lines = [f"not examined: file {number}" for number in range(min(count, 20))]
+    assert verdict.reasons == [*lines, *([] if last == "no" else [f"{last} more reasons"])]
 
 
 def _report_of(records: int, *, more: bool = False, path: str = "/a-0/x.log", size: int = 9) -> FileReport:
@@ -192,6 +197,38 @@ def test_a_torn_end_that_a_broker_will_cut_is_damage_too(partition: Path) -> Non
     (found,) = [finding for finding in kdump.check(partition) if finding.code in STARTS]
     assert found.code == "start-leaves-damage"
     assert found.message.startswith(f"After an unclean stop, recovery point 4: {NEWEST} is cut at byte ")
+
+
+def test_a_file_that_is_not_of_kafka_beside_sound_ones_is_named_and_does_not_count(
+    partition: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (partition / "notes.txt").write_text("of nobody")
+    verdict = kdump.verdict(partition)
+    assert (verdict.text, verdict.exit_code) == ("clean, except for files that are not Kafka's", 0)
+    assert verdict.reasons[0] == "not examined: 9 bytes in 1 file"
+    assert _exit_codes(partition, capfd) == (0, 0)
+
+
+@pytest.mark.parametrize("is_active", [True, False])
+def test_the_next_start_of_a_log_that_grows_is_not_foretold(is_active: bool, partition: Path) -> None:
+    """A broker is appending to it, so its end is no torn one; a warning beside it does not change that."""
+    os.truncate(partition / NEWEST, (partition / NEWEST).stat().st_size - 5)
+    found: list[object] = []
+    watcher = starts.Watcher(found.append)
+    watcher.emit(_finding("torn-tail", "info" if is_active else "warning"))
+    watcher.emit(_finding("index-missing", "warning"))
+    found.clear()
+    check.report_starts(Job(Job.PARTITION, str(partition), str(partition)), Settings(now=current_time()), watcher)
+    assert bool(found) == (not is_active)
+
+
+def test_a_start_that_loses_names_its_first_and_its_last_offset(partition: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = starts.forecasts_of(str(partition))
+    for row in rows:
+        row.outcome, row.lost_records, row.lost_offsets, row.bytes_lost = "cut", 5, [[2, 3], [5, 7]], 100
+    monkeypatch.setattr(starts, "forecasts_of", lambda *_, **__: rows)
+    (finding,) = kdump.check(partition)
+    assert (finding.code, finding.offset_first, finding.offset_last) == ("start-loses", 2, 7)
 
 
 def test_an_end_before_the_data_is_a_loss(partition: Path) -> None:

@@ -211,6 +211,15 @@ CASES = (
     ),
     FleetCase(
         "replica-behind",
+        shown=_on(b1=[data(0, at=NOW), data(1, at=NOW + 9 * DAY)], b2=[data(0, at=NOW)]),  # the clock of a producer is ahead
+        near_miss=_on(b1=[data(0, at=NOW + 9 * DAY)], b2=[data(0, at=NOW + 9 * DAY)]),
+        broker="2",
+        at=info(NO_BYTES, file=LOG, offsets=(1, 1), expected="2", found="1"),
+        message="Broker 2 ends at 1, broker 1 at 2: if broker 2 leads, up to 1 record of broker 1 is cut.",
+        name="clock-ahead",
+    ),
+    FleetCase(
+        "replica-behind",
         shown={"1": {P: {0: [data(0), data(1)], 2: []}}, "2": {P: {0: [data(0)]}}},
         near_miss={"1": {P: {0: [data(0), data(1)], 2: []}}, "2": {P: {0: [data(0), data(1)]}}},  # one rolled a segment
         broker="2",

@@ -113,6 +113,14 @@ CASES = (
         settings=_DEEP,
     ),
     FaultCase(
+        "timestamp-negative",
+        shown={_LOG: batch(records=[record(timestamp=-5)], max_timestamp=-1)},
+        at=error(WHOLE_FILE, offsets=(0, 0), expected="-1", found="-5"),
+        near_miss={_LOG: batch(records=[record(timestamp=-1)], max_timestamp=-1)},
+        name="of-a-record-under-none",
+        settings=_DEEP,
+    ),
+    FaultCase(
         "timestamp-overflow",
         shown={
             _LOG: batch(

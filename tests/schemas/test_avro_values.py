@@ -1,0 +1,217 @@
+"""Values of each type of Avro, logical ones included, are those that fastavro reads."""
+
+import base64
+import io
+import json
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from kdump.errors import CorruptData
+from kdump.schemas import avro_types
+from kdump.schemas.avro import AvroDecoder
+
+fastavro = pytest.importorskip("fastavro")
+
+_UUID = UUID("01234567-89ab-cdef-0123-456789abcdef")
+_TREE = {
+    "type": "record",
+    "name": "Tree",
+    "fields": [{"name": "n", "type": "int"}, {"name": "below", "type": {"type": "array", "items": "Tree"}}],
+}
+
+
+def _logical(kind: str, logical: str, **fields: Any) -> dict[str, Any]:
+    return {"type": kind, "logicalType": logical, **fields}
+
+
+def _decimal(precision: int, scale: int, **fields: Any) -> dict[str, Any]:
+    return _logical("fixed" if fields else "bytes", "decimal", precision=precision, scale=scale, **fields)
+
+
+VALUES: list[tuple[Any, list[Any]]] = [
+    ("null", [None]),
+    ("boolean", [True, False]),
+    ("int", [0, -1, 1, 63, 64, -64, -65, 2**31 - 1, -(2**31)]),
+    ("long", [0, -1, 2**32, 2**63 - 1, -(2**63)]),
+    ("float", [0.0, -0.0, 0.5, -1.5 * 2**33, float("inf"), float("-inf"), float("nan")]),
+    ("double", [0.0, -0.0, 0.1, 5e-324, 1.7976931348623157e308, float("inf"), float("-inf"), float("nan")]),
+    ("bytes", [b"", b"\0\xff", b"x" * 200]),
+    ("string", ["", "é€😀", 'a "quoted"\nline']),
+    ({"type": "fixed", "name": "F", "size": 3}, [b"\0\1\xff"]),
+    ({"type": "enum", "name": "E", "symbols": ["A", "B"]}, ["A", "B"]),
+    ({"type": "array", "items": "int"}, [[], [1, -2, 3]]),
+    ({"type": "map", "values": "string"}, [{}, {"a": "1", "b": ""}]),
+    (["null", "int", "string"], [None, 5, "five"]),
+    (["int", "null"], [None, -5]),
+    ({"type": "array", "items": ["null", {"type": "map", "values": "long"}]}, [[None, {"a": 1}, None]]),
+    ({"type": "record", "name": "R", "fields": [{"name": "a", "type": "int", "default": 7}]}, [{"a": 7}, {"a": 0}]),
+    ({"type": "record", "name": "Nothing", "fields": []}, [{}]),
+    (_TREE, [{"n": 1, "below": [{"n": 2, "below": []}, {"n": 3, "below": [{"n": 4, "below": []}]}]}]),
+    (_decimal(4, 2), [Decimal(text) for text in ("0.05", "-0.05", "0.00", "12.34", "-99.99", "1.00", "0.10")]),
+    (_decimal(5, 0), [Decimal(text) for text in ("0", "7", "-12345")]),
+    (_decimal(30, 5), [Decimal("1234567890123456789012345.00001"), Decimal("-0.00001")]),
+    (_decimal(5, 2, name="D", size=4), [Decimal("0.05"), Decimal("-0.01"), Decimal("999.99"), Decimal("-999.99")]),
+    (_logical("string", "uuid"), [_UUID]),
+    (_logical("int", "date"), [date(1970, 1, 1), date(1969, 12, 31), date(2000, 2, 29), date(1, 1, 1), date(9999, 12, 31)]),
+    (_logical("int", "time-millis"), [time(0), time(3, 4, 5, 6000), time(23, 59, 59, 999000)]),
+    (_logical("long", "time-micros"), [time(0), time(3, 4, 5, 6), time(23, 59, 59, 999999)]),
+    (
+        _logical("long", "timestamp-millis"),
+        [datetime(2026, 1, 31, 3, 4, 5, 6000, tzinfo=UTC), datetime(1969, 12, 31, 23, 59, 59, 999000, tzinfo=UTC)],
+    ),
+    (
+        _logical("long", "timestamp-micros"),
+        [datetime(2026, 1, 31, 3, 4, 5, 6, tzinfo=UTC), datetime(1, 1, 1, tzinfo=UTC), datetime(1900, 2, 28, 1, tzinfo=UTC)],
+    ),
+    (_logical("long", "local-timestamp-millis"), [datetime(2026, 1, 31, 3, 4, 5, 6000), datetime(1969, 12, 31, 23, 59)]),
+    (_logical("long", "local-timestamp-micros"), [datetime(2026, 1, 31, 3, 4, 5, 6), datetime(1, 1, 1)]),
+    (["null", _logical("int", "date")], [None, date(2026, 1, 31)]),
+    ({"type": "map", "values": _decimal(3, 1)}, [{"a": Decimal("0.1"), "b": Decimal("-10.0")}]),
+    (_logical("string", "none-of-these"), ["as it is"]),
+    (_logical("string", "date"), ["no date"]),
+]
+
+
+CASES = [
+    pytest.param(schema, value, id=f"{json.dumps(schema)[:60]}-{row}")
+    for schema, values in VALUES
+    for row, value in enumerate(values)
+]
+
+
+def _for_json(value: Any) -> Any:
+    """What docs/schemas.md says of a value in Python."""
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    if isinstance(value, float) and (value != value or abs(value) == float("inf")):
+        return "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    if isinstance(value, datetime):
+        return value.isoformat(timespec="microseconds").replace("+00:00", "Z")
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, time):
+        return value.isoformat(timespec="microseconds")
+    if isinstance(value, UUID):
+        return str(value)
+    if isinstance(value, dict):
+        return {key: _for_json(item) for key, item in value.items()}
+    return [_for_json(item) for item in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize(("schema", "value"), CASES)
+def test_a_value_is_what_fastavro_wrote_and_reads(schema: Any, value: Any) -> None:
+    text = json.dumps(schema)
+    written = io.BytesIO()
+    fastavro.schemaless_writer(written, fastavro.parse_schema(json.loads(text)), value)
+    decoded = json.dumps(AvroDecoder(avro_types.parsed(text)).decode(written.getvalue()))
+    assert decoded == json.dumps(_for_json(value))
+    read = fastavro.schemaless_reader(io.BytesIO(written.getvalue()), fastavro.parse_schema(json.loads(text)), None)
+    assert decoded == json.dumps(_for_json(read))
+
+
+def _zigzag(number: int) -> bytes:
+    number = number << 1 ^ (number >> 63)
+    out = bytearray()
+    while number > 0x7F:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes([*out, number])
+
+
+def _decoded(schema: Any, data: bytes) -> Any:
+    return AvroDecoder(avro_types.parsed(json.dumps(schema))).decode(data)
+
+
+_CYCLE_DAYS, _CYCLE_YEARS = 146_097, 400  # of the Gregorian calendar
+
+
+@pytest.mark.parametrize(
+    "days", [3_000_000, 2_932_897, -719_163, -719_528, -719_529, -800_000, 2**31 - 1, -(2**31), *range(-719_900, -719_100, 73)]
+)
+def test_years_beyond_those_of_python_have_four_digits_or_a_sign(days: int) -> None:
+    """The calendar repeats itself after 400 years."""
+    cycles = (days + 719_162) // _CYCLE_DAYS
+    alike = date.fromordinal(days + 719_163 - cycles * _CYCLE_DAYS)
+    year = alike.year + cycles * _CYCLE_YEARS
+    years = f"{year:04d}" if 0 <= year <= 9999 else f"{'-' if year < 0 else '+'}{abs(year):04d}"
+    expected = f"{years}-{alike:%m-%d}"
+    assert _decoded(_logical("int", "date"), _zigzag(days)) == expected
+    if days == 3_000_000:
+        assert expected == "+10183-09-21"
+    micros = days * 86_400_000_000 + 1
+    if abs(micros) >> 63:
+        return
+    assert _decoded(_logical("long", "timestamp-micros"), _zigzag(micros)) == f"{expected}T00:00:00.000001Z"
+    assert _decoded(_logical("long", "local-timestamp-micros"), _zigzag(micros)) == f"{expected}T00:00:00.000001"
+
+
+@pytest.mark.parametrize("logical", ["time-millis", "time-micros"])
+@pytest.mark.parametrize("excess", [0, 1])
+def test_a_time_is_within_a_day(logical: str, excess: int) -> None:
+    kind, unit = ("int", timedelta(milliseconds=1)) if logical == "time-millis" else ("long", timedelta(microseconds=1))
+    last = timedelta(days=1) // unit - 1
+    if excess:
+        with pytest.raises(CorruptData, match="not within a day"):
+            _decoded(_logical(kind, logical), _zigzag(last + 1))
+        with pytest.raises(CorruptData, match="not within a day"):
+            _decoded(_logical(kind, logical), _zigzag(-1))
+    else:
+        assert _decoded(_logical(kind, logical), _zigzag(last)).startswith("23:59:59.999")
+
+
+def test_a_decimal_of_no_bytes_is_zero() -> None:
+    assert _decoded(_decimal(4, 2), b"\0") == "0.00"
+
+
+@pytest.mark.parametrize("fields", [{"precision": 2, "scale": 3}, {"precision": 0}, {"precision": 2, "scale": -1}, {}])
+def test_a_decimal_that_cannot_be_is_bytes(fields: dict[str, int]) -> None:
+    """Avro: a logical type that is not valid is ignored. fastavro refuses it."""
+    assert _decoded(_logical("bytes", "decimal", **fields), _zigzag(2) + b"\1\2") == base64.b64encode(b"\1\2").decode()
+
+
+def test_a_fixed_uuid_is_text() -> None:
+    """fastavro has it as bytes; Avro has the type since 1.12."""
+    assert _decoded(_logical("fixed", "uuid", name="U", size=16), _UUID.bytes) == str(_UUID)
+    assert _decoded(_logical("fixed", "uuid", name="U", size=3), b"abc") == base64.b64encode(b"abc").decode()
+
+
+@pytest.mark.parametrize("is_sized", [False, True])
+def test_arrays_and_maps_come_in_blocks(is_sized: bool) -> None:
+    """Of a negative count follows the size of the block in bytes."""
+
+    def block(*items: bytes) -> bytes:
+        if not is_sized:
+            return _zigzag(len(items)) + b"".join(items)
+        return _zigzag(-len(items)) + _zigzag(sum(map(len, items))) + b"".join(items)
+
+    numbers = block(_zigzag(1), _zigzag(2)) + block(_zigzag(300)) + b"\0"
+    assert _decoded({"type": "array", "items": "int"}, numbers) == [1, 2, 300]
+    entries = block(b"\2a" + _zigzag(1)) + block(b"\2b" + _zigzag(2), b"\2a" + _zigzag(3)) + b"\0"
+    assert _decoded({"type": "map", "values": "int"}, entries) == {"a": 3, "b": 2}
+
+
+@pytest.mark.parametrize(
+    ("schema", "data", "why"),
+    [
+        (["null", "int"], _zigzag(2), "branch 2 of a union of 2"),
+        (["null", "int"], _zigzag(-1), "branch -1 of a union of 2"),
+        ({"type": "enum", "name": "E", "symbols": ["A"]}, _zigzag(1), "symbol 1 of an enum of 1"),
+        ({"type": "enum", "name": "E", "symbols": ["A"]}, _zigzag(-1), "symbol -1 of an enum of 1"),
+        ("string", _zigzag(-1), "a part of it has -1 bytes"),
+        ("string", _zigzag(3) + b"ab", "ends before a part of 3 bytes"),
+        ("string", _zigzag(1) + b"\xff", "not UTF-8"),
+        ("long", b"\xff" * 10, "more than 64 bits"),
+        ("long", b"\xff" * 9, "ends inside a number"),
+        ("double", bytes(7), "ends before a part of 8 bytes"),
+        (_logical("string", "uuid"), _zigzag(2) + b"no", "a UUID that is none"),
+    ],
+)
+def test_what_is_no_value_of_its_type_is_refused(schema: Any, data: bytes, why: str) -> None:
+    with pytest.raises(CorruptData, match=why):
+        _decoded(schema, data)

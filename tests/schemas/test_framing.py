@@ -1,0 +1,78 @@
+"""What headers and first bytes say about a schema, and what is none of a serializer."""
+
+import pytest
+
+from kdump.schemas import framing
+
+NAME = framing.HEADER_NAMES["value"]
+ID = b"\0\0\0\1\2"  # 258
+GUID = bytes(range(16))
+Said = tuple[int | None, bytes, bytes] | None  # id, GUID, what follows in the header
+
+
+def _said(headers: list[tuple[bytes, bytes | None]]) -> Said:
+    framed = framing.by_header(tuple(headers), NAME)
+    assert framed is None or (framed.framing, framed.start, framed.is_message) == ("header", 0, True)
+    return None if framed is None else (framed.id, framed.guid, framed.in_header)
+
+
+@pytest.mark.parametrize(
+    ("headers", "said"),
+    [
+        ([], None),
+        ([(NAME, ID)], (258, b"", b"")),
+        ([(NAME, ID + b"\0")], (258, b"", b"\0")),
+        ([(NAME, b"\1" + GUID)], (None, GUID, b"")),
+        ([(NAME, b"\1" + GUID + b"\2\4")], (None, GUID, b"\2\4")),
+        ([(NAME, ID), (NAME, b"\0\0\0\0\7")], (7, b"", b"")),  # Kafka's `lastHeader`
+        ([(NAME, ID), (b"trace", b"x"), (NAME, b"\1" + GUID), (b"other", b"")], (None, GUID, b"")),
+        ([(NAME, ID), (NAME, b"")], None),
+        ([(NAME, ID), (NAME, b"\2" + GUID)], None),
+        ([(NAME, b"")], None),
+        ([(NAME, None)], None),
+        ([(NAME, ID[:4])], None),
+        ([(NAME, b"\1" + GUID[:15])], None),
+        ([(NAME, b"\1" + ID)], None),
+        ([(framing.HEADER_NAMES["key"], ID)], None),
+        ([(NAME.upper(), ID)], None),
+        ([(NAME + b" ", ID)], None),
+    ],
+)
+def test_the_last_header_of_the_name_counts_if_a_serializer_wrote_it(
+    headers: list[tuple[bytes, bytes | None]], said: Said
+) -> None:
+    assert _said(headers) == said
+
+
+@pytest.mark.parametrize(
+    ("data", "id"),
+    [
+        (ID, 258),
+        (ID + b"rest", 258),
+        (b"\0\xff\xff\xff\xff", 2**32 - 1),
+        (ID[:4], None),
+        (b"", None),
+        (b"\1" + ID, None),
+        (b'{"a":1}', None),
+    ],
+)
+def test_a_prefix_is_a_zero_and_an_id(data: bytes, id: int | None) -> None:
+    framed = framing.by_prefix(data)
+    assert (None if framed is None else (framed.framing, framed.id, framed.start)) == (None if id is None else ("prefix", id, 5))
+
+
+@pytest.mark.parametrize(
+    ("data", "fingerprint"),
+    [
+        (b"\xc3\x01" + GUID[:8], GUID[:8]),
+        (b"\xc3\x01" + GUID, GUID[:8]),
+        (b"\xc3\x01" + GUID[:7], None),
+        (b"\xc3\x02" + GUID[:8], None),
+        (b"\x01\xc3" + GUID[:8], None),
+        (b"", None),
+    ],
+)
+def test_single_object_encoding_is_two_bytes_and_a_fingerprint(data: bytes, fingerprint: bytes | None) -> None:
+    framed = framing.by_fingerprint(data)
+    found = None if framed is None else (framed.framing, framed.fingerprint, framed.start, framed.is_message)
+    assert found == (None if fingerprint is None else ("single-object", fingerprint, 10, False))
