@@ -1,5 +1,6 @@
 """The kernel in C does what the reference does: the same walks, the same lines, the same complaints."""
 
+import contextlib
 import itertools
 import os
 import struct
@@ -32,8 +33,14 @@ from kdump.checks.rules.indexes import time_index as time_index_rules
 from kdump.checks.settings import Settings
 from kdump.dropin import parallel_text
 from kdump.errors import UsageError
+from kdump.messages.layout import StructLayout
+from kdump.messages.schema import Message
+from kdump.output.kafka import native_messages, topic_records
+from kdump.output.kafka.message_words import Words
 from kdump.reading import search
 from kdump.reading.tuning import ReadTuning
+from kdump.releases import history
+from kdump.releases.profile import profile_of
 from kdump.tables import Row
 from tests import kernels
 from tests.builders.compression import Codec, zstd_frames
@@ -944,6 +951,44 @@ def test_a_program_that_cannot_be_is_refused(program: bytes) -> None:
         _kernel.dump_time_index(
             program, b"", 0, 0, 0, b"", True, array("q", bytes(8 * _kernel.LOG_WALKS)), -1, 0, bytearray(100), 0, array("q")
         )
+
+
+def _layouts(decoder: str, release: str, *, shown: int = 1, pieces: int = 1) -> bytes:
+    """The layouts of the records of a topic, in which each field and each piece of text of a value is shown so many times."""
+    profile = profile_of(release)
+    records = topic_records.decoder_of(profile, decoder).regular
+    assert records is not None
+    layout_of = native_messages._layout
+
+    def repeated(message: Message, version: int) -> StructLayout:
+        one = layout_of(message, version)
+        return StructLayout(one.fields, one.tagged, one.shown * shown, one.later_tags, is_flexible=one.is_flexible)
+
+    with contextlib.ExitStack() as patches:
+        patches.enter_context(mock.patch.object(native_messages, "_layout", repeated))
+        for record in records.records.values():
+            words = record.value_words
+            if words is not None:
+                several = Words([*words.pieces] * pieces, words.inner)
+                patches.enter_context(mock.patch.object(record, "value_words", several))
+        return native_messages.compiled(records, profile.control_types)
+
+
+DECODED = bytes((_kernel.DECODED, 0, 4)) + bytes(10)
+
+
+@pytest.mark.parametrize("release", history.RELEASES)
+def test_plans_of_all_releases_show_each_field_once(release: str) -> None:
+    for decoder in ("offsets-decoder", "transaction-log-decoder", "cluster-metadata-decoder", "share-group-state-decoder"):
+        if topic_records.decoder_of(profile_of(release), decoder).regular is not None:
+            _kernel.compile_plan(_plan(b"", DECODED, b"", DECODED) + _layouts(decoder, release))
+
+
+@pytest.mark.parametrize(("release", "repeated"), [("4.3.1", "shown"), ("1.0.0", "pieces")])
+def test_a_plan_that_shows_a_field_twice_is_refused(release: str, repeated: str) -> None:
+    layouts = _layouts("offsets-decoder", release, **{repeated: 2})
+    with pytest.raises(ValueError, match="the plan is malformed"):
+        _kernel.compile_plan(_plan(b"", DECODED, b"", DECODED) + layouts)
 
 
 @pytest.mark.parametrize("operation", [HEADERS, CONTENTS])

@@ -62,6 +62,12 @@ static int is_checked_piece(int operation)
     return operation >= SHOW_EPOCHS || operation == SHOW_NAME;
 }
 
+/* Whether a piece of this operation puts contents of its field. */
+static int shows_field(int operation)
+{
+    return operation > SHOW_NOTHING && operation < EXPECT_LEAST;
+}
+
 enum member_flags {
     ESCAPES_MEMBERS = 1,
     READS_SUBSCRIPTIONS = 2,
@@ -262,6 +268,7 @@ static void parse_struct(Numbers *numbers, Messages *messages, Counts *counts)
 {
     Struct *layout = &messages->structs[messages->struct_count];
     int depth = 0;
+    uint32_t shown_before = 0; /* a bit for each place */
     layout->is_flexible = (uint8_t)next_number(numbers, 0, 1);
     layout->field_count = (uint8_t)next_number(numbers, 0, MAX_FIELDS_OF_STRUCT);
     layout->tagged_count = (uint8_t)next_number(numbers, 0, MAX_FIELDS_OF_STRUCT - layout->field_count);
@@ -281,8 +288,13 @@ static void parse_struct(Numbers *numbers, Messages *messages, Counts *counts)
     }
     for (int at = 0; at < layout->later_count; at++)
         messages->later_tags[counts->later_tags++] = (int32_t)next_number(numbers, 0, INT32_MAX);
-    for (int at = 0; at < layout->shown_count; at++)
-        messages->shown[counts->shown++] = (uint8_t)next_number(numbers, 0, count - 1);
+    for (int at = 0; at < layout->shown_count; at++) {
+        int place = (int)next_number(numbers, 0, count - 1);
+        if (shown_before >> place & 1) /* there is room to show each once */
+            numbers->failed = 1;
+        shown_before |= (uint32_t)1 << place;
+        messages->shown[counts->shown++] = (uint8_t)place;
+    }
     layout->first_piece = (uint16_t)counts->pieces;
     layout->piece_count = (uint8_t)next_number(numbers, 0, MAX_FIELDS_OF_STRUCT);
     if (layout->piece_count > MAX_PIECES - counts->pieces)
@@ -419,13 +431,19 @@ static int is_valid_piece(const Messages *messages, const Struct *layout, const 
     }
 }
 
+/* Whether pieces have what they need, and no struct shows a field twice: there is room to show each once. */
 static int has_valid_pieces(const Messages *messages)
 {
     for (int at = 0; at < messages->struct_count; at++) {
         const Struct *layout = &messages->structs[at];
-        for (int piece = 0; piece < layout->piece_count; piece++)
-            if (!is_valid_piece(messages, layout, &messages->pieces[layout->first_piece + piece]))
+        uint32_t shown_before = 0; /* a bit for each place */
+        for (int row = 0; row < layout->piece_count; row++) {
+            const Piece *piece = &messages->pieces[layout->first_piece + row];
+            if (!is_valid_piece(messages, layout, piece) || (shows_field(piece->operation) && shown_before >> piece->place & 1))
                 return 0;
+            if (shows_field(piece->operation))
+                shown_before |= (uint32_t)1 << piece->place;
+        }
     }
     return 1;
 }
