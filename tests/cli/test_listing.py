@@ -17,6 +17,7 @@ from kdump.output.rows import listing
 from kdump.tables import Table
 from tests.builders import files
 from tests.builders.files import file_name
+from tests.builders.fleets import flipped
 from tests.builders.records import TIMESTAMP, abort_record, batch, message, message_set, record, wrapper
 from tests.support import bytes_read
 
@@ -673,6 +674,17 @@ def test_a_time_is_compared_with_the_batch_of_its_offset(
     assert row["logTimestamp"] == latest
     words = f"kdump: {path}: entry for offset {offset}, timestamp {TIMESTAMP + time}: {problem}\n"
     assert listed.err == (words if problem else "")
+
+
+@pytest.mark.parametrize("damaged", range(4))
+def test_only_the_damaged_batch_of_a_run_vouches_for_no_time(tmp_path: Path, listed: Listed, damaged: int) -> None:
+    batches = [_two(first, at=TIMESTAMP + first) for first in range(0, 8, 2)]
+    batches[damaged] = flipped(batches[damaged])
+    data = files.time_index(entries=[(TIMESTAMP + first + 5, first + 1) for first in range(0, 8, 2)])
+    status, rows = listed("timeindex", _beside(tmp_path, TIME_INDEX, data, *batches))
+    expected = [None if row == damaged else TIMESTAMP + 2 * row + 5 for row in range(4)]
+    assert (status, [row["logTimestamp"] for row in rows]) == (FINDINGS, expected)
+    assert [row["status"] for row in rows] == ["damaged" if row == damaged else "intact" for row in range(4)]
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from kdump.cli.listing.run import Run
-    from kdump.formats.log import Chunk
+    from kdump.formats.record_batch import RecordBatch
     from kdump.tables import Row
 
 _MAX_BATCHES = 64  # between where an entry points and the batch that holds its offset
@@ -216,17 +216,17 @@ class _Batches:
 
     def __init__(self, log: Source) -> None:
         self._items = salvage.walk(log)
-        self._chunk: Chunk | None = None
+        self._batches: Table[RecordBatch] | None = None  # those of a section, at least one
 
     def compare(self, timestamp: int, offset: int) -> tuple[int | None, str]:
         """The largest timestamp of the batch with this offset, and what is wrong with an entry of this timestamp."""
-        while self._chunk is None or self._chunk.batches["last_offset"][-1] < offset:
+        while self._batches is None or self._batches["last_offset"][-1] < offset:
             item = next(self._items, None)
             if item is None:
                 return None, "no batch holds that offset"
-            if isinstance(item, salvage.Section) and salvage.DAMAGED not in item.statuses[-1:]:
-                self._chunk = item.chunk
-        batches = self._chunk.batches
+            if isinstance(item, salvage.Section) and item.sound:
+                self._batches = item.sound
+        batches = self._batches
         row = bisect_left(batches["last_offset"], offset)
         first = batches["base_offset"][row]
         if first is not None and offset < first:
