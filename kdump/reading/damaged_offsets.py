@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kdump.binary import system
+from kdump.binary.codecs import CODECS, NONE
 from kdump.reading.items import DAMAGED, Damage, Patches
 
 TYPE_CHECKING = False
@@ -38,6 +39,7 @@ class DamagedOffsets:
 
     def __init__(self, base_offset: int) -> None:
         self._base_offset = self._expected = base_offset
+        self._after_damaged = base_offset  # the offset after what has come, if the header of a damaged wrapper is right
         self._ranges: list[DamagedRange] = []
 
     def __len__(self) -> int:
@@ -58,7 +60,7 @@ class DamagedOffsets:
             return
         if item.summary is not None:
             self._end_ranges(item.summary.first_offset)
-            self._expected = item.summary.last_offset + 1
+            self._expect(item.summary.last_offset + 1)
             return
         self._take_rows(item, range(len(item.statuses)))
 
@@ -75,14 +77,17 @@ class DamagedOffsets:
     def _take_rows(self, section: Section, rows: range) -> None:
         batches, statuses = section.chunk.batches, section.statuses
         last_offsets = batches["last_offset"]
-        first_offsets = last_offsets if section.chunk.is_legacy else batches["base_offset"]
+        is_legacy = section.chunk.is_legacy
+        first_offsets = last_offsets if is_legacy else batches["base_offset"]
         for row in rows:
             if statuses[row] == DAMAGED or row in section.claimed_lengths:
-                start = batches["position"][row]
-                self._note(start, start + batches["size"][row], True, first_offsets[row])
+                start, first = batches["position"][row], first_offsets[row]
+                if is_legacy and batches["compresscodec"][row] != CODECS[NONE]:  # its header has the last of its offsets
+                    first, self._after_damaged = self._after_damaged, first + 1
+                self._note(start, start + batches["size"][row], True, first)
             else:
                 self._end_ranges(first_offsets[row])
-                self._expected = last_offsets[row] + 1
+                self._expect(last_offsets[row] + 1)
 
     def ranges(self) -> list[DamagedRange]:
         """All ranges, once the walk has ended."""
@@ -91,6 +96,9 @@ class DamagedOffsets:
             if damaged.next_offset == FOREVER and not expected <= damaged.offset < last_possible:
                 damaged.offset = expected
         return self._ranges
+
+    def _expect(self, offset: int) -> None:
+        self._expected = self._after_damaged = offset
 
     def _note(self, start: int, end: int, is_batch: bool, claimed: int | None) -> None:
         self._ranges.append(DamagedRange(start, end, is_batch, self._expected if claimed is None else claimed))

@@ -9,6 +9,7 @@ from kdump.cli import commands
 from kdump.output.rows.fates import Fate
 from tests.builders.compression import Codec
 from tests.builders.files import write_partition
+from tests.builders.fleets import flipped
 from tests.builders.records import Record, batch, message, record, wrapper
 
 
@@ -206,3 +207,12 @@ def test_a_batch_with_as_many_records_as_offsets_was_not_compacted(tmp_path: Pat
     fate = _fate(1, path)
     assert fate.answer == "missing"
     assert "no record ever had this offset" in fate.evidence
+
+
+def test_all_offsets_of_damaged_wrappers_are_damaged(tmp_path: Path) -> None:
+    wrappers = [
+        wrapper(messages=[message(value=b"v%d" % row, magic=1) for row in range(5)], base_offset=first)
+        for first in (0, 5, 10, 15)
+    ]
+    path = _partition(tmp_path / "a-0", wrappers[0], *map(flipped, wrappers[1:3]), wrappers[3])
+    assert _answers(path, *range(20)) == ["present"] * 5 + ["damaged"] * 10 + ["present"] * 5
