@@ -63,9 +63,11 @@ def check(
 def _check(context: FileContext, facts: SegmentFacts, rule_classes: Sequence[type[SegmentRule]], maker: Maker) -> None:
     """Pass the whole segment to the rules. Raises CheckAborted if it cannot be read to its end."""
     rules: list[SegmentRule] = [rule(context, facts) for rule in rule_classes if rule.is_wanted(context)]
-    at_damage = [rule.damage for rule in rules if type(rule).damage is not SegmentRule.damage]
-    at_batches = [rule.batches for rule in rules if type(rule).batches is not SegmentRule.batches]
-    at_mixed = [rule.mixed for rule in rules if type(rule).mixed is not SegmentRule.mixed]
+    # rules that look at records report the last batch before others report what follows it
+    closing_first = sorted(rules, key=lambda rule: not rule.reads_records)
+    at_damage = [rule.damage for rule in closing_first if type(rule).damage is not SegmentRule.damage]
+    at_batches = [rule.batches for rule in closing_first if type(rule).batches is not SegmentRule.batches]
+    at_mixed = [rule.mixed for rule in closing_first if type(rule).mixed is not SegmentRule.mixed]
     record_reader = RecordReader(context, [rule for rule in rules if rule.reads_records])
     items = _items(context, facts, reads_all=record_reader.reads_all)
     first_offsets = FirstOffsets(context, record_reader)
@@ -87,7 +89,7 @@ def _check(context: FileContext, facts: SegmentFacts, rule_classes: Sequence[typ
             if isinstance(item, Patches):
                 _count_patches(context, item)
                 _record_patches(facts, item)
-                for rule in rules:
+                for rule in closing_first:
                     rule.patches(item)
                 item = item.section
             else:

@@ -10,6 +10,7 @@ import pytest
 
 from kdump.binary.source import Source
 from kdump.checks import check
+from kdump.checks.finding import INFO, Finding
 from kdump.checks.jobs import Job
 from kdump.checks.settings import DEEP, DELETE, FULL, Settings
 from kdump.reading import salvage
@@ -19,7 +20,7 @@ from kdump.reading.salvage import walk, walk_patches
 from kdump.tables import Row
 from tests.builders.hostile import Hostile, batches
 from tests.builders.hostile_faults import LOGS
-from tests.builders.records import batch, record
+from tests.builders.records import TIMESTAMP, batch, record
 from tests.campaigns.hostile_files import NOW, written
 from tests.reading.parts import enough, in_patches
 from tests.support import opened
@@ -94,3 +95,21 @@ def test_a_check_takes_batches_together_once_findings_are_only_counted(tmp_path:
         with mock.patch.object(salvage, "walk_patches", noted):
             _rows(path, Settings(now=NOW, max_findings=most))
         assert any(isinstance(item, Patches) for item in found) == comes_together
+
+
+def test_what_is_wrong_in_a_batch_comes_before_the_damage_after_it(tmp_path: Path) -> None:
+    first = batch(records=[record(value=b"v")] * 3)
+    late = batch(
+        records=[record(key=b"k", value=b"v")],
+        base_offset=3,
+        max_timestamp=TIMESTAMP + 5,
+        producer_id=1234,
+        producer_epoch=7,
+        base_sequence=100,
+    )
+    path = tmp_path / ("0" * 20 + ".log")
+    rows: list[Row] = []
+    path.write_bytes(first + late + bytes(range(10)))
+    check.run(Job(Job.FILE, str(path)), Settings(now=NOW, level=DEEP), rows.append)
+    found = [row.code for row in rows if isinstance(row, Finding) and row.severity != INFO and row.end > 0]
+    assert found[:2] == ["max-timestamp-mismatch", "torn-header"]
