@@ -888,7 +888,7 @@ def test_the_last_1024_entries_are_checked_first_by_both(folder: Path, row: int)
 # --- Arguments that cannot be
 
 STEP = struct.Struct("<BBB")
-NOTHING, NUMBER, CHOICE, OPTIONAL, HEADERS, CONTENTS = range(6)
+NOTHING, NUMBER, CHOICE, OPTIONAL, HEADERS, CONTENTS, DECODED = range(7)
 
 
 def _step(operation: int, *texts: bytes, column: int = 1, count: int | None = None, literal: bytes = b"") -> bytes:
@@ -974,21 +974,21 @@ def _layouts(decoder: str, release: str, *, shown: int = 1, pieces: int = 1) -> 
         return native_messages.compiled(records, profile.control_types)
 
 
-DECODED = bytes((_kernel.DECODED, 0, 4)) + bytes(10)
+DECODED_LINE = bytes((DECODED, 0, 4)) + bytes(10)
 
 
 @pytest.mark.parametrize("release", history.RELEASES)
 def test_plans_of_all_releases_show_each_field_once(release: str) -> None:
     for decoder in ("offsets-decoder", "transaction-log-decoder", "cluster-metadata-decoder", "share-group-state-decoder"):
         if topic_records.decoder_of(profile_of(release), decoder).regular is not None:
-            _kernel.compile_plan(_plan(b"", DECODED, b"", DECODED) + _layouts(decoder, release))
+            _kernel.compile_plan(_plan(b"", DECODED_LINE, b"", DECODED_LINE) + _layouts(decoder, release))
 
 
 @pytest.mark.parametrize(("release", "repeated"), [("4.3.1", "shown"), ("1.0.0", "pieces")])
 def test_a_plan_that_shows_a_field_twice_is_refused(release: str, repeated: str) -> None:
     layouts = _layouts("offsets-decoder", release, **{repeated: 2})
     with pytest.raises(ValueError, match="the plan is malformed"):
-        _kernel.compile_plan(_plan(b"", DECODED, b"", DECODED) + layouts)
+        _kernel.compile_plan(_plan(b"", DECODED_LINE, b"", DECODED_LINE) + layouts)
 
 
 @pytest.mark.parametrize("operation", [HEADERS, CONTENTS])
