@@ -6,6 +6,7 @@ import os
 from functools import partial
 
 from kdump.binary import system
+from kdump.binary.java_strings import escaped
 from kdump.errors import Unreadable, UsageError
 from kdump.forecasts import circumstances, losses, outcome, places, remedies
 from kdump.forecasts.damage import DamageLeft, Damages
@@ -59,6 +60,10 @@ DESCRIPTIONS = {
 _END_IS_UNKNOWN = (
     "too many bytes of the newest segment look like headers of batches and are none, so the search for its last batch was cut "
     "short: there may be data after the end of the log"
+)
+_NAME_IS_ASSUMED = (
+    "{name} is not of the form TOPIC-PARTITION, and nothing in its folder is a broker's: it is taken for a copy that gets such a "
+    "name before a broker starts with it"
 )
 _NOT_FOLLOWED = (
     "the splits take more than {most:,} segments, those that are loaded again included, so what the start does then was not "
@@ -182,6 +187,8 @@ def of_partition(
 ) -> list[Forecast]:
     """The forecasts of one partition directory. If `is_found` in a log directory, it must have a name that a broker accepts.
 
+    A folder without the files of a broker is taken for a log directory, in which copies may have any name: a row says so.
+
     With `finds_remedies`, unsafe starts are tried again without some of the files. `neighbours` are the log directories to
     examine together; the default is only its own. If `is_by_itself`, nothing outside the partition is examined.
     Logs that were `walked` are not walked again for the damage that remains in them.
@@ -192,7 +199,7 @@ def of_partition(
     if system.is_directory(path):
         foreign.require_kafka_directory(path)
     name = tree.directory_name(path)
-    if is_found and name is None:
+    if is_found and name is None and log_directory.is_of_broker:
         return [_misnamed(path, request, after) for after in request.after]
     key = (name.topic, name.partition) if name is not None else ("", -1)
     try:
@@ -207,6 +214,8 @@ def of_partition(
         if is_of_metadata:
             row.is_of_metadata = True
             row.conditions.append(NOT_REPLAYED)
+        if is_found and name is None:
+            row.conditions.append(_NAME_IS_ASSUMED.format(name=escaped(os.path.basename(path))))
         if finds_remedies:
             forecasts.find_remedy(row)
     if not is_by_itself:

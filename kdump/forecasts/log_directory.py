@@ -121,17 +121,26 @@ class LogDirectory:
         return next((checkpoint for checkpoint in self._checkpoints if checkpoint.fails(rules)), None)
 
     @property
+    def is_of_broker(self) -> bool:
+        """Whether a broker's own files are in it; any other folder of partitions may hold copies of any name."""
+        return tree.is_log_directory(self.path)
+
+    @property
     def partitions(self) -> list[str]:
-        """Its subdirectories. Raises Unreadable if it cannot be listed."""
+        """The subdirectories that a start loads: all of a broker's, and else those that may be partitions, or are unreadable.
+
+        Raises Unreadable if it cannot be listed.
+        """
         try:
-            return tree.partitions(self.path)
+            found = tree.partitions(self.path)
         except Unreadable as error:
             raise unreadable(error) from None
+        return found if self.is_of_broker else [path for path in found if places.may_be_loaded(path)]
 
     @property
     def is_one(self) -> bool:
         """Whether it contains files of a broker or a partition. Raises Unreadable if it cannot be listed."""
-        return tree.is_log_directory(self.path) or any(map(places.may_be_partition, self.partitions))
+        return self.is_of_broker or any(map(places.may_be_partition, self.partitions))
 
     @property
     def was_stopped_cleanly(self) -> bool:

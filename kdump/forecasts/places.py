@@ -45,6 +45,14 @@ def may_be_partition(path: str) -> bool:
     return tree.directory_name(path) is not None or _is_partition(path)
 
 
+def may_be_loaded(path: str) -> bool:
+    """Whether a directory of a folder may be a partition, by its files, by its name, or because it cannot be listed."""
+    try:
+        return tree.directory_name(path) is not None or tree.is_partition(path)
+    except Unreadable as error:
+        return _may_hide_files(path, error)
+
+
 def _log_directories_in(path: str) -> list[str]:
     return [child for child in tree.partitions(path) if tree.is_log_directory(child)]
 
@@ -65,8 +73,13 @@ def _is_filled(path: str) -> bool:
     try:
         return bool(system.names(path)) and not system.is_link(path)
     except Unreadable as error:
-        is_dead_link = error.code == "file-missing"
-        return not is_dead_link and os.path.basename(path) != system.LOST_AND_FOUND
+        return _may_hide_files(path, error)
+
+
+def _may_hide_files(path: str, error: Unreadable) -> bool:
+    """Whether there may be something in what cannot be listed."""
+    is_dead_link = error.code == "file-missing"
+    return not is_dead_link and os.path.basename(path) != system.LOST_AND_FOUND
 
 
 def _is_partition(path: str) -> bool:

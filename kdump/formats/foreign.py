@@ -68,6 +68,13 @@ def require_kafka_directory(path: str) -> None:
         raise Unreadable(CODE, sentence(broker), path=os.path.join(path, name))
 
 
+def require_kafka_path(path: str) -> None:
+    """Raises Unreadable, like `require_kafka`, for a file that is a segment of another broker; anything else passes."""
+    broker = "" if system.is_directory(path) else _broker_at(path, os.path.basename(path))
+    if broker:
+        raise Unreadable(CODE, sentence(broker), path=path)
+
+
 def in_directory(path: str, *, is_by_name: bool = False) -> tuple[str, str] | None:
     """The first segment in a directory of another broker's, with that broker; None if a log may be Kafka's, or there is none.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, overload
 from kdump.binary import system
 from kdump.binary.source import Source
 from kdump.errors import Unreadable, UsageError
-from kdump.formats import file_name, text_checkpoint, tree
+from kdump.formats import file_name, foreign, text_checkpoint, tree
 from kdump.library.entry_files import (
     EntryFile,
     LeaderEpochCheckpoint,
@@ -76,8 +76,9 @@ def open(path: Path, file_type: str | None = None) -> File[Any]:
     The result can be used in a `with` block, which closes it; that is optional: `for batch in open(path)` works as well.
 
     Raises Unreadable (`file-missing`, `file-permission`, `file-not-regular`, `file-io-error`) if the path cannot be opened or
-    a directory has no segments, and for an index whose name has no base offset (`number-malformed`). Raises UsageError for an
-    unknown `file_type`, a name without a known type, and a directory that is not a partition directory, such as a log
+    a directory has no segments, for a segment of another broker (`foreign-segment`), and for an index whose name has no base
+    offset (`number-malformed`). Raises UsageError for an unknown `file_type`, a name without a known type, and a directory that
+    is not a partition directory, such as a log
     directory.
     """
     path = os.fspath(path)
@@ -89,6 +90,7 @@ def open(path: Path, file_type: str | None = None) -> File[Any]:
     try:
         kind = file_type or _type_of(path)
         if kind in _LOGS:
+            foreign.require_kafka(source)
             return Log(path, (path,), source, source.size)
         return _CLASSES[kind](path, source)
     except BaseException:
@@ -116,6 +118,7 @@ def _partition(path: str, file_type: str | None) -> Log:
     if file_type not in (None, "log"):
         raise UsageError(f"is a directory, and no file of type {file_type}", path=path, remedy="name the file")
     with Source(path, may_be_directory=True):  # says why where it cannot be read
+        foreign.require_kafka_directory(path)
         files = tree.PartitionFiles(path)
     if not files.logs:
         if tree.is_log_directory(path) or any(tree.directory_name(found) for found in tree.partitions(path)):

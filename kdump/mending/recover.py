@@ -10,7 +10,7 @@ from kdump.errors import CorruptData, Unreadable, UsageError
 from kdump.forecasts import places
 from kdump.forecasts.log_directory import LogDirectory
 from kdump.forecasts.neighbours import Member
-from kdump.formats import text_checkpoint, tree
+from kdump.formats import foreign, text_checkpoint, tree
 from kdump.mending.damaged_partition import replicas_of
 from kdump.mending.inputs import Inputs
 from kdump.mending.new_directory import NewDirectory
@@ -180,6 +180,7 @@ class _Run:
         found: list[PartitionRecovery] = []
         used: set[str] = set()
         for path in self._paths:
+            foreign.require_kafka_path(path)
             system.entries(path)  # says why it cannot be listed
             if places.kind_of(path) == places.PARTITION:
                 name = "" if len(self._paths) == 1 else os.path.basename(os.path.abspath(path))

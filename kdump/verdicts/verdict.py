@@ -62,6 +62,7 @@ class Verdict:
         self._found: dict[str, dict[str, int]] = {word: {} for word in WORDS}  # how often, by word and reason
         self._others = dict.fromkeys(SEVERITIES, 0)  # findings that do not count
         self._known = self._left_out = 0
+        self._starts_left_out = False
         self._is_anything = False
         self._files_left = self._bytes_left = 0  # that are not Kafka's, and were not examined
 
@@ -92,6 +93,10 @@ class Verdict:
         """Count a finding that --select or --ignore leaves out."""
         self._is_anything = True
         self._left_out += 1
+
+    def leave_out_start(self, start: Start) -> None:
+        """Note a start that loses, but is no reason: the words say so."""
+        self._starts_left_out |= start.verdict in LOSING
 
     def add_findings(self, code: str, severity: str, count: int) -> None:
         """Add a number of findings of one code."""
@@ -177,6 +182,7 @@ class Verdict:
         left = {
             "known findings": self._known,
             "findings that were left out": self._left_out,
+            "a start that fails or loses records": self._starts_left_out,
             "files that are not Kafka's": self._files_left,
         }
         but = " and ".join(what for what, count in left.items() if count)

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+import kdump
 from kdump.binary.source import Source
 from kdump.cli.commands import main
+from kdump.errors import Unreadable
 from kdump.formats import foreign
 from tests.builders.files import file_name, write_partition
 from tests.builders.records import batch, record
@@ -97,3 +99,15 @@ def test_one_among_segments_of_kafka_does_not_hide_them(tmp_path: Path, capfd: p
     log.write_bytes(log.read_bytes()[:-1] + b"X")
     status, shown = _run(capfd, "check", directory)
     assert (status, SENTENCE in shown, "crc-mismatch" in shown) == (3, True, True)
+
+
+def test_recover_of_a_segment_itself_says_what_it_is(directory: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    status, shown = _run(capfd, "recover", directory / NAME, "-o", tmp_path / "out")
+    assert (status, SENTENCE in shown, (tmp_path / "out").exists()) == (3, True, False)
+
+
+@pytest.mark.parametrize("is_file", [True, False])
+def test_the_library_refuses_it(directory: Path, is_file: bool) -> None:
+    with pytest.raises(Unreadable, match=SENTENCE) as raised:
+        kdump.open(directory / NAME if is_file else directory)
+    assert raised.value.code == foreign.CODE

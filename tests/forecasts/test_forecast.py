@@ -701,7 +701,7 @@ def test_no_advice_moves_what_is_not_a_partition(tmp_path: Path, has_properties:
         (log_directory / "meta.properties").unlink()
         (log_directory / "inner/meta.properties").unlink()
     run = _run("--after", "clean", str(log_directory))
-    assert run.returncode == 1
+    assert run.returncode == (1 if has_properties else 0)  # nothing in any other folder says that a broker starts with it
     advice = run.stdout.partition("Next\n")[2].splitlines()
     assert not [line for line in advice if "mv " in line or "move " in line or "cp -a" in line]
 

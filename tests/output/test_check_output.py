@@ -810,8 +810,8 @@ def test_what_is_ignored_does_not_count(partition: Path, capfd: pytest.CaptureFi
     _flip(partition / LOG, 75)
     size = sum(path.stat().st_size for path in partition.iterdir())
     for options in (
-        ["--ignore", "crc-mismatch"],
-        ["--ignore", "crc-*"],
+        ["--ignore", "crc-mismatch", "--ignore", "start-loses"],
+        ["--ignore", "crc-*", "--ignore", "start-*"],
         ["--select", "torn-*"],
         ["--select", "crc-*", "--ignore", "crc-mismatch"],
     ):

@@ -211,3 +211,44 @@ def test_a_wrapper_that_no_start_can_open_fails_in_both(codec: Codec, level: str
     assert (check.exit_code, forecast.exit_code) == (1, 1)
     assert LOSES_AT_START in check.words and LOSES_AT_START in forecast.words
     assert any("the broker does not start" in reason or "does not start" in reason for reason in check.reasons)
+
+
+# --- folders of partitions: those of a broker, by its own files, and any others
+
+
+@pytest.mark.parametrize("name", ["copy", "orders-3.bak", "orders-3 (2)", "incident-a"])
+def test_a_backup_folder_of_sound_partitions_is_no_error_in_either(name: str, tmp_path: Path) -> None:
+    _sound(tmp_path).rename(tmp_path / name)
+    _sound(tmp_path)
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes/readme.txt").write_text("x")
+    check, forecast = kdump.verdict(tmp_path), _forecast(tmp_path)
+    assert (check.exit_code, forecast.exit_code) == (0, 0)
+    rows = [row for row in of_path(str(tmp_path), Request()) if row.path.endswith(name)]
+    assert rows and all(any("is not of the form TOPIC-PARTITION" in text for text in row.conditions) for row in rows)
+
+
+@pytest.mark.parametrize("name", ["copy", "orders-3.bak"])
+@pytest.mark.parametrize("evidence", ["meta.properties", ".kafka_cleanshutdown", "recovery-point-offset-checkpoint"])
+def test_a_misnamed_directory_in_a_log_directory_fails_in_both(name: str, evidence: str, tmp_path: Path) -> None:
+    _sound(tmp_path).rename(tmp_path / name)
+    text = {"meta.properties": "version=1\nnode.id=1\ncluster.id=c\n", "recovery-point-offset-checkpoint": "0\n0\n"}
+    (tmp_path / evidence).write_text(text.get(evidence, ""))
+    check, forecast = kdump.verdict(tmp_path), _forecast(tmp_path)
+    assert (check.exit_code, forecast.exit_code) == (1, 1)
+
+
+@pytest.mark.parametrize("name", ["copy", "orders-3.bak"])
+def test_a_damaged_copy_in_a_backup_folder_fails_in_both(name: str, tmp_path: Path) -> None:
+    path = _sound(tmp_path).rename(tmp_path / name)
+    log = next(path.glob("*.log"))
+    data = bytearray(log.read_bytes())
+    data[len(data) // 2 - 1] ^= 1
+    log.write_bytes(data)
+    check, forecast = kdump.verdict(tmp_path), _forecast(tmp_path)
+    assert (check.exit_code, forecast.exit_code) == (1, 1)
+
+
+def _sound(folder: Path) -> Path:
+    batches = [batch(records=[record(value=b"v")], base_offset=offset) for offset in range(4)]
+    return write_partition(folder, topic="orders", segments={0: batches}, index_interval_bytes=0)

@@ -261,12 +261,35 @@ def test_what_starts_do_to_what_fails_is_in_the_verdict_and_no_finding(
     assert (rows[-1]["verdict"], rows[-1]["exitCode"]) == ("loses at start, damaged", 1)
 
 
-def test_a_start_of_what_was_ignored_does_not_fail(partition: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_start_of_what_was_ignored_fails_unless_it_was_ignored_itself(
+    partition: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     data = bytearray((partition / LOG).read_bytes())
     data[-1] ^= 1
     (partition / LOG).write_bytes(data)
-    assert main(["check", "--ignore", "crc-mismatch", str(partition)]) == 0
-    assert capfd.readouterr().out.endswith("Verdict: clean, except for findings that were left out. Exit status 0.\n")
+    assert main(["check", "--ignore", "crc-mismatch", str(partition)]) == 1
+    assert capfd.readouterr().out.endswith("Verdict: loses at start. Exit status 1.\n")
+    assert main(["check", "--ignore", "crc-mismatch", "--ignore", "start-loses", str(partition)]) == 0
+    expected = "clean, except for findings that were left out and a start that fails or loses records"
+    assert " ".join(capfd.readouterr().out.split()).endswith(f"Verdict: {expected}. Exit status 0.")
+
+
+def test_a_baseline_without_the_start_does_not_hide_it(
+    partition: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    data = bytearray((partition / LOG).read_bytes())
+    data[-1] ^= 1
+    (partition / LOG).write_bytes(data)
+    main(["check", "--output", "ndjson", str(partition)])
+    rows = capfd.readouterr().out.splitlines(keepends=True)
+    baseline = tmp_path / "baseline.ndjson"
+    baseline.write_text("".join(row for row in rows if json.loads(row)["kind"] != "start"))
+    assert main(["check", "--baseline", str(baseline), str(partition)]) == 1
+    assert capfd.readouterr().out.endswith("Verdict: loses at start. Exit status 1.\n")
+    baseline.write_text("".join(rows))
+    assert main(["check", "--baseline", str(baseline), str(partition)]) == 0
+    expected = "clean, except for known findings and a start that fails or loses records"
+    assert " ".join(capfd.readouterr().out.split()).endswith(f"Verdict: {expected}. Exit status 0.")
 
 
 # --- records that nobody can read

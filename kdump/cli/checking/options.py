@@ -16,7 +16,7 @@ class CheckOptions(CommandOptions):
     level: str = choice(
         "--level",
         LEVELS,
-        "quick: headers, lengths and index bounds. full: also CRCs, and files compared with one another."
+        "quick: headers, lengths, CRCs of batches and index bounds. full: also files compared with one another."
         " deep: also every record.",
         default=DEFAULT_LEVEL,
     )

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import os
+
 from kdump.binary.system import unreadable
 from kdump.checks import catalogue
 from kdump.checks.finding import SEVERITIES
 from kdump.checks.settings import QUICK, Settings, current_time
 from kdump.errors import UsageError
 from kdump.formats import tree
+from kdump.verdicts.verdict import START_LOSES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Sequence
 
-    from kdump.checks.finding import Finding
+    from kdump.checks.finding import Finding, Start
     from kdump.cli.checking.options import CheckOptions
 
     Identity = tuple[str, str, int, int]
@@ -31,7 +34,8 @@ class CheckRequest:
         self._selected = codes_of(options.select) if options.select else None
         self._ignored = codes_of(options.ignore)
         self.failing = SEVERITIES[: SEVERITIES.index(options.fail_on) + 1]
-        self.baseline = None if options.baseline is None else read_baseline(options.baseline)
+        self._known_starts = set[tuple[str, str, str]]()
+        self.baseline = None if options.baseline is None else read_baseline(options.baseline, self._known_starts)
         self.processes = 1 if options.rate else options.jobs  # a rate is that of one process
         given = {name: value for name, value in vars(options).items() if name in Settings.__slots__}
         self.settings = Settings(now=current_time(), **given)
@@ -58,6 +62,10 @@ class CheckRequest:
             return False
         self.baseline[identity] -= 1
         return True
+
+    def is_left_out(self, start: Start) -> bool:
+        """Whether a start that loses is to be no reason: by --select or --ignore of `start-loses`, or as in the baseline."""
+        return not self.wants(START_LOSES) or _identity_of(start.path, start.after, start.verdict) in self._known_starts
 
 
 def codes_of(patterns: Sequence[str]) -> frozenset[str]:
@@ -96,8 +104,11 @@ def suggestion(code: str) -> str:
     return f"did you mean {', '.join(near)}?" if near else "`kdump explain` lists all"
 
 
-def read_baseline(path: str) -> Counter[Identity]:
-    """How often each finding is in a file that `kdump check --output ndjson` wrote. Raises UsageError for any other file."""
+def read_baseline(path: str, starts: set[tuple[str, str, str]] | None = None) -> Counter[Identity]:
+    """How often each finding is in a file that `kdump check --output ndjson` wrote. Raises UsageError for any other file.
+
+    Adds to `starts` those in the file: the directory, the stop before it, and the verdict.
+    """
     import json
     from collections import Counter
 
@@ -110,6 +121,8 @@ def read_baseline(path: str) -> Counter[Identity]:
                 row = json.loads(line)
                 if row["kind"] == "finding":
                     known[row["code"], _place(row["path"]), row["start"], row["end"]] += 1
+                elif row["kind"] == "start" and starts is not None:
+                    starts.add(_identity_of(row["path"], row["after"], row["verdict"]))
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError) as error:
         raise UsageError(f"--baseline {path}: {(error.strerror or str(error)).lower()}") from error
     except OSError as error:
@@ -118,6 +131,10 @@ def read_baseline(path: str) -> Counter[Identity]:
         message = f"--baseline {path}, line {number}: is not what `kdump check --output ndjson` writes"
         raise UsageError(message)
     return known
+
+
+def _identity_of(path: str, after: str, verdict: str) -> tuple[str, str, str]:
+    return os.path.basename(path.rstrip("/")), after, verdict
 
 
 def _place(path: str) -> str:

@@ -132,8 +132,10 @@ class _Run:
                 self._verdict.add_file(row)
                 self._formatter.file(row, group)
             elif isinstance(row, Start):
-                if group in self._failing_groups:
+                if group in self._failing_groups or not self._request.is_left_out(row):
                     self._verdict.add_start(row)
+                else:
+                    self._verdict.leave_out_start(row)
                 self._formatter.start(row, group)
 
     def _take_finding(self, finding: Finding, group: str) -> None:

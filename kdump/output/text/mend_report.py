@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from kdump.output.text.style import ReportStyle
     from kdump.tables import Row
 
+COMPLETE, VERIFIED = "Complete", "Complete and verified"
+HEADERS_VERIFIED = "Complete; headers and CRCs verified, records not read"
+"""How a report ends: the second if the result was checked to its last record, the third at level `full`."""
+
 _MAX_SHOWN = 50
 _INDENT = 12
 
@@ -57,6 +61,5 @@ class MendReport:
         self._out.line(f"{word:{_INDENT}}{self._out.shown(what)}")
         self._out.wrapped(self._out.shown(reason), _INDENT)
 
-    def _complete(self, path: str, exit_code: int, *, verified: bool = True) -> None:
-        what = "Complete and verified" if verified else "Complete"
+    def _complete(self, path: str, exit_code: int, what: str = COMPLETE) -> None:
         self._out.line(f"{what}: {self._out.shown(path)}. Exit status {exit_code}.")

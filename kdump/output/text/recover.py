@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kdump.checks.wording import byte_range, counted, offset_range
 from kdump.mending.row import Dropped, Hole, LostRecord, RecoverSummary, Rewritten
-from kdump.output.text.mend_report import MendReport
+from kdump.output.text.mend_report import COMPLETE, VERIFIED, MendReport
 from kdump.output.text.sizes import size_text
 from kdump.output.text.steps import Steps, shell_word
 
@@ -86,4 +86,4 @@ class RecoverReport(MendReport):
             what = "it" if summary.remaining_errors == 1 else "them"
             self._out.wrapped(f"What was taken over as it is has {errors}: kdump check lists {what}.")
         self._next(summary)
-        self._complete(summary.path, summary.exit_code, verified=not summary.remaining_errors)
+        self._complete(summary.path, summary.exit_code, COMPLETE if summary.remaining_errors else VERIFIED)

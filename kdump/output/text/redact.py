@@ -32,4 +32,4 @@ class RedactReport(MendReport):
         )
         same = "the same in both" if not summary.differences else f"{summary.differences:,} of PATH or DIR are not in the other"
         self._out.wrapped(f"A check finds {counted(summary.findings, 'thing')} in PATH: {same}.")
-        self._complete(summary.path, summary.exit_code, verified=False)
+        self._complete(summary.path, summary.exit_code)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kdump.checks.wording import counted
 from kdump.mending.row import MISSING, REBUILT, SAME, TO_REMOVE, Companion, Hole, ReindexSummary
-from kdump.output.text.mend_report import MendReport
+from kdump.output.text.mend_report import HEADERS_VERIFIED, MendReport
 from kdump.output.text.sizes import size_text
 
 TYPE_CHECKING = False
@@ -49,4 +49,4 @@ class ReindexReport(MendReport):
                 "DIR has no logs: it is no partition directory, and no broker can use it as it is. While the broker is stopped, "
                 f"{remove}copy what is in DIR to the same places in PATH, and give the files to the user of the broker."
             )
-        self._complete(summary.path, summary.exit_code)
+        self._complete(summary.path, summary.exit_code, HEADERS_VERIFIED)

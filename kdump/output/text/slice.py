@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kdump.checks.wording import counted, offset_range
 from kdump.mending.row import Hole, SlicedSegment, SliceSummary
-from kdump.output.text.mend_report import MendReport
+from kdump.output.text.mend_report import HEADERS_VERIFIED, MendReport
 from kdump.output.text.sizes import size_text
 
 TYPE_CHECKING = False
@@ -46,4 +46,4 @@ class SliceReport(MendReport):
         if summary.holes:
             offsets = counted(summary.offsets_missing, "offset")
             self._out.wrapped(f"Missing: {offsets} of the range in {counted(summary.holes, 'hole')}, which no log has any more.")
-        self._complete(summary.path, summary.exit_code)
+        self._complete(summary.path, summary.exit_code, HEADERS_VERIFIED)

@@ -92,6 +92,11 @@ def counted(count: str, singular: str, plural: str = "") -> str:
     return f"CASE WHEN {count} = 1 THEN '1 {singular}' ELSE printf('%,d {plural or singular + 's'}', {count}) END"
 
 
+def broker_name(column: str, word: str = "broker") -> str:
+    """An expression for the name of a broker in a sentence, after `word` unless the name already says that."""
+    return f"CASE WHEN lower({column}) LIKE 'broker%' THEN {column} ELSE '{word} ' || {column} END"
+
+
 def offset_range(first: str, last: str) -> str:
     """An expression for one offset or several, as `kdump.checks.wording.offset_range` says them."""
     several = f"printf('offsets %,d to %,d', {first}, {last})"

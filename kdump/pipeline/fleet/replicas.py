@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kdump.formats.text_checkpoint import CLEANER_OFFSETS
-from kdump.pipeline.fleet.query import PLACE, Query, counted, findings, offset_range, seconds, text_list
+from kdump.pipeline.fleet.query import PLACE, Query, broker_name, counted, findings, offset_range, seconds, text_list
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,15 +44,16 @@ def divergence(compacted: Sequence[str] = COMPACTED) -> Query:
     leader epoch. Spans of offsets are compared by their hashes first; batches are compared one by one only in spans that
     differ.
     """
+    this, that = broker_name("broker", "Broker"), broker_name("trueBroker")
     what = (
-        "CASE WHEN code = 'replica-missing-batches' THEN 'Broker ' || broker || ' lacks ' || "
+        f"CASE WHEN code = 'replica-missing-batches' THEN {this} || ' lacks ' || "
         f"{counted('batches', 'batch', 'batches')}"
-        f" || ' that broker ' || trueBroker || ' has, the first with ' || {offset_range('firstOffset', 'trueLast')} || '.'"
-        " ELSE 'Broker ' || broker || CASE WHEN code = 'replica-divergence' THEN ' differs from broker ' ELSE"
-        f" ' has different leader epochs than broker ' END || trueBroker || ' in ' || {counted('batches', 'batch', 'batches')}"
+        f" || ' that ' || {that} || ' has, the first with ' || {offset_range('firstOffset', 'trueLast')} || '.'"
+        f" ELSE {this} || CASE WHEN code = 'replica-divergence' THEN ' differs from ' ELSE"
+        f" ' has different leader epochs than ' END || {that} || ' in ' || {counted('batches', 'batch', 'batches')}"
         f" || ', from ' || {offset_range('firstOffset', 'trueLast')} || ' on (leader epoch ' || printf('%d', trueEpoch) || ')'"
         " || CASE WHEN code = 'replica-epoch-divergence' THEN printf(': %d here.', epoch)"
-        " WHEN trueValid AND NOT isvalid THEN '. Its checksum does not match, that of broker ' || trueBroker || ' does.'"
+        f" WHEN trueValid AND NOT isvalid THEN '. Its checksum does not match, that of ' || {that} || ' does.'"
         " WHEN lastOffset <> trueLast THEN printf('. The batch ends at offset %,d here and %,d there.', lastOffset, trueLast)"
         " ELSE printf('. Checksum 0x%08x here and 0x%08x there', crc, trueCrc)"
         " || CASE WHEN epoch <> trueEpoch THEN printf(', leader epoch %d here.', epoch) ELSE '.' END END END"
@@ -197,6 +198,7 @@ def behind(now: int, lag_ms: int = LAG_MS) -> Query:
     but so does an older copy. Timestamps later than `now` count as `now`.
     """
     end, best_end = (f"coalesce(try_add({last}, 1), {last})" for last in ("endOffset", "bestOffset"))
+    behind, leader, best = broker_name("broker", "Broker"), broker_name("broker"), broker_name("bestBroker")
     is_far = f"latest IS NULL AND latestOfAll IS NOT NULL OR try_subtract(latestOfAll, latest) > {lag_ms}"
     return findings(
         "behind",
@@ -217,10 +219,10 @@ SELECT broker, topic, `partition`, segmentBase, path, 'replica-behind' AS code,
   CASE WHEN {is_far} THEN NULL ELSE 'info' END AS severity, 'log' AS fileType,
   0 AS `start`, 0 AS `end`, try_add(endOffset, 1) AS offsetFirst, bestOffset AS offsetLast,
   printf('%d', {best_end}) AS expected, printf('%d', {end}) AS found,
-  printf('Broker %s ends at %,d, broker %s at %,d: if broker %s leads, up to ', broker, {end}, bestBroker, {best_end}, broker)
-    || {counted("(bestOffset - endOffset)", "record")} || ' of broker ' || bestBroker
+  {behind} || printf(' ends at %,d, ', {end}) || {best} || printf(' at %,d: if ', {best_end}) || {leader} || ' leads, up to '
+    || {counted("(bestOffset - endOffset)", "record")} || ' of ' || {best}
     || CASE WHEN bestOffset - endOffset = 1 THEN ' is cut.' ELSE ' are cut.' END
-    || CASE WHEN latest IS NULL AND latestOfAll IS NOT NULL THEN printf(' Broker %s holds no batch.', broker)
+    || CASE WHEN latest IS NULL AND latestOfAll IS NOT NULL THEN ' ' || {behind} || ' holds no batch.'
       WHEN {is_far} THEN printf(' Its newest batch is %,d s older.', {seconds("latestOfAll - latest")}) ELSE '' END AS message
 FROM compared
 WHERE endOffset < bestOffset AND try_subtract(bestOffset, endOffset) IS NOT NULL

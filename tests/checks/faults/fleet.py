@@ -220,6 +220,15 @@ CASES = (
     ),
     FleetCase(
         "replica-behind",
+        shown={"broker-1": {P: {0: _LOG[:1]}}, "broker-2": {P: {0: _LOG[:3]}}},
+        near_miss={"broker-1": {P: {0: _LOG[:3]}}, "broker-2": {P: {0: _LOG[:3]}}},
+        broker="broker-1",
+        at=info(NO_BYTES, file=LOG, offsets=(5, 14), expected="15", found="5"),
+        message="broker-1 ends at 5, broker-2 at 15: if broker-1 leads, up to 10 records of broker-2 are cut.",
+        name="named",
+    ),
+    FleetCase(
+        "replica-behind",
         shown={"1": {P: {0: [data(0), data(1)], 2: []}}, "2": {P: {0: [data(0)]}}},
         near_miss={"1": {P: {0: [data(0), data(1)], 2: []}}, "2": {P: {0: [data(0), data(1)]}}},  # one rolled a segment
         broker="2",
