@@ -52,9 +52,9 @@ class _Resolution:
         placed, strays = self._divided()
         chain = self._in_order(placed)
         homeless = [part for stray in strays for part in self._without_place(stray, chain)]
-        for run in list(runs.joined(homeless)):
-            if not self._is_placed_by_neighbours(run, chain) and not self._is_placed_in_gap(run, chain):
-                self._leave_out_run(run)
+        for stretch in list(runs.joined(homeless)):
+            if not self._is_placed_by_neighbours(stretch, chain) and not self._is_placed_in_gap(stretch, chain):
+                self._leave_out_run(stretch)
         return self._with_true_epochs(chain), self._left_out
 
     def _divided(self) -> tuple[list[Piece], list[Piece]]:
@@ -266,30 +266,32 @@ class _Resolution:
             return True
         return False
 
-    def _is_placed_in_gap(self, run: list[Piece], chain: list[Piece]) -> bool:
+    def _is_placed_in_gap(self, stretch: list[Piece], chain: list[Piece]) -> bool:
         """Put a run into a gap that holds it and that something damaged or out of line has left."""
-        at = bisect_right(chain, run[0].first, key=_first)
+        at = bisect_right(chain, stretch[0].first, key=_first)
         before = chain[at - 1] if at else None
         after = chain[at] if at < len(chain) else None
-        if not runs.is_free(chain, run[0].first, run[-1].last) or before is None and after is None:
+        if not runs.is_free(chain, stretch[0].first, stretch[-1].last) or before is None and after is None:
             return False
-        if after is not None and run[-1].last >= self._headers.first_offset(after):
+        if after is not None and stretch[-1].last >= self._headers.first_offset(after):
             return False
-        if not (_has_epoch_between(run[0], before, after) and _has_epoch_between(run[-1], before, after)):
+        if not (_has_epoch_between(stretch[0], before, after) and _has_epoch_between(stretch[-1], before, after)):
             return False
-        log = run[0].log
+        log = stretch[0].log
         if before is None and after is not None:
-            is_gap = _is_near(run[0]) and after.first - run[-1].last - 1 <= self._damaged_bytes(log)
+            is_gap = _is_near(stretch[0]) and after.first - stretch[-1].last - 1 <= self._damaged_bytes(log)
         elif before is not None and after is None:
-            is_gap = _is_near(run[-1]) and run[0].first - before.last - 1 <= self._damaged_bytes(log)
+            is_gap = _is_near(stretch[-1]) and stretch[0].first - before.last - 1 <= self._damaged_bytes(log)
         else:
             assert before is not None and after is not None
             is_gap = before.log is not after.log or before.end != after.start
-        if len(run) == run[0].batches == 1 and (before is None or after is None or _is_beside(run, *self._around(run))):
+        if len(stretch) == stretch[0].batches == 1 and (
+            before is None or after is None or _is_beside(stretch, *self._around(stretch))
+        ):
             return False  # a single batch may be the one that is wrong
         if not is_gap:
             return False
-        chain[at:at] = run
+        chain[at:at] = stretch
         return True
 
     def _damaged_bytes(self, log: Log) -> int:
@@ -298,11 +300,11 @@ class _Resolution:
             self._damaged[id(log)] = log.size - sum(piece.size for piece in self._pieces if piece.log is log)
         return self._damaged[id(log)]
 
-    def _leave_out_run(self, run: list[Piece]) -> None:
+    def _leave_out_run(self, stretch: list[Piece]) -> None:
         """Leave out a run that there is no place for."""
-        offsets = f"{run[0].first:,} to {run[-1].last:,}"
-        left = LeftOut.of(run[0], _REGRESSION, f"its offsets, {offsets}, fit neither where it is nor into a gap")
-        for piece in run[1:]:
+        offsets = f"{stretch[0].first:,} to {stretch[-1].last:,}"
+        left = LeftOut.of(stretch[0], _REGRESSION, f"its offsets, {offsets}, fit neither where it is nor into a gap")
+        for piece in stretch[1:]:
             left.end, left.last = piece.end, piece.last
             left.batches += piece.batches
             left.records += piece.records
@@ -345,23 +347,23 @@ class _Resolution:
         one = self._headers.split(holder, first)[1] if holder.batches > 1 else holder
         return (one.first, one.size, self._headers.crc(one)) == (first, stray.size, self._headers.crc(stray))
 
-    def _is_placed_by_neighbours(self, run: list[Piece], chain: list[Piece]) -> bool:
+    def _is_placed_by_neighbours(self, stretch: list[Piece], chain: list[Piece]) -> bool:
         """Put offsets right that no checksum covers, where the batches around a run in the file leave exactly that gap."""
-        before, after = self._around(run)
-        log, delta = run[0].log, run[-1].last - run[0].first
+        before, after = self._around(stretch)
+        log, delta = stretch[0].log, stretch[-1].last - stretch[0].first
         first = log.base_offset if before is None else before.last + 1
         end = log.next_base_offset if after is None else after.first
-        if first is None or first + delta + 1 != end or any(piece.is_legacy or piece.changed for piece in run):
+        if first is None or first + delta + 1 != end or any(piece.is_legacy or piece.changed for piece in stretch):
             return False
         at = bisect_right(chain, first, key=_first)
         is_free = runs.is_free(chain, first, first + delta)
-        if not is_free and at and len(run) == run[0].batches == 1 and self._is_copy_of(run[0], chain[at - 1], first):
+        if not is_free and at and len(stretch) == stretch[0].batches == 1 and self._is_copy_of(stretch[0], chain[at - 1], first):
             return True
-        is_moved = _is_near(run[0]) and _is_near(run[-1]) and runs.is_free(chain, run[0].first, run[-1].last)
-        if not is_free or is_moved and not _is_beside(run, before, after):  # perhaps what it says is right
+        is_moved = _is_near(stretch[0]) and _is_near(stretch[-1]) and runs.is_free(chain, stretch[0].first, stretch[-1].last)
+        if not is_free or is_moved and not _is_beside(stretch, before, after):  # perhaps what it says is right
             return False
-        shift = first - run[0].first
-        singles = [single for piece in run for single in self._singles(piece)]
+        shift = first - stretch[0].first
+        singles = [single for piece in stretch for single in self._singles(piece)]
         for single in singles:
             single.change = f"its offset, which said {single.first:,}, is put right: the batches around it leave only this one"
             single.first, single.last = single.first + shift, single.last + shift
@@ -377,15 +379,15 @@ class _Resolution:
         for start, end, extent, _, records in self._headers.of(piece):
             yield Piece(piece.log, start, end, extent, records=records, is_sure=False)
 
-    def _around(self, run: list[Piece]) -> tuple[Piece | None, Piece | None]:
+    def _around(self, stretch: list[Piece]) -> tuple[Piece | None, Piece | None]:
         """The pieces beyond doubt before and after a run in its log."""
         if self._sure is None:
             self._sure = {}
             for piece in self._pieces:
                 if piece.is_sure:
                     self._sure.setdefault(id(piece.log), []).append(piece)
-        sure = self._sure.get(id(run[0].log), [])
-        at = bisect_right(sure, run[0].start, key=lambda piece: piece.start)
+        sure = self._sure.get(id(stretch[0].log), [])
+        at = bisect_right(sure, stretch[0].start, key=lambda piece: piece.start)
         return sure[at - 1] if at else None, sure[at] if at < len(sure) else None
 
     def _with_true_epochs(self, chain: list[Piece]) -> list[Piece]:
@@ -421,11 +423,11 @@ def _is_near(piece: Piece) -> bool:
     return log.base_offset is None or log.base_offset <= piece.first and piece.last - log.base_offset <= _REACH
 
 
-def _is_beside(run: Sequence[Piece], before: Piece | None, after: Piece | None) -> bool:
+def _is_beside(stretch: Sequence[Piece], before: Piece | None, after: Piece | None) -> bool:
     """Whether nothing lies in the file between a run and its neighbours, or the ends of the file."""
     begin = 0 if before is None else before.end
-    end = run[-1].log.size if after is None else after.start
-    return (run[0].start, run[-1].end) == (begin, end)
+    end = stretch[-1].log.size if after is None else after.start
+    return (stretch[0].start, stretch[-1].end) == (begin, end)
 
 
 def _first(piece: Piece) -> int:

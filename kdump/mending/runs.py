@@ -66,14 +66,16 @@ def _most(tree: Sequence[tuple[int, int]], count: int) -> tuple[int, int]:
 
 def joined(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
     """The pieces in runs: each one starts where the one before ends, in the file and in offsets."""
-    run: list[Piece] = []
+    stretch: list[Piece] = []
     for piece in pieces:
-        if run and not (run[-1].log is piece.log and run[-1].end == piece.start and run[-1].last + 1 == piece.first):
-            yield run
-            run = []
-        run.append(piece)
-    if run:
-        yield run
+        if stretch and not (
+            stretch[-1].log is piece.log and stretch[-1].end == piece.start and stretch[-1].last + 1 == piece.first
+        ):
+            yield stretch
+            stretch = []
+        stretch.append(piece)
+    if stretch:
+        yield stretch
 
 
 def is_free(chain: Sequence[Piece], first: int, last: int) -> bool:
