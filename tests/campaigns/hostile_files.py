@@ -5,7 +5,7 @@
     python -m tests.campaigns.hostile_files --only 'zeros*' --command 'check*' --runs 3
     python -m tests.campaigns.hostile_files --search 600 --keep /tmp/dear
 
-A command may take 0.25 CPU seconds for each MiB that it reads and half a second more, of itself and its worker processes. A
+A command may take one CPU second for each MiB that it reads and half a second more, of itself and its worker processes. A
 scan, which makes four tables of a log, may take four times as much, and `redact`, which checks what it reads and what it writes,
 three times. `sha256sum` of the same file shows what the
 machine does meanwhile. `--search` looks for logs that cost more: it puts together and changes pieces of
@@ -40,7 +40,7 @@ from tests.builders.hostile_faults import LOGS as HOSTILE_LOGS
 from tests.campaigns import mutants
 from tests.work import work_of
 
-SECONDS_PER_MIB = 0.25
+SECONDS_PER_MIB = 1.0
 SECONDS_PER_RUN = 0.5
 TIMES = {"scan": 4, "redact": 3}  # as much as others
 BASE = "0" * 20

@@ -12,7 +12,7 @@ from tests.oracle.restarts import LogManager, Request, Start, why_not_available
 SEED = 1
 
 NOT_YET: dict[str, tuple[tuple[str, str, str], ...]] = {
-    "a wrapper of magic 0 or 1 counts as one message, and its header as its offsets": (
+    "messages that stand as they are in the payload of a wrapper without a header are taken for batches": (
         ("magic-1-lz4", "headers-zeroed", "log"),
         ("magic-1-lz4", "headers-zeroed", "check"),
         ("magic-1-lz4", "headers-zeroed", "forecast"),
