@@ -36,9 +36,8 @@ from kdump.reading.headers import HeaderWindow
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-    from kdump.binary.source import SizedReadable
     from kdump.forecasts.directory import Directory, File
 
     Header = tuple[int, ...]
@@ -185,23 +184,13 @@ class LogReader:
             position = window_position + start
         return last
 
-    def checked(
-        self,
-        start: int = 0,
-        *,
-        window_size: int = WINDOW_SIZE,
-        may_check: Callable[[int], bool] | None = None,
-        through: SizedReadable | None = None,
-    ) -> Iterator[Checked]:
+    def checked(self) -> Iterator[Checked]:
         """All batches, read completely: position, fields, whether it is an old message, whether length and CRC are valid.
-
-        The first window has `window_size` bytes. A batch larger than a window counts as invalid unless `may_check` allows to
-        read that number of bytes. `through` reads the bytes of this log, if not the log itself.
 
         Raises InvalidBatch like `batches`.
         """
-        crc32c = crc32c_for(self.size - start)
-        log = Log(through or self, start, window_size=window_size)  # type: ignore[arg-type]  # a walk needs only path, size and read of a source
+        crc32c = crc32c_for(self.size)
+        log = Log(self, 0)  # type: ignore[arg-type]  # a walk needs only path, size and read of a source
 
         def regular(window: bytes, at: int, window_position: int, magic: int) -> tuple[Iterator[Checked] | None, int]:
             headers: list[tuple[int, ...]]
@@ -215,8 +204,7 @@ class LogReader:
             return zip(positions, headers, repeat(magic < 2), valid), end  # repeat is infinite
 
         def irregular(magic: int, size: int) -> Iterator[Checked]:
-            is_allowed = may_check is None or may_check(size)
-            return iter([self._irregular(log.position, size, magic < 2, is_allowed)])
+            return iter([self._irregular(log.position, size, magic < 2)])
 
         try:
             for run in log.walk(regular, irregular):
@@ -224,7 +212,7 @@ class LogReader:
         except CorruptData as fault:
             raise self.invalid_size(log.position, fault.values["size"]) from None
 
-    def _irregular(self, position: int, size: int, is_legacy: bool, is_allowed: bool) -> Checked:
+    def _irregular(self, position: int, size: int, is_legacy: bool) -> Checked:
         """A batch that is too large for a window, too small for its header, or at the end of the log."""
         data = self.read(position, BATCH_HEADER_SIZE)
         if is_legacy:
@@ -233,12 +221,12 @@ class LogReader:
                 timestamp = int.from_bytes(data[MESSAGE_TIMESTAMP_AT:MESSAGE_HEADER_SIZE], "big", signed=True)
             message = (*MESSAGE_HEADER.unpack_from(data), timestamp)
             covered = position + MESSAGE_CRC_COVERS_FROM, position + size
-            is_valid = is_allowed and of_range(self, *covered, crc32) == message[MESSAGE_CRC]
+            is_valid = of_range(self, *covered, crc32) == message[MESSAGE_CRC]
             return position, message, True, is_valid
         if size < BATCH_HEADER_SIZE:
             return position, BATCH_HEADER.unpack(data.ljust(BATCH_HEADER_SIZE, b"\0")), False, False
         header = BATCH_HEADER.unpack(data)
-        is_valid = is_allowed and of_range(self, position + CRC_COVERS_FROM, position + size, crc32c_for(size)) == header[CRC]
+        is_valid = of_range(self, position + CRC_COVERS_FROM, position + size, crc32c_for(size)) == header[CRC]
         return position, header, False, is_valid
 
     def invalid_size(self, position: int, length: int) -> InvalidBatch:

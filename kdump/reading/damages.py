@@ -80,16 +80,6 @@ def leave_unchecked(damage: Damage) -> None:
     damage.message = "too many bytes look like headers of batches and are none; batches among them are not looked for"
 
 
-def bad_magic(start: int, end: int, magic: int) -> Damage:
-    """A batch of a negative magic."""
-    return Damage(start, end, "bad-magic", magic_message(magic))
-
-
-def unknown_codec(start: int, end: int, codec: int, *, is_valid: bool = True) -> Damage:
-    """A batch of a codec that does not exist; it `is_valid` if its CRC matches."""
-    return Damage(start, end, "codec-unknown" if is_valid else "crc-mismatch", f"codec {codec} does not exist")
-
-
 def magic_message(magic: int) -> str:
     """What is said of a magic that no reader knows."""
     return f"magic {magic} does not exist"

@@ -124,10 +124,11 @@ class FoundBatches:
             max_window_size=tuning.window_bytes,
             may_check=lambda size: self._may_check(position, size),
         )
+        before = self._budget.crc_bytes
         for chunk in log.chunks():
             size, is_valid = chunk.batches["size"][0], chunk.batches["isvalid"][0]
             if is_valid:
-                self._budget.refund(size)
+                self._budget.crc_bytes = before
             return FoundBatch(chunk.headers[0], position, size, None, is_legacy=chunk.is_legacy, is_valid=is_valid)
         return None
 

@@ -232,7 +232,7 @@ class Search:
                         window = source.read(position, stop + _ROOM_TO_DECIDE)
                         budget.tries += 1  # it is looked at again
                         continue
-                decide = self._is_checked if found == native.LEFT_TO_CALLER else self._is_found
+                decide = self.is_intact if found == native.LEFT_TO_CALLER else self._is_found
                 if decide(batch_position, window[at : at + BATCH_HEADER_SIZE]):
                     return batch_position
                 at += 1
@@ -243,9 +243,9 @@ class Search:
         size = batch_size(header_bytes)
         if size > SMALLEST_DOUBTFUL and self._kind.is_any_whole is not None and self._holds_start(position, size):
             return False
-        return self._is_checked(position, header_bytes)
+        return self.is_intact(position, header_bytes)
 
-    def _is_checked(self, position: int, header_bytes: bytes) -> bool:
+    def is_intact(self, position: int, header_bytes: bytes) -> bool:
         """Whether the CRC of the batch here fits. A large one is no batch if nothing else speaks for it; see `evidence`."""
         size = batch_size(header_bytes)
         likely = is_likely(header_bytes)
@@ -272,7 +272,7 @@ class Search:
         inside = self._in_window(window, BATCH_HEADER_SIZE - 1, self.source.size - position - 1)
         # the smallest first: what starts shortly before a batch looks like a larger one
         by_size = sorted((batch_size(header_bytes), at, header_bytes) for at, header_bytes in inside)
-        return any(size <= largest and self._is_checked(position + 1 + at, header_bytes) for size, at, header_bytes in by_size)
+        return any(size <= largest and self.is_intact(position + 1 + at, header_bytes) for size, at, header_bytes in by_size)
 
     def candidates(self, start: int, end: int | None = None, *, batches_only: bool = False) -> Iterator[tuple[int, bytes]]:
         """The positions and bytes of what may be headers; with `batches_only`, of magic 2."""
@@ -332,10 +332,6 @@ class Search:
             budget.earn(step)
             position += step
             size = min(2 * size, window_bytes)
-
-    def is_intact(self, position: int, header_bytes: bytes) -> bool:
-        """Whether the CRC of the batch here fits. False if the budget does not allow to compute it."""
-        return self._is_checked(position, header_bytes)
 
     def _fits(self, position: int, header_bytes: bytes) -> bool:
         """Whether the CRC of the batch here fits. The budget is not charged."""
