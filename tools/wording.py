@@ -9,7 +9,7 @@ ROOT = Path(__file__).parent.parent
 
 FOLDERS = (
     *("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "docs", "mkdocs.yml", ".github"),
-    *("kdump", "golden_outputs/README.md", "benchmarks", "tools", "examples", "tests"),
+    *("kdump", "golden_outputs/README.md", "benchmarks", "tools", "examples", "tests", "campaigns"),
 )
 """The files and folders whose wording is checked."""
 

@@ -20,6 +20,7 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from campaigns import recall
 from golden_outputs.runs import CASES
 from kdump.binary import kernel, producer_streak, reference, summary_reference
 from kdump.binary.codecs import lz4, zstd, zstd_frame
@@ -57,7 +58,6 @@ from tests.builders.records import (
     varint,
     wrapper,
 )
-from tests.campaigns import recall
 from tests.kernels import Printed, Sizes
 from tests.support import BATCHES, LOGS, damaged, opened, values_of
 

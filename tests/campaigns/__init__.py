@@ -1,1 +1,1 @@
-"""Long random runs that find cases the other tests do not cover; their short forms are tests."""
+"""Short forms of the campaigns: a few of their random cases, the same each time."""

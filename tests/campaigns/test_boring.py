@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.campaigns import boring, boring_truth
-from tests.campaigns.boring_damage import KINDS
+from campaigns import boring, boring_truth
+from campaigns.boring_damage import KINDS
 from tests.oracle.restarts import LogManager, Request, Start, why_not_available
 
 SEED = 1

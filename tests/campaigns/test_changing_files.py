@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.campaigns import changing_files
-from tests.campaigns.changing_files import CHANGES, COMMANDS, Hold, Outcome, Runs, fault
-from tests.campaigns.failing_calls import build
+from campaigns import changing_files
+from campaigns.changing_files import CHANGES, COMMANDS, Hold, Outcome, Runs, fault
+from campaigns.failing_calls import build
 
 pytestmark = [
     pytest.mark.slow,

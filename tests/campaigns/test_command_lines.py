@@ -2,8 +2,8 @@
 
 import pytest
 
+from campaigns import command_lines
 from tests import oracle
-from tests.campaigns import command_lines
 
 COUNT = 80
 COUNT_OF_ALL_CASES = 200

@@ -10,8 +10,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from tests.campaigns import failing_calls
-from tests.campaigns.failing_calls import COMMANDS, FAILURES, Case, Failure, Outcome
+from campaigns import failing_calls
+from campaigns.failing_calls import COMMANDS, FAILURES, Case, Failure, Outcome
 
 FAILURES_OF_A_COMMAND = 2
 LAST_CALL = 24

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.campaigns import greps
+from campaigns import greps
 
 COUNT = 200
 

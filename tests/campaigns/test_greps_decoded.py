@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.campaigns import greps_decoded
+from campaigns import greps_decoded
 from tests.registries import unpack
 
 COUNT = 80

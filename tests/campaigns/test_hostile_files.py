@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from campaigns import hostile_files
+from campaigns.hostile_files import little_is_free, run_here, written
 from tests.builders.hostile import HOSTILE, Hostile
-from tests.campaigns import hostile_files
-from tests.campaigns.hostile_files import little_is_free, run_here, written
 from tests.work import Work, work_of
 
 SMALL, LARGE = 40_000, 160_000

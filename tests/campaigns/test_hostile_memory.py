@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 import kdump
+from campaigns import hostile_files_of_memory as hostile
 from kdump.binary.source import Source
 from kdump.cli.commands import main
 from kdump.dropin.before_0_11.message_log import MessageLog, messages_in
 from kdump.releases.profile import Profile
-from tests.campaigns import hostile_files_of_memory as hostile
 
 MIB = 1 << 20
 

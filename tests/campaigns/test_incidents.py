@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.campaigns import incidents
+from campaigns import incidents
 
 
 @pytest.mark.slow

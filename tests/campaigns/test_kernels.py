@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from campaigns import hostile, sanitized
+from campaigns import kernels as campaign
 from tests import kernels
-from tests.campaigns import hostile, sanitized
-from tests.campaigns import kernels as campaign
 
 MUTANTS, MUTANTS_OF_ALL_CASES = 60, 150
 ROUNDS_OF_CALLS = 300
@@ -62,8 +62,8 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("module", "option", "count"),
     [
-        ("tests.campaigns.hostile", "--rounds", ROUNDS_WITH_SANITIZERS),
-        ("tests.campaigns.kernels", "--count", MUTANTS_WITH_SANITIZERS),
+        ("campaigns.hostile", "--rounds", ROUNDS_WITH_SANITIZERS),
+        ("campaigns.kernels", "--count", MUTANTS_WITH_SANITIZERS),
     ],
 )
 def test_sanitizers_find_nothing(build: Path, module: str, option: str, count: int, all_cases: bool) -> None:

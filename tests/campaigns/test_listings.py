@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.campaigns import listings
+from campaigns import listings
 
 COUNT = 150
 

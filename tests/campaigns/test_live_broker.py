@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
 
-from tests.campaigns import live_copies, live_starts, live_streams
+from campaigns import live_copies, live_starts, live_streams
 from tests.oracle import live_broker
 from tests.oracle.live_broker import Broker, Clients
 

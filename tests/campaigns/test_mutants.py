@@ -2,9 +2,9 @@
 
 import pytest
 
+from campaigns import mutants
 from golden_outputs.runs import CASES
 from tests import oracle
-from tests.campaigns import mutants
 
 COUNT = 80
 COUNT_OF_ALL_CASES = 200

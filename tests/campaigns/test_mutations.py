@@ -4,9 +4,9 @@ from typing import Any  # values of any field
 
 import pytest
 
-from tests.campaigns import mutation, mutations, random_mutations
-from tests.campaigns.mutation import ROOT, Copy, Mutation, Outcome, why_broken
-from tests.campaigns.mutation_list import MUTATIONS
+from campaigns import mutation, mutations, random_mutations
+from campaigns.mutation import ROOT, Copy, Mutation, Outcome, why_broken
+from campaigns.mutation_list import MUTATIONS
 
 FILE = "kdump/formats/transaction_index.py"
 ERROR = Mutation(

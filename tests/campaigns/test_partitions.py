@@ -6,8 +6,8 @@ import pytest
 
 pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
 
-from tests.campaigns import partitions  # what needs Arrow
-from tests.campaigns.nonsense import nonsense
+from campaigns import partitions  # what needs Arrow
+from campaigns.nonsense import nonsense
 
 
 @pytest.mark.slow

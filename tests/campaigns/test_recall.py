@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.campaigns import recall
+from campaigns import recall
 
 COUNT = 250
 COUNT_OF_ALL_CASES = 700

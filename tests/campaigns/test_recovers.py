@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.campaigns import recovers
+from campaigns import recovers
 from tests.oracle.restarts import why_not_available
 
 

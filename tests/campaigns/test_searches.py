@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.campaigns import searches
+from campaigns import searches
 
 COUNT = 60
 

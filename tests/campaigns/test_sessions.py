@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from tests.campaigns.sessions import end_session, left_of, processes_of
+from campaigns.sessions import end_session, left_of, processes_of
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc")
 

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.campaigns.sessions import processes_of
-from tests.campaigns.signals import HANDLED, Ending, Run, large_partition, wrong
+from campaigns.sessions import processes_of
+from campaigns.signals import HANDLED, Ending, Run, large_partition, wrong
 from tests.support import HANG, wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc")

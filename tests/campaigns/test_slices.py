@@ -6,9 +6,9 @@ import pytest
 
 pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
 
+from campaigns import slices
 from kdump.pipeline import planning  # what needs Arrow
 from kdump.pipeline.discovery import FileItem
-from tests.campaigns import slices
 
 
 @pytest.mark.slow

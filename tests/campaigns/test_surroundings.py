@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.campaigns.commands import small_partition
-from tests.campaigns.surroundings import SURROUNDINGS, Outcome, can_be_made, run, wrong
+from campaigns.commands import small_partition
+from campaigns.surroundings import SURROUNDINGS, Outcome, can_be_made, run, wrong
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits and /dev/full are those of Linux")
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.campaigns import wheres
+from campaigns import wheres
 
 COUNT = 20
 

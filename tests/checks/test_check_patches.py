@@ -8,6 +8,7 @@ from unittest import mock
 
 import pytest
 
+from campaigns.hostile_files import NOW, written
 from kdump.binary.source import Source
 from kdump.checks import check
 from kdump.checks.finding import INFO, Finding
@@ -21,7 +22,6 @@ from kdump.tables import Row
 from tests.builders.hostile import Hostile, batches
 from tests.builders.hostile_faults import LOGS
 from tests.builders.records import TIMESTAMP, batch, record
-from tests.campaigns.hostile_files import NOW, written
 from tests.reading.parts import enough, in_patches
 from tests.support import opened
 

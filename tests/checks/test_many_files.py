@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import kdump
+from campaigns.hostile_files import NOW, written
 from kdump.checks.check import run
 from kdump.checks.finding import Finding
 from kdump.checks.jobs import Job
@@ -15,7 +16,6 @@ from kdump.cli.commands import main
 from kdump.forecasts.forecast import forecast
 from tests.builders.compression import Codec
 from tests.builders.hostile_contents import CONTENTS, batch_of, broken_compressed, many_producers, snapshot
-from tests.campaigns.hostile_files import NOW, written
 from tests.work import work_of
 
 MANY = {one.name: one for one in CONTENTS if one.name.startswith("many ") and one.name != "many headers"}

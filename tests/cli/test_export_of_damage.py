@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from campaigns.hostile_files import written
 from tests import kernels
 from tests.builders.hostile import HOSTILE
-from tests.campaigns.hostile_files import written
 
 
 def test_rows_between_damage_are_held_in_few_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

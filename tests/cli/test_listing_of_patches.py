@@ -6,6 +6,7 @@ from unittest import mock
 
 import pytest
 
+from campaigns.hostile_files import written
 from kdump.cli.listing import run
 from kdump.cli.listing.logs import LogLister
 from tests import kernels
@@ -14,7 +15,6 @@ from tests.builders.files import file_name
 from tests.builders.hostile import HOSTILE, Hostile
 from tests.builders.hostile_faults import LOGS
 from tests.builders.records import Message, message, message_set, wrapper
-from tests.campaigns.hostile_files import written
 from tests.reading.parts import enough, in_patches
 
 pytestmark = pytest.mark.both_kernels

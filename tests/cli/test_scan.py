@@ -20,6 +20,7 @@ from unittest import mock
 import pytest
 import zstandard
 
+from campaigns import damage
 from kdump.binary import system
 from kdump.checks.catalogue import FLEET, SCAN
 from kdump.cli.commands import main
@@ -32,7 +33,6 @@ from tests.builders.compression import Codec
 from tests.builders.files import file_name, write_partition
 from tests.builders.fleets import data, write_fleet
 from tests.builders.records import TIMESTAMP, batch, commit_record, message, message_set, record, wrapper
-from tests.campaigns import damage
 from tests.support import HANG, forks_only_here, wait_until, with_interrupts
 
 pa = pytest.importorskip("pyarrow", reason="tables need the package pyarrow")

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from campaigns import hostile_files_of_memory as hostile
 from kdump.cli import dropin
 from kdump.formats.long_headers import LongHeaders, start_of_headers
 from tests.builders.records import Record, encode_record
-from tests.campaigns import hostile_files_of_memory as hostile
 
 LOG = "00000000000000000000.log"
 

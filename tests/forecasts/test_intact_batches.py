@@ -6,6 +6,7 @@ from unittest import mock
 
 import pytest
 
+from campaigns import mutants
 from kdump.binary import kernel
 from kdump.forecasts import losses
 from kdump.forecasts.directory import Directory, File
@@ -13,7 +14,6 @@ from kdump.reading import salvage
 from kdump.reading.tuning import ReadTuning
 from tests.builders.hostile import HOSTILE
 from tests.builders.hostile_faults import LOGS
-from tests.campaigns import mutants
 
 pytestmark = pytest.mark.skipif(kernel.native is None, reason="compares the C kernel with the reference")
 

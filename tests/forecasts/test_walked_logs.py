@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from campaigns import mutants
 from kdump.checks import segment
 from kdump.checks.finding import Start
 from kdump.checks.jobs import Job
@@ -16,7 +17,6 @@ from kdump.reading.damaged_offsets import DamagedRange, WalkedLogs
 from kdump.verdicts import check
 from tests.builders.hostile import HOSTILE
 from tests.builders.records import batch, record
-from tests.campaigns import mutants
 
 LOG = "0" * 20 + ".log"
 NEXT = f"{500:020}.log"

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 import kdump
+from campaigns import recovers
 from golden_outputs.runs import CASES
 from kdump.checks.catalogue import FAULTS
 from kdump.cli.commands import main
@@ -28,7 +29,6 @@ from tests.builders.compression import Codec, lz4_frame
 from tests.builders.files import checkpoint, partition_metadata, write_partition
 from tests.builders.hostile_contents import control_batches
 from tests.builders.records import TIMESTAMP, abort_record, batch, message, message_set, record, transaction_marker, wrapper
-from tests.campaigns import recovers
 from tests.mending.kills import kill_while_writing
 from tests.work import work_of
 

@@ -11,6 +11,7 @@ import crc32c
 import pytest
 
 import kdump
+from campaigns import damage, redactions
 from kdump.cli.commands import main
 from kdump.errors import UsageError
 from kdump.mending import redact
@@ -29,7 +30,6 @@ from tests.builders.records import (
     transaction_marker,
     wrapper,
 )
-from tests.campaigns import damage, redactions
 
 FIRST = "00000000000000000000"
 SECRET = b"the secret of order 4711"
@@ -539,7 +539,7 @@ def test_a_wrong_length_leads_to_the_same_batch_after_batches_have_moved(tmp_pat
 
 @pytest.mark.parametrize("seed", [11, 12])
 def test_nothing_is_left_in_damaged_partitions(seed: int, tmp_path: Path) -> None:
-    """The long form: python -m tests.campaigns.redactions --count 2000"""
+    """The long form: python -m campaigns.redactions --count 2000"""
     for number in range(20):
         folder = tmp_path / str(number)
         folder.mkdir()

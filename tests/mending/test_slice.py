@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 import kdump
+from campaigns import cut_out
+from campaigns.cut_out import Written
 from kdump.cli.commands import main
 from kdump.errors import CorruptData, UsageError
 from kdump.mending import log_writer
 from kdump.mending.row import Hole, SlicedSegment
 from tests.builders.files import checkpoint, partition_metadata, write_partition
 from tests.builders.records import TIMESTAMP, batch, message, message_set, record, transaction_marker, wrapper
-from tests.campaigns import cut_out
-from tests.campaigns.cut_out import Written
 
 FIRST = "00000000000000000000"
 
@@ -433,7 +433,7 @@ def test_a_full_disk_leaves_nothing(partition: Path, tmp_path: Path, monkeypatch
 
 @pytest.mark.parametrize("seed", range(4))
 def test_random_slices_hold_what_was_written(seed: int, tmp_path: Path) -> None:
-    """The long form, with Kafka's record classes and log managers: python -m tests.campaigns.cut_out --count 1000"""
+    """The long form, with Kafka's record classes and log managers: python -m campaigns.cut_out --count 1000"""
     for number in range(25):
         folder = tmp_path / str(number)
         folder.mkdir()

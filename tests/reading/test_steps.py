@@ -4,6 +4,7 @@ import random
 
 import pytest
 
+from campaigns import mutants
 from kdump.binary.source import Source
 from kdump.reading.items import Damage, Patches
 from kdump.reading.salvage import walk, walk_patches
@@ -11,7 +12,6 @@ from kdump.reading.tuning import DEFAULT, ReadTuning
 from tests.builders.hostile import batches, batches_and_claims, messages_and_headers
 from tests.builders.hostile_faults import LOGS
 from tests.builders.records import batch, record
-from tests.campaigns import mutants
 from tests.reading.parts import parts_of
 from tests.support import opened
 

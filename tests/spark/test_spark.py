@@ -22,12 +22,12 @@ from unittest import mock
 
 import pytest
 
+from campaigns import spark_slices
 from kdump.checks.catalogue import SCAN
 from kdump.cli.commands import main
 from kdump.pipeline.fleet import statistics
 from tests.builders.files import file_name
 from tests.builders.records import batch, record
-from tests.campaigns import spark_slices
 from tests.sessions import JAVA_OPTIONS, ROOT, cluster, why_no_spark
 from tests.support import HANG, wait_until, with_interrupts
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import kdump
+from campaigns import partitions
 from kdump.checks.settings import DEEP, FULL, QUICK
 from kdump.errors import KdumpError
 from kdump.forecasts.forecast import Request, of_path
@@ -17,7 +18,6 @@ from tests import restarts
 from tests.builders.compression import Codec
 from tests.builders.files import file_name, write_partition
 from tests.builders.records import batch, message, message_set, record, transaction_marker, wrapper
-from tests.campaigns import partitions
 from tests.checks.faults.case import PARTITION, FaultCase, write
 from tests.checks.faults.test_faults import CASES
 

@@ -1,0 +1,306 @@
+"""Generates command lines and compares the output of kdump with that of the real tool.
+
+    python -m campaigns.command_lines --release 2.0.1 --count 2000 --seed 7
+    python -m campaigns.command_lines --release 2.0.1 --seed 7 --line 1234     one of them again
+
+A command line depends on the release, the seed and its number only. Both tools work in folders of the same path, so that the
+reports of several files must also come in the same order.
+"""
+
+import argparse
+import functools
+import random
+import re
+import shlex
+import shutil
+import signal
+import sys
+import tempfile
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import FrameType
+from typing import NamedTuple
+
+from golden_outputs.make import settled
+from golden_outputs.runs import CASES, cases
+from golden_outputs.stored import NEWEST, Golden
+from kdump.releases.profile import profile_of
+from tests import goldens, oracle
+from tests.goldens import Agreement, Printed
+
+LARGEST_FILE = 8 * 1024
+LARGEST_CASE = 48 * 1024
+SECONDS_PER_RUN = 20
+
+TOPICS = ("offsets", "transaction-log", "cluster-metadata", "remote-log-metadata", "share-group-state")
+# Options by their effect on a run; most of those that a release does not know are left out.
+FLAGS = ("deep-iteration", "print-data-log", "verify-index-only", "index-sanity-check", "skip-record-metadata")
+TOPIC_DECODERS = tuple(f"{topic}-decoder" for topic in TOPICS)
+NUMBERS = ("max-message-size", "max-bytes")
+CLASSES = ("key-decoder-class", "value-decoder-class")
+SCREENS = ("help", "version")
+UNKNOWN = ("nope", "file", "Files", "h", "?", "files-", "print_data_log", "", "\u00fc", "release-notes")
+
+ODD_NUMBERS = ("", " 5", "5 ", "+5", "007", "0x10", "1.5", "abc", "2147483647", "2147483648", "-2147483648", "\u0663", "-", "--")
+DECODER_CLASSES = tuple(
+    f"{package}.{name}Decoder"
+    for package in ("kafka.serializer", "org.apache.kafka.tools.api")
+    for name in ("String", "Default", "Long", "Integer", "")
+)
+ODD_CLASSES = ("", "java.lang.String", "no.such.Class", "string", "-")
+
+KNOWN_SUFFIXES = (".log", ".index", ".timeindex", ".txnindex", ".snapshot", ".checkpoint")
+ODD_SUFFIXES = (".deleted", ".cleaned", ".swap", ".txt", "~", ".LOG", ".", *KNOWN_SUFFIXES)
+ODD_STEMS = (
+    "abc",
+    "-5",
+    "+7",
+    "",
+    "\u0663",
+    "5.extra",
+    "\u00e9t\u00e9",
+    "9223372036854775807",
+    "9223372036854775808",
+    "a b",
+    "7 ",
+)
+ABSENT = ("gone", *(stem + suffix for stem in ("gone", "77") for suffix in (*KNOWN_SUFFIXES, ".txt")))
+# Java's messages if it runs out of memory, or if the snappy of 0.8.0 and 0.8.1 does not work with it.
+BROKEN = (b"java.lang.OutOfMemoryError", b"FAILED_TO_LOAD_NATIVE_LIBRARY", b"Could not initialize class org.xerial.snappy.Snappy")
+# The text of a byte array, which differs in each run of Java.
+IDENTITY = re.compile(rb"\[B@[0-9a-f]+")
+
+
+class CommandLine(NamedTuple):
+    """Arguments, and the files they refer to: bytes by path, None for a folder."""
+
+    number: int
+    cases: tuple[str, ...]
+    files: dict[str, bytes | None]
+    words: list[str]
+
+    def write(self, folder: Path) -> None:
+        """Write the files into a folder, and delete its previous contents."""
+        for path in folder.iterdir():
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        for name, data in self.files.items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.mkdir() if data is None else path.write_bytes(data)
+
+
+def command_line(release: str, seed: int, number: int, working_folder: str) -> CommandLine:
+    """The command line of this number; absolute paths in it lead into the working folder."""
+    chance = random.Random(f"{release}/{seed}/{number}")
+    chosen = tuple(chance.sample(sorted(_cases()), chance.choices((1, 2, 3), weights=(6, 3, 1))[0]))
+    files: dict[str, bytes | None] = {}
+    for place, case in enumerate(chosen):
+        prefix = "" if place == 0 else chance.choice(("p1/", "a.b/", "\u00fc/", "a b/"))
+        files |= {prefix + name: path.read_bytes() for name, path in _cases()[case].items()}
+    for _ in range(chance.choices((0, 1, 3), weights=(5, 4, 1))[0]):
+        _make_odd(files, chance)
+    item_count = chance.choices((1, 2, 3, 6, 14), weights=(50, 20, 10, 8, 2))[0]
+    items = [_item(files, chance, working_folder) for _ in range(item_count)]
+    separator = chance.choices((",", ",,", ", "), weights=(40, 1, 1))[0]
+    value = separator.join(items) + chance.choices(("", ",", ",,,"), weights=(20, 1, 1))[0]
+    return CommandLine(number, chosen, files, _words(release, value, files, chance))
+
+
+@functools.cache
+def _cases() -> dict[str, dict[str, Path]]:
+    """The files of all small cases, by their paths within the case."""
+    found = {}
+    for case in cases():
+        files = {path.relative_to(CASES / case).as_posix(): path for path in (CASES / case).rglob("*") if path.is_file()}
+        small = {name: path for name, path in sorted(files.items()) if path.stat().st_size <= LARGEST_FILE}
+        if small and sum(path.stat().st_size for path in small.values()) <= LARGEST_CASE and "," not in "".join(small):
+            found[case] = small
+    return found
+
+
+def _make_odd(files: dict[str, bytes | None], chance: random.Random) -> None:
+    """Add a file or folder with an unusual name, or truncate, extend, replace or remove a file."""
+    name = chance.choice([name for name, data in files.items() if data is not None])
+    data = files[name]
+    assert data is not None
+    folder, slash, last = name.rpartition("/")
+    stem, dot, suffix = last.partition(".")
+    way = chance.randrange(9)
+    if way == 0:
+        files[name + chance.choice(ODD_SUFFIXES)] = data
+    elif way == 1:
+        files[folder + slash + chance.choice(ODD_STEMS) + (dot + suffix or ".log")] = data
+    elif way == 2:
+        files[f"{folder}{slash}{stem}{chance.choice(ODD_SUFFIXES)}"] = chance.choice((data, b""))
+    elif way == 3:
+        files[name] = data + bytes(chance.choice((1, 8, 12, 17, 18, 61, 400, 5000)))
+    elif way == 4:
+        files[name] = data[: chance.randrange(len(data) + 1)]
+    elif way == 5:
+        files[name] = b""
+    elif way == 6:
+        files["folder" + chance.choice(KNOWN_SUFFIXES)] = None
+    elif way == 7:
+        del files[name]
+        if not any(content is not None for content in files.values()):
+            files[name] = b""
+    else:
+        files[name] = chance.choice([content for content in files.values() if content is not None])
+
+
+def _item(files: dict[str, bytes | None], chance: random.Random, working_folder: str) -> str:
+    """One item of `--files`: mostly an existing file."""
+    known = [name for name in files if name.endswith(KNOWN_SUFFIXES)]
+    pool = known if known and chance.random() < 0.93 else [*files, *ABSENT, *ODD_STEMS]
+    name = chance.choice(pool)
+    if chance.random() < 0.85:
+        return name
+    return chance.choice(
+        ("./{}", ".//{}", "{}/", "{}/.", "../case/{}", "{cwd}/{}", "{cwd}//{}", "folder/../{}", " {}", "{} ")
+    ).format(name, cwd=working_folder)
+
+
+def _words(release: str, files: str, data: dict[str, bytes | None], chance: random.Random) -> list[str]:
+    known = profile_of(release).options
+    given: list[tuple[str, str | None]] = []
+    for names, often, make in (
+        (FLAGS, 0.2, None),
+        (NUMBERS, 0.2, functools.partial(_number, data, chance)),
+        (CLASSES, 0.15, functools.partial(_class, chance)),
+        (TOPIC_DECODERS, 0.03, None),
+        (SCREENS, 0.01, None),
+    ):
+        given += [(name, make() if make else None) for name in names if chance.random() < often]
+    given = [(name, value) for name, value in given if name in known or chance.random() < 0.03]
+    if chance.random() < 0.06:
+        given.append((chance.choice(UNKNOWN), chance.choice((None, "5"))))
+    if chance.random() < 0.05 and given:
+        given.append(chance.choice(given))
+    if chance.random() < 0.97:
+        given.append(("files", files))
+    if chance.random() < 0.03:
+        given.append(("files", files))
+    chance.shuffle(given)
+    words: list[str] = []
+    for name, value in given:
+        words += _spelt(name, value, chance)
+        if chance.random() < 0.02:
+            words.append(chance.choice(("word", "", "-", "--", "00000000000000000000.log", "\u00e9")))
+    return words
+
+
+def _spelt(name: str, value: str | None, chance: random.Random) -> list[str]:
+    """An option in one of its possible spellings."""
+    if chance.random() < 0.08:
+        name = name[: chance.randrange(1, len(name) + 1)] if name else name
+    dashes = "-" if chance.random() < 0.06 else "--"
+    if value is None:
+        return [dashes + name + chance.choices(("", "=", "=no", "=true"), weights=(60, 1, 1, 1))[0]]
+    way = chance.random()
+    if way < 0.03:
+        return [dashes + name]
+    if way < 0.05:
+        return ["-" + name[:1] + value]
+    return [f"{dashes}{name}={value}"] if way < 0.35 else [dashes + name, value]
+
+
+def _number(data: dict[str, bytes | None], chance: random.Random) -> str:
+    if chance.random() < 0.15:
+        return chance.choice(ODD_NUMBERS)
+    size = len(chance.choice(list(data.values())) or b"")
+    return str(chance.choice((chance.randrange(size + 2), size, 0, 1, -1, 17, 61, chance.randrange(200), 100_000)))
+
+
+def _class(chance: random.Random) -> str:
+    return chance.choice(DECODER_CLASSES if chance.random() < 0.8 else ODD_CLASSES)
+
+
+class Difference(NamedTuple):
+    """A command line with a wrong result from kdump."""
+
+    kind: str
+    text: str
+
+
+def run(release: str, seed: int, numbers: Sequence[int]) -> Iterator[tuple[str, Difference | None]]:
+    """Run these command lines, and report for each how the tools agree."""
+    signal.signal(signal.SIGALRM, _too_long)
+    with tempfile.TemporaryDirectory(prefix="kdump-lines-") as folder:
+        scratch = Path(folder).resolve()
+        pending: deque[tuple[CommandLine, Printed]] = deque()
+        runs = _runs(release, seed, numbers, scratch, pending)
+        for answer in oracle.run_many(release, runs, working_folder=scratch / "case", seconds_per_run=SECONDS_PER_RUN):
+            yield _judge(release, *pending.popleft(), answer)
+
+
+def _runs(
+    release: str, seed: int, numbers: Sequence[int], scratch: Path, pending: deque[tuple[CommandLine, Printed]]
+) -> Iterator[oracle.Run]:
+    """The runs for the real tool; kdump makes each in the same folder first."""
+    original, working_folder = scratch / "original", scratch / "case"
+    original.mkdir()
+    for number in numbers:
+        line = command_line(release, seed, number, str(working_folder))
+        line.write(original)
+        line.write(working_folder)
+        signal.alarm(SECONDS_PER_RUN)
+        printed = goldens.run_in_process(release, ["--strict-stderr", *line.words], working_folder)
+        signal.alarm(0)
+        pending.append((line, printed))
+        yield oracle.Run(original, line.words)
+
+
+def _judge(release: str, line: CommandLine, printed: Printed, answer: oracle.Answer) -> tuple[str, Difference | None]:
+    if answer.exit_code is None or any(words in answer.stderr for words in BROKEN):
+        return "not compared: the real tool broke", None
+    wanted = Golden(" + ".join(line.cases), tuple(line.words), answer.exit_code, _settled(answer.stdout), settled(answer.stderr))
+    printed = printed._replace(stdout=_settled(printed.stdout))
+    agreement = goldens.compare(wanted, printed)
+    is_in_order = b"Exception in" in wanted.stderr or wanted.stderr == printed.stderr
+    if agreement is not Agreement.DIFFERENT and is_in_order:
+        return agreement.value, None
+    text = f"line {line.number}: kdump --release {release} {shlex.join(line.words)}\n"
+    text += f"  of {', '.join(line.cases)}: {', '.join(sorted(line.files))}\n"
+    text += goldens.difference(release, wanted, printed).partition("\n")[2]
+    if agreement is not Agreement.DIFFERENT:
+        return "order", Difference("order", text + f"{wanted.stderr!r}\n{printed.stderr!r}\n")
+    return "different", Difference(goldens.kind_of_difference(wanted, printed), text)
+
+
+def _settled(stdout: bytes) -> bytes:
+    return IDENTITY.sub(b"[B@", stdout)
+
+
+def _too_long(_signal: int, _frame: FrameType | None) -> None:
+    raise TimeoutError(f"kdump did not end within {SECONDS_PER_RUN} s")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the campaign; print one difference of each kind."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--line", type=int, action="append", help="only the command line of this number; may be repeated")
+    parser.add_argument("--release", default=NEWEST)
+    parser.add_argument("--show", type=int, default=20, help="show so many kinds of differences")
+    options = parser.parse_args(arguments)
+    missing = oracle.why_not_available(options.release)
+    if missing:
+        print(missing, file=sys.stderr)
+        return 2
+    agreements: Counter[str] = Counter()
+    by_kind: dict[str, list[str]] = {}
+    for agreement, difference in run(options.release, options.seed, options.line or range(options.count)):
+        agreements[agreement] += 1
+        if difference:
+            by_kind.setdefault(difference.kind, []).append(difference.text)
+    for kind, texts in sorted(by_kind.items(), key=lambda item: len(item[1]))[-options.show :]:
+        print(f"{len(texts)} command lines differ like this: {kind}\n{min(texts, key=len)}")
+    for agreement, count in agreements.most_common():
+        print(f"{count} command lines: {agreement}")
+    return 1 if by_kind else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
