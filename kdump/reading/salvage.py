@@ -144,7 +144,7 @@ class _Walk:
         for_large = search.Budget(of_large, kept_for_likely=of_large)
         self._order = Order(recent, base_offset, next_base_offset)
         looked = search.Search(recent, budget, start=start, tuning=tuning)
-        self._steps = Steps(recent, looked, FoundBatches(recent, start, tuning, for_large), self._order, tuning)
+        self._steps = Steps(recent, looked, FoundBatches(recent, start, tuning, for_large), self._order, tuning, start)
         self._window_size = tuning.window_bytes  # of sound batches, read first
         self._sound = self._sound_bytes = 0  # the intact batches of the last steps, one after the other, and their size
         self._gathers = gathers
@@ -158,13 +158,14 @@ class _Walk:
             if self._shows is not None and self._order.continues(self._position):
                 shown = self._shows(self._position)
                 if shown is not None:
+                    self._steps.contents.sound_batch = self._position
                     self._order.take_on(shown.last, shown.end - self._position)
                     self._position = shown.end
                     continue
             chunk = read_ahead.at(self._position)
             if chunk is not None and self._order.takes(chunk.summary):
                 yield Section(chunk, None)
-                self._position = chunk.summary.end
+                self._steps.contents.sound_batch, self._position = self._position, chunk.summary.end
             else:
                 read_ahead.rest(self._position)
                 yield from self.by_windows(read_ahead.next_try)
@@ -199,7 +200,7 @@ class _Walk:
                     for section in self._sections(part):
                         yield section
                         assert section.chunk.summary is not None
-                        self._position = section.chunk.summary.end
+                        self._steps.contents.sound_batch, self._position = self._position, section.chunk.summary.end
                 if self._position >= end:
                     return
         except CorruptData:

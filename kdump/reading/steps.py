@@ -22,9 +22,10 @@ from kdump.errors import CorruptData
 from kdump.formats.record_batch import NO_TIMESTAMP, RecordBatch
 from kdump.reading import damages, spans, zeros
 from kdump.reading.found_batches import FoundBatch, row_of
-from kdump.reading.items import BY_LENGTH, BY_REPAIRED_LENGTH, BY_SCAN, DAMAGED, END, SALVAGED, Damage
+from kdump.reading.items import BY_LENGTH, BY_REPAIRED_LENGTH, BY_SCAN, DAMAGED, END, INTACT, SALVAGED, Damage
 from kdump.reading.plausible import LONGEST_BATCH, is_header_but_for, is_plausible, may_be_header
 from kdump.reading.trust import extent_of, is_lower
+from kdump.reading.wrapped import WrapperContents
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,7 +70,10 @@ class Step:
 class Steps:
     """Takes a walk from one position to the next. What it finds depends on the bytes and on the order so far."""
 
-    def __init__(self, source: SizedReadable, search: Search, found: FoundBatches, order: Order, tuning: ReadTuning) -> None:
+    def __init__(
+        self, source: SizedReadable, search: Search, found: FoundBatches, order: Order, tuning: ReadTuning, start: int = 0
+    ) -> None:
+        """Prepare a walk from `start` on."""
         self._source = source
         self._search = search
         self._found = found
@@ -77,6 +81,7 @@ class Steps:
         self._tuning = tuning
         self.ends = spans.HeadersAhead(search)
         self._zeros = spans.ZerosAtTheEnd(search)
+        self.contents = WrapperContents(search, order, start)
         self.damaged: tuple[int, Extent] | None = None
         """Where the last batch ends, if it is damaged, and what it claims."""
 
@@ -91,7 +96,10 @@ class Steps:
         if batch is None:
             return self._past(position, fault)
         if batch.is_valid:
-            return Step(batch.end, batch=batch, status=self._status(batch, damaged))
+            status = self._status(batch, damaged)
+            if status == INTACT:
+                self.contents.sound_batch = position
+            return Step(batch.end, batch=batch, status=status)
         inside = self._first_inside(batch)
         if inside is not None:
             row = row_of(batch.header, position, is_valid=False, is_legacy=batch.is_legacy)
@@ -229,7 +237,10 @@ class Steps:
 
     def _next_intact(self, start: int) -> int:
         self._search.budget.gave_up = False  # from here on, it says whether a batch may have been passed over
-        return self._search.next_intact(start)
+        found = self._search.next_intact(start)
+        while contents_end := self.contents.end_at(found):
+            found = self._search.next_intact(contents_end)
+        return found
 
     def _named(self, start: int, header_bytes: bytes, fault: CorruptData | None, *, is_header: bool) -> tuple[Damage, int]:
         """The damage that starts with this header, without its end, and where the batch claims to end (0: nowhere)."""

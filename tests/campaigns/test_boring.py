@@ -11,16 +11,7 @@ from tests.oracle.restarts import LogManager, Request, Start, why_not_available
 
 SEED = 1
 
-NOT_YET: dict[str, tuple[tuple[str, str, str], ...]] = {
-    "messages that stand as they are in the payload of a wrapper without a header are taken for batches": (
-        ("magic-1-lz4", "headers-zeroed", "log"),
-        ("magic-1-lz4", "headers-zeroed", "check"),
-        ("magic-1-lz4", "headers-zeroed", "forecast"),
-        ("magic-0-snappy", "torn-zeros", "log"),
-        ("magic-0-snappy", "torn-zeros", "check"),
-        ("magic-0-snappy", "torn-zeros", "forecast"),
-    ),
-}
+NOT_YET: dict[str, tuple[tuple[str, str, str], ...]] = {}
 """What is known to be wrong, by the reason: shape, kind and command. An entry that has become right fails its test."""
 
 REASONS = {entry: reason for reason, entries in NOT_YET.items() for entry in entries}

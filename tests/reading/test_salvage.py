@@ -582,6 +582,14 @@ def test_hostile_bytes_are_not_read_again_and_again(name: str) -> None:
     assert len(data) <= total() < TIMES_READ * len(data)
 
 
+def test_zeros_do_not_use_up_the_search() -> None:
+    pieces = (_batch(0), b"\x07" * 40, bytes(MEBIBYTE // 4), b"\x07" * 40, _batch(1))
+    tuning = ReadTuning(near_bytes=MEBIBYTE, free_tries=64)  # a window of more than zeros, and few headers may be examined
+    found = _ranges(b"".join(pieces), tuning=tuning)
+    assert [found[0].status, found[-1].status] == [INTACT, SALVAGED]
+    assert found[-1].start == sum(map(len, pieces[:-1]))
+
+
 def test_a_damaged_batch_of_many_records_does_not_use_up_the_search(tmp_path: Path) -> None:
     random_ = random.Random(7)
     records = [record(offset_delta=row, timestamp_delta=1, key=b"k", value=random_.randbytes(40)) for row in range(2000)]

@@ -1,0 +1,90 @@
+"""Tells messages of magic 0 and 1 that a search finds in the payload of a damaged wrapper from messages of the log."""
+
+from __future__ import annotations
+
+from kdump.binary.batch_header import (
+    BATCH_HEADER_SIZE,
+    MAGIC_AT,
+    MESSAGE_ATTRIBUTES_AT,
+    batch_size,
+    codec_id,
+)
+from kdump.reading.plausible import is_header_but_for, may_be_header
+from kdump.reading.trust import extent_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kdump.reading.search import Search
+    from kdump.reading.trust import Order
+
+_LARGEST_PAYLOAD = 1 << 20
+"""Bytes; Kafka's default limit for a wrapper. More messages one after the other than that are none of its contents."""
+
+
+class WrapperContents:
+    """The messages that lz4 and snappy leave as they are in a payload, checksum and all, where nothing repeats.
+
+    Where the header of their wrapper is destroyed, a search finds them. They stand in a log of wrappers, are not compressed
+    themselves, and either their offsets are out of line, as those are that count from 0 in each wrapper of magic 1, or nothing
+    that continues a log comes after the last of them: no batch, no header, no zeros and no end.
+    """
+
+    def __init__(self, search: Search, order: Order, start: int) -> None:
+        """Prepare a walk from `start` on."""
+        self._search = search
+        self._order = order
+        self.sound_batch: int | None = 0 if start else None
+        """Where a batch before the damage is: the last one beyond doubt, or one of the last; None before the first."""
+        self._is_before_wrapper: bool | None = None  # whether a wrapper follows the first damage
+
+    def end_at(self, position: int) -> int:
+        """Where the messages end that start at this position, which a search found, if they are contents; 0 if they are none."""
+        read, end = self._search.source.read, position
+        header_bytes = first = read(position, BATCH_HEADER_SIZE)
+        while _is_plain(header_bytes) and self._is_intact(end, header_bytes):
+            end += batch_size(header_bytes)
+            if end - position > _LARGEST_PAYLOAD:
+                return 0
+            header_bytes = read(end, BATCH_HEADER_SIZE)
+        if end == position or not self._stands_among_wrappers(position):
+            return 0
+        return 0 if self._order.fits(extent_of(first)) and self._continues(end) else end
+
+    def _continues(self, position: int) -> bool:
+        """Whether what stands here may come after a message of the log."""
+        source = self._search.source
+        header_bytes = source.read(position, BATCH_HEADER_SIZE)
+        if not header_bytes.strip(b"\x00"):
+            return True  # zeros, or the end
+        return is_header_but_for(header_bytes, source.size - position) or self._is_intact(position, header_bytes)
+
+    def _stands_among_wrappers(self, position: int) -> bool:
+        """Whether a sound batch before this position is a wrapper; if there is none, whether the first batch after it is."""
+        if self.sound_batch is not None:
+            return _is_wrapper(self._search.source.read(self.sound_batch, BATCH_HEADER_SIZE))
+        if self._is_before_wrapper is None:
+            self._is_before_wrapper = self._wrapper_follows(position)
+        return self._is_before_wrapper
+
+    def _wrapper_follows(self, position: int) -> bool:
+        """Whether the next batch that is no message without compression is a wrapper, near this intact message."""
+        source, at, end = self._search.source, position, position + 2 * _LARGEST_PAYLOAD
+        while at < min(end, source.size):
+            header_bytes = source.read(at, BATCH_HEADER_SIZE)
+            if not _is_plain(header_bytes):
+                return _is_wrapper(header_bytes)
+            at = self._search.next_intact(at + batch_size(header_bytes))
+        return False
+
+    def _is_intact(self, position: int, header_bytes: bytes) -> bool:
+        return may_be_header(header_bytes, self._search.source.size - position) and self._search.is_intact(position, header_bytes)
+
+
+def _is_plain(header_bytes: bytes) -> bool:
+    """Whether this may be the header of a message of magic 0 or 1 without compression."""
+    return len(header_bytes) > MESSAGE_ATTRIBUTES_AT and header_bytes[MAGIC_AT] < 2 and not codec_id(header_bytes)
+
+
+def _is_wrapper(header_bytes: bytes) -> bool:
+    """Whether this may be the header of a compressed message of magic 0 or 1."""
+    return len(header_bytes) > MESSAGE_ATTRIBUTES_AT and header_bytes[MAGIC_AT] < 2 and codec_id(header_bytes) > 0
