@@ -87,6 +87,10 @@ def test_a_file_that_is_read_on_takes_few_requests_of_more_and_more_bytes(store:
     sizes = [int(stop) - int(start) + 1 for start, stop in (text.removeprefix("bytes=").split("-") for text in _gets(proxy))]
     assert [size // PART for size in sizes] == [1, 2, 4, 8, 8, 8, 8, 1]
     assert sum(sizes) == len(data)
+    file = elsewhere.open(store.put("requests/y.log", data), 0)
+    for position in range(0, len(data), PART):
+        file.read(position, PART)
+        assert isinstance(file, elsewhere._OpenFile) and len(file._parts) <= elsewhere.MAX_PARTS
 
 
 def test_a_read_of_the_end_takes_one_part(store: Store, proxy: Proxy) -> None:

@@ -822,6 +822,17 @@ def test_both_kernels_search_a_log_alike(data: bytes, kind: search.Candidates, t
     assert found[0] == found[1]
 
 
+@pytest.mark.parametrize(("more", "is_one"), [(0, True), (1, False)])
+def test_a_large_batch_is_a_candidate_without_further_evidence_up_to_1_mib(more: int, is_one: bool) -> None:
+    odd = batch(records=[record(value=b"")], last_offset_delta=-2, batch_length=(1 << 20) + more)
+    data = b"\xff" * 9 + odd + b"\xff" * (1 << 20)
+    for name in kernels.KERNELS:
+        budget = search.Budget(1 << 20)
+        with kernels.using(name), opened(data) as source:
+            found = [position for position, _ in search.Search(source, budget, search.PLAUSIBLE).candidates(0)]
+        assert (9 in found) == is_one
+
+
 # --- Indexes
 
 

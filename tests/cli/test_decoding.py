@@ -281,6 +281,12 @@ def test_what_cannot_be_decoded_has_a_reason_and_its_bytes(
     assert (status, err) == (FINDINGS, f"kdump: {place}: 1 record not decoded, at offset 0: {message} ({code})\n")
 
 
+def test_values_of_later_versions_stand_under_keys_of_type_0_from_brokers_before_0_9(listed: Lister) -> None:
+    data = batch(records=[record(key=int16(0) + OFFSET_KEY[2:], value=OFFSET_VALUE)])
+    _, out, _ = listed("__consumer_offsets-0", data, "--output", "ndjson", "--deep")
+    assert _decoded(out) == [({**KEY_OBJECT, "type": "0"}, OFFSET, None)]
+
+
 def test_records_that_cannot_be_decoded_for_one_reason_are_one_line(listed: Lister) -> None:
     data = batch(records=[record(key=OFFSET_KEY, value=OFFSET_VALUE), *[record(key=UNKNOWN_KEY)] * 9])
     status, _, err = listed("__consumer_offsets-0", data, "--output", "ndjson", "--deep")

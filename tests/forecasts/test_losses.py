@@ -68,6 +68,16 @@ def test_starts_that_leave_the_same_logs_are_counted_once(tmp_path: Path) -> Non
     assert counted.call_count == 1
 
 
+def test_of_two_equal_batches_of_which_one_stays_the_other_is_lost(tmp_path: Path) -> None:
+    folder = tmp_path / "t-0"
+    folder.mkdir()
+    one, two = (batch(records=[record(value=b"v")], base_offset=offset) for offset in (0, 1))
+    (folder / f"{0:020}.log").write_bytes(one + one + two)
+    (folder / f"{0:020}.log.swap").write_bytes(one + two)
+    rows = [row for row in forecast(str(folder)) if isinstance(row, Forecast)]
+    assert [(row.lost_records, row.lost_offsets) for row in rows] == [(1, [])] * len(rows) != []
+
+
 def test_ranges_of_lost_offsets_stay_few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those that are closed into one are those with the narrowest gaps; nothing that is lost is left out."""
     monkeypatch.setattr(losses, "_MAX_LEFT", 20)

@@ -24,13 +24,14 @@ def test_topics_are_shown_by_size_with_their_codecs_and_findings() -> None:
     codecs = [
         CodecUse("orders", "zstd", 10, 10, 900, 900, 3690),
         CodecUse("orders", "none", 1, 1, 100, 100, 100),
-        CodecUse("small", "lz4", 1, 1, 50, 0, None),
+        CodecUse("small", "lz4", 1, 1, 60, 0, None),
+        CodecUse("small", "zstd", 1, 1, 40, 40, 400),  # nobody knows what the other codec saves
     ]
     lines = topic_lines(sizes, codecs, {("orders", "error"): 2, ("orders", "info"): 7, ("small", "warning"): 1})
     assert text_of_topics(lines) == [
         "topic       partitions  segments      size      records  codec           findings",
         "orders               3        12  3.00 GiB  4.1 billion  zstd 90 % 3.8x  2 errors",
-        "small                3        12  2.00 KiB            -  lz4             1 warning",
+        "small                3        12  2.00 KiB            -  lz4 60 %        1 warning",
         "(no topic)           3        12   0 bytes            0  -               -",
     ]
 
