@@ -22,6 +22,13 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation("x04", "kdump/binary/c/search.h", "length <= MAX_USUAL_LENGTH ||", "length < MAX_USUAL_LENGTH ||"),
     Mutation(
+        "60-x11",
+        "kdump/binary/c/search.h",
+        "batch_last_offset_delta(p) >= 0 && batch_leader_epoch(p) >= -1",
+        "batch_last_offset_delta(p) > 0 && batch_leader_epoch(p) >= -1",
+    ),
+    Mutation("60-x12", "kdump/binary/c/search.h", "if (inner_size > largest)", "if (inner_size >= largest)"),
+    Mutation(
         "gzip-copies",
         "kdump/binary/codecs/gzip.py",
         "    before = max(copies - 1, 0)\n    return end + before * size, before\n",
@@ -33,6 +40,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         "        while len(self._parts) > MAX_PARTS:\n            self._parts.popitem(last=False)\n",
         "",
     ),
+    Mutation("60-b02", "kdump/binary/elsewhere.py", "return time.monotonic() - known[0] < _FRESH_SECONDS", "return True"),
     Mutation("store-other-version", "kdump/binary/store_process.py", "if now != version:", "if not now:"),
     Mutation("store-no-bucket", "kdump/binary/store_process.py", "        if not is_there:", "        if not place.root:"),
     Mutation(
@@ -233,10 +241,43 @@ MUTATIONS: tuple[Mutation, ...] = (
         "line {row + 2} of the file is not a name",
     ),
     Mutation(
+        "60-n09",
+        "kdump/mending/contents.py",
+        "return self._replaced(data) if KEYS in self._parts else data",
+        "return self._replaced(data) if VALUES in self._parts else data",
+    ),
+    Mutation(
+        "60-n10",
+        "kdump/mending/contents.py",
+        "hashlib.blake2b(data, key=self._key, digest_size=_TOKEN_SIZE)",
+        "hashlib.blake2b(data, digest_size=_TOKEN_SIZE)",
+    ),
+    Mutation(
         "m17",
         "kdump/mending/json_contents.py",
         "any(tuple(self._path[:count]) in self._keep for count in range(1, len(self._path) + 1))",
         "any(tuple(self._path[count:]) in self._keep for count in range(len(self._path)))",
+    ),
+    Mutation(
+        "60-n07",
+        "kdump/mending/json_contents.py",
+        'token = self._string(token) if token[:1] == b\'"\' else _DIGIT.sub(b"1", token)',
+        "token = self._string(token) if token[:1] == b'\"' else token",
+    ),
+    Mutation(
+        "60-n08", "kdump/mending/json_contents.py", "token = token if self._leads_on() else self._string(token)", "token = token"
+    ),
+    Mutation(
+        "60-n11",
+        "kdump/mending/new_directory.py",
+        '        if system.has_name(self.path):\n            raise UsageError(f"{self.path} exists by now; kdump does not overwrite anything")\n        os.rename',
+        "        os.rename",
+    ),
+    Mutation(
+        "60-n12",
+        "kdump/mending/new_directory.py",
+        "os.path.commonpath([place, os.path.realpath(source)]) == os.path.realpath(source)",
+        "os.path.commonpath([path, source]) == source",
     ),
     Mutation(
         "m12",
@@ -258,8 +299,48 @@ MUTATIONS: tuple[Mutation, ...] = (
         "data[end:])\n    return filled",
         "source.read(out.size + end, source.size - out.size - end))\n    return filled",
     ),
+    Mutation(
+        "60-n04", "kdump/mending/redact.py", '_READABLE = re.compile(rb"[ -~]{6,}")', '_READABLE = re.compile(rb"[ -~]{12,}")'
+    ),
+    Mutation("60-n06", "kdump/mending/redact.py", "        self._inputs.require_unchanged()\n", ""),
+    Mutation(
+        "60-n01",
+        "kdump/mending/redacting.py",
+        "            if delta is None:\n                newest = None\n                data[position:] = self.filler(len(data) - position)\n                break",
+        "            if delta is None:\n                newest = None\n                break",
+    ),
+    Mutation(
+        "60-n03",
+        "kdump/mending/redacting.py",
+        "return all(fields.sized(header, may_be_null=False) and fields.sized(header) for",
+        "return all(fields.sized(header, may_be_null=False) and fields.sized(bytes) for",
+    ),
     Mutation("m14", "kdump/mending/resolving.py", "other.joins > one.joins", "other.joins >= one.joins"),
     Mutation("m15", "kdump/mending/resolving.py", "piece.last >= log.next_base_offset", "piece.last > log.next_base_offset"),
+    Mutation(
+        "60-n13",
+        "kdump/mending/resolving.py",
+        "if one.is_sure != other.is_sure:\n            kept, left = (one, other) if one.is_sure else (other, one)",
+        "if one.is_sure != other.is_sure:\n            kept, left = (one, other) if other.is_sure else (other, one)",
+    ),
+    Mutation(
+        "60-n14",
+        "kdump/mending/resolving.py",
+        "kept, left = (one, other) if one.first_epoch > other.first_epoch else (other, one)",
+        "kept, left = (one, other) if one.first_epoch < other.first_epoch else (other, one)",
+    ),
+    Mutation(
+        "60-n15",
+        "kdump/mending/resolving.py",
+        "if before is None or after is None or before.last_epoch > after.first_epoch:",
+        "if before is None or after is None:",
+    ),
+    Mutation(
+        "60-n16",
+        "kdump/mending/resolving.py",
+        "if (one.first, one.last) == (other.first, other.last) and one.records != other.records:",
+        "if (one.first, one.last) == (other.first, other.last):",
+    ),
     Mutation(
         "m06",
         "kdump/mending/slicing.py",

@@ -45,7 +45,7 @@ def mutations(count: int, seed: int, pattern: str = "*") -> list[Mutation]:
         name = path.relative_to(ROOT).as_posix()
         if path.name != "__init__.py" and fnmatch.fnmatch(name, pattern):
             packages.setdefault(area_of(name), []).extend((name, edit) for edit in edits(path.read_bytes()))
-    made = []
+    made: list[Mutation] = []
     for area, every in packages.items():
         random.Random(f"{seed} {area}").shuffle(every)
         some = (_mutation(name, (ROOT / name).read_bytes(), edit) for name, edit in every)
