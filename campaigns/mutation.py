@@ -47,8 +47,9 @@ class Mutation(NamedTuple):
 
 
 def area_of(file: str) -> str:
-    """The package of a module; `kdump` for the modules beside the packages."""
-    return file.split("/")[0 if file.count("/") == 1 else 1]
+    """The package of a module, of a command with its own; `kdump` for the modules beside the packages."""
+    folders = file.split("/")[1:-1]
+    return "/".join(folders[: 2 if folders[:1] == ["cli"] else 1]) or "kdump"
 
 
 class CannotTell(Exception):

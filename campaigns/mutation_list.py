@@ -170,7 +170,32 @@ MUTATIONS: tuple[Mutation, ...] = (
         "(folder + os.sep).startswith(searched.rstrip(os.sep) + os.sep)",
         "folder.startswith(searched.rstrip(os.sep) + os.sep)",
     ),
+    Mutation(
+        "60-k01",
+        "kdump/cli/searching/run.py",
+        "        except BrokenPipeError:  # nobody reads on: what was seen so far counts\n            return exit_codes.NOT_EXAMINED if search.not_read else exit_codes.CLEAN",
+        "        except BrokenPipeError:  # nobody reads on: what was seen so far counts\n            return exit_codes.CLEAN",
+    ),
+    Mutation(
+        "60-k02",
+        "kdump/cli/searching/run.py",
+        "    if counts.get(UNREADABLE):\n        return exit_codes.NOT_EXAMINED\n    if differing",
+        "    if differing",
+    ),
+    Mutation(
+        "60-k03",
+        "kdump/cli/searching/run.py",
+        'exit_codes.CLEAN if body["verdict"] == ABSENT else exit_codes.NOT_EXAMINED',
+        "exit_codes.CLEAN",
+    ),
     Mutation("records-before-snapshot", "kdump/decoders/cluster_topics.py", "and offset >= start:", "and offset > start:"),
+    Mutation("60-d10", "kdump/decoders/consumer_offsets.py", 'if group["protocolType"] != CONSUMERS or not', "if not"),
+    Mutation(
+        "60-d11",
+        "kdump/decoders/consumer_offsets.py",
+        "    except CorruptData:\n        return data",
+        "    except CorruptData:\n        return None",
+    ),
     Mutation("replicas-elsewhere", "kdump/forecasts/circumstances.py", "node_id not in replicas:", "node_id in replicas:"),
     Mutation("noted-point", "kdump/forecasts/forecast.py", "0 if noted is None else noted", "0 if noted is not None else noted"),
     Mutation(
@@ -527,6 +552,25 @@ MUTATIONS: tuple[Mutation, ...] = (
         '"local-timestamp-micros": _timestamp(1, "Z")',
     ),
     Mutation("a03", "kdump/schemas/avro.py", 'f"{year:+05d}"', 'f"{year:05d}"'),
+    Mutation("60-s40", "kdump/schemas/avro.py", 'return cursor.take(1) != b"\\0"', 'return cursor.take(1) == b"\\2"'),
+    Mutation(
+        "60-s41",
+        "kdump/schemas/avro.py",
+        "        count = -count\n        cursor.long()  # the size",
+        "        count = -count\n        # the size",
+    ),
+    Mutation(
+        "60-s42",
+        "kdump/schemas/avro.py",
+        "month = month - 9 if month >= 10 else month + 3",
+        "month = month - 9 if month > 10 else month + 3",
+    ),
+    Mutation(
+        "60-s43",
+        "kdump/schemas/decoding.py",
+        "        if self._has_file:  # then there is no registry's prefix\n            return self._single_object(data) or Framed(BARE)\n",
+        "",
+    ),
     Mutation("a13", "kdump/schemas/framing.py", "in reversed(headers)", "in headers"),
     Mutation(
         "compiled-editions",
@@ -557,8 +601,43 @@ MUTATIONS: tuple[Mutation, ...] = (
         'return not value and not (isinstance(value, float) and str(value).startswith("-"))',
         "return not value",
     ),
+    Mutation(
+        "60-s49",
+        "kdump/schemas/protobuf.py",
+        "return [number for number in signed if number in field.enum.names] if field.enum.is_closed else signed",
+        "return signed",
+    ),
+    Mutation("60-s50", "kdump/schemas/protobuf.py", "    if size > len(data) - position:", "    if size > len(data):"),
+    Mutation(
+        "60-s51",
+        "kdump/schemas/protobuf.py",
+        'return json_float(value) if field.type == "double" else short_float(value)',
+        "return json_float(value)",
+    ),
+    Mutation(
+        "60-s52",
+        "kdump/schemas/protobuf.py",
+        'return self.of(field.message, value[0] if len(value) == 1 else memoryview(b"".join(value)))',
+        "return self.of(field.message, value[-1])",
+    ),
     Mutation("a08", "kdump/schemas/registry.py", "-(one.id or 0)", "(one.id or 0)"),
     Mutation("a10", "kdump/schemas/registry.py", 'return "" if context == "." else context', "return context"),
+    Mutation(
+        "60-s45",
+        "kdump/schemas/registry.py",
+        "min(now.values(), key=STATES.index, default=HARD_DELETED)",
+        "max(now.values(), key=STATES.index, default=HARD_DELETED)",
+    ),
+    Mutation(
+        "60-s46", "kdump/schemas/registry.py", "if state == ACTIVE and version <= last:", "if state == ACTIVE and version < last:"
+    ),
+    Mutation(
+        "60-s47",
+        "kdump/schemas/registry.py",
+        "        if not value:  # deleted for good",
+        "        if value is None:  # deleted for good",
+    ),
+    Mutation("60-s48", "kdump/schemas/registry.py", "if known is None or known.text != text:", "if known is None:"),
     Mutation(
         "where-by-headers",
         "kdump/searching/copies.py",
@@ -604,6 +683,39 @@ MUTATIONS: tuple[Mutation, ...] = (
         "for copy in gaps if self._offset <= (copy.cleaned_to or 0)]",
     ),
     Mutation(
+        "60-q18",
+        "kdump/searching/fate.py",
+        "        return end is None or (copy.log_end or 0) <= end\n",
+        "        return end is None or (copy.log_end or 0) < end\n",
+    ),
+    Mutation(
+        "60-q19",
+        "kdump/searching/fate.py",
+        "if one.is_intact and self._offset < one.offset < checkpoint]",
+        "if self._offset < one.offset < checkpoint]",
+    ),
+    Mutation(
+        "60-q20",
+        "kdump/searching/fate.py",
+        "return end is not None and offset >= end or",
+        "return end is not None and offset > end or",
+    ),
+    Mutation(
+        "60-q05",
+        "kdump/searching/file_search.py",
+        "if settings.digests and identity(source) != before:",
+        "if settings.digests and identity(source) is None:",
+    ),
+    Mutation(
+        "60-q06", "kdump/searching/file_search.py", "self._gaps.append(Gap(0, self._size, code, error.message))", "self._size = 0"
+    ),
+    Mutation(
+        "60-q07",
+        "kdump/searching/file_search.py",
+        "covered += max(0, gap.end - max(gap.start, end))",
+        "covered += gap.end - gap.start",
+    ),
+    Mutation(
         "nothing-searched", "kdump/searching/grep.py", "is_proven = self.files and self._is_whole", "is_proven = self._is_whole"
     ),
     Mutation("unknown-fields", "kdump/searching/grep.py", "and not self.not_read and not unknown", "and not self.not_read"),
@@ -612,6 +724,24 @@ MUTATIONS: tuple[Mutation, ...] = (
         "kdump/searching/grep.py",
         "self._progress(self._done + of_file, self._bytes)",
         "self._progress(of_file, self._bytes)",
+    ),
+    Mutation(
+        "60-q01",
+        "kdump/searching/grep.py",
+        "        self._not_read_bytes += result.not_read_bytes\n",
+        "        self._not_read_bytes = result.not_read_bytes\n",
+    ),
+    Mutation(
+        "60-q03",
+        "kdump/searching/grep.py",
+        "        self._is_whole = self._is_whole and result.is_whole\n",
+        "        self._is_whole = result.is_whole\n",
+    ),
+    Mutation(
+        "60-q04",
+        "kdump/searching/grep.py",
+        "            self.not_read += self.schemas.changed()\n",
+        "            self.schemas.changed()\n",
     ),
     Mutation("s19", "kdump/searching/json_path.py", "step.isdecimal() and len(step) < 10", "step.isdecimal() and len(step) < 2"),
     Mutation(
@@ -636,12 +766,72 @@ MUTATIONS: tuple[Mutation, ...] = (
         "header[RECORD_COUNT] <= 0 and header[LENGTH] + LOG_OVERHEAD > BATCH_HEADER_SIZE",
         "header[RECORD_COUNT] <= 0 and header[LENGTH] < 0",
     ),
+    Mutation(
+        "60-q08",
+        "kdump/searching/log_search.py",
+        '        for start, end in self._source.bad_ranges:\n            self._note(start, end, "io-error", "the device does not give these bytes")\n',
+        "",
+    ),
+    Mutation(
+        "60-q09",
+        "kdump/searching/log_search.py",
+        "            self._note(error.position or self._position, self._source.size, error.code, error.message)\n",
+        "            pass\n",
+    ),
+    Mutation(
+        "60-q10",
+        "kdump/searching/log_search.py",
+        "                    self._long_payloads.add(position)  # or it may be, after what was looked at\n",
+        "                    pass\n",
+    ),
+    Mutation(
+        "60-q11",
+        "kdump/searching/log_search.py",
+        "if (fault is None and is_valid is not False) or statuses",
+        "if fault is None or statuses",
+    ),
+    Mutation(
+        "60-q21",
+        "kdump/searching/log_search.py",
+        "self.claimed_records += count - (row not in bad)",
+        "self.claimed_records += count",
+    ),
     Mutation("s20", "kdump/searching/places.py", "if item.kind in _LOGS or self._is_proof:", "if item.kind in _LOGS:"),
     Mutation(
         "named-marked-directories",
         "kdump/searching/places.py",
         "self._is_proof or is_in_named or is_served(item)",
         "self._is_proof or is_served(item)",
+    ),
+    Mutation(
+        "60-q15",
+        "kdump/searching/places.py",
+        "elif self._is_proof and item.size and not _is_companion(item):",
+        "elif self._is_proof and item.size and not item.kind:",
+    ),
+    Mutation(
+        "60-q16",
+        "kdump/searching/places.py",
+        '        elif self._is_proof and item.kind == "checkpoint" and item.base_offset is not None:\n            self.logs.append(item)\n',
+        "",
+    ),
+    Mutation(
+        "60-q12",
+        "kdump/searching/query.py",
+        "            if self.from_time is not None and timestamp < self.from_time or",
+        "            if self.from_time is not None and timestamp <= self.from_time or",
+    ),
+    Mutation(
+        "60-q13",
+        "kdump/searching/query.py",
+        "                unknown = error\n                continue\n            if found[1] is not None",
+        "                continue\n            if found[1] is not None",
+    ),
+    Mutation(
+        "60-q14",
+        "kdump/searching/query.py",
+        "each == name and (wanted is None or of == wanted)",
+        "each == name and (not wanted or of == wanted)",
     ),
     Mutation(
         "doubtful-starts",

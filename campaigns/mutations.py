@@ -24,6 +24,13 @@ from campaigns.mutation import CannotTell, Copy, Mutation, why_broken
 from campaigns.mutation_list import MUTATIONS
 
 TESTS = {
+    "cli/checking": ("tests/checks/test_check.py", "tests/checks/test_check_options.py", "tests/verdicts"),
+    "cli/forecasting": ("tests/forecasts", "tests/verdicts"),
+    "cli/listing": ("tests/cli",),
+    "cli/mending": ("tests/mending",),
+    "cli/scanning": ("tests/cli/test_scan.py", "tests/cli/test_repeated_scan.py", "tests/output/test_scan_text.py"),
+    "cli/screens": ("tests/cli", "tests/output/test_explain.py"),
+    "cli/searching": ("tests/searching",),
     "kdump": ("tests/test_tables.py", "tests/cli"),
     "messages": ("tests/messages", "tests/decoders"),
     "releases": ("tests/releases", "tests/dropin"),
