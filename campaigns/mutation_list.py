@@ -212,6 +212,16 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation("lost-behind-covered", "kdump/forecasts/losses.py", "first = covered[row][1] + 1", "first = last + 1"),
     Mutation("f02", "kdump/forecasts/losses.py", "                came[_identity(batch)] -= 1\n", "                pass\n"),
+    Mutation("60-f01", "kdump/forecasts/losses.py", "losses.may_be_more = bool(cut_short)", "losses.may_be_more = False"),
+    Mutation(
+        "60-f03",
+        "kdump/forecasts/losses.py",
+        "            if file.start > end:\n                pieces.append(File(path, file.start - end, end))\n",
+        "",
+    ),
+    Mutation(
+        "60-f04", "kdump/forecasts/losses.py", "if not ranges or base > ranges[-1][1]:", "if not ranges or base >= ranges[-1][1]:"
+    ),
     Mutation(
         "second-disk",
         "kdump/forecasts/neighbours.py",
@@ -223,6 +233,18 @@ MUTATIONS: tuple[Mutation, ...] = (
         "kdump/forecasts/neighbours.py",
         "            if member.broker == broker:\n                for found in member.topic_ids",
         "            if member:\n                for found in member.topic_ids",
+    ),
+    Mutation(
+        "60-f06",
+        "kdump/forecasts/neighbours.py",
+        "return _TOGETHER if {one.path, other.path} <= self._named else _PERHAPS\n        if not",
+        "return _PERHAPS\n        if not",
+    ),
+    Mutation(
+        "60-f07",
+        "kdump/forecasts/neighbours.py",
+        '            self._fail(member, f"{_NAME} does not say which broker it belongs to")',
+        "            pass",
     ),
     Mutation(
         "15",
@@ -417,6 +439,8 @@ MUTATIONS: tuple[Mutation, ...] = (
         "_coordinator(RECORDS | {0: (RECORDS[0][0], RECORDS[1][1])}, shown)",
         "_coordinator(RECORDS, shown)",
     ),
+    Mutation("60-o06", "kdump/output/rows/decoded.py", "0 <= type_id < len(NAMES)", "0 < type_id < len(NAMES)"),
+    Mutation("60-o07", "kdump/output/rows/decoded.py", "decoded.fault = decoded.fault or fault", "decoded.fault = fault"),
     Mutation("json-arrays-of-other-classes", "kdump/output/rows/json.py", 'self._separator = ",\\n"', 'self._separator = "\\n"'),
     Mutation(
         "n23", "kdump/output/rows/listing_layouts.py", '"ok" if batch.isvalid else "BAD"', '"ok" if batch.isvalid else "ok"'
@@ -435,6 +459,12 @@ MUTATIONS: tuple[Mutation, ...] = (
         "self._statuses += given[start:end]",
         'self._statuses += [""] * len(given[start:end])',
     ),
+    Mutation(
+        "60-o05",
+        "kdump/output/rows/table.py",
+        "        self._rows.clear()\n        self._statuses.clear()\n",
+        "        self._rows.clear()\n",
+    ),
     Mutation("16", "kdump/output/sarif.py", 'WARNING: "warning"', 'WARNING: "note"'),
     Mutation("unproved-logs", "kdump/output/text/check/advice.py", "return self._proves_logs and is_whole", "return is_whole"),
     Mutation("witnesses-stay", "kdump/output/text/check/advice.py", " and segment not in self._lacking", ""),
@@ -452,6 +482,24 @@ MUTATIONS: tuple[Mutation, ...] = (
         "kdump/output/text/scan.py",
         "is_measured = bool(whole) and len(measured) == len(of_topic)",
         "is_measured = bool(whole) and bool(measured)",
+    ),
+    Mutation(
+        "60-o01",
+        "kdump/output/text/scan.py",
+        'return sorted(lines, key=lambda line: (-line.size, line.topic or ""))',
+        'return sorted(lines, key=lambda line: (-line.records, line.topic or ""))',
+    ),
+    Mutation(
+        "60-o02",
+        "kdump/output/text/scan.py",
+        "if shown[kind] <= _MAX_OF_A_CODE and len(worst) < _MAX_FINDINGS:",
+        "if shown[kind] <= _MAX_OF_A_CODE:",
+    ),
+    Mutation(
+        "60-o03",
+        "kdump/output/text/scan.py",
+        "f\"and {counted(len(ordered) - _MAX_CODES, 'more code')}\"",
+        "f\"and {counted(len(ordered), 'more code')}\"",
     ),
     Mutation("21", "kdump/output/times.py", "86_400_000 - 1 if is_end", "86_400_000 if is_end"),
     Mutation("p03", "kdump/pipeline/discovery.py", "for part in reversed(parts) if", "for part in parts if"),
@@ -480,6 +528,15 @@ MUTATIONS: tuple[Mutation, ...] = (
         "kdump/pipeline/growth.py",
         "first <= (item.base_offset or 0) <= last for",
         "first <= (item.base_offset or 0) < last for",
+    ),
+    Mutation(
+        "60-p21",
+        "kdump/pipeline/growth.py",
+        "            if is_same and not _still_holds(source, since):",
+        "            if not _still_holds(source, since):",
+    ),
+    Mutation(
+        "60-p22", "kdump/pipeline/growth.py", "if not is_valid or last_offset < next_offset:", "if last_offset < next_offset:"
     ),
     Mutation(
         "codec-of-old-messages",
@@ -852,6 +909,13 @@ MUTATIONS: tuple[Mutation, ...] = (
         "elif row.severity == INFO and row.code in _ACTIVE[:1]",
     ),
     Mutation("v02", "kdump/verdicts/starts.py", "worst.lost_offsets[-1][1])", "worst.lost_offsets[0][1])"),
+    Mutation(
+        "60-w07",
+        "kdump/verdicts/starts.py",
+        "all(row.bad_checkpoint and row.is_safe_but_for_checkpoint for row in rows)",
+        "all(row.bad_checkpoint for row in rows)",
+    ),
+    Mutation("60-w08", "kdump/verdicts/starts.py", "not row.is_sound and row.after == shown, rank(row)", "rank(row)"),
     Mutation("unread-is-clean", "kdump/verdicts/verdict.py", "if records_not_read or level == QUICK", "if level == QUICK"),
     Mutation("v05", "kdump/verdicts/verdict.py", "if len(found) > _MAX_REASONS", "if len(found) >= _MAX_REASONS"),
     Mutation(
@@ -865,5 +929,28 @@ MUTATIONS: tuple[Mutation, ...] = (
         "kdump/verdicts/verdict.py",
         "elif finding.severity == ERROR and catalogue.FAULTS[finding.code].leaves_unexamined",
         "elif catalogue.FAULTS[finding.code].leaves_unexamined",
+    ),
+    Mutation("60-w01", "kdump/verdicts/verdict.py", "self._is_more_unread |= is_least", "self._is_more_unread = is_least"),
+    Mutation(
+        "60-w02",
+        "kdump/verdicts/verdict.py",
+        "        elif finding.severity not in self._failing:\n            self._others",
+        "        elif finding.severity not in self._failing or finding.code == START_LOSES:\n            self._others",
+    ),
+    Mutation(
+        "60-w03", "kdump/verdicts/verdict.py", "        self._starts_left_out |= start.verdict in LOSING\n", "        pass\n"
+    ),
+    Mutation(
+        "60-w04",
+        "kdump/verdicts/verdict.py",
+        "return self._is_anything and not self._found[NOT_EXAMINED]",
+        "return self._is_anything",
+    ),
+    Mutation("60-w05", "kdump/verdicts/verdict.py", "        self._unread += records\n", "        self._unread = records\n"),
+    Mutation(
+        "60-w06",
+        "kdump/verdicts/verdict.py",
+        'finding.broker_forecast.partition(" ")[0] in (DIE, OFFLINE)',
+        'finding.broker_forecast.partition(" ")[0] == DIE',
     ),
 )

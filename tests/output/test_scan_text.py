@@ -110,6 +110,13 @@ def test_the_worst_findings_are_shown_once_for_each_partition_and_all_are_counte
     ]
 
 
+def test_many_codes_are_counted_and_the_first_ones_shown() -> None:
+    codes = [f"code-{number:02}" for number in range(25)]
+    lines = text_of_findings([_finding(code, "error") for code in codes], {(code, "error"): 1 for code in codes}, 100)
+    assert sum(line.endswith(" it is.") for line in lines) == 10
+    assert lines[-2:] == ["error    code-19          1", "and 5 more codes"]
+
+
 def test_a_finding_without_a_partition_is_shown_with_its_path() -> None:
     finding = _finding("log-dir-file-bad", "error", topic=None, path="/data/1/meta.properties")
     assert text_of_findings([finding], {("log-dir-file-bad", "error"): 1}, 100)[0].endswith("  /data/1/meta.properties")
