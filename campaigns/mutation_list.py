@@ -288,6 +288,19 @@ MUTATIONS: tuple[Mutation, ...] = (
         "line {row + 2} of the file is not a name",
     ),
     Mutation(
+        "60-t01",
+        "kdump/formats/tree.py",
+        "key=lambda name: (not is_canonical(name), name)",
+        "key=lambda name: (is_canonical(name), name)",
+    ),
+    Mutation(
+        "60-t02",
+        "kdump/formats/tree.py",
+        "if not dot or not identity or any(map(str.isspace, name + identity)):",
+        "if not dot or any(map(str.isspace, name + identity)):",
+    ),
+    Mutation("60-t03", "kdump/formats/tree.py", "return system.has_name(os.path.join(path, QUORUM_STATE))", "return False"),
+    Mutation(
         "60-n09",
         "kdump/mending/contents.py",
         "return self._replaced(data) if KEYS in self._parts else data",
@@ -362,6 +375,15 @@ MUTATIONS: tuple[Mutation, ...] = (
         "return all(fields.sized(header, may_be_null=False) and fields.sized(header) for",
         "return all(fields.sized(header, may_be_null=False) and fields.sized(bytes) for",
     ),
+    Mutation(
+        "60-n33",
+        "kdump/mending/reindex.py",
+        "        self._inputs.require_unchanged()\n        self._directory.place()",
+        "        self._directory.place()",
+    ),
+    Mutation("60-n34", "kdump/mending/reindex.py", "        made.verify(scans=True)\n", ""),
+    Mutation("60-n35", "kdump/mending/reindex.py", "        self._directory.remove_links()\n", ""),
+    Mutation("60-n36", "kdump/mending/reindex.py", "            self._inputs.note_directory(part.path)\n", "            pass\n"),
     Mutation("m14", "kdump/mending/resolving.py", "other.joins > one.joins", "other.joins >= one.joins"),
     Mutation("m15", "kdump/mending/resolving.py", "piece.last >= log.next_base_offset", "piece.last > log.next_base_offset"),
     Mutation(
@@ -393,6 +415,24 @@ MUTATIONS: tuple[Mutation, ...] = (
         "kdump/mending/slicing.py",
         "before.offset_last - before.offset_first + 1",
         "before.offset_last - before.offset_first",
+    ),
+    Mutation(
+        "60-n30",
+        "kdump/mending/slicing.py",
+        "return self.from_offset <= offset <= self.to_offset and self.holds_times(timestamp, timestamp)",
+        "return self.from_offset <= offset < self.to_offset and self.holds_times(timestamp, timestamp)",
+    ),
+    Mutation(
+        "60-n31",
+        "kdump/mending/slicing.py",
+        "return key not in self.drop_keys and (not self.keep_keys or key in self.keep_keys)",
+        "return key not in self.drop_keys or key in self.keep_keys",
+    ),
+    Mutation(
+        "60-n32",
+        "kdump/mending/slicing.py",
+        "last <= self.to_offset and not self.has_times and not self.has_keys",
+        "last <= self.to_offset and not self.has_keys",
     ),
     Mutation(
         "22",
@@ -537,6 +577,12 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "60-p22", "kdump/pipeline/growth.py", "if not is_valid or last_offset < next_offset:", "if last_offset < next_offset:"
+    ),
+    Mutation(
+        "60-p20",
+        "kdump/pipeline/growth.py",
+        "if first > since.next_offset:\n        return _deleted",
+        "if first > since.next_offset + 1:\n        return _deleted",
     ),
     Mutation(
         "codec-of-old-messages",
@@ -952,5 +998,17 @@ MUTATIONS: tuple[Mutation, ...] = (
         "kdump/verdicts/verdict.py",
         'finding.broker_forecast.partition(" ")[0] in (DIE, OFFLINE)',
         'finding.broker_forecast.partition(" ")[0] == DIE',
+    ),
+    Mutation(
+        "60-u01",
+        "kdump/workers/unfinished.py",
+        "    if not remove(path):\n        raise",
+        "    if remove(path) is None:\n        raise",
+    ),
+    Mutation(
+        "60-u02",
+        "kdump/workers/unfinished.py",
+        "        if error[0] is None:\n            _paths.add(self._path)",
+        "        if error[0] is not None:\n            _paths.add(self._path)",
     ),
 )

@@ -243,6 +243,12 @@ def _delete(path: Path, _size: int) -> None:
     _append(path.parent, 8, _one(8))
 
 
+def _delete_one_more(path: Path, _size: int) -> None:
+    """The segments up to the first offset that was not read are gone."""
+    path.unlink()
+    _append(path.parent, 5, _one(5))
+
+
 def _delete_all(path: Path, _size: int) -> None:
     path.unlink()
     path.parent.rmdir()
@@ -255,6 +261,7 @@ def _delete_all(path: Path, _size: int) -> None:
         (_truncate, "it was truncated: it ends before offset 2, and was read up to 3", []),
         (_write_again, "it was truncated, and written again: the batch before offset 4 is another one", [4, 5, 6, 7]),
         (_delete, "offsets 4 to 7 were deleted before they were read", [8, 9]),
+        (_delete_one_more, "offsets 4 to 4 were deleted before they were read", [5, 6]),
         (_delete_all, "its segments are gone", []),
     ],
 )
