@@ -17,7 +17,7 @@ from unittest import mock
 import crc32c as package
 import pytest
 import zstandard
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from campaigns import recall
@@ -799,6 +799,11 @@ BYTES_LIKE_HEADERS = st.lists(
     max_size=20,
 ).map(b"".join)
 
+_BATCH_OF_16_KIB = (
+    bytes(9) + b"\x00\x4e\x20" + bytes(4) + b"\x02" + bytes(13) + batch(records=[record(value=b"v" * 16_312)]) + bytes(9000)
+)
+"""A batch of 16 KiB that starts inside of what looks like the header of a larger one."""
+
 
 @given(
     BYTES_LIKE_HEADERS | damaged(LOGS),
@@ -807,6 +812,7 @@ BYTES_LIKE_HEADERS = st.lists(
     st.sampled_from([0, 200, 1 << 20]),
     st.sampled_from([62, 100, 1 << 16]),
 )
+@example(_BATCH_OF_16_KIB, search.PLAUSIBLE, 1000, 1 << 20, 1 << 16)
 def test_both_kernels_search_a_log_alike(data: bytes, kind: search.Candidates, tries: int, crc_bytes: int, window: int) -> None:
     found = []
     tuning = ReadTuning(near_bytes=window, window_bytes=window)
@@ -820,6 +826,17 @@ def test_both_kernels_search_a_log_alike(data: bytes, kind: search.Candidates, t
                 positions.append(looked.next_intact(positions[-1] + 1))
         found.append((headers, positions, budget.tries, budget.crc_bytes, budget.gave_up))
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(("more", "delta", "is_one"), [(0, -2, True), (1, -2, False), (1, 0, True)])
+def test_a_large_batch_is_a_candidate_without_further_evidence_up_to_1_mib(more: int, delta: int, is_one: bool) -> None:
+    odd = batch(records=[record(value=b"")], last_offset_delta=delta, batch_length=(1 << 20) + more)
+    data = b"\xff" * 9 + odd + b"\xff" * (1 << 20)
+    for name in kernels.KERNELS:
+        budget = search.Budget(1 << 20)
+        with kernels.using(name), opened(data) as source:
+            found = [position for position, _ in search.Search(source, budget, search.PLAUSIBLE).candidates(0)]
+        assert (9 in found) == is_one
 
 
 # --- Indexes

@@ -100,6 +100,25 @@ def test_an_index_that_agrees_with_a_log_out_of_order_is_out_of_order(tmp_path: 
     assert found == [("index-entry-order", 8, 16)]
 
 
+def test_a_batch_that_lost_one_record_may_have_been_longer_when_its_entry_was_written(tmp_path: Path) -> None:
+    whole = [record(value=b"v")] * 5
+    for records, codes in ((whole[:4], set()), (whole, {"index-offset-mismatch"})):
+        last = batch(records=records, base_offset=6, last_offset_delta=4)
+        batches = [batch(records=whole[:1]), batch(records=whole, base_offset=1), last]
+        directory = write_partition(tmp_path / str(len(records)), segments={0: batches})
+        (directory / file_name(0, ".index")).write_bytes(index_of(entries=[(9, len(batches[0]))]))
+        assert _codes(_check(directory)) - {"last-offset-delta-mismatch"} == codes
+
+
+def test_a_torn_batch_explains_entries_of_its_offsets_only_where_they_go_on(tmp_path: Path) -> None:
+    for base_offset, codes in ((3, {"timeindex-offset-not-found"}), (13, set())):
+        torn = batch(records=[record(value=b"v" * 100, timestamp=TIMESTAMP)], base_offset=base_offset)[:-5]
+        batches = [batch(records=[record(value=b"v", timestamp=TIMESTAMP)], base_offset=offset) for offset in range(3)]
+        directory = write_partition(tmp_path / str(base_offset), segments={0: [*batches, torn]})
+        (directory / file_name(0, ".timeindex")).write_bytes(time_index_of(entries=[(TIMESTAMP, 0), (TIMESTAMP + 1, 20)]))
+        assert {code for code in _codes(_check(directory)) if "not-found" in code} == codes
+
+
 def test_an_entry_out_of_order_in_both_numbers_is_counted_for_both_beyond_what_is_reported(tmp_path: Path) -> None:
     path = tmp_path / file_name(0, ".index")
     path.write_bytes(index_of(entries=[(5, 500)] * 4))

@@ -192,6 +192,25 @@ def test_an_interrupt_while_the_bar_is_set_up_stays_an_interrupt(monkeypatch: py
         bar.draw(1, 2, files="", rate="", left="", findings="")
 
 
+@pytest.mark.parametrize(("interval", "drawn"), [(0.0, [0.5, 1.0, 1.5, 2.0]), (3600.0, [0.5])])
+def test_a_bar_shows_the_share_of_all_tables_and_only_now_and_then(
+    monkeypatch: pytest.MonkeyPatch, interval: float, drawn: list[float]
+) -> None:
+    from rich.progress import Progress
+
+    from kdump.cli.scanning.progress import ScanProgress
+
+    shown: list[float] = []
+    monkeypatch.setattr("kdump.cli.progress._PATIENCE", 0.0)
+    monkeypatch.setattr("kdump.cli.progress._INTERVAL", interval)
+    monkeypatch.setattr(Progress, "update", lambda _bar, _task, *, completed, **_: shown.append(completed))
+    with ScanProgress(2, shows=True) as bar:
+        for table in ("batches", "records"):
+            bar.show(table, 1, 2)
+            bar.show(table, 2, 2)
+    assert shown == drawn
+
+
 def test_what_the_tool_throws_ends_with_1_though_the_reader_of_the_output_has_gone(tmp_path: Path) -> None:
     log = tmp_path / f"{0:020}.log"
     log.write_bytes(batch(records=[record()], batch_length=5))

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from kdump.cli import dropin
+from kdump.decoders import consumer_offsets
 from kdump.errors import CorruptData
 from kdump.output.kafka import topic_records
 from kdump.releases.profile import profile_of
@@ -137,6 +138,12 @@ def test_topics_assigned_twice_are_shown_twice() -> None:
     twice = int16(0) + int32(2) + 2 * (string("foo") + int32(0)) + int32(-1)
     shown = _decoded(GROUP_KEY, _group(twice))[1]
     assert '[{"topic":"foo","partitions":[]},{"topic":"foo","partitions":[]}],"userData":null' in str(shown)
+
+
+def test_only_members_of_consumers_have_their_fields_as_json() -> None:
+    group = {"members": [{"subscription": b"\x00\x00\x01", "assignment": ASSIGNMENT}]}
+    shown, other = (consumer_offsets.with_protocol_as_json(group | {"protocolType": of}) for of in ("consumer", "connect"))
+    assert other["members"] == group["members"] != shown["members"]
 
 
 @pytest.mark.parametrize(("assignment", "protocol_type"), [(ASSIGNMENT[:-3], "consumer"), (ASSIGNMENT, "connect")])

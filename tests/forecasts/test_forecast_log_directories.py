@@ -460,6 +460,14 @@ def test_two_topic_ids_in_the_partitions_of_one_topic_are_not_safe(tmp_path: Pat
     assert (run.returncode, run.stdout.count("unsure")) == (1, 2)
 
 
+def test_the_topic_id_of_another_broker_is_no_conflict(tmp_path: Path) -> None:
+    """Perhaps it is of another cluster, or of the topic before it was deleted."""
+    _log_directory(tmp_path / "one", "orders-0", directory_id=DIRECTORY_IDS[0])
+    _log_directory(tmp_path / "two", "orders-0", node_id="2", directory_id=DIRECTORY_IDS[1])
+    (tmp_path / "two/orders-0/partition.metadata").write_text(f"version: 0\ntopic_id: {PAYMENTS}\n")
+    assert [row.is_safe for row in kdump.forecast(tmp_path, after="clean")] == [True, True]
+
+
 def test_a_broker_with_zookeeper_sets_no_partition_aside(tmp_path: Path) -> None:
     _zookeeper_broker(tmp_path)
     for path in tmp_path.glob("*/*/partition.metadata"):

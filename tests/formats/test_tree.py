@@ -34,6 +34,7 @@ def _partition(folder: Path) -> Path:
         ("orders-3.0123456789abcdef0123456789abcdef-delete", ("orders", 3, "delete")),
         ("orders.eu-3.0123456789abcdef0123456789abcdef-future", ("orders.eu", 3, "future")),
         ("orders-3-delete", None),
+        ("orders-3.-stray", None),
         ("orders", None),
         ("-3", None),
         ("orders-", None),
@@ -43,6 +44,12 @@ def _partition(folder: Path) -> Path:
 def test_names_of_directories_are_read_as_a_broker_does(name: str, expected: tuple[str, int, str] | None) -> None:
     found = tree.directory_name(name)
     assert (None if found is None else (found.topic, found.partition, found.state)) == expected
+
+
+def test_a_copy_of_the_metadata_log_is_known_by_its_quorum_state(tmp_path: Path) -> None:
+    assert not tree.is_metadata_log(str(tmp_path))
+    (tmp_path / "quorum-state").touch()
+    assert tree.is_metadata_log(str(tmp_path)) and tree.is_metadata_log(str(tmp_path / "__cluster_metadata-0"))
 
 
 def test_the_name_of_twenty_digits_is_the_segments(tmp_path: Path) -> None:

@@ -267,7 +267,7 @@ def test_rows_of_one_page_have_columns_of_one_width() -> None:
 def _checkpoint(*, are_columns: bool, tables: list[list[Row]], width: int | None) -> str:
     """A table of the entries of a checkpoint, whose cells are made by the column or one by one."""
     pieces: list[str] = []
-    output = TableFormatter(pieces.append, width=width)
+    output = TableFormatter(pieces.append, width=width, has_colors=True)
     output.start(listing.ListedCheckpointOffset)
     if not are_columns:
         output._layout.columns_of = None
@@ -294,6 +294,7 @@ def test_cells_that_are_made_by_the_column_are_those_made_one_by_one(seed: int, 
     tables = [[row() for _ in range(chance.randrange(most))] for _ in range(8)]
     by_column, one_by_one = (_checkpoint(are_columns=are, tables=tables, width=width) for are in (True, False))
     assert by_column == one_by_one
+    assert "\x1b[31m" in by_column  # what is damaged is red
 
 
 def test_a_row_of_numbers_takes_few_steps() -> None:

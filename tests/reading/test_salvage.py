@@ -13,10 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kdump.binary import codecs
+from kdump.binary.batch_header import BATCH_HEADER
 from kdump.binary.source import Source
 from kdump.errors import Unreadable
 from kdump.formats.log import Chunk, Log
 from kdump.reading import search, spans, zeros
+from kdump.reading.found_batches import FoundBatch
 from kdump.reading.items import DAMAGED, INTACT, NOT_EXAMINED, SALVAGED, Damage, Section
 from kdump.reading.plausible import is_plausible
 from kdump.reading.records import UnreadableBatch, past_bad_batches
@@ -178,6 +180,12 @@ def test_a_batch_is_salvaged_whose_length_alone_is_wrong(length: int, row: int) 
     statuses = [INTACT] * 4
     statuses[row] = SALVAGED
     assert _ranges(b"".join(batches)) == [Range(at * SIZE, (at + 1) * SIZE, status) for at, status in enumerate(statuses)]
+
+
+def test_the_last_offset_that_a_header_claims_wraps_as_in_java() -> None:
+    header = BATCH_HEADER.unpack_from(batch(base_offset=2**63 - 1, last_offset_delta=5, partition_leader_epoch=7))
+    found = FoundBatch(header, 0, 61, None, is_legacy=False, is_valid=True)
+    assert found.extent == (2**63 - 1, -(2**63) + 4, 7)
 
 
 def test_a_batch_is_shown_with_the_length_that_fits() -> None:

@@ -17,6 +17,7 @@ import pytest
 
 import kdump
 from kdump.cli.commands import main
+from kdump.cli.searching.run import _Shown
 from kdump.errors import Unreadable, UsageError
 from kdump.searching import certificate
 from kdump.searching.file_search import FileSearch
@@ -24,7 +25,7 @@ from kdump.searching.grep import Search
 from kdump.searching.literals import required_literal
 from kdump.searching.log_search import Found
 from kdump.searching.partitioner import murmur2, partition_of
-from kdump.searching.query import Query
+from kdump.searching.query import Query, Range
 from tests.builders.compression import Codec
 from tests.builders.files import write_partition
 from tests.builders.records import batch, message, message_set, record, transaction_marker, wrapper
@@ -342,6 +343,37 @@ def test_a_certificate_shows_whether_the_files_are_still_the_same(run: Run, data
     assert run("--verify", place, moved)[0] == 2
 
 
+def test_a_certificate_says_nothing_of_files_that_cannot_be_read_and_overwrites_none(
+    run: Run, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "gone.json"
+    run("--prove-absent", "--certificate", place, "nowhere", data)
+    written = place.read_bytes()
+    assert run("--prove-absent", "--certificate", place, "secret", data)[:2] == (2, "")
+    assert place.read_bytes() == written
+
+    def unreadable(_source: object) -> str:
+        raise Unreadable("file-io-error", "Input/output error")
+
+    monkeypatch.setattr(certificate, "digest", unreadable)
+    assert run("--verify", place)[0] == 3
+
+
+@pytest.mark.parametrize(("damage", "code"), [(b"", 0), (b"x" * 100, 3)])
+def test_a_search_whose_reader_has_gone_is_as_complete_as_what_was_read(
+    run: Run, data: Path, monkeypatch: pytest.MonkeyPatch, damage: bytes, code: int
+) -> None:
+    _log(data).write_bytes(_log(data).read_bytes() + damage)
+    shown = _Shown.all
+
+    def all_then_gone(self: _Shown) -> None:
+        shown(self)
+        raise BrokenPipeError
+
+    monkeypatch.setattr(_Shown, "all", all_then_gone)
+    assert run("secret", data)[0] == code
+
+
 def _values_and_places(body: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     if place:
         yield place
@@ -572,3 +604,13 @@ def test_a_path_without_a_pattern_is_not_taken_for_one(run: Run, data: Path) -> 
         2,
         f"kdump: nothing to look for in {data}; give a PATTERN before the path, or a condition such as --key\n",
     )
+
+
+def test_ranges_hold_their_ends_and_an_empty_value_of_a_header_is_a_value() -> None:
+    times = Range(from_time=5, to_time=7)
+    assert [time for time in range(-1, 10) if times.holds(0, time)] == [5, 6, 7]
+    offsets = Range(from_offset=5, to_offset=7)
+    assert [offset for offset in range(10) if offsets.holds(offset, -1)] == [5, 6, 7]
+    headers = [(b"h", b"v"), (b"e", b"")]
+    for wanted, found in (((b"h", None), True), ((b"h", b""), False), ((b"e", b""), True), ((b"x", None), False)):
+        assert (Query(headers=[wanted]).matched(None, None, headers, 0) is not None) == found

@@ -11,6 +11,7 @@ import pytest
 
 import kdump
 from kdump.errors import UsageError
+from kdump.reading import salvage
 from tests.builders.files import write_partition
 from tests.builders.records import batch, record, transaction_marker
 from tests.registries import Answer, Question, answers, has_schema, unpack
@@ -125,6 +126,22 @@ def test_a_damaged_registry_leaves_the_verdict_open(run: Run, registry: Path) ->
     assert (code, "schemas may be missing" in said, "(schemas-incomplete)" in said) == (3, True, True)
     assert run("--json", "x=-4", registry / "jade-both-0")[0] == 3, "there may be more"
     assert run("no such text", registry / "jade-both-0")[0] == 1, "a pattern needs no schemas"
+
+
+def test_schemas_that_change_while_they_are_used_prove_nothing(
+    run: Run, registry: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    walk, segment = salvage.walk, registry / "_schemas-0" / FIRST
+
+    def walked(source: Any, **given: Any) -> Any:
+        yield from walk(source, **given)
+        if "jade-both-0" in source.path:
+            segment.write_bytes(segment.read_bytes() + b"more")
+
+    monkeypatch.setattr(salvage, "walk", walked)
+    arguments = ("--prove-absent", "--certificate", str(tmp_path / "c.json"), "--json", "x=777", registry / "jade-both-0")
+    code, _, said = run(*arguments)
+    assert (code, "schemas were changed while they were used (file-changed)" in said) == (3, True)
 
 
 def test_several_processes_say_once_what_is_wrong_with_the_registry(run: Run, registry: Path) -> None:

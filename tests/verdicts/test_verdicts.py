@@ -112,7 +112,8 @@ def _report_of(records: int, *, more: bool = False, path: str = "/a-0/x.log", si
 )
 def test_what_was_not_read_is_not_clean(level: str, more: bool, words: str, text: str) -> None:
     verdict = Verdict(level=level)
-    verdict.add(_report_of(1200, more=more))
+    verdict.add(_report_of(1000, more=more))
+    verdict.add(_report_of(200))
     assert (verdict.words, verdict.text, verdict.exit_code) == ([words, "records not read"], text, 0)
     assert verdict.reasons == [text.partition("; ")[2]]
 
@@ -509,6 +510,15 @@ def _log_directory(path: Path, *topics: str, **values: str) -> Path:
         (path / name).write_text("0\n0\n")
     (path / ".kafka_cleanshutdown").write_text("")
     return path
+
+
+def test_a_checkpoint_that_ends_all_starts_hides_no_start_that_loses_besides(tmp_path: Path) -> None:
+    path = _log_directory(tmp_path, "a", "b")
+    (path / ".kafka_cleanshutdown").unlink()
+    (path / "recovery-point-offset-checkpoint").write_text("of nobody")
+    log = path / "a-0" / file_name(0, ".log")
+    log.write_bytes(log.read_bytes()[:70] + b"\xff" + log.read_bytes()[71:])
+    assert [bool(starts.forecasts_of(str(path / name), is_found=True)) for name in ("a-0", "b-0")] == [True, False]
 
 
 def test_sound_log_directories_side_by_side_are_clean(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
