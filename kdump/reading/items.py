@@ -158,19 +158,6 @@ class Damage:
         return getattr(self.row, "base_offset", None) if self.is_batch else None
 
 
-class Shown:
-    """Intact batches in order that the caller of a walk has shown by itself: where they `end`, and the extent of the `last` one.
-
-    An extent is the first and last offset, and the leader epoch, None where the format has none.
-    """
-
-    __slots__ = ("end", "last")
-
-    def __init__(self, end: int, last: tuple[int, int, int | None]) -> None:
-        self.end = end
-        self.last = last
-
-
 class Damages:
     """Damaged ranges in order, as columns: what is asked of many of them at once. `make` makes the Damage in a row.
 

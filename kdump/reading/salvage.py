@@ -8,7 +8,7 @@ from kdump.formats.log import Log, MixedChunk
 from kdump.reading import search
 from kdump.reading.damages import LEADS_OVER_BATCHES
 from kdump.reading.found_batches import FoundBatches
-from kdump.reading.items import DAMAGED, INTACT, NOT_EXAMINED, SALVAGED, ZERO, Damage, Patches, Section, Shown
+from kdump.reading.items import DAMAGED, INTACT, NOT_EXAMINED, SALVAGED, ZERO, Damage, Patches, Section
 from kdump.reading.patches import PatchesUnderWay, lone_section
 from kdump.reading.recent import RecentBytes
 from kdump.reading.steps import Step, Steps
@@ -34,7 +34,6 @@ __all__ = [
     "Damage",
     "Patches",
     "Section",
-    "Shown",
     "walk",
     "walk_patches",
 ]
@@ -55,6 +54,7 @@ def walk(
     keeps_bytes: bool = False,
     fills_headers: bool = False,
     tuning: ReadTuning = DEFAULT,
+    mixes: Callable[[], bool] | None = None,
 ) -> Generator[Section | Damage]:
     """All batches of a log from `start` on, and all damaged ranges between them; together they cover every byte.
 
@@ -63,6 +63,8 @@ def walk(
     offsets of this segment and the next one, if these are known. `threads` summarize a large log ahead of the walk.
     With `keeps_bytes`, large sections keep their bytes until the next item is asked for; with `fills_headers`, they have the
     columns of their headers.
+
+    Wherever `mixes` allows it, a section may have a MixedSummary: of messages and of batches of magic 2 that alternate.
     """
     for item in walk_patches(
         source,
@@ -74,6 +76,7 @@ def walk(
         keeps_bytes=keeps_bytes,
         fills_headers=fills_headers,
         tuning=tuning,
+        mixes=mixes,
     ):
         if isinstance(item, Patches):
             yield from item.items()
@@ -92,7 +95,6 @@ def walk_patches(
     keeps_bytes: bool = False,
     fills_headers: bool = False,
     tuning: ReadTuning = DEFAULT,
-    shows: Callable[[int], Shown | None] | None = None,
     mixes: Callable[[], bool] | None = None,
 ) -> Generator[Section | Damage | Patches]:
     """The same for a caller that takes several batches with damage between them as one item, wherever `gathers` allows it.
@@ -100,12 +102,9 @@ def walk_patches(
     With `keeps_bytes`, large sections keep their bytes until the next item is asked for; with `fills_headers`, they have the
     columns of their headers.
 
-    A caller that can show batches from a position on by itself does so in `shows`, if they are intact and in order; the walk
-    continues after them. It returns None if there are none.
-
     Wherever `mixes` allows it, a section may have a MixedSummary: of messages and of batches of magic 2 that alternate.
     """
-    items = _Walk(source, start, base_offset, next_base_offset, tuning, gathers, shows, mixes)
+    items = _Walk(source, start, base_offset, next_base_offset, tuning, gathers, mixes)
     if kernel.native is None or not source.is_direct:
         yield from items.by_windows(source.size)
         return
@@ -126,7 +125,6 @@ class _Walk:
         next_base_offset: int | None,
         tuning: ReadTuning,
         gathers: Callable[[], bool],
-        shows: Callable[[int], Shown | None] | None,
         mixes: Callable[[], bool] | None,
     ) -> None:
         recent = RecentBytes(source, tuning)
@@ -148,20 +146,12 @@ class _Walk:
         self._window_size = tuning.window_bytes  # of sound batches, read first
         self._sound = self._sound_bytes = 0  # the intact batches of the last steps, one after the other, and their size
         self._gathers = gathers
-        self._shows = shows
         self._mixes = mixes
 
     def by_stretches(self, read_ahead: ReadAhead) -> Iterator[Section | Damage | Patches]:
         """Everything up to the end of the log: in large stretches, or in steps where something is wrong."""
         size = self._source.size
         while self._position < size:
-            if self._shows is not None and self._order.continues(self._position):
-                shown = self._shows(self._position)
-                if shown is not None:
-                    self._steps.contents.sound_batch = self._position
-                    self._order.take_on(shown.last, shown.end - self._position)
-                    self._position = shown.end
-                    continue
             chunk = read_ahead.at(self._position)
             if chunk is not None and self._order.takes(chunk.summary):
                 yield Section(chunk, None)

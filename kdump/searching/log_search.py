@@ -374,7 +374,7 @@ class LogSearch:
         decoded: Counter[int] = Counter()
         bad: set[int] = set()
         try:
-            for part in past_bad_batches(self._source, chunk, gathers=lambda: True):
+            for part in past_bad_batches(self._source, chunk):
                 if isinstance(part, UnreadableBatch):
                     bad.add(part.row)
                     self._note_batch(chunk, part.row, part.fault.code, part.fault.message)

@@ -28,7 +28,7 @@ NAMES = st.sampled_from([name for option in OPTIONS for name in option.names] + 
 def _read_by_click(arguments: list[str]) -> dict[str, Any] | None:
     """What Click makes of a command line, None where it refuses it or shows a screen."""
     try:
-        read = commands.kdump.main(["check", *arguments], prog_name="kdump", standalone_mode=False)
+        read = commands.parser().main(["check", *arguments], prog_name="kdump", standalone_mode=False)
     except click.UsageError:
         return None
     return vars(read.options) if isinstance(read, Invocation) else None

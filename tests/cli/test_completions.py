@@ -14,7 +14,7 @@ import pytest
 
 from kdump.checks import catalogue
 from kdump.cli import completion
-from kdump.cli.commands import COMMANDS, kdump, main
+from kdump.cli.commands import COMMANDS, main, parser
 from kdump.cli.options import DIRECTORIES, FILES
 from tests.support import HANG
 
@@ -24,7 +24,7 @@ ROOT = Path(__file__).parent.parent.parent
 def _offered(line: str) -> list[tuple[str, str]]:
     """Kind and value of all that is offered for the last word of a line."""
     *words, incomplete = line.split(" ")
-    shell = completion.SHELLS["bash"](kdump, {}, "kdump", completion.VARIABLE)
+    shell = completion.SHELLS["bash"](parser(), {}, "kdump", completion.VARIABLE)
     return [(item.type, item.value) for item in shell.get_completions(words[1:], incomplete)]
 
 

@@ -136,14 +136,14 @@ def test_one_process_does_it_where_there_can_be_no_others(log: Path, monkeypatch
 def test_an_error_in_another_process_is_met_again_by_the_one_that_writes(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = kernels.printed(["--deep-iteration", "--files", log])
     writer = os.getpid()
-    show = parallel_text.LogWorker._show
+    show = parallel_text.Worker._show
 
-    def fails_elsewhere(worker: parallel_text.LogWorker, start: int, end: int) -> int:
+    def fails_elsewhere(worker: parallel_text.Worker, start: int, end: int) -> int:
         if os.getpid() != writer:
             raise MemoryError
         return show(worker, start, end)
 
-    monkeypatch.setattr(parallel_text.LogWorker, "_show", fails_elsewhere)
+    monkeypatch.setattr(parallel_text.Worker, "_show", fails_elsewhere)
     assert kernels.printed(["--deep-iteration", "--files", log], SEVERAL) == wanted
 
 
