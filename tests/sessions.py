@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -23,13 +24,7 @@ def why_no_spark() -> str:
     for package in ("pyspark", "pyarrow"):
         if importlib.util.find_spec(package) is None:
             return f"needs the package {package}"
-    from kdump.spark.session import NoJava, java_home
-
-    try:
-        java_home()
-    except NoJava as error:
-        return str(error)
-    return ""
+    return "" if os.environ.get("JAVA_HOME") or shutil.which("java") else "needs a Java"
 
 
 @contextmanager
@@ -38,13 +33,10 @@ def cluster(folder: Path, workers: int = 2, python: str | None = None) -> Iterat
 
     Workers run this Python with this kdump, or `python` with nothing else.
     """
-    from kdump.spark.session import java_home
-
     port = _free_port()
     url = f"spark://127.0.0.1:{port}"
     environment = {
         **os.environ,
-        "JAVA_HOME": java_home(),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_WORKER_DIR": str(folder / "work"),
         "SPARK_LOCAL_DIRS": str(folder / "local"),
