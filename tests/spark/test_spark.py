@@ -22,7 +22,7 @@ from unittest import mock
 
 import pytest
 
-from campaigns import spark_slices
+from campaigns import spark_tables
 from kdump.checks.catalogue import SCAN
 from kdump.cli.commands import main
 from kdump.pipeline.fleet import statistics
@@ -50,7 +50,7 @@ def _in_process(table: str, *paths: str, **given: str) -> Rows:
     from kdump.pipeline import planning, reading
     from kdump.pipeline.options import Options
 
-    values = {"table": table, "paths": json.dumps(paths), "split": "false", "isolated": "false", "now": NOW, **given}
+    values = {"table": table, "paths": json.dumps(paths), "isolated": "false", "now": NOW, **given}
     options = Options(values)
     tasks = planning.plan(options)
     return Counter(repr(row) for task in tasks for read in reading.read(task, options) for row in read.to_pylist())
@@ -114,12 +114,12 @@ def test_the_campaign_of_pieces_shows_which_rows_differ(
     spark: "SparkSession", log: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     arguments = ["--table", "records", "--size", "1", "--master", "local[2]", str(log)]
-    assert spark_slices.main(arguments) == 0
+    assert spark_tables.main(arguments) == 0
     assert capsys.readouterr().out.endswith("the same\n")
-    rows = spark_slices.read_here("records", [str(log)])
+    rows = spark_tables.read_here("records", [str(log)])
     first = min(rows)
-    monkeypatch.setattr(spark_slices, "read_here", lambda *_: rows - Counter([first]) + Counter(["one more"]))
-    assert spark_slices.main(arguments) == 1
+    monkeypatch.setattr(spark_tables, "read_here", lambda *_: rows - Counter([first]) + Counter(["one more"]))
+    assert spark_tables.main(arguments) == 1
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].endswith("DIFFERENT")
     assert lines[1:] == ["  1 only by Spark:", f"    {first}", "  1 only here:", "    one more"]
@@ -314,7 +314,7 @@ def _read_with_filters(paths: list[str], table: str, filters: list[Any]) -> list
     from kdump.output.arrow.schemas import table_schema
     from kdump.spark.source import KdumpPushdownReader
 
-    given = {"paths": json.dumps(paths), "table": table, "isolated": "false", "split": "false"}
+    given = {"paths": json.dumps(paths), "table": table, "isolated": "false"}
     reader = KdumpPushdownReader(given, [(field.name, field.nullable) for field in table_schema(table)])
     assert list(reader.pushFilters(filters)) == filters
     return [row for part in reader.partitions() for read in reader.read(part) for row in read.to_pylist()]
