@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from campaigns import scan_changes, scanned_tables
-from campaigns.spark_slices import CASES, NOW, read_here
+from campaigns.spark_tables import CASES, NOW, read_here
 from kdump.output.arrow.rows import TABLES
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, settings
 
 from kdump.binary import kernel
 from tests import kernels
-from tests.sessions import JAVA_OPTIONS, why_no_spark
+from tests.sessions import JAVA_OPTIONS, provide_java, why_no_spark
 from tests.units import BESIDE_SPARK
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ for name in ("COLUMNS", "LINES"):
     os.environ.pop(name, None)
 
 os.environ.setdefault("SPARK_SUBMIT_OPTS", JAVA_OPTIONS)
+provide_java()
 
 QUICK_SHARE = {
     "test_commands": 3,

@@ -104,6 +104,5 @@ def _write_with_spark(
     except MissingPackage as error:
         raise UsageError(str(error) + ", or use --engine local") from error
     except SessionFailed as error:
-        if "KDUMP_DEBUG" in os.environ:
-            sys.stderr.write(error.log)
+        sys.stderr.write(error.log)
         raise

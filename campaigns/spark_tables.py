@@ -1,10 +1,9 @@
-"""Reads all tables of the golden cases with Spark, in slices of several sizes, and compares the rows with those from one process.
+"""Reads all tables of the golden cases with Spark, in tasks of several sizes, and compares the rows with those from one process.
 
-    python -m campaigns.spark_slices                                    all tables, slices and cores; some ten minutes
-    python -m campaigns.spark_slices --table records --size 1k DIR...   files of your own
+    python -m campaigns.spark_tables                                    all tables, sizes and cores; some ten minutes
+    python -m campaigns.spark_tables --table records --size 1k DIR...   files of your own
 
-Logs are cut wherever batches start, into slices of about the size, even where there is enough to do without. In one process each
-file is one slice, and no other process reads for it.
+In one process, no other process reads for it.
 """
 
 import argparse
@@ -45,7 +44,7 @@ class Comparison(NamedTuple):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the comparison; return the exit code: 1 if rows differ."""
     parser = argparse.ArgumentParser(
-        prog="campaigns.spark_slices", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="campaigns.spark_tables", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("paths", nargs="*", default=[str(CASES)], metavar="DIR", help="by default those of the golden cases")
     parser.add_argument("--table", action="append", choices=list(TABLES), help="only this one; may be repeated")
@@ -69,11 +68,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def read_here(table: str, paths: Sequence[str]) -> Rows:
-    """The rows of a table, each file read in one slice by this process."""
+    """The rows of a table, read by this process."""
     from kdump.pipeline import planning, reading
     from kdump.pipeline.options import Options
 
-    given = {"table": table, "paths": json.dumps(list(paths)), "split": "false", "isolated": "false", "now": NOW}
+    given = {"table": table, "paths": json.dumps(list(paths)), "isolated": "false", "now": NOW}
     options = Options({**given, **_OPTIONS.get(table, {})})
     return Counter(
         repr(row) for task in planning.plan(options) for batch in reading.read(task, options) for row in batch.to_pylist()
@@ -84,10 +83,10 @@ _OPTIONS = {"batches": {"uncompressed": "true"}}
 
 
 def compare(session: "SparkSession", table: str, paths: Sequence[str], size: str, expected: Rows) -> Comparison:
-    """Compare the rows that Spark reads in such slices with these."""
+    """Compare the rows that Spark reads in tasks of this size with these."""
     from kdump.spark import read
 
-    frame = read(session, list(paths), table=table, targetBytes=size, split="true", now=NOW, **_OPTIONS.get(table, {}))
+    frame = read(session, list(paths), table=table, targetBytes=size, now=NOW, **_OPTIONS.get(table, {}))
     rows: Rows = Counter(map(repr, frame.toArrow().to_pylist()))
     return Comparison(rows.total(), rows - expected, expected - rows)
 

@@ -1,18 +1,17 @@
-"""Generates random logs, reads them in slices of random sizes, and compares the rows with the written data.
+"""Generates random logs, reads them with windows of random sizes and by `kdump scan`, and compares the rows with those written.
 
-    python -m campaigns.slices --count 2000 --largest 1g      a long run; --seed chooses other logs
-    python -m campaigns.slices --number 1234                  one of them again
-    python -m campaigns.slices --kill --count 50              kills a process of `kdump scan` at a random moment of each
+    python -m campaigns.random_logs --count 2000 --largest 1g      a long run; --seed chooses other logs
+    python -m campaigns.random_logs --number 1234                  one of them again
+    python -m campaigns.random_logs --kill --count 50              kills a process of `kdump scan` at a random moment of each
 
 Batches have 61 bytes to 16 MiB and up to 100,000 records, with any magic and codec. Some logs are damaged; some end in zeros,
-up to the size of `--largest` (as holes, which take no disk space). Each log is read in slices, with windows of random sizes
-and either kernel; `kdump scan` reads several at a time. The builder of the batches provides the expected positions and
-offsets. For a damaged log, these cover the undamaged part; everything else must be the same as without slices.
+up to the size of `--largest` (as holes, which take no disk space). Each log is read with windows of random sizes and either
+kernel; `kdump scan` reads several at a time. The builder of the batches provides the expected positions and offsets. For a
+damaged log, these cover the undamaged part; everything else must be the same for all windows.
 """
 
 import argparse
 import contextlib
-import functools
 import io
 import json
 import os
@@ -27,10 +26,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
-from unittest import mock
 
 from kdump.cli import commands
-from kdump.formats.log import Log
 from kdump.pipeline import discovery, planning, reading
 from kdump.pipeline.options import Options
 from kdump.reading.tuning import ReadTuning
@@ -75,7 +72,7 @@ class Written(NamedTuple):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the campaign; return 1 if rows differ."""
     parser = argparse.ArgumentParser(
-        prog="campaigns.slices", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="campaigns.random_logs", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--count", type=int, default=200, help="logs")
     parser.add_argument("--seed", type=int, default=1)
@@ -98,12 +95,12 @@ def measure(numbers: Sequence[int], seed: int, largest: int, engine: str = "loca
     """Generate and read these logs. Yields failures."""
     names = kernels.KERNELS if kernels.why_no_c() is None else kernels.KERNELS[:1]
     for first in range(0, len(numbers), AT_ONCE):
-        with tempfile.TemporaryDirectory(prefix="kdump-slices-") as folder:
+        with tempfile.TemporaryDirectory(prefix="kdump-random-logs-") as folder:
             data = Path(folder) / "data"
             logs = {number: write(data, seed, number, largest) for number in numbers[first : first + AT_ONCE]}
             for number, written in logs.items():
                 with kernels.using(names[number % len(names)]):
-                    yield from (f"{seed}/{number}: {wrong}" for wrong in _wrong_in_slices(data, seed, number, written))
+                    yield from (f"{seed}/{number}: {wrong}" for wrong in _wrong_in_windows(data, seed, number, written))
             yield from (f"{seed}/{first}...: {wrong}" for wrong in _wrong_in_scan(Path(folder), seed, logs, engine))
 
 
@@ -217,32 +214,28 @@ def _windows(chance: random.Random) -> Iterator[None]:
         stretch_bytes=chance.choice((window, 1 << 16, 4 << 20)),
         max_stretch_batches=chance.choice((1, 7, 1 << 14)),
     )
-    with kernels.reading_with(tuning), mock.patch.object(planning, "Log", functools.partial(Log, max_window_size=window)):
+    with kernels.reading_with(tuning):
         yield
 
 
-def _wrong_in_slices(folder: Path, seed: int, number: int, written: Written) -> Iterator[str]:
-    """The failures when a log is read in slices, one task after another."""
-    chance = random.Random(f"{seed}/{number}/slices")
+def _wrong_in_windows(folder: Path, seed: int, number: int, written: Written) -> Iterator[str]:
+    """The failures when a log is read with windows of the usual size, and of another."""
+    chance = random.Random(f"{seed}/{number}/windows")
     (item,) = discovery.discover(str(_path(folder, number)))
-    for table in ("records", "batches", "segments"):
+    for table in ("records", "batches"):
         options = Options({"table": table, "path": item.path, "isolated": "false", "maxValueBytes": "16"})
-        rows = _rows([planning.FileSlice(item)], options)
+        rows = _rows(item, options)
         if table == "records":
             yield from _differences(written, rows, "read in one go")
-        if table == "segments":
-            continue
-        target = int(2 ** chance.uniform(0, max(len(written.data), 2).bit_length()))
         with _windows(chance):
-            slices = planning.split(item, max(target, len(written.data) // 200))
-            cut, again = _rows(slices, options), _rows([planning.FileSlice(item)], options)
-        if cut != again or list(map(_place, again)) != list(map(_place, rows)):
-            more, less = Counter(map(repr, cut)), Counter(map(repr, rows))
-            yield f"{table} in {len(slices)} slices: {(more - less).total()} rows more, {(less - more).total()} less"
+            again = _rows(item, options)
+        if list(map(_place, again)) != list(map(_place, rows)):
+            more, less = Counter(map(_place, again)), Counter(map(_place, rows))
+            yield f"{table} by other windows: {(more - less).total()} rows more, {(less - more).total()} less"
 
 
-def _rows(slices: Sequence[planning.FileSlice], options: Options) -> list[dict[str, Any]]:
-    return [row for file_slice in slices for read in reading.read_slice(file_slice, options) for row in read.to_pylist()]
+def _rows(item: discovery.FileItem, options: Options) -> list[dict[str, Any]]:
+    return [row for read in reading.read_slice(planning.FileSlice(item), options) for row in read.to_pylist()]
 
 
 def _place(row: dict[str, Any]) -> tuple[int, int | None, int | None]:
