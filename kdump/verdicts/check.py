@@ -11,6 +11,7 @@ from kdump.checks.settings import DEFAULT_LEVEL, FILE_TYPES, LEVELS, MAX_FINDING
 from kdump.errors import UsageError
 from kdump.reading.damaged_offsets import WalkedLogs
 from kdump.verdicts import starts
+from kdump.verdicts.repeated import ToldStarts
 from kdump.verdicts.surroundings import Surroundings
 from kdump.verdicts.verdict import Verdict
 
@@ -85,15 +86,19 @@ def _findings(path: str, settings: Settings) -> Iterator[Finding]:
 
 
 def _rows(path: str, settings: Settings) -> Iterator[Row]:
-    """The rows of all tasks of a path, one task after the other, each with its surroundings."""
+    """The rows of all tasks of a path, one task after the other, then those of their surroundings."""
     rows: list[Row] = []
+    told = ToldStarts()
     all_jobs = jobs(path)
     around = Surroundings(all_jobs, [path])
     for job in all_jobs:
         run(job, settings, rows.append)
-        around.report(job, settings, rows.append)
-        yield from rows
+        yield from (row for row in rows if not isinstance(row, Finding) or not told.is_told(row))
         rows.clear()
+    found: list[Finding] = []
+    for job in all_jobs:
+        around.report(job, settings, found.append)
+    yield from (finding for finding in found if not told.is_told(finding))
 
 
 def run(job: Job, settings: Settings, emit: Emit, watch: Watch | None = None, *, tries_failing: bool = True) -> None:

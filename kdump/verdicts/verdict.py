@@ -7,7 +7,7 @@ import os
 from kdump import exit_codes
 from kdump.binary.paths import absolute
 from kdump.checks import catalogue
-from kdump.checks.catalogue.fault_kind import DIE, OFFLINE
+from kdump.checks.catalogue.fault_kind import DIE, OFFLINE, STRAY
 from kdump.checks.finding import ERROR, SEVERITIES, FileReport, Finding, Start
 from kdump.checks.settings import DEEP, FULL, QUICK
 from kdump.checks.wording import counted
@@ -39,7 +39,8 @@ START_LOSES, START_LEAVES_DAMAGE = "start-loses", "start-leaves-damage"
 LOSING = ("fails", "loss", "trap", "unsure")
 """The verdicts on a start that lose records, or have them overwritten, or serve none; or may, where it depends."""
 
-_OF_LOG_DIRECTORIES = ("log-dir-file-bad", "dir-odd")
+_END_STARTS = ("log-dir-file-bad", "dir-odd", "partition-metadata-bad")
+"""Faults of single files and names that end each start in the same way, whatever the logs contain."""
 
 _MAX_REASONS = 20
 _WITH_RECORDS = ("log", "checkpoint")  # types of files; checkpoints are the snapshots of metadata
@@ -84,7 +85,7 @@ class Verdict:
             self._add_reason(NOT_EXAMINED, finding.code)
         elif finding.severity not in self._failing:
             self._others[finding.severity] += 1
-        elif finding.code == START_LOSES or _ends_all_starts(finding):
+        elif finding.code == START_LOSES or ends_all_starts(finding):
             self._add_reason(LOSES_AT_START, f"{finding.path}: {finding.message}")
         else:
             self._add_reason(DAMAGED, finding.code)
@@ -255,9 +256,9 @@ def unreplayed_in(report: FileReport) -> str | None:
     return os.path.basename(directory) if tree.is_metadata_log(directory) else None
 
 
-def _ends_all_starts(finding: Finding) -> bool:
-    """Whether a fault of a log directory itself, which no start of a partition shows, keeps the broker from serving it."""
-    return finding.code in _OF_LOG_DIRECTORIES and finding.broker_forecast.partition(" ")[0] in (DIE, OFFLINE)
+def ends_all_starts(finding: Finding) -> bool:
+    """Whether a file or a name, of a log directory or a partition, keeps the broker from serving it after any stop."""
+    return finding.code in _END_STARTS and finding.broker_forecast.partition(" ")[0] in (DIE, OFFLINE, STRAY)
 
 
 def _times(reason: str, count: int) -> str:

@@ -17,6 +17,7 @@ from kdump.checks.settings import Settings, current_time
 from kdump.cli.commands import main
 from kdump.verdicts import check, starts
 from kdump.verdicts.verdict import Verdict
+from tests.builders.cluster_metadata import replicas, topic
 from tests.builders.compression import lz4_frame
 from tests.builders.files import file_name, write_partition
 from tests.builders.records import batch, record
@@ -417,7 +418,7 @@ def test_malformed_partition_metadata_is_one_statement_in_check_and_forecast(
     assert all(reason.lower() in finding.message.lower() and "stray" not in finding.message for finding in errors)
     assert [finding.broker_forecast for finding in errors] == [outcome] * fails
     assert _exit_codes(directory, capfd) == (fails, fails)
-    assert kdump.verdict(directory).words == (["loses at start", "damaged"] if fails else ["clean"])
+    assert kdump.verdict(directory).words == (["loses at start"] if fails else ["clean"])
 
 
 # --- whatever is done to a partition
@@ -500,9 +501,9 @@ def test_what_to_type_fits_what_is_endangered_and_what_was_not_examined(
 
 def _log_directory(path: Path, *topics: str, **values: str) -> Path:
     """A log directory that a KRaft broker stopped cleanly, with a sound partition of each topic."""
-    for topic in topics:
-        write_partition(path, topic=topic, partition=0, segments={0: _batches(0, 1)}, index_interval_bytes=0)
-        (path / f"{topic}-0" / "partition.metadata").write_text("version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n")
+    for name in topics:
+        write_partition(path, topic=name, partition=0, segments={0: _batches(0, 1)}, index_interval_bytes=0)
+        (path / f"{name}-0" / "partition.metadata").write_text("version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n")
     names = {"version": "1", "cluster.id": "c", "node.id": "1", **values}
     path.mkdir(exist_ok=True)
     (path / "meta.properties").write_text("".join(f"{name}={value}\n" for name, value in names.items()))
@@ -571,3 +572,33 @@ def test_what_stands_around_a_partition_is_reported_once_and_as_it_is_now(tmp_pa
     (tmp_path / "d1" / "meta.properties").write_text("version=1\ncluster.id=c\n")
     found = [finding for finding in kdump.check(tmp_path / "d1") if finding.code == "start-loses"]
     assert [finding.path for finding in found] == [str(tmp_path / "d1")]
+
+
+def test_a_directory_that_no_broker_starts_with_is_one_fact(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    _log_directory(tmp_path / "d1", "a")
+    (tmp_path / "d1" / "lost+found").mkdir()
+    assert [(finding.code, finding.severity) for finding in kdump.check(tmp_path / "d1")] == [("dir-odd", "error")]
+    assert kdump.verdict(tmp_path / "d1").words == ["loses at start"]
+    assert _exit_codes(tmp_path / "d1", capfd) == (1, 1)
+    assert main(["check", "--ignore", "dir-odd", str(tmp_path / "d1")]) == 1
+    assert "start-loses" in capfd.readouterr().out
+
+
+def test_a_partition_of_no_topic_is_one_fact(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    directory = _log_directory(tmp_path / "d1", "a", "b")
+    other = "BQUFBQUFBQUFBQUFBQUFBQ"
+    (directory / "b-0" / "partition.metadata").write_text("version: 0\ntopic_id: CQkJCQkJCQkJCQkJCQkJCQ\n")
+    metadata = [topic("a", "AAAAAAAAAAAAAAAAAAAAAQ"), topic("b", other)]
+    metadata += [replicas("AAAAAAAAAAAAAAAAAAAAAQ", 0, 1), replicas(other, 0, 1)]
+    write_partition(
+        directory,
+        topic="__cluster_metadata",
+        segments={0: [batch(base_offset=offset, records=[record(value=value)]) for offset, value in enumerate(metadata)]},
+    )
+    found = [finding for finding in kdump.check(directory) if finding.severity == "error"]
+    assert [(finding.code, finding.broker_forecast) for finding in found] == [("partition-metadata-bad", "stray")]
+    assert found[0].path == str(directory / "b-0" / "partition.metadata")
+    assert kdump.verdict(directory).words[0] == "loses at start"
+    assert _exit_codes(directory, capfd) == (1, 1)
+    assert main(["check", "--ignore", "partition-metadata-bad", str(directory)]) == 1
+    assert "start-loses" in capfd.readouterr().out

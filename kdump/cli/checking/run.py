@@ -17,6 +17,7 @@ from kdump.output.blocks import Blocks
 from kdump.output.check import formatter_of
 from kdump.output.text.sizes import size_text
 from kdump.verdicts.check import run
+from kdump.verdicts.repeated import ToldStarts
 from kdump.verdicts.surroundings import Surroundings
 from kdump.verdicts.verdict import Verdict
 from kdump.workers.cores import jobs_here
@@ -59,6 +60,7 @@ class _Run:
         self._counts = dict.fromkeys(SEVERITIES, 0)
         self._files = self._bytes = self._known = self._unread = 0
         self._verdict = Verdict(request.failing, level=request.settings.level)
+        self._told = ToldStarts()
         self._failing_groups: set[str] = set()
         self._progress: CheckProgress | None = None
 
@@ -121,10 +123,10 @@ class _Run:
     def _take(self, rows: list[Row], group: str) -> None:
         for row in rows:
             if isinstance(row, Finding):
-                if self._request.wants(row.code):
-                    self._take_finding(row, group)
-                else:
+                if not self._request.wants(row.code):
                     self._verdict.leave_out()
+                elif not self._told.is_told(row):
+                    self._take_finding(row, group)
             elif isinstance(row, FileReport):
                 self._files += 1
                 self._bytes += row.size
