@@ -37,8 +37,11 @@ class WrapperContents:
         """Where a batch before the damage is: the last one beyond doubt, or one of the last; None before the first."""
         self._is_before_wrapper: bool | None = None  # whether a wrapper follows the first damage
 
-    def end_at(self, position: int) -> int:
-        """Where the messages end that start at this position, which a search found, if they are contents; 0 if they are none."""
+    def end_at(self, position: int, damaged_from: int) -> int:
+        """Where the messages end that start at this position, which a search found, if they are contents; 0 if they are none.
+
+        The damage that they may belong to starts at `damaged_from`.
+        """
         read, end = self._search.source.read, position
         header_bytes = first = read(position, BATCH_HEADER_SIZE)
         while _is_plain(header_bytes) and self._is_intact(end, header_bytes):
@@ -46,7 +49,7 @@ class WrapperContents:
             if end - position > _LARGEST_PAYLOAD:
                 return 0
             header_bytes = read(end, BATCH_HEADER_SIZE)
-        if end == position or not self._stands_among_wrappers(position):
+        if end == position or not self._stands_among_wrappers(position, damaged_from):
             return 0
         return 0 if self._order.fits(extent_of(first)) and self._continues(end) else end
 
@@ -56,12 +59,18 @@ class WrapperContents:
         header_bytes = source.read(position, BATCH_HEADER_SIZE)
         if not header_bytes.strip(b"\x00"):
             return True  # zeros, or the end
-        return is_header_but_for(header_bytes, source.size - position) or self._is_intact(position, header_bytes)
+        if self.sound_batch is not None and is_header_but_for(header_bytes, source.size - position):
+            return True  # offsets are in order, which says nothing where no batch came before
+        return self._is_intact(position, header_bytes)
 
-    def _stands_among_wrappers(self, position: int) -> bool:
-        """Whether a sound batch before this position is a wrapper; if there is none, whether the first batch after it is."""
+    def _stands_among_wrappers(self, position: int, damaged_from: int) -> bool:
+        """Whether the damaged batch or a sound one before it is a wrapper; if there is none, whether the first one after it is."""
+        source = self._search.source
+        damaged = source.read(damaged_from, BATCH_HEADER_SIZE)
+        if _is_wrapper(damaged) and is_header_but_for(damaged, source.size - damaged_from):
+            return True
         if self.sound_batch is not None:
-            return _is_wrapper(self._search.source.read(self.sound_batch, BATCH_HEADER_SIZE))
+            return _is_wrapper(source.read(self.sound_batch, BATCH_HEADER_SIZE))
         if self._is_before_wrapper is None:
             self._is_before_wrapper = self._wrapper_follows(position)
         return self._is_before_wrapper

@@ -106,3 +106,11 @@ def test_batches_after_damage_in_a_log_of_wrappers_are_of_the_log() -> None:
     pieces = (_wrapper(1, 9), _wrapper(1, 19), NONSENSE, batch(records=[record(key=b"k")], base_offset=25), NONSENSE)
     starts = _starts(*pieces)
     assert starts[3] in _listed(b"".join(pieces))
+
+
+@pytest.mark.parametrize("after", [_plain(1, 5)[HEADER], b""], ids=["a header", "nothing"])
+def test_a_log_that_is_one_damaged_wrapper_has_no_messages(after: bytes) -> None:
+    inner = NONSENSE + _plain(1, 3, 2) + after + NONSENSE
+    damaged = bytearray(_wrapper(1, 9, inner + inner))
+    damaged[30] ^= 1
+    assert _listed(bytes(damaged) + NONSENSE) == set()  # CRLF has made all of it longer
