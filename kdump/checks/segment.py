@@ -32,24 +32,12 @@ if TYPE_CHECKING:
     from kdump.tables import Table
 
 
-class Maker:
-    """Makes something of a segment while it is checked, here nothing."""
-
-    def take(self, item: Section | Damage | Patches) -> None:
-        """Take the next item of the walk, before the rules do."""
-
-    def end(self) -> None:
-        """The walk is over; the rules may compare the segment with what was made of it."""
-
-
-def check(
-    context: FileContext, rule_classes: Sequence[type[SegmentRule]] = SEGMENT_RULES, *, maker: Maker | None = None
-) -> SegmentFacts:
-    """Check one segment. Findings go to the context, and what was read to `maker`; the facts about it are returned."""
+def check(context: FileContext, rule_classes: Sequence[type[SegmentRule]] = SEGMENT_RULES) -> SegmentFacts:
+    """Check one segment. Findings go to the context; the facts about it are returned."""
     facts = SegmentFacts(context.path, context.base_offset, context.source.size)
     context.hold(facts)
     try:
-        _check(context, facts, rule_classes, maker or Maker())
+        _check(context, facts, rule_classes)
     except CheckAborted:
         facts.is_damaged = True  # as far as others are concerned: its end is not known
     except Unreadable as error:  # the bytes have changed since they were first looked at
@@ -60,7 +48,7 @@ def check(
     return facts
 
 
-def _check(context: FileContext, facts: SegmentFacts, rule_classes: Sequence[type[SegmentRule]], maker: Maker) -> None:
+def _check(context: FileContext, facts: SegmentFacts, rule_classes: Sequence[type[SegmentRule]]) -> None:
     """Pass the whole segment to the rules. Raises CheckAborted if it cannot be read to its end."""
     rules: list[SegmentRule] = [rule(context, facts) for rule in rule_classes if rule.is_wanted(context)]
     # rules that look at records report the last batch before others report what follows it
@@ -75,7 +63,6 @@ def _check(context: FileContext, facts: SegmentFacts, rule_classes: Sequence[typ
     status = None if damaged is None else _status(context.source)
     try:
         for item in _unmixed(items, facts, rules):
-            maker.take(item)
             first_offsets.find(item)
             if damaged is not None:
                 damaged.take(item)
@@ -108,7 +95,6 @@ def _check(context: FileContext, facts: SegmentFacts, rule_classes: Sequence[typ
         items.close()  # it may have threads, or an open file
     if damaged is not None and status is not None:
         _hand_over(context, status, damaged)
-    maker.end()
     record_reader.end()
     for rule in rules:
         rule.end()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 
 from kdump.binary import system
@@ -15,7 +14,7 @@ from kdump.workers import unfinished
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
     from types import TracebackType
     from typing import Self
 
@@ -25,7 +24,6 @@ INCOMPLETE = ".incomplete"
 """What follows the name until everything is there and verified."""
 
 _CLONED_AT_ONCE = 64 << 20  # after which the disk may start to write
-_FICLONE = 0x40049409  # of Linux
 _FILE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
 _MODE = 0o666  # less what the umask takes away
 
@@ -97,10 +95,6 @@ class NewDirectory:
         """Remove all links to files of the inputs."""
         while self._links:
             self.remove(self._links.pop())
-
-    def reserve(self, name: str) -> None:
-        """Make an empty file that is to be created later."""
-        os.close(os.open(self.inside(name), _FILE_FLAGS, _MODE))
 
     def create(self, name: str) -> NewFile:
         """A file that is written piece by piece, in place of one that was written before."""
@@ -175,31 +169,9 @@ class NewFile:
             position += written
             rest = rest[written:]
 
-    def shares(self, source: Source) -> bool:
-        """Share the blocks of all of a file, if the file system can. Returns whether it does."""
-        if not source.is_direct:
-            return False
-        try:
-            fcntl.ioctl(self._descriptor, _FICLONE, source.fileno())
-        except OSError:
-            return False  # whatever is wrong, writing says it better
-        self.size = source.size
-        return True
-
-    def fileno(self) -> int:
-        """The descriptor, for others that write at positions of their own."""
-        return self._descriptor
-
     def start_sync(self) -> None:
         """Let the disk write what is there so far."""
         self._syncing.start(self._descriptor)
-
-    def complete(self, source: Source, ranges: Iterable[tuple[int, int]]) -> None:
-        """Copy these ranges of a file to where they are there; the rest of it was written to `fileno`."""
-        for start, end in ranges:
-            os.lseek(self._descriptor, start, os.SEEK_SET)
-            self.copy(source, start, end)
-        self.size = source.size
 
     def copy(self, source: Source, start: int, end: int) -> None:
         """Copy what is between two positions of a file, within the system where that is possible.

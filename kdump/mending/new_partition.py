@@ -7,39 +7,34 @@ A command that mends writes or clones the logs into a NewDirectory, then calls `
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
 
 from kdump.binary import system
 from kdump.binary.source import Source
 from kdump.checks import check as checks
-from kdump.checks.check import PartitionCheck
 from kdump.checks.finding import ERROR, Finding
 from kdump.checks.jobs import Job
-from kdump.checks.live_source import LiveSource, Watch
-from kdump.checks.producers import Producers
+from kdump.checks.live_source import Watch
 from kdump.checks.settings import FULL, Settings, current_time
-from kdump.errors import CorruptData, KdumpError, Unreadable
+from kdump.errors import CorruptData, KdumpError
 from kdump.forecasts.forecast import Request, of_path
 from kdump.forecasts.outcome import KEEP, STRAY
 from kdump.forecasts.settings import CLEAN, UNCLEAN, ZERO
 from kdump.formats import entries, file_name, time_index, tree
 from kdump.formats.record_batch import NO_TIMESTAMP
-from kdump.mending.one_pass import NotSoundError, OnePass
 from kdump.mending.progress import Progress
 from kdump.mending.rebuilding import Rebuilding, SegmentIndexes
 from kdump.mending.settings import EPOCHS, INDEX, KINDS, SNAPSHOT, TIME_INDEX, TRANSACTION_INDEX, Rules
-from kdump.reading.damaged_offsets import DamagedOffsets, WalkedLogs
+from kdump.reading.damaged_offsets import WalkedLogs
 from kdump.verdicts.check import report_starts
 from kdump.verdicts.starts import Watcher
 from kdump.workers.cores import jobs_here
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from kdump.mending.inputs import Inputs
-    from kdump.mending.new_directory import NewDirectory, NewFile
-    from kdump.reading.items import Section
+    from kdump.mending.new_directory import NewDirectory
     from kdump.tables import Row
 
 _MINUTE = 60_000
@@ -88,8 +83,6 @@ class NewPartition:
         self._job = Job(Job.PARTITION, path, path)
         self._settings = Settings(now=current_time(), level=level, threads=jobs_here() - 1, follows_links=True)
         self._errors: list[Finding] = []
-        self._watcher = Watcher(self._note_error)
-        self._check: PartitionCheck | None = None
         self._walked = WalkedLogs()
 
     # --- companions
@@ -100,28 +93,19 @@ class NewPartition:
         *,
         newest_timestamp: int | None = None,
         keep: Callable[[str, bytes], None] | None = None,
-        see: Callable[[int, Source, Section], None] | None = None,
     ) -> None:
         """Write the companions of these kinds. `keep` is given name and bytes of each file, and writes it; it may be called
         twice for one file. `newest_timestamp` is that of the newest record; by default, time indexes of the origin say it.
 
-        If `see` is given, the logs must be sound: it is given each section of their batches, with the base offset and the source.
-
-        Raises CorruptData, with the position in the origin's log of that name, for batches that a start would not keep, and, with
-        `see`, NotSoundError for logs that are not sound.
+        Raises CorruptData, with the position in the origin's log of that name, for batches that a start would not keep.
         """
         self._kinds = kinds
         self._keep = keep or self._write
         if newest_timestamp is None:
             newest_timestamp = max((_last_timestamp(self._origin, base) for base in self._bases), default=NO_TIMESTAMP)
-        rebuilding = self._one_pass(newest_timestamp + _MINUTE, see)
-        if rebuilding is None and see is not None:
-            raise NotSoundError
-        if rebuilding is None:
-            self._clone_logs()
-            rebuilding = self._pass(newest_timestamp + _MINUTE)
+        self._clone_logs()
+        rebuilding = self._pass(newest_timestamp + _MINUTE)
         if not rebuilding.is_true_of(rebuilding.newest + _MINUTE):
-            self._check = None  # it has seen companions that are replaced now
             rebuilding = self._pass(rebuilding.newest + _MINUTE)
         self.log_end, self.batches = rebuilding.next_offset, rebuilding.batches
         self._is_plain = rebuilding.is_plain
@@ -130,10 +114,6 @@ class NewPartition:
             raise CorruptData("log-start-beyond-end", message, path=self._origin)
         if EPOCHS in kinds:
             self._add(tree.LEADER_EPOCHS, rebuilding.leader_epochs())
-
-    def forget_check(self) -> None:
-        """Let `verify` check all files again, and do not keep what is known of the batches until then."""
-        self._check = None
 
     def refused(self) -> list[CorruptData]:
         """The faults of all batches whose producers a start would not accept, with their `offset`.
@@ -155,71 +135,9 @@ class NewPartition:
     def _add(self, name: str, data: bytes) -> None:
         """Write a companion."""
         self._keep(name, data)
-        if self._check is not None:
-            self._check.facts.files.add(name)
 
     def _write(self, name: str, data: bytes) -> None:
         self._directory.write(os.path.join(self._name, name), data)
-
-    def _one_pass(self, clock: int, see: Callable[[int, Source, Section], None] | None) -> Rebuilding | None:
-        """Copy the logs that are to be cloned, rebuild, and check what is made, all at once; None if a log is not sound."""
-        bases, cloned = self._bases, self._cloned_from
-        for base in cloned:
-            self._directory.reserve(self._log(base))
-        self._watcher = Watcher(self._note_error)
-        self._check = check = PartitionCheck(self._job, self._settings, self._watcher.emit)
-        if SNAPSHOT in self._kinds:
-            check.facts.carried.producers = Producers([base for base in bases if base > self._log_start])
-        found = self._rebuilding(clock)
-        try:
-            for base, end in tree.with_next(bases):
-                path = cloned.get(base, self._directory.inside(self._log(base)))
-                with LiveSource(path) as source, self._target(base, source) as target:
-                    one = OnePass(
-                        found,
-                        source,
-                        base,
-                        end,
-                        write_indexes=self._write_indexes,
-                        progress=self._progress,
-                        target=target,
-                        see=see,
-                    )
-                    check.log(base, source, one)
-                    one.require_whole()
-                self._note_sound(base, source.size)
-                del one
-                check.files_below(end)
-            if bases:
-                found.finish()
-        except (NotSoundError, CorruptData, Unreadable):
-            self._check = None  # reading step by step says more
-            self._errors.clear()
-            return None
-        return found
-
-    def _note_sound(self, base_offset: int, size: int) -> None:
-        """Note that no byte of a new log is damaged: it is a copy of what was read, or was read itself."""
-        with Source(self._directory.inside(self._log(base_offset))) as source:
-            if source.size != size:
-                raise NotSoundError
-            self._walked.keep(source.status(), source.status(), DamagedOffsets(base_offset))
-
-    @contextmanager
-    def _target(self, base_offset: int, source: LiveSource) -> Iterator[NewFile | None]:
-        """The log that is to be written; None if it is there already, or shares the bytes of the source."""
-        if base_offset not in self._cloned_from:
-            yield None
-            return
-        if self._inputs is not None:
-            self._inputs.note(source)
-        name = self._log(base_offset)
-        with self._directory.create(name) as target:
-            if target.shares(source):
-                yield None
-            else:
-                source.copies_to = target.fileno()
-                yield target
 
     def _clone_logs(self) -> None:
         """Clone the logs that are to be cloned."""
@@ -289,16 +207,11 @@ class NewPartition:
         once more, unless all batches are plain. What rebuilt the companions has done what a scan does with these. `log_end` is
         what the log end must be, if it is known. `tolerate` may take an error of the input that stays in the result.
         """
-        if self._check is None:
-            self._errors.clear()
-            self._watcher = Watcher(self._note_error)
-            checks.run(self._job, self._settings, self._watcher.emit, _CheckWatch(self._progress), self._walked)
-        else:
-            self._check.list_files()
-            self._check.to_end()
-            self._check = None
-        if self._watcher.is_doubtful and not self._watcher.fails:  # the starts that must keep it follow anyway
-            report_starts(self._job, self._settings, self._watcher, self._walked)
+        self._errors.clear()
+        watcher = Watcher(self._note_error)
+        checks.run(self._job, self._settings, watcher.emit, _CheckWatch(self._progress), self._walked)
+        if watcher.is_doubtful and not watcher.fails:  # the starts that must keep it follow anyway
+            report_starts(self._job, self._settings, watcher, self._walked)
         for error in self._errors:
             if tolerate is None or not tolerate(error):
                 origin = os.path.join(self._origin, os.path.relpath(error.path, self._job.path))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_right
-from itertools import accumulate, pairwise
+from itertools import accumulate
 from operator import itemgetter
 
 from kdump.binary import codecs, system
@@ -14,7 +14,7 @@ from kdump.checks.catalogue import FAULTS
 from kdump.checks.finding import Finding
 from kdump.checks.settings import DEEP
 from kdump.checks.wording import counted
-from kdump.errors import CorruptData, MissingPackage, Unreadable
+from kdump.errors import CorruptData, MissingPackage
 from kdump.formats import file_name, message_set, partition_metadata, tree
 from kdump.formats.log import Log as BatchLog
 from kdump.mending import resolving
@@ -24,8 +24,7 @@ from kdump.mending.filling import Filling
 from kdump.mending.left_out import Losses
 from kdump.mending.log_writer import LARGEST_DELTA, LARGEST_SIZE, LogWriter
 from kdump.mending.new_partition import NewPartition
-from kdump.mending.one_pass import NotSoundError
-from kdump.mending.pieces import NESTED, Headers, LeftOut, Walk
+from kdump.mending.pieces import NESTED, Headers, LeftOut
 from kdump.mending.row import (
     CLONED,
     DIFFERENT,
@@ -50,7 +49,6 @@ if TYPE_CHECKING:
     from kdump.mending.pieces import Piece
     from kdump.mending.progress import Progress
     from kdump.mending.settings import Rules
-    from kdump.reading.items import Section
     from kdump.tables import Row
 
 _MOST_TRIES = 8
@@ -127,8 +125,6 @@ class PartitionRecovery:
 
     def write(self, accept: set[int]) -> None:
         """Walk the logs, resolve what contradicts itself, write logs and companions. Raises CorruptData, Unreadable, OSError."""
-        if not accept and self._write_sound():
-            return
         self._pieces = [p for part in self._parts for p in part.walk(self._inputs, self._progress, accept, self.accepted)]
         with self._headers:
             self._chain, left_out = resolving.resolve(self._pieces, self._headers)
@@ -138,68 +134,6 @@ class PartitionRecovery:
             self._wrong = {(left.path, left.start) for left in left_out if left.code == "replica-divergence"}
             self._leave_out_greedy_wrappers()
             self._write_until_it_starts()
-
-    def _write_sound(self) -> bool:
-        """Copy, rebuild and check all logs in one pass. Returns False, with nothing taken over, where they are not sound."""
-        part = self._parts[0]
-        if len(self._parts) > 1 or not part.logs or any(log.base_offset is None for log in part.logs):
-            return False
-        logs = {log.base_offset: log for log in part.logs if log.base_offset is not None}
-        pieces: list[Piece] = []
-        walks: dict[int, Walk] = {}
-        self._inputs.note_directory(self.path)
-        for log in part.logs:
-            log.size = system.size(log.path)
-
-        def see(base_offset: int, source: Source, section: Section) -> None:
-            walk = walks.get(base_offset)
-            if walk is None:
-                walk = walks[base_offset] = Walk(logs[base_offset], source)
-            walk.take(section)
-
-        made = NewPartition(
-            self._directory,
-            self.name,
-            list(logs),
-            origin=self.path,
-            log_start=self._log_start,
-            rules=self._rules,
-            progress=self._progress,
-            level=DEEP,
-            cloned_from={base: log.path for base, log in logs.items()},
-            inputs=self._inputs,
-        )
-        try:
-            made.complete(keep=self._keep, see=see)
-            for base, log in logs.items():
-                walk = walks.get(base)
-                if walk is None and (log.size or base != part.newest_base):
-                    raise NotSoundError
-                if walk is not None:
-                    walk.join()
-                    if walk.left_out or not _is_all_of(walk.pieces, log.size):
-                        raise NotSoundError
-                    pieces += walk.pieces
-            if not all(_is_in_order(before, after) for before, after in pairwise(pieces)):
-                raise NotSoundError
-        except (NotSoundError, CorruptData, Unreadable):
-            self._directory.empty(self.name)
-            self.rows.clear()
-            self._rebuilt.clear()
-            return False
-        self._pieces = self._chain = pieces
-        self._bases, self._made, self._log_end = list(logs), made, made.log_end
-        for piece in pieces:
-            self._note_piece(f"{piece.log.base_offset:020}{file_name.LOG}", piece)
-        self._remove_passing_snapshots()
-        self._cloned = part.clonable()
-        self._left_out = list(part.left_out)
-        return True
-
-    def forget_check(self) -> None:
-        """Let `verify` check all files again, and do not keep what is known of the batches until then."""
-        if self._made is not None:
-            self._made.forget_check()
 
     def _leave_out_greedy_wrappers(self) -> None:
         """Leave out old messages in which a start would allocate more memory than a broker may have."""
@@ -628,17 +562,6 @@ class PartitionRecovery:
             for offset, reason in bad:
                 self._leave_out(offset, "legacy-wrapper-null", f"{reason}; a start fails where it opens it")
         return bool(bad)
-
-
-def _is_in_order(before: Piece, after: Piece) -> bool:
-    return before.last < after.first and (after.is_legacy or after.first_epoch >= before.last_epoch)
-
-
-def _is_all_of(pieces: Sequence[Piece], size: int) -> bool:
-    """Whether pieces are all of a log, and are beyond doubt. Old messages are looked at more closely elsewhere."""
-    follow = all(before.end == after.start for before, after in pairwise(pieces))
-    is_whole = bool(pieces) and pieces[0].start == 0 and follow and pieces[-1].end == size
-    return is_whole and all(piece.is_sure and not piece.is_legacy and not piece.changed for piece in pieces)
 
 
 def _bad_wrappers(source: Source, piece: Piece) -> Iterator[tuple[int, str]]:

@@ -156,8 +156,6 @@ class _Run:
                 self._directory.folder(one.name)
             one.write(self._accept)
             one.finish()
-            if len(recoveries) > 1:
-                one.forget_check()
         missing = sorted(self._accept.difference(*(one.accepted for one in recoveries)))
         if missing:
             raise UsageError(f"--accept {missing[0]}: no batch whose CRC does not match has this offset")

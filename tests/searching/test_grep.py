@@ -4,6 +4,7 @@ import copy
 import errno
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -27,7 +28,7 @@ from kdump.searching.log_search import Found
 from kdump.searching.partitioner import murmur2, partition_of
 from kdump.searching.query import Query, Range
 from tests.builders.compression import Codec
-from tests.builders.files import write_partition
+from tests.builders.files import file_name, write_partition
 from tests.builders.records import batch, message, message_set, record, transaction_marker, wrapper
 from tests.searching.conftest import Run
 
@@ -578,6 +579,24 @@ def test_a_certificate_that_cannot_be_read_is_no_wrong_usage(data: Path, tmp_pat
     with pytest.raises(Unreadable, match="Input/output error"):  # which ends the command with exit code 3
         main(["grep", "--verify", path])
     assert main(["grep", "--verify", str(tmp_path)]) == main(["grep", "--verify", str(tmp_path / "none")]) == 2
+
+
+@pytest.mark.both_kernels
+@pytest.mark.parametrize("codec", ["none", "gzip", "lz4", "snappy", "zstd"])
+def test_a_match_in_a_batch_larger_than_a_window_is_found(run: Run, tmp_path: Path, codec: Codec) -> None:
+    large = random.Random(codec).randbytes(700_000).hex().encode()
+    records = [
+        record(key=b"a", value=large),
+        record(key=b"b", value=large + b"needle"),
+        record(key=b"c", value=b"needle" + large),
+    ]
+    path = tmp_path / file_name(0, ".log")
+    path.write_bytes(batch(records=[record(value=large)], codec=codec) + batch(records=records, codec=codec, base_offset=1))
+    code, out, _ = run("needle", path, "--output", "ndjson")
+    hits = [row for row in map(json.loads, out.splitlines()) if row["kind"] == "hit"]
+    wanted = [(2, "b", (large + b"needle").decode()), (3, "c", ("needle" + large.decode()))]
+    assert (code, [(row["offset"], row["key"], row["value"]) for row in hits]) == (0, wanted)
+    assert run("nowhere", path)[0] == 1
 
 
 def test_matches_go_into_a_parquet_file(run: Run, data: Path, tmp_path: Path) -> None:
