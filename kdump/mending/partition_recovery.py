@@ -42,7 +42,7 @@ from kdump.mending.row import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from kdump.mending.attested import LogEnd
     from kdump.mending.inputs import Inputs
@@ -510,15 +510,19 @@ class PartitionRecovery:
         for piece in self._chain:
             if at == len(offsets):
                 return
-            extents = [(piece.first, piece.last)]
+            batches: Iterable[Piece] = [piece]
             if piece.batches > 1 and piece.last >= offsets[at]:
-                extents = [extent[:2] for _, _, extent, _, _ in self._headers.of(piece)]
-            for first, last in extents:
-                start = at
+                batches = (
+                    piece.part(start, end, extent, extent, 1, count) for start, end, extent, _, count in self._headers.of(piece)
+                )
+            for batch in batches:
+                first, last, start = batch.first, batch.last, at
                 while at < len(offsets) and offsets[at] < first:
                     at += 1
-                if at > start and before is not None and before < offsets[at - 1] and not piece.is_legacy:
-                    yield before + 1, first - 1
+                if at > start and before is not None and before < offsets[at - 1]:
+                    first = self._headers.first_offset(batch)  # a compressed message has the offset of its last one
+                    if any(before < offset < first for offset in offsets[start:at]):
+                        yield before + 1, first - 1
                 while at < len(offsets) and offsets[at] <= last:
                     at += 1
                 before = last

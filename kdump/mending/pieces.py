@@ -133,7 +133,8 @@ class Piece:
             return False
         if other.last == _HIGHEST_OFFSET:  # it is left out
             return False
-        if self.last + 1 != other.first and not self.is_legacy:  # it may yet turn out to be out of line
+        may_be_compressed = self.is_legacy and other.first - self.last <= other.size  # and has the offset of its last message
+        if self.last + 1 != other.first and not may_be_compressed:  # it may yet turn out to be out of line
             return False
         if self.changed or other.changed or self.is_legacy != other.is_legacy or other.first_epoch < self.last_epoch:
             return False
