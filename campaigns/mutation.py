@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import sysconfig
+import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -171,26 +172,27 @@ class Copy:
             (self._root / f"{KERNEL}.new").replace(self._root / KERNEL)
 
     def _run(self, command: Sequence[str]) -> tuple[int | None, str]:
-        """Run a command in the copy; exit code and what it printed. If it takes too long, it is killed with its children."""
+        """Run a command in the copy; exit code and what it printed. Then, or if it takes too long, what it started is killed."""
         environment = {name: value for name, value in os.environ.items() if not name.startswith("KDUMP_")}
         environment |= {"PYTHONPATH": str(self._root), VARIABLE: str(self._root / "failed-tests")}
         environment["KDUMP_ORACLE_HOME"] = os.devnull  # no test fetches the real tool
-        process = subprocess.Popen(
-            command,
-            cwd=self._root,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-        try:
-            printed, _ = process.communicate(timeout=RUN_SECONDS)
-            return process.returncode, printed.decode("utf-8", "replace")
-        except subprocess.TimeoutExpired:
-            return None, "takes too long"
-        finally:
-            if process.returncode is None:  # after waiting, the process id may be reused
+        with tempfile.TemporaryFile() as out:  # no pipe: processes that an error leaves behind would keep it open
+            process = subprocess.Popen(
+                command,
+                cwd=self._root,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+            try:
+                code: int | None = process.wait(RUN_SECONDS)
+            except subprocess.TimeoutExpired:
+                code = None
+            finally:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
+            out.seek(0)
+            return code, out.read().decode("utf-8", "replace")

@@ -61,9 +61,28 @@ MUTATIONS: tuple[Mutation, ...] = (
         "if not all(map(lt, offsets, islice(offsets, 1, None)))",
         "if not all(map(lt, offsets, islice(offsets, 2, None)))",
     ),
+    Mutation(
+        "60-h23",
+        "kdump/checks/producers.py",
+        "return rows[max(0, end - MAX_IN_FLIGHT) : end]",
+        "return rows[max(0, end - 1) : end]",
+    ),
     Mutation("status-of-records", "kdump/checks/record_reader.py", "statuses[end] == status", "statuses[end] <= status"),
     Mutation(
         "last-offset-of-segment", "kdump/checks/rules/directories/neighbours.py", "_MAX_INT = 0x7FFFFFFF", "_MAX_INT = 0x7FFFFFFE"
+    ),
+    Mutation(
+        "60-h20",
+        "kdump/checks/rules/directories/neighbours.py",
+        "if base_before >= 0 and end > base_offset:",
+        "if base_before >= 0 and end > base_offset + 1:",
+    ),
+    Mutation("60-h21", "kdump/checks/rules/directories/neighbours.py", "return facts.end >= facts.size", "return True"),
+    Mutation(
+        "60-h22",
+        "kdump/checks/rules/directories/neighbours.py",
+        "if own_end > end or base_before < 0:\n            end",
+        "if True:\n            end",
     ),
     Mutation(
         "looks-of-no-segment",
@@ -84,6 +103,12 @@ MUTATIONS: tuple[Mutation, ...] = (
         "if self.context.counts_only(code, start, start + ENTRY_SIZE):\n                break",
     ),
     Mutation(
+        "60-h29",
+        "kdump/checks/rules/indexes/offset_index_targets.py",
+        "if log.may_hold_more(position, end) or not log.is_ordered():",
+        "if not log.is_ordered():",
+    ),
+    Mutation(
         "h04",
         "kdump/checks/rules/indexes/sibling_log.py",
         "header[RECORD_COUNT] <= header[LAST_OFFSET_DELTA])",
@@ -96,10 +121,31 @@ MUTATIONS: tuple[Mutation, ...] = (
         "is_next = True",
     ),
     Mutation(
+        "60-h28",
+        "kdump/checks/rules/indexes/sibling_log.py",
+        "if size_now(facts) > facts.size:\n            return None\n",
+        "if False:\n            return None\n",
+    ),
+    Mutation(
         "last-timestamp-before-zeros",
         "kdump/checks/rules/indexes/time_index.py",
         "if self.entries.has_zero_tail and not",
         "if self.entries.has_zero_tail or not",
+    ),
+    Mutation(
+        "60-h25",
+        "kdump/checks/rules/indexes/time_index.py",
+        "return self.log.may_hold_more(start, facts.positions[batch_row])",
+        "return True",
+    ),
+    Mutation(
+        "60-h26",
+        "kdump/checks/rules/indexes/transaction_index.py",
+        "elif before is not None and last <= before:",
+        "elif before is not None and last < before:",
+    ),
+    Mutation(
+        "60-h27", "kdump/checks/rules/indexes/transaction_index.py", "elif first > last or first < 0:", "elif first > last:"
     ),
     Mutation(
         "order-after-nested",
@@ -126,7 +172,36 @@ MUTATIONS: tuple[Mutation, ...] = (
         'part.batches["timestamp"][row] > NO_TIMESTAMP',
     ),
     Mutation("n03", "kdump/checks/rules/transactions/markers.py", "elif epoch < known_epoch:", "elif epoch < known_epoch < 0:"),
+    Mutation("60-k20", "kdump/cli/checking/request.py", "        self.baseline[identity] -= 1\n", ""),
+    Mutation(
+        "60-k21",
+        "kdump/cli/checking/request.py",
+        "SEVERITIES[: SEVERITIES.index(options.fail_on) + 1]",
+        "SEVERITIES[: SEVERITIES.index(options.fail_on)] or SEVERITIES[:1]",
+    ),
+    Mutation(
+        "60-k22",
+        "kdump/cli/checking/request.py",
+        '_identity_of(row["path"], row["after"], row["verdict"])',
+        '_identity_of(row["path"], "unclean", row["verdict"])',
+    ),
+    Mutation("60-k23", "kdump/cli/checking/request.py", "and not self._ignored\n            and", "and"),
     Mutation("buffered-verdict", "kdump/cli/checking/run.py", "buffering=0, closefd", "buffering=-1, closefd"),
+    Mutation(
+        "60-k05", "kdump/cli/checking/run.py", "self._unread += row.records_not_read", "self._unread = row.records_not_read"
+    ),
+    Mutation(
+        "60-k06",
+        "kdump/cli/checking/run.py",
+        "        if is_known:\n            self._known += 1\n        else:\n            self._counts",
+        "        self._known += is_known\n        if True:\n            self._counts",
+    ),
+    Mutation(
+        "60-k07",
+        "kdump/cli/checking/run.py",
+        "if group in self._failing_groups or not self._request.is_left_out(row):",
+        "if not self._request.is_left_out(row):",
+    ),
     Mutation("c01", "kdump/cli/completion.py", "for table in TABLES if table not in given)", "for table in TABLES)"),
     Mutation(
         "n09",
@@ -163,6 +238,24 @@ MUTATIONS: tuple[Mutation, ...] = (
         "    except KdumpError as error:\n        say(str(error))\n        return NOT_EXAMINED",
         "    except ArithmeticError as error:\n        say(str(error))\n        return NOT_EXAMINED",
     ),
+    Mutation(
+        "60-k27",
+        "kdump/cli/scanning/summary.py",
+        "if differ and self.exit_code == exit_codes.CLEAN else text",
+        "if differ and self.exit_code != exit_codes.CLEAN else text",
+    ),
+    Mutation(
+        "60-k28",
+        "kdump/cli/scanning/summary.py",
+        '            are_more_not_read=given["areMoreNotRead"],',
+        "            are_more_not_read=False,",
+    ),
+    Mutation(
+        "60-k29",
+        "kdump/cli/scanning/summary.py",
+        "            if line.topic == tree.METADATA_TOPIC:\n                self._verdict.leave_unreplayed(line.topic)",
+        "            pass",
+    ),
     Mutation("one-list-of-files", "kdump/cli/scanning/writing.py", 'if table != "findings":', 'if table > "findings":'),
     Mutation(
         "c08",
@@ -170,12 +263,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         "(folder + os.sep).startswith(searched.rstrip(os.sep) + os.sep)",
         "folder.startswith(searched.rstrip(os.sep) + os.sep)",
     ),
-    Mutation(
-        "60-k01",
-        "kdump/cli/searching/run.py",
-        "        except BrokenPipeError:  # nobody reads on: what was seen so far counts\n            return exit_codes.NOT_EXAMINED if search.not_read else exit_codes.CLEAN",
-        "        except BrokenPipeError:  # nobody reads on: what was seen so far counts\n            return exit_codes.CLEAN",
-    ),
+    Mutation("60-k01", "kdump/cli/searching/run.py", "NOT_EXAMINED if search.not_read else exit_codes.", ""),
     Mutation(
         "60-k02",
         "kdump/cli/searching/run.py",
@@ -247,6 +335,12 @@ MUTATIONS: tuple[Mutation, ...] = (
         "            pass",
     ),
     Mutation(
+        "60-f20",
+        "kdump/forecasts/neighbours.py",
+        "return whose in (OF_BROKER, OF_OTHER_NODE) or whose == PERHAPS_OF_COPY and are_named",
+        "return True",
+    ),
+    Mutation(
         "15",
         "kdump/forecasts/outcome.py",
         'note(name, "truncated", before[name], file.size)',
@@ -260,6 +354,12 @@ MUTATIONS: tuple[Mutation, ...] = (
         "kdump/forecasts/recovery.py",
         "if valid_bytes - last_indexed > settings.index_interval:",
         "if valid_bytes - last_indexed >= settings.index_interval:",
+    ),
+    Mutation(
+        "60-f31",
+        "kdump/forecasts/recovery.py",
+        "            if valid_bytes - last_indexed > settings.index_interval:",
+        "            if valid_bytes - last_indexed >= settings.index_interval:",
     ),
     Mutation(
         "offsets-twice",
@@ -327,12 +427,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "60-n08", "kdump/mending/json_contents.py", "token = token if self._leads_on() else self._string(token)", "token = token"
     ),
-    Mutation(
-        "60-n11",
-        "kdump/mending/new_directory.py",
-        '        if system.has_name(self.path):\n            raise UsageError(f"{self.path} exists by now; kdump does not overwrite anything")\n        os.rename',
-        "        os.rename",
-    ),
+    Mutation("60-n11", "kdump/mending/new_directory.py", "if system.has_name(self.path):", "if False:"),
     Mutation(
         "60-n12",
         "kdump/mending/new_directory.py",
@@ -363,12 +458,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         "60-n04", "kdump/mending/redact.py", '_READABLE = re.compile(rb"[ -~]{6,}")', '_READABLE = re.compile(rb"[ -~]{12,}")'
     ),
     Mutation("60-n06", "kdump/mending/redact.py", "        self._inputs.require_unchanged()\n", ""),
-    Mutation(
-        "60-n01",
-        "kdump/mending/redacting.py",
-        "            if delta is None:\n                newest = None\n                data[position:] = self.filler(len(data) - position)\n                break",
-        "            if delta is None:\n                newest = None\n                break",
-    ),
+    Mutation("60-n01", "kdump/mending/redacting.py", "data[position:] = self.filler(len(data) - position)\n                ", ""),
     Mutation(
         "60-n03",
         "kdump/mending/redacting.py",
@@ -668,12 +758,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         "month = month - 9 if month >= 10 else month + 3",
         "month = month - 9 if month > 10 else month + 3",
     ),
-    Mutation(
-        "60-s43",
-        "kdump/schemas/decoding.py",
-        "        if self._has_file:  # then there is no registry's prefix\n            return self._single_object(data) or Framed(BARE)\n",
-        "",
-    ),
+    Mutation("60-s43", "kdump/schemas/decoding.py", "if self._has_file:  # then", "if False:  # then"),
     Mutation("a13", "kdump/schemas/framing.py", "in reversed(headers)", "in headers"),
     Mutation(
         "compiled-editions",
@@ -869,12 +954,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         "header[RECORD_COUNT] <= 0 and header[LENGTH] + LOG_OVERHEAD > BATCH_HEADER_SIZE",
         "header[RECORD_COUNT] <= 0 and header[LENGTH] < 0",
     ),
-    Mutation(
-        "60-q08",
-        "kdump/searching/log_search.py",
-        '        for start, end in self._source.bad_ranges:\n            self._note(start, end, "io-error", "the device does not give these bytes")\n',
-        "",
-    ),
+    Mutation("60-q08", "kdump/searching/log_search.py", "for start, end in self._source.bad_ranges:", "for start, end in ():"),
     Mutation(
         "60-q09",
         "kdump/searching/log_search.py",
@@ -915,8 +995,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "60-q16",
         "kdump/searching/places.py",
-        '        elif self._is_proof and item.kind == "checkpoint" and item.base_offset is not None:\n            self.logs.append(item)\n',
-        "",
+        'elif self._is_proof and item.kind == "checkpoint"',
+        'elif not self._is_proof and item.kind == "checkpoint"',
     ),
     Mutation(
         "60-q12",

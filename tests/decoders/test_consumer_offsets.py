@@ -3,6 +3,7 @@
 import contextlib
 import io
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -141,7 +142,7 @@ def test_topics_assigned_twice_are_shown_twice() -> None:
 
 
 def test_only_members_of_consumers_have_their_fields_as_json() -> None:
-    group = {"members": [{"subscription": b"\x00\x00\x01", "assignment": ASSIGNMENT}]}
+    group: dict[str, Any] = {"members": [{"subscription": b"\x00\x00\x01", "assignment": ASSIGNMENT}]}
     shown, other = (consumer_offsets.with_protocol_as_json(group | {"protocolType": of}) for of in ("consumer", "connect"))
     assert other["members"] == group["members"] != shown["members"]
 

@@ -108,6 +108,23 @@ def test_segments_overlap_at_the_last_offset_that_a_segment_may_have(tmp_path: P
     ]
 
 
+def _of_segments(folder: Path, segments: dict[int, list[bytes]]) -> list[tuple[str, int | None]]:
+    directory = write_partition(folder, segments=segments)
+    return [(row.code, row.offset_first) for row in _findings(directory) if row.code.startswith("segments-")]
+
+
+def test_a_segment_inside_of_another_does_not_end_it(tmp_path: Path) -> None:
+    long, short = batch(records=[record()] * 10), [batch(records=[record()] * 2, base_offset=base) for base in (5, 8)]
+    overlaps = [("segments-overlap", 5), ("segments-overlap", 8)]
+    assert _of_segments(tmp_path, {0: [long], 5: short[:1], 8: short[1:]}) == overlaps
+
+
+def test_offsets_that_a_torn_batch_may_have_had_are_no_gap_between_segments(tmp_path: Path) -> None:
+    first, torn, last = (batch(records=[record(value=b"v" * 50)], base_offset=base) for base in (0, 1, 9))
+    assert _of_segments(tmp_path / "torn", {0: [first, torn[:-3]], 9: [last]}) == []
+    assert _of_segments(tmp_path / "sound", {0: [first, torn], 9: [last]}) == [("segments-gap", 2)]
+
+
 def test_a_file_with_a_strange_name_outside_of_a_partition_has_a_warning_about_none_of_its_bytes(tmp_path: Path) -> None:
     folder = tmp_path / "stuff"
     folder.mkdir()

@@ -630,6 +630,6 @@ def test_ranges_hold_their_ends_and_an_empty_value_of_a_header_is_a_value() -> N
     assert [time for time in range(-1, 10) if times.holds(0, time)] == [5, 6, 7]
     offsets = Range(from_offset=5, to_offset=7)
     assert [offset for offset in range(10) if offsets.holds(offset, -1)] == [5, 6, 7]
-    headers = [(b"h", b"v"), (b"e", b"")]
+    headers = ((b"h", b"v"), (b"e", b""))
     for wanted, found in (((b"h", None), True), ((b"h", b""), False), ((b"e", b""), True), ((b"x", None), False)):
         assert (Query(headers=[wanted]).matched(None, None, headers, 0) is not None) == found

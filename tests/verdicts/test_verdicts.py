@@ -14,6 +14,7 @@ from kdump.checks.catalogue import STARTS
 from kdump.checks.finding import FileReport, Finding
 from kdump.checks.jobs import Job
 from kdump.checks.settings import Settings, current_time
+from kdump.cli.checking.request import CheckRequest, read_baseline
 from kdump.cli.commands import main
 from kdump.verdicts import check, starts
 from kdump.verdicts.verdict import Verdict
@@ -269,6 +270,8 @@ def test_a_start_of_what_was_ignored_fails_unless_it_was_ignored_itself(
     data = bytearray((partition / LOG).read_bytes())
     data[-1] ^= 1
     (partition / LOG).write_bytes(data)
+    assert main(["check", "--ignore", "start-loses", str(partition)]) == 1
+    assert capfd.readouterr().out.endswith("Verdict: loses at start, damaged. Exit status 1.\n")
     assert main(["check", "--ignore", "crc-mismatch", str(partition)]) == 1
     assert capfd.readouterr().out.endswith("Verdict: loses at start. Exit status 1.\n")
     assert main(["check", "--ignore", "crc-mismatch", "--ignore", "start-loses", str(partition)]) == 0
@@ -292,6 +295,28 @@ def test_a_baseline_without_the_start_does_not_hide_it(
     assert main(["check", "--baseline", str(baseline), str(partition)]) == 0
     expected = "clean, except for known findings and a start that fails or loses records"
     assert " ".join(capfd.readouterr().out.split()).endswith(f"Verdict: {expected}. Exit status 0.")
+    known_starts: set[tuple[str, str, str]] = set()
+    request = CheckRequest.__new__(CheckRequest)
+    request.baseline = read_baseline(str(baseline), known_starts)
+    (finding,) = kdump.check(partition)
+    assert [request.is_known(finding) for _ in range(2)] == [True, False]
+    assert {start[1:] for start in known_starts} == {("unclean", "loss"), ("clean", "damage"), ("unclean", "damage")}
+
+
+@pytest.mark.parametrize(
+    ("level", "ignored", "proves"), [("deep", "", True), ("deep", "crc-mismatch", False), ("quick", "", False)]
+)
+def test_a_check_proves_a_log_sound_only_if_it_reads_it_and_ignores_nothing(level: str, ignored: str, proves: bool) -> None:
+    request = CheckRequest.__new__(CheckRequest)
+    request.settings, request._selected, request._ignored = Settings(now=0, level=level), None, frozenset(ignored.split())
+    assert request.proves_logs == proves
+
+
+def test_records_that_a_check_does_not_read_are_counted_over_all_files(
+    partition: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", "--level", "full", "--output", "ndjson", str(partition)]) == 0
+    assert json.loads(capfd.readouterr().out.splitlines()[-1])["recordsNotRead"] == 7
 
 
 # --- records that nobody can read
