@@ -157,6 +157,12 @@ def _test_of(item: pytest.Item) -> str:
 # --- In which process, and where
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Refuse a kernel in C that is not that of the sources."""
+    if reason := kernels.why_stale():
+        raise pytest.UsageError(reason)
+
+
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist looks
 def pytest_cmdline_main(config: pytest.Config) -> None:
     """Use all cores, where pytest-xdist is there and much is run; `-n` says otherwise.
