@@ -22,6 +22,7 @@ from kdump.searching import log_search
 from tests.builders.compression import Codec, compress
 from tests.builders.files import write_partition
 from tests.builders.records import Record, batch, encode_record, record
+from tests.loops import each
 from tests.searching.conftest import Run
 
 LARGE = WINDOW_SIZE + 4321
@@ -280,7 +281,7 @@ def test_a_file_that_another_process_searched_and_that_was_replaced_is_not_shown
         assert sent.whole() == b"23456"
 
 
-@pytest.mark.parametrize("seed", range(20))
+@each("seed", range(20))
 def test_pieces_are_the_text_of_the_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     chosen = random.Random(seed)
     parts = [b"a", b",", b'"', b"\n", b"\xc3\xa9", b"\xe2\x82\xac", b"\xf0\x9f\x98\x80", b"\x1b", b"="]
