@@ -18,6 +18,7 @@ from kdump.formats import log
 from kdump.output.kafka.native_lines import TextTuning
 from kdump.reading import read_ahead, salvage
 from kdump.reading.tuning import ReadTuning
+from tools import kernel as tools_kernel
 
 KERNELS = (kernel.PYTHON, kernel.C)
 
@@ -29,6 +30,15 @@ def why_no_c() -> str | None:
     except ImportError as error:
         return f"the kernel in C was not built: {error}"
     return None
+
+
+def why_stale() -> str | None:
+    """Why tests would say nothing of the sources of the kernel in C, None if they do, or it was not built."""
+    if why_no_c():
+        return None
+    from kdump.binary import _kernel
+
+    return tools_kernel.why_stale(getattr(_kernel, "SOURCES", "unknown"))
 
 
 @contextlib.contextmanager

@@ -18,6 +18,8 @@ STREAK: tuple[str, ...]
 COLUMNS: tuple[str, ...]
 RECORD_COLUMNS: tuple[str, ...]
 CRC32C: tuple[str, ...]
+SOURCES: str
+"""The SHA-256 of the sources that it was built from; empty if setup.py did not build it."""
 
 NOTHING: int
 NUMBER: int

@@ -9,6 +9,7 @@ import pytest
 from campaigns import mutations, random_mutations
 from campaigns.mutation import MANY, ROOT, CannotTell, Copy, Mutation, area_of, why_broken
 from campaigns.mutation_list import MUTATIONS
+from tests.loops import each
 
 FILE = "kdump/formats/transaction_index.py"
 ERROR = Mutation("version-unsigned", FILE, 'Struct(">hqqqq")', 'Struct(">Hqqqq")')
@@ -57,7 +58,7 @@ ERRORS = [Mutation(f"e{number}", f"kdump/{name}.py", '"""', f"# e{number}\n") fo
 ERRORS = [one._replace(old=(ROOT / one.file).read_text("utf-8").splitlines()[0]) for one in ERRORS]
 
 
-@pytest.mark.parametrize(
+@each(
     ("failing", "caught", "most_runs"),
     [
         ({}, set(), 1),

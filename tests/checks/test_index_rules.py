@@ -18,6 +18,7 @@ from tests.builders.files import aborted_transaction, file_name, transaction_ind
 from tests.builders.files import offset_index as index_of
 from tests.builders.files import time_index as time_index_of
 from tests.builders.records import TIMESTAMP, batch, record
+from tests.loops import each
 
 pytestmark = pytest.mark.both_kernels
 
@@ -59,7 +60,7 @@ def test_what_a_broker_wrote_while_the_log_was_read_is_not_a_fault(tmp_path: Pat
     assert _codes(rows) == set()
 
 
-@pytest.mark.parametrize("rows_in_window", [1, 2, 3, 7, 1 << 15])
+@each("rows_in_window", [1, 2, 3, 7, 1 << 15])
 def test_entries_are_judged_alike_wherever_windows_end(
     tmp_path: Path, rows_in_window: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -160,7 +161,7 @@ def test_an_entry_out_of_order_in_both_numbers_is_counted_for_both_beyond_what_i
     ]
 
 
-@pytest.mark.parametrize("rows_in_window", [1, 2, 3, 1 << 15])
+@each("rows_in_window", [1, 2, 3, 1 << 15])
 def test_what_is_only_counted_is_counted_alike_wherever_windows_end(
     tmp_path: Path, rows_in_window: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,6 +16,7 @@ from kdump.cli.commands import main
 from kdump.forecasts.forecast import forecast
 from tests.builders.compression import Codec
 from tests.builders.hostile_contents import CONTENTS, batch_of, broken_compressed, many_producers, snapshot
+from tests.loops import each
 from tests.work import work_of
 
 MANY = {one.name: one for one in CONTENTS if one.name.startswith("many ") and one.name != "many headers"}
@@ -86,8 +87,8 @@ def test_a_check_of_many_snapshots_between_segments_takes_as_long_as_there_are_f
     assert many - more < 2.2 * (more - few), (few, more, many)
 
 
-@pytest.mark.parametrize("digits", [20, 200])
-@pytest.mark.parametrize("command", [("check",), ("forecast",), ("grep", "--jobs", "1", "none"), ("where", "--key", "none")])
+@each("digits", [20, 200])
+@each("command", [("check",), ("forecast",), ("grep", "--jobs", "1", "none"), ("where", "--key", "none")])
 def test_a_command_takes_as_long_as_there_are_segments_with_gaps(command: tuple[str, ...], digits: int, tmp_path: Path) -> None:
     def run_over(path: Path) -> None:
         if command == ("check",):

@@ -27,6 +27,7 @@ from tests import kernels
 from tests.builders.files import file_name
 from tests.builders.hostile_contents import alternating_magics
 from tests.builders.records import batch, message, message_set, record, transaction_marker, wrapper
+from tests.loops import each
 
 pytestmark = pytest.mark.skipif(kernel.native is None, reason="only the kernel in C summarizes such runs")
 
@@ -107,7 +108,7 @@ def _found(path: Path, level: str, cleanup_policy: str) -> list[str]:
     return list(map(repr, rows))
 
 
-@pytest.mark.parametrize("seed", range(40))
+@each("seed", range(40))
 def test_findings_are_those_of_runs_one_by_one(seed: int, tmp_path: Path) -> None:
     path = _partition(tmp_path, _log(seed, 1500))
     level, policy = (FULL, DEEP)[seed % 2], (COMPACT, DELETE)[seed // 2 % 2]
@@ -119,7 +120,7 @@ def test_findings_are_those_of_runs_one_by_one(seed: int, tmp_path: Path) -> Non
     assert sum(runs) > 30 * len(runs) > 0  # many are seen together
 
 
-@pytest.mark.parametrize("seed", range(10))
+@each("seed", range(10))
 def test_a_walk_gives_the_same_sections(seed: int, tmp_path: Path) -> None:
     path = _partition(tmp_path, _log(seed, 600)) / file_name(0, ".log")
 
@@ -139,7 +140,7 @@ def test_a_walk_gives_the_same_sections(seed: int, tmp_path: Path) -> None:
     assert divided.call_count > 0
 
 
-@pytest.mark.parametrize("seed", range(10))
+@each("seed", range(10))
 def test_a_summary_of_runs_is_that_of_their_batches(seed: int, tmp_path: Path) -> None:
     path = _partition(tmp_path, _log(seed, 600)) / file_name(0, ".log")
     with Source(str(path)) as source:
@@ -223,8 +224,8 @@ def test_what_is_recovered_is_that_of_runs_one_by_one(seed: int | None, tmp_path
     assert counted.call_count > 0
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("options", [[], ["--deep"], ["--deep", "--print-data-log", "--release", "2.0.0"]])
+@each("seed", range(4))
+@each("options", [[], ["--deep"], ["--deep", "--print-data-log", "--release", "2.0.0"]])
 def test_a_listing_is_that_of_runs_one_by_one(seed: int, options: list[str], tmp_path: Path) -> None:
     path = tmp_path / file_name(0, ".log")
     path.write_bytes(_log(seed, 600))
@@ -249,8 +250,8 @@ RANGES = [
 ]
 
 
-@pytest.mark.parametrize("seed", range(8))
-@pytest.mark.parametrize("options", [[], ["--deep"], ["--deep", "--print-data-log", "--release", "2.0.0"]])
+@each("seed", range(8))
+@each("options", [[], ["--deep"], ["--deep", "--print-data-log", "--release", "2.0.0"]])
 def test_a_part_of_a_listing_is_that_of_runs_one_by_one(seed: int, options: list[str], tmp_path: Path) -> None:
     path = tmp_path / file_name(0, ".log")
     path.write_bytes(_log(seed, 900, PLAIN if seed % 4 == 3 else UNCOMPRESSED))

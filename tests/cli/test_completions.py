@@ -16,6 +16,7 @@ from kdump.checks import catalogue
 from kdump.cli import completion
 from kdump.cli.commands import COMMANDS, main, parser
 from kdump.cli.options import DIRECTORIES, FILES
+from tests.loops import each
 from tests.support import HANG
 
 ROOT = Path(__file__).parent.parent.parent
@@ -28,7 +29,7 @@ def _offered(line: str) -> list[tuple[str, str]]:
     return [(item.type, item.value) for item in shell.get_completions(words[1:], incomplete)]
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "values"),
     [
         ("kdump f", ["forecast"]),
@@ -69,7 +70,7 @@ def test_values_are_offered_that_there_are(line: str, values: list[str]) -> None
     assert sorted(value for kind, value in _offered(line) if kind == "plain") == sorted(values)
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "kind"),
     [
         *((f"kdump {command} x", "file") for command in ("log", "index", "timeindex", "txnindex", "snapshot", "checkpoint")),

@@ -19,6 +19,7 @@ from kdump.releases import history
 from tests.builders.messages import UUID, compact_string, int8, int16, int32, int64, string, tagged
 from tests.builders.records import batch, commit_record, leader_change_record, record
 from tests.goldens import iterate
+from tests.loops import each
 
 Json = dict[str, Any]  # what json.loads makes of an object
 Listing = tuple[int, str, str]
@@ -63,7 +64,7 @@ KEY_OBJECT = {"type": "1", "data": {"group": "g", "topic": "t", "partition": 3}}
 # --- which decoder
 
 
-@pytest.mark.parametrize(
+@each(
     ("path", "topic"),
     [
         ("__consumer_offsets-12/00000000000000000000.log", "consumer-offsets"),
@@ -238,7 +239,7 @@ GOLDENS = [
 ]
 
 
-@pytest.mark.parametrize(("case", "name"), GOLDENS)
+@each(("case", "name"), GOLDENS)
 def test_the_objects_are_the_json_of_kafkas_newest_tool(case: str, name: str, capfd: pytest.CaptureFixture[str]) -> None:
     expected: defaultdict[str, dict[int, tuple[Json | None, Json | None]]] = defaultdict(dict)
     for _, golden in iterate("4.3.1", case, decoder_names.OPTIONS[name]):

@@ -12,6 +12,7 @@ import pytest
 from kdump.cli import command_names, commands, main
 from kdump.errors import UsageError
 from tests.builders.records import batch, record
+from tests.loops import each
 
 
 def _raising(error: BaseException) -> Callable[..., NoReturn]:
@@ -62,7 +63,7 @@ def test_memory_that_ends_while_a_message_is_made_has_an_exit_code() -> None:
     assert (process.returncode, process.stdout, process.stderr) == (3, b"", b"kdump: out of memory\n")
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "status"),
     [
         (["explain"], 0),
@@ -129,7 +130,7 @@ def test_an_internal_error_is_shown_whole_on_demand(monkeypatch: pytest.MonkeyPa
         main.main()
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "is_dropin"),
     [
         ([], False),
@@ -151,12 +152,12 @@ def test_options_of_kafkas_tool_go_through_its_door(arguments: list[str], is_dro
     assert command_names.is_dropin(arguments) == is_dropin
 
 
-@pytest.mark.parametrize("name", sorted(commands.COMMANDS))
+@each("name", sorted(commands.COMMANDS))
 def test_each_command_is_known_at_the_door(name: str) -> None:
     assert name in command_names.COMMANDS and not command_names.is_dropin([name, "--files"])
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "status"),
     [
         ([], 0),

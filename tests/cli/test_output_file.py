@@ -10,6 +10,7 @@ from kdump.cli import commands
 from kdump.cli.commands import main
 from tests.builders import files
 from tests.builders.records import batch, record
+from tests.loops import each
 
 CLEAN, FINDINGS, USAGE = 0, 1, 2
 LOG_NAME = "00000000000000000000.log"
@@ -122,7 +123,7 @@ _OF_DIRECTORIES = {"recover", "redact", "reindex", "slice"}
 """Commands whose -o is a directory."""
 
 
-@pytest.mark.parametrize("name", sorted(set(commands.COMMANDS) - _OF_DIRECTORIES))
+@each("name", sorted(set(commands.COMMANDS) - _OF_DIRECTORIES))
 def test_every_command_names_its_file_alike(name: str) -> None:
     options = {option.name: option.opts for option in commands.parser().commands[name].params}
     assert options["file"] == ["-o"]

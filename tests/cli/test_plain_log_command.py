@@ -21,6 +21,7 @@ from kdump.cli.options import CommandOptions, Option
 from kdump.cli.plain_command_line import read_plain
 from kdump.cli.scanning.options import ScanOptions
 from tests.builders.records import Record, batch
+from tests.loops import each
 from tests.support import HANG
 
 OPTIONS = [option for option in LogOptions.OPTIONS.values() if option.names]
@@ -46,7 +47,7 @@ def test_what_is_read_without_click_is_what_click_reads(arguments: list[str]) ->
         assert vars(LogOptions(**values)) == _read_by_click(arguments)
 
 
-@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.name)
+@each("option", OPTIONS, ids=lambda option: option.name)
 def test_every_option_is_read_without_click(option: Any) -> None:
     value = {"choice": option.choices[:1], "integer": ("3",), "flag": ()}.get(option.kind, ("word",))
     for name in option.names:
@@ -55,7 +56,7 @@ def test_every_option_is_read_without_click(option: Any) -> None:
         assert vars(LogOptions(**values)) == _read_by_click(["x", name, *value])
 
 
-@pytest.mark.parametrize("option", [option for option in ScanOptions.OPTIONS.values() if option.names], ids=lambda one: one.name)
+@each("option", [option for option in ScanOptions.OPTIONS.values() if option.names], ids=lambda one: one.name)
 def test_every_option_of_a_scan_is_read_without_click(option: Any) -> None:
     value = {"choice": option.choices[:1], "integer": ("3",), "flag": ()}.get(option.kind, ("word",))
     for name in option.names:
@@ -68,7 +69,7 @@ MENDING: list[tuple[str, type[CommandOptions]]] = [("recover", RecoverOptions), 
 NAMES_OF_MENDING = [name for _, options in MENDING for option in options.OPTIONS.values() for name in option.names]
 
 
-@pytest.mark.parametrize(
+@each(
     ("command", "options", "option"),
     [(command, options, option) for command, options in MENDING for option in options.OPTIONS.values() if option.names],
 )

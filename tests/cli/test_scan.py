@@ -29,6 +29,7 @@ from tests.builders.compression import Codec
 from tests.builders.files import file_name, write_partition
 from tests.builders.fleets import data, write_fleet
 from tests.builders.records import TIMESTAMP, batch, commit_record, message, message_set, record, wrapper
+from tests.loops import each
 from tests.support import HANG, forks_only_here, wait_until, with_interrupts
 
 pa = pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
@@ -419,8 +420,8 @@ def _records_cut(data: bytes) -> bytes:
     return bytes(changed)
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize(
+@each("form", FORMS)
+@each(
     ("middle", "options", "words"),
     [
         (_lengthened(_one(1)), [], "bytes 69 to 137: a record batch says it is 64 bytes long; its CRC matches with 57"),
@@ -474,7 +475,7 @@ def _logs() -> list[bytes]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(60))
+@each("seed", range(60), share=2)
 def test_exit_code_and_messages_do_not_depend_on_the_form(tmp_path: Path, capfd: pytest.CaptureFixture[str], seed: int) -> None:
     chance = random.Random(seed)
     logs = _logs()

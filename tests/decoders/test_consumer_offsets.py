@@ -14,6 +14,7 @@ from kdump.output.kafka import topic_records
 from kdump.releases.profile import profile_of
 from tests.builders.messages import UUID, int16, int32, int64, sized, string, tagged
 from tests.builders.records import message, message_set
+from tests.loops import each
 
 LOG = "00000000000000000000.log"
 
@@ -267,7 +268,7 @@ def test_a_group_may_have_no_protocol_from_0_10_1_on() -> None:
     assert _decoded(GROUP_KEY, value, "0.10.1.0")[1] == ":null:9:{}"
 
 
-@pytest.mark.parametrize(
+@each(
     ("key", "value", "release", "exception", "message"),
     [
         (

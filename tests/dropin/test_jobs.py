@@ -17,6 +17,7 @@ from kdump.workers import cores
 from tests import kernels
 from tests.builders.records import batch, record
 from tests.kernels import Sizes
+from tests.loops import each
 from tests.lost_workers import lose_a_worker
 from tests.support import HANG, wait_until, with_interrupts
 
@@ -221,7 +222,7 @@ def test_no_process_outlives_the_one_that_writes(log: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="asks which cores there are")
-@pytest.mark.parametrize(
+@each(
     ("last_minute", "running", "jobs"),
     [
         (0.0, b"0.00 0.00 0.00 1/200 4711", 4),

@@ -19,6 +19,7 @@ from kdump.forecasts.row import Forecast
 from kdump.formats import text_checkpoint
 from tests.builders.cluster_metadata import removed, replicas, topic
 from tests.builders.records import batch, record
+from tests.loops import each
 
 ROOT = Path(__file__).parent.parent.parent
 RELEASES = ("2.8.2", "3.9.1", "4.3.1")
@@ -98,8 +99,8 @@ SECOND_DIES = [("d1/orders-0", "keep", None), ("d2/orders-1", "die", RUNTIME)]
 SOUND = [("d1/orders-0", "keep", None), ("d2/orders-1", "keep", None)]
 
 
-@pytest.mark.parametrize("release", ["3.9.1", "4.3.1"])
-@pytest.mark.parametrize(
+@each("release", ["3.9.1", "4.3.1"])
+@each(
     ("second", "expected"),
     [
         ({}, SOUND),
@@ -308,9 +309,9 @@ def _with_metadata(log_directory: Path, *values: bytes) -> None:
     _partition(log_directory / "__cluster_metadata-0", None, data)
 
 
-@pytest.mark.parametrize("release", ["3.9.1", "4.3.1"])
-@pytest.mark.parametrize("where", ["d1", "d2"])
-@pytest.mark.parametrize(
+@each("release", ["3.9.1", "4.3.1"])
+@each("where", ["d1", "d2"])
+@each(
     ("text", "outcome", "reason"),
     [
         (f"version: 0\ntopic_id: {ORDERS}\n", "keep", None),

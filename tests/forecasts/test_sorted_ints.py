@@ -3,13 +3,12 @@
 import random
 import tracemalloc
 
-import pytest
-
 from kdump.forecasts.sorted_ints import SortedInts
+from tests.loops import each
 
 
-@pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("span", [50, 3000, 1 << 63])
+@each("seed", range(6))
+@each("span", [50, 3000, 1 << 63])
 def test_a_sorted_map_is_as_a_dict(seed: int, span: int) -> None:
     chance = random.Random(seed)
     ours, wanted = SortedInts(), dict[int, int]()

@@ -13,6 +13,7 @@ from kdump.formats import properties, tree
 from kdump.tables import Row
 from tests.builders.files import checkpoint, file_name, write_partition
 from tests.builders.records import batch, record
+from tests.loops import each
 
 
 def _findings(path: Path) -> list[Finding]:
@@ -26,7 +27,7 @@ def _partition(folder: Path) -> Path:
     return write_partition(folder, segments={0: [batch(records=[record(value=b"value")])]})
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "expected"),
     [
         ("orders-3", ("orders", 3, "")),

@@ -11,6 +11,7 @@ from kdump.binary.source import Source
 from kdump.mending.row import Dropped, Hole, Recovered, Rewritten
 from kdump.reading import salvage
 from tests.builders.records import batch, message, message_set, record, wrapper
+from tests.loops import each
 
 PAGE = 16 << 10
 FOREIGN = 5_000_000
@@ -76,7 +77,7 @@ KINDS = ["swapped", "swapped with the last", "stale", "foreign, higher", "foreig
 
 
 @pytest.mark.both_kernels
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 def test_every_intact_batch_is_kept_in_its_place_whatever_page_is_misplaced(kind: str, tmp_path: Path) -> None:
     data = _misplaced(kind)
     intact = [one for one in LOG if one in data]
@@ -125,8 +126,8 @@ def test_a_stale_page_stays_out_of_line_and_all_after_it_is_intact(tmp_path: Pat
 
 
 @pytest.mark.both_kernels
-@pytest.mark.parametrize("count", [1, 2, 3])
-@pytest.mark.parametrize("epochs", [1, 4])
+@each("count", [1, 2, 3])
+@each("epochs", [1, 4])
 def test_a_run_of_wrong_offsets_is_put_right_by_its_place(count: int, epochs: int, tmp_path: Path) -> None:
     batches = [one for row in range(epochs) for one in _batches(50, seed=row, base=150 * row, epoch=row)]
     hurt = list(batches)

@@ -29,6 +29,7 @@ from tests.builders.compression import Codec, lz4_frame
 from tests.builders.files import checkpoint, partition_metadata, write_partition
 from tests.builders.hostile_contents import control_batches
 from tests.builders.records import TIMESTAMP, abort_record, batch, message, message_set, record, transaction_marker, wrapper
+from tests.loops import each
 from tests.mending.kills import kill_while_writing
 from tests.work import work_of
 
@@ -460,7 +461,7 @@ def _records(offset: int, keys: list[bytes], **fields: Any) -> bytes:
 
 
 @pytest.mark.both_kernels
-@pytest.mark.parametrize(
+@each(
     "damage, keys",
     [
         (lambda data: _broken(data, -60), [b"a", b"b", b"c"]),  # in the value of the last record
@@ -506,8 +507,8 @@ def test_the_report_shows_keys_of_lost_records(tmp_path: Path, capfd: pytest.Cap
 
 
 @pytest.mark.both_kernels
-@pytest.mark.parametrize("magic", [3, 0xFD])
-@pytest.mark.parametrize("length", [None, b"\x57\0\0\0"])
+@each("magic", [3, 0xFD])
+@each("length", [None, b"\x57\0\0\0"])
 def test_a_batch_of_an_unknown_magic_is_left_out_also_if_its_length_is_wrong(
     magic: int, length: bytes | None, tmp_path: Path
 ) -> None:

@@ -31,6 +31,7 @@ from tests.builders.records import (
     transaction_marker,
     wrapper,
 )
+from tests.loops import each
 
 FIRST = "00000000000000000000"
 SECRET = b"the secret of order 4711"
@@ -203,8 +204,8 @@ def test_files_that_a_broker_is_about_to_delete_are_redacted_and_foreign_ones_as
     assert (tmp_path / "out" / "notes.txt").read_bytes() == b"x" * len(SECRET)
 
 
-@pytest.mark.parametrize("suffix", [".timeindex", ".index", ".txnindex", ".snapshot"])
-@pytest.mark.parametrize("text", [b"4711-3", b"card 4111-1111", b"card 4111-1111 of Ann Lee"])
+@each("suffix", [".timeindex", ".index", ".txnindex", ".snapshot"])
+@each("text", [b"4711-3", b"card 4111-1111", b"card 4111-1111 of Ann Lee"])
 def test_a_damaged_companion_has_no_text_left_however_short(text: bytes, suffix: str, tmp_path: Path) -> None:
     source = _partition(tmp_path)
     companion = source / f"{FIRST}{suffix}"
@@ -239,7 +240,7 @@ def test_no_text_is_left_in_an_index_whose_positions_move_nor_across_windows(pla
 # --- damage
 
 
-@pytest.mark.parametrize(
+@each(
     "damaged",
     [
         lambda log: log[:200] + b"?" + log[201:],  # the CRC of a batch
@@ -254,7 +255,7 @@ def test_no_text_is_left_in_an_index_whose_positions_move_nor_across_windows(pla
         lambda log: log + bytes(8) + b"\0\0\1\0" + bytes(4) + b"\2" + SECRET[:4] + bytes(60),  # a checksum
     ],
 )
-@pytest.mark.parametrize("codec", ["none", "zstd"])
+@each("codec", ["none", "zstd"])
 def test_damage_stays_where_it_is(damaged: Any, codec: Codec, tmp_path: Path) -> None:
     source = _partition(tmp_path, codec)
     path = source / f"{FIRST}.log"
@@ -308,7 +309,7 @@ def test_few_bytes_after_a_damaged_block_of_snappy_stay_as_few(trailing: int, tm
     assert _differences(kdump.redact(path, tmp_path / "out")) == []
 
 
-@pytest.mark.parametrize(
+@each(
     "broken",
     [
         record(key=SECRET, value=SECRET, length=-2),
@@ -325,7 +326,7 @@ def test_few_bytes_after_a_damaged_block_of_snappy_stay_as_few(trailing: int, tm
         record(key=SECRET, value=SECRET, trailing=b"\x80"),
     ],
 )
-@pytest.mark.parametrize("codec", ["none", "lz4"])
+@each("codec", ["none", "lz4"])
 def test_broken_records_stay_as_broken(broken: Record, codec: Codec, tmp_path: Path) -> None:
     sound = record(key=b"a", value=SECRET)
     batches = [batch(base_offset=3 * row, records=[sound, broken, sound], codec=codec) for row in range(2)]
@@ -335,7 +336,7 @@ def test_broken_records_stay_as_broken(broken: Record, codec: Codec, tmp_path: P
     assert not any(SECRET[:4] in text for text in redactions.texts((tmp_path / "out" / f"{FIRST}.log").read_bytes()))
 
 
-@pytest.mark.parametrize(
+@each(
     "field",
     [
         {"last_offset_delta": -1_636_320_042},

@@ -17,6 +17,7 @@ from kdump.output.kafka.regular_records import RegularRecords, coordinator_text,
 from tests.any_message import any_message, damaged, messages, versions
 from tests.builders.messages import int16, int32, sized, string, tagged
 from tests.builders.records import unsigned_varint
+from tests.loops import each
 
 SAMPLES = 60
 
@@ -32,7 +33,7 @@ def _regular(message: Message, data: bytes, version: int) -> str | None:
         return None
 
 
-@pytest.mark.parametrize("message", list(messages()), ids=lambda message: message.name)
+@each("message", list(messages()), ids=lambda message: message.name)
 def test_a_function_prints_what_reader_and_writer_print(message: Message) -> None:
     chance = random.Random(message.name)
     functions = JsonFunctions(message)
@@ -42,7 +43,7 @@ def test_a_function_prints_what_reader_and_writer_print(message: Message) -> Non
             assert functions.text(data, 0, version) == _reference(message, data, version)
 
 
-@pytest.mark.parametrize("message", list(messages()), ids=lambda message: message.name)
+@each("message", list(messages()), ids=lambda message: message.name)
 def test_a_function_of_damaged_bytes_prints_the_same_or_nothing(message: Message) -> None:
     chance = random.Random(message.name)
     for version in versions(message):
@@ -87,7 +88,7 @@ def test_a_tag_of_a_later_version_is_irregular() -> None:
         _reference(message, tagged(_0=int16(5)), 0)
 
 
-@pytest.mark.parametrize(
+@each(
     ("type_of_field", "data"),
     [
         ("string", string("abc")[:-1]),

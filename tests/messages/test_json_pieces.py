@@ -11,6 +11,7 @@ from kdump.messages import control_records, json_pieces, kafka_json, schema
 from kdump.messages.schema import Field, Message, Reader
 from tests.any_message import any_message, damaged
 from tests.builders.records import unsigned_varint
+from tests.loops import each
 
 LEADER_CHANGE, VOTERS = control_records.MESSAGES[2], control_records.MESSAGES[6]
 NESTED = Message(
@@ -25,8 +26,8 @@ NESTED = Message(
 SAMPLES = 30
 
 
-@pytest.mark.parametrize("message", [*control_records.MESSAGES.values(), NESTED], ids=lambda message: message.name)
-@pytest.mark.parametrize("size", [1, 40, json_pieces.PIECE_SIZE])
+@each("message", [*control_records.MESSAGES.values(), NESTED], ids=lambda message: message.name)
+@each("size", [1, 40, json_pieces.PIECE_SIZE])
 def test_pieces_are_the_text_of_the_whole(message: Message, size: int) -> None:
     chance = random.Random(message.name)
     whole = faults = 0

@@ -3,14 +3,13 @@
 import random
 import tracemalloc
 
-import pytest
-
 from kdump.errors import CorruptData
 from kdump.messages import control_records, passing_functions, schema
 from kdump.messages.consumer_offsets import RECORDS
 from kdump.messages.schema import Message, Reader
 from tests.any_message import any_message, damaged, messages, versions
 from tests.builders.records import unsigned_varint
+from tests.loops import each
 from tests.work import work_of
 
 SAMPLES = 60
@@ -28,7 +27,7 @@ def _outcome(reads: object, message: Message, data: bytes, version: int) -> obje
     return reader.position
 
 
-@pytest.mark.parametrize("message", list(messages()), ids=lambda message: message.name)
+@each("message", list(messages()), ids=lambda message: message.name)
 def test_what_is_passed_over_ends_where_it_is_read(message: Message) -> None:
     chance = random.Random(message.name)
     for version in (*versions(message), -1, 99):

@@ -34,6 +34,7 @@ from tests.builders.records import (
     record,
     wrapper,
 )
+from tests.loops import each
 from tests.support import opened
 
 
@@ -213,7 +214,7 @@ def test_a_value_stands_as_often_as_its_count_says(counts: list[int], values: li
     assert list(builder._spread(Spread(values, spreading), sum(counts))) == expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("type_name", "values"),
     [
         ("Int64", [1, 1, 1]),
@@ -235,11 +236,11 @@ def test_a_column_holds_its_values(type_name: str, values: list[Any]) -> None:
         assert builder.arrow_array(type_name, Constant(values[0]), 3).to_pylist() == [values[0]] * 3
 
 
-@pytest.mark.parametrize(
+@each(
     ("type_name", "value"),
     [("Text", "a"), ("Text", "a" * 128), ("Text", "a" * 129), ("Int8", 1), ("Int32", 1), ("Int64", 1 << 40), ("Bool", True)],
 )
-@pytest.mark.parametrize("count", [0, 1, limits.BATCH_ROWS, limits.BATCH_ROWS + 1])
+@each("count", [0, 1, limits.BATCH_ROWS, limits.BATCH_ROWS + 1])
 def test_a_constant_is_there_for_any_number_of_rows(type_name: str, value: object, count: int) -> None:
     found = builder.arrow_array(type_name, Constant(value), count)
     assert found.type == schemas.TYPES[type_name] and found.null_count == 0
@@ -263,7 +264,7 @@ def _parts(*sizes: int) -> list[pa.RecordBatch]:
     return made
 
 
-@pytest.mark.parametrize(
+@each(
     ("sizes", "rows", "expected"),
     [
         ((10,), 10, [10]),
@@ -402,7 +403,7 @@ def test_columns_without_rows_may_have_an_empty_buffer_or_none(tmp_path: Path) -
     assert pq.read_table(path)["x"].to_pylist() == []
 
 
-@pytest.mark.parametrize(
+@each(
     "texts",
     [
         [["a"] * 5],
@@ -414,7 +415,7 @@ def test_columns_without_rows_may_have_an_empty_buffer_or_none(tmp_path: Path) -
         [["ä", "ä"], ["ä", "a"]],
     ],
 )
-@pytest.mark.parametrize("groups", [1, 2, 100])
+@each("groups", [1, 2, 100])
 def test_text_of_many_groups_of_rows_is_read_again(
     texts: list[list[str | None]], groups: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,6 +16,7 @@ from kdump.output.text.sizes import size_text
 from kdump.output.text.style import ReportStyle
 from tests.builders.files import file_name, write_partition
 from tests.builders.records import batch, record
+from tests.loops import each
 
 CLEAN, FINDINGS, USAGE, NOT_EXAMINED = range(4)
 LOG = file_name(0, ".log")
@@ -521,7 +522,7 @@ def test_a_range_of_bytes_is_shown_with_its_last_byte(start: int, end: int, wher
     assert f"error    crc-mismatch  {A}/{LOG}{where}" in _lines((_finding(start=start, end=end), A))
 
 
-@pytest.mark.parametrize(
+@each(
     ("pieces", "percent", "note"),
     [
         ((("intact", 1000, 3),), "100 %", ""),
@@ -671,7 +672,7 @@ def test_only_three_codes_are_explained_and_mere_information_last() -> None:
     assert "What is lost, and what to do" not in lines
 
 
-@pytest.mark.parametrize(
+@each(
     ("size", "text"),
     [
         (0, "0 bytes"),
@@ -856,7 +857,7 @@ def test_an_info_or_what_was_not_stepped_over_keeps_no_consumer_from_reading() -
     assert "Consumers" not in _text("text", [(_finding(severity="info"), A), (_finding("sequence-gap", "warning", skipped=0), A)])
 
 
-@pytest.mark.parametrize("width", range(60, 201, 7))
+@each("width", range(60, 201, 7))
 def test_no_line_of_the_text_but_a_command_is_wider_than_the_terminal(width: int) -> None:
     findings = [(_finding(start=1000 * n, end=1000 * n + 100, offsets=(10 * n, 10 * n + 2)), A) for n in range(30)]
     findings += [

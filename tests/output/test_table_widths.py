@@ -14,6 +14,7 @@ from kdump.output.rows.finding_line import FindingLine
 from kdump.output.rows.forecast_line import ForecastLine
 from kdump.output.rows.table import TableFormatter
 from kdump.tables import Row, Table
+from tests.loops import each
 from tests.work import work_of
 
 WIDTHS = st.integers(60, 200)
@@ -277,8 +278,8 @@ def _checkpoint(*, are_columns: bool, tables: list[list[Row]], width: int | None
     return "".join(pieces)
 
 
-@pytest.mark.parametrize("width", [None, 50, 120])
-@pytest.mark.parametrize("seed", range(6))
+@each("width", [None, 50, 120])
+@each("seed", range(6))
 def test_cells_that_are_made_by_the_column_are_those_made_one_by_one(seed: int, width: int | None) -> None:
     chance = random.Random(seed)
     topics = ["t", "topic-1", "注文", "a\nb", "", None, *(["x" * 5000, "y" * 70_000] if seed % 2 else [])]

@@ -27,6 +27,7 @@ from kdump.output.arrow.schemas import table_schema
 from kdump.pipeline.fleet import compaction, local, replicas, retention, segments, statistics, transactions, written
 from kdump.pipeline.fleet.query import Query
 from tests.fleets import ask_tables, in_order, table_of, tables_of
+from tests.loops import each
 
 HOUR, DAY = 3_600_000, 86_400_000
 _NO_CHECKPOINTS = table_schema("checkpoints").empty_table()
@@ -163,7 +164,7 @@ def test_continuity_of_sound_segments_finds_where_a_check_does(seed: int, tmp_pa
     assert {(code, path) for code, path in found if code == "segments-gap"} <= known
 
 
-@pytest.mark.parametrize(
+@each(
     ("first", "second", "told"),
     [
         ([data(0, 5), data(5, 5)], 10, []),

@@ -19,6 +19,7 @@ pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
 from kdump.pipeline import discovery, growth, reading
 from kdump.pipeline.growth import End
 from kdump.pipeline.options import Options
+from tests.loops import each
 
 
 class Reader:
@@ -277,7 +278,7 @@ def test_records_that_are_gone_end_a_stream_unless_it_may_go_on(tmp_path: Path, 
     assert _offsets(readers[1].step()) == then
 
 
-@pytest.mark.parametrize("seed", range(8))
+@each("seed", range(8))
 def test_each_record_comes_once_whatever_happens_between_steps(tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)
     reader = Reader(tmp_path, targetBytes="300")

@@ -33,6 +33,7 @@ from tests.builders.files import (
 from tests.builders.hostile import messages_and_headers
 from tests.builders.hostile_contents import alternating_magics
 from tests.builders.records import batch, commit_record, message, message_set, record, wrapper
+from tests.loops import each
 
 pa = pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
 
@@ -100,7 +101,7 @@ def test_each_table_begins_with_where_a_row_is_from() -> None:
         assert len(set(table_schema(table).names)) == len(table_schema(table).names)
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "words"),
     [
         ({"table": "batch"}, "there is no table 'batch'; did you mean batches? There are files, batches"),
@@ -495,8 +496,8 @@ def test_rows_are_the_same_however_the_corpus_is_cut(target: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("size", [300, 21_000, 108_000, 1 << 20])
-@pytest.mark.parametrize("target", [1 << 18, 1 << 20])
+@each("size", [300, 21_000, 108_000, 1 << 20])
+@each("target", [1 << 18, 1 << 20])
 def test_every_record_is_in_one_piece_however_large_batches_are(tmp_path: Path, size: int, target: int) -> None:
     """Eight batches, so many are looked back at, may be less than a window that is read at once, or several."""
     count = min(3000, (5 << 20) // size)
@@ -535,7 +536,7 @@ def _damaged(data: bytearray, chance: random.Random) -> bytes:
 
 @pytest.mark.slow
 @pytest.mark.both_kernels
-@pytest.mark.parametrize("seed", range(4))
+@each("seed", range(4))
 def test_rows_of_a_damaged_log_are_the_same_however_it_is_cut(tmp_path: Path, seed: int) -> None:
     splits = 0
     for number in range(25):
@@ -707,7 +708,7 @@ def test_there_is_always_one_task(tmp_path: Path) -> None:
     assert planning.plan(Options({"path": str(tmp_path), "topics": "a"})) == [()]
 
 
-@pytest.mark.parametrize("table", list(TABLES))
+@each("table", list(TABLES))
 def test_a_path_without_files_of_kafka_is_refused(tmp_path: Path, table: str) -> None:
     """Or a wrong path would be a table without rows, and no finding."""
     given = {"path": str(tmp_path), "table": table}
@@ -849,8 +850,8 @@ def test_the_other_process_ends_with_whoever_stops_reading(tmp_path: Path, monke
         os.waitpid(child, os.WNOHANG)
 
 
-@pytest.mark.parametrize("table", ["batches", "records", "segments"])
-@pytest.mark.parametrize("what", ["vanished", "shorter", "no file"])
+@each("table", ["batches", "records", "segments"])
+@each("what", ["vanished", "shorter", "no file"])
 def test_a_file_that_cannot_be_read_any_more_is_never_left_out_in_silence(tmp_path: Path, table: str, what: str) -> None:
     paths = [_log(tmp_path / f"a-{number}" / file_name(0, ".log"), batch(records=[record()])) for number in range(3)]
 

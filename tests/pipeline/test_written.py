@@ -9,6 +9,7 @@ import pytest
 
 from kdump.pipeline.fleet.query import Query
 from kdump.tables import Int64, Row
+from tests.loops import each
 
 pa = pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
 
@@ -45,7 +46,7 @@ def _counted(folder: Path, column: str, count: int) -> list[int]:
     return [row["rows"] for row in answer.to_pylist()]
 
 
-@pytest.mark.parametrize(
+@each(
     ("column", "of", "count", "groups", "answer"),
     [
         ("broker", "string", 2, [["a", "a"], ["a", None]], []),

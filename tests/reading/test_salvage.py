@@ -28,6 +28,7 @@ from tests import kernels
 from tests.builders.compression import Codec, compress
 from tests.builders.hostile import batches_and_claims, messages_and_headers
 from tests.builders.records import batch, message, message_set, record, wrapper
+from tests.loops import each
 from tests.support import LOGS, bytes_read, damaged, opened
 
 pytestmark = pytest.mark.both_kernels
@@ -172,8 +173,8 @@ def test_nothing_is_looked_for_inside_a_damaged_batch_whose_length_is_right() ->
     assert _ranges(_batch(0) + nested) == [Range(0, SIZE, INTACT), Range(SIZE, SIZE + len(nested), "")]
 
 
-@pytest.mark.parametrize("length", [-1, 0, 13, 14, 48, SIZE - 11, 2 * SIZE - 12, 1 << 20, (1 << 31) - 1])
-@pytest.mark.parametrize("row", [0, 1, 3])
+@each("length", [-1, 0, 13, 14, 48, SIZE - 11, 2 * SIZE - 12, 1 << 20, (1 << 31) - 1])
+@each("row", [0, 1, 3])
 def test_a_batch_is_salvaged_whose_length_alone_is_wrong(length: int, row: int) -> None:
     batches = _log(4)
     batches[row] = batches[row][:8] + struct.pack(">i", length) + batches[row][12:]
@@ -199,7 +200,7 @@ def test_a_batch_is_shown_with_the_length_that_fits() -> None:
     assert (section.chunk.batches.row(0).size, section.chunk.batches.row(0).isvalid) == (SIZE, True)
 
 
-@pytest.mark.parametrize("length", [-1, 0, 13, 14, 48, (1 << 31) - 1])
+@each("length", [-1, 0, 13, 14, 48, (1 << 31) - 1])
 def test_after_a_length_that_leads_nowhere_the_next_batch_is_salvaged(length: int) -> None:
     batches = _log(4)
     batches[1] = batches[1][:8] + struct.pack(">i", length) + batches[1][12:-1] + b"!"
@@ -238,8 +239,8 @@ def test_batches_that_a_damaged_one_claims_are_listed_up_to_the_end_of_the_log(n
     assert [(one.start // SIZE, one.status) for one in found[1:3]] == [(1, ""), (2, SALVAGED)]
 
 
-@pytest.mark.parametrize("zeros_after", [1, 2, 700, 1 << 20])
-@pytest.mark.parametrize("claimed_zeros", [-1, 2, 300])
+@each("zeros_after", [1, 2, 700, 1 << 20])
+@each("claimed_zeros", [-1, 2, 300])
 def test_batches_that_a_damaged_one_claims_are_listed_where_zeros_follow(claimed_zeros: int, zeros_after: int) -> None:
     batches = _log(5)
     batches[1] = _claiming(batches[1], 4 * SIZE + claimed_zeros)  # the last byte of a batch is a zero
@@ -272,7 +273,7 @@ def test_a_header_of_an_unknown_codec_does_not_lead_over_batches_to_zeros() -> N
     assert [one.start // SIZE for one in found if one.status == SALVAGED] == [2, 3]
 
 
-@pytest.mark.parametrize(
+@each(
     ("offsets", "is_listed"),
     [
         ((0, 641, 642, 643, 644), True),
@@ -300,8 +301,8 @@ def test_batches_of_a_lower_leader_epoch_inside_a_claim_are_payload() -> None:
     assert Range(size, 3 * size, DAMAGED) in _ranges(b"".join(batches))
 
 
-@pytest.mark.parametrize("nested", [[2], [1, 2, 3], [2, 3, 4, 5], [100, 101]])
-@pytest.mark.parametrize("behind", [0, 1])
+@each("nested", [[2], [1, 2, 3], [2, 3, 4, 5], [100, 101]])
+@each("behind", [0, 1])
 def test_batches_in_the_payload_of_a_damaged_one_are_not_listed(nested: list[int], behind: int) -> None:
     inner = b"".join(_batch(offset) for offset in nested)
     outer = batch(records=[record(value=b"X" * 50 + inner), *[record(value=b"")] * behind], base_offset=1)
@@ -315,7 +316,7 @@ def test_batches_in_the_payload_of_a_damaged_one_are_not_listed(nested: list[int
     assert [one.status for one in ranges] == [INTACT, DAMAGED, INTACT, INTACT]
 
 
-@pytest.mark.parametrize("seed", range(60))
+@each("seed", range(60))
 def test_what_a_damaged_batch_claims_too_much_is_listed_and_its_payload_is_not(seed: int) -> None:
     chance = random.Random(seed)
     batches: list[bytes] = []
@@ -366,7 +367,7 @@ def test_a_found_batch_stays_in_doubt_until_the_offsets_go_on() -> None:
     assert [found.status for found in _ranges(data)] == [INTACT, "", SALVAGED, SALVAGED, SALVAGED, INTACT]
 
 
-@pytest.mark.parametrize("count", range(1, 9))
+@each("count", range(1, 9))
 def test_a_batch_with_a_wrong_offset_is_never_intact_wherever_a_window_ends(count: int) -> None:
     tuning = ReadTuning(window_bytes=count * SIZE, near_bytes=count * SIZE)
     log = _log(8)
@@ -422,7 +423,7 @@ def test_a_file_cut_while_it_is_read_is_reported_with_its_size(tmp_path: Path) -
 # --- which batches are beyond doubt
 
 
-@pytest.mark.parametrize(
+@each(
     ("offsets", "statuses"),
     [
         ((0, 1, 2), "iii"),
@@ -441,14 +442,14 @@ def test_a_file_cut_while_it_is_read_is_reported_with_its_size(tmp_path: Path) -
         ((0, 1, 5, 3, 6), "iisii"),  # either may be wrong; only the third has room where it should be
     ],
 )
-@pytest.mark.parametrize("window", [1 << 20, 2 * SIZE + 9, SIZE + 9])
+@each("window", [1 << 20, 2 * SIZE + 9, SIZE + 9])
 def test_a_batch_out_of_line_with_those_around_it_is_salvaged(offsets: tuple[int, ...], statuses: str, window: int) -> None:
     tuning = kernels.in_windows(window)
     found = [one.status[0] for one in _ranges(b"".join(_batch(offset) for offset in offsets), tuning=tuning)]
     assert "".join(found) == statuses
 
 
-@pytest.mark.parametrize(
+@each(
     ("epochs", "statuses"),
     [
         ((0, 0, 3, 3), "iiii"),
@@ -501,7 +502,7 @@ def _header(**changes: int) -> bytes:
     return struct.pack(">qiibIhiqqqhii", *{**fields, **changes}.values())
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "plausible"),
     [
         ({}, True),
@@ -534,7 +535,7 @@ def test_a_header_has_to_be_whole() -> None:
     assert not is_plausible(b"", 68)
 
 
-@pytest.mark.parametrize(
+@each(
     ("magic", "length", "attributes", "key_size", "plausible"),
     [
         (0, 14, 0, -1, True),
@@ -578,7 +579,7 @@ TIMES_READ = 400
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", HOSTILE)
+@each("name", HOSTILE)
 def test_hostile_bytes_are_not_read_again_and_again(name: str) -> None:
     tuning = ReadTuning(free_tries=1 << 12, free_crc_bytes=MEBIBYTE)  # what any file may take would hide the rest here
     data = HOSTILE[name]
@@ -678,7 +679,7 @@ def test_records_of_bad_batches_are_read_in_parts_that_grow(monkeypatch: pytest.
     assert sum(rows) <= 2 * 200  # 15,000 if each part were all of the rest
 
 
-@pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
+@each("codec", ["gzip", "snappy", "lz4", "zstd"])
 def test_payloads_that_cannot_be_decompressed_share_a_decompressor(codec: Codec) -> None:
     data = batch(records=[record(value=b"v")], codec=codec, compressor=lambda _: b"\x1f\x8b" + bytes(20)) * 100
     made: list[int] = []

@@ -4,9 +4,8 @@ import hashlib
 import json
 from uuid import UUID
 
-import pytest
-
 from kdump.schemas.registry import Registry, context_of
+from tests.loops import each
 
 
 def _registry(*records: tuple[str, int, int | None, str]) -> Registry:
@@ -56,7 +55,7 @@ def test_an_id_is_active_while_one_of_its_versions_is_and_has_its_latest_text() 
     assert found is not None and found.schema.text == '"long"'
 
 
-@pytest.mark.parametrize(
+@each(
     ("subject", "context"),
     [
         ("orders-value", ""),

@@ -18,6 +18,7 @@ from kdump.searching.query import Query
 from tests.builders.compression import Codec
 from tests.builders.files import write_partition
 from tests.builders.records import batch, encode_message, message, record, transaction_marker, wrapper
+from tests.loops import each
 from tests.searching.conftest import Run
 
 NEEDLE = b"needle"
@@ -39,9 +40,9 @@ def _searched(path: Path, pattern: bytes = NEEDLE, **options: Any) -> tuple[list
 
 
 @pytest.mark.both_kernels
-@pytest.mark.parametrize("codec", ["none", "gzip", "zstd"])
-@pytest.mark.parametrize("is_alone", [False, True])
-@pytest.mark.parametrize("claimed", [0, -1])
+@each("codec", ["none", "gzip", "zstd"])
+@each("is_alone", [False, True])
+@each("claimed", [0, -1])
 def test_a_batch_that_says_it_is_empty_and_has_bytes_proves_nothing(
     codec: Codec, is_alone: bool, claimed: int, tmp_path: Path
 ) -> None:
@@ -60,8 +61,8 @@ def test_a_batch_that_says_it_has_fewer_records_than_it_has_proves_nothing(tmp_p
 
 
 @pytest.mark.both_kernels
-@pytest.mark.parametrize("magic", [0, 1])
-@pytest.mark.parametrize("left", [1, 11, 12, -1])
+@each("magic", [0, 1])
+@each("left", [1, 11, 12, -1])
 def test_a_wrapper_that_ends_inside_a_message_proves_nothing(magic: int, left: int, tmp_path: Path) -> None:
     """What is cut may have held the text, however little of it is left."""
     rest = encode_message(message(magic=magic, value=b"w"), offset=1)[:left]

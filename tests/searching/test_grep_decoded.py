@@ -14,6 +14,7 @@ from kdump.errors import UsageError
 from kdump.reading import salvage
 from tests.builders.files import write_partition
 from tests.builders.records import batch, record, transaction_marker
+from tests.loops import each
 from tests.registries import Answer, Question, answers, has_schema, unpack
 from tests.searching.conftest import Run
 
@@ -75,7 +76,7 @@ def _options(question: Question, cases: Path) -> dict[str, Any]:
     return {names[option]: value for option, value in given.items()}
 
 
-@pytest.mark.parametrize(("question", "answer"), VALUES, ids=["-".join(question[:2]) for question, _ in VALUES])
+@each(("question", "answer"), VALUES, ids=["-".join(question[:2]) for question, _ in VALUES])
 def test_a_recorded_value_is_found_by_what_the_official_deserializer_returned(
     question: Question, answer: Answer, cases: Path
 ) -> None:
@@ -237,7 +238,7 @@ def test_stdin_is_decoded_with_named_schemas(registry: Path) -> None:
     assert codes == [3, 0]
 
 
-@pytest.mark.parametrize(("question", "answer"), VALUES, ids=["-".join(question[:2]) for question, _ in VALUES])
+@each(("question", "answer"), VALUES, ids=["-".join(question[:2]) for question, _ in VALUES])
 def test_a_member_is_found_in_what_the_official_deserializer_returned(question: Question, answer: Answer, cases: Path) -> None:
     path, value = _leaf(answer["decoded"]) or ("", None)
     member = _json({path.rpartition(".")[2]: value})[1:-1]

@@ -32,6 +32,7 @@ from kdump.output.arrow.schemas import schema_of, table_schema
 from kdump.pipeline.fleet import compaction, questions, replicas, segments, statistics, transactions
 from kdump.pipeline.fleet.query import Query
 from tests.fleets import ask_tables, in_order, tables_of
+from tests.loops import each
 
 pytestmark = [pytest.mark.spark, pytest.mark.skipif(bool(why_no_spark()), reason=why_no_spark())]
 
@@ -90,7 +91,7 @@ def test_spark_finds_as_sqlite_does(frames: dict[str, Any], tables: dict[str, pa
     assert set(found["code"].to_pylist()) == FLEET
 
 
-@pytest.mark.parametrize("query", OTHERS, ids=lambda query: query.name)
+@each("query", OTHERS, ids=lambda query: query.name)
 def test_spark_answers_as_sqlite_does(query: Query, frames: dict[str, Any], tables: dict[str, pa.Table]) -> None:
     from kdump.spark import checks
 

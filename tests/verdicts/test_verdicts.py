@@ -22,6 +22,7 @@ from tests.builders.cluster_metadata import replicas, topic
 from tests.builders.compression import lz4_frame
 from tests.builders.files import file_name, write_partition
 from tests.builders.records import batch, record
+from tests.loops import each
 
 LOG = file_name(0, ".log")
 NEWEST = file_name(4, ".log")
@@ -411,7 +412,7 @@ def test_a_metadata_log_is_not_replayed_and_both_commands_say_so(
 # --- one cause, one statement
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "outcome", "reason"),
     [
         # the log manager of 4.3.1 was run on the first five

@@ -173,6 +173,11 @@ static int add_names(PyObject *module, const char *attribute, const char *const 
     return !failed;
 }
 
+/* What the sources were when this was built: setup.py gives their SHA-256, other builds nothing. */
+#ifndef KDUMP_SOURCES
+#define KDUMP_SOURCES ""
+#endif
+
 static int fill_module(PyObject *module)
 {
     choose_checksums();
@@ -184,7 +189,8 @@ static int fill_module(PyObject *module)
                     add_names(module, "MIXED", mixed_names, MIXED_SIZE) &&
                     add_names(module, "FIELD_KINDS", field_kind_names, FIELD_KIND_COUNT) &&
                     add_names(module, "STREAK", streak_names, STREAK_SIZE) &&
-                    add_names(module, "CRC32C", crc32c_names, crc32c_way_count);
+                    add_names(module, "CRC32C", crc32c_names, crc32c_way_count) &&
+                    PyModule_AddStringConstant(module, "SOURCES", KDUMP_SOURCES) == 0;
     return is_filled ? 0 : -1;
 }
 
