@@ -64,7 +64,7 @@ class WrapperContents:
         return self._is_intact(position, header_bytes)
 
     def _stands_among_wrappers(self, position: int, damaged_from: int) -> bool:
-        """Whether the damaged batch or a sound one before it is a wrapper; if there is none, whether the first one after it is."""
+        """Whether the damaged batch or a sound one before it is a wrapper; if there is none, whether the first one after."""
         source = self._search.source
         damaged = source.read(damaged_from, BATCH_HEADER_SIZE)
         if _is_wrapper(damaged) and is_header_but_for(damaged, source.size - damaged_from):
