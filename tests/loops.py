@@ -135,7 +135,7 @@ def _number(case: _Case) -> int:
 
 def _run(test: _Test, arguments: dict[str, Any], number: int) -> None:
     if "tmp_path" in arguments:
-        folder: Path = arguments["tmp_path"] / f"case-{number}"
+        folder: Path = arguments["tmp_path"] / f"case{number}"  # a dash would make it a partition
         folder.mkdir()
         arguments = {**arguments, "tmp_path": folder}
     if "monkeypatch" not in arguments:
