@@ -71,7 +71,7 @@ def test_offsets_that_count_from_0_are_of_a_payload_wherever_they_lead(after: by
 
 
 @pytest.mark.parametrize("magic", [0, 1])
-@pytest.mark.parametrize("after", ["a wrapper", "a damaged message", "zeros", "the end"])
+@pytest.mark.parametrize("after", ["a wrapper", "a damaged message", "zeros", "a cut header", "the end"])
 def test_messages_between_damage_in_a_log_of_wrappers_are_of_the_log_if_it_goes_on_after_them(magic: int, after: str) -> None:
     damaged = bytearray(_plain(magic, 23))
     damaged[-1] ^= 1
@@ -79,6 +79,7 @@ def test_messages_between_damage_in_a_log_of_wrappers_are_of_the_log_if_it_goes_
         "a wrapper": _wrapper(magic, 39),
         "a damaged message": bytes(damaged) + NONSENSE,
         "zeros": bytes(5000),
+        "a cut header": _wrapper(magic, 39)[:15],
         "the end": b"",
     }
     plain = _plain(magic, 20, 3)
