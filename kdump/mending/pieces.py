@@ -31,7 +31,7 @@ from kdump.mending.claims import Claims
 from kdump.mending.inside import InsideSearch
 from kdump.reading import salvage
 from kdump.reading.headers import HeaderWindow
-from kdump.reading.items import BY_SCAN, DAMAGED, INTACT, ZERO, Damage, Patches
+from kdump.reading.items import BY_SCAN, DAMAGED, INTACT, ZERO, Damage
 from kdump.reading.trust import extent_of
 
 TYPE_CHECKING = False
@@ -314,18 +314,10 @@ class Walk:
     def to_end(self) -> Self:
         """Walk the log."""
         log = self._log
-        items = salvage.walk_patches(
-            self._source,
-            0,
-            lambda: False,
-            base_offset=log.base_offset,
-            next_base_offset=log.next_base_offset,
-            mixes=lambda: True,
-        )
+        items = salvage.walk(self._source, base_offset=log.base_offset, next_base_offset=log.next_base_offset, mixes=lambda: True)
         position = 0
         try:
             for item in items:
-                assert not isinstance(item, Patches)  # nothing is gathered
                 if isinstance(item, Damage):
                     self._damage(item)
                     end = item.end
