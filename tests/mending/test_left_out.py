@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kdump.mending.left_out import Losses
-from kdump.mending.pieces import LeftOut
+from kdump.mending.recover.left_out import Losses
+from kdump.mending.recover.pieces import LeftOut
 
 LOGS = [SimpleNamespace(path=name) for name in ("a.log", "b.log")]
 
