@@ -4,8 +4,8 @@ import random
 from types import SimpleNamespace
 from typing import Any
 
-from kdump.mending.left_out import Losses
-from kdump.mending.pieces import LeftOut
+from kdump.mending.recover.left_out import Losses
+from kdump.mending.recover.pieces import LeftOut
 from tests.loops import each
 
 LOGS = [SimpleNamespace(path=name) for name in ("a.log", "b.log")]

@@ -21,8 +21,8 @@ from golden_outputs.runs import CASES
 from kdump.checks.catalogue import FAULTS
 from kdump.cli.commands import main
 from kdump.errors import CorruptData, Unreadable, UsageError
-from kdump.mending import recover
 from kdump.mending.progress import Progress
+from kdump.mending.recover import recover
 from kdump.mending.row import Companion, Dropped, Hole, LostRecord, Recovered, Rewritten
 from tests.builders import hostile_faults
 from tests.builders.compression import Codec, lz4_frame

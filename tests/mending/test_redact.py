@@ -14,8 +14,8 @@ import kdump
 from campaigns import damage, redactions
 from kdump.cli.commands import main
 from kdump.errors import Unreadable, UsageError
-from kdump.mending import redact
 from kdump.mending.progress import Progress
+from kdump.mending.redact import redact
 from kdump.mending.row import RedactDifference, RedactedFile
 from tests import restarts
 from tests.builders.compression import Codec, snappy_xerial

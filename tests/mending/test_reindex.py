@@ -16,9 +16,9 @@ from kdump.checks.catalogue import FAULTS
 from kdump.cli.commands import main
 from kdump.errors import CorruptData, Unreadable, UsageError
 from kdump.formats import batch_writer
-from kdump.mending import reindex
-from kdump.mending.new_partition import NewPartition
+from kdump.mending.new.new_partition import NewPartition
 from kdump.mending.progress import Progress
+from kdump.mending.reindex import reindex
 from kdump.mending.row import Companion, Hole
 from tests import restarts
 from tests.builders.files import partition_metadata, write_partition

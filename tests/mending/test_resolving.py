@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from kdump.mending.pieces import Headers, Log, Piece
-from kdump.mending.resolving import _Resolution
+from kdump.mending.recover.pieces import Headers, Log, Piece
+from kdump.mending.recover.resolving import _Resolution
 
 
 def _piece(offsets: tuple[int, int], epoch: int, *, is_sure: bool = True, is_spare: bool = False, joins: int = 0) -> Piece:

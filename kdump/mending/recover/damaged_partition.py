@@ -12,15 +12,15 @@ from kdump.checks.jobs import Job
 from kdump.checks.settings import Settings, current_time
 from kdump.errors import CorruptData
 from kdump.formats import file_name, foreign, partition_metadata, tree
-from kdump.mending.pieces import LeftOut, Log, Walk
+from kdump.mending.recover.pieces import LeftOut, Log, Walk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from kdump.mending.inputs import Inputs
-    from kdump.mending.pieces import Piece
     from kdump.mending.progress import Progress
+    from kdump.mending.recover.pieces import Piece
 
 _SWAP, _CLEANED, _DELETED = ".swap", ".cleaned", ".deleted"
 _LOG_SWAP = file_name.LOG + _SWAP

@@ -11,13 +11,13 @@ from kdump.forecasts import places
 from kdump.forecasts.log_directory import LogDirectory
 from kdump.forecasts.neighbours import Member
 from kdump.formats import foreign, text_checkpoint, tree
-from kdump.mending.damaged_partition import replicas_of
 from kdump.mending.inputs import Inputs
-from kdump.mending.new_directory import NewDirectory
-from kdump.mending.partition_recovery import PartitionRecovery, dropped
-from kdump.mending.pieces import LeftOut
+from kdump.mending.new.new_directory import NewDirectory
 from kdump.mending.plan import OF_LOG_DIRECTORY
 from kdump.mending.progress import Progress
+from kdump.mending.recover.damaged_partition import replicas_of
+from kdump.mending.recover.partition_recovery import PartitionRecovery, dropped
+from kdump.mending.recover.pieces import LeftOut
 from kdump.mending.row import (
     CLONED,
     DIFFERENT,

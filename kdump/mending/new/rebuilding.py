@@ -35,7 +35,7 @@ from kdump.formats.log import Log
 from kdump.formats.mixed import MixedSummary
 from kdump.formats.record import BatchRecords
 from kdump.formats.record_batch import NO_PRODUCER_ID, NO_TIMESTAMP
-from kdump.mending.producer_states import ProducerStates
+from kdump.mending.new.producer_states import ProducerStates
 from kdump.messages.control_records import ABORT, COMMIT
 
 TYPE_CHECKING = False
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from kdump.binary.source import Source
     from kdump.formats.log import Chunk
     from kdump.formats.summary import BatchSummary
-    from kdump.mending.producer_states import Aborted
+    from kdump.mending.new.producer_states import Aborted
     from kdump.mending.settings import Rules
 
 _LARGEST_POSITION = 0x7FFFFFFF

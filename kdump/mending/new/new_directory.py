@@ -9,7 +9,7 @@ from kdump.binary import system
 from kdump.binary.paths import require_directory_name, require_local
 from kdump.binary.source import WINDOW_SIZE
 from kdump.errors import Unreadable, UsageError
-from kdump.mending.syncing import Syncing
+from kdump.mending.new.syncing import Syncing
 from kdump.workers import unfinished
 
 TYPE_CHECKING = False

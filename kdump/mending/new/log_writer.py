@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from kdump.binary.source import Source
-    from kdump.mending.new_directory import NewDirectory, NewFile
+    from kdump.mending.new.new_directory import NewDirectory, NewFile
 
 LARGEST_SIZE = LARGEST_DELTA = 0x7FFFFFFF
 """No log has more bytes than this, and no offset is farther above the base of its segment: a start would split it."""

@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kdump.mending.pieces import Headers, Piece
+    from kdump.mending.recover.pieces import Headers, Piece
 
 
 def with_doubts(pieces: Sequence[Piece], headers: Headers) -> list[Piece]:

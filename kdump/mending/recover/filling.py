@@ -8,14 +8,14 @@ from itertools import accumulate
 from operator import attrgetter
 
 from kdump.formats import tree
-from kdump.mending import resolving
+from kdump.mending.recover import resolving
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from kdump.mending.damaged_partition import DamagedPartition
-    from kdump.mending.pieces import Headers, LeftOut, Log, Piece
+    from kdump.mending.recover.damaged_partition import DamagedPartition
+    from kdump.mending.recover.pieces import Headers, LeftOut, Log, Piece
 
     Offsets = tuple[int, int]
     """From an offset up to another one, which is not among them."""

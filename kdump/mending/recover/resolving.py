@@ -12,16 +12,16 @@ from itertools import groupby, pairwise
 
 from kdump.binary.batch_header import LOG_OVERHEAD, MAGIC_AT
 from kdump.errors import CorruptData
-from kdump.mending import runs
-from kdump.mending.copies import without_wrong_copies
-from kdump.mending.lone_epochs import with_doubts
-from kdump.mending.pieces import NO_EPOCH, Headers, LeftOut, Piece
+from kdump.mending.recover import runs
+from kdump.mending.recover.copies import without_wrong_copies
+from kdump.mending.recover.lone_epochs import with_doubts
+from kdump.mending.recover.pieces import NO_EPOCH, Headers, LeftOut, Piece
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from kdump.mending.pieces import Log
+    from kdump.mending.recover.pieces import Log
     from kdump.reading.trust import Extent
 
 _REACH = 1 << 33  # what lies farther above the base of a segment is no offset, but damage; a start splits what lies above 2^31

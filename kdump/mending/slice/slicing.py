@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from kdump.formats.log import Chunk
     from kdump.mending.attested import Attested
     from kdump.mending.inputs import Inputs
-    from kdump.mending.log_writer import LogWriter
+    from kdump.mending.new.log_writer import LogWriter
     from kdump.mending.plan import PartitionPlan
     from kdump.mending.progress import Progress
 

@@ -10,8 +10,8 @@ from kdump.errors import CorruptData
 from kdump.formats import entries, file_name, offset_index, time_index, tree
 from kdump.mending.attested import Witnesses
 from kdump.mending.inputs import Inputs
-from kdump.mending.new_directory import NewDirectory
-from kdump.mending.new_partition import NewPartition
+from kdump.mending.new.new_directory import NewDirectory
+from kdump.mending.new.new_partition import NewPartition
 from kdump.mending.plan import Plan
 from kdump.mending.progress import Progress
 from kdump.mending.row import CLONED, DIFFERENT, MISSING, REBUILT, SAME, TO_REMOVE, Companion, Hole

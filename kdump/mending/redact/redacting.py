@@ -34,8 +34,8 @@ from kdump.binary.batch_header import (
 )
 from kdump.binary.kernel import VarintTooLong, read_varint
 from kdump.formats.batch_writer import with_crc, with_length
-from kdump.mending.contents import FILLER
-from kdump.mending.reframing import reframed
+from kdump.mending.redact.contents import FILLER
+from kdump.mending.redact.reframing import reframed
 from kdump.messages.control_records import KRAFT_VERSION, KRAFT_VOTERS, LEADER_CHANGE, SNAPSHOT_FOOTER, SNAPSHOT_HEADER
 from kdump.reading.plausible import LONGEST_BATCH, is_header_but_for, is_message_but_for
 
@@ -43,7 +43,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from kdump.mending.contents import Contents
+    from kdump.mending.redact.contents import Contents
 
 MAX_PAYLOAD = 64 << 20
 """A payload that decompresses to more than this is filled up."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 from bisect import bisect_left
 from operator import itemgetter
 
-from kdump.mending.pieces import LeftOut
+from kdump.mending.recover.pieces import LeftOut
 from kdump.reading.trust import is_lower
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Sequence
 
-    from kdump.mending.pieces import Headers, Log, Piece
+    from kdump.mending.recover.pieces import Headers, Log, Piece
     from kdump.reading.trust import Extent
 
     Key = tuple[int, int, int]  # CRC, size, records

@@ -49,7 +49,7 @@ class Contents:
         if VALUES not in self._parts:
             return data
         if self._keep_fields:
-            from kdump.mending.json_contents import with_fields
+            from kdump.mending.redact.json_contents import with_fields
 
             kept = with_fields(data, self._keep_fields, self._replaced)
             if kept is not None:

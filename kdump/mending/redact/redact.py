@@ -32,11 +32,11 @@ from kdump.errors import CorruptData, Unreadable, UsageError
 from kdump.forecasts import places
 from kdump.formats import entries, file_name, foreign, offset_index, partition_metadata, quorum_state, time_index, tree
 from kdump.formats.record import bytes_of
-from kdump.mending.contents import PARTS, Contents
 from kdump.mending.inputs import Inputs
-from kdump.mending.new_directory import NewDirectory
+from kdump.mending.new.new_directory import NewDirectory
 from kdump.mending.progress import Progress
-from kdump.mending.redacting import Redacting, without_contents
+from kdump.mending.redact.contents import PARTS, Contents
+from kdump.mending.redact.redacting import Redacting, without_contents
 from kdump.mending.row import CLONED, INPUT, OUTPUT, REDACTED, REMAPPED, RedactDifference, RedactedFile
 from kdump.reading import salvage
 from kdump.reading.items import ZERO, Damage
@@ -45,7 +45,7 @@ from kdump.verdicts import check
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
-    from kdump.mending.new_directory import NewFile
+    from kdump.mending.new.new_directory import NewFile
     from kdump.reading.items import Section
     from kdump.tables import Row
 

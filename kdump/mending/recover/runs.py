@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from kdump.mending.pieces import Piece
+    from kdump.mending.recover.pieces import Piece
 
 _FIRST = attrgetter("first")
 

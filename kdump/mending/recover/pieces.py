@@ -26,12 +26,12 @@ from kdump.binary.source import Source
 from kdump.errors import CorruptData
 from kdump.formats import batch_writer, message_set, record
 from kdump.formats.record import BatchRecords
-from kdump.mending import lost_records
-from kdump.mending.claims import Claims
-from kdump.mending.inside import InsideSearch
+from kdump.mending.recover import lost_records
+from kdump.mending.recover.claims import Claims
+from kdump.mending.recover.inside import InsideSearch
 from kdump.reading import salvage
 from kdump.reading.headers import HeaderWindow
-from kdump.reading.items import BY_SCAN, DAMAGED, INTACT, ZERO, Damage, Patches
+from kdump.reading.items import BY_SCAN, DAMAGED, INTACT, ZERO, Damage
 from kdump.reading.trust import extent_of
 
 TYPE_CHECKING = False
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from kdump.formats.log import Chunk
     from kdump.formats.mixed import MixedSummary
     from kdump.formats.summary import BatchSummary
-    from kdump.mending.lost_records import Lost
+    from kdump.mending.recover.lost_records import Lost
     from kdump.reading.items import Section
     from kdump.reading.trust import Extent
 
@@ -314,18 +314,10 @@ class Walk:
     def to_end(self) -> Self:
         """Walk the log."""
         log = self._log
-        items = salvage.walk_patches(
-            self._source,
-            0,
-            lambda: False,
-            base_offset=log.base_offset,
-            next_base_offset=log.next_base_offset,
-            mixes=lambda: True,
-        )
+        items = salvage.walk(self._source, base_offset=log.base_offset, next_base_offset=log.next_base_offset, mixes=lambda: True)
         position = 0
         try:
             for item in items:
-                assert not isinstance(item, Patches)  # nothing is gathered
                 if isinstance(item, Damage):
                     self._damage(item)
                     end = item.end

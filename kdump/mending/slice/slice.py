@@ -9,13 +9,13 @@ from kdump.binary.source import Source
 from kdump.errors import CorruptData, UsageError
 from kdump.formats import tree
 from kdump.mending.inputs import Inputs
-from kdump.mending.log_writer import LogWriter
-from kdump.mending.new_directory import NewDirectory
-from kdump.mending.new_partition import NewPartition
+from kdump.mending.new.log_writer import LogWriter
+from kdump.mending.new.new_directory import NewDirectory
+from kdump.mending.new.new_partition import NewPartition
 from kdump.mending.plan import Plan
 from kdump.mending.progress import Progress
 from kdump.mending.settings import KINDS, Rules
-from kdump.mending.slicing import Slicing, Wanted
+from kdump.mending.slice.slicing import Slicing, Wanted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -17,14 +17,14 @@ from kdump.checks.wording import counted
 from kdump.errors import CorruptData, MissingPackage
 from kdump.formats import file_name, message_set, partition_metadata, tree
 from kdump.formats.log import Log as BatchLog
-from kdump.mending import resolving
 from kdump.mending.attested import Attested, Witnesses
-from kdump.mending.damaged_partition import DamagedPartition
-from kdump.mending.filling import Filling
-from kdump.mending.left_out import Losses
-from kdump.mending.log_writer import LARGEST_DELTA, LARGEST_SIZE, LogWriter
-from kdump.mending.new_partition import NewPartition
-from kdump.mending.pieces import NESTED, Headers, LeftOut
+from kdump.mending.new.log_writer import LARGEST_DELTA, LARGEST_SIZE, LogWriter
+from kdump.mending.new.new_partition import NewPartition
+from kdump.mending.recover import resolving
+from kdump.mending.recover.damaged_partition import DamagedPartition
+from kdump.mending.recover.filling import Filling
+from kdump.mending.recover.left_out import Losses
+from kdump.mending.recover.pieces import NESTED, Headers, LeftOut
 from kdump.mending.row import (
     CLONED,
     DIFFERENT,
@@ -45,9 +45,9 @@ if TYPE_CHECKING:
 
     from kdump.mending.attested import LogEnd
     from kdump.mending.inputs import Inputs
-    from kdump.mending.new_directory import NewDirectory
-    from kdump.mending.pieces import Piece
+    from kdump.mending.new.new_directory import NewDirectory
     from kdump.mending.progress import Progress
+    from kdump.mending.recover.pieces import Piece
     from kdump.mending.settings import Rules
     from kdump.tables import Row
 

@@ -11,7 +11,7 @@ import zlib
 from kdump.binary import codecs
 from kdump.binary.codecs import lz4, snappy, zstd, zstd_frame
 from kdump.binary.codecs.xxhash import xxhash32
-from kdump.mending.contents import FILLER
+from kdump.mending.redact.contents import FILLER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -21,8 +21,8 @@ from kdump.forecasts.outcome import KEEP, STRAY
 from kdump.forecasts.settings import CLEAN, UNCLEAN, ZERO
 from kdump.formats import entries, file_name, time_index, tree
 from kdump.formats.record_batch import NO_TIMESTAMP
+from kdump.mending.new.rebuilding import Rebuilding, SegmentIndexes
 from kdump.mending.progress import Progress
-from kdump.mending.rebuilding import Rebuilding, SegmentIndexes
 from kdump.mending.settings import EPOCHS, INDEX, KINDS, SNAPSHOT, TIME_INDEX, TRANSACTION_INDEX, Rules
 from kdump.reading.damaged_offsets import WalkedLogs
 from kdump.verdicts.check import report_starts
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
     from kdump.mending.inputs import Inputs
-    from kdump.mending.new_directory import NewDirectory
+    from kdump.mending.new.new_directory import NewDirectory
     from kdump.tables import Row
 
 _MINUTE = 60_000

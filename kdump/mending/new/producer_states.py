@@ -9,7 +9,7 @@ from bisect import bisect_left, insort
 
 from kdump.binary.arithmetic import NO_SEQUENCE
 from kdump.errors import CorruptData
-from kdump.mending import java_hash_map
+from kdump.mending.new import java_hash_map
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kdump.mending.pieces import LeftOut, Log, Piece
+    from kdump.mending.recover.pieces import LeftOut, Log, Piece
 
 
 class Losses:
