@@ -365,6 +365,15 @@ MUTATIONS: tuple[Mutation, ...] = (
         "            if valid_bytes - last_indexed >= settings.index_interval:",
     ),
     Mutation(
+        "60-f33", "kdump/forecasts/recovery.py", "    time_index.append(largest_timestamp, offset_of_largest, is_last=True)\n", ""
+    ),
+    Mutation(
+        "60-f34",
+        "kdump/forecasts/recovery.py",
+        "if epochs is not None:\n                    epochs.note(header[LEADER_EPOCH], first_offset)",
+        "if epochs is not None:\n                    epochs.note(header[LEADER_EPOCH], last_offset)",
+    ),
+    Mutation(
         "offsets-twice",
         "kdump/forecasts/sentences.py",
         "offset_range(log_end, data_end - 1)",
