@@ -210,6 +210,13 @@ MUTATIONS: tuple[Mutation, ...] = (
         "        self._verdict = Verdict()\n        self._verdict.add_forecasts(rows)",
     ),
     Mutation(
+        "60-k30",
+        "kdump/cli/forecasting/run.py",
+        "            if not self._take_all(of_path):\n                self._fail(nothing_in(path))",
+        "            self._take_all(of_path)",
+    ),
+    Mutation("60-k32", "kdump/cli/forecasting/run.py", "        self._verdict.fail_to_examine(where + str(error))\n", ""),
+    Mutation(
         "18",
         "kdump/cli/listing/logs.py",
         'self._run.find(where, f"message with offset',
@@ -218,17 +225,13 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("n16", "kdump/cli/listing/logs.py", "if is_before_range or is_after_range:", "if is_before_range:"),
     Mutation("n17", "kdump/cli/listing/logs.py", "first <= self._request.from_offset:", "first < self._request.from_offset:"),
     Mutation("n18", "kdump/cli/listing/logs.py", "            run.count(1)\n\n    def write_batches", "\n    def write_batches"),
+    Mutation("60-k24", "kdump/cli/listing/tail.py", "skipped = max(0, total - wanted)", "skipped = 0"),
+    Mutation("60-k26", "kdump/cli/listing/tail.py", "                wanted -= rows\n", "                wanted -= count\n"),
     Mutation(
         "line-of-header",
         "kdump/cli/listing/text_checkpoints.py",
         "elif line.number > 2 and run.output is not None:",
         "elif run.output is not None:",
-    ),
-    Mutation(
-        "closed-stdout",
-        "kdump/cli/main.py",
-        "if arguments and sys.stdout is not None else None",
-        "if arguments and sys.stdout is None else None",
     ),
     Mutation("c04", "kdump/cli/progress.py", "        self._next = now + _INTERVAL\n", ""),
     Mutation("c03", "kdump/cli/scanning/progress.py", "share = len(self._names) - 1 + (done", "share = len(self._names) + (done"),
@@ -360,6 +363,15 @@ MUTATIONS: tuple[Mutation, ...] = (
         "kdump/forecasts/recovery.py",
         "            if valid_bytes - last_indexed > settings.index_interval:",
         "            if valid_bytes - last_indexed >= settings.index_interval:",
+    ),
+    Mutation(
+        "60-f33", "kdump/forecasts/recovery.py", "    time_index.append(largest_timestamp, offset_of_largest, is_last=True)\n", ""
+    ),
+    Mutation(
+        "60-f34",
+        "kdump/forecasts/recovery.py",
+        "if epochs is not None:\n                    epochs.note(header[LEADER_EPOCH], first_offset)",
+        "if epochs is not None:\n                    epochs.note(header[LEADER_EPOCH], last_offset)",
     ),
     Mutation(
         "offsets-twice",
@@ -617,6 +629,30 @@ MUTATIONS: tuple[Mutation, ...] = (
         "if merged and first <= merged[-1][1] + 1:",
         "if merged and first <= merged[-1][1]:",
     ),
+    Mutation(
+        "60-o20",
+        "kdump/output/text/check/results.py",
+        '        out.line(f"{len(others) - _DIRECTORIES:,} more directories with findings")',
+        '        out.line(f"{len(others):,} more directories with findings")',
+    ),
+    Mutation(
+        "60-o21",
+        "kdump/output/text/check/results.py",
+        "_COLORS[min(directory.counts, key=SEVERITIES.index)]",
+        "_COLORS[max(directory.counts, key=SEVERITIES.index)]",
+    ),
+    Mutation(
+        "60-o22",
+        "kdump/output/text/check/results.py",
+        "    rest = found[_UNREADABLE_DIRECTORIES:]",
+        "    rest = found[:_UNREADABLE_DIRECTORIES]",
+    ),
+    Mutation(
+        "60-o23",
+        "kdump/output/text/check/results.py",
+        "finding.end > finding.start or finding.start",
+        "finding.end > finding.start",
+    ),
     Mutation("untold", "kdump/output/text/forecast.py", "self._not_shown += 1", "self._not_shown += 2"),
     Mutation("kinds-of-stops", "kdump/output/text/forecast.py", "if len(totals.stops) < 2 else", "if len(totals.stops) > 2 else"),
     Mutation(
@@ -715,6 +751,18 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "p07", "kdump/pipeline/segments.py", "self.damaged_ranges += damage.status != salvage.ZERO", "self.damaged_ranges += 1"
+    ),
+    Mutation(
+        "60-p30",
+        "kdump/pipeline/segments.py",
+        "bounds = [*self.timestamps, min(known), max(known)]",
+        "bounds = [min(known), max(known)]",
+    ),
+    Mutation(
+        "60-p31",
+        "kdump/pipeline/segments.py",
+        '        self.crc_failures += list(table["isvalid"]).count(False)\n',
+        '        self.crc_failures = list(table["isvalid"]).count(False)\n',
     ),
     Mutation(
         "s21",
@@ -1088,7 +1136,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "60-w06",
         "kdump/verdicts/verdict.py",
-        'finding.broker_forecast.partition(" ")[0] in (DIE, OFFLINE)',
+        'finding.broker_forecast.partition(" ")[0] in (DIE, OFFLINE, STRAY)',
         'finding.broker_forecast.partition(" ")[0] == DIE',
     ),
     Mutation(

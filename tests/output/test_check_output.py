@@ -566,6 +566,7 @@ def test_colours_tell_severities_apart_and_change_no_character() -> None:
     colored = _text("text", findings, has_colors=True)
     for word, color in (("error", 31), ("warning", 33), ("info", 36)):
         assert f"\n\x1b[{color}m{word}\x1b[0m" in colored
+    assert "\x1b[31m" in colored.splitlines()[0]  # the directory, as its worst finding
     assert "\x1b[32mclean\x1b[0m" in _text("text", (), [(_report(f"{A}/{LOG}"), A)], has_colors=True)
 
 

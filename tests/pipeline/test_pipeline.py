@@ -304,6 +304,15 @@ def test_zeros_at_the_end_are_no_damaged_range(size: int, tmp_path: Path) -> Non
     assert (segment["batches"], segment["damagedRanges"], segment["validBytes"]) == (1, 0, len(sound))
 
 
+def test_damage_is_counted_over_all_windows_of_a_log(tmp_path: Path) -> None:
+    batches = [
+        batch(records=[record(value=b"v" * 700_000)], base_offset=row, crc=1 if row in (1, 4) else None) for row in range(6)
+    ]
+    _log(tmp_path / "a-0" / file_name(0, ".log"), *batches)
+    (segment,) = _rows("segments", tmp_path)
+    assert (segment["batches"], segment["crcFailures"], segment["validBytes"]) == (6, 2, len(batches[0]))
+
+
 def test_a_batch_whose_crc_does_not_fit_is_a_damaged_row_and_garbage_has_no_row(tmp_path: Path) -> None:
     wrong = bytearray(batch(records=[record(value=b"value")], base_offset=1))
     wrong[-2] ^= 1

@@ -16,6 +16,7 @@ from kdump.checks.jobs import Job
 from kdump.checks.settings import Settings, current_time
 from kdump.cli.checking.request import CheckRequest, read_baseline
 from kdump.cli.commands import main
+from kdump.errors import Unreadable
 from kdump.verdicts import check, starts
 from kdump.verdicts.verdict import Verdict
 from tests.builders.cluster_metadata import replicas, topic
@@ -537,6 +538,23 @@ def _log_directory(path: Path, *topics: str, **values: str) -> Path:
         (path / name).write_text("0\n0\n")
     (path / ".kafka_cleanshutdown").write_text("")
     return path
+
+
+@pytest.mark.parametrize(
+    "call", ["kdump.cli.forecasting.run.of_partition", "kdump.cli.forecasting.run.LogDirectory.require_readable"]
+)
+def test_a_forecast_of_what_cannot_be_read_is_not_examined(
+    call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = _log_directory(tmp_path / "d1", "a")
+    assert main(["forecast", str(path)]) == 0
+
+    def unreadable(*_: object, **__: object) -> None:
+        raise Unreadable("file-io-error", "Input/output error")
+
+    monkeypatch.setattr(call, unreadable)
+    assert main(["forecast", str(path)]) == 3
+    assert "Input/output error" in capfd.readouterr().err
 
 
 def test_a_checkpoint_that_ends_all_starts_hides_no_start_that_loses_besides(tmp_path: Path) -> None:
