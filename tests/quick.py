@@ -576,12 +576,6 @@ TESTS: dict[str, tuple[str, ...]] = {
         "test_what_is_above_must_be_a_directory_where_it_exists",
         "test_a_file_that_shrinks_is_not_cloned",
     ),
-    "tests/mending/test_one_pass.py": (
-        "test_sound_logs_are_read_once",
-        "test_batches_too_large_for_stretches_are_copied_to_their_place",
-        "test_logs_may_share_their_blocks",
-        "test_damage_after_much_that_is_sound_is_left_out",
-    ),
     "tests/mending/test_recover.py": (
         "test_leader_epochs_that_go_back_for_several_batches_are_kept",
         "test_of_two_batches_with_one_offset_that_fit_alike_the_first_is_kept",
@@ -908,12 +902,6 @@ TESTS: dict[str, tuple[str, ...]] = {
         "test_a_place_in_a_list_may_have_two_digits",
         "test_texts_have_no_fields",
         "test_where_no_value_was_looked_at_no_field_is_unknown",
-    ),
-    "tests/searching/test_large_hits.py": (
-        "test_each_condition_finds_the_same",
-        "test_a_large_match_in_a_payload_is_shown_as_one_that_is_held",
-        "test_a_payload_is_read_forwards_and_backwards",
-        "test_processes_send_where_a_large_match_is",
     ),
     "tests/searching/test_where.py": (
         "test_the_marker_may_be_on_another_copy_than_the_first",

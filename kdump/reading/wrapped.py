@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kdump.binary.batch_header import (
     BATCH_HEADER_SIZE,
+    HEADER_UP_TO_MAGIC,
     MAGIC_AT,
     MESSAGE_ATTRIBUTES_AT,
     batch_size,
@@ -57,8 +58,8 @@ class WrapperContents:
         """Whether what stands here may come after a message of the log."""
         source = self._search.source
         header_bytes = source.read(position, BATCH_HEADER_SIZE)
-        if not header_bytes.strip(b"\x00"):
-            return True  # zeros, or the end
+        if len(header_bytes) < HEADER_UP_TO_MAGIC or not any(header_bytes):
+            return True  # the end, a header that it cuts off, or zeros
         if self.sound_batch is not None and is_header_but_for(header_bytes, source.size - position):
             return True  # offsets are in order, which says nothing where no batch came before
         return self._is_intact(position, header_bytes)

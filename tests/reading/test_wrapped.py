@@ -71,7 +71,7 @@ def test_offsets_that_count_from_0_are_of_a_payload_wherever_they_lead(after: by
 
 
 @pytest.mark.parametrize("magic", [0, 1])
-@pytest.mark.parametrize("after", ["a wrapper", "a damaged message", "zeros", "the end"])
+@pytest.mark.parametrize("after", ["a wrapper", "a damaged message", "zeros", "a cut header", "the end"])
 def test_messages_between_damage_in_a_log_of_wrappers_are_of_the_log_if_it_goes_on_after_them(magic: int, after: str) -> None:
     damaged = bytearray(_plain(magic, 23))
     damaged[-1] ^= 1
