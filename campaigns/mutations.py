@@ -39,6 +39,7 @@ TESTS = {
 """The tests of an area, if they are not those in the folder of its name."""
 
 QUICK = "a quick test of another folder"
+NOT_SLOW = "not slow and not spark and not oracle"
 
 
 def tests_of(area: str) -> tuple[str, ...]:
@@ -47,7 +48,7 @@ def tests_of(area: str) -> tuple[str, ...]:
 
 
 def caught(mutations: Sequence[Mutation], jobs: int = 1, *, with_slow: bool = True) -> dict[Mutation, str]:
-    """The mutations that tests notice, each with the test; without slow ones, only quick tests of the area are run.
+    """The mutations that tests notice, each with the test; without slow ones, tests of Spark are left out, too.
 
     Raises CannotTell if the copy cannot be tested.
     """
@@ -57,7 +58,7 @@ def caught(mutations: Sequence[Mutation], jobs: int = 1, *, with_slow: bool = Tr
         for area in sorted({one.area for one in mutations}):
             errors = [one for one in mutations if one.area == area]
             extra = sorted({test for one in errors for test in one.tests})
-            done = copy.caught(errors, [*tests_of(area), *extra, *(() if with_slow else ("-m", "quick"))])
+            done = copy.caught(errors, [*tests_of(area), *extra, *(() if with_slow else ("-m", NOT_SLOW))])
             for one, test in done.items():
                 print(f"{one.id} in {one.file}: {test}", flush=True)
             found |= done

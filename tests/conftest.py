@@ -103,6 +103,8 @@ def _may_be_quick(item: pytest.Item) -> bool:
     module = item.location[0]
     if module != quick.ALL_OF and _test_of(item) not in quick.TESTS.get(module, ()):
         return False
+    if any(item.get_closest_marker(name) for name in ("slow", "spark", "oracle")):
+        return False
     parameters = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
     return parameters.get("kernel_in_use", kernel.C) == kernel.C or bool(kernels.why_no_c())
 

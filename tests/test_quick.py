@@ -1,7 +1,9 @@
 """What `-m quick` sees at least: each command, each kind of file, each verdict and each codec, once."""
 
+import ast
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -221,3 +223,17 @@ def test_every_test_of_the_list_is_there() -> None:
     for module, tests in quick.TESTS.items():
         text = (ROOT / module).read_text()
         assert [test for test in tests if f"def {test}(" not in text] == [], module
+
+
+def test_what_measures_cost_is_slow() -> None:
+    measures = re.compile(r"takes_as_long_as\(|tracemalloc\.|work_of\(|ru_maxrss")
+    found = []
+    for path in (ROOT / "tests").rglob("test_*.py"):
+        text = path.read_text()
+        if path == Path(__file__) or not measures.search(text):
+            continue
+        for test in ast.parse(text).body:
+            if isinstance(test, ast.FunctionDef) and test.name.startswith("test_") and measures.search(ast.unparse(test)):
+                found.append(test.name)
+                assert any("slow" in ast.unparse(mark) for mark in test.decorator_list), f"{path}: {test.name}"
+    assert len(found) > 10

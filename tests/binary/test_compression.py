@@ -666,6 +666,7 @@ def test_a_bomb_ends_at_the_limit(codec: int, bomb: Callable[[int], bytes]) -> N
     assert len(payload.data) <= SMALL
 
 
+@pytest.mark.slow
 @each(("codec", "bomb"), BOMBS, ids=CODECS[1:])
 def test_a_bomb_takes_no_memory(codec: int, bomb: Callable[[int], bytes]) -> None:
     compressed = bomb(64 << 20)

@@ -1090,6 +1090,7 @@ def test_the_blocks_of_an_lz4_frame_are_joined_as_the_reference_does(
     assert answers[0] == answers[1]
 
 
+@pytest.mark.slow
 @each("join", [_kernel.lz4_blocks, lz4.joined_blocks])
 @each("count", [1, 4095, 4096, 4097, 2 * 4096, 100_000])
 def test_many_small_blocks_of_an_lz4_frame_take_the_memory_of_their_bytes(join: Callable[..., bytes | None], count: int) -> None:

@@ -3,6 +3,8 @@
 import random
 import tracemalloc
 
+import pytest
+
 from kdump.forecasts.sorted_ints import SortedInts
 from tests.loops import each
 
@@ -49,6 +51,7 @@ def test_a_copy_may_change_without_the_other() -> None:
     assert (ours.first_key, other.first_key) == (1, 0)
 
 
+@pytest.mark.slow
 def test_a_key_takes_little_memory() -> None:
     keys = random.Random(1).sample(range(1 << 62), 20_000)
     tracemalloc.start()

@@ -322,6 +322,7 @@ def test_a_wrapper_that_is_not_held_is_read_as_one_that_is(data: bytes, piece: i
     assert faults[0] == faults[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("magic", [0, 1])
 def test_a_wrapper_of_50_000_messages_takes_no_memory_for_each(magic: int) -> None:
     inner = message_set(messages=[message(magic=magic)])

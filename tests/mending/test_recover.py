@@ -229,6 +229,7 @@ def test_a_batch_that_was_moved_goes_where_its_offset_is(tmp_path: Path) -> None
     assert not _of(Dropped, rows)
 
 
+@pytest.mark.slow
 def test_putting_batches_in_order_takes_as_long_as_there_are_batches(tmp_path: Path) -> None:
     def steps(count: int) -> int:
         path = _partition(tmp_path / str(count), {0: [_batch(offset) for offset in range(count, 0, -1)]})
@@ -238,6 +239,7 @@ def test_putting_batches_in_order_takes_as_long_as_there_are_batches(tmp_path: P
     assert many - more < 2.2 * (more - few), (few, more, many)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["control batches", "torn after the header", "indexes without logs"])
 def test_finding_what_was_left_out_takes_as_long_as_there_is_of_it(kind: str, tmp_path: Path) -> None:
     torn = next(one for one in hostile_faults.FAULTS if one.name == "torn after the header")
@@ -253,6 +255,7 @@ def test_finding_what_was_left_out_takes_as_long_as_there_is_of_it(kind: str, tm
     assert many - more < 2.2 * (more - few), (few, more, many)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["damaged", "damaged at the end", "indexes without logs", "other epochs", "other offsets"])
 def test_merging_takes_as_long_as_there_are_batches(kind: str, tmp_path: Path) -> None:
     def steps(count: int) -> int:

@@ -55,6 +55,7 @@ def _endpoints(count: int) -> bytes:
     return b"\0\0" + unsigned_varint(2) + struct.pack(">i", 1) + bytes(16) + endpoints + bytes(4) + b"\0" + b"\0\0"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("message", "data"),
     [

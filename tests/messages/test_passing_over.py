@@ -3,6 +3,8 @@
 import random
 import tracemalloc
 
+import pytest
+
 from kdump.errors import CorruptData
 from kdump.messages import control_records, passing_functions, schema
 from kdump.messages.consumer_offsets import RECORDS
@@ -47,6 +49,7 @@ def _group_of(members: int, tags: int) -> bytes:
     return b"\2c" + bytes(4) + b"\0\0" + bytes(8) + unsigned_varint(members + 1) + member * members + b"\0"
 
 
+@pytest.mark.slow
 def test_members_that_are_passed_over_take_no_memory() -> None:
     data = _group_of(10_000, 1)
     tracemalloc.start()
@@ -58,12 +61,14 @@ def test_members_that_are_passed_over_take_no_memory() -> None:
     assert peak < 50_000, peak  # it was 7 million
 
 
+@pytest.mark.slow
 def test_structs_of_one_size_are_passed_over_together() -> None:
     data = b"\0\0" + bytes(4) + (unsigned_varint(20_001) + bytes(5) * 20_000) * 2 + b"\0"
     work = work_of(lambda: schema.pass_over(LEADER_CHANGE, Reader(data), 0))
     assert work.lines < 1000  # it was two million
 
 
+@pytest.mark.slow
 def test_passing_over_costs_little_for_each_byte() -> None:
     few, many = (_group_of(members, 100) for members in (10, 110))
     steps = [work_of(lambda data=data: schema.pass_over(GROUP, Reader(data), 4)).lines for data in (few, many)]  # type: ignore[misc]  # bound now

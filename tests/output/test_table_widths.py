@@ -298,6 +298,7 @@ def test_cells_that_are_made_by_the_column_are_those_made_one_by_one(seed: int, 
     assert "\x1b[31m" in by_column  # what is damaged is red
 
 
+@pytest.mark.slow
 def test_a_row_of_numbers_takes_few_steps() -> None:
     rows: list[Row] = [listing.ListedLeaderEpoch(at, at, at, "intact", "f") for at in range(1000)]
     work = work_of(lambda: _shown(rows, None))
