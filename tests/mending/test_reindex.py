@@ -177,7 +177,7 @@ def test_a_log_directory_is_copied_with_its_checkpoints(partition: Path, tmp_pat
 
 
 def test_the_codes_are_those_of_checks() -> None:
-    texts = [path.read_text() for path in Path(reindex.__file__).parent.glob("*.py")]
+    texts = [path.read_text() for path in Path(reindex.__file__).parent.parent.rglob("*.py")]
     codes = {code for text in texts for code in re.findall(r'CorruptData\(\s*"([a-z0-9-]+)"', text)}
     of_formats = {"position-overflow", "meta-id-missing", "meta-directory-id-malformed"}
     assert len(codes) > 8 and codes <= FAULTS.keys() | of_formats
