@@ -202,6 +202,12 @@ MUTATIONS: tuple[Mutation, ...] = (
         "if group in self._failing_groups or not self._request.is_left_out(row):",
         "if not self._request.is_left_out(row):",
     ),
+    Mutation(
+        "closed-stdout",
+        "kdump/cli/commands.py",
+        "    if sys.stdout is None:\n",
+        "    if False:\n",
+    ),
     Mutation("c01", "kdump/cli/completion.py", "for table in TABLES if table not in given)", "for table in TABLES)"),
     Mutation(
         "n09",
@@ -412,6 +418,53 @@ MUTATIONS: tuple[Mutation, ...] = (
         "if not dot or any(map(str.isspace, name + identity)):",
     ),
     Mutation("60-t03", "kdump/formats/tree.py", "return system.has_name(os.path.join(path, QUORUM_STATE))", "return False"),
+    Mutation("60-n11", "kdump/mending/new/new_directory.py", "if system.has_name(self.path):", "if False:"),
+    Mutation(
+        "60-n12",
+        "kdump/mending/new/new_directory.py",
+        "os.path.commonpath([place, os.path.realpath(source)]) == os.path.realpath(source)",
+        "os.path.commonpath([path, source]) == source",
+    ),
+    Mutation(
+        "m12",
+        "kdump/mending/recover/partition_recovery.py",
+        "row.records += records\n        row.offset_last = piece.last",
+        "row.records += records",
+    ),
+    Mutation(
+        "m11",
+        "kdump/mending/recover/partition_recovery.py",
+        "self._log_start if self._log_start <= end else 0",
+        "self._log_start if self._log_start < end else 0",
+    ),
+    Mutation("m14", "kdump/mending/recover/resolving.py", "other.joins > one.joins", "other.joins >= one.joins"),
+    Mutation(
+        "m15", "kdump/mending/recover/resolving.py", "piece.last >= log.next_base_offset", "piece.last > log.next_base_offset"
+    ),
+    Mutation(
+        "60-n13",
+        "kdump/mending/recover/resolving.py",
+        "if one.is_sure != other.is_sure:\n            kept, left = (one, other) if one.is_sure else (other, one)",
+        "if one.is_sure != other.is_sure:\n            kept, left = (one, other) if other.is_sure else (other, one)",
+    ),
+    Mutation(
+        "60-n14",
+        "kdump/mending/recover/resolving.py",
+        "kept, left = (one, other) if one.first_epoch > other.first_epoch else (other, one)",
+        "kept, left = (one, other) if one.first_epoch < other.first_epoch else (other, one)",
+    ),
+    Mutation(
+        "60-n15",
+        "kdump/mending/recover/resolving.py",
+        "if before is None or after is None or before.last_epoch > after.first_epoch:",
+        "if before is None or after is None:",
+    ),
+    Mutation(
+        "60-n16",
+        "kdump/mending/recover/resolving.py",
+        "if (one.first, one.last) == (other.first, other.last) and one.records != other.records:",
+        "if (one.first, one.last) == (other.first, other.last):",
+    ),
     Mutation(
         "60-n09",
         "kdump/mending/redact/contents.py",
@@ -441,25 +494,6 @@ MUTATIONS: tuple[Mutation, ...] = (
         "kdump/mending/redact/json_contents.py",
         "token = token if self._leads_on() else self._string(token)",
         "token = token",
-    ),
-    Mutation("60-n11", "kdump/mending/new/new_directory.py", "if system.has_name(self.path):", "if False:"),
-    Mutation(
-        "60-n12",
-        "kdump/mending/new/new_directory.py",
-        "os.path.commonpath([place, os.path.realpath(source)]) == os.path.realpath(source)",
-        "os.path.commonpath([path, source]) == source",
-    ),
-    Mutation(
-        "m12",
-        "kdump/mending/recover/partition_recovery.py",
-        "row.records += records\n        row.offset_last = piece.last",
-        "row.records += records",
-    ),
-    Mutation(
-        "m11",
-        "kdump/mending/recover/partition_recovery.py",
-        "self._log_start if self._log_start <= end else 0",
-        "self._log_start if self._log_start < end else 0",
     ),
     Mutation("m16", "kdump/mending/redact/redact.py", 'rb"[ -~]{6,}"', 'rb"[ -~]{16,}"'),
     Mutation("redact-across-windows", "kdump/mending/redact/redact.py", "min(_AROUND, position)", "0"),
@@ -495,34 +529,6 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("60-n35", "kdump/mending/reindex/reindex.py", "        self._directory.remove_links()\n", ""),
     Mutation(
         "60-n36", "kdump/mending/reindex/reindex.py", "            self._inputs.note_directory(part.path)\n", "            pass\n"
-    ),
-    Mutation("m14", "kdump/mending/recover/resolving.py", "other.joins > one.joins", "other.joins >= one.joins"),
-    Mutation(
-        "m15", "kdump/mending/recover/resolving.py", "piece.last >= log.next_base_offset", "piece.last > log.next_base_offset"
-    ),
-    Mutation(
-        "60-n13",
-        "kdump/mending/recover/resolving.py",
-        "if one.is_sure != other.is_sure:\n            kept, left = (one, other) if one.is_sure else (other, one)",
-        "if one.is_sure != other.is_sure:\n            kept, left = (one, other) if other.is_sure else (other, one)",
-    ),
-    Mutation(
-        "60-n14",
-        "kdump/mending/recover/resolving.py",
-        "kept, left = (one, other) if one.first_epoch > other.first_epoch else (other, one)",
-        "kept, left = (one, other) if one.first_epoch < other.first_epoch else (other, one)",
-    ),
-    Mutation(
-        "60-n15",
-        "kdump/mending/recover/resolving.py",
-        "if before is None or after is None or before.last_epoch > after.first_epoch:",
-        "if before is None or after is None:",
-    ),
-    Mutation(
-        "60-n16",
-        "kdump/mending/recover/resolving.py",
-        "if (one.first, one.last) == (other.first, other.last) and one.records != other.records:",
-        "if (one.first, one.last) == (other.first, other.last):",
     ),
     Mutation(
         "m06",
@@ -1004,7 +1010,6 @@ MUTATIONS: tuple[Mutation, ...] = (
         "unreadable-records-of-stretches", "kdump/searching/log_search.py", "return place if place < end else -1", "return -1"
     ),
     Mutation("s12", "kdump/searching/log_search.py", "rest = held[max(0, len(held) - len(literal.data) + 1) :]", 'rest = b""'),
-    Mutation("s13", "kdump/searching/log_search.py", "start += len(window) - len(literal.data) + 1", "start += len(window)"),
     Mutation(
         "records-that-were-decoded", "kdump/searching/log_search.py", "self.records += count - claimed", "self.records += 0"
     ),
@@ -1020,12 +1025,6 @@ MUTATIONS: tuple[Mutation, ...] = (
         "kdump/searching/log_search.py",
         "            self._note(error.position or self._position, self._source.size, error.code, error.message)\n",
         "            pass\n",
-    ),
-    Mutation(
-        "60-q10",
-        "kdump/searching/log_search.py",
-        "                    self._long_payloads.add(position)  # or it may be, after what was looked at\n",
-        "                    pass\n",
     ),
     Mutation(
         "60-q11",
