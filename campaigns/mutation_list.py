@@ -1004,7 +1004,6 @@ MUTATIONS: tuple[Mutation, ...] = (
         "unreadable-records-of-stretches", "kdump/searching/log_search.py", "return place if place < end else -1", "return -1"
     ),
     Mutation("s12", "kdump/searching/log_search.py", "rest = held[max(0, len(held) - len(literal.data) + 1) :]", 'rest = b""'),
-    Mutation("s13", "kdump/searching/log_search.py", "start += len(window) - len(literal.data) + 1", "start += len(window)"),
     Mutation(
         "records-that-were-decoded", "kdump/searching/log_search.py", "self.records += count - claimed", "self.records += 0"
     ),
@@ -1020,12 +1019,6 @@ MUTATIONS: tuple[Mutation, ...] = (
         "kdump/searching/log_search.py",
         "            self._note(error.position or self._position, self._source.size, error.code, error.message)\n",
         "            pass\n",
-    ),
-    Mutation(
-        "60-q10",
-        "kdump/searching/log_search.py",
-        "                    self._long_payloads.add(position)  # or it may be, after what was looked at\n",
-        "                    pass\n",
     ),
     Mutation(
         "60-q11",
