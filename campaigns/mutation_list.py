@@ -4,7 +4,6 @@ from campaigns.mutation import Mutation
 
 MUTATIONS: tuple[Mutation, ...] = (
     Mutation("05", "kdump/binary/c/indexes.h", "#define WARM_ENTRIES 1024", "#define WARM_ENTRIES 1023"),
-    Mutation("x02", "kdump/binary/c/literal.h", "at += (int64_t)(held - literal->size + 1);", "at += (int64_t)held;"),
     Mutation(
         "n43",
         "kdump/binary/c/records.h",
@@ -412,6 +411,53 @@ MUTATIONS: tuple[Mutation, ...] = (
         "if not dot or any(map(str.isspace, name + identity)):",
     ),
     Mutation("60-t03", "kdump/formats/tree.py", "return system.has_name(os.path.join(path, QUORUM_STATE))", "return False"),
+    Mutation("60-n11", "kdump/mending/new/new_directory.py", "if system.has_name(self.path):", "if False:"),
+    Mutation(
+        "60-n12",
+        "kdump/mending/new/new_directory.py",
+        "os.path.commonpath([place, os.path.realpath(source)]) == os.path.realpath(source)",
+        "os.path.commonpath([path, source]) == source",
+    ),
+    Mutation(
+        "m12",
+        "kdump/mending/recover/partition_recovery.py",
+        "row.records += records\n        row.offset_last = piece.last",
+        "row.records += records",
+    ),
+    Mutation(
+        "m11",
+        "kdump/mending/recover/partition_recovery.py",
+        "self._log_start if self._log_start <= end else 0",
+        "self._log_start if self._log_start < end else 0",
+    ),
+    Mutation("m14", "kdump/mending/recover/resolving.py", "other.joins > one.joins", "other.joins >= one.joins"),
+    Mutation(
+        "m15", "kdump/mending/recover/resolving.py", "piece.last >= log.next_base_offset", "piece.last > log.next_base_offset"
+    ),
+    Mutation(
+        "60-n13",
+        "kdump/mending/recover/resolving.py",
+        "if one.is_sure != other.is_sure:\n            kept, left = (one, other) if one.is_sure else (other, one)",
+        "if one.is_sure != other.is_sure:\n            kept, left = (one, other) if other.is_sure else (other, one)",
+    ),
+    Mutation(
+        "60-n14",
+        "kdump/mending/recover/resolving.py",
+        "kept, left = (one, other) if one.first_epoch > other.first_epoch else (other, one)",
+        "kept, left = (one, other) if one.first_epoch < other.first_epoch else (other, one)",
+    ),
+    Mutation(
+        "60-n15",
+        "kdump/mending/recover/resolving.py",
+        "if before is None or after is None or before.last_epoch > after.first_epoch:",
+        "if before is None or after is None:",
+    ),
+    Mutation(
+        "60-n16",
+        "kdump/mending/recover/resolving.py",
+        "if (one.first, one.last) == (other.first, other.last) and one.records != other.records:",
+        "if (one.first, one.last) == (other.first, other.last):",
+    ),
     Mutation(
         "60-n09",
         "kdump/mending/redact/contents.py",
@@ -441,25 +487,6 @@ MUTATIONS: tuple[Mutation, ...] = (
         "kdump/mending/redact/json_contents.py",
         "token = token if self._leads_on() else self._string(token)",
         "token = token",
-    ),
-    Mutation("60-n11", "kdump/mending/new/new_directory.py", "if system.has_name(self.path):", "if False:"),
-    Mutation(
-        "60-n12",
-        "kdump/mending/new/new_directory.py",
-        "os.path.commonpath([place, os.path.realpath(source)]) == os.path.realpath(source)",
-        "os.path.commonpath([path, source]) == source",
-    ),
-    Mutation(
-        "m12",
-        "kdump/mending/recover/partition_recovery.py",
-        "row.records += records\n        row.offset_last = piece.last",
-        "row.records += records",
-    ),
-    Mutation(
-        "m11",
-        "kdump/mending/recover/partition_recovery.py",
-        "self._log_start if self._log_start <= end else 0",
-        "self._log_start if self._log_start < end else 0",
     ),
     Mutation("m16", "kdump/mending/redact/redact.py", 'rb"[ -~]{6,}"', 'rb"[ -~]{16,}"'),
     Mutation("redact-across-windows", "kdump/mending/redact/redact.py", "min(_AROUND, position)", "0"),
@@ -495,34 +522,6 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("60-n35", "kdump/mending/reindex/reindex.py", "        self._directory.remove_links()\n", ""),
     Mutation(
         "60-n36", "kdump/mending/reindex/reindex.py", "            self._inputs.note_directory(part.path)\n", "            pass\n"
-    ),
-    Mutation("m14", "kdump/mending/recover/resolving.py", "other.joins > one.joins", "other.joins >= one.joins"),
-    Mutation(
-        "m15", "kdump/mending/recover/resolving.py", "piece.last >= log.next_base_offset", "piece.last > log.next_base_offset"
-    ),
-    Mutation(
-        "60-n13",
-        "kdump/mending/recover/resolving.py",
-        "if one.is_sure != other.is_sure:\n            kept, left = (one, other) if one.is_sure else (other, one)",
-        "if one.is_sure != other.is_sure:\n            kept, left = (one, other) if other.is_sure else (other, one)",
-    ),
-    Mutation(
-        "60-n14",
-        "kdump/mending/recover/resolving.py",
-        "kept, left = (one, other) if one.first_epoch > other.first_epoch else (other, one)",
-        "kept, left = (one, other) if one.first_epoch < other.first_epoch else (other, one)",
-    ),
-    Mutation(
-        "60-n15",
-        "kdump/mending/recover/resolving.py",
-        "if before is None or after is None or before.last_epoch > after.first_epoch:",
-        "if before is None or after is None:",
-    ),
-    Mutation(
-        "60-n16",
-        "kdump/mending/recover/resolving.py",
-        "if (one.first, one.last) == (other.first, other.last) and one.records != other.records:",
-        "if (one.first, one.last) == (other.first, other.last):",
     ),
     Mutation(
         "m06",
