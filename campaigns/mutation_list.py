@@ -4,7 +4,6 @@ from campaigns.mutation import Mutation
 
 MUTATIONS: tuple[Mutation, ...] = (
     Mutation("05", "kdump/binary/c/indexes.h", "#define WARM_ENTRIES 1024", "#define WARM_ENTRIES 1023"),
-    Mutation("x02", "kdump/binary/c/literal.h", "at += (int64_t)(held - literal->size + 1);", "at += (int64_t)held;"),
     Mutation(
         "n43",
         "kdump/binary/c/records.h",

@@ -62,7 +62,7 @@ def caught(mutations: Sequence[Mutation], jobs: int = 1, *, with_slow: bool = Tr
             for one, test in done.items():
                 print(f"{one.id} in {one.file}: {test}", flush=True)
             found |= done
-        quick = copy.caught([one for one in mutations if one not in found], ["-m", "quick", "tests"])
+        quick = copy.caught([one for one in mutations if one not in found], ["-m", "quick"])
     return found | {one: f"{QUICK}: {test}" for one, test in quick.items()}
 
 
@@ -84,7 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--random", type=int, metavar="COUNT", help="COUNT random errors in each package, not those of the list")
     parser.add_argument("--seed", type=int, default=1, help="which random errors (default 1)")
     parser.add_argument("--jobs", type=int, default=1, help="how many processes for the tests of a package (default 1)")
-    parser.add_argument("--quick", action="store_true", help="leave out slow tests")
+    parser.add_argument("--without-slow", action="store_true", help="leave out slow tests")
     chosen = parser.parse_args(arguments)
     known = MUTATIONS if chosen.random is None else random_mutations.mutations(chosen.random, chosen.seed, chosen.only)
     mutations = [one for one in known if fnmatch.fnmatch(one.file, chosen.only) or one.id == chosen.only]
@@ -95,7 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # The copy is deleted even if a signal ends the run.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(2))
     try:
-        found = caught(mutations, chosen.jobs, with_slow=not chosen.quick)
+        found = caught(mutations, chosen.jobs, with_slow=not chosen.without_slow)
     except CannotTell as error:
         print(error, file=sys.stderr)
         return 2
