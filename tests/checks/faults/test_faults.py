@@ -41,7 +41,9 @@ CASES = (
     *files.CASES,
 )
 SNAPSHOTS = Path(__file__).parents[1] / "snapshots"
-"""What kdump itself printed for each case, whole. They show what a change changes; what is right, the cases say."""
+"""What kdump itself printed for one case of each code, whole: its message and evidence. What is right, the cases say."""
+
+ONE_OF_EACH_CODE = tuple({case.code: case for case in reversed(CASES)}.values())
 
 REMAKE = "KDUMP_REMAKE_FAULTS"
 """Set to write the snapshots again. The tests then fail, and what changed is to be read in the diff."""
@@ -117,7 +119,7 @@ def test_a_near_miss_is_not_a_fault(case: FaultCase, tmp_path: Path) -> None:
     assert codes == set(case.near_also)
 
 
-@each("case", CASES, ids=_id, python_share=4)
+@each("case", ONE_OF_EACH_CODE, ids=_id, python_share=4)
 def test_findings_are_as_in_the_snapshot(case: FaultCase, tmp_path: Path) -> None:
     text = "".join(line + "\n" for line in _lines(shown_rows(case, tmp_path), tmp_path))
     snapshot = SNAPSHOTS / f"{_id(case)}.ndjson"
@@ -128,7 +130,7 @@ def test_findings_are_as_in_the_snapshot(case: FaultCase, tmp_path: Path) -> Non
 
 
 def test_every_snapshot_belongs_to_a_case() -> None:
-    assert {path.name for path in SNAPSHOTS.iterdir()} == {f"{_id(case)}.ndjson" for case in CASES}
+    assert {path.name for path in SNAPSHOTS.iterdir()} == {f"{_id(case)}.ndjson" for case in ONE_OF_EACH_CODE}
 
 
 @each("case", CASES, ids=_id, python_share=4)
