@@ -623,6 +623,13 @@ def test_without_arrow_the_extra_is_named(
     assert "pip install 'kdump[arrow]'" in capsys.readouterr().err
 
 
+def test_without_duckdb_the_package_and_the_extra_are_named(partition: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with mock.patch.dict(sys.modules, {"duckdb": None}):
+        assert main(["scan", str(partition)]) == 2
+    message = "questions about a fleet need the package \"duckdb\"; pip install 'kdump[arrow]', or use --engine spark"
+    assert capsys.readouterr().err == f"kdump: {message}\n"
+
+
 # --- What is said of Spark
 
 
