@@ -759,11 +759,6 @@ TESTS: dict[str, tuple[str, ...]] = {
         "test_the_records_before_a_damaged_one_are_counted_however_many_parts_a_batch_comes_in",
     ),
     "tests/pipeline/test_task_process.py": ("test_a_crash_costs_one_file_and_not_the_process_that_asked",),
-    "tests/pipeline/test_written.py": (
-        "test_a_question_is_asked_if_its_column_has_enough_values",
-        "test_a_question_is_asked_if_statistics_are_missing",
-        "test_answers_are_in_the_order_of_questions",
-    ),
     "tests/reading/test_patches.py": (
         "test_both_kernels_walk_alike_through_hostile_files",
         "test_most_batches_that_stand_alone_come_together",
