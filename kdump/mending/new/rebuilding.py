@@ -32,7 +32,6 @@ from kdump.decoders import control_record
 from kdump.errors import CorruptData
 from kdump.formats import offset_index, producer_snapshot, text_checkpoint, time_index, transaction_index
 from kdump.formats.log import Log
-from kdump.formats.mixed import MixedSummary
 from kdump.formats.record import BatchRecords
 from kdump.formats.record_batch import NO_PRODUCER_ID, NO_TIMESTAMP
 from kdump.mending.new.producer_states import ProducerStates
@@ -221,10 +220,7 @@ class Rebuilding:
     # --- batches
 
     def add(self, chunk: Chunk, indexes: SegmentIndexes, source: Source, end_offset: int | None) -> None:
-        """Add consecutive batches; of alternating magics only those that it `takes_mixed`.
-
-        Raises CorruptData if they are not valid or not in order.
-        """
+        """Add consecutive batches. Raises CorruptData if they are not valid or not in order."""
         summary = chunk.summary
         self.is_plain = self.is_plain and summary is not None and summary.lowest_magic == 2
         if summary is None:
@@ -244,9 +240,6 @@ class Rebuilding:
         self.batches += len(chunk)
         if chunk.is_legacy:
             return
-        if isinstance(summary, MixedSummary):
-            self._map_end = summary.last_offset_of_batches + 1
-            return
         self._add_epochs(chunk)
         try:
             if summary is None or self._refuse is not None or not self._add_streaks(summary):
@@ -257,11 +250,6 @@ class Rebuilding:
             fault.position = positions[min(row, len(positions) - 1)]
             raise
         self._map_end = self.next_offset
-
-    def takes_mixed(self, summary: MixedSummary) -> bool:
-        """Whether `add` takes runs of alternating magics together: if they have no producers, and no new leader epochs."""
-        last_epoch = self._epochs[-1][0] if self._epochs else -1
-        return summary.highest_producer_id <= NO_PRODUCER_ID and summary.highest_leader_epoch <= last_epoch
 
     def _check_order(
         self, first: int, last: int, positions: Sequence[int], base_offset: int, end_offset: int | None, source: Source
