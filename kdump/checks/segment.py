@@ -85,7 +85,7 @@ def _check(context: FileContext, facts: SegmentFacts, rule_classes: Sequence[typ
             context.tick(context.coverage.position)
             record_reader.show(item)
     finally:
-        items.close()  # it may have threads, or an open file
+        items.close()  # it may have an open file
     if damaged is not None and status is not None:
         _hand_over(context, status, damaged)
     record_reader.end()
@@ -110,7 +110,6 @@ def _items(context: FileContext, facts: SegmentFacts, *, reads_all: bool) -> Gen
         ),  # until then, findings come in order
         base_offset=base_offset,
         next_base_offset=context.next_base_offset,
-        threads=0 if reads_all else context.settings.threads,  # a walk whose bytes are read anyway costs less than a thread
         keeps_bytes=reads_all,
     )
 

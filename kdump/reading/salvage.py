@@ -49,7 +49,6 @@ def walk(
     *,
     base_offset: int | None = None,
     next_base_offset: int | None = None,
-    threads: int = 0,
     keeps_bytes: bool = False,
     fills_headers: bool = False,
     tuning: ReadTuning = DEFAULT,
@@ -58,7 +57,7 @@ def walk(
 
     A damaged batch is skipped by its length if that leads to a batch or to the end of the file. If the stored CRC fits another
     end, only the length is wrong. Otherwise the next intact batch is searched byte by byte. Offsets must lie between the base
-    offsets of this segment and the next one, if these are known. `threads` summarize a large log ahead of the walk.
+    offsets of this segment and the next one, if these are known.
     With `keeps_bytes`, large sections keep their bytes until the next item is asked for; with `fills_headers`, they have the
     columns of their headers.
     """
@@ -68,7 +67,6 @@ def walk(
         lambda: True,
         base_offset=base_offset,
         next_base_offset=next_base_offset,
-        threads=threads,
         keeps_bytes=keeps_bytes,
         fills_headers=fills_headers,
         tuning=tuning,
@@ -86,7 +84,6 @@ def walk_patches(
     *,
     base_offset: int | None = None,
     next_base_offset: int | None = None,
-    threads: int = 0,
     keeps_bytes: bool = False,
     fills_headers: bool = False,
     tuning: ReadTuning = DEFAULT,
@@ -102,8 +99,8 @@ def walk_patches(
         return
     from kdump.reading.read_ahead import ReadAhead
 
-    with ReadAhead(source, start, threads, tuning, keeps_bytes=keeps_bytes, fills_headers=fills_headers) as read_ahead:
-        yield from items.by_stretches(read_ahead)
+    read_ahead = ReadAhead(source, start, tuning, keeps_bytes=keeps_bytes, fills_headers=fills_headers)
+    yield from items.by_stretches(read_ahead)
 
 
 class _Walk:

@@ -137,15 +137,13 @@ class Rebuilding:
         self.is_plain = True
         """Whether all batches so far are of magic 2 and regular, so that a scan does nothing else than this."""
 
-    def segment(
-        self, source: Source, base_offset: int, end_offset: int | None, *, threads: int = 0
-    ) -> Iterator[SegmentIndexes | int]:
+    def segment(self, source: Source, base_offset: int, end_offset: int | None) -> Iterator[SegmentIndexes | int]:
         """Read the log of a segment whose offsets must be below `end_offset`. Yields how far it is; last, its indexes.
 
         Raises CorruptData for the first batch that is not valid or not in order, and Unreadable.
         """
         indexes = self.start_segment(source, base_offset)
-        for chunk, end in _chunks(source, threads):
+        for chunk, end in _chunks(source):
             self.add(chunk, indexes, source, end_offset)
             yield end
         self.end_segment(indexes, end_offset)
@@ -420,7 +418,7 @@ def _is_marked_on_time(streak: tuple[int, ...], summary: BatchSummary, *, is_mar
     return base == largest
 
 
-def _chunks(source: Source, threads: int) -> Iterator[tuple[Chunk, int]]:
+def _chunks(source: Source) -> Iterator[tuple[Chunk, int]]:
     """All batches of a log, and where each chunk ends. Raises CorruptData where something else is."""
     if kernel.native is None or not source.is_direct:
         yield from _chunks_of_windows(source, 0, source.size)
@@ -428,17 +426,17 @@ def _chunks(source: Source, threads: int) -> Iterator[tuple[Chunk, int]]:
     from kdump.reading.read_ahead import ReadAhead
 
     position = 0
-    with ReadAhead(source, position, threads) as read_ahead:
-        while position < source.size:
-            found = read_ahead.at(position)
-            if found is not None:
-                position = found.summary.end
-                yield found, position
-                continue
-            read_ahead.rest(position)
-            for chunk, end in _chunks_of_windows(source, position, read_ahead.next_try):
-                yield chunk, end
-                position = end
+    read_ahead = ReadAhead(source, position)
+    while position < source.size:
+        found = read_ahead.at(position)
+        if found is not None:
+            position = found.summary.end
+            yield found, position
+            continue
+        read_ahead.rest(position)
+        for chunk, end in _chunks_of_windows(source, position, read_ahead.next_try):
+            yield chunk, end
+            position = end
 
 
 def _chunks_of_windows(source: Source, position: int, until: int) -> Iterator[tuple[Chunk, int]]:
