@@ -390,12 +390,6 @@ MUTATIONS: tuple[Mutation, ...] = (
         "(row.segments_gone or row.bytes_lost > 0):",
         "(row.segments_gone or row.bytes_lost > -1):",
     ),
-    Mutation(
-        "range-of-mixed-runs",
-        "kdump/formats/log.py",
-        "yield run.slice(max(rows.start - first, 0), min(rows.stop - first, len(run)))",
-        "yield run.slice(0, min(rows.stop - first, len(run)))",
-    ),
     Mutation("half-padded", "kdump/formats/partition_metadata.py", "len(text) not in _ID_LENGTHS", "len(text) > _ID_LENGTHS[1]"),
     Mutation("padded", "kdump/formats/partition_metadata.py", "len(text) not in _ID_LENGTHS", "len(text) != _ID_LENGTHS[0]"),
     Mutation(

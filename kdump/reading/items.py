@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from kdump.formats.log import Chunk
-    from kdump.formats.mixed import MixedSummary
     from kdump.formats.record_batch import RecordBatch
     from kdump.tables import Row
 
@@ -90,16 +89,6 @@ class Section:
     def is_nested(self, row: int) -> bool:
         """Whether the batch in this row lies inside the span that a damaged batch claims."""
         return bool(self.nested) and self.nested[row]
-
-    @property
-    def mixed(self) -> MixedSummary | None:
-        """The summary, if it is one of runs of alternating magics. Such batches have no columns; `parts` have."""
-        return self.summary if self.chunk.is_mixed else None  # type: ignore[return-value]  # as the chunk says
-
-    def parts(self, first: int = 0) -> Iterator[Section]:
-        """Runs of alternating magics, one by one, from the run with this number on."""
-        for chunk in self.chunk.parts(first):  # type: ignore[attr-defined]  # it is mixed
-            yield Section(chunk, None)
 
     @property
     def kept(self) -> memoryview | None:

@@ -76,7 +76,7 @@ class LogLister:
         findings = self._run.finding_count
         try:
             start = start_position(self._source, self._request) if self._begin is None else self._begin.start
-            for item in salvage.walk(self._source, start, mixes=self._mixes):
+            for item in salvage.walk(self._source, start):
                 if isinstance(item, salvage.Damage):
                     self._take_damage(item)
                     continue
@@ -197,10 +197,6 @@ class LogLister:
         if self.intact_text is not None and section.summary is not None and self.may_list_at_once(section.summary):
             self._list_stretch(self.intact_text, section.summary, section.chunk)
             return
-        if section.mixed is not None:
-            for run in section.parts():
-                self.list_section(run)
-            return
         chunk, statuses = section.chunk, section.statuses
         self._find_wrong_lengths(section)
         for start, end in self._runs_in_range(chunk):
@@ -226,10 +222,6 @@ class LogLister:
         has_wrappers = summary.lowest_magic < 2 and summary.codecs != 1  # they say neither their first offset nor a count
         needs_more = self._request.has_range or self._request.is_deep and self._request.limit is not None
         return not self._held and not self._left_out and not (has_wrappers and needs_more)
-
-    def _mixes(self) -> bool:
-        """Whether messages and batches that alternate may be listed at once."""
-        return self.intact_text is not None
 
     def _list_stretch(self, text: IntactText, summary: BatchSummary, chunk: Chunk) -> None:
         """List a section of intact batches: at once those of which all is asked for."""
@@ -318,9 +310,11 @@ class LogLister:
 
     def _list_intact(self, chunk: Chunk, rows: range) -> None:
         """List what is asked for of these intact batches, from tables."""
-        for part in chunk.runs(rows):
-            for start, end in self._runs_in_range(part):
-                self.list_batches(part.slice(start, end), [salvage.INTACT] * (end - start))
+        if not rows:
+            return
+        asked = chunk.slice(rows.start, rows.stop)
+        for start, end in self._runs_in_range(asked):
+            self.list_batches(asked.slice(start, end), [salvage.INTACT] * (end - start))
 
     def _note_offsets(self, chunk: Chunk, statuses: list[str], *, is_first: bool) -> None:
         """Note which offsets the log has; if the index led past the first batches, the file name gives the first offset."""

@@ -27,7 +27,6 @@ from kdump.mending.settings import EPOCHS, INDEX, KINDS, SNAPSHOT, TIME_INDEX, T
 from kdump.reading.damaged_offsets import WalkedLogs
 from kdump.verdicts.check import report_starts
 from kdump.verdicts.starts import Watcher
-from kdump.workers.cores import jobs_here
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -81,7 +80,7 @@ class NewPartition:
         self._inputs = inputs
         path = os.path.normpath(directory.inside(name))
         self._job = Job(Job.PARTITION, path, path)
-        self._settings = Settings(now=current_time(), level=level, threads=jobs_here() - 1, follows_links=True)
+        self._settings = Settings(now=current_time(), level=level, follows_links=True)
         self._errors: list[Finding] = []
         self._walked = WalkedLogs()
 

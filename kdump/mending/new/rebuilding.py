@@ -32,7 +32,6 @@ from kdump.decoders import control_record
 from kdump.errors import CorruptData
 from kdump.formats import offset_index, producer_snapshot, text_checkpoint, time_index, transaction_index
 from kdump.formats.log import Log
-from kdump.formats.mixed import MixedSummary
 from kdump.formats.record import BatchRecords
 from kdump.formats.record_batch import NO_PRODUCER_ID, NO_TIMESTAMP
 from kdump.mending.new.producer_states import ProducerStates
@@ -138,15 +137,13 @@ class Rebuilding:
         self.is_plain = True
         """Whether all batches so far are of magic 2 and regular, so that a scan does nothing else than this."""
 
-    def segment(
-        self, source: Source, base_offset: int, end_offset: int | None, *, threads: int = 0
-    ) -> Iterator[SegmentIndexes | int]:
+    def segment(self, source: Source, base_offset: int, end_offset: int | None) -> Iterator[SegmentIndexes | int]:
         """Read the log of a segment whose offsets must be below `end_offset`. Yields how far it is; last, its indexes.
 
         Raises CorruptData for the first batch that is not valid or not in order, and Unreadable.
         """
         indexes = self.start_segment(source, base_offset)
-        for chunk, end in _chunks(source, threads):
+        for chunk, end in _chunks(source):
             self.add(chunk, indexes, source, end_offset)
             yield end
         self.end_segment(indexes, end_offset)
@@ -221,10 +218,7 @@ class Rebuilding:
     # --- batches
 
     def add(self, chunk: Chunk, indexes: SegmentIndexes, source: Source, end_offset: int | None) -> None:
-        """Add consecutive batches; of alternating magics only those that it `takes_mixed`.
-
-        Raises CorruptData if they are not valid or not in order.
-        """
+        """Add consecutive batches. Raises CorruptData if they are not valid or not in order."""
         summary = chunk.summary
         self.is_plain = self.is_plain and summary is not None and summary.lowest_magic == 2
         if summary is None:
@@ -244,9 +238,6 @@ class Rebuilding:
         self.batches += len(chunk)
         if chunk.is_legacy:
             return
-        if isinstance(summary, MixedSummary):
-            self._map_end = summary.last_offset_of_batches + 1
-            return
         self._add_epochs(chunk)
         try:
             if summary is None or self._refuse is not None or not self._add_streaks(summary):
@@ -257,11 +248,6 @@ class Rebuilding:
             fault.position = positions[min(row, len(positions) - 1)]
             raise
         self._map_end = self.next_offset
-
-    def takes_mixed(self, summary: MixedSummary) -> bool:
-        """Whether `add` takes runs of alternating magics together: if they have no producers, and no new leader epochs."""
-        last_epoch = self._epochs[-1][0] if self._epochs else -1
-        return summary.highest_producer_id <= NO_PRODUCER_ID and summary.highest_leader_epoch <= last_epoch
 
     def _check_order(
         self, first: int, last: int, positions: Sequence[int], base_offset: int, end_offset: int | None, source: Source
@@ -432,7 +418,7 @@ def _is_marked_on_time(streak: tuple[int, ...], summary: BatchSummary, *, is_mar
     return base == largest
 
 
-def _chunks(source: Source, threads: int) -> Iterator[tuple[Chunk, int]]:
+def _chunks(source: Source) -> Iterator[tuple[Chunk, int]]:
     """All batches of a log, and where each chunk ends. Raises CorruptData where something else is."""
     if kernel.native is None or not source.is_direct:
         yield from _chunks_of_windows(source, 0, source.size)
@@ -440,17 +426,17 @@ def _chunks(source: Source, threads: int) -> Iterator[tuple[Chunk, int]]:
     from kdump.reading.read_ahead import ReadAhead
 
     position = 0
-    with ReadAhead(source, position, threads) as read_ahead:
-        while position < source.size:
-            found = read_ahead.at(position)
-            if found is not None:
-                position = found.summary.end
-                yield found, position
-                continue
-            read_ahead.rest(position)
-            for chunk, end in _chunks_of_windows(source, position, read_ahead.next_try):
-                yield chunk, end
-                position = end
+    read_ahead = ReadAhead(source, position)
+    while position < source.size:
+        found = read_ahead.at(position)
+        if found is not None:
+            position = found.summary.end
+            yield found, position
+            continue
+        read_ahead.rest(position)
+        for chunk, end in _chunks_of_windows(source, position, read_ahead.next_try):
+            yield chunk, end
+            position = end
 
 
 def _chunks_of_windows(source: Source, position: int, until: int) -> Iterator[tuple[Chunk, int]]:

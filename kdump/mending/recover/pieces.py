@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from typing import Self
 
     from kdump.formats.log import Chunk
-    from kdump.formats.mixed import MixedSummary
     from kdump.formats.summary import BatchSummary
     from kdump.mending.recover.lost_records import Lost
     from kdump.reading.items import Section
@@ -314,7 +313,7 @@ class Walk:
     def to_end(self) -> Self:
         """Walk the log."""
         log = self._log
-        items = salvage.walk(self._source, base_offset=log.base_offset, next_base_offset=log.next_base_offset, mixes=lambda: True)
+        items = salvage.walk(self._source, base_offset=log.base_offset, next_base_offset=log.next_base_offset)
         position = 0
         try:
             for item in items:
@@ -352,9 +351,7 @@ class Walk:
 
     def take(self, section: Section) -> int:
         """Add the batches of a section. Returns where it ends."""
-        summary, mixed = section.summary, section.mixed
-        if mixed is not None:
-            return self._take_mixed(section, mixed)
+        summary = section.summary
         if summary is not None and _are_fit(summary):
             if summary.gaps or summary.sparse or summary.overfull:
                 records = summary.count if summary.is_legacy else sum(max(n, 0) for n in section.chunk.batches["count"])
@@ -397,20 +394,6 @@ class Walk:
                 )
             self._add(piece)
         return int(batches["position"][-1] + batches["size"][-1])
-
-    def _take_mixed(self, section: Section, summary: MixedSummary) -> int:
-        """Add runs of alternating magics. Returns where they end."""
-        has_gaps = summary.gaps or summary.sparse or summary.overfull
-        is_small = 0 < summary.smallest_of_magic_1 < MESSAGE_HEADER_SIZE + _SIZES
-        changes_epoch = summary.lowest_leader_epoch != summary.highest_leader_epoch
-        if has_gaps or is_small or changes_epoch or summary.last_offset == _HIGHEST_OFFSET:
-            return [self.take(part) for part in section.parts()][-1]
-        ends = [*summary.positions, summary.end]
-        for start, end, is_legacy in summary.each_run():
-            first, last = summary.first_offsets[start], summary.last_offsets[end - 1]
-            extent = first, last, None if is_legacy else summary.lowest_leader_epoch
-            self._add(Piece(self._log, ends[start], ends[end], extent, batches=end - start, records=last - first + 1))
-        return summary.end
 
     def _damaged_batch(self, chunk: Chunk, row: int, start: int, end: int, extent: Extent, records: int) -> None:
         first, last, _ = extent
