@@ -181,12 +181,6 @@ TESTS: dict[str, tuple[str, ...]] = {
         "test_a_damaged_header_claims_no_more_than_its_neighbours_leave",
         "test_the_first_batch_of_a_log_without_any_is_the_least_that_cannot_be_read",
     ),
-    "tests/checks/test_mixed_magics.py": (
-        "test_a_walk_gives_the_same_sections",
-        "test_a_summary_of_runs_is_that_of_their_batches",
-        "test_runs_are_not_looked_at_one_by_one_once_changes_of_the_magic_are_only_counted",
-        "test_alternating_runs_are_listed_by_few_calls",
-    ),
     "tests/checks/test_ordinary_messages.py": (
         "test_ordinary_messages_are_passed_over",
         "test_messages_without_keys_stop_it_where_keys_are_needed",

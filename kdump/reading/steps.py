@@ -209,7 +209,7 @@ class Steps:
             self._search.budget.gave_up = False  # what lies before it was not searched
             damage.end, damage.message, claimed_end = inside, damages.LEADS_OVER_BATCHES, 0
         else:
-            damage.end = self._next_intact(start + 1, start)
+            damage.end = self._next_intact(start + 1, header_bytes)
         if damage.code in _PAST_THE_END and damage.end < source.size:
             damage = damages.length_past_end(start, damage.end, batch_length(header_bytes))
         damage.resync = END if damage.end >= source.size else BY_SCAN
@@ -218,7 +218,7 @@ class Steps:
 
     def _over_unchecked(self, start: int, header_bytes: bytes) -> Step:
         """Go on after a large batch whose CRC was not computed, because too many claim to be large."""
-        end = self._next_intact(start + 1, start)
+        end = self._next_intact(start + 1, header_bytes)
         self._order.doubt(start + batch_size(header_bytes))
         damage = damages.unchecked(start, end)
         damage.resync = END if end >= self._source.size else BY_SCAN
@@ -228,17 +228,17 @@ class Steps:
         source = self._source
         zeros_end = zeros.end(source, start, self._tuning.window_bytes)
         # a batch may begin with zeros
-        end = source.size if zeros_end == source.size else self._next_intact(max(start + 1, zeros_end - LOG_OVERHEAD), start)
+        end = source.size if zeros_end == source.size else self._next_intact(max(start + 1, zeros_end - LOG_OVERHEAD), b"")
         self._order.doubt(0)
         found = [damages.zeros(start, min(zeros_end, end), source.size)]
         if zeros_end < end:
             found += self._divided(damages.garbage(zeros_end, end, resync=END if end == source.size else BY_SCAN))
         return Step(end, damages=tuple(found))
 
-    def _next_intact(self, start: int, damaged_from: int) -> int:
+    def _next_intact(self, start: int, damaged: bytes) -> int:
         self._search.budget.gave_up = False  # from here on, it says whether a batch may have been passed over
         found = self._search.next_intact(start)
-        while contents_end := self.contents.end_at(found, damaged_from):
+        while contents_end := self.contents.end_at(found, damaged):
             found = self._search.next_intact(contents_end)
         return found
 

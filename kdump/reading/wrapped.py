@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _LARGEST_PAYLOAD = 1 << 20
 """Bytes; Kafka's default limit for a wrapper. More messages one after the other than that are none of its contents."""
 
+_MOST_RUNS = 64  # of messages in one payload
+
 
 class WrapperContents:
     """The messages that lz4 and snappy leave as they are in a payload, checksum and all, where nothing repeats.
@@ -36,23 +38,29 @@ class WrapperContents:
         self._order = order
         self.sound_batch: int | None = 0 if start else None
         """Where a batch before the damage is: the last one beyond doubt, or one of the last; None before the first."""
+        self._looked_at: int | None = None
+        self._is_after_wrapper = False  # whether the sound batch that was looked at is a wrapper
         self._is_before_wrapper: bool | None = None  # whether a wrapper follows the first damage
 
-    def end_at(self, position: int, damaged_from: int) -> int:
+    def end_at(self, position: int, damaged: bytes) -> int:
         """Where the messages end that start at this position, which a search found, if they are contents; 0 if they are none.
 
-        The damage that they may belong to starts at `damaged_from`.
+        The damage that they may belong to starts with the header `damaged`.
         """
-        read, end = self._search.source.read, position
-        header_bytes = first = read(position, BATCH_HEADER_SIZE)
-        while _is_plain(header_bytes) and self._is_intact(end, header_bytes):
-            end += batch_size(header_bytes)
-            if end - position > _LARGEST_PAYLOAD:
-                return 0
-            header_bytes = read(end, BATCH_HEADER_SIZE)
-        if end == position or not self._stands_among_wrappers(position, damaged_from):
+        end = self._end_of_run(position)
+        if end == position or end - position > _LARGEST_PAYLOAD or not self._stands_among_wrappers(position, damaged):
             return 0
-        return 0 if self._order.fits(extent_of(first)) and self._continues(end) else end
+        extent = extent_of(self._search.source.read(position, BATCH_HEADER_SIZE))
+        return 0 if self._order.fits(extent) and self._continues(end) else end
+
+    def _end_of_run(self, position: int) -> int:
+        """Where the intact messages without compression end that start here one after the other, if they are not too many."""
+        read, end = self._search.source.read, position
+        header_bytes = read(end, BATCH_HEADER_SIZE)
+        while _is_plain(header_bytes) and end - position <= _LARGEST_PAYLOAD and self._is_intact(end, header_bytes):
+            end += batch_size(header_bytes)
+            header_bytes = read(end, BATCH_HEADER_SIZE)
+        return end
 
     def _continues(self, position: int) -> bool:
         """Whether what stands here may come after a message of the log."""
@@ -64,26 +72,29 @@ class WrapperContents:
             return True  # offsets are in order, which says nothing where no batch came before
         return self._is_intact(position, header_bytes)
 
-    def _stands_among_wrappers(self, position: int, damaged_from: int) -> bool:
+    def _stands_among_wrappers(self, position: int, damaged: bytes) -> bool:
         """Whether the damaged batch or a sound one before it is a wrapper; if there is none, whether the first one after."""
-        source = self._search.source
-        damaged = source.read(damaged_from, BATCH_HEADER_SIZE)
-        if _is_wrapper(damaged) and is_header_but_for(damaged, source.size - damaged_from):
+        if _is_wrapper(damaged) and is_header_but_for(damaged, len(damaged)):
             return True
         if self.sound_batch is not None:
-            return _is_wrapper(source.read(self.sound_batch, BATCH_HEADER_SIZE))
+            if self._looked_at != self.sound_batch:
+                self._looked_at = self.sound_batch
+                self._is_after_wrapper = _is_wrapper(self._search.source.read(self.sound_batch, BATCH_HEADER_SIZE))
+            return self._is_after_wrapper
         if self._is_before_wrapper is None:
             self._is_before_wrapper = self._wrapper_follows(position)
         return self._is_before_wrapper
 
     def _wrapper_follows(self, position: int) -> bool:
-        """Whether the next batch that is no message without compression is a wrapper, near this intact message."""
-        source, at, end = self._search.source, position, position + 2 * _LARGEST_PAYLOAD
-        while at < min(end, source.size):
+        """Whether the next batch that is no message without compression is a wrapper, and is near."""
+        source, at = self._search.source, position
+        for _ in range(_MOST_RUNS):
+            if at >= source.size:
+                break
             header_bytes = source.read(at, BATCH_HEADER_SIZE)
             if not _is_plain(header_bytes):
                 return _is_wrapper(header_bytes)
-            at = self._search.next_intact(at + batch_size(header_bytes))
+            at = self._search.next_intact(max(at + 1, self._end_of_run(at)))
         return False
 
     def _is_intact(self, position: int, header_bytes: bytes) -> bool:

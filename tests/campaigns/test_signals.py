@@ -56,11 +56,6 @@ CASES = {
     ),
     "log to a file": Case(("log", "--rate", "1", "-o", "OUT/batches", "PARTITION"), lambda run: list(run.out.iterdir())),
     "log of stdin": Case(("log", "--rate", "1", "-"), lambda run: list(run.tmp.glob("*/*"))),
-    "log by several processes": Case(
-        ("log", "--deep", "--output", "ndjson", "--jobs", "3", "PARTITION"),
-        _has_processes(3),
-        "kdump.dropin.parallel_text.Worker.take_stretch",
-    ),
     "scan": Case(
         ("scan", "--engine", "local", "--jobs", "2", "--out", "OUT/tables", "PARTITION"),
         _has_processes(3),
