@@ -11,7 +11,6 @@ import pytest
 from kdump.binary import kernel
 from kdump.dropin import logs
 from kdump.messages import consumer_protocol
-from kdump.messages.generated import IRREGULAR
 from kdump.messages.schema import Field
 from kdump.output.kafka import reports, scala_order, topic_records
 from kdump.output.kafka.regular_records import RegularRecords
@@ -167,27 +166,6 @@ def test_the_kernel_in_c_leaves_no_accepted_record_to_python(release: str, decod
     with mock.patch.object(logs._RecordText, "show", side_effect=AssertionError):
         printed = _printed(kernel.C, path, release, decoder, Sizes())
     assert printed.stdout.count(b" key: ") + printed.stdout.count(b" payload: ") >= len(records)
-
-
-@pytest.mark.parametrize("release", ["3.9.1", "4.3.1"])
-def test_generated_functions_print_what_the_reference_prints(release: str) -> None:
-    known, chance = _known(release, REMOTE), random.Random(release)
-    decoder = topic_records.decoder_of(profile_of(release), REMOTE)
-    assert decoder.payload is not None
-    irregular = 0
-    for number in range(2000):
-        _, value = _any_record(known, chance)
-        assert value is not None
-        is_damaged = number % 2 and chance.random() < 0.9
-        value = damaged(value, chance) if is_damaged else value
-        try:
-            text = decoder.payload(value)
-        except IRREGULAR:
-            assert is_damaged, value
-            irregular += 1
-        else:
-            assert decoder.decode(0, None, value) == (None, text)
-    assert 100 < irregular < 1000
 
 
 def _group(members: list[bytes], protocol_type: str = "connect") -> bytes:

@@ -45,7 +45,7 @@ def test_damage_is_what_the_schema_says(message: Message) -> None:
             assert _read(message, data, version, is_fast=True) == _read(message, data, version, is_fast=False)
 
 
-def test_an_undeclared_version_is_left_to_the_schema() -> None:
+def test_an_undeclared_version_is_read_as_the_schema_reads_it() -> None:
     message = Message("Test", Field("x", "int16"), Field("y", "[]Inner", Field("z", "int32")), last_version=1)
     data = int16(5) + int32(1) + int32(7)
     for version in (-1, 0, 1, 2):

@@ -27,8 +27,7 @@ SAMPLES = 30
 
 
 @each("message", [*control_records.MESSAGES.values(), NESTED], ids=lambda message: message.name)
-@each("size", [1, 40, json_pieces.PIECE_SIZE])
-def test_pieces_are_the_text_of_the_whole(message: Message, size: int) -> None:
+def test_pieces_are_the_text_of_the_whole(message: Message) -> None:
     chance = random.Random(message.name)
     whole = faults = 0
     for number in range(SAMPLES):
@@ -39,11 +38,11 @@ def test_pieces_are_the_text_of_the_whole(message: Message, size: int) -> None:
                 expected = kafka_json.dumps(message, schema.read(message, Reader(data), 0), shown_version)
             except CorruptData as fault:
                 with pytest.raises(CorruptData) as caught:
-                    json_pieces.pieces(message, data, 0, shown_version, size)
+                    json_pieces.pieces(message, data, 0, shown_version)
                 assert (caught.value.code, caught.value.message, caught.value.values) == (fault.code, fault.message, fault.values)
                 faults += 1
             else:
-                assert "".join(json_pieces.pieces(message, data, 0, shown_version, size)) == expected
+                assert "".join(json_pieces.pieces(message, data, 0, shown_version)) == expected
                 whole += 1
     assert whole > 2 * SAMPLES
     assert faults or message.name not in ("LeaderChangeMessage", "VotersRecord")

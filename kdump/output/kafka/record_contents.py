@@ -39,12 +39,11 @@ def contents_column(
 
     The function returns the texts before the first record whose contents cannot be read, and the fault.
     """
-    data_text = record_text = payload_text = None
+    data_text = record_text = None
     if isinstance(decoders, tuple):
         data_text = _data_text(profile, *decoders, skips_metadata)
     elif decoders is not None:
-        record_text, payload_text = _record_text(profile, decoders, skips_metadata), decoders.payload
-    _, payload_prefix = _prefixes(profile, skips_metadata)
+        record_text = _record_text(profile, decoders, skips_metadata)
 
     def column(chunk: RecordChunk) -> tuple[list[str], Fault | None]:
         texts: list[str] = []
@@ -78,16 +77,6 @@ def contents_column(
         chunk: RecordChunk, texts: list[str], rows: Rows, text: Callable[[int, bytes | None, Content], str]
     ) -> None:
         append = texts.append
-        if not chunk.faults and payload_text is not None:  # a call less for each record
-            from kdump.messages.generated import IRREGULAR
-
-            for offset, key, value in rows:
-                try:
-                    payload = None if value is None else payload_text(value)
-                except IRREGULAR:
-                    payload = None
-                append(text(offset, key, value) if payload is None else payload_prefix + payload)
-            return
         if not chunk.faults:
             for offset, key, value in rows:
                 append(text(offset, key, value))
