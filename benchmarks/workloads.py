@@ -306,7 +306,7 @@ def _decoded(topic: str, option: str, *cases: str) -> Workload:
         f"64 MiB of {topic}, decoded",
         Segment(64 * MIB, cases=cases),
         (option, "--print-data-log"),
-        [faster_than_kafka(15), faster_than_kafka(1.5, name=PYTHON_KERNEL)],
+        [faster_than_kafka(15), FALLBACK],
         since="4.1.0",
     )
 
