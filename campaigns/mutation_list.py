@@ -504,7 +504,10 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation("60-n06", "kdump/mending/redact/redact.py", "        self._inputs.require_unchanged()\n", ""),
     Mutation(
-        "60-n01", "kdump/mending/redact/redacting.py", "data[position:] = self.filler(len(data) - position)\n                ", ""
+        "60-n01",
+        "kdump/mending/redact/redacting.py",
+        "return self.filler(len(payload))\n\n    def _all_records",
+        "return payload\n\n    def _all_records",
     ),
     Mutation(
         "60-n03",

@@ -300,8 +300,8 @@ def redact(options: RedactOptions) -> int:
     """Copy a partition directory without the contents of its records, to hand it to somebody else.
 
     PATH is only read. Keys, values and headers become letters and digits of the same length, equal ones equal ones. Offsets,
-    times, producers, batches and indexes stay, and so does damage: bytes that cannot be read are replaced, too. A check of PATH
-    and one of DIR are compared at the end.
+    times, producers, batches and indexes stay, and so does damage: bytes that cannot be read are replaced by filler, and so is
+    all behind the header of a batch that is damaged inside. A check of PATH and one of DIR are compared at the end.
 
     \b
       kdump redact /var/lib/kafka/orders-3 -o for-the-vendor

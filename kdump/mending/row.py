@@ -203,8 +203,8 @@ class RedactedFile(Row, kind="redacted-file"):
     """A file of the input of `kdump redact`, and what became of it.
 
     Logs are `redacted`, and so are files that are not Kafka's, as a whole. Positions in offset indexes are `remapped` where
-    batches have moved; other companions are `cloned`. `filled` counts bytes that could not be read, and
-    were replaced by a filler.
+    batches have moved; other companions are `cloned`. `filled` counts bytes that were replaced by a
+    filler: those of damage, and all behind the header of a batch that is damaged inside.
     """
 
     path: Text

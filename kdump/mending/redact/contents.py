@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import string
-from copy import copy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +19,6 @@ FILLER = b"x"
 _LETTERS = (string.ascii_letters + string.digits).encode()
 _TABLE = bytes(_LETTERS[byte % len(_LETTERS)] for byte in range(256))
 _KEY_SIZE = 32
-_NUMBER_SIZE = 4
 _TOKEN_SIZE = 32
 
 
@@ -35,12 +33,6 @@ class Contents:
         self._key = hashlib.blake2b(key, digest_size=_KEY_SIZE).digest()
         self._parts = frozenset(parts)
         self._keep_fields = frozenset(keep_fields)
-
-    def varied(self, number: int) -> Contents:
-        """The same with other replacements for each number."""
-        varied = copy(self)
-        varied._key = hashlib.blake2b(number.to_bytes(_NUMBER_SIZE, "big"), key=self._key, digest_size=_KEY_SIZE).digest()
-        return varied
 
     def key(self, data: bytes) -> bytes:
         return self._replaced(data) if KEYS in self._parts else data

@@ -96,8 +96,8 @@ def redact(
 
     `parts` are words of `values`, `keys` and `headers`. Equal contents become equal ones. By what they are replaced depends on
     `seed`, or on chance. `keep_fields` are paths in JSON values, such as `order.id`, that stay readable. `output` is as
-    `kdump.reindex` says. Returns a row for each file, and one for each finding of a check that the copy has not, or that only
-    the copy has.
+    `kdump.reindex` says. A batch that is damaged inside becomes its header and filler. Returns a row for each file, and one for
+    each finding of a check that the copy has not, or that only the copy has.
 
     Raises CorruptData for a batch that is too large to read; Unreadable if a file cannot be read or changes meanwhile;
     UsageError for an output that cannot be made, and unknown words; OSError if the output cannot be written.

@@ -1,6 +1,6 @@
 """Replaces the contents of batches, and keeps all that is around them: lengths, offsets, times, producers, and what is damaged.
 
-What cannot be read is filled up: any of its bytes may be content.
+What cannot be read is filled up: any of its bytes may be content. A batch that is damaged inside becomes its header and filler.
 """
 
 from __future__ import annotations
@@ -32,10 +32,11 @@ from kdump.binary.batch_header import (
     batch_offset,
     batch_size,
 )
+from kdump.binary.codecs import snappy
+from kdump.binary.codecs.frames import Frames
 from kdump.binary.kernel import VarintTooLong, read_varint
 from kdump.formats.batch_writer import with_crc, with_length
 from kdump.mending.redact.contents import FILLER
-from kdump.mending.redact.reframing import reframed
 from kdump.messages.control_records import KRAFT_VERSION, KRAFT_VOTERS, LEADER_CHANGE, SNAPSHOT_FOOTER, SNAPSHOT_HEADER
 from kdump.reading.plausible import LONGEST_BATCH, is_header_but_for, is_message_but_for
 
@@ -49,7 +50,6 @@ MAX_PAYLOAD = 64 << 20
 """A payload that decompresses to more than this is filled up."""
 
 _VARINT, _VARLONG = 5, 10
-_MOST_KEPT = 3  # bytes in a row that may be content
 _SIZE, _TIMESTAMP_SIZE = 4, 8
 _HIGHEST_VERSION, _HIGHEST_EPOCH, _HIGHEST_TIMESTAMP = 255, (1 << 24) - 1, (1 << 43) - 1
 _HIGHEST_OFFSET = (1 << 40) - 1  # of what is damaged
@@ -66,8 +66,7 @@ _HIGHEST_USUAL = {
 }
 """The highest values of fields that are believed of a damaged header."""
 
-_MOST_VARIED = 64
-"""How many contents are tried until a checksum has some bits: one of eight does."""
+_MOST_FRAMES = 100  # a payload may have millions, but more than one are more than one
 
 _LARGE_SIZE = (1 << 26).to_bytes(_SIZE, "big")  # in place of those that may be content, though a batch may be as large
 _NEGATIVE_MAGIC = b"\xff"
@@ -92,26 +91,19 @@ class Redacting:
         self._base_offset = base_offset  # of the log, by its name
         self._times = times
         self._odd_offset: int | None = None  # the last one that was replaced; the next ones keep their distance from it
-        self._newest_delta: int | None = None
-        """The highest timestamp delta of the last payload; None if not all of it is records."""
 
     def batch(self, data: bytes, *, is_valid: bool, keeps_length: bool = False) -> bytes:
         """A batch, or a message of magic 0 or 1, of any size. If it `is_valid`, its checksum fits again, otherwise it does not.
 
         With `keeps_length`, its length field stays as wrong as it is.
         """
-        if data[MAGIC_AT] < 2 and not is_valid and len(data) >= BATCH_HEADER_SIZE:
-            is_of_magic_2 = data[:MAGIC_AT] + b"\2" + data[MAGIC_AT + 1 :]
-            if with_crc(is_of_magic_2) == is_of_magic_2:  # only the magic is wrong
-                return self._of_wrong_magic(is_of_magic_2, data[MAGIC_AT], keeps_length=keeps_length)
         if data[MAGIC_AT] >= 2:
             if len(data) < BATCH_HEADER_SIZE:
                 return data
-            self._newest_delta = None
-            payload = self._payload(data, is_valid=is_valid)
+            payload = self._payload(data) if is_valid else self.filler(len(data) - BATCH_HEADER_SIZE)
             header = data[:BATCH_HEADER_SIZE]
             if not is_valid or _implausible_fields(header):
-                header = _without_contents(header, self._coarse, self._newest_delta, is_valid=is_valid)
+                header = _without_contents(header, self._coarse, is_valid=is_valid)
             redacted = header + payload
         else:
             redacted = self._message(data, is_whole=True, is_valid=is_valid)
@@ -128,21 +120,6 @@ class Redacting:
             at = CRC_AT if data[MAGIC_AT] >= 2 else MESSAGE_CRC_AT
             return redacted[:at] + bytes([redacted[at] ^ 1]) + redacted[at + 1 :]
         return redacted
-
-    def _of_wrong_magic(self, data: bytes, magic: int, *, keeps_length: bool) -> bytes:
-        """A sound batch of magic 2 that says it is a message of this `magic`, of the codec that its checksum then tells.
-
-        The checksum depends on the contents: several are tried, since readers do not get at them anyway.
-        """
-        contents, records, filled = self._contents, self.records, self.filled
-        for number in range(_MOST_VARIED):
-            self.records, self.filled = records, filled
-            redacted = self.batch(data, is_valid=True, keeps_length=keeps_length)
-            if not (redacted[MESSAGE_ATTRIBUTES_AT] ^ data[MESSAGE_ATTRIBUTES_AT]) & COMPRESSION_MASK:
-                break
-            self._contents = contents.varied(number)
-        self._contents = contents
-        return redacted[:MAGIC_AT] + bytes([magic]) + redacted[MAGIC_AT + 1 :]
 
     def damaged(self, data: bytes) -> bytes:
         """Bytes that start with the header of a batch, of which nothing else is sure: what can hold content is replaced.
@@ -216,73 +193,53 @@ class Redacting:
 
     # --- magic 2
 
-    def _payload(self, data: bytes, *, is_valid: bool) -> bytes:
-        """What follows the header of a batch of magic 2. Only one that `is_valid` is believed to be a control batch."""
-        header = BATCH_HEADER.unpack_from(data)
+    def _payload(self, data: bytes) -> bytes:
+        """What follows the header of a batch of magic 2 whose checksum fits."""
+        attributes = BATCH_HEADER.unpack_from(data)[ATTRIBUTES]
         payload = data[BATCH_HEADER_SIZE:]
-        codec = header[ATTRIBUTES] & COMPRESSION_MASK
-        is_control = is_valid and bool(header[ATTRIBUTES] & CONTROL_BIT)
+        codec = attributes & COMPRESSION_MASK
         if codec >= len(codecs.CODECS) or data[MAGIC_AT] > 2:
             return self.filler(len(payload))
-        limits_records = codec != codecs.NONE
-        return self._through_codec(
-            codec,
-            payload,
-            data[MAGIC_AT],
-            lambda plain: self._all_records(plain, is_control=is_control, limits_records=limits_records),
-        )
+        is_control = bool(attributes & CONTROL_BIT)
+        return self._through_codec(codec, payload, data[MAGIC_AT], lambda plain: self._all_records(plain, is_control=is_control))
 
-    def _through_codec(self, codec: int, payload: bytes, magic: int, redact: Callable[[bytearray], None]) -> bytes:
-        """A payload of which the decompressed bytes are redacted in place; filled up if it cannot be decompressed."""
-        if not codec:
-            plain = bytearray(payload)
-            redact(plain)
-            return bytes(plain)
-        found = codecs.decompress(codec, payload, magic, limit=MAX_PAYLOAD)
-        plain = bytearray(found.data)
-        redact(plain)
-        redacted = reframed(codec, payload, found, bytes(plain), magic, limit=MAX_PAYLOAD)
-        self.filled += 0 if found.error is None else max(len(payload) - len(redacted), 0)
-        return redacted
+    def _through_codec(self, codec: int, payload: bytes, magic: int, redact: Callable[[bytearray], bool]) -> bytes:
+        """A payload of which `redact` replaces the decompressed bytes in place.
 
-    def _all_records(self, data: bytearray, *, is_control: bool, limits_records: bool) -> None:
-        """All records of a payload, in place, whatever their count should be. What follows a fault is filled up."""
-        position, newest = 0, None
-        while position < len(data):
-            position, delta = self._record(data, position, is_control=is_control, limits_records=limits_records)
-            if delta is None:
-                newest = None
-                data[position:] = self.filler(len(data) - position)
-                break
-            self.records += 1
-            newest = delta if newest is None else max(newest, delta)
-        self._newest_delta = newest
-
-    def _record(self, data: bytearray, position: int, *, is_control: bool, limits_records: bool) -> tuple[int, int | None]:
-        """One record. Returns up to where it is redacted, and its timestamp delta; None if it is no record.
-
-        Readers that do not limit records let the fields of one reach past its end, and find that afterwards.
+        All of it is filled up if it is damaged anywhere: `redact` then returns False.
         """
+        records, filled = self.records, self.filled
+        found = codecs.decompress(codec, payload, magic, limit=MAX_PAYLOAD) if codec else codecs.Payload(payload, None)
+        frames = codecs.inspect_frames(codec, payload) if codec else Frames(1, len(payload))
+        plain = bytearray(found.data)
+        if found.error is None and frames.end == len(payload) and redact(plain):
+            return _compressed(codec, bytes(plain), frames, magic)
+        self.records, self.filled = records, filled
+        return self.filler(len(payload))
+
+    def _all_records(self, data: bytearray, *, is_control: bool) -> bool:
+        """All records of a payload, in place, whatever their count should be. Returns whether it holds nothing else."""
+        position = 0
+        while position < len(data):
+            end = self._record(data, position, is_control=is_control)
+            if end is None:
+                return False
+            self.records += 1
+            position = end
+        return True
+
+    def _record(self, data: bytearray, position: int, *, is_control: bool) -> int | None:
+        """One record. Returns where it ends; None if it is no record."""
         fields = _Fields(data, position, len(data))
         length = fields.varint()
-        if length is None:
-            return fields.position, None
-        if length < 0 and limits_records or fields.position + length > len(data):
-            fields.disown()
-            return fields.position, None
-        end = fields.position + length
-        if limits_records:
-            fields.end = end
+        if length is None or length < 0 or fields.position + length > len(data):
+            return None
+        fields.end = fields.position + length
         fields.position += 1  # attributes
-        deltas = fields.position
-        timestamp_delta = fields.varint(_VARLONG)
-        if timestamp_delta is None or fields.varint() is None:
-            return min(fields.position, len(data)), None
-        contents = fields.position
-        if self._contents_of(fields, is_control=is_control) and fields.position == end and length >= 0:
-            return end, timestamp_delta
-        fields.disown_all(deltas, contents)  # they may be contents, too
-        return fields.position, None
+        if fields.varint(_VARLONG) is None or fields.varint() is None:  # timestamp and offset
+            return None
+        is_whole = self._contents_of(fields, is_control=is_control) and fields.position == fields.end
+        return fields.end if is_whole else None
 
     def _contents_of(self, fields: _Fields, *, is_control: bool) -> bool:
         """Key, value and headers of a record. Returns whether they are in it."""
@@ -295,7 +252,6 @@ class Redacting:
         if headers is None:
             return False
         if not 0 <= headers <= fields.end - fields.position:
-            fields.disown()
             return False
         header = self._contents.header
         return all(fields.sized(header, may_be_null=False) and fields.sized(header) for _ in range(headers))
@@ -313,11 +269,13 @@ class Redacting:
             )
         codec = data[MESSAGE_ATTRIBUTES_AT] & COMPRESSION_MASK
         head = data[:start]
-        if not is_valid and start > MESSAGE_TIMESTAMP_AT and not _fits_its_size(data, start):
+        if not is_valid and start > MESSAGE_TIMESTAMP_AT:
             timestamp = int.from_bytes(_usual(data[MESSAGE_TIMESTAMP_AT:start], _HIGHEST_TIMESTAMP), "big", signed=True)
             head = data[:MESSAGE_TIMESTAMP_AT] + self._coarse(timestamp).to_bytes(_TIMESTAMP_SIZE, "big", signed=True)
         if not (is_valid or is_whole):
             head = self._head(head[:MAGIC_AT]) + head[MAGIC_AT:]
+        if not is_valid:
+            return head + _usual_size(data[start : start + _SIZE]) + self.filler(len(data) - start - _SIZE)
         key, position = self._sized(data, start, self._contents.key)
         if position < 0:
             return head + key
@@ -350,26 +308,20 @@ class Redacting:
             return self.filler(len(value))
         return self._through_codec(codec, value, magic, self._all_messages)
 
-    def _all_messages(self, data: bytearray) -> None:
-        """All messages in a wrapper, in place."""
+    def _all_messages(self, data: bytearray) -> bool:
+        """All messages in a wrapper, in place. Returns whether it holds nothing else."""
         position = 0
-        while position + LOG_OVERHEAD <= len(data):
-            end = position + batch_size(data, position)
+        while position < len(data):
+            end = position + batch_size(data, position) if position + LOG_OVERHEAD <= len(data) else -1
             if end < position + LOG_OVERHEAD + MIN_RECORD_OVERHEAD or end > len(data):
-                start, position = position, position + LOG_OVERHEAD
-                data[start:position] = self._head(bytes(data[start:position]))
-                break
+                return False
             inner = bytes(data[position:end])
-            is_valid = with_crc(inner, is_message=True) == inner
-            if not is_valid and not -1 <= batch_offset(inner) <= _HIGHEST_OFFSET:
-                break  # no message begins here
-            redacted = self._message(inner, is_whole=False, is_valid=is_valid)
-            if is_valid:
-                redacted = with_crc(self._outside_of_checksum(inner) + redacted[MAGIC_AT:], is_message=True)
-            data[position:end] = redacted
+            if with_crc(inner, is_message=True) != inner:
+                return False
+            redacted = self._message(inner, is_whole=False, is_valid=True)
+            data[position:end] = with_crc(self._outside_of_checksum(inner) + redacted[MAGIC_AT:], is_message=True)
             position = end
-        position = min(position, len(data))
-        data[position:] = self.filler(len(data) - position)
+        return True
 
 
 class _Fields:
@@ -377,49 +329,24 @@ class _Fields:
 
     def __init__(self, data: bytearray, position: int, end: int) -> None:
         self.data = data
-        self.start = self.position = position
+        self.position = position
         self.end = end
 
     def varint(self, size: int = _VARINT) -> int | None:
         """A number; None if there is none."""
         try:
-            value, position = read_varint(self.data, self.position, self.end, size)
-        except IndexError:
-            self.data[self.position : self.end] = b"\xff" * (self.end - self.position)
-            self.position = max(self.position, self.end)
+            value, self.position = read_varint(self.data, self.position, self.end, size)
+        except (IndexError, VarintTooLong):
             return None
-        except VarintTooLong:
-            self.data[self.position : self.position + size] = b"\xff" * size
-            self.position += size
-            return None
-        self.start, self.position = self.position, position
         return value
-
-    def disown(self) -> None:
-        """Replace the number that was read last, if it is long enough to be content, by one that is as impossible."""
-        size = self.position - self.start
-        if size > _MOST_KEPT:
-            sign = self.data[self.start] & 1
-            most = 0x7F if size < _VARINT else 0x0F
-            self.data[self.start : self.position] = bytes([0xFE | sign, *[0xFF] * (size - 2), most])
-
-    def disown_all(self, start: int, end: int) -> None:
-        """Replace the numbers between these positions that may be content by others of the same length."""
-        after, self.position = self.position, start
-        while self.position < end and self.varint(_VARLONG) is not None:
-            self.disown()
-        self.position = after
 
     def sized(self, replaced: Callable[[bytes], bytes], *, may_be_null: bool = True) -> bool:
         """A size and what it counts, which is replaced. Returns False if it cannot be."""
         size = self.varint()
         if size is None:
             return False
-        if size < 0 and not may_be_null or self.position + max(size, 0) > self.end:
-            self.disown()
+        if size < (-1 if may_be_null else 0) or self.position + max(size, 0) > self.end:
             return False
-        if size < -1:
-            self.disown()
         if size > 0:
             end = self.position + size
             self.data[self.position : end] = replaced(bytes(self.data[self.position : end]))
@@ -464,22 +391,18 @@ def _usual_size(data: bytes) -> bytes:
     return _LARGE_SIZE if _HIGHEST_EPOCH < size <= LONGEST_BATCH else _usual(data, _HIGHEST_EPOCH)
 
 
-def _without_contents(
-    header: bytes, coarse: Callable[[int, int], int], newest_delta: int | None = None, *, is_valid: bool = False
-) -> bytes:
+def _without_contents(header: bytes, coarse: Callable[[int, int], int], *, is_valid: bool = False) -> bytes:
     """The header of a batch of magic 2 in which some fields may be content: those are not as they were.
 
-    The timestamps are none if the records say the same, as `newest_delta` does. If also the CRC fits, no field is; nor if the
-    CRC fits and a single field is out of the ordinary, except the last one, which contents follow.
+    If the CRC fits and a single field is out of the ordinary, none is, except the last one, which contents follow.
     """
     fields = list(BATCH_HEADER.unpack(header))
-    is_confirmed = newest_delta is not None and fields[BASE_TIMESTAMP] + newest_delta == fields[MAX_TIMESTAMP]
     implausible = _implausible_fields(header)
     is_alone = is_valid and len(implausible) <= 1
-    if is_valid and is_confirmed or is_alone and RECORD_COUNT not in implausible:
+    if is_alone and RECORD_COUNT not in implausible:
         return header
     doubtful = [field for field, highest in _HIGHEST_USUAL.items() if not -1 <= fields[field] <= highest]
-    if not (is_confirmed or is_alone):
+    if not is_alone:
         bits = _DOUBTFUL_BITS if {BASE_TIMESTAMP, MAX_TIMESTAMP, PRODUCER_ID}.intersection(doubtful) else _COARSE_BITS
         for field in (BASE_TIMESTAMP, MAX_TIMESTAMP):
             fields[field] = coarse(fields[field], bits)
@@ -496,13 +419,14 @@ def _is_batch_but_for_magic(data: bytes) -> bool:
     return is_header_but_for(as_batch, len(data)) and not is_message_but_for(header)
 
 
-def _fits_its_size(data: bytes, start: int) -> bool:
-    """Whether a message ends where its key and its value do, whose sizes begin at `start`: then its fields are its own."""
-    end = start
-    for _ in range(2):
-        size = int.from_bytes(data[end : end + _SIZE], "big", signed=True)
-        end += _SIZE + max(size, 0)
-    return end == len(data)
+def _compressed(codec: int, plain: bytes, frames: Frames, magic: int) -> bytes:
+    """A payload of as many frames: the first one holds everything."""
+    if not codec:
+        return plain
+    if frames.is_raw:
+        return snappy.raw_block(plain)
+    more = min(frames.count, _MOST_FRAMES) - 1
+    return codecs.compressed(codec, [plain], magic) + more * (codecs.compressed(codec, [b""], magic) if more > 0 else b"")
 
 
 def _implausible_fields(header: bytes) -> list[int]:

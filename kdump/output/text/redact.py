@@ -28,7 +28,7 @@ class RedactReport(MendReport):
         batches, records = counted(summary.batches, "batch", "batches"), counted(summary.records, "record")
         self._out.wrapped(
             f"{counted(summary.files, 'file')}, {size_text(summary.log_bytes)} of logs; {batches} with {records} redacted,"
-            f" {counted(summary.filled, 'unreadable byte')} replaced. {summary.seconds:.1f} s."
+            f" {counted(summary.filled, 'byte')} of damage became filler. {summary.seconds:.1f} s."
         )
         same = "the same in both" if not summary.differences else f"{summary.differences:,} of PATH or DIR are not in the other"
         self._out.wrapped(f"A check finds {counted(summary.findings, 'thing')} in PATH: {same}.")
