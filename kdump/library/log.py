@@ -10,6 +10,7 @@ from kdump.binary.batch_header import LOG_OVERHEAD
 from kdump.binary.source import Source
 from kdump.errors import CorruptData
 from kdump.formats import file_name, records
+from kdump.formats.ranges import Range
 from kdump.formats.record_batch import RecordBatch
 from kdump.library.file import File
 from kdump.library.rows import Damage, Record, SalvagedBatch, SalvagedRecord
@@ -87,17 +88,18 @@ class Log(File[RecordBatch]):
         Raises the same exceptions as `tables`, and CorruptData, with the position of the batch, if its records cannot be read.
         Raises MissingPackage if the package of a codec is not installed.
         """
+        wanted = Range(from_offset, to_offset)
 
         def tables() -> Iterator[Table[Record]]:
             for source, chunk in self._sound_chunks():
-                part_of_chunk = _in_range(chunk, from_offset, to_offset)
+                part_of_chunk = _in_range(chunk, wanted)
                 if part_of_chunk is None:
                     continue
                 for part in records.read(source, part_of_chunk):
                     table, faults = _records(part), _message_faults(part, source.path)
                     if faults:
                         table = table.slice(0, min(faults))
-                    table = _rows_in_range(table, from_offset, to_offset)
+                    table = _rows_in_range(table, wanted)
                     if len(table):
                         yield table
                     if faults:
@@ -285,27 +287,16 @@ def _salvaged_part(part: RecordChunk, statuses: dict[int, str], nested: set[int]
         yield faults.get(row, record)
 
 
-def _in_range(chunk: Chunk, from_offset: int | None, to_offset: int | None) -> Chunk | None:
+def _in_range(chunk: Chunk, wanted: Range) -> Chunk | None:
     """The first to the last batch that may contain an offset of the range, according to their headers."""
-    if from_offset is None and to_offset is None:
+    if wanted.is_open:
         return chunk
-    rows = [row for row in range(len(chunk)) if _may_hold(chunk, row, from_offset, to_offset)]
+    rows = [row for row in range(len(chunk)) if wanted.may_hold(chunk, row)]
     return chunk.slice(rows[0], rows[-1] + 1) if rows else None
 
 
-def _may_hold(chunk: Chunk, row: int, from_offset: int | None, to_offset: int | None) -> bool:
-    first, last = chunk.batches["base_offset"][row], chunk.batches["last_offset"][row]
-    if from_offset is not None and last < from_offset:
-        return False
-    return to_offset is None or first is None or first <= to_offset  # a wrapper message does not store its first offset
-
-
-def _rows_in_range(table: Table[Record], from_offset: int | None, to_offset: int | None) -> Table[Record]:
-    if from_offset is None and to_offset is None:
+def _rows_in_range(table: Table[Record], wanted: Range) -> Table[Record]:
+    if wanted.is_open:
         return table
-    kept = [
-        row
-        for row, offset in enumerate(table["offset"])
-        if (from_offset is None or offset >= from_offset) and (to_offset is None or offset <= to_offset)
-    ]
+    kept = [row for row, offset in enumerate(table["offset"]) if wanted.holds_offsets(offset, offset)]
     return Table(Record, {name: [column[row] for row in kept] for name, column in table.columns.items()})

@@ -140,7 +140,7 @@ def test_options_may_come_in_any_case_and_sizes_with_units() -> None:
 )
 def test_times_in_options_are_milliseconds_or_dates(first: str, last: str, milliseconds: tuple[int, int]) -> None:
     options = Options({"path": "/a", "fromTimestamp": first, "toTimestamp": last})
-    assert (options.from_timestamp, options.to_timestamp) == milliseconds
+    assert (options.range.from_time, options.range.to_time) == milliseconds
 
 
 # --- Rows

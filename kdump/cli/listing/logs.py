@@ -161,10 +161,10 @@ class LogLister:
         """List a damaged range, now or once it is known whether it may contain requested rows."""
         request = self._request
         is_before_range = self._from_position is not None and damage.end <= self._from_position
-        is_after_range = request.to_offset is not None and self._last_offset >= request.to_offset
+        is_after_range = request.range.to_offset is not None and self._last_offset >= request.range.to_offset
         if is_before_range or is_after_range:
             return
-        if request.from_offset is None:
+        if request.range.from_offset is None:
             self._list_damage(damage)
         else:
             self._held.append(damage)
@@ -279,33 +279,33 @@ class LogLister:
         request, start, end = self._request, 0, summary.count
         if self._from_position is not None:
             start = bisect_left(summary.positions, self._from_position)
-        if request.from_offset is not None:
-            start = max(start, bisect_left(summary.last_offsets, request.from_offset))
-        if request.to_offset is not None:
-            end = bisect_right(summary.first_offsets, request.to_offset)
-        if request.from_time is not None and _has_ascending_times(summary):
-            start = max(start, bisect_left(summary.timestamps, request.from_time))
+        if request.range.from_offset is not None:
+            start = max(start, bisect_left(summary.last_offsets, request.range.from_offset))
+        if request.range.to_offset is not None:
+            end = bisect_right(summary.first_offsets, request.range.to_offset)
+        if request.range.from_time is not None and _has_ascending_times(summary):
+            start = max(start, bisect_left(summary.timestamps, request.range.from_time))
         return range(start, max(start, end))
 
     def _rows_asked_for_as_a_whole(self, text: IntactText, summary: BatchSummary, asked: range) -> range:
         """Those of which all is asked for."""
         request, nothing = self._request, range(asked.stop, asked.stop)
-        if request.from_time is not None or request.to_time is not None:
+        if request.range.has_times:
             if not _has_ascending_times(summary) or request.is_deep and not text.has_times:
                 return nothing
             if request.is_deep:
                 return asked
-            end = summary.count if request.to_time is None else bisect_right(summary.timestamps, request.to_time)
+            end = summary.count if request.range.to_time is None else bisect_right(summary.timestamps, request.range.to_time)
             return range(asked.start, max(asked.start, min(asked.stop, end)))
         if not request.is_deep or not request.has_range or not asked:
             return asked
         if summary.codecs != 1 or summary.empty:  # an empty batch has no record in the range
             return nothing
         start, end = asked.start, asked.stop
-        if request.from_offset is not None:
-            start = max(start, bisect_left(summary.first_offsets, request.from_offset))
-        if request.to_offset is not None:
-            end = min(end, bisect_right(summary.last_offsets, request.to_offset))
+        if request.range.from_offset is not None:
+            start = max(start, bisect_left(summary.first_offsets, request.range.from_offset))
+        if request.range.to_offset is not None:
+            end = min(end, bisect_right(summary.last_offsets, request.range.to_offset))
         return range(start, text.first_odd(summary, range(start, end))) if start < end else nothing
 
     def _list_intact(self, chunk: Chunk, rows: range) -> None:
@@ -355,7 +355,7 @@ class LogLister:
             if row is None:
                 return
             first = section.chunk.batches["last_offset" if section.chunk.is_legacy else "base_offset"][row]
-        if self._request.from_offset is not None and first <= self._request.from_offset:
+        if self._request.range.from_offset is not None and first <= self._request.range.from_offset:
             self._held.clear()
         self._list_held_damages()
 
@@ -404,7 +404,7 @@ class LogLister:
             before = batches["last_offset"][row - 1] if row else self._last_offset
             first_offset = before + 1 if 0 <= before < last_offset else None
             first_time = last_time if batches["timestamp_type"][row] == LOG_APPEND_TIME else None
-        return request.holds_offsets(first_offset, last_offset) and request.holds_times(first_time, last_time)
+        return request.range.holds_offsets(first_offset, last_offset) and request.range.holds_times(first_time, last_time)
 
     def list_batches(self, chunk: Chunk, statuses: list[str]) -> None:
         if self._request.is_deep:
@@ -484,11 +484,7 @@ class LogLister:
         rows: Sequence[int] = range(len(table))
         if request.has_range:
             pairs = zip(table["offset"], table["timestamp"], strict=True)
-            rows = [
-                row
-                for row, (offset, time) in enumerate(pairs)
-                if request.holds_offsets(offset, offset) and request.holds_times(time, time)
-            ]
+            rows = [row for row, (offset, time) in enumerate(pairs) if request.range.holds(offset, time)]
         return rows
 
     def selected(self, part: RecordChunk, kept: Sequence[int], statuses: list[str]) -> tuple[RecordChunk, list[str]]:
