@@ -224,8 +224,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "18",
         "kdump/cli/listing/logs.py",
-        'self._run.find(where, f"message with offset',
-        'self._run.say(where + f"message with offset',
+        'self._run.find(where, f"{faults[row].message}',
+        'self._run.say(where + f"{faults[row].message}',
     ),
     Mutation("n16", "kdump/cli/listing/logs.py", "if is_before_range or is_after_range:", "if is_before_range:"),
     Mutation(
@@ -775,6 +775,12 @@ MUTATIONS: tuple[Mutation, ...] = (
         '        self.crc_failures = list(table["isvalid"]).count(False)\n',
     ),
     Mutation(
+        "60-q11",
+        "kdump/reading/batch_faults.py",
+        "if fault is None and is_valid is not False:",
+        "if fault is None:",
+    ),
+    Mutation(
         "s21",
         "kdump/reading/damaged_offsets.py",
         "if not self._expected <= damaged.offset < offset:",
@@ -1029,12 +1035,6 @@ MUTATIONS: tuple[Mutation, ...] = (
         "kdump/searching/log_search.py",
         "            self._note(error.position or self._position, self._source.size, error.code, error.message)\n",
         "            pass\n",
-    ),
-    Mutation(
-        "60-q11",
-        "kdump/searching/log_search.py",
-        "if (fault is None and is_valid is not False) or statuses",
-        "if fault is None or statuses",
     ),
     Mutation(
         "60-q21",

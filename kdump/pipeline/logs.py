@@ -30,7 +30,7 @@ from kdump.output.arrow.log_columns import batch_columns, columns_of_attributes,
 from kdump.pipeline import record_decoding
 from kdump.pipeline.planning import FileSlice
 from kdump.pipeline.slice_report import SCHEMAS_UNREAD, Skipped
-from kdump.reading import salvage
+from kdump.reading import batch_faults, salvage
 from kdump.reading.headers import HeaderWindow
 from kdump.reading.plausible import is_plausible
 from kdump.reading.records import UnreadableBatch, past_bad_batches
@@ -268,9 +268,11 @@ def records_said(chunk: Chunk) -> int | None:
 
 
 def _notice_damaged(item: Batches, path: str, notice: Notice) -> None:
-    for status, position in zip(item.statuses, item.chunk.batches["position"], strict=True):
+    for row, status in enumerate(item.statuses):
         if status == salvage.DAMAGED:
-            notice(CorruptData("crc-mismatch", "the CRC of a record batch does not match", path=path, position=position))
+            fault = batch_faults.of_batch(item.chunk.batches, row)
+            fault.path = path
+            notice(fault)
 
 
 def _in_range(item: Batches, options: Options) -> Iterator[Batches]:

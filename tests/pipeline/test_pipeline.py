@@ -329,6 +329,15 @@ def test_a_batch_whose_crc_does_not_fit_is_a_damaged_row_and_garbage_has_no_row(
         _rows("records", tmp_path, mode="failfast")
 
 
+def test_a_batch_of_unknown_magic_is_said_to_be_one(tmp_path: Path) -> None:
+    sound = [batch(records=[record()], base_offset=offset) for offset in (0, 2)]
+    odd = batch(records=[record()], base_offset=1, magic=3)
+    _log(tmp_path / "a-0" / file_name(0, ".log"), sound[0], odd, sound[1])
+    with pytest.raises(CorruptData, match="a record batch of unknown magic 3") as raised:
+        _rows("batches", tmp_path, mode="FAILFAST")
+    assert (raised.value.code, raised.value.position) == ("bad-magic", len(sound[0]))
+
+
 @pytest.mark.both_kernels
 def test_segments_with_the_same_batches_have_the_same_digest_however_they_are_read(tmp_path: Path) -> None:
     batches = [batch(records=[record(value=b"v")], base_offset=offset) for offset in range(50)]

@@ -18,7 +18,7 @@ from kdump.formats.record import RecordChunk
 from kdump.formats.record_batch import LOG_APPEND_TIME, NO_TIMESTAMP, RecordBatch
 from kdump.output.kafka.lines import interleaved
 from kdump.output.rows import listing
-from kdump.reading import salvage
+from kdump.reading import batch_faults, salvage
 from kdump.reading.records import UnreadableBatch, past_bad_batches
 from kdump.tables import Table
 
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
 
 _MAX_PAUSE = 1 << 10
-_WRONG_CRC = "the CRC of a record batch does not match (crc-mismatch)"
 
 
 def _has_ascending_times(summary: BatchSummary) -> bool:
@@ -110,7 +109,7 @@ class LogLister:
         """Explain why no batch has the offset; `findings` were counted before this log."""
         path, position = self._source.path, around.damaged_position
         if position is not None:  # even its offsets may be wrong
-            self._run.find(f"{path}, byte {position}", _WRONG_CRC)
+            self._run.find(f"{path}, byte {position}", f"{batch_faults.WRONG_CRC} (crc-mismatch)")
         self._run.say(f"{path}: {around.explanation(path, is_damaged=self._run.finding_count > findings)}")
 
     # What a form does
@@ -340,10 +339,9 @@ class LogLister:
             if not any(True for _ in self._runs_in_range(chunk)):
                 continue
             position, size = chunk.batches["position"][0], chunk.batches["size"][0]
-            message = f"a record batch says it is {claimed_length} bytes long; its CRC matches with {size - 12}"
-            self._run.find(
-                self._source.path, f"bytes {position} to {position + size - 1}: {message} (batch-length-mismatch, {size} bytes)"
-            )
+            fault = batch_faults.of_length(chunk.batches, 0, claimed_length)
+            where = f"bytes {position} to {position + size - 1}"
+            self._run.find(self._source.path, f"{where}: {fault.message} ({fault.code}, {size} bytes)")
 
     def _settle(self, section: salvage.Section) -> None:
         """Drop the held ranges if a batch after them starts at or before what is asked for, or else list them."""
@@ -425,13 +423,10 @@ class LogLister:
     def _find_damaged_batches(self, batches: Table[RecordBatch], statuses: list[str]) -> None:
         if salvage.DAMAGED not in statuses:
             return
-        columns = (batches[name] for name in ("position", "isvalid", "magic"))
-        for status, position, is_valid, magic in zip(statuses, *columns, strict=True):
+        for row, status in enumerate(statuses):
             if status == salvage.DAMAGED:
-                wrong = f"record batch of unknown magic {magic} (bad-magic)"
-                if not is_valid:
-                    wrong = _WRONG_CRC
-                self._run.find(f"{self._source.path}, byte {position}", wrong)
+                fault = batch_faults.of_batch(batches, row)
+                self._run.find(f"{self._source.path}, byte {fault.position}", f"{fault.message} ({fault.code})")
 
     # Records
 
@@ -465,18 +460,15 @@ class LogLister:
 
     def _find_damaged_messages(self, part: RecordChunk, kept: Sequence[int], statuses: list[str]) -> bool:
         """Find what is wrong with single messages in sound batches; records of magic 2 have no separate CRC."""
-        if not part.magics:
+        faults = batch_faults.of_messages(part)
+        if not faults:
             return False
-        owners = record_selection.owners(part)
-        is_valid, found = part.records["isvalid"], False
+        owners, found = record_selection.owners(part), False
         for row in kept:
-            if row not in part.faults and is_valid[row] is not False or statuses[owners[row]] == salvage.DAMAGED:
-                continue
-            fault = next(iter(part.faults.get(row, {}).values()), None)
-            wrong = "its CRC does not match (crc-mismatch)" if fault is None else f"{fault.message} ({fault.code})"
-            where = f"{self._source.path}, byte {part.batches['position'][owners[row]]}"
-            self._run.find(where, f"message with offset {part.records['offset'][row]}: {wrong}")
-            found = True
+            if row in faults and statuses[owners[row]] != salvage.DAMAGED:
+                where = f"{self._source.path}, byte {part.batches['position'][owners[row]]}"
+                self._run.find(where, f"{faults[row].message} ({faults[row].code})")
+                found = True
         return found
 
     def _rows_in_range(self, table: Table[Record]) -> Sequence[int]:
