@@ -224,11 +224,16 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "18",
         "kdump/cli/listing/logs.py",
-        'self._run.find(where, f"message with offset',
-        'self._run.say(where + f"message with offset',
+        'self._run.find(where, f"{faults[row].message}',
+        'self._run.say(where + f"{faults[row].message}',
     ),
     Mutation("n16", "kdump/cli/listing/logs.py", "if is_before_range or is_after_range:", "if is_before_range:"),
-    Mutation("n17", "kdump/cli/listing/logs.py", "first <= self._request.from_offset:", "first < self._request.from_offset:"),
+    Mutation(
+        "n17",
+        "kdump/cli/listing/logs.py",
+        "first <= self._request.range.from_offset:",
+        "first < self._request.range.from_offset:",
+    ),
     Mutation("n18", "kdump/cli/listing/logs.py", "            run.count(1)\n\n    def write_batches", "\n    def write_batches"),
     Mutation("60-k24", "kdump/cli/listing/tail.py", "skipped = max(0, total - wanted)", "skipped = 0"),
     Mutation("60-k26", "kdump/cli/listing/tail.py", "                wanted -= rows\n", "                wanted -= count\n"),
@@ -399,6 +404,18 @@ MUTATIONS: tuple[Mutation, ...] = (
         "line {row + 2} of the file is not a name",
     ),
     Mutation(
+        "60-n30",
+        "kdump/formats/ranges.py",
+        "self.to_offset is None or first is None or first <= self.to_offset",
+        "self.to_offset is None or first is None or first < self.to_offset",
+    ),
+    Mutation(
+        "60-q12",
+        "kdump/formats/ranges.py",
+        "and (self.from_time is None or last >= self.from_time)",
+        "and (self.from_time is None or last > self.from_time)",
+    ),
+    Mutation(
         "60-t01",
         "kdump/formats/tree.py",
         "key=lambda name: (not is_canonical(name), name)",
@@ -531,12 +548,6 @@ MUTATIONS: tuple[Mutation, ...] = (
         "kdump/mending/slice/slicing.py",
         "before.offset_last - before.offset_first + 1",
         "before.offset_last - before.offset_first",
-    ),
-    Mutation(
-        "60-n30",
-        "kdump/mending/slice/slicing.py",
-        "return self.from_offset <= offset <= self.to_offset and self.holds_times(timestamp, timestamp)",
-        "return self.from_offset <= offset < self.to_offset and self.holds_times(timestamp, timestamp)",
     ),
     Mutation(
         "60-n31",
@@ -700,7 +711,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "p06",
         "kdump/pipeline/growth.py",
-        "low = lowest if options.from_offset is None else max(lowest, options.from_offset)",
+        "low = lowest if asked.from_offset is None else max(lowest, asked.from_offset)",
         "low = lowest",
     ),
     Mutation(
@@ -765,6 +776,12 @@ MUTATIONS: tuple[Mutation, ...] = (
         "kdump/pipeline/segments.py",
         '        self.crc_failures += list(table["isvalid"]).count(False)\n',
         '        self.crc_failures = list(table["isvalid"]).count(False)\n',
+    ),
+    Mutation(
+        "60-q11",
+        "kdump/reading/batch_faults.py",
+        "if fault is None and is_valid is not False:",
+        "if fault is None:",
     ),
     Mutation(
         "s21",
@@ -1023,12 +1040,6 @@ MUTATIONS: tuple[Mutation, ...] = (
         "            pass\n",
     ),
     Mutation(
-        "60-q11",
-        "kdump/searching/log_search.py",
-        "if (fault is None and is_valid is not False) or statuses",
-        "if fault is None or statuses",
-    ),
-    Mutation(
         "60-q21",
         "kdump/searching/log_search.py",
         "self.claimed_records += count - (row not in bad)",
@@ -1052,12 +1063,6 @@ MUTATIONS: tuple[Mutation, ...] = (
         "kdump/searching/places.py",
         'elif self._is_proof and item.kind == "checkpoint"',
         'elif not self._is_proof and item.kind == "checkpoint"',
-    ),
-    Mutation(
-        "60-q12",
-        "kdump/searching/query.py",
-        "            if self.from_time is not None and timestamp < self.from_time or",
-        "            if self.from_time is not None and timestamp <= self.from_time or",
     ),
     Mutation(
         "60-q13",

@@ -6,14 +6,15 @@ import os
 from itertools import chain, compress
 from typing import TYPE_CHECKING
 
-from kdump.binary.batch_header import LOG_OVERHEAD
 from kdump.binary.source import Source
 from kdump.errors import CorruptData
-from kdump.formats import file_name, records
+from kdump.formats import file_name, record_selection, records
+from kdump.formats.ranges import Range
 from kdump.formats.record_batch import RecordBatch
 from kdump.library.file import File
 from kdump.library.rows import Damage, Record, SalvagedBatch, SalvagedRecord
 from kdump.messages import control_records
+from kdump.reading import batch_faults
 from kdump.reading.items import Damage as DamagedRange
 from kdump.reading.records import UnreadableBatch, past_bad_batches
 from kdump.reading.salvage import DAMAGED, Section, walk
@@ -87,17 +88,18 @@ class Log(File[RecordBatch]):
         Raises the same exceptions as `tables`, and CorruptData, with the position of the batch, if its records cannot be read.
         Raises MissingPackage if the package of a codec is not installed.
         """
+        wanted = Range(from_offset, to_offset)
 
         def tables() -> Iterator[Table[Record]]:
             for source, chunk in self._sound_chunks():
-                part_of_chunk = _in_range(chunk, from_offset, to_offset)
+                part_of_chunk = _in_range(chunk, wanted)
                 if part_of_chunk is None:
                     continue
                 for part in records.read(source, part_of_chunk):
                     table, faults = _records(part), _message_faults(part, source.path)
                     if faults:
                         table = table.slice(0, min(faults))
-                    table = _rows_in_range(table, from_offset, to_offset)
+                    table = _rows_in_range(table, wanted)
                     if len(table):
                         yield table
                     if faults:
@@ -154,7 +156,7 @@ class Log(File[RecordBatch]):
             if isinstance(item, Damage):
                 raise item.error()
             if item.claimed_length is not None:
-                raise _wrong_length(item, source.path)
+                raise _wrong_length(item, item.claimed_length, source.path)
             yield source, item.chunk
 
     def _salvaged_records(self) -> Iterator[SalvagedRecord | Damage]:
@@ -188,22 +190,19 @@ def _apart(section: Section, path: str) -> Iterator[Section | Damage]:
         if first < row:
             yield section.run(first, row)
         if row < len(statuses):
-            yield _damaged_batch(chunk.batches.row(row), path)
+            yield _damaged_batch(chunk, row, path)
         first = row + 1
 
 
-def _damaged_batch(batch: RecordBatch, path: str) -> Damage:
-    code, message = "crc-mismatch", "the CRC of a record batch does not match"
-    if batch.isvalid:
-        code, message = "bad-magic", f"a record batch of unknown magic {batch.magic}"
-    return Damage(path, batch.position, batch.position + batch.size, code, message, DAMAGED, batch)
+def _damaged_batch(chunk: Chunk, row: int, path: str) -> Damage:
+    fault = batch_faults.of_batch(chunk.batches, row)
+    return _damage_inside(chunk.batches.row(row), fault.code, fault.message, path)
 
 
-def _wrong_length(section: Section, path: str) -> CorruptData:
-    """The fault of a batch in which only the length is wrong."""
-    batch = section.chunk.batches.row(0)
-    message = f"a record batch says it is {section.claimed_length} bytes long; its CRC matches with {batch.size - LOG_OVERHEAD}"
-    return CorruptData("batch-length-mismatch", message, path=path, position=batch.position)
+def _wrong_length(section: Section, claimed_length: int, path: str) -> CorruptData:
+    fault = batch_faults.of_length(section.chunk.batches, 0, claimed_length)
+    fault.path = path
+    return fault
 
 
 def _salvaged(section: Section) -> Table[SalvagedBatch]:
@@ -253,21 +252,10 @@ def _control_type(key: bytes | None) -> str | None:
 
 
 def _message_faults(part: RecordChunk, path: str) -> dict[int, Damage]:
-    """The faults of single messages of magic 0 and 1, by row; records of magic 2 have no checksums."""
-    if not part.magics:
-        return {}
-    owners = _spread(range(len(part.batches)), part.counts)
-    found = {}
-    for row, (offset, is_valid) in enumerate(zip(part.records["offset"], part.records["isvalid"], strict=True)):
-        fault = next(iter(part.faults.get(row, {}).values()), None)
-        if fault is not None:
-            code, wrong = fault.code, fault.message
-        elif is_valid is False:
-            code, wrong = "crc-mismatch", "its CRC does not match"
-        else:
-            continue
-        found[row] = _damage_inside(part.batches.row(owners[row]), code, f"message with offset {offset}: {wrong}", path)
-    return found
+    """The faults of single messages, by row."""
+    found = batch_faults.of_messages(part)
+    owners = record_selection.owners(part) if found else ()
+    return {row: _damage_inside(part.batches.row(owners[row]), fault.code, fault.message, path) for row, fault in found.items()}
 
 
 def _damage_inside(batch: RecordBatch, code: str, message: str, path: str) -> Damage:
@@ -285,27 +273,16 @@ def _salvaged_part(part: RecordChunk, statuses: dict[int, str], nested: set[int]
         yield faults.get(row, record)
 
 
-def _in_range(chunk: Chunk, from_offset: int | None, to_offset: int | None) -> Chunk | None:
+def _in_range(chunk: Chunk, wanted: Range) -> Chunk | None:
     """The first to the last batch that may contain an offset of the range, according to their headers."""
-    if from_offset is None and to_offset is None:
+    if wanted.is_open:
         return chunk
-    rows = [row for row in range(len(chunk)) if _may_hold(chunk, row, from_offset, to_offset)]
+    rows = [row for row in range(len(chunk)) if wanted.may_hold(chunk, row)]
     return chunk.slice(rows[0], rows[-1] + 1) if rows else None
 
 
-def _may_hold(chunk: Chunk, row: int, from_offset: int | None, to_offset: int | None) -> bool:
-    first, last = chunk.batches["base_offset"][row], chunk.batches["last_offset"][row]
-    if from_offset is not None and last < from_offset:
-        return False
-    return to_offset is None or first is None or first <= to_offset  # a wrapper message does not store its first offset
-
-
-def _rows_in_range(table: Table[Record], from_offset: int | None, to_offset: int | None) -> Table[Record]:
-    if from_offset is None and to_offset is None:
+def _rows_in_range(table: Table[Record], wanted: Range) -> Table[Record]:
+    if wanted.is_open:
         return table
-    kept = [
-        row
-        for row, offset in enumerate(table["offset"])
-        if (from_offset is None or offset >= from_offset) and (to_offset is None or offset <= to_offset)
-    ]
+    kept = [row for row, offset in enumerate(table["offset"]) if wanted.holds_offsets(offset, offset)]
     return Table(Record, {name: [column[row] for row in kept] for name, column in table.columns.items()})

@@ -27,3 +27,9 @@ def milliseconds(text: str, *, is_end: bool) -> int:
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1) + length
+
+
+def bounds(earliest: str | None, latest: str | None) -> tuple[int | None, int | None]:
+    """The first and the last millisecond of a range of times; None is open. Raises UsageError."""
+    first = None if earliest is None else milliseconds(earliest, is_end=False)
+    return first, None if latest is None else milliseconds(latest, is_end=True)

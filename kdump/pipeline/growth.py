@@ -170,9 +170,9 @@ def _by_offset(directory: str, offsets: Range, given: Mapping[str, str]) -> Iter
 
 def _within(given: Mapping[str, str], lowest: int, highest: int) -> dict[str, str]:
     """Options with a range of offsets that is also within these."""
-    options = Options(given)
-    low = lowest if options.from_offset is None else max(lowest, options.from_offset)
-    high = highest if options.to_offset is None else min(highest, options.to_offset)
+    asked = Options(given).range
+    low = lowest if asked.from_offset is None else max(lowest, asked.from_offset)
+    high = highest if asked.to_offset is None else min(highest, asked.to_offset)
     return {**{name.lower(): value for name, value in given.items()}, "fromoffset": str(low), "tooffset": str(high)}
 
 

@@ -25,13 +25,12 @@ from kdump.errors import CorruptData, KdumpError, MissingPackage, Unreadable
 from kdump.formats import record_batch
 from kdump.formats.log import Chunk, batches_of_columns
 from kdump.formats.record import bytes_of
-from kdump.formats.record_batch import NO_TIMESTAMP
 from kdump.output.arrow.builder import Constant
 from kdump.output.arrow.log_columns import batch_columns, columns_of_attributes, packed, packed_batch_columns, record_columns
 from kdump.pipeline import record_decoding
 from kdump.pipeline.planning import FileSlice
 from kdump.pipeline.slice_report import SCHEMAS_UNREAD, Skipped
-from kdump.reading import salvage
+from kdump.reading import batch_faults, salvage
 from kdump.reading.headers import HeaderWindow
 from kdump.reading.plausible import is_plausible
 from kdump.reading.records import UnreadableBatch, past_bad_batches
@@ -269,9 +268,11 @@ def records_said(chunk: Chunk) -> int | None:
 
 
 def _notice_damaged(item: Batches, path: str, notice: Notice) -> None:
-    for status, position in zip(item.statuses, item.chunk.batches["position"], strict=True):
+    for row, status in enumerate(item.statuses):
         if status == salvage.DAMAGED:
-            notice(CorruptData("crc-mismatch", "the CRC of a record batch does not match", path=path, position=position))
+            fault = batch_faults.of_batch(item.chunk.batches, row)
+            fault.path = path
+            notice(fault)
 
 
 def _in_range(item: Batches, options: Options) -> Iterator[Batches]:
@@ -281,7 +282,7 @@ def _in_range(item: Batches, options: Options) -> Iterator[Batches]:
         return
     start: int | None = None
     for row in range(len(item.statuses)):
-        if _may_lie(item, row, options) or _may_hold(item.chunk, row, options):
+        if _may_lie(item, row, options) or options.range.may_hold(item.chunk, row):
             start = row if start is None else start
         elif start is not None:
             yield item.slice(start, row)
@@ -296,21 +297,6 @@ def _may_lie(item: Batches, row: int, options: Options) -> bool:
         return False
     is_old_wrapper = item.chunk.is_legacy and item.chunk.batches["compresscodec"][row] != "none"
     return is_old_wrapper or item.statuses[row] != salvage.INTACT
-
-
-def _may_hold(chunk: Chunk, row: int, options: Options) -> bool:
-    """Whether a batch may hold requested records; a record in it may be earlier than its first one."""
-    batches = chunk.batches
-    first, last, latest = batches["base_offset"][row], batches["last_offset"][row], batches["timestamp"][row]
-    if first is None and batches["compresscodec"][row] == "none":
-        first = last
-    if options.from_offset is not None and last < options.from_offset:
-        return False
-    if options.to_offset is not None and first is not None and first > options.to_offset:
-        return False
-    if options.from_timestamp is None and options.to_timestamp is None:
-        return True
-    return latest != NO_TIMESTAMP and (options.from_timestamp is None or latest >= options.from_timestamp)
 
 
 # --- Rows

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from kdump.binary.paths import SCHEMES, is_url
 from kdump.checks.settings import CLEANUP_POLICIES, LEVELS, SCAN_LEVEL, UNKNOWN, Settings
 from kdump.errors import UsageError, unknown_name
+from kdump.formats.ranges import Range
 from kdump.output.arrow.limits import BATCH_BYTES, BATCH_ROWS, MAX_VALUE_BYTES
 from kdump.output.arrow.rows import TABLES, columns_of
 from kdump.output.times import milliseconds
@@ -106,10 +107,12 @@ class Options:
             raise unknown_name(f"there is no table {self.table!r}", self.table, TABLES)
         self.topics = self._list("topics")
         self.partitions = self._numbers("partitions")
-        self.from_offset = self._integer("fromOffset")
-        self.to_offset = self._integer("toOffset")
-        self.from_timestamp = self._time("fromTimestamp", is_end=False)
-        self.to_timestamp = self._time("toTimestamp", is_end=True)
+        self.range = Range(
+            self._integer("fromOffset"),
+            self._integer("toOffset"),
+            self._time("fromTimestamp", is_end=False),
+            self._time("toTimestamp", is_end=True),
+        )
         self.unreadable = values.get("unreadable", self.FAIL).lower()
         if self.unreadable not in (self.FAIL, self.AS_ROW, self.SKIP):
             raise UsageError(f"unreadable is {self.FAIL}, {self.AS_ROW} or {self.SKIP}, not {self.unreadable!r}")
@@ -157,8 +160,7 @@ class Options:
     @property
     def has_range(self) -> bool:
         """Whether offsets or timestamps are restricted."""
-        bounds = (self.from_offset, self.to_offset, self.from_timestamp, self.to_timestamp)
-        return any(bound is not None for bound in bounds)
+        return not self.range.is_open
 
     def _decoding(self) -> RecordDecoding | None:
         """How records are decoded by their schemas; None if they are not."""

@@ -11,6 +11,7 @@ from kdump.checks.check_processes import size_of
 from kdump.checks.jobs import Job, jobs
 from kdump.errors import UsageError
 from kdump.formats import tree
+from kdump.formats.ranges import HIGHEST_OFFSET
 from kdump.formats.text_checkpoint import OFFSET_CHECKPOINTS
 from kdump.pipeline import discovery
 from kdump.pipeline.discovery import FileItem
@@ -180,7 +181,7 @@ def _item_of(job: Job) -> FileItem:
 def _readable(items: Iterable[FileItem], options: Options) -> list[FileItem]:
     """The files that a table is read from, without segments that hold none of the requested offsets."""
     chosen = [item for item in items if is_read_for(item, options.table) and _has_rows(item, options) and _is_whole_name(item)]
-    if options.from_offset is None and options.to_offset is None or options.table == "producers":
+    if not options.range.has_offsets or options.table == "producers":
         return chosen
     return [item for item, following in _with_following(chosen) if _may_hold(item, following, options)]
 
@@ -217,9 +218,7 @@ def _may_hold(item: FileItem, following: int | None, options: Options) -> bool:
     """Whether a segment may hold a requested offset, by its name and that of the next one."""
     if item.base_offset is None or item.kind == "checkpoint":  # a snapshot of metadata is named by its end
         return True
-    if options.to_offset is not None and item.base_offset > options.to_offset:
-        return False
-    return options.from_offset is None or following is None or following > options.from_offset
+    return options.range.holds_offsets(item.base_offset, HIGHEST_OFFSET if following is None else following - 1)
 
 
 # --- Tasks

@@ -34,8 +34,8 @@ def _in_range(batch: pa.RecordBatch, columns: Columns, options: Options) -> pa.R
     offsets = next((columns[name] for name in _OFFSETS if name in columns), None)
     timestamps = columns.get("timestamp")
     for values, first, last in (
-        (offsets, options.from_offset, options.to_offset),
-        (timestamps, options.from_timestamp, options.to_timestamp),
+        (offsets, options.range.from_offset, options.range.to_offset),
+        (timestamps, options.range.from_time, options.range.to_time),
     ):
         if values is None or options.table in _WITHOUT_RANGE or (first is None and last is None):
             continue

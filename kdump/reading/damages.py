@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kdump.reading.batch_faults import WRONG_CRC
 from kdump.reading.items import BY_SCAN, END, NOT_EXAMINED, ZERO, Damage
 from kdump.reading.plausible import LONGEST_BATCH
 
@@ -9,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.tables import Row
 
-LEADS_OVER_BATCHES = "the CRC of a record batch does not match, and its length leads over batches that go on with its offsets"
+LEADS_OVER_BATCHES = f"{WRONG_CRC}, and its length leads over batches that go on with its offsets"
 
 
 def garbage(start: int, end: int, *, resync: str = BY_SCAN, row: Row | None = None, through: str = "") -> Damage:
@@ -63,7 +64,7 @@ def torn(start: int, length: int, there: int) -> Damage:
 
 def wrong_crc(start: int, end: int, row: Row | None = None, through: str = "") -> Damage:
     """A batch whose CRC does not match, and whose length leads to no batch."""
-    message = "the CRC of a record batch does not match, and its length leads to no batch"
+    message = f"{WRONG_CRC}, and its length leads to no batch"
     return Damage(start, end, "crc-mismatch", message, row, through)
 
 

@@ -9,6 +9,7 @@ from kdump.binary.tolerant_source import TolerantSource
 from kdump.errors import KdumpError, Unreadable
 from kdump.formats import file_name, tree
 from kdump.reading import salvage
+from kdump.reading.batch_faults import WRONG_CRC
 from kdump.reading.records import UnreadableBatch, past_bad_batches
 from kdump.schemas.registry import Registry
 
@@ -79,7 +80,7 @@ def _read_log(registry: Registry, source: Source) -> None:
         for status, position in zip(item.statuses, item.chunk.batches["position"], strict=True):
             if status == salvage.DAMAGED:
                 damaged.add(position)
-                registry.note(f"{name}, byte {position}: the CRC of a record batch does not match; its schemas are left out")
+                registry.note(f"{name}, byte {position}: {WRONG_CRC}; its schemas are left out")
         for part in past_bad_batches(source, item.chunk):
             if isinstance(part, UnreadableBatch):
                 registry.note(f"{name}, byte {part.position}: {part.fault.message}")

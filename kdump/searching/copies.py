@@ -24,7 +24,7 @@ from kdump.decoders import control_record
 from kdump.errors import CorruptData, KdumpError, Unreadable
 from kdump.formats import text_checkpoint, tree
 from kdump.messages.control_records import ABORT, COMMIT
-from kdump.reading import salvage
+from kdump.reading import batch_faults, salvage
 from kdump.reading.damaged_offsets import FOREVER, DamagedOffsets, DamagedRange
 from kdump.reading.records import UnreadableBatch, past_bad_batches
 from kdump.searching.left_out import CUT_MESSAGE, HOLLOW_MESSAGE, is_cut
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
     from kdump.formats.log import Chunk
-    from kdump.formats.record import RecordChunk
     from kdump.formats.summary import BatchSummary
     from kdump.pipeline.discovery import FileItem
 
@@ -338,7 +337,7 @@ class Copy:
                 is_read = False
                 self._note_unreadable(batch, unread, part.fault, is_served=look.is_served)
                 continue
-            bad = _bad_messages(part)
+            bad = batch_faults.of_messages(part)
             for row, offset in enumerate(part.records["offset"]):
                 unread = max(unread, offset + 1)
                 if not look.wants(offset):
@@ -507,15 +506,6 @@ def _are_between(numbers: list[int], first: int, last: int) -> bool:
     """Whether some of these ascending numbers lie from the first to the last one."""
     at = bisect_left(numbers, first)
     return at < len(numbers) and numbers[at] <= last
-
-
-def _bad_messages(part: RecordChunk) -> dict[int, CorruptData]:
-    """The rows of messages that are damaged inside sound wrappers, and why."""
-    if not part.magics:
-        return {}
-    mismatch = CorruptData("crc-mismatch", "the CRC of a message does not match")
-    bad = {row: next(iter(faults.values())) for row, faults in part.faults.items() if faults}
-    return bad | {row: mismatch for row, valid in enumerate(part.records["isvalid"]) if valid is False and row not in bad}
 
 
 def _base_offset(item: FileItem) -> int:

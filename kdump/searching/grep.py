@@ -8,6 +8,7 @@ import time
 from kdump import exit_codes
 from kdump.binary.given_bytes import of_hexadecimal, of_text
 from kdump.errors import UsageError
+from kdump.formats.ranges import Range
 from kdump.formats.record_selection import selected
 from kdump.output.rows import listing
 from kdump.output.rows.hits import ABSENT, FOUND, NOT_PROVEN, Hit, NotRead, SearchVerdict
@@ -17,7 +18,7 @@ from kdump.searching.file_search import FileResult, FileSearch, FileSettings
 from kdump.searching.log_search import Found
 from kdump.searching.partitioner import partition_of
 from kdump.searching.places import Places
-from kdump.searching.query import Query, Range
+from kdump.searching.query import Query
 from kdump.tables import Table
 
 TYPE_CHECKING = False

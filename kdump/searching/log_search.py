@@ -22,7 +22,7 @@ from kdump.binary.source import WINDOW_SIZE
 from kdump.errors import CorruptData, MissingPackage, Unreadable
 from kdump.formats.record import MAX_PAYLOAD_AT_ONCE
 from kdump.formats.record_selection import owners
-from kdump.reading import salvage
+from kdump.reading import batch_faults, salvage
 from kdump.reading.damaged_offsets import FOREVER, DamagedOffsets
 from kdump.reading.records import UnreadableBatch, past_bad_batches
 from kdump.reading.tuning import DEFAULT
@@ -392,32 +392,21 @@ class LogSearch:
         """Note the batches of a section that are not intact."""
         chunk = section.chunk
         if section.claimed_length is not None:
-            message = f"a record batch says it is {section.claimed_length} bytes long; its CRC matches with another length"
-            self._note_batch(chunk, 0, "batch-length-mismatch", message)
+            fault = batch_faults.of_length(chunk.batches, 0, section.claimed_length)
+            self._note_batch(chunk, 0, fault.code, fault.message)
         for row, status in enumerate(section.statuses):
             header = chunk.headers[row]
             if status == salvage.DAMAGED:
-                is_valid = chunk.batches["isvalid"][row]
-                magic = chunk.batches["magic"][row]
-                code, message = (
-                    ("bad-magic", f"magic {magic} is unknown") if is_valid else ("crc-mismatch", "the CRC does not match")
-                )
-                self._note_batch(chunk, row, code, message)
+                fault = batch_faults.of_batch(chunk.batches, row)
+                self._note_batch(chunk, row, fault.code, fault.message)
             elif not chunk.is_legacy and header[RECORD_COUNT] <= 0 and header[LENGTH] + LOG_OVERHEAD > BATCH_HEADER_SIZE:
                 self._note_batch(chunk, row, "record-count-too-low", HOLLOW_MESSAGE)
 
     def _note_damaged_messages(self, part: RecordChunk, owner_of: list[int], statuses: list[str]) -> None:
         """Note messages of magic 0 and 1 that are damaged inside sound wrappers."""
-        if not part.magics:
-            return
-        for row, is_valid in enumerate(part.records["isvalid"]):
-            fault = next(iter(part.faults.get(row, {}).values()), None)
-            if (fault is None and is_valid is not False) or statuses[owner_of[row]] == salvage.DAMAGED:
-                continue
-            code, message = (
-                ("crc-mismatch", "the CRC of a message does not match") if fault is None else (fault.code, fault.message)
-            )
-            self._note_record(part, owner_of[row], code, message)
+        for row, fault in batch_faults.of_messages(part).items():
+            if statuses[owner_of[row]] != salvage.DAMAGED:
+                self._note_record(part, owner_of[row], fault.code, fault.message)
 
     def _note_record(self, part: RecordChunk, row: int, code: str, message: str) -> None:
         start = part.batches["position"][row]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kdump.errors import UsageError
-from kdump.formats.record_batch import NO_TIMESTAMP
+from kdump.formats.ranges import Range
 from kdump.searching.fields import DECODED, DECODED_FIELDS, DEFAULT_FIELDS, FIELDS, FIXED, HEADER, HEADER_NAME, KEY, REGEX, VALUE
 from kdump.searching.literals import Literal, required_literal
 from kdump.searching.partitioner import partition_of
@@ -17,43 +17,6 @@ if TYPE_CHECKING:
     from kdump.formats.record import Headers
     from kdump.searching.decoding import ConditionDecoder
     from kdump.searching.json_path import JsonPath, KnownFields
-
-
-class Range:
-    """A range of offsets and of timestamps, both ends included; None is open."""
-
-    __slots__ = ("from_offset", "from_time", "to_offset", "to_time")
-
-    def __init__(
-        self,
-        from_offset: int | None = None,
-        to_offset: int | None = None,
-        from_time: int | None = None,
-        to_time: int | None = None,
-    ) -> None:
-        self.from_offset = from_offset
-        self.to_offset = to_offset
-        self.from_time = from_time
-        self.to_time = to_time
-
-    @property
-    def is_open(self) -> bool:
-        return all(bound is None for bound in (self.from_offset, self.to_offset, self.from_time, self.to_time))
-
-    def holds_offsets(self, first: int | None, last: int) -> bool:
-        """Whether some of these offsets may be in the range; a `first` of None is unknown."""
-        return (self.from_offset is None or last >= self.from_offset) and (
-            self.to_offset is None or first is None or first <= self.to_offset
-        )
-
-    def holds(self, offset: int, timestamp: int) -> bool:
-        """Whether a record is in the range. One without a timestamp is of no time."""
-        if self.from_time is not None or self.to_time is not None:
-            if timestamp == NO_TIMESTAMP:
-                return False
-            if self.from_time is not None and timestamp < self.from_time or self.to_time is not None and timestamp > self.to_time:
-                return False
-        return self.holds_offsets(offset, offset)
 
 
 class Query:

@@ -127,14 +127,17 @@ _PRUNING = {
 
 _RANGES = {
     ("records", "offset"): ("from_offset", "to_offset"),
-    ("records", "timestamp"): ("from_timestamp", "to_timestamp"),
+    ("records", "timestamp"): ("from_time", "to_time"),
     ("batches", "lastoffset"): ("from_offset", None),
     ("batches", "baseoffset"): (None, "to_offset"),
-    ("batches", "timestamp"): ("from_timestamp", None),
+    ("batches", "timestamp"): ("from_time", None),
 }
-"""The options, as attributes of Options, for the lowest and the highest value of a column, where they leave out only what a
-filter on it does.
+"""The bounds of Options.range for the lowest and the highest value of a column, where they leave out only what a filter on it
+does.
 """
+
+_OPTIONS = {"from_offset": "fromoffset", "to_offset": "tooffset", "from_time": "fromtimestamp", "to_time": "totimestamp"}
+"""The options for these bounds."""
 
 
 class KdumpPushdownReader(KdumpReader):
@@ -176,13 +179,13 @@ class KdumpPushdownReader(KdumpReader):
         least, most = _RANGES.get((self._given.get("table", "batches"), name), (None, None))
         if name == "timestamp" and (lowest is None or lowest < 0):
             return  # records without a timestamp have a negative one, and a range leaves them out
-        options = Options(self._given | self._ranges)
+        asked = Options(self._given | self._ranges).range
         if least is not None and lowest is not None:
-            given = getattr(options, least)
-            self._ranges[least.replace("_", "")] = str(lowest if given is None else max(lowest, given))
+            given = getattr(asked, least)
+            self._ranges[_OPTIONS[least]] = str(lowest if given is None else max(lowest, given))
         if most is not None and highest is not None:
-            given = getattr(options, most)
-            self._ranges[most.replace("_", "")] = str(highest if given is None else min(highest, given))
+            given = getattr(asked, most)
+            self._ranges[_OPTIONS[most]] = str(highest if given is None else min(highest, given))
 
 
 def _range_of(item: Filter) -> tuple[int | None, int | None]:

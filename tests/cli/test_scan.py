@@ -429,7 +429,11 @@ def _records_cut(data: bytes) -> bytes:
         (_lengthened(_one(1)), ["--deep"], "(batch-length-mismatch, 69 bytes)"),
         (_one(1)[:-1] + b"x", [], "byte 69: the CRC of a record batch does not match (crc-mismatch)"),
         (_records_cut(_one(1)), ["--deep"], "byte 69: "),
-        (batch(records=[record(value=b"v")], base_offset=1, magic=3), [], "byte 69: record batch of unknown magic 3 (bad-magic)"),
+        (
+            batch(records=[record(value=b"v")], base_offset=1, magic=3),
+            [],
+            "byte 69: a record batch of unknown magic 3 (bad-magic)",
+        ),
         (b"\0" * 69, [], "(zero-hole, 69 bytes)"),
         (
             wrapper(base_offset=1, codec="gzip", messages=[message(), message(value=b"b", crc=1)]),

@@ -140,7 +140,7 @@ def test_options_may_come_in_any_case_and_sizes_with_units() -> None:
 )
 def test_times_in_options_are_milliseconds_or_dates(first: str, last: str, milliseconds: tuple[int, int]) -> None:
     options = Options({"path": "/a", "fromTimestamp": first, "toTimestamp": last})
-    assert (options.from_timestamp, options.to_timestamp) == milliseconds
+    assert (options.range.from_time, options.range.to_time) == milliseconds
 
 
 # --- Rows
@@ -327,6 +327,15 @@ def test_a_batch_whose_crc_does_not_fit_is_a_damaged_row_and_garbage_has_no_row(
         _rows("batches", tmp_path, mode="FAILFAST")
     with pytest.raises(KdumpError):
         _rows("records", tmp_path, mode="failfast")
+
+
+def test_a_batch_of_unknown_magic_is_said_to_be_one(tmp_path: Path) -> None:
+    sound = [batch(records=[record()], base_offset=offset) for offset in (0, 2)]
+    odd = batch(records=[record()], base_offset=1, magic=3)
+    _log(tmp_path / "a-0" / file_name(0, ".log"), sound[0], odd, sound[1])
+    with pytest.raises(CorruptData, match="a record batch of unknown magic 3") as raised:
+        _rows("batches", tmp_path, mode="FAILFAST")
+    assert (raised.value.code, raised.value.position) == ("bad-magic", len(sound[0]))
 
 
 @pytest.mark.both_kernels

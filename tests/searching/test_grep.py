@@ -20,13 +20,14 @@ import kdump
 from kdump.cli.commands import main
 from kdump.cli.searching.run import _Shown
 from kdump.errors import Unreadable, UsageError
+from kdump.formats.ranges import Range
 from kdump.searching import certificate
 from kdump.searching.file_search import FileSearch
 from kdump.searching.grep import Search
 from kdump.searching.literals import required_literal
 from kdump.searching.log_search import Found
 from kdump.searching.partitioner import murmur2, partition_of
-from kdump.searching.query import Query, Range
+from kdump.searching.query import Query
 from tests.builders.compression import Codec
 from tests.builders.files import file_name, write_partition
 from tests.builders.records import batch, message, message_set, record, transaction_marker, wrapper

@@ -198,7 +198,7 @@ def list_transaction_index(run: Run, path: str) -> None:
         for table in transaction_index.read(source):
             rows: list[list[Any]] = []
             for entry in table:
-                if not run.request.holds_offsets(entry.first_offset, entry.last_offset):
+                if not run.request.range.holds_offsets(entry.first_offset, entry.last_offset):
                     continue
                 if len(rows) >= run.room(len(rows) + 1):
                     break
@@ -215,9 +215,9 @@ def _wanted(run: Run, offsets: Sequence[int], timestamps: Sequence[int] | None =
     request = run.request
     rows: Sequence[int] = range(len(offsets))
     if request.has_range:
-        rows = [row for row in rows if request.holds_offsets(offsets[row], offsets[row])]
+        rows = [row for row in rows if request.range.holds_offsets(offsets[row], offsets[row])]
         if timestamps is not None:
-            rows = [row for row in rows if request.holds_times(timestamps[row], timestamps[row])]
+            rows = [row for row in rows if request.range.holds_times(timestamps[row], timestamps[row])]
     return rows[: run.room(len(rows))]
 
 

@@ -76,12 +76,12 @@ def _plan_of_rows(run: Run, source: Source) -> object | None:
 def _times_of_records(run: Run) -> tuple[int, int] | None:
     """The times between which records are asked for, if the kernel chooses them; Kafka's lines need batches, too."""
     request = run.request
-    has_times = request.from_time is not None or request.to_time is not None
-    has_offsets = request.from_offset is not None or request.to_offset is not None
+    has_times = request.range.has_times
+    has_offsets = request.range.has_offsets
     if run.output is None or not request.is_deep or not has_times or has_offsets:
         return None
-    earliest = _EARLIEST if request.from_time is None else max(request.from_time, _EARLIEST)
-    return earliest, _LATEST if request.to_time is None else min(request.to_time, _LATEST)
+    earliest = _EARLIEST if request.range.from_time is None else max(request.range.from_time, _EARLIEST)
+    return earliest, _LATEST if request.range.to_time is None else min(request.range.to_time, _LATEST)
 
 
 def _write_of(run: Run, file: str) -> Write:

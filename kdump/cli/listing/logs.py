@@ -18,7 +18,7 @@ from kdump.formats.record import RecordChunk
 from kdump.formats.record_batch import LOG_APPEND_TIME, NO_TIMESTAMP, RecordBatch
 from kdump.output.kafka.lines import interleaved
 from kdump.output.rows import listing
-from kdump.reading import salvage
+from kdump.reading import batch_faults, salvage
 from kdump.reading.records import UnreadableBatch, past_bad_batches
 from kdump.tables import Table
 
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
 
 _MAX_PAUSE = 1 << 10
-_WRONG_CRC = "the CRC of a record batch does not match (crc-mismatch)"
 
 
 def _has_ascending_times(summary: BatchSummary) -> bool:
@@ -110,7 +109,7 @@ class LogLister:
         """Explain why no batch has the offset; `findings` were counted before this log."""
         path, position = self._source.path, around.damaged_position
         if position is not None:  # even its offsets may be wrong
-            self._run.find(f"{path}, byte {position}", _WRONG_CRC)
+            self._run.find(f"{path}, byte {position}", f"{batch_faults.WRONG_CRC} (crc-mismatch)")
         self._run.say(f"{path}: {around.explanation(path, is_damaged=self._run.finding_count > findings)}")
 
     # What a form does
@@ -161,10 +160,10 @@ class LogLister:
         """List a damaged range, now or once it is known whether it may contain requested rows."""
         request = self._request
         is_before_range = self._from_position is not None and damage.end <= self._from_position
-        is_after_range = request.to_offset is not None and self._last_offset >= request.to_offset
+        is_after_range = request.range.to_offset is not None and self._last_offset >= request.range.to_offset
         if is_before_range or is_after_range:
             return
-        if request.from_offset is None:
+        if request.range.from_offset is None:
             self._list_damage(damage)
         else:
             self._held.append(damage)
@@ -279,33 +278,33 @@ class LogLister:
         request, start, end = self._request, 0, summary.count
         if self._from_position is not None:
             start = bisect_left(summary.positions, self._from_position)
-        if request.from_offset is not None:
-            start = max(start, bisect_left(summary.last_offsets, request.from_offset))
-        if request.to_offset is not None:
-            end = bisect_right(summary.first_offsets, request.to_offset)
-        if request.from_time is not None and _has_ascending_times(summary):
-            start = max(start, bisect_left(summary.timestamps, request.from_time))
+        if request.range.from_offset is not None:
+            start = max(start, bisect_left(summary.last_offsets, request.range.from_offset))
+        if request.range.to_offset is not None:
+            end = bisect_right(summary.first_offsets, request.range.to_offset)
+        if request.range.from_time is not None and _has_ascending_times(summary):
+            start = max(start, bisect_left(summary.timestamps, request.range.from_time))
         return range(start, max(start, end))
 
     def _rows_asked_for_as_a_whole(self, text: IntactText, summary: BatchSummary, asked: range) -> range:
         """Those of which all is asked for."""
         request, nothing = self._request, range(asked.stop, asked.stop)
-        if request.from_time is not None or request.to_time is not None:
+        if request.range.has_times:
             if not _has_ascending_times(summary) or request.is_deep and not text.has_times:
                 return nothing
             if request.is_deep:
                 return asked
-            end = summary.count if request.to_time is None else bisect_right(summary.timestamps, request.to_time)
+            end = summary.count if request.range.to_time is None else bisect_right(summary.timestamps, request.range.to_time)
             return range(asked.start, max(asked.start, min(asked.stop, end)))
         if not request.is_deep or not request.has_range or not asked:
             return asked
         if summary.codecs != 1 or summary.empty:  # an empty batch has no record in the range
             return nothing
         start, end = asked.start, asked.stop
-        if request.from_offset is not None:
-            start = max(start, bisect_left(summary.first_offsets, request.from_offset))
-        if request.to_offset is not None:
-            end = min(end, bisect_right(summary.last_offsets, request.to_offset))
+        if request.range.from_offset is not None:
+            start = max(start, bisect_left(summary.first_offsets, request.range.from_offset))
+        if request.range.to_offset is not None:
+            end = min(end, bisect_right(summary.last_offsets, request.range.to_offset))
         return range(start, text.first_odd(summary, range(start, end))) if start < end else nothing
 
     def _list_intact(self, chunk: Chunk, rows: range) -> None:
@@ -340,10 +339,9 @@ class LogLister:
             if not any(True for _ in self._runs_in_range(chunk)):
                 continue
             position, size = chunk.batches["position"][0], chunk.batches["size"][0]
-            message = f"a record batch says it is {claimed_length} bytes long; its CRC matches with {size - 12}"
-            self._run.find(
-                self._source.path, f"bytes {position} to {position + size - 1}: {message} (batch-length-mismatch, {size} bytes)"
-            )
+            fault = batch_faults.of_length(chunk.batches, 0, claimed_length)
+            where = f"bytes {position} to {position + size - 1}"
+            self._run.find(self._source.path, f"{where}: {fault.message} ({fault.code}, {size} bytes)")
 
     def _settle(self, section: salvage.Section) -> None:
         """Drop the held ranges if a batch after them starts at or before what is asked for, or else list them."""
@@ -355,7 +353,7 @@ class LogLister:
             if row is None:
                 return
             first = section.chunk.batches["last_offset" if section.chunk.is_legacy else "base_offset"][row]
-        if self._request.from_offset is not None and first <= self._request.from_offset:
+        if self._request.range.from_offset is not None and first <= self._request.range.from_offset:
             self._held.clear()
         self._list_held_damages()
 
@@ -404,7 +402,7 @@ class LogLister:
             before = batches["last_offset"][row - 1] if row else self._last_offset
             first_offset = before + 1 if 0 <= before < last_offset else None
             first_time = last_time if batches["timestamp_type"][row] == LOG_APPEND_TIME else None
-        return request.holds_offsets(first_offset, last_offset) and request.holds_times(first_time, last_time)
+        return request.range.holds_offsets(first_offset, last_offset) and request.range.holds_times(first_time, last_time)
 
     def list_batches(self, chunk: Chunk, statuses: list[str]) -> None:
         if self._request.is_deep:
@@ -425,13 +423,10 @@ class LogLister:
     def _find_damaged_batches(self, batches: Table[RecordBatch], statuses: list[str]) -> None:
         if salvage.DAMAGED not in statuses:
             return
-        columns = (batches[name] for name in ("position", "isvalid", "magic"))
-        for status, position, is_valid, magic in zip(statuses, *columns, strict=True):
+        for row, status in enumerate(statuses):
             if status == salvage.DAMAGED:
-                wrong = f"record batch of unknown magic {magic} (bad-magic)"
-                if not is_valid:
-                    wrong = _WRONG_CRC
-                self._run.find(f"{self._source.path}, byte {position}", wrong)
+                fault = batch_faults.of_batch(batches, row)
+                self._run.find(f"{self._source.path}, byte {fault.position}", f"{fault.message} ({fault.code})")
 
     # Records
 
@@ -465,18 +460,15 @@ class LogLister:
 
     def _find_damaged_messages(self, part: RecordChunk, kept: Sequence[int], statuses: list[str]) -> bool:
         """Find what is wrong with single messages in sound batches; records of magic 2 have no separate CRC."""
-        if not part.magics:
+        faults = batch_faults.of_messages(part)
+        if not faults:
             return False
-        owners = record_selection.owners(part)
-        is_valid, found = part.records["isvalid"], False
+        owners, found = record_selection.owners(part), False
         for row in kept:
-            if row not in part.faults and is_valid[row] is not False or statuses[owners[row]] == salvage.DAMAGED:
-                continue
-            fault = next(iter(part.faults.get(row, {}).values()), None)
-            wrong = "its CRC does not match (crc-mismatch)" if fault is None else f"{fault.message} ({fault.code})"
-            where = f"{self._source.path}, byte {part.batches['position'][owners[row]]}"
-            self._run.find(where, f"message with offset {part.records['offset'][row]}: {wrong}")
-            found = True
+            if row in faults and statuses[owners[row]] != salvage.DAMAGED:
+                where = f"{self._source.path}, byte {part.batches['position'][owners[row]]}"
+                self._run.find(where, f"{faults[row].message} ({faults[row].code})")
+                found = True
         return found
 
     def _rows_in_range(self, table: Table[Record]) -> Sequence[int]:
@@ -484,11 +476,7 @@ class LogLister:
         rows: Sequence[int] = range(len(table))
         if request.has_range:
             pairs = zip(table["offset"], table["timestamp"], strict=True)
-            rows = [
-                row
-                for row, (offset, time) in enumerate(pairs)
-                if request.holds_offsets(offset, offset) and request.holds_times(time, time)
-            ]
+            rows = [row for row, (offset, time) in enumerate(pairs) if request.range.holds(offset, time)]
         return rows
 
     def selected(self, part: RecordChunk, kept: Sequence[int], statuses: list[str]) -> tuple[RecordChunk, list[str]]:

@@ -7,8 +7,8 @@ from kdump.cli.listing import decoder_names
 from kdump.cli.listing.options import EXPORTS, LogOptions
 from kdump.cli.shared_options import ESCAPE
 from kdump.errors import UsageError
-from kdump.formats.record_batch import NO_TIMESTAMP
-from kdump.output.times import milliseconds
+from kdump.formats.ranges import Range
+from kdump.output.times import bounds
 from kdump.releases.profile import profile_of
 
 TYPE_CHECKING = False
@@ -30,10 +30,7 @@ class Request:
         self.profile = profile_of(options.release)
         self.limit = options.limit
         self.is_strict = options.is_strict
-        self.from_offset = options.from_offset
-        self.to_offset = options.to_offset
-        self.from_time = None if options.from_time is None else milliseconds(options.from_time, is_end=False)
-        self.to_time = None if options.to_time is None else milliseconds(options.to_time, is_end=True)
+        self.range = Range(options.from_offset, options.to_offset, *bounds(options.from_time, options.to_time))
         self.from_position = options.from_position
         self.tail = options.tail
         self.offset = options.offset
@@ -57,7 +54,7 @@ class Request:
         if self.tail is not None and self.offset is not None:
             raise UsageError("--tail and --offset do not go together")
         if self.offset is not None:
-            self.from_offset = self.to_offset = self.offset
+            self.range = Range(self.offset, self.offset)
 
     def _take_decoders(self, decode: str | None, key_decoder: str | None, value_decoder: str | None, schemas: str | None) -> None:
         """Choose the decoders: `decode` is a name in decoder_names.NAMES, `decoders` are those of keys and values.
@@ -99,24 +96,4 @@ class Request:
     @property
     def has_range(self) -> bool:
         """Whether only a range of offsets or times is asked for."""
-        has_offsets = self.from_offset is not None or self.to_offset is not None
-        return has_offsets or self.from_time is not None or self.to_time is not None
-
-    def holds_offsets(self, first: int | None, last: int) -> bool:
-        """Whether something with these offsets may contain requested rows; a `first` of None is unknown."""
-        return (self.from_offset is None or last >= self.from_offset) and (
-            self.to_offset is None or first is None or first <= self.to_offset
-        )
-
-    def holds_times(self, first: int | None, last: int) -> bool:
-        """Whether something with these timestamps may contain requested rows; a `first` of None is unknown.
-
-        What has no timestamp is of no time.
-        """
-        if self.from_time is None and self.to_time is None:
-            return True
-        return (
-            last != NO_TIMESTAMP
-            and (self.from_time is None or last >= self.from_time)
-            and (self.to_time is None or first is None or first <= self.to_time)
-        )
+        return not self.range.is_open

@@ -160,13 +160,7 @@ class Run:
     def say_what_is_held(self) -> None:
         """Say which offsets there are, if none is in the range."""
         request = self.request
-        if (
-            self._has_rows
-            or self.finding_count
-            or request.offset is not None
-            or request.from_offset is None
-            and request.to_offset is None
-        ):
+        if self._has_rows or self.finding_count or request.offset is not None or not request.range.has_offsets:
             return
         for directory, (first, last) in self.held.items():
             self.say(f"{directory}: this range is empty; the logs have offsets {first} to {last}")

@@ -27,7 +27,7 @@ def start_position(log: Source, request: Request) -> int:
     before it. It counts only if it points to a batch with a matching CRC, before the range.
     Times do not lead to a position: no entry of a time index can be proved without the batches before it.
     """
-    if request.from_offset is None and request.from_position is None:
+    if request.range.from_offset is None and request.from_position is None:
         return 0
     folder, name = os.path.split(log.path)
     stem = file_name.stem(name)
@@ -40,8 +40,8 @@ def start_position(log: Source, request: Request) -> int:
                 return offset_index.entry_at(index, base_offset, row)
 
             after = 0
-            if request.from_offset is not None:
-                after = bisect_right(rows, request.from_offset, key=lambda row: entry(row)[0])
+            if request.range.from_offset is not None:
+                after = bisect_right(rows, request.range.from_offset, key=lambda row: entry(row)[0])
             if request.from_position is not None:
                 after = max(after, bisect_right(rows, request.from_position, key=lambda row: entry(row)[1]))
             position = entry(after - 2)[1] if after >= 2 else 0
@@ -73,7 +73,7 @@ def _may_start_here(log: Source, position: int, request: Request) -> bool:
     if first is None:
         return False
     is_before_position = request.from_position is not None and position <= request.from_position
-    return is_before_position or request.from_offset is not None and 0 <= first <= request.from_offset
+    return is_before_position or request.range.from_offset is not None and 0 <= first <= request.range.from_offset
 
 
 def _first_offset(log: Source, position: int) -> int | None:

@@ -78,7 +78,7 @@ def refuse_options_of_logs(request: Request) -> None:
     """Raise UsageError for options that only apply to batches and records."""
     given = {
         "--deep": request.is_deep,
-        "--from-time or --to-time": request.from_time is not None or request.to_time is not None,
+        "--from-time or --to-time": request.range.has_times,
         "--from-position": request.from_position is not None,
         f"--output {request.output}": request.output in EXPORTS,
     }
@@ -112,7 +112,7 @@ def list_text_checkpoint(run: Run, path: str) -> None:
                 run.find(path, _numbered(line.number, line.fault.message))
             is_entry = bool(line.values)
             offset = line.values[-1] if is_entry else None
-            if isinstance(offset, int) and not run.request.holds_offsets(offset, offset):
+            if isinstance(offset, int) and not run.request.range.holds_offsets(offset, offset):
                 continue
             if is_entry:
                 values = line.values if run.output is not None else map(partial(_shown, run), line.values)

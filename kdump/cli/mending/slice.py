@@ -10,7 +10,7 @@ from kdump.mending.row import SliceSummary
 from kdump.mending.slice import slice
 from kdump.mending.slice.slicing import Wanted
 from kdump.output.mending import SLICE
-from kdump.output.times import milliseconds
+from kdump.output.times import bounds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,11 +23,12 @@ _SUMS = ("batches", "outside", "cloned", "rewritten", "emptied", "dropped", "rec
 
 def slice_path(options: SliceOptions) -> int:
     """Make the new directory, then report its logs on stdout. Returns the exit code."""
+    from_time, to_time = bounds(options.from_time, options.to_time)
     wanted = Wanted(
         from_offset=options.from_offset,
         to_offset=options.to_offset,
-        from_time=None if options.from_time is None else milliseconds(options.from_time, is_end=False),
-        to_time=None if options.to_time is None else milliseconds(options.to_time, is_end=True),
+        from_time=from_time,
+        to_time=to_time,
         is_exact=options.is_exact,
         keep_keys=[given_bytes(text, is_hex=options.is_hex) for text in options.keep_keys],
         drop_keys=[given_bytes(text, is_hex=options.is_hex) for text in options.drop_keys],

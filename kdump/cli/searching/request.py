@@ -9,11 +9,12 @@ from kdump.binary.given_bytes import given_bytes, of_text
 from kdump.cli.schema_options import part_decoders
 from kdump.cli.shared_options import ESCAPE, STDIN
 from kdump.errors import UsageError
-from kdump.output.times import milliseconds
+from kdump.formats.ranges import Range
+from kdump.output.times import bounds
 from kdump.releases.profile import profile_of
 from kdump.searching.decoding import Decoding
 from kdump.searching.fields import DEFAULT_FIELDS, FIXED, HEX, PROOF_FIELDS, REGEX
-from kdump.searching.query import Query, Range
+from kdump.searching.query import Query
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,12 +56,7 @@ class GrepRequest:
             json=options.json,
             is_tombstone=options.is_tombstone,
             producer_id=options.producer,
-            range=Range(
-                options.from_offset,
-                options.to_offset,
-                None if options.from_time is None else milliseconds(options.from_time, is_end=False),
-                None if options.to_time is None else milliseconds(options.to_time, is_end=True),
-            ),
+            range=Range(options.from_offset, options.to_offset, *bounds(options.from_time, options.to_time)),
             misplaced_of=options.partitions if is_bare else None,
         )
 

@@ -30,6 +30,7 @@ from kdump.binary.source import Source
 from kdump.errors import CorruptData
 from kdump.formats import file_name, rewriting, tree
 from kdump.formats.message_set import Message, unwrap
+from kdump.formats.ranges import HIGHEST_OFFSET, Range
 from kdump.formats.record import bytes_of
 from kdump.formats.record_batch import NO_PRODUCER_ID, NO_TIMESTAMP
 from kdump.mending.attested import Witnesses
@@ -48,11 +49,10 @@ if TYPE_CHECKING:
     from kdump.mending.plan import PartitionPlan
     from kdump.mending.progress import Progress
 
-HIGHEST_OFFSET = (1 << 63) - 1
 _COPIED_AT_ONCE = 256 << 20
 
 
-class Wanted:
+class Wanted(Range):
     """What a slice is to hold: ranges of offsets and times with both ends in them, and keys.
 
     If it `is_exact`, records outside of the ranges are taken out of the batches at the edges. With `keep_keys`, only records
@@ -60,7 +60,10 @@ class Wanted:
     time.
     """
 
-    __slots__ = ("drop_keys", "from_offset", "from_time", "is_exact", "keep_keys", "to_offset", "to_time")
+    __slots__ = ("drop_keys", "is_exact", "keep_keys")
+
+    from_offset: int
+    to_offset: int
 
     def __init__(
         self,
@@ -73,17 +76,11 @@ class Wanted:
         keep_keys: Collection[bytes] = (),
         drop_keys: Collection[bytes] = (),
     ) -> None:
-        self.from_offset = 0 if from_offset is None else from_offset
-        self.to_offset = HIGHEST_OFFSET if to_offset is None else to_offset
-        self.from_time = from_time
-        self.to_time = to_time
+        first = 0 if from_offset is None else from_offset
+        super().__init__(first, HIGHEST_OFFSET if to_offset is None else to_offset, from_time, to_time)
         self.is_exact = is_exact
         self.keep_keys = frozenset(keep_keys)
         self.drop_keys = frozenset(drop_keys)
-
-    @property
-    def has_times(self) -> bool:
-        return self.from_time is not None or self.to_time is not None
 
     @property
     def has_keys(self) -> bool:
@@ -94,26 +91,9 @@ class Wanted:
         """Whether batches may lose some of their records."""
         return self.is_exact or self.has_keys
 
-    def holds_offsets(self, first: int, last: int) -> bool:
-        """Whether some of these offsets are in the range."""
-        return last >= self.from_offset and first <= self.to_offset
-
-    def holds_times(self, first: int | None, last: int) -> bool:
-        """Whether some of these times are in the range; a `first` of None is unknown."""
-        if not self.has_times:
-            return True
-        return (
-            last != NO_TIMESTAMP
-            and (self.from_time is None or last >= self.from_time)
-            and (self.to_time is None or first is None or first <= self.to_time)
-        )
-
     def holds_all(self, first: int, last: int) -> bool:
         """Whether all records with these offsets are wanted, whatever their times and keys."""
         return self.from_offset <= first and last <= self.to_offset and not self.has_times and not self.has_keys
-
-    def holds_record(self, offset: int, timestamp: int) -> bool:
-        return self.from_offset <= offset <= self.to_offset and self.holds_times(timestamp, timestamp)
 
     def takes_key(self, key: bytes | None) -> bool:
         return key not in self.drop_keys and (not self.keep_keys or key in self.keep_keys)
@@ -331,9 +311,7 @@ class Slicing:
             return
         message = Message(last, bytes_of(log.source, chunk, row)[LOG_OVERHEAD:])
         with _placing(log):
-            overlap = rewriting.select_messages(
-                message, lambda offset, timestamp, _: self._wanted.holds_record(offset, timestamp)
-            )
+            overlap = rewriting.select_messages(message, lambda offset, timestamp, _: self._wanted.holds(offset, timestamp))
             if not overlap.kept:
                 log.leave_out()
                 return
@@ -353,9 +331,7 @@ class Slicing:
         wanted = self._wanted
 
         def keeps(offset: int, timestamp: int, key: bytes | None) -> bool:
-            return log.count(
-                is_in_range=not wanted.is_exact or wanted.holds_record(offset, timestamp), has_key=wanted.takes_key(key)
-            )
+            return log.count(is_in_range=not wanted.is_exact or wanted.holds(offset, timestamp), has_key=wanted.takes_key(key))
 
         return keeps
 
