@@ -229,15 +229,8 @@ def _listings(arguments: Sequence[str]) -> list[Contender]:
     found = [contenders.kdump(arguments, name=JOBS_1, jobs=1)]
     for form in LISTINGS:
         options = ["--print-data-log"] if form == "kafka" else ["--deep", "--output", form]
-        found.append(contenders.listing(f"kdump log, {form}", arguments[-1], "--jobs", "1", *options))
+        found.append(contenders.listing(f"kdump log, {form}", arguments[-1], *options))
     return [*found, contenders.cat(Path(arguments[-1]))]
-
-
-def _listings_with_jobs(arguments: Sequence[str]) -> list[Contender]:
-    """NDJSON of the records of a file, by one process and by two."""
-    options = ("--deep", "--output", "ndjson", "--jobs")
-    runs = [contenders.listing(name, arguments[-1], *options, jobs) for name, jobs in ((JOBS_1, "1"), (JOBS_2, "2"))]
-    return [*runs, *contenders.loops()]
 
 
 def _listed(name: str, title: str, segment: Segment) -> Workload:
@@ -313,7 +306,7 @@ def _decoded(topic: str, option: str, *cases: str) -> Workload:
         f"64 MiB of {topic}, decoded",
         Segment(64 * MIB, cases=cases),
         (option, "--print-data-log"),
-        [faster_than_kafka(15), faster_than_kafka(1.5, name=PYTHON_KERNEL)],
+        [faster_than_kafka(15), FALLBACK],
         since="4.1.0",
     )
 
@@ -475,15 +468,6 @@ WORKLOADS = (
         _DEEP,
         [gains_by_two_jobs(1.7, 1.9)],
         others=_with_jobs,
-        compared=96 * MIB,
-    ),
-    Workload(
-        "jobs-listing",
-        "256 MiB, records as NDJSON, on two cores",
-        Segment(_USUAL),
-        _DATA,
-        [gains_by_two_jobs(1.3, 1.9)],
-        others=_listings_with_jobs,
         compared=96 * MIB,
     ),
     _checked("check", "64 MiB, every record checked", Segment(64 * MIB)),

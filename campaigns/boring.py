@@ -42,7 +42,7 @@ ORDINARY = "ordinary"
 SIZES: dict[str, dict[str, int]] = {
     ORDINARY: {},
     "far": {"near_bytes": MIB, "stretch_bytes": 16 << 20},
-    "narrow": {"window_bytes": 64 << 10, "near_bytes": 4 << 10, "stretch_bytes": 256 << 10, "min_threads_bytes": MIB},
+    "narrow": {"window_bytes": 64 << 10, "near_bytes": 4 << 10, "stretch_bytes": 256 << 10},
     "poor": {"free_crc_bytes": MIB, "free_tries": 1 << 12},
 }
 """Sizes at which the work is divided, and that of free work; none may change an answer."""

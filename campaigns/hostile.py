@@ -343,10 +343,6 @@ class Hostile:
         window = exact(chance.choice((chance.log(), batches)))
         start, position = chance.choice((0, 0, chance.number(len(window)))), chance.choice((0, chance.number(1 << 40)))
         self.call("producer_streaks", window, start, chance.number(9), position)
-        mixed = self.call("summarize_mixed", window, start, position, chance.choice((4, chance.number(7))))
-        if mixed is not None:
-            (numbers, *columns), _, rows = mixed
-            assert [len(column) for column in columns] == [8 * numbers[0]] * 4 and len(rows) <= 8 * numbers[0]
         for answer in (
             self.call("summarize_batches", window, start, position, chance.choice((4, chance.number(7))), None),
             self.call("summarize_messages", window, start, position, chance.choice((0, chance.number(1))), chance.number(7)),

@@ -1,4 +1,4 @@
-"""A deliberate error in the code, and a copy of the checkout in which it can be tried."""
+"""A deliberate error in the code, and a copy of the checkout in which errors are tried, many at a time."""
 
 import contextlib
 import importlib.util
@@ -8,21 +8,21 @@ import signal
 import subprocess
 import sys
 import sysconfig
-import time
+import tempfile
+from collections import Counter
 from collections.abc import Sequence
-from enum import Enum
 from pathlib import Path
 from typing import NamedTuple
 
+from campaigns.failed_tests import VARIABLE
+
 ROOT = Path(__file__).parent.parent
-COPIED = ("kdump", "tests", "campaigns", "golden_outputs", "benchmarks", "docs", "examples", "bin")
+COPIED = ("kdump", "tests", "campaigns", "golden_outputs", "benchmarks", "docs", "examples", "bin", "tools", ".github", ".ci")
 """The folders that tests need; the files beside them are copied as well."""
 
-NEVER_ENDED = 1000
-"""Stands for the exit code of a command that took too long."""
-
-_FAILED, _CRASHES = 1, (-signal.SIGSEGV, -signal.SIGABRT, -signal.SIGBUS, -signal.SIGFPE)
-_IMPORT_FAILS = ("ERROR collecting", "ImportError while loading conftest")
+RUN_SECONDS = 3600
+MANY, CASES = 200, 3
+"""More failed tests than MANY say only that much is wrong. Single errors are tried with this many failed cases of each test."""
 
 KERNEL = Path("kdump", "binary", "_kernel.abi3.so")
 KERNEL_SOURCE = Path("kdump", "binary", "c", "_kernel.c")  # which includes the chapters beside it
@@ -30,30 +30,31 @@ BUILD = ("gcc", "-O1", "-std=c11", "-fPIC", "-shared")
 
 
 class Mutation(NamedTuple):
-    """A deliberate error: `new` for `old`, which occurs once in this file; at least one of the tests should fail with it."""
+    """A deliberate error: `new` for `old`, which occurs once in this file; a test should fail with it.
+
+    `tests` are those that do, if they are neither in the folder of its area nor quick.
+    """
 
     id: str
     file: str
     old: str
     new: str
-    tests: tuple[str, ...]
+    tests: tuple[str, ...] = ()
+
+    @property
+    def area(self) -> str:
+        """The package that it is in."""
+        return area_of(self.file)
 
 
-class Outcome(Enum):
-    """The result of a mutation."""
-
-    CAUGHT = "caught"
-    SURVIVED = "survived"
-    BROKEN = "cannot be tried"
+def area_of(file: str) -> str:
+    """The package of a module, of a command with its own; `kdump` for the modules beside the packages."""
+    folders = file.split("/")[1:-1]
+    return "/".join(folders[: 2 if folders[:1] == ["cli"] else 1]) or "kdump"
 
 
-class Trial(NamedTuple):
-    """A mutation, its result, and the output of the tests or the reason why it cannot be tried."""
-
-    mutation: Mutation
-    outcome: Outcome
-    text: str
-    elapsed_s: float
+class CannotTell(Exception):
+    """The copy cannot be tested: nothing is known of any error."""
 
 
 def why_broken(mutation: Mutation, root: Path = ROOT) -> str | None:
@@ -61,115 +62,137 @@ def why_broken(mutation: Mutation, root: Path = ROOT) -> str | None:
     path = root / mutation.file
     if not path.is_file():
         return f"there is no {mutation.file}"
-    count = path.read_text("utf-8").count(mutation.old)
-    if count != 1:
-        return f"the old text occurs {count} times in {mutation.file}"
+    text = path.read_text("utf-8")
+    if text.count(mutation.old) != 1:
+        return f"the old text occurs {text.count(mutation.old)} times in {mutation.file}"
     if mutation.old == mutation.new:
         return "old and new text are the same"
-    if not mutation.tests:
-        return "it names no tests"
-    for test in mutation.tests:
-        file, _, name = test.partition("::")
-        if not (root / file).exists():
-            return f"there is no {file}"
-        if name and f"def {name.partition('[')[0]}(" not in (root / file).read_text("utf-8"):
-            return f"there is no {name} in {file}"
-    return None
-
-
-def outcome_of(code: int, text: str) -> Outcome:
-    """The result of an error, from the exit of pytest.
-
-    It is caught only if a test failed, or the code could not be imported, crashed or never ended. If pytest was killed, or ran
-    no tests, the result is unknown.
-    """
-    if code == 0:
-        return Outcome.SURVIVED
-    is_caught = (code == _FAILED and "\nFAILED " in text) or "\nERROR " in text or code in (*_CRASHES, NEVER_ENDED)
-    return Outcome.CAUGHT if is_caught or any(words in text for words in _IMPORT_FAILS) else Outcome.BROKEN
+    if path.suffix == ".py":
+        try:
+            compile(text.replace(mutation.old, mutation.new), path.name, "exec")
+        except SyntaxError as error:
+            return str(error)
+    return next((f"there is no {test}" for test in mutation.tests if not (root / test.partition("::")[0]).exists()), None)
 
 
 class Copy:
     """A copy of the checkout in a folder; the checkout itself is only read."""
 
-    def __init__(self, folder: Path) -> None:
-        self._root = folder
-        ignored = shutil.ignore_patterns("__pycache__", ".*")
+    def __init__(self, folder: Path, jobs: int = 1) -> None:
+        self._root, self._jobs = folder, jobs
+        self._fails_anyway: dict[str, bool] = {}
         for name in COPIED:
-            shutil.copytree(ROOT / name, folder / name, ignore=ignored)
+            shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
         for path in ROOT.iterdir():
-            if path.is_file():
+            if path.is_file() and path.name != ".git":
                 shutil.copyfile(path, folder / path.name)
-        done = self._run([sys.executable, "-c", "import kdump, tests; print(kdump.__file__, tests.__file__)"], 60)
-        if not all(Path(name).is_relative_to(folder) for name in done[1].split()):
-            raise RuntimeError(f"tests in the copy {folder} would import {done[1]}")
+        _, printed = self._run([sys.executable, "-c", "import kdump, tests; print(kdump.__file__, tests.__file__)"])
+        if not all(Path(name).is_relative_to(folder) for name in printed.split()):
+            raise CannotTell(f"tests in the copy {folder} would import {printed}")
 
-    def test(self, tests: Sequence[str], *, options: Sequence[str] = (), seconds: float = 3600) -> tuple[int, str]:
-        """Run these tests: the exit code of pytest, or NEVER_ENDED, and what it printed."""
-        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *options, *tests]
-        return self._run(command, seconds)
+    def caught(self, mutations: Sequence[Mutation], tests: Sequence[str]) -> dict[Mutation, str]:
+        """Those of these mutations that tests notice, each with a test that failed; `tests` are arguments of pytest.
 
-    def attempt(self, mutation: Mutation, *, options: Sequence[str] = (), seconds: float = 3600) -> Trial:
-        """Apply the error, run its tests, and revert it."""
-        begin = time.monotonic()
-        path = self._root / mutation.file
-        sound = path.read_text("utf-8")
+        All are tried at once, then each alone with the tests that failed, and those that these did not notice at once again.
+        """
+        if not mutations:
+            return {}
+        put, texts = self._fitting(mutations)
+        failed = self._noticed_by(texts, tests) if len(put) == 1 else self._failed(texts, tests, MANY)
+        found: dict[Mutation, str] = {}
+        if failed and len(put) == 1:
+            found[put[0]] = failed[0]
+        elif failed:
+            if len(failed) < MANY and all("::" in test for test in failed):
+                cases = Counter[str]()
+                cases_of = [(test, test.partition("[")[0]) for test in failed]
+                some = [test for test, name in cases_of if not cases.update([name]) and cases[name] <= CASES]
+                alone = {one: self._noticed_by(self._fitting([one])[1], some) for one in put}
+                found = {one: by[0] for one, by in alone.items() if by}
+            # If none fails alone, too much fails at once, or something fails by chance or by two errors.
+            half = 0 if found else len(put) // 2
+            for part in (put[:half], put[half:]):
+                found |= self.caught([one for one in part if one not in found], tests)
+        return found | self.caught([one for one in mutations if one not in put], tests)
 
-        def trial(outcome: Outcome, text: str) -> Trial:
-            return Trial(mutation, outcome, text, time.monotonic() - begin)
+    def _fitting(self, mutations: Sequence[Mutation]) -> tuple[list[Mutation], dict[Path, str]]:
+        """Those that can be put in beside one another, and the texts of the files with them."""
+        put: list[Mutation] = []
+        texts: dict[Path, str] = {}
+        for one in mutations:
+            path = self._root / one.file
+            text = texts.get(path) or path.read_text("utf-8")
+            if text.count(one.old) == 1:
+                texts[path] = text.replace(one.old, one.new)
+                put.append(one)
+        return put, texts
 
-        if reason := why_broken(mutation, self._root):
-            return trial(Outcome.BROKEN, reason)
+    def _noticed_by(self, texts: dict[Path, str], tests: Sequence[str]) -> list[str]:
+        """The first test that fails with these texts of files, and not without them; none if all pass."""
+        while failed := self._failed(texts, tests, 1):
+            test = failed[0]
+            if test not in self._fails_anyway:
+                self._fails_anyway[test] = "::" in test and bool(self._failed({}, [test], 1))
+            if not self._fails_anyway[test]:
+                return failed
+        return []
+
+    def _failed(self, texts: dict[Path, str], tests: Sequence[str], most: int) -> list[str]:
+        """The first tests that fail with these texts of files; what is not a test says how the run of the tests ended."""
+        sound = {path: path.read_bytes() for path in texts}
         try:
-            if reason := self._put(path, sound.replace(mutation.old, mutation.new)):
-                return trial(Outcome.BROKEN, reason)
-            code, text = self.test(mutation.tests, options=options, seconds=seconds)
-            return trial(outcome_of(code, text), text if code != NEVER_ENDED else f"did not end within {seconds:.0f} s")
+            self._write({path: text.encode() for path, text in texts.items()})
+            return self._pytest([f"--deselect={test}" for test, fails in self._fails_anyway.items() if fails], tests, most)
         finally:
-            self._put(path, sound)
+            self._write(sound)
 
-    def _put(self, path: Path, text: str) -> str | None:
-        """Write a file of the copy, and rebuild what depends on it; return the reason if that fails."""
-        path.write_text(text, "utf-8")
-        if path.suffix in (".c", ".h"):
-            include = f"-I{sysconfig.get_paths()['include']}"
-            new = KERNEL.with_suffix(".new")
-            try:
-                code, printed = self._run([*BUILD, include, str(KERNEL_SOURCE), "-o", str(new)], 600)
-            except FileNotFoundError:
-                return "there is no gcc"
-            if code:
-                return printed
-            (self._root / new).replace(self._root / KERNEL)
-        elif path.suffix == ".py":
+    def _pytest(self, options: Sequence[str], tests: Sequence[str], most: int) -> list[str]:
+        names = self._root / "failed-tests"
+        names.write_bytes(b"")
+        jobs = self._jobs if self._jobs > 1 and most > 1 else 0
+        base = [sys.executable, "-m", "pytest", "-q", f"-n{jobs}", "-p", "no:cacheprovider", "-p", "campaigns.failed_tests"]
+        code, printed = self._run([*base, "--continue-on-collection-errors", f"--maxfail={most}", *options, *tests])
+        gone = [test for test in tests if f"not found: {self._root / test}\n" in printed]
+        if gone and len(gone) < len(tests):  # a case that another error made
+            return self._pytest(options, [test for test in tests if test not in gone], most)
+        failed = names.read_text("utf-8").splitlines()
+        return failed if gone or code in (0, 1, 5) else [*failed, f"exit code {code}: {printed[-500:]}"]
+
+    def _write(self, contents: dict[Path, bytes]) -> None:
+        """Write files of the copy, and rebuild what depends on them."""
+        for path, content in contents.items():
+            path.write_bytes(content)
             # Python considers a cached module current if time (in seconds) and size equal those of the file.
             Path(importlib.util.cache_from_source(str(path))).unlink(missing_ok=True)
-            try:
-                compile(text, path.name, "exec")
-            except SyntaxError as error:
-                return str(error)
-        return None
+        if any(path.suffix in (".c", ".h") for path in contents):
+            include = f"-I{sysconfig.get_paths()['include']}"
+            code, printed = self._run([*BUILD, include, str(KERNEL_SOURCE), "-o", f"{KERNEL}.new"])
+            if code:
+                raise CannotTell(f"the kernel cannot be built: {printed}")
+            (self._root / f"{KERNEL}.new").replace(self._root / KERNEL)
 
-    def _run(self, command: Sequence[str], seconds: float) -> tuple[int, str]:
-        """Run a command in the copy; exit code and what it printed. If it takes too long, it is killed with its children."""
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("KDUMP_REMAKE")}
-        environment["PYTHONPATH"] = str(self._root)
-        process = subprocess.Popen(
-            command,
-            cwd=self._root,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-        try:
-            printed, _ = process.communicate(timeout=seconds)
-            return process.returncode, printed.decode("utf-8", "replace")
-        except subprocess.TimeoutExpired:
-            return NEVER_ENDED, ""
-        finally:
-            if process.returncode is None:  # after waiting, the process id may be reused
+    def _run(self, command: Sequence[str]) -> tuple[int | None, str]:
+        """Run a command in the copy; exit code and what it printed. Then, or if it takes too long, what it started is killed."""
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("KDUMP_")}
+        environment |= {"PYTHONPATH": str(self._root), VARIABLE: str(self._root / "failed-tests")}
+        environment["KDUMP_ORACLE_HOME"] = os.devnull  # no test fetches the real tool
+        with tempfile.TemporaryFile() as out:  # no pipe: processes that an error leaves behind would keep it open
+            process = subprocess.Popen(
+                command,
+                cwd=self._root,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+            try:
+                code: int | None = process.wait(RUN_SECONDS)
+            except subprocess.TimeoutExpired:
+                code = None
+            finally:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
+            out.seek(0)
+            return code, out.read().decode("utf-8", "replace")

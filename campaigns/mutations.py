@@ -1,138 +1,113 @@
-"""Puts deliberate errors into a copy of the code, one at a time, and reports which of them the tests catch.
+"""Puts deliberate errors into a copy of the code, those of a package at once, and reports which of them the tests notice.
 
     python -m campaigns.mutations                                  the list in mutation_list.py
-    python -m campaigns.mutations --only 'kdump/forecasts/*'       those in some files, `--id n09` for one
-    python -m campaigns.mutations --random 150 --seed 1            random errors in the modules that decide on verdicts
-    python -m campaigns.mutations --random 20 --module kdump/checks/rules
+    python -m campaigns.mutations --only 'kdump/forecasts/*'       those in some files; with the id of one, only this
+    python -m campaigns.mutations --random 10 --seed 1             ten random errors in each package
+    python -m campaigns.mutations --random 20 --only 'kdump/checks/rules/*'
 
-Errors at random are made by Cosmic Ray, which the extra `campaigns` installs. The exit code is 1 if an error survives, 2 if tests
-fail without one. The checkout itself is only read.
+An error should be noticed by the tests in the folder of its package, or by a quick test. The exit code is 1 if one is not, 2 if
+nothing can be told. The checkout itself is only read.
 """
 
 import argparse
 import difflib
 import fnmatch
-import queue
 import signal
 import sys
 import tempfile
-import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import ExitStack
+from collections.abc import Sequence
 from pathlib import Path
 
 from campaigns import random_mutations
-from campaigns.mutation import Copy, Mutation, Outcome, Trial
+from campaigns.mutation import CannotTell, Copy, Mutation, why_broken
 from campaigns.mutation_list import MUTATIONS
 
-TIMES_AS_LONG = 20
-"""If tests take this many times as long with an error as without, they are stopped, and the error counts as caught."""
+TESTS = {
+    "cli/checking": ("tests/checks/test_check.py", "tests/checks/test_check_options.py", "tests/verdicts"),
+    "cli/forecasting": ("tests/forecasts", "tests/verdicts"),
+    "cli/listing": ("tests/cli",),
+    "cli/mending": ("tests/mending",),
+    "cli/scanning": ("tests/cli/test_scan.py", "tests/cli/test_repeated_scan.py", "tests/output/test_scan_text.py"),
+    "cli/screens": ("tests/cli", "tests/output/test_explain.py"),
+    "cli/searching": ("tests/searching",),
+    "kdump": ("tests/test_tables.py", "tests/cli"),
+    "messages": ("tests/messages", "tests/decoders"),
+    "releases": ("tests/releases", "tests/dropin"),
+    "schemas": ("tests/schemas", "tests/registries"),
+}
+"""The tests of an area, if they are not those in the folder of its name."""
+
+QUICK = "a quick test of another folder"
+NOT_SLOW = "not slow and not spark and not oracle"
 
 
-class TestsFail(Exception):
-    """Tests fail even without an error, so they prove nothing."""
+def tests_of(area: str) -> tuple[str, ...]:
+    """The tests of an area."""
+    return TESTS.get(area, (f"tests/{area}",))
 
 
-def run(mutations: Sequence[Mutation], *, options: Sequence[str] = (), jobs: int = 1) -> Iterator[Trial]:
-    """Try each of these mutations in a copy of the checkout.
+def caught(mutations: Sequence[Mutation], jobs: int = 1, *, with_slow: bool = True) -> dict[Mutation, str]:
+    """The mutations that tests notice, each with the test; without slow ones, tests of Spark are left out, too.
 
-    Raises TestsFail if their tests fail without them.
+    Raises CannotTell if the copy cannot be tested.
     """
-    with ExitStack() as stack:
-        copies: queue.SimpleQueue[Copy] = queue.SimpleQueue()
-        for _ in range(jobs):
-            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="kdump-mutations-"))
-            copies.put(Copy(Path(folder).resolve()))
-        seconds = _seconds(copies, sorted({one.tests for one in mutations}), options)
-
-        def attempt(mutation: Mutation) -> Trial:
-            copy = copies.get()
-            try:
-                return copy.attempt(mutation, options=options, seconds=seconds)
-            finally:
-                copies.put(copy)
-
-        pool = stack.enter_context(ThreadPoolExecutor(jobs))
-        for done in as_completed([pool.submit(attempt, mutation) for mutation in mutations]):
-            yield done.result()
+    found: dict[Mutation, str] = {}
+    with tempfile.TemporaryDirectory(prefix="kdump-mutations-") as folder:
+        copy = Copy(Path(folder).resolve(), jobs)
+        for area in sorted({one.area for one in mutations}):
+            errors = [one for one in mutations if one.area == area]
+            extra = sorted({test for one in errors for test in one.tests})
+            done = copy.caught(errors, [*tests_of(area), *extra, *(() if with_slow else ("-m", NOT_SLOW))])
+            for one, test in done.items():
+                print(f"{one.id} in {one.file}: {test}", flush=True)
+            found |= done
+        quick = copy.caught([one for one in mutations if one not in found], ["-m", "quick"])
+    return found | {one: f"{QUICK}: {test}" for one, test in quick.items()}
 
 
-def _seconds(copies: queue.SimpleQueue[Copy], tests: Sequence[tuple[str, ...]], options: Sequence[str]) -> float:
-    """The time limit for tests with an error."""
-    copy = copies.get()
-    begin = time.monotonic()
-    every = list(dict.fromkeys(test for one in tests for test in one))
-    code, text = copy.test(every, options=options)
-    copies.put(copy)
-    if code:
-        raise TestsFail(text)
-    return 60 + TIMES_AS_LONG * (time.monotonic() - begin)
-
-
-def described(trial: Trial) -> str:
-    """A mutation and its result: the test that failed, or the change if none did."""
-    mutation = trial.mutation
-    text = f"{trial.outcome.value}: {mutation.id} in {mutation.file} ({trial.elapsed_s:.0f} s)"
-    if trial.outcome is Outcome.CAUGHT:
-        lines_of_pytest = trial.text.splitlines() or [""]
-        return (
-            f"{text}: {next((line for line in lines_of_pytest if line.startswith(('FAILED ', 'ERROR '))), lines_of_pytest[-1])}"
-        )
-    lines = difflib.unified_diff(mutation.old.splitlines(), mutation.new.splitlines(), lineterm="", n=1)
-    return "\n".join(
-        [text, *(f"    {line}" for line in list(lines)[2:]), *([trial.text] if trial.outcome is Outcome.BROKEN else [])]
-    )
-
-
-def summary(trials: Sequence[Trial]) -> str:
-    """The number of caught errors per file."""
-    tried, caught = Counter[str](), Counter[str]()
-    for trial in trials:
-        tried[trial.mutation.file] += trial.outcome is not Outcome.BROKEN
-        caught[trial.mutation.file] += trial.outcome is Outcome.CAUGHT
-    lines = [f"{caught[file]:4} of {tried[file]:4}  {file}" for file in sorted(tried)]
-    broken = len(trials) - tried.total()
-    total = f"{caught.total()} of {tried.total()} caught" + (f", {broken} cannot be tried" if broken else "")
-    return "\n".join([*lines, total])
+def summary(mutations: Sequence[Mutation], found: dict[Mutation, str]) -> str:
+    """The number of caught errors per package, as a table."""
+    tried = Counter(one.area for one in mutations)
+    by_quick = Counter(one.area for one in mutations if found.get(one, "").startswith(QUICK))
+    by_any = Counter(one.area for one in mutations if one in found)
+    rows = [(area, tried[area], by_any[area] - by_quick[area], by_quick[area]) for area in sorted(tried)]
+    rows.append(("all", tried.total(), by_any.total() - by_quick.total(), by_quick.total()))
+    lines = [f"| {area} | {of} | {own} | {quick} | {of - own - quick} |" for area, of, own, quick in rows]
+    return "\n".join(["| package | errors | caught by its tests | by other quick tests | survived |", "| --- " * 5 + "|", *lines])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Try the selected errors."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--id", action="append", metavar="ID", help="try only this error of the list")
-    parser.add_argument("--only", metavar="FILE", help="try only errors of the list in this file; patterns allowed")
-    parser.add_argument("--random", type=int, metavar="COUNT", help="try COUNT errors made at random instead of the list")
-    parser.add_argument("--seed", type=int, default=1, help="which ones (default 1)")
-    parser.add_argument("--module", metavar="FILE", help="make them in this module or folder only")
-    parser.add_argument("--jobs", type=int, default=1, help="how many to try at a time (default 1)")
+    parser.add_argument("--only", default="*", metavar="FILE", help="errors in this file, or with this id; patterns allowed")
+    parser.add_argument("--random", type=int, metavar="COUNT", help="COUNT random errors in each package, not those of the list")
+    parser.add_argument("--seed", type=int, default=1, help="which random errors (default 1)")
+    parser.add_argument("--jobs", type=int, default=1, help="how many processes for the tests of a package (default 1)")
+    parser.add_argument("--without-slow", action="store_true", help="leave out slow tests")
     chosen = parser.parse_args(arguments)
-    if chosen.random is None:
-        mutations = [
-            one for one in MUTATIONS if one.id in (chosen.id or [one.id]) and fnmatch.fnmatch(one.file, chosen.only or "*")
-        ]
-        options: Sequence[str] = ()
-    else:
-        try:
-            mutations = random_mutations.mutations(chosen.random, chosen.seed, random_mutations.modules(chosen.module))
-        except ImportError as error:
-            parser.error(f"errors at random need the extra `campaigns`, pip install -e '.[campaigns]': {error}")
-        options = random_mutations.OPTIONS
+    known = MUTATIONS if chosen.random is None else random_mutations.mutations(chosen.random, chosen.seed, chosen.only)
+    mutations = [one for one in known if fnmatch.fnmatch(one.file, chosen.only) or one.id == chosen.only]
+    broken = {one: why for one in mutations if (why := why_broken(one))}
+    mutations = [one for one in mutations if one not in broken]
     if not mutations:
         parser.error("nothing to try")
-    # The copies are deleted even if a signal ends the run.
+    # The copy is deleted even if a signal ends the run.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(2))
-    trials = []
     try:
-        for trial in run(mutations, options=options, jobs=chosen.jobs):
-            trials.append(trial)
-            print(described(trial), flush=True)
-    except TestsFail as error:
-        print(f"tests fail without an error put in:\n{error}", file=sys.stderr)
+        found = caught(mutations, chosen.jobs, with_slow=not chosen.without_slow)
+    except CannotTell as error:
+        print(error, file=sys.stderr)
         return 2
-    print(summary(trials))
-    return int(any(trial.outcome is not Outcome.CAUGHT for trial in trials))
+    for one, why in broken.items():
+        print(f"cannot be tried: {one.id} in {one.file}: {why}")
+    for one in mutations:
+        if one not in found:
+            print(f"survived: {one.id} in {one.file}")
+            change = difflib.unified_diff(one.old.splitlines(), one.new.splitlines(), lineterm="", n=1)
+            print(*(f"    {line}" for line in list(change)[2:]), sep="\n")
+    print(summary(mutations, found))
+    return int(len(found) < len(mutations) or bool(broken))
 
 
 if __name__ == "__main__":

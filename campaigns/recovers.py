@@ -31,8 +31,8 @@ import kdump
 from campaigns import partitions
 from kdump.checks.finding import ERROR
 from kdump.errors import CorruptData, Unreadable
-from kdump.mending import recover
-from kdump.mending.pieces import NESTED
+from kdump.mending.recover import recover
+from kdump.mending.recover.pieces import NESTED
 from kdump.mending.row import Dropped, Rewritten
 from tests import kernels, restarts
 from tests.oracle import batches, kafka_tool

@@ -23,7 +23,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from campaigns import scanned_tables, spark_releases
-from campaigns.spark_slices import CASES
+from campaigns.spark_tables import CASES
 from tests.sessions import ROOT, cluster
 
 LOOPBACK = ("spark.driver.host=127.0.0.1", "spark.driver.bindAddress=127.0.0.1", "spark.executor.memory=512m")

@@ -22,7 +22,7 @@ from pathlib import Path
 from benchmarks.__main__ import home
 from benchmarks.segments import MIB, NAME, Segment, made
 from campaigns.spark_releases import RELEASES, ROOT
-from campaigns.spark_slices import CASES
+from campaigns.spark_tables import CASES
 from tests.builders.compression import Codec
 
 CODECS: tuple[Codec, ...] = ("none", "none", "none", "none", "lz4", "zstd")

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from campaigns import scan_changes, scanned_tables
-from campaigns.spark_slices import CASES, NOW, read_here
+from campaigns.spark_tables import CASES, NOW, read_here
 from kdump.output.arrow.rows import TABLES
 
 if TYPE_CHECKING:
@@ -251,7 +251,7 @@ def _sum(frame: "DataFrame") -> tuple[object, ...]:
 
 
 def _checks(_release: str, _paths: Sequence[str]) -> str:
-    """Compare the findings about a small fleet with those of SQLite."""
+    """Compare the findings about a small fleet with those of DuckDB."""
     from kdump.pipeline.fleet import questions
     from kdump.spark import checks, read
     from kdump.spark.session import embedded
@@ -269,7 +269,7 @@ def _checks(_release: str, _paths: Sequence[str]) -> str:
             found = _collected(checks.fleet(frames, int(NOW)))
             topics = checks.sizes(frames["segments"]).count()
     if found != expected or not found.total():
-        return f"findings: {found - expected} only by Spark, {expected - found} only by SQLite"
+        return f"findings: {found - expected} only by Spark, {expected - found} only by DuckDB"
     return "" if topics == 4 else f"{topics} topics"
 
 

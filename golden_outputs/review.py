@@ -19,6 +19,7 @@ from unittest import mock
 
 from golden_outputs import stored
 from golden_outputs.stored import Golden, RunOfCase
+from tools import archives
 
 ROOT = Path(__file__).parent.parent
 _SHOWN = 20
@@ -85,7 +86,7 @@ def run(arguments: Sequence[str]) -> int:
     packed = subprocess.run(["git", "archive", given.base, "golden_outputs"], cwd=ROOT, capture_output=True, check=True).stdout
     with tempfile.TemporaryDirectory() as folder:
         with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
-            archive.extractall(folder, filter="data")
+            archives.unpack(archive, Path(folder))
         found = differences(kept_in(Path(folder) / "golden_outputs"), kept_in(stored.FOLDER))
     sys.stdout.writelines(report(found, given.show))
     return int(bool(found))

@@ -81,9 +81,9 @@ if TYPE_CHECKING:
     from kdump.library.log import Log
     from kdump.library.opening import open
     from kdump.library.rows import CheckpointOffset, Damage, LeaderEpoch, Record, SalvagedBatch, SalvagedRecord
-    from kdump.mending.recover import recover
-    from kdump.mending.redact import redact
-    from kdump.mending.reindex import reindex
+    from kdump.mending.recover.recover import recover
+    from kdump.mending.redact.redact import redact
+    from kdump.mending.reindex.reindex import reindex
     from kdump.mending.row import (
         Companion,
         Dropped,
@@ -95,7 +95,7 @@ if TYPE_CHECKING:
         Rewritten,
         SlicedSegment,
     )
-    from kdump.mending.slice import slice
+    from kdump.mending.slice.slice import slice
     from kdump.output.rows.fates import Fate
     from kdump.output.rows.hits import Hit
     from kdump.searching.grep import grep
@@ -124,9 +124,9 @@ _NAMES = {
     "library.log": ("Log",),
     "library.opening": ("open",),
     "library.rows": ("CheckpointOffset", "Damage", "LeaderEpoch", "Record", "SalvagedBatch", "SalvagedRecord"),
-    "mending.recover": ("recover",),
-    "mending.reindex": ("reindex",),
-    "mending.redact": ("redact",),
+    "mending.recover.recover": ("recover",),
+    "mending.reindex.reindex": ("reindex",),
+    "mending.redact.redact": ("redact",),
     "mending.row": (
         "Companion",
         "Dropped",
@@ -138,7 +138,7 @@ _NAMES = {
         "Rewritten",
         "SlicedSegment",
     ),
-    "mending.slice": ("slice",),
+    "mending.slice.slice": ("slice",),
     "output.rows.hits": ("Hit",),
     "output.rows.fates": ("Fate",),
     "searching.grep": ("grep",),

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from kdump.binary import kernel
-from tests import kernels
-from tests.sessions import JAVA_OPTIONS, why_no_spark
+from tests import kernels, quick
+from tests.loops import QUICK_CASES, is_quick, names_modules, samples
+from tests.sessions import JAVA_OPTIONS, provide_java, why_no_spark
 from tests.units import BESIDE_SPARK
 
 if TYPE_CHECKING:
@@ -27,43 +28,13 @@ for name in ("COLUMNS", "LINES"):
     os.environ.pop(name, None)
 
 os.environ.setdefault("SPARK_SUBMIT_OPTS", JAVA_OPTIONS)
+provide_java()
 
-QUICK_SHARE = {
-    "test_commands": 3,
-    "test_evidence": 6,
-    "test_faults": 4,
-    "test_forecast": 6,
-    "test_golden_grid": 20,
-    "test_goldens": 25,
-    "test_kernel": 20,
-    "test_names_in_text": 16,
-    "test_next_steps": 8,
-    "test_verdicts": 4,
-    "test_witnesses": 10,
-}
-"""Modules that ask the same of many cases, and how many of those there are for one that is quick."""
+PYTHON_SHARE = {"test_kdump_prints_what_kafka_prints": 4}
+"""Tests of many cases, and how many of those with the kernel in Python there are for one that the default run includes.
 
-SHARE = {
-    "test_a_signal_ends_all_processes_and_leaves_nothing": 2,
-    "test_checks_find_the_same_when_they_look_at_each_entry": 4,
-    "test_checks_find_the_same_with_both_kernels": 4,
-    "test_exit_code_and_messages_do_not_depend_on_the_form": 2,
-    "test_no_option_is_missing_in_the_runs": 4,
-    "test_no_report_of_a_fault_alters_a_name": 8,
-    "test_the_last_record_of_a_large_batch_is_examined": 2,
-    "test_the_work_for_a_hostile_file_grows_as_the_file_does": 2,
-    "test_what_a_report_of_any_fault_suggests_works_as_it_is_typed": 4,
-}
-"""Tests of many cases, and how many of those there are for one that the default run includes; `--all-cases` runs all."""
-
-PYTHON_SHARE = {
-    "test_a_fault_is_found_where_its_builder_says": 4,
-    "test_a_near_miss_is_not_a_fault": 4,
-    "test_every_byte_is_accounted_for_once": 4,
-    "test_findings_are_as_in_the_snapshot": 4,
-    "test_kdump_prints_what_kafka_prints": 4,
-}
-"""The same of cases with the kernel in Python, where the kernel in C takes all of them."""
+The kernel in C takes all of them, and `--all-cases` runs all with both. Tests that loop over their cases say so: `each`.
+"""
 
 MEMORY = "/dev/shm"
 """A file system in memory, on Linux."""
@@ -86,7 +57,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.fixture(scope="session")
 def all_cases(pytestconfig: pytest.Config) -> bool:
     """Whether a test of very many cases is to run all of them, not a share."""
-    return not _samples(pytestconfig)
+    return not samples(pytestconfig)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -99,44 +70,47 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @pytest.hookimpl(tryfirst=True)  # before `-m` is heard
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark what is quick, leave out what no share includes, and put what needs Spark after all that forks."""
-    if _samples(config):
+    if samples(config):
         left_out = [item for item in items if not _is_of_share(item)]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if _is_of_share(item)]
-    for item in items:
-        if _is_quick(item):
-            item.add_marker("quick")
+    for item in _quick(items):
+        item.add_marker("quick")
     items.sort(key=_stage)
-
-
-def _samples(config: pytest.Config) -> bool:
-    """Whether a share of the cases will do: tests that are named, by module or by `-k`, are run as a whole."""
-    given = config.option
-    return not (given.all_cases or given.keyword or _names_modules(config))
-
-
-def _names_modules(config: pytest.Config) -> bool:
-    return any(argument.partition("::")[0].endswith(".py") for argument in config.args)
 
 
 def _is_of_share(item: pytest.Item) -> bool:
     """Whether a test is run where a share of the cases will do."""
     if item.get_closest_marker("all_cases"):
         return False
-    of = SHARE.get(_test_of(item), 1)
-    if f"[{kernel.PYTHON}-kernel" in item.name and not kernels.why_no_c():
-        of = max(of, PYTHON_SHARE.get(_test_of(item), 1))
-    return zlib.crc32(item.nodeid.encode()) % of == 0
+    is_python = f"[{kernel.PYTHON}-kernel" in item.name and not kernels.why_no_c()
+    of = PYTHON_SHARE.get(_test_of(item), 1) if is_python else 1
+    return _number(item) % of == 0
 
 
-def _is_quick(item: pytest.Item) -> bool:
-    """Whether a test is not slow, goes through the kernel that kdump takes by itself, and is of the share of its module."""
+def _quick(items: list[pytest.Item]) -> Iterator[pytest.Item]:
+    """The items that are quick: of each test of the list a few."""
+    found: dict[tuple[str, str], list[pytest.Item]] = {}
+    for item in items:
+        if _may_be_quick(item):
+            found.setdefault((item.location[0], _test_of(item)), []).append(item)
+    for (module, _), of_test in found.items():
+        yield from of_test if module == quick.ALL_OF else sorted(of_test, key=_number)[:QUICK_CASES]
+
+
+def _may_be_quick(item: pytest.Item) -> bool:
+    """Whether a test is in the list, and goes through the kernel that kdump takes by itself."""
+    module = item.location[0]
+    if module != quick.ALL_OF and _test_of(item) not in quick.TESTS.get(module, ()):
+        return False
     if any(item.get_closest_marker(name) for name in ("slow", "spark", "oracle")):
         return False
-    parameters = dict(item.callspec.params) if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
-    if parameters.pop("kernel_in_use", kernel.C) != kernel.C and not kernels.why_no_c():
-        return False
-    return not parameters or zlib.crc32(item.nodeid.encode()) % QUICK_SHARE.get(_module_of(item), 1) == 0
+    parameters = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+    return parameters.get("kernel_in_use", kernel.C) == kernel.C or bool(kernels.why_no_c())
+
+
+def _number(item: pytest.Item) -> int:
+    return zlib.crc32(item.nodeid.encode())
 
 
 def _stage(item: pytest.Item) -> int:
@@ -156,6 +130,12 @@ def _test_of(item: pytest.Item) -> str:
 # --- In which process, and where
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Refuse a kernel in C that is not that of the sources."""
+    if reason := kernels.why_stale():
+        raise pytest.UsageError(reason)
+
+
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist looks
 def pytest_cmdline_main(config: pytest.Config) -> None:
     """Use all cores, where pytest-xdist is there and much is run; `-n` says otherwise.
@@ -164,6 +144,8 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
     """
     _keep_byte_code(config)
     _use_memory_for_files()
+    if is_quick(config) and config.args_source is not pytest.Config.ArgsSource.ARGS:
+        config.args = [str(config.rootpath / module) for module in (quick.ALL_OF, *quick.TESTS)]  # no need to collect others
     given = config.option
     if "PYTEST_XDIST_WORKER" in os.environ or not config.pluginmanager.hasplugin("xdist"):
         return
@@ -197,7 +179,7 @@ def _is_narrow(config: pytest.Config) -> bool:
     """Whether a run is of few tests, or for somebody who looks on: worker processes would only delay it."""
     given = config.option
     looks_on = given.usepdb or given.collectonly or given.capture == "no"
-    return bool(looks_on or given.keyword) or _names_modules(config)
+    return bool(looks_on or given.keyword or is_quick(config)) or names_modules(config)
 
 
 @pytest.hookimpl(optionalhook=True)

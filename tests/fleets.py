@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,12 +33,7 @@ def tables_of(path: Path) -> dict[str, pa.Table]:
 
 def ask_tables(queries: Iterable[Query], tables: Mapping[str, pa.Table]) -> list[pa.Table]:
     """The answers to questions to tables in memory."""
-
-    def rows(name: str, columns: list[str]) -> list[pa.RecordBatch]:
-        batches: list[pa.RecordBatch] = tables[name].select(columns).to_batches()
-        return batches
-
-    return local.ask(queries, {name: partial(rows, name) for name in tables})
+    return local.ask(queries, tables)
 
 
 def in_order(rows: Iterable[Mapping[str, Any]]) -> list[str]:

@@ -18,6 +18,7 @@ from kdump.formats import log
 from kdump.output.kafka.native_lines import TextTuning
 from kdump.reading import read_ahead, salvage
 from kdump.reading.tuning import ReadTuning
+from tools import kernel as tools_kernel
 
 KERNELS = (kernel.PYTHON, kernel.C)
 
@@ -29,6 +30,15 @@ def why_no_c() -> str | None:
     except ImportError as error:
         return f"the kernel in C was not built: {error}"
     return None
+
+
+def why_stale() -> str | None:
+    """Why tests would say nothing of the sources of the kernel in C, None if they do, or it was not built."""
+    if why_no_c():
+        return None
+    from kdump.binary import _kernel
+
+    return tools_kernel.why_stale(getattr(_kernel, "SOURCES", "unknown"))
 
 
 @contextlib.contextmanager
@@ -141,13 +151,11 @@ def printed(arguments: Sequence[str | Path], given: Sizes = Sizes()) -> Printed:
 def listed(arguments: Sequence[str | Path], given: Sizes = Sizes()) -> Printed:  # noqa: B008  # it does not change
     """What a command of kdump prints in this process, with these sizes."""
     stdout, stderr = io.BytesIO(), io.BytesIO()
-    sizes = given.tuning
-    tuning = ListTuning(window_bytes=given.window, min_jobs_bytes=sizes.min_jobs_bytes, text=sizes.text, parallel=sizes.parallel)
-    jobs = given.options if arguments[0] in ("log", "checkpoint") else []
+    tuning = ListTuning(window_bytes=given.window, text=given.tuning.text)
     with (
         mock.patch.object(lister, "list_files", functools.partial(lister.list_files, tuning=tuning)),
         mock.patch.object(lister, "open", lambda *_, **__: contextlib.nullcontext(stdout), create=True),
         mock.patch.object(lister, "stderr_bytes", lambda: contextlib.nullcontext(stderr)),
     ):
-        exit_code = commands.main([str(arguments[0]), *jobs, *map(str, arguments[1:])])
+        exit_code = commands.main([*map(str, arguments)])
     return Printed(exit_code, stdout.getvalue(), stderr.getvalue())

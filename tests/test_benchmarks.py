@@ -13,6 +13,7 @@ from benchmarks import spark as measuring
 from benchmarks.contenders import KDUMP, PYTHON_KERNEL, Contender, Measured
 from benchmarks.segments import Segment
 from benchmarks.workloads import JOBS_1, JOBS_2, ONE_BATCH, WORKLOADS, Results, Workload
+from tests.loops import each
 from tests.oracle import kafka_tool
 
 ROOT = Path(__file__).parent.parent
@@ -42,7 +43,7 @@ def dump(*arguments: str | Path) -> tuple[list[str], str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 def test_a_segment_and_its_indexes_are_sound(kind: str, tmp_path: Path) -> None:
     log = segments.made(KINDS[kind], tmp_path)
     for suffix in SUFFIXES:

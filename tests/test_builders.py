@@ -1,6 +1,7 @@
 """The builders write the bytes that Kafka writes."""
 
 import gzip
+import random
 import re
 import struct
 import zlib
@@ -12,7 +13,7 @@ import pytest
 import snappy  # the package has no annotations
 import zstandard
 
-from tests.builders.checksums import crc32c, xxhash32
+from tests.builders.checksums import crc32c, crc32c_byte_by_byte, xxhash32
 from tests.builders.compression import gzip_members, lz4_frame, snappy_raw, snappy_xerial, zstd_frames
 from tests.builders.files import (
     aborted_transaction,
@@ -46,6 +47,7 @@ from tests.builders.records import (
     varlong,
     wrapper,
 )
+from tests.loops import each
 
 TEN_KILOBYTES = bytes(range(256)) * 40
 
@@ -62,12 +64,15 @@ def test_the_builders_share_no_code_with_the_readers() -> None:
 
 def test_the_checksums_are_the_published_ones() -> None:
     assert crc32c(b"123456789") == 0xE3069283
+    for size in (255, 256, 257, 4096, 100_003):
+        data = random.Random(size).randbytes(size)
+        assert crc32c(data) == crc32c_byte_by_byte(data)
     assert xxhash32(b"") == 0x02CC5D05
     assert xxhash32(b"abc") == 0x32D153FF
     assert xxhash32(b"Nobody inspects the spammish repetition") == 0xE2293B2F
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "encoded"),
     [
         (0, "00"),

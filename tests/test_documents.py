@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.loops import each
 from tools import docs, modules
 
 ROOT = Path(__file__).parent.parent
@@ -37,7 +38,7 @@ def test_a_stale_page_is_named_with_the_command_that_writes_it(
     assert docs.run(["--check"]) == 0
 
 
-@pytest.mark.parametrize("page", PAGES, ids=[str(path.relative_to(ROOT)) for path in PAGES])
+@each("page", PAGES, ids=[str(path.relative_to(ROOT)) for path in PAGES])
 def test_every_link_leads_somewhere(page: Path) -> None:
     assert list(_dead_links(page)) == []
 
@@ -57,14 +58,14 @@ def test_the_first_pages_stay_short(page: str, lines: int) -> None:
     assert (ROOT / page).read_text().count("\n") <= lines, "what few readers need belongs in docs/"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=[str(path.relative_to(ROOT)) for path in PAGES])
+@each("page", PAGES, ids=[str(path.relative_to(ROOT)) for path in PAGES])
 def test_modules_that_a_page_names_are_there(page: Path) -> None:
     names = set(re.findall(r"`([\w/]+/\w+\.py)`", page.read_text()))
     folders = (ROOT, ROOT / "kdump", page.parent)
     assert [name for name in sorted(names) if not any((folder / name).exists() for folder in folders)] == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=[str(path.relative_to(ROOT)) for path in PAGES])
+@each("page", PAGES, ids=[str(path.relative_to(ROOT)) for path in PAGES])
 def test_commands_install_kdump_from_a_checkout(page: Path) -> None:
     """The package index has another project of the same name."""
     commands = re.findall(r"^    .*(pip install[^&#\n]*)", page.read_text(), re.MULTILINE)

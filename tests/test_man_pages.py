@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from kdump.cli.commands import COMMANDS
+from tests.loops import each
 from tools import man
 
 NAMES = ["kdump.1", *(f"kdump-{name}.1" for name in COMMANDS)]
@@ -39,7 +40,7 @@ def test_the_page_of_kdump_has_the_options_of_both_tools() -> None:
 
 
 @pytest.mark.skipif(shutil.which("groff") is None, reason="groff is not installed")
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_roff_has_nothing_to_complain_of(name: str) -> None:
     done = subprocess.run(["groff", "-man", "-Tutf8", "-ww"], input=man.pages()[name], capture_output=True, text=True, check=True)
     assert done.stderr == ""

@@ -8,6 +8,7 @@ import pytest
 import kdump
 from kdump.binary import batch_header, producer_streak
 from kdump.binary.batch_header import BATCH_HEADER, MESSAGE_HEADER
+from tests.loops import each
 
 from .builders.records import TIMESTAMP, batch, message, message_set, record
 
@@ -31,7 +32,7 @@ def test_fields_are_read_by_name() -> None:
     assert found == set()
 
 
-@pytest.mark.parametrize(
+@each(
     "line",
     [
         "count = header[12]",

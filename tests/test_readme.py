@@ -11,6 +11,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.cookbook_fleet import write_cookbook_fleet
+from tests.loops import each
 from tests.registries import unpack
 
 ROOT = Path(__file__).parent.parent
@@ -65,7 +66,7 @@ def test_pages_show_screens() -> None:
     assert pages >= {"drop-in.md", "commands.md", "check.md", "forecast.md", "find.md", "mend.md", "fleet.md"}
 
 
-@pytest.mark.parametrize("screen", SCREENS, ids=[f"{screen.page.stem}: {screen.command}" for screen in SCREENS])
+@each("screen", SCREENS, ids=[f"{screen.page.stem}: {screen.command}" for screen in SCREENS])
 def test_a_page_shows_what_is_printed(screen: Screen, folder: Path) -> None:
     program, *arguments = screen.command.split()
     assert program == "kdump"

@@ -24,7 +24,7 @@ ALLOWED = {
     "cli/unknown_command.py": "a hint on a misspelled command",
     "dropin/tool.py": "whether Kafka's tool could create an index; it opens it in any case",
     "forecasts/permissions.py": "os.access, which answers and never raises",
-    "mending/new_directory.py": "the directory that kdump makes",
+    "mending/new/new_directory.py": "the directory that kdump makes",
     "output/arrow/files.py": "the file that is written",
     "output/text/check/advice.py": "what a hint names",
     "output/text/forecast_steps.py": "what a hint names",

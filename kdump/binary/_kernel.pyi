@@ -13,11 +13,12 @@ from kdump.binary.summary_reference import Summarized
 Packed = tuple[Any, Any, Any]  # directory, data and tail of a column: buffers
 
 SUMMARY: tuple[str, ...]
-MIXED: tuple[str, ...]
 STREAK: tuple[str, ...]
 COLUMNS: tuple[str, ...]
 RECORD_COLUMNS: tuple[str, ...]
 CRC32C: tuple[str, ...]
+SOURCES: str
+"""The SHA-256 of the sources that it was built from; empty if setup.py did not build it."""
 
 NOTHING: int
 NUMBER: int
@@ -179,9 +180,6 @@ def summarize_batches(
 def summarize_messages(
     window: Buffer, start: int, window_position: int, min_magic: int, max_codec: int, /
 ) -> Summarized | None: ...
-def summarize_mixed(
-    window: Buffer, start: int, window_position: int, max_codec: int, /
-) -> tuple[Summarized, tuple[int, ...], bytes] | None: ...
 def count_odd_fields(
     data: Buffer, position: int, end: int, rows: list[RecordTuple], number: int, skipped: int, counted: int, /
 ) -> tuple[int, int, int, int, int, int, int, int, int, int]: ...

@@ -10,7 +10,7 @@ from kdump.checks import segment
 from kdump.checks.context import FileContext
 from kdump.checks.finding import ERROR, Finding
 from kdump.checks.jobs import Job
-from kdump.checks.live_source import CheckAborted, LiveSource, Watch
+from kdump.checks.live_source import CheckAborted, Watch
 from kdump.checks.partition_facts import PartitionFacts
 from kdump.checks.rules import file_check
 from kdump.checks.rules.files import file_object, foreign_segments
@@ -73,8 +73,7 @@ def _run(job: Job, settings: Settings, emit: Emit, watch: Watch, walked: WalkedL
 class PartitionCheck:
     """A check of a partition directory: segments from the oldest on, each log followed by the files beside it; then the rest.
 
-    All of it is the work of `to_end`. What makes a partition can check it meanwhile: `log` checks a log while it is being made,
-    `files_below` those that were made for it and were added to `facts.files`.
+    All of it is the work of `to_end`.
     """
 
     def __init__(
@@ -84,44 +83,14 @@ class PartitionCheck:
         self._job = job
         self._emit = emit
         self._watch = watch or Watch()
-        self._checked: set[str] = set()
-        self._start = 0  # all files of segments below were checked
         self._others: list[tuple[str, int]] = []
 
-    def log(self, base_offset: int, source: LiveSource, maker: segment.Maker) -> None:
-        """Check a log that is not all there yet, by the bytes that it is made of."""
-        facts = self.facts
-        name = facts.files.segments[base_offset][file_name.LOG]
-        context = FileContext(
-            source,
-            os.path.join(facts.path, name),
-            file_name.LOG.removeprefix("."),
-            facts.settings,
-            self._emit,
-            base_offset=base_offset,
-            is_newest=base_offset == facts.files.newest_log,
-            partition=facts,
-        )
-        self._checked.add(name)
-        context.segment = facts.segments[base_offset] = segment.check(context, maker=maker)
-        context.finish()
-
-    def list_files(self) -> None:
-        """List the directory again: files have come and gone."""
-        self.facts.files = tree.PartitionFiles(self.facts.path)
-
-    def files_below(self, base_offset: int | None) -> None:
-        """Check the files of the segments below a base offset, or of all, that were not checked before."""
-        segments, start = self.facts.files.segments, self._start
-        for base in sorted(base for base in segments if start <= base and (base_offset is None or base < base_offset)):
-            of_segment = segments[base]
-            for suffix in sorted(of_segment, key=lambda suffix: suffix != file_name.LOG):
-                self._file(of_segment[suffix])
-        self._start = start if base_offset is None else base_offset
-
     def to_end(self) -> None:
-        """Check the files that were not checked before, then the partition as a whole."""
-        self.files_below(None)
+        """Check the files of the segments, then the others, then the partition as a whole."""
+        segments = self.facts.files.segments
+        for base in sorted(segments):
+            for suffix in sorted(segments[base], key=lambda suffix: suffix != file_name.LOG):
+                self._file(segments[base][suffix])
         for name in self.facts.files.others:
             self._file(name)
         _report_others(self._job.path, self._others, self.facts.settings, self._emit)
@@ -130,12 +99,8 @@ class PartitionCheck:
         partition_directory.check(self.facts)
 
     def _file(self, name: str) -> None:
-        if name not in self._checked:
-            self._checked.add(name)
-            path = os.path.join(self._job.path, name)
-            _check_file(
-                path, self.facts.settings, self._emit, self._watch, self._others, root=self._job.root, partition=self.facts
-            )
+        path = os.path.join(self._job.path, name)
+        _check_file(path, self.facts.settings, self._emit, self._watch, self._others, root=self._job.root, partition=self.facts)
 
 
 def _report_others(path: str, others: list[tuple[str, int]], settings: Settings, emit: Emit) -> None:

@@ -122,7 +122,6 @@ class Isolation:
         if len(self._waiting) > 1:
             import_ordinary()
         while self._waiting and len(self._workers) < self._processes:
-            self._settings.threads = self._threads_to_spare()
             numbers = self._waiting.pop(0)
             jobs = {number: self._jobs[number] for number in numbers}
             skipped = {path for number in numbers for path in self._skipped.get(number, ())}
@@ -145,11 +144,6 @@ class Isolation:
             self._do(job, self._settings, rows.append, Watch())
             self._add(number, rows)
             self._finish(number)
-
-    def _threads_to_spare(self) -> int:
-        """The number of threads for the next worker, so that all threads together do not outnumber the processes allowed."""
-        in_use = sum(1 + worker.threads for worker in self._workers)
-        return max(0, self._processes - in_use - len(self._waiting)) // len(self._waiting)
 
     def _collect(self) -> None:
         """Wait for a moment, and receive what the workers have sent."""
@@ -219,14 +213,10 @@ class Isolation:
 
 
 class _Worker:
-    """One worker process, and what it has sent so far. `left` are the numbers of its remaining jobs.
-
-    It has as many `threads` as the settings allow.
-    """
+    """One worker process, and what it has sent so far. `left` are the numbers of its remaining jobs."""
 
     def __init__(self, jobs: dict[int, Job], settings: Settings, do: Do, skipped: set[str], reported: set[str]) -> None:
         self.left = list(jobs)
-        self.threads = settings.threads
         self.reason = ""
         self.is_killed = False  # from outside, not by us
         self.is_over = False

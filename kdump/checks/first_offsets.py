@@ -155,8 +155,8 @@ class FirstOffsets:
 def _has_wrappers(section: Section) -> bool:
     """Whether there are compressed messages of magic 0 or 1 in a section."""
     chunk = section.chunk
-    if section.mixed is not None or not chunk.is_legacy:
-        return False  # runs of alternating magics come one by one if there is a gap between wrappers
+    if not chunk.is_legacy:
+        return False
     if section.summary is not None:
         return section.summary.codecs != _UNCOMPRESSED
     return any(codec != CODECS[NONE] for codec in chunk.batches["compresscodec"])

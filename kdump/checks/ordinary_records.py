@@ -89,23 +89,6 @@ class OrdinaryRecords:
                 return first + passed
         return row
 
-    def pass_mixed(self, section: Section, decompressor: BatchDecompressor) -> int:
-        """Pass over the first runs of alternating magics that may be. Returns how many these are."""
-        summary, chunk = section.mixed, section.chunk
-        assert summary is not None
-        window, window_position = memoryview(chunk.window), summary.window_position
-        positions = [*summary.positions, summary.end]
-        for number, (start, end, is_legacy) in enumerate(summary.each_run()):
-            of_run = positions[start : end + 1]
-            data = window[of_run[0] - window_position : of_run[-1] - window_position]
-            if is_legacy:
-                passed = self._pass_messages(data, [position - of_run[0] for position in of_run], decompressor)
-            else:
-                passed = self._pass_batches(data, of_run, summary.codecs, decompressor)
-            if passed < end - start:
-                return number
-        return summary.runs
-
     def _read(self, source: Source, section: Section, position: int, size: int) -> memoryview:
         """The bytes there, valid until the next call."""
         if section.kept is not None and section.summary is not None:

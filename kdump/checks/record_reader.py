@@ -178,11 +178,6 @@ class RecordReader:
         """Pass the records of all batches of a section to the rules."""
         if not self._rules:
             return
-        if section.mixed is not None:
-            passed = 0 if self._ordinary is None else self._ordinary.pass_mixed(section, self._decompressor)
-            for part in section.parts(passed):
-                self.show(part)
-            return
         start = 0
         if self._ordinary is not None:
             ahead, self._ahead = self._ahead, None

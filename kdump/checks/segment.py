@@ -11,7 +11,6 @@ from kdump.checks.live_source import CheckAborted
 from kdump.checks.record_reader import RecordReader
 from kdump.checks.rules import SEGMENT_RULES
 from kdump.checks.rules.files import file_object
-from kdump.checks.rules.framing.headers import MAGIC_CHANGES
 from kdump.checks.rules.rule import SegmentRule
 from kdump.checks.segment_facts import SegmentFacts
 from kdump.errors import Unreadable
@@ -22,7 +21,7 @@ from kdump.reading.items import Damage, Patches, Section
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
-    from collections.abc import Generator, Iterator, Sequence
+    from collections.abc import Generator, Sequence
 
     from kdump.binary.source import Source
     from kdump.checks.context import FileContext
@@ -32,24 +31,12 @@ if TYPE_CHECKING:
     from kdump.tables import Table
 
 
-class Maker:
-    """Makes something of a segment while it is checked, here nothing."""
-
-    def take(self, item: Section | Damage | Patches) -> None:
-        """Take the next item of the walk, before the rules do."""
-
-    def end(self) -> None:
-        """The walk is over; the rules may compare the segment with what was made of it."""
-
-
-def check(
-    context: FileContext, rule_classes: Sequence[type[SegmentRule]] = SEGMENT_RULES, *, maker: Maker | None = None
-) -> SegmentFacts:
-    """Check one segment. Findings go to the context, and what was read to `maker`; the facts about it are returned."""
+def check(context: FileContext, rule_classes: Sequence[type[SegmentRule]] = SEGMENT_RULES) -> SegmentFacts:
+    """Check one segment. Findings go to the context; the facts about it are returned."""
     facts = SegmentFacts(context.path, context.base_offset, context.source.size)
     context.hold(facts)
     try:
-        _check(context, facts, rule_classes, maker or Maker())
+        _check(context, facts, rule_classes)
     except CheckAborted:
         facts.is_damaged = True  # as far as others are concerned: its end is not known
     except Unreadable as error:  # the bytes have changed since they were first looked at
@@ -60,22 +47,20 @@ def check(
     return facts
 
 
-def _check(context: FileContext, facts: SegmentFacts, rule_classes: Sequence[type[SegmentRule]], maker: Maker) -> None:
+def _check(context: FileContext, facts: SegmentFacts, rule_classes: Sequence[type[SegmentRule]]) -> None:
     """Pass the whole segment to the rules. Raises CheckAborted if it cannot be read to its end."""
     rules: list[SegmentRule] = [rule(context, facts) for rule in rule_classes if rule.is_wanted(context)]
     # rules that look at records report the last batch before others report what follows it
     closing_first = sorted(rules, key=lambda rule: not rule.reads_records)
     at_damage = [rule.damage for rule in closing_first if type(rule).damage is not SegmentRule.damage]
     at_batches = [rule.batches for rule in closing_first if type(rule).batches is not SegmentRule.batches]
-    at_mixed = [rule.mixed for rule in closing_first if type(rule).mixed is not SegmentRule.mixed]
     record_reader = RecordReader(context, [rule for rule in rules if rule.reads_records])
     items = _items(context, facts, reads_all=record_reader.reads_all)
     first_offsets = FirstOffsets(context, record_reader)
     damaged = _damage_for_others(context)
     status = None if damaged is None else _status(context.source)
     try:
-        for item in _unmixed(items, facts, rules):
-            maker.take(item)
+        for item in items:
             first_offsets.find(item)
             if damaged is not None:
                 damaged.take(item)
@@ -95,20 +80,14 @@ def _check(context: FileContext, facts: SegmentFacts, rule_classes: Sequence[typ
             else:
                 _count(context, item)
                 _record_section(facts, item)
-                mixed = item.mixed
-                if mixed is not None:
-                    for look_at_mixed in at_mixed:
-                        look_at_mixed(mixed)
-                else:
-                    for look_at_batches in at_batches:
-                        look_at_batches(item)
+                for look_at_batches in at_batches:
+                    look_at_batches(item)
             context.tick(context.coverage.position)
             record_reader.show(item)
     finally:
-        items.close()  # it may have threads, or an open file
+        items.close()  # it may have an open file
     if damaged is not None and status is not None:
         _hand_over(context, status, damaged)
-    maker.end()
     record_reader.end()
     for rule in rules:
         rule.end()
@@ -131,29 +110,8 @@ def _items(context: FileContext, facts: SegmentFacts, *, reads_all: bool) -> Gen
         ),  # until then, findings come in order
         base_offset=base_offset,
         next_base_offset=context.next_base_offset,
-        threads=0 if reads_all else context.settings.threads,  # a walk whose bytes are read anyway costs less than a thread
         keeps_bytes=reads_all,
-        mixes=lambda: all(map(context.is_flooded, MAGIC_CHANGES)),  # until then, each change is reported
     )
-
-
-def _unmixed(
-    items: Iterator[Section | Damage | Patches], facts: SegmentFacts, rules: Sequence[SegmentRule]
-) -> Iterator[Section | Damage | Patches]:
-    """The same items. Runs of alternating magics come one by one where a rule wants to look at each, or leader epochs change."""
-    for item in items:
-        mixed = item.mixed if isinstance(item, Section) else None
-        is_passed = mixed is None or _has_last_epoch(facts, mixed) and all(rule.passes(mixed) for rule in rules)
-        if is_passed or not isinstance(item, Section):
-            yield item
-        else:
-            yield from item.parts()
-
-
-def _has_last_epoch(facts: SegmentFacts, summary: BatchSummary) -> bool:
-    """Whether all batches have the leader epoch of those before, or none."""
-    epoch = summary.lowest_leader_epoch
-    return epoch == summary.highest_leader_epoch and (epoch < 0 or bool(facts.epochs) and facts.epochs[-1] == epoch)
 
 
 def _damage_for_others(context: FileContext) -> DamagedOffsets | None:

@@ -35,8 +35,7 @@ class Settings:
 
     `time_limit` is how many seconds one file may take; None is for as long as it takes. `follows_links` lets a check go where
     symbolic links lead that leave the tree under check. `file_type` is what files are that are named themselves, such as `log`,
-    whatever their names say. `threads` work ahead at large logs: so many cores are to spare. `walk_notes` are those on logs that
-    were walked before, and need not be walked again.
+    whatever their names say. `walk_notes` are those on logs that were walked before, and need not be walked again.
     """
 
     __slots__ = (
@@ -49,7 +48,6 @@ class Settings:
         "max_message_bytes",
         "max_payload",
         "now",
-        "threads",
         "time_limit",
         "walk_notes",
     )
@@ -67,7 +65,6 @@ class Settings:
         time_limit: float | None = None,
         follows_links: bool = False,
         file_type: str | None = None,
-        threads: int = 0,
         walk_notes: WalkNotes | None = None,
     ) -> None:
         self.file_type = file_type
@@ -79,7 +76,6 @@ class Settings:
         self.max_payload = max_payload
         self.time_limit = time_limit
         self.follows_links = follows_links
-        self.threads = threads
         self.walk_notes = walk_notes
         self.now = now
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from kdump.cli import completion
 from kdump.cli.options import CHOICE, FLAG, INTEGER, SECONDS, TEXTS, Command, CommandOptions, Option
@@ -82,8 +81,7 @@ def _parameter(option: Option) -> click.Parameter:
         type=_type(option),
         metavar=None if isinstance(_type(option), click.Choice) else option.metavar,  # Click lists the choices
         show_default=option.shows_default,
-        is_eager=option.name == "output",  # the option -o asks for it
-        callback=_file if option is FILE else _spelled(option),
+        callback=_one_file if option is FILE else _spelled(option),
         shell_complete=completer,
     )
 
@@ -111,16 +109,8 @@ def _spelled(option: Option) -> Callable[[click.Context, click.Parameter, str | 
     return choose
 
 
-def _file(context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> str | None:
-    """The file for the output. A form there is what `-o` meant once, unless `--output` says the form."""
-    output = next((parameter for parameter in context.command.params if parameter.name == "output"), None)
-    forms = output.type.choices if output is not None and isinstance(output.type, click.Choice) else ()
-    is_form_given = context.get_parameter_source("output") is ParameterSource.COMMANDLINE
-    for value in values:
-        if value in forms and not is_form_given:
-            raise click.UsageError(
-                f"-o is a file now; the format is --output {value} (for a file of this name: -o ./{value})", context
-            )
+def _one_file(context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> str | None:
+    """The file for the output."""
     if len(values) > 1:
         raise click.UsageError(f"there can be one output file, not {len(values)}: {', '.join(values)}", context)
     return values[0] if values else None

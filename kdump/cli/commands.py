@@ -6,29 +6,28 @@ import errno
 import os
 import sys
 from functools import partial
-from typing import TYPE_CHECKING
 
-import click
-
-from kdump.cli import click_parser, completion
-from kdump.cli.checking.options import CheckOptions
-from kdump.cli.click_parser import Invocation
-from kdump.cli.forecasting.options import ForecastOptions
-from kdump.cli.listing.options import ListingOptions, LogOptions, OffsetRangeOptions, TimeRangeOptions
-from kdump.cli.mending.options import RecoverOptions, RedactOptions, ReindexOptions, SliceOptions
 from kdump.cli.options import Command, CommandOptions, flag
-from kdump.cli.output_file import written_to
-from kdump.cli.scanning.options import ScanOptions
-from kdump.cli.screens.options import CompletionsOptions, ExplainOptions, ReleasesOptions, SchemaOptions
-from kdump.cli.searching.options import GrepOptions, WhereOptions
+from kdump.cli.plain_command_line import read_plain
 from kdump.cli.shared_options import STDIN
 from kdump.cli.streams import forget_stdout, say
 from kdump.errors import UsageError
 from kdump.exit_codes import NOT_EXAMINED, USAGE
 from kdump.formats import file_name
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    import click
+
+    from kdump.cli.checking.options import CheckOptions
+    from kdump.cli.forecasting.options import ForecastOptions
+    from kdump.cli.listing.options import ListingOptions, LogOptions, OffsetRangeOptions, TimeRangeOptions
+    from kdump.cli.mending.options import RecoverOptions, RedactOptions, ReindexOptions, SliceOptions
+    from kdump.cli.scanning.options import ScanOptions
+    from kdump.cli.screens.options import CompletionsOptions, ExplainOptions, ReleasesOptions, SchemaOptions
+    from kdump.cli.searching.options import GrepOptions, WhereOptions
 
 HELP = """\
 Usage: kdump --files FILE[,FILE...] [options of kafka-dump-log.sh]
@@ -68,7 +67,7 @@ Examples
 """
 
 
-# Most imports are inside functions: each command loads only what it needs.
+# Imports are inside functions: each command loads only what it needs.
 
 
 class ProgramOptions(CommandOptions):
@@ -81,10 +80,10 @@ class ProgramOptions(CommandOptions):
 def program(options: ProgramOptions) -> int:
     """Reads Kafka's files on disk."""
     if not options.shows_version:
-        raise click.UsageError("Missing command.")
+        raise UsageError("Missing command; see `kdump --help`")
     from kdump.cli.screens.version import version_text
 
-    click.echo(version_text(is_verbose=options.is_verbose))
+    print(version_text(is_verbose=options.is_verbose))
     return 0
 
 
@@ -156,6 +155,8 @@ def check(options: CheckOptions) -> int:
 
 def _into_file(path: str | None, judge: Callable[[], int]) -> int:
     """Judge files, with the report in the file that `-o` names, if it names one. Returns the exit code."""
+    from kdump.cli.output_file import written_to
+
     with written_to(path):
         status = judge()
     if status == NOT_EXAMINED and path not in (None, STDIN):
@@ -172,6 +173,7 @@ def forecast(options: ForecastOptions) -> int:
     """
     from kdump.cli.forecasting.request import ForecastRequest
     from kdump.cli.forecasting.run import forecast_paths
+    from kdump.cli.output_file import written_to
 
     request = ForecastRequest(options)
     with written_to(options.file):
@@ -226,6 +228,7 @@ def where(options: WhereOptions) -> int:
     Exit codes: 0 it is there, 1 it is not, 2 wrong usage, 3 something could not be read, so that the answer is not certain or not
     complete, 4 the output could not be written.
     """
+    from kdump.cli.output_file import written_to
     from kdump.cli.searching.where import find_record
 
     with written_to(options.file):
@@ -324,6 +327,7 @@ def explain(options: ExplainOptions) -> int:
       kdump explain "Corruption found in segment 4182, truncating to offset 4711"
       tail -n 50 server.log | kdump explain -
     """
+    from kdump.cli.output_file import written_to
     from kdump.cli.screens.explain import explain_fault
 
     with written_to(options.file):
@@ -332,6 +336,7 @@ def explain(options: ExplainOptions) -> int:
 
 def schema(options: SchemaOptions) -> int:
     """Print the JSON Schema of a kind of row, such as finding. Without NAME, list all kinds."""
+    from kdump.cli.output_file import written_to
     from kdump.cli.screens.schema import print_schema
 
     with written_to(options.file):
@@ -344,6 +349,7 @@ def releases(options: ReleasesOptions) -> int:
     With one RELEASE, list everything that it changed, old and new side by side. With two, or with 2.0.0..2.0.1, list how they
     differ.
     """
+    from kdump.cli.output_file import written_to
     from kdump.cli.screens.releases import ReleasesRequest, list_releases
 
     request = ReleasesRequest(options)
@@ -359,54 +365,85 @@ def completions(options: CompletionsOptions) -> int:
     zsh   eval "$(kdump completions zsh)" in ~/.zshrc, after compinit
     fish  kdump completions fish -o ~/.config/fish/completions/kdump.fish
     """
+    from kdump.cli.completion import script
+    from kdump.cli.output_file import written_to
+
     with written_to(options.file):
-        click.echo(completion.script(kdump, options.shell), nl=False)
+        print(script(parser(), options.shell), end="")
     return 0
 
 
 COMMANDS = {
-    "log": Command(LogOptions, log),
-    "index": Command(OffsetRangeOptions, index),
-    "timeindex": Command(TimeRangeOptions, timeindex),
-    "txnindex": Command(OffsetRangeOptions, txnindex),
-    "snapshot": Command(ListingOptions, snapshot),
-    "checkpoint": Command(LogOptions, checkpoint),
-    "check": Command(CheckOptions, check),
-    "forecast": Command(ForecastOptions, forecast),
-    "scan": Command(ScanOptions, scan),
-    "grep": Command(GrepOptions, grep),
-    "where": Command(WhereOptions, where),
-    "recover": Command(RecoverOptions, recover),
-    "reindex": Command(ReindexOptions, reindex),
-    "slice": Command(SliceOptions, slice),
-    "redact": Command(RedactOptions, redact),
-    "explain": Command(ExplainOptions, explain),
-    "schema": Command(SchemaOptions, schema),
-    "releases": Command(ReleasesOptions, releases),
-    "completions": Command(CompletionsOptions, completions),
+    "log": Command("kdump.cli.listing.options.LogOptions", log),
+    "index": Command("kdump.cli.listing.options.OffsetRangeOptions", index),
+    "timeindex": Command("kdump.cli.listing.options.TimeRangeOptions", timeindex),
+    "txnindex": Command("kdump.cli.listing.options.OffsetRangeOptions", txnindex),
+    "snapshot": Command("kdump.cli.listing.options.ListingOptions", snapshot),
+    "checkpoint": Command("kdump.cli.listing.options.LogOptions", checkpoint),
+    "check": Command("kdump.cli.checking.options.CheckOptions", check),
+    "forecast": Command("kdump.cli.forecasting.options.ForecastOptions", forecast),
+    "scan": Command("kdump.cli.scanning.options.ScanOptions", scan),
+    "grep": Command("kdump.cli.searching.options.GrepOptions", grep),
+    "where": Command("kdump.cli.searching.options.WhereOptions", where),
+    "recover": Command("kdump.cli.mending.options.RecoverOptions", recover),
+    "reindex": Command("kdump.cli.mending.options.ReindexOptions", reindex),
+    "slice": Command("kdump.cli.mending.options.SliceOptions", slice),
+    "redact": Command("kdump.cli.mending.options.RedactOptions", redact),
+    "explain": Command("kdump.cli.screens.options.ExplainOptions", explain),
+    "schema": Command("kdump.cli.screens.options.SchemaOptions", schema),
+    "releases": Command("kdump.cli.screens.options.ReleasesOptions", releases),
+    "completions": Command("kdump.cli.screens.options.CompletionsOptions", completions),
 }
 """All commands, in the order of `kdump.cli.command_names`."""
 
-kdump = click_parser.parser_of(Command(ProgramOptions, program), COMMANDS, help_screen=HELP)
+
+def parser() -> click.Group:
+    """Click's parser of all commands."""
+    from kdump.cli import click_parser
+
+    return click_parser.parser_of(Command(ProgramOptions, program), COMMANDS, help_screen=HELP)
 
 
 def main(arguments: list[str]) -> int:
     """Run a command; the exit code says how it went.
 
-    Click only reads the command line. The work is done after it, where it does not take our interrupts and broken pipes.
+    Click reads the command lines that are not plain, and only these: it takes longer to load than a small file to read.
     """
     if arguments[:1] == ["help"]:
         arguments = [*arguments[1:2], "--help"]
-    if arguments and not arguments[0].startswith("-") and arguments[0] not in COMMANDS:
+    name = arguments[0] if arguments else "--help"
+    if not name.startswith("-") and name not in COMMANDS:
         from kdump.cli.unknown_command import unknown_command
 
-        return _refused(unknown_command(arguments[0]))
+        return _refused(unknown_command(name))
     if sys.stdout is None:
         raise OSError(errno.EBADF, "stdout is closed")
+    try:
+        command = COMMANDS.get(name)
+        if command is not None:
+            values = read_plain(command.options.OPTIONS, arguments[1:])
+            if values is not None:
+                status = command.run(command.options(**values))
+                sys.stdout.flush()
+                return status
+        return _run_by_click(arguments or ["--help"])
+    except UsageError as error:
+        return _refused(str(error))
+
+
+def _run_by_click(arguments: list[str]) -> int:
+    """The same for any command line.
+
+    Click only reads it. The work is done after that, where Click does not take our interrupts and broken pipes.
+    """
+    import click
+
+    from kdump.cli import click_parser, completion
+
     if completion.VARIABLE in os.environ:
         completion.register()
     try:
-        invocation = kdump.main(arguments or ["--help"], prog_name="kdump", standalone_mode=False)
+        invocation = parser().main(arguments, prog_name="kdump", standalone_mode=False)
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "kdump"
         return _refused(f"{error.format_message().rstrip('.')}; see `{command} --help`")
@@ -415,12 +452,9 @@ def main(arguments: list[str]) -> int:
     except SystemExit:  # the reader of a screen that Click wrote has gone
         forget_stdout()
         return 0
-    if not isinstance(invocation, Invocation):
+    if not isinstance(invocation, click_parser.Invocation):
         return invocation or 0  # a screen was shown
-    try:
-        return invocation.run(invocation.options)
-    except UsageError as error:
-        return _refused(str(error))
+    return invocation.run(invocation.options)
 
 
 def _refused(message: str) -> int:

@@ -82,10 +82,6 @@ def main() -> int:
 
             return dropin.main(arguments, _binary(1), _binary(2, or_nowhere=True), is_terminal=os.isatty(1))
         buffer_stdout()
-        plain = _PLAIN.get(arguments[0]) if arguments and sys.stdout is not None else None
-        status = None if plain is None else plain(arguments[1:])
-        if status is not None:
-            return status
         from kdump.cli import commands
 
         return commands.main(arguments)
@@ -155,91 +151,6 @@ def _internal_error(error: Exception) -> int:
         raise error
     say(f"internal error: {type(error).__name__}: {error}; please report it, with what {_DEBUG}=1 shows")
     return NOT_EXAMINED
-
-
-def _check(arguments: list[str]) -> int | None:
-    """Run `kdump check` without Click; None if its command line is not plain."""
-    from kdump.cli.checking.options import CheckOptions
-    from kdump.cli.plain_command_line import read_plain
-
-    values = read_plain(CheckOptions.OPTIONS, arguments)
-    if values is None:
-        return None
-    from kdump.cli.checking.request import CheckRequest
-    from kdump.cli.checking.run import check_paths
-
-    return check_paths(CheckRequest(CheckOptions(**values)))
-
-
-def _log(arguments: list[str]) -> int | None:
-    """Run `kdump log` without Click; None if its command line is not plain."""
-    from kdump.cli.listing.options import LogOptions
-    from kdump.cli.plain_command_line import read_plain
-
-    values = read_plain(LogOptions.OPTIONS, arguments, takes_file=True)
-    if values is None:
-        return None
-    from kdump.cli.listing.command import list_paths
-    from kdump.formats import file_name
-
-    return list_paths(file_name.LOG, LogOptions(**values))
-
-
-def _grep(arguments: list[str]) -> int | None:
-    """Run `kdump grep` without Click; None if its command line is not plain."""
-    from kdump.cli.plain_command_line import read_plain
-    from kdump.cli.searching.options import GrepOptions
-
-    values = read_plain(GrepOptions.OPTIONS, arguments)
-    if values is None:
-        return None
-    from kdump.cli.searching.run import grep_paths
-
-    return grep_paths(GrepOptions(**values))
-
-
-def _scan(arguments: list[str]) -> int | None:
-    """Run `kdump scan` without Click; None if its command line is not plain."""
-    from kdump.cli.plain_command_line import read_plain
-    from kdump.cli.scanning.options import ScanOptions
-
-    values = read_plain(ScanOptions.OPTIONS, arguments)
-    if values is None:
-        return None
-    from kdump.cli.scanning.request import ScanRequest
-    from kdump.cli.scanning.run import scan_paths
-
-    return scan_paths(ScanRequest(ScanOptions(**values)))
-
-
-def _recover(arguments: list[str]) -> int | None:
-    """Run `kdump recover` without Click; None if its command line is not plain."""
-    from kdump.cli.mending.options import RecoverOptions
-    from kdump.cli.plain_command_line import read_plain
-
-    values = read_plain(RecoverOptions.OPTIONS, arguments)
-    if values is None:
-        return None
-    from kdump.cli.mending.recover import recover_paths
-
-    return recover_paths(RecoverOptions(**values))
-
-
-def _reindex(arguments: list[str]) -> int | None:
-    """Run `kdump reindex` without Click; None if its command line is not plain."""
-    from kdump.cli.mending.options import ReindexOptions
-    from kdump.cli.plain_command_line import read_plain
-
-    values = read_plain(ReindexOptions.OPTIONS, arguments)
-    if values is None:
-        return None
-    from kdump.cli.mending.reindex import reindex_path
-
-    return reindex_path(ReindexOptions(**values))
-
-
-_PLAIN = {"check": _check, "log": _log, "grep": _grep, "scan": _scan, "recover": _recover, "reindex": _reindex}
-"""The commands that mostly run without Click, which takes longer to load than a small file to read."""
 
 
 def _interrupted(interrupt: KeyboardInterrupt) -> int:

@@ -104,13 +104,24 @@ class CommandOptions:
 
 
 class Command:
-    """A command: the options it takes, and the function that runs it, whose docstring is the help text."""
+    """A command: the class of its options, or the name of it, and the function that runs it, whose docstring is the help text."""
 
-    __slots__ = ("options", "run")
+    __slots__ = ("_options", "run")
 
-    def __init__(self, options: type[CommandOptions], run: Callable[[Any], int]) -> None:  # each takes its own options
-        self.options = options
+    def __init__(self, options: type[CommandOptions] | str, run: Callable[[Any], int]) -> None:  # each takes its own options
+        self._options = options
         self.run = run
+
+    @property
+    def options(self) -> type[CommandOptions]:
+        """The class of its options, which is loaded when it is asked for."""
+        if not isinstance(self._options, str):
+            return self._options
+        from importlib import import_module
+
+        module, _, name = self._options.rpartition(".")
+        options: type[CommandOptions] = getattr(import_module(module), name)
+        return options
 
     @property
     def help(self) -> str:

@@ -13,35 +13,33 @@ if TYPE_CHECKING:
     from kdump.cli.options import Option
 
 
-def read_plain(options: Mapping[str, Option], arguments: Sequence[str], *, takes_file: bool = False) -> dict[str, Any] | None:
-    """The values that a command line gives to these options, and its `paths`, or its `path` where there can be only one.
+def read_plain(options: Mapping[str, Option], arguments: Sequence[str]) -> dict[str, Any] | None:
+    """The values that a command line gives to these options, and its words to the argument.
 
-    None if it is not plain, or wrong: Click then parses it, or reports the error. Unless the command `takes_file`, so is the
-    FILE of `-o`.
+    None if it is not plain, or wrong: Click then parses it, or reports the error.
     """
-    by_name = {name: option for option in options.values() if takes_file or option is not FILE for name in option.names}
+    by_name = {name: option for option in options.values() for name in option.names}
+    argument = next(option for option in options.values() if not option.names)
     values: dict[str, Any] = {}  # of the types that the options have
-    paths: list[str] = []
+    words: list[str] = []
     rest = iter(arguments)
-    for argument in rest:
-        if not argument.startswith("-"):
-            paths.append(argument)
+    for word in rest:
+        if not word.startswith("-"):
+            words.append(word)
             continue
-        option = by_name.get(argument)
-        if option is None:
+        option = by_name.get(word)
+        if option is None or option is FILE and option.name in values:
             return None
         value = True if option.kind == FLAG else _value_of(option, next(rest, "-"))
-        if value is None or option is FILE and (option.name in values or value in _forms(options)):
+        if value is None:
             return None
         values[option.name] = (*values.get(option.name, ()), value) if option.kind == TEXTS else value
-    if "path" in options:
-        return {"path": paths[0], **values} if len(paths) == 1 else None
-    return {"paths": tuple(paths), **values} if paths else None
-
-
-def _forms(options: Mapping[str, Option]) -> Sequence[str]:
-    """What `-o` meant once: no file of such a name is plain, nor one without a name."""
-    return ("", *(choice for option in options.values() if option.name == "output" for choice in option.choices))
+    if not words:
+        return None if argument.is_required else values
+    if argument.kind == TEXTS:
+        return {argument.name: tuple(words), **values}
+    value = _value_of(argument, words[0])
+    return {argument.name: value, **values} if len(words) == 1 and value is not None else None
 
 
 def _value_of(option: Option, text: str) -> object | None:

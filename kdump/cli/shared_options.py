@@ -18,7 +18,6 @@ STDIN = "-"
 PATHS = arguments("PATH...", is_required=True, completes=FILES)
 
 FILE = text("-o", "Write the output to FILE instead of stdout; FILE must not exist yet.", metavar="FILE", completes=FILES)
-"""Only Click reads it: see `kdump.cli.click_parser`."""
 
 CSV_FORMULAS = choice(
     "--csv-formulas",

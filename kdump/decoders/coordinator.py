@@ -9,16 +9,15 @@ from __future__ import annotations
 from struct import Struct
 
 from kdump.errors import CorruptData
-from kdump.messages import field_functions, passing_functions, schema
+from kdump.messages import field_functions, schema
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from kdump.messages.schema import Message, Value
 
     Records = Mapping[int, tuple[Message, Message]]
-    Reads = Callable[[Message, schema.Reader, int], dict[str, Value]]
 
 _INT16 = Struct(">h")
 
@@ -58,7 +57,7 @@ def is_readable(records: Records, key: bytes, value: bytes | None) -> bool:
         return False
     (record_type,) = _INT16.unpack_from(key)
     messages = records.get(record_type)
-    if messages is None or passing_functions.end_of(messages[0], key, _INT16.size, 0) is None:
+    if messages is None or field_functions.end_of(messages[0], key, _INT16.size, 0) is None:
         return False
     if value is None:
         return True
@@ -66,7 +65,7 @@ def is_readable(records: Records, key: bytes, value: bytes | None) -> bool:
         return False
     (version,) = _INT16.unpack_from(value)
     message = messages[1]
-    return 0 <= version <= message.last_version and passing_functions.end_of(message, value, _INT16.size, version) is not None
+    return 0 <= version <= message.last_version and field_functions.end_of(message, value, _INT16.size, version) is not None
 
 
 def read_key(records: Records, key: bytes) -> CoordinatorRecord:
@@ -76,7 +75,7 @@ def read_key(records: Records, key: bytes) -> CoordinatorRecord:
     messages = records.get(record_type)
     if messages is None:
         raise CorruptData("record-type-unknown", f"records of type {record_type} are not known", type=record_type)
-    fields = _message(field_functions.read, messages[0], key_reader, 0, "key", shown_version=record_type)
+    fields = _message(messages[0], key_reader, 0, "key", shown_version=record_type)
     return CoordinatorRecord(record_type, messages, fields)
 
 
@@ -89,8 +88,7 @@ def read_value(
     if checks_version and not 0 <= version <= record.value_message.last_version:
         text = f"version {version} of records of type {record.type} is not known"
         raise CorruptData("record-version-unknown", text, type=record.type, version=version)
-    reads = field_functions.read if keeps_value else passing_functions.pass_over
-    return version, _message(reads, record.value_message, value_reader, version, "value", shown_version=version)
+    return version, _message(record.value_message, value_reader, version, "value", shown_version=version, keep=keeps_value)
 
 
 def _version(reader: schema.Reader, part: str) -> int:
@@ -100,10 +98,10 @@ def _version(reader: schema.Reader, part: str) -> int:
 
 
 def _message(
-    reads: Reads, message: Message, reader: schema.Reader, version: int, part: str, *, shown_version: int
+    message: Message, reader: schema.Reader, version: int, part: str, *, shown_version: int, keep: bool = True
 ) -> dict[str, Value]:
     try:
-        return reads(message, reader, version)
+        return field_functions.read(message, reader, version, keep=keep)
     except CorruptData as fault:
         text = f"the {part} is no {message.name} of version {version}: {fault.message}"
         raise CorruptData("record-unreadable", text, part=part, version=shown_version, inner=fault) from fault

@@ -7,16 +7,13 @@ Kafka: AbstractApiMessageSerde (since 3.0.0); before that, the KRaft preview had
 from __future__ import annotations
 
 from kdump.errors import CorruptData
-from kdump.messages import field_functions, passing_functions, schema
-from kdump.messages.generated import IRREGULAR, signed_varint
+from kdump.messages import field_functions, schema
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from kdump.messages.schema import Message, Value
-
-    Reads = Callable[[Message, schema.Reader, int], dict[str, Value]]
 
 FRAME_VERSION = 1
 PREVIEW_FRAME_VERSION = 0
@@ -51,7 +48,7 @@ def read(
         raise CorruptData("metadata-frame-unknown", f"frame version {frame_version} is not known", version=frame_version)
     record_id = _number(reader, "type")
     version = _number(reader, "version")
-    record = _record(records, record_id, version, reader, field_functions.read if keeps_fields else passing_functions.pass_over)
+    record = _record(records, record_id, version, reader, keep=keeps_fields)
     if reader.remaining:
         text = f"{reader.remaining} bytes stand after the {record.message.name}"
         raise CorruptData("metadata-garbage", text, id=record_id, size=reader.remaining)
@@ -66,18 +63,18 @@ def is_readable(records: Mapping[int, Message], value: bytes | None) -> bool:
     at = 0
     try:
         while len(numbers) < 3:
-            number, at = signed_varint(value, at)
+            number, at = field_functions.varint(value, at)
             if number > schema.MAX_INT16:
                 return False
             numbers.append(schema.as_int16(number))
-    except IRREGULAR:
+    except field_functions.IRREGULAR:
         return False
     frame_version, record_id, version = numbers
     message = records.get(record_id)
     return (
         frame_version == FRAME_VERSION
         and message is not None
-        and passing_functions.end_of(message, value, at, version) == len(value)
+        and field_functions.end_of(message, value, at, version) == len(value)
     )
 
 
@@ -104,13 +101,13 @@ def read_preview(records: Mapping[int, Message], value: bytes | None, *, bounds_
 
 
 def _record(
-    records: Mapping[int, Message], record_id: int, version: int, reader: schema.Reader, reads: Reads = field_functions.read
+    records: Mapping[int, Message], record_id: int, version: int, reader: schema.Reader, *, keep: bool = True
 ) -> MetadataRecord:
     message = records.get(record_id)
     if message is None:
         raise CorruptData("metadata-id-unknown", f"records with the id {record_id} are not known", id=record_id)
     try:
-        fields = reads(message, reader, version)
+        fields = field_functions.read(message, reader, version, keep=keep)
     except CorruptData as fault:
         code = "metadata-out-of-memory" if fault.code == "message-out-of-memory" else "metadata-unreadable"
         text = f"the value is no {message.name} of version {version}: {fault.message}"

@@ -106,55 +106,8 @@ kind of message, the first and last offset of its records, and the counts of the
 _MORE, _END, _END_WITH_RECORDS, _BYE = range(4)
 
 
-class ParallelText:
-    """Writes the text of a log with `jobs` processes. Subclasses say what becomes of a stretch, and of what is known of it."""
-
-    def __init__(self, source: Source, out: Blocks, *, jobs: int, is_deep: bool, tuning: ParallelTuning | None) -> None:
-        self.source = source
-        self.tuning = tuning or ParallelTuning()
-        self.out = out
-        self.jobs = jobs
-        self._is_deep = is_deep
-        self._next_try = 0
-        self._pause = self.tuning.pause_bytes
-
-    def worker(self, dump: SharedDump, outlet: Outlet) -> Worker:
-        """What takes stretches, in this process or in a fork of it."""
-        raise NotImplementedError
-
-    def take_over(self, stretch: Stretch) -> None:
-        """Take note of a stretch whose text was written, and whose place is proved."""
-        raise NotImplementedError
-
-    def is_worth_while(self, position: int, end: int) -> bool:
-        """Whether the rest of the log from `position` on is large enough for several processes."""
-        least = self.tuning.min_bytes[self._work_at(position)]
-        return end - position >= (least if kernel.native is not None else least // _PYTHON_SLOWDOWN)
-
-    def show(self, position: int, end: int) -> int:
-        """Write the text from `position` on, except just after an irregularity, which the caller shows.
-
-        Returns where in the log it ends.
-        """
-        if position < self._next_try:
-            return position
-        dump = SharedDump(self, position, end)
-        dump.to_end()
-        is_soon = dump.position - position < self._pause
-        self._pause = 2 * self._pause if is_soon else self.tuning.pause_bytes
-        self._next_try = end if dump.is_lost else dump.position + self._pause
-        return dump.position
-
-    def _work_at(self, position: int) -> int:
-        header_bytes = self.source.read(position, BATCH_HEADER_SIZE)
-        if not self._is_deep or len(header_bytes) < BATCH_HEADER_SIZE:
-            return _BATCHES_ONLY
-        codec = codec_id(header_bytes)
-        return codec if codec in self.tuning.min_bytes else NONE
-
-
-class ParallelLog(ParallelText):
-    """Dumps a log as Kafka's tool does. `text` makes the writer of its lines, given an outlet."""
+class ParallelLog:
+    """Dumps a log as Kafka's tool does, with `jobs` processes. `text` makes the writer of its lines, given an outlet."""
 
     def __init__(
         self,
@@ -170,26 +123,43 @@ class ParallelLog(ParallelText):
         max_window_size: int,
         tuning: ParallelTuning | None,
     ) -> None:
-        super().__init__(source, out, jobs=jobs, is_deep=is_deep, tuning=tuning)
+        self.source = source
+        self.tuning = tuning or ParallelTuning()
+        self.out = out
+        self.jobs = jobs
         self.max_window_size = max_window_size
         self.text = text
         self.rules = rules
+        self._is_deep = is_deep
+        self._next_try = 0
+        self._pause = self.tuning.pause_bytes
         self._complain = complain
         self._checks_first_offset = checks_first_offset
         self._previous_offset = -1
 
-    def worker(self, dump: SharedDump, outlet: Outlet) -> Worker:
-        return LogWorker(dump, outlet, self)
+    def is_worth_while(self, position: int, end: int) -> bool:
+        """Whether the rest of the log from `position` on is large enough for several processes."""
+        least = self.tuning.min_bytes[self._work_at(position)]
+        return end - position >= (least if kernel.native is not None else least // _PYTHON_SLOWDOWN)
 
     def show_log(self, text: LogText, position: int, end: int) -> int:
-        """As `show`; `text` shows what comes before and after."""
+        """Write the text from `position` on, except just after an irregularity, which the caller shows.
+
+        Returns where in the log it ends. `text` shows what comes before and after.
+        """
+        if position < self._next_try:
+            return position
         self._previous_offset = text.previous_offset
-        reached = self.show(position, end)
+        dump = SharedDump(self, position, end)
+        dump.to_end()
         text.previous_offset = self._previous_offset
-        return reached
+        is_soon = dump.position - position < self._pause
+        self._pause = 2 * self._pause if is_soon else self.tuning.pause_bytes
+        self._next_try = end if dump.is_lost else dump.position + self._pause
+        return dump.position
 
     def take_over(self, stretch: Stretch) -> None:
-        """Report records whose offsets do not follow one another."""
+        """Report records of a stretch whose offsets do not follow one another: its text was written, and its place is proved."""
         if stretch.first_offset is None:
             return
         previous, offset = self._previous_offset, stretch.first_offset
@@ -198,6 +168,13 @@ class ParallelLog(ParallelText):
         for previous, offset in zip(stretch.gaps[::2], stretch.gaps[1::2], strict=True):
             self._complain(previous, offset)
         self._previous_offset = stretch.last_offset
+
+    def _work_at(self, position: int) -> int:
+        header_bytes = self.source.read(position, BATCH_HEADER_SIZE)
+        if not self._is_deep or len(header_bytes) < BATCH_HEADER_SIZE:
+            return _BATCHES_ONLY
+        codec = codec_id(header_bytes)
+        return codec if codec in self.tuning.min_bytes else NONE
 
 
 class Stretch:
@@ -225,7 +202,7 @@ class SharedDump:
     `position` is the end of what is proved. `is_lost` says that one of the processes died.
     """
 
-    def __init__(self, parent: ParallelText, position: int, end: int) -> None:
+    def __init__(self, parent: ParallelLog, position: int, end: int) -> None:
         self.parent = parent
         self.source = parent.source
         self.position = position
@@ -280,7 +257,7 @@ class SharedDump:
 
     def _work(self) -> None:
         outlet = _OwnOutlet(self)
-        worker = self.parent.worker(self, outlet)
+        worker = Worker(self, outlet, self.parent)
         try:
             while not self._is_over and worker.take_stretch():
                 self.collect(waits=False)
@@ -380,7 +357,7 @@ class SharedDump:
         """Be a worker: take stretches, and send their text."""
         for child in self._children:
             child.close()
-        worker = self.parent.worker(self, outlet)
+        worker = Worker(self, outlet, self.parent)
         while worker.take_stretch():
             pass
         outlet.say_goodbye()
@@ -395,14 +372,17 @@ class _TooMuch(KdumpError):
 
 
 class Worker:
-    """Takes one stretch after another, in the writing process or another one. `kernel` writes into the slots of the outlet."""
+    """Takes one stretch after another, in the writing process or another one."""
 
-    def __init__(self, dump: SharedDump, outlet: Outlet, kernel: KernelText | None) -> None:
+    def __init__(self, dump: SharedDump, outlet: Outlet, parent: ParallelLog) -> None:
+        self._text = parent.text(outlet)
+        self._log = Log(dump.source, rules=parent.rules, max_window_size=parent.max_window_size)
+        self._render_bulk = self._text.kernel.bulk_renderer(dump.source) if self._text.kernel is not None else None
         self._dump = dump
         self._outlet = outlet
         self._gaps: list[int] = []
         self._text_ratio = 0.0  # bytes of text per byte of the log, 0 if not known yet
-        outlet.kernel = kernel
+        outlet.kernel = self._text.kernel
 
     def take_stretch(self) -> bool:
         """Take the next stretch and show it. Returns whether there may be more."""
@@ -411,45 +391,18 @@ class Worker:
             return False
         nominal_start, nominal_end = self._dump.start_of(first_unit), self._dump.start_of(first_unit + units)
         self._outlet.gaps = self._gaps = []
-        self._begin()
+        self._text.previous_offset = _BEFORE_FIRST
         start = reached = self._dump.find(nominal_start, nominal_end)
         self._outlet.begin(first_unit, units, start)
         if start != NOWHERE:
             reached = self._show(start, nominal_end)
             self._text_ratio = self._outlet.size / max(reached - start, 1)
-        first_offset, last_offset = self._offsets()
-        self._outlet.end(reached, first_offset, last_offset)
+        first_offset = self._first_offset()
+        self._outlet.end(reached, first_offset, self._text.previous_offset)
         return reached >= nominal_end or start == NOWHERE  # no start: inside a batch that is larger than the stretch
-
-    def _begin(self) -> None:
-        """Prepare for a stretch."""
 
     def _show(self, start: int, end: int) -> int:
         """Write the batches that start in this range, up to what stops the dump. Returns where they end."""
-        raise NotImplementedError
-
-    def _offsets(self) -> tuple[int | None, int]:
-        """The first offset of what was shown, None if there was none, and the last one."""
-        raise NotImplementedError
-
-
-class LogWorker(Worker):
-    """Dumps stretches as Kafka's tool does."""
-
-    def __init__(self, dump: SharedDump, outlet: Outlet, parent: ParallelLog) -> None:
-        self._text = parent.text(outlet)
-        super().__init__(dump, outlet, self._text.kernel)
-        self._log = Log(dump.source, rules=parent.rules, max_window_size=parent.max_window_size)
-        self._render_bulk = self._text.kernel.bulk_renderer(dump.source) if self._text.kernel is not None else None
-
-    def _begin(self) -> None:
-        self._text.previous_offset = _BEFORE_FIRST
-
-    def _offsets(self) -> tuple[int | None, int]:
-        first_offset = self._first_offset()
-        return first_offset, self._text.previous_offset
-
-    def _show(self, start: int, end: int) -> int:
         if self._render_bulk is not None:
             start = self._render_bulk(start, end, self._dump.end)
             if start >= end:

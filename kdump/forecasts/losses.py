@@ -103,9 +103,9 @@ class IntactBatches:
             fields = iter(numbers)
             yield from zip(fields, fields, fields, fields, fields, strict=True)
         else:
-            log = LogReader(directory, File(file.path, min(file.size, MAX_LOG_SIZE), file.start))
+            log = LogReader(directory, File(file.path, file.start + min(file.size, MAX_LOG_SIZE)))
             is_cut_short, kept = False, array("q")
-            for batch in _Walk(log, self.wrappers).intact():
+            for batch in _Walk(log, self.wrappers).intact(file.start):
                 if batch is None:
                     is_cut_short = True
                     continue
@@ -246,21 +246,17 @@ def _kept(directory: Directory) -> list[File]:
 
 
 class _Walk:
-    """A walk through the batches of a log whose length and CRC are right, also past damage.
-
-    Messages of lower offsets that a search finds where the batch before was a wrapper are rather its contents, not batches.
-    """
+    """A walk through the batches of a log whose length and CRC are right, also past damage."""
 
     def __init__(self, log: LogReader, wrappers: Wrappers) -> None:
         self._log = log
         self._wrappers = wrappers
         self._last: int | None = None  # the last offset of the batch before
         self._end = 0  # where that ends
-        self._follows_wrapper = False
 
-    def intact(self) -> Iterator[Intact | None]:
-        """The batches; None where the search for them was cut short."""
-        for item in walk(self._log, tuning=DEFAULT):  # type: ignore[arg-type]  # needs only path, size and read of a source
+    def intact(self, start: int) -> Iterator[Intact | None]:
+        """The batches from this position on; None where the search for them was cut short."""
+        for item in walk(self._log, start, tuning=DEFAULT):  # type: ignore[arg-type]  # needs only path, size and read of a source
             if isinstance(item, Section):
                 yield from self._of_section(item)
             elif item.code == "codec-unknown":
@@ -273,31 +269,19 @@ class _Walk:
     def _of_section(self, section: Section) -> Iterator[Intact]:
         positions, is_legacy = section.chunk.batches["position"], section.chunk.is_legacy
         for row, (header, status) in enumerate(zip(section.chunk.headers, section.statuses, strict=True)):
-            if (
-                status == DAMAGED
-                or row in section.claimed_lengths
-                or self._is_inside(header, positions[row], is_legacy=is_legacy)
-            ):
-                continue
-            yield self._fields(header, positions[row], is_legacy=is_legacy)
-
-    def _is_inside(self, header: Sequence[int], position: int, *, is_legacy: bool) -> bool:
-        """Whether a batch is rather a message inside of a damaged wrapper."""
-        if not self._follows_wrapper or self._last is None or position == self._end or not is_legacy:
-            return False
-        return not header[MESSAGE_ATTRIBUTES] & COMPRESSION_MASK and header[BASE_OFFSET] <= self._last
+            if status != DAMAGED and row not in section.claimed_lengths:
+                yield self._fields(header, positions[row], is_legacy=is_legacy)
 
     def _fields(self, header: Sequence[int], position: int, *, is_legacy: bool) -> Intact:
         """First and last offset, records, size and CRC of the batch at this position."""
         first = last = header[BASE_OFFSET]
         size, count, crc = header[LENGTH] + LOG_OVERHEAD, 1, header[MESSAGE_CRC if is_legacy else CRC]
-        is_wrapper = is_legacy and bool(header[MESSAGE_ATTRIBUTES] & COMPRESSION_MASK)
-        if is_wrapper:
+        if is_legacy and header[MESSAGE_ATTRIBUTES] & COMPRESSION_MASK:
             before = self._last if position == self._end else None
             first, count = self._wrappers.contents(self._log.read, position, size, last, before)
         elif not is_legacy:
             last, count = as_int64(first + header[LAST_OFFSET_DELTA]), max(header[RECORD_COUNT], 0)
-        self._last, self._end, self._follows_wrapper = last, position + size, is_wrapper
+        self._last, self._end = last, position + size
         return first, last, count, size, crc
 
 

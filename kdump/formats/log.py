@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left, bisect_right
 from operator import sub
 
 from kdump.binary import kernel
@@ -27,7 +26,6 @@ from kdump.binary.batch_header import (
     MESSAGE_HEADER,
     MESSAGE_HEADER_SIZE,
     MIN_RECORD_OVERHEAD,
-    RECORD_COUNT,
     batch_length,
     batch_offset,
     batch_size,
@@ -48,7 +46,6 @@ if TYPE_CHECKING:
 
     from kdump.binary.codecs.quirks import CodecQuirks
     from kdump.binary.source import Source
-    from kdump.formats.mixed import MixedSummary
     from kdump.formats.summary import BatchSummary
 
     Item = TypeVar("Item")
@@ -86,8 +83,6 @@ class Chunk:
     __slots__ = ("batches", "headers", "is_legacy", "starts", "window")
     is_copied = False
     """Whether the bytes were copied as they were read."""
-    is_mixed = False
-    """Whether it is a MixedChunk."""
 
     def __init__(
         self,
@@ -134,11 +129,6 @@ class Chunk:
         """The batches in the rows from `start` up to but not including `end`."""
         batches = self.batches.slice(start, end)
         return Chunk(batches, self.headers[start:end], self.starts[start:end], self.window, self.is_legacy)
-
-    def runs(self, rows: range) -> Iterator[Chunk]:
-        """The batches in these neighbouring rows, in chunks that have columns."""
-        if rows:
-            yield self.slice(rows.start, rows.stop)
 
     def record_counts(self) -> Sequence[int]:
         """How many records each batch says it has; a message is one."""
@@ -201,50 +191,6 @@ class SummarizedChunk(Chunk):
         return object.__getattribute__(self, name)
 
 
-class MixedChunk(Chunk):
-    """Runs of messages and of batches of magic 2 that alternate. They have no columns; `parts` have."""
-
-    __slots__ = ("_read", "_summary")
-    is_mixed = True
-
-    def __init__(self, summary: MixedSummary, window: bytes, read: Callable[[int, bool], Chunk]) -> None:
-        """`read` reads the run at a position, given whether it is of messages."""
-        self._summary = summary
-        self.window = window
-        self.is_legacy = False
-        self._read = read
-
-    def __len__(self) -> int:
-        return self._summary.count
-
-    @property
-    def summary(self) -> MixedSummary:
-        return self._summary
-
-    def parts(self, first: int = 0) -> Iterator[Chunk]:
-        """The runs, each with its summary, from the run with this number on."""
-        return map(self._run, range(first, len(self.summary.starts)))
-
-    def _run(self, number: int) -> Chunk:
-        summary = self.summary
-        return self._read(summary.positions[summary.starts[number]], summary.is_of_messages(number))
-
-    def runs(self, rows: range) -> Iterator[Chunk]:
-        starts = self.summary.starts
-        numbers = range(bisect_right(starts, rows.start) - 1, bisect_left(starts, rows.stop)) if rows else ()
-        for number in numbers:
-            first, run = starts[number], self._run(number)
-            yield run.slice(max(rows.start - first, 0), min(rows.stop - first, len(run)))
-
-    def record_counts(self) -> Sequence[int]:
-        counts = array("q", [1]) * len(self)
-        positions, before = self.summary.positions, self.summary.window_position
-        for start, end, is_legacy in self.summary.each_run():
-            for row in () if is_legacy else range(start, end):
-                counts[row] = BATCH_HEADER.unpack_from(self.window, positions[row] - before)[RECORD_COUNT]
-        return counts
-
-
 class LogRules:
     """What a reader of a log accepts: codecs with ids below `codec_count`.
 
@@ -273,7 +219,6 @@ class LogRules:
 STRICT_RULES = LogRules()
 
 _MAX_UNRENDERED_BATCHES = 1024
-_LONGEST_RUN = 64  # batches of a chunk that may be joined with those of another magic around it
 
 
 class Log:
@@ -326,24 +271,16 @@ class Log:
             return self._walk(self.source.read, self._regular_chunk, self._irregular_batch, render_bulk)
         return self._walk(self._read_again, _RenderedWalk(self._regular_chunk, renderer), self._irregular_batch, render_bulk)
 
-    def summarized_chunks(self, wants_summary: Callable[[], bool] = lambda: True, mixes: bool = False) -> Iterator[Chunk]:
+    def summarized_chunks(self, wants_summary: Callable[[], bool] = lambda: True) -> Iterator[Chunk]:
         """The same chunks; those whose batches are valid and in order know their summary, and make their columns on demand.
 
-        Each chunk is summarized only if `wants_summary` when it is read. With `mixes`, which needs the kernel in C, short runs of
-        messages and of batches of magic 2 that alternate come as one MixedChunk.
+        Each chunk is summarized only if `wants_summary` when it is read.
         """
-        run = _Runs()
 
         def chunk(window: bytes, start: int, window_position: int, magic: int) -> tuple[Chunk | None, int]:
             if not wants_summary():
                 return self._regular_chunk(window, start, window_position, magic)
-            if mixes and run.alternate(magic):
-                mixed = self._mixed_chunk(window, start, window_position)
-                if mixed is not None:
-                    return mixed, mixed.summary.end - window_position
-            found, end = self._summarized_chunk(window, start, window_position, magic)
-            run.note(found)
-            return found, end
+            return self._summarized_chunk(window, start, window_position, magic)
 
         return self._walk(self.source.read, chunk, self._irregular_batch)
 
@@ -448,17 +385,6 @@ class Log:
             return chunk
 
         return SummarizedChunk(found, read), found.end - window_position
-
-    def _mixed_chunk(self, window: bytes, start: int, window_position: int) -> MixedChunk | None:
-        from kdump.formats import mixed  # few logs need it
-
-        def read(position: int, is_legacy: bool) -> Chunk:
-            chunk, _ = self._summarized_chunk(window, position - window_position, window_position, 0 if is_legacy else 2)
-            assert chunk is not None
-            return chunk
-
-        summary = mixed.of_window(window, start, window_position, self._rules.codec_count - 1)
-        return None if summary is None else MixedChunk(summary, window, read)
 
     def _regular_extents(
         self, window: bytes, start: int, window_position: int, _magic: int
@@ -579,24 +505,6 @@ class Log:
             view=(self._start, self.end),
             **values,
         )
-
-
-class _Runs:
-    """Whether short runs of messages and of batches of magic 2 seem to alternate."""
-
-    __slots__ = ("_is_legacy", "_is_short")
-
-    def __init__(self) -> None:
-        self._is_short = self._is_legacy = False
-
-    def note(self, chunk: Chunk | None) -> None:
-        """Note the last chunk."""
-        self._is_short = chunk is not None and len(chunk) <= _LONGEST_RUN
-        self._is_legacy = chunk is not None and chunk.is_legacy
-
-    def alternate(self, magic: int) -> bool:
-        """Whether a batch of this magic follows a short run of the other kind."""
-        return self._is_short and self._is_legacy != (magic < 2)
 
 
 class _RenderedWalk:

@@ -141,13 +141,11 @@ class Limits:
 _AS_KAFKA = Limits()
 
 
-def read(
-    source: Source, chunk: Chunk, limits: Limits = _AS_KAFKA, *, bad: list[CorruptData] | None = None
-) -> Iterator[RecordChunk]:
+def read(source: Source, chunk: Chunk, limits: Limits = _AS_KAFKA) -> Iterator[RecordChunk]:
     """The messages of a chunk; a wrapper is replaced by the messages in it.
 
-    Raises CorruptData, or puts it into `bad`, as records.read says. A field that reaches past its message is a fault of that
-    field only: Kafka meets it when it asks for the field.
+    Raises CorruptData as records.read says. A field that reaches past its message is a fault of that field only: Kafka meets it
+    when it asks for the field.
     """
     part = _Part(chunk, 0, continues=False)
     run_ends = chunk.ends_of_runs(0, len(chunk))
@@ -169,10 +167,6 @@ def read(
         except CorruptData as problem:
             error = problem
             error.path, error.position = source.path, chunk.batches["position"][row]
-            if bad is not None and chunk.headers[row][MESSAGE_LENGTH] <= record.MAX_SMALL_BATCH:
-                bad.append(error.without_frames())
-                part.end_batch()
-                error = None
         row += 1
         if error is not None or len(part.rows) >= record.MAX_ROWS:
             yield part.finished()
@@ -265,11 +259,6 @@ class _Part:
         self._magics += [magic] * count
         return end if count else 0
 
-    def end_batch(self) -> None:
-        """Go on after a wrapper that may have given no message."""
-        if len(self.first_offsets) < len(self.counts):
-            self.first_offsets.append(0)  # of one without messages, any
-
     def following(self, chunk: Chunk, row: int) -> _Part:
         """The part after this one, with more messages of the wrapper in this row."""
         part = _Part(chunk, row, continues=True, first_offsets=self.first_offsets[-1:])
@@ -279,7 +268,8 @@ class _Part:
     def finished(self) -> RecordChunk:
         batches = self._chunk.batches.slice(self._first, self._first + len(self.counts))
         table = Table.of(record.Record, self.rows)
-        self.end_batch()
+        if len(self.first_offsets) < len(self.counts):
+            self.first_offsets.append(0)  # of a wrapper without messages, any
         part = record.RecordChunk(batches, self.counts, table, self._continues, self._faults, self.first_offsets, self._magics)
         part.cuts = self.cuts
         return part

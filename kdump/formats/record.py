@@ -65,7 +65,7 @@ MAX_RECORD_SIZE = 128 << 20
 """A record that says it is larger than this is not waited for."""
 
 MAX_SMALL_BATCH = 64 << 10
-"""Bytes of a bad batch or wrapper whose records come with those of its neighbours."""
+"""Bytes of a bad batch that is shown to the rules of a check together with its neighbours."""
 
 _REFERENCE_SIZE = 4
 _MAX_HEADERS = (250 << 20) // _REFERENCE_SIZE  # of the 256 MiB that Kafka's launcher gives the tool
@@ -170,7 +170,6 @@ def read(
     *,
     with_data: bool = True,
     with_header_values: bool = True,
-    bad: list[CorruptData] | None = None,
     decompressor: codecs.BatchDecompressor | None = None,
 ) -> Iterator[RecordChunk]:
     """The records of a chunk of batches of magic 2, as records.read says."""
@@ -182,41 +181,18 @@ def read(
     rows: list[RecordTuple] = []
     counts: list[int] = []
     first = held = 0
-    expects_bad = False  # as the last compressed batch: its payload is opened once
     for row, header in enumerate(chunk.headers):
         wants_data = with_data or bool(header[ATTRIBUTES] & CONTROL_BIT)
-        if expects_bad and bad is not None:
-            fault = _fault_of_payload(source, chunk, row, wants_data, known_headers)
-            expects_bad = fault is not None
-            if fault is not None:
-                bad.append(fault)
-                counts.append(0)
-                continue
         size = _walk_plain(chunk, row, decompressor, rows, wants_data, known_headers)
-        if isinstance(size, int):
+        if size is not None:
             # the usual case: its records join those of its neighbours
             counts.append(header[RECORD_COUNT])
             held += size
             if len(rows) < MAX_ROWS and held < _MAX_HELD_RECORD_BYTES:
                 continue
-        elif bad is not None and _is_small(header):
-            before = len(rows)
-            faults: list[CorruptData] | None
-            if isinstance(size, _Stop):
-                faults = [_placed(size.fault, source, chunk.batches["position"][row])]
-                rows += size.rows
-            else:
-                faults = _walk_bad(source, chunk, row, quirks, rows, with_data, with_header_values)
-                expects_bad = bool(faults) and decompressor is not None
-            if faults is not None:
-                bad += faults
-                counts.append(len(rows) - before)
-                if len(rows) < MAX_ROWS:
-                    continue
-                size = held
         if counts:
             yield _chunk_of(chunk, first, counts, rows)
-        if not isinstance(size, int):
+        if size is None:
             is_tried = bool(chunk.window) and header[RECORD_COUNT] <= MAX_ROWS
             yield from read_batch(
                 source, chunk, row, quirks, with_data, with_header_values, decompressor=None if is_tried else decompressor
@@ -233,10 +209,10 @@ def _walk_plain(
     rows: list[RecordTuple],
     wants_data: bool,
     known_headers: dict[bytes, Headers] | None,
-) -> int | _Stop | None:
+) -> int | None:
     """Append the records of the batch in this row, and return the number of bytes it was decompressed to.
 
-    Returns None or where they stop, and appends nothing, if the batch is large, bad, or compressed in an unusual way.
+    Returns None, and appends nothing, if the batch is large, bad, or compressed in an unusual way.
     """
     header = chunk.headers[row]
     count, length, size = header[RECORD_COUNT], header[LENGTH], 0
@@ -253,27 +229,13 @@ def _walk_plain(
         data, position, end = plain
         size = len(data)
     before = len(rows)
-    position, code, values = kernel.walk_records(
+    position, code, _ = kernel.walk_records(
         data, position, end, count, end, is_compressed, rows, wants_data, known_headers, MAX_RECORD_HEADERS
     )
     if position == end and not code and len(rows) == before + count:
         return size
-    stop: _Stop | None = None
-    if not is_compressed and end <= len(data):
-        fault = fault_at_stop(code, values, is_last=len(rows) == before + count - 1)
-        stop = None if fault is None else _Stop(rows[before:], fault)
     del rows[before:]
-    return stop
-
-
-class _Stop:
-    """The records of a batch without compression before its first bad one, and the fault of that."""
-
-    __slots__ = ("fault", "rows")
-
-    def __init__(self, rows: list[RecordTuple], fault: CorruptData) -> None:
-        self.rows = rows
-        self.fault = fault
+    return None
 
 
 def fault_at_stop(code: str, values: dict[str, Any], *, is_last: bool) -> CorruptData | None:
@@ -304,71 +266,6 @@ def plain_records(
         return None
     data = bytes(payload)  # the decompressor's buffer is about to be reused
     return data, 0, len(data)
-
-
-def _is_small(header: Sequence[int]) -> bool:
-    """Whether a batch is so small that reading it alone would cost more than its bytes."""
-    return header[LENGTH] <= MAX_SMALL_BATCH
-
-
-def _walk_bad(
-    source: Source,
-    chunk: Chunk,
-    row: int,
-    quirks: CodecQuirks | None,
-    rows: list[RecordTuple],
-    with_data: bool,
-    with_header_values: bool,
-) -> list[CorruptData] | None:
-    """Append the records of a small batch up to the first bad one. Returns its fault, if there is one.
-
-    Returns None, and appends nothing, if the batch is compressed, and valid: its records may be many times as large.
-    """
-    batch = bytes_of(source, chunk, row)
-    try:
-        walk = BatchRecords(chunk.headers[row], batch, quirks, with_data=with_data, with_header_values=with_header_values)
-        if walk.is_compressed:
-            walk.checked_parts()
-            return None
-        for part in walk.parts():
-            rows += part
-    except CorruptData as error:
-        rows += error.values.pop("good_rows", [])
-        # without the frames that it was raised in, which hold the bytes of the batch
-        return [_placed(error.with_traceback(None), source, chunk.batches["position"][row])]
-    return []
-
-
-def _fault_of_payload(
-    source: Source, chunk: Chunk, row: int, wants_data: bool, known_headers: dict[bytes, Headers] | None
-) -> CorruptData | None:
-    """What is wrong with a small compressed batch, if its payload has a fault before it gives more than one block.
-
-    Of some that have one, and of all others, None: `read_batch` says what is wrong with them. As there, no record is shown.
-    """
-    header, start = chunk.headers[row], chunk.starts[row]
-    codec, size, count = header[ATTRIBUTES] & COMPRESSION_MASK, header[LENGTH] + LOG_OVERHEAD, header[RECORD_COUNT]
-    if not codec or not chunk.window or not 0 < count <= MAX_ROWS or not BATCH_HEADER_SIZE <= size <= MAX_SMALL_BATCH:
-        return None
-    opened = codecs.decompress(
-        codec, chunk.window[start + BATCH_HEADER_SIZE : start + size], header[MAGIC], limit=_MIN_BLOCK_BYTES
-    )
-    data, fault = opened.data, opened.error
-    if fault is None or fault.code == "decompression-limit":
-        return None
-    if data:
-        rows: list[RecordTuple] = []
-        end = len(data)
-        position, code, _ = kernel.walk_records(
-            data, 0, end, count, end, True, rows, wants_data, known_headers, MAX_RECORD_HEADERS
-        )
-        if fault.code == "frame-bad-header" or len(rows) < count and code not in _WANTS_MORE:
-            return None
-        if len(rows) == count and position < opened.whole_blocks:
-            fault = _left_over()
-        elif len(rows) == count and position == opened.whole_blocks:
-            fault.code += _BEHIND_RECORDS
-    return _placed(fault, source, chunk.batches["position"][row])
 
 
 def read_batch(

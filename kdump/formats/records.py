@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from kdump.binary import codecs
     from kdump.binary.codecs.quirks import CodecQuirks
     from kdump.binary.source import Source
-    from kdump.errors import CorruptData
     from kdump.formats.log import Chunk
     from kdump.formats.record import RecordChunk
 
@@ -22,7 +21,6 @@ def read(
     with_data: bool = True,
     with_header_values: bool = True,
     columns: Collection[str] | None = None,
-    bad: list[CorruptData] | None = None,
     decompressor: codecs.BatchDecompressor | None = None,
 ) -> Iterator[RecordChunk]:
     """The records of all batches of a chunk, in order; `quirks` says how an old reader decompresses.
@@ -32,14 +30,12 @@ def read(
     RecordColumns, those with these names made at once.
     If a batch is bad, everything before it is yielded, and its own records up to the bad one unless it is compressed; then
     CorruptData is raised. As in Kafka, records of a compressed batch are only yielded if all of it is valid.
-    With `bad`, which does not go with `columns`, small bad batches and wrappers do not end the reading: what could be read of
-    them comes in one table with the records of their neighbours, and the faults of its batches are in `bad` when it is yielded.
     Callers that read again and again give a `decompressor`, which takes longer to make than to use for a small batch.
     """
     if chunk.is_legacy:
         from kdump.formats import message_set
 
-        return message_set.read(source, chunk, bad=bad)
+        return message_set.read(source, chunk)
     if columns is not None and quirks is None:
         from kdump.formats import record_columns
 
@@ -52,6 +48,5 @@ def read(
         quirks,
         with_data=with_data,
         with_header_values=with_header_values,
-        bad=bad,
         decompressor=decompressor,
     )

@@ -112,10 +112,6 @@ class BatchSummary:
         streaks = None if self.is_legacy else self._streaks()  # messages have no producers
         return streaks, numbers, positions, first_offsets, last_offsets, timestamps
 
-    def each_run(self) -> Iterator[tuple[int, int, bool]]:
-        """The first row of each run of one family, the row after it, and whether it is of messages."""
-        yield 0, self.count, self.is_legacy
-
     def with_first_offsets(self, first_offsets: Sequence[int]) -> BatchSummary:
         """The same with these first offsets, one a batch, and the gaps between these: headers of wrappers do not say them."""
         summary = BatchSummary.__new__(type(self))

@@ -1,7 +1,6 @@
 """Compiles a message schema at a version into a layout: what is read, in the order of the bytes, and what is shown.
 
-Versions, tags and nulls are decided here, once. A layout serves any reader that knows neither: functions that make text
-(`json_functions`), programs for the kernel in C (`output/kafka/native_messages.py`).
+Versions, tags and nulls are decided here, once. The kernel in C gets layouts as numbers (`output/kafka/native_messages.py`).
 """
 
 from __future__ import annotations
@@ -10,36 +9,28 @@ from kdump.messages.schema import default_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from kdump.messages.schema import Field, Message, Value
-
-    Contained = Mapping[str, Message]
-    """Messages in fields of type bytes, by the names of the fields."""
 
 
 class FieldLayout:
     """A field of a message at one version.
 
     `kind` is the type of the field, or of its elements if `is_array`; `struct` has the layout of structs. `tag` is None for
-    fields without. `default` is what an absent tag stands for. `message` is what the bytes of the field contain, if known.
+    fields without. `default` is what an absent tag stands for.
     """
 
-    __slots__ = ("default", "is_array", "is_nullable", "kind", "message", "name", "struct", "tag")
+    __slots__ = ("default", "is_array", "is_nullable", "kind", "name", "struct", "tag")
 
-    def __init__(self, field: Field, version: int, *, is_flexible: bool, contained: Contained, shown_version: int) -> None:
+    def __init__(self, field: Field, version: int, *, is_flexible: bool) -> None:
         self.name = field.name
         self.kind = field.type
         self.is_array = field.is_array
         self.is_nullable = field.is_nullable_in(version)
         self.tag = field.tag if field.is_tagged_in(version) else None
         self.default: Value = default_of(field)
-        self.message = contained.get(field.name) if field.type == "bytes" else None
         self.struct: StructLayout | None = None
         if field.fields:
-            self.struct = _struct(
-                field.fields, version, is_flexible=is_flexible, contained=contained, shown_version=shown_version
-            )
+            self.struct = _struct(field.fields, version, is_flexible=is_flexible)
 
 
 class StructLayout:
@@ -47,7 +38,7 @@ class StructLayout:
 
     `fields` are read first, in this order. If `is_flexible`, tagged fields follow, those of `tagged` in any order; bytes with
     `later_tags` are invalid in this version, and other tags are skipped. `shown` are the fields that JSON has, in its order; a
-    tagged field is left out if it has its default, and one that is neither tagged nor read has it always.
+    tagged field is left out if it has its default.
     """
 
     __slots__ = ("fields", "is_flexible", "later_tags", "shown", "tagged")
@@ -68,26 +59,17 @@ class StructLayout:
         self.is_flexible = is_flexible
 
 
-def layout_of(
-    message: Message, version: int, contained: Contained | None = None, *, shown_version: int | None = None
-) -> StructLayout | None:
-    """The layout of a message at a version, or None if the schema does not declare the version.
-
-    It shows the fields of that version, or those of `shown_version`.
-    """
+def layout_of(message: Message, version: int) -> StructLayout | None:
+    """The layout of a message at a version, or None if the schema does not declare the version."""
     if not 0 <= version <= message.last_version:
         return None
-    is_flexible = version >= message.flexible_since
-    shown_version = version if shown_version is None else shown_version
-    return _struct(message.fields, version, is_flexible=is_flexible, contained=contained or {}, shown_version=shown_version)
+    return _struct(message.fields, version, is_flexible=version >= message.flexible_since)
 
 
-def _struct(
-    fields: tuple[Field, ...], version: int, *, is_flexible: bool, contained: Contained, shown_version: int
-) -> StructLayout:
+def _struct(fields: tuple[Field, ...], version: int, *, is_flexible: bool) -> StructLayout:
     read, tagged, shown, later_tags = [], [], [], []
     for field in fields:
-        layout = FieldLayout(field, version, is_flexible=is_flexible, contained=contained, shown_version=shown_version)
+        layout = FieldLayout(field, version, is_flexible=is_flexible)
         if field.is_tagged_in(version):
             tagged.append(layout)
         else:
@@ -95,7 +77,7 @@ def _struct(
                 later_tags.append(field.tag)
             if field.is_in(version):
                 read.append(layout)
-        if field.is_in(shown_version):
+        if field.is_in(version):
             shown.append(layout)
     if not is_flexible:  # then no tag is read, and all tagged fields have their defaults
         shown, tagged, later_tags = [layout for layout in shown if layout.tag is None], [], []

@@ -231,8 +231,6 @@ _FIXED = {
     "float64": Struct(">d"),
 }
 _UUID_SIZE = 16
-_RUN = 1 << 12  # elements of an array that are passed over at once
-_OTHER, _TEXT, _COMPACT = 0, -1, -2  # what has the size of a field that is not the same in all messages
 
 
 def size_of(field: Field) -> int:
@@ -240,20 +238,13 @@ def size_of(field: Field) -> int:
     return _FIXED[field.type].size if field.type in _FIXED else {"bool": 1, "uuid": _UUID_SIZE}.get(field.type, 0)
 
 
-def read(message: Message, reader: Reader, version: int) -> dict[str, Value]:
+def read(message: Message, reader: Reader, version: int, *, keep: bool = True) -> dict[str, Value]:
     """A message of this version as a dict of its fields, including defaults; uuids are bytes.
 
+    Without `keep`, it is read only to know where it ends or what is wrong: what is returned says nothing, and takes no memory.
     Raises CorruptData like Reader.
     """
-    return Walk(message, reader, version).fields(message.fields)
-
-
-def pass_over(message: Message, reader: Reader, version: int) -> dict[str, Value]:
-    """Read a message of this version without its values: no fields, so that arrays take no memory, however long they are.
-
-    Raises CorruptData like Reader, for the same bytes as `read`.
-    """
-    return Passage(message, reader, version).fields(message.fields)
+    return Walk(message, reader, version, keep=keep).fields(message.fields)
 
 
 def is_since(first: int, version: int) -> bool:
@@ -269,11 +260,12 @@ def as_int16(number: int) -> int:
 class Walk:
     """Reads the fields of one message of one version, struct by struct. Raises CorruptData like Reader."""
 
-    __slots__ = ("is_flexible", "last_version", "reader", "version")
+    __slots__ = ("is_flexible", "keep", "last_version", "reader", "version")
 
-    def __init__(self, message: Message, reader: Reader, version: int) -> None:
+    def __init__(self, message: Message, reader: Reader, version: int, *, keep: bool = True) -> None:
         self.reader = reader
         self.version = version
+        self.keep = keep
         self.is_flexible = is_since(message.flexible_since, version)
         self.last_version = message.last_version
 
@@ -284,11 +276,13 @@ class Walk:
         for field in fields:
             if field.is_in(version) and not field.is_tagged_in(version):
                 try:
-                    values[field.name] = self.field(field)
+                    value = self.field(field)
                 except CorruptData as fault:
                     fault.values["fields"] = (field.name, *fault.values.get("fields", ()))
                     raise
-            else:
+                if self.keep:
+                    values[field.name] = value
+            elif self.keep:
                 values[field.name] = default_of(field)
         if self.is_flexible:
             self.read_tagged({field.tag: field for field in fields if field.tag is not None}, values)
@@ -320,7 +314,10 @@ class Walk:
         if not field.is_array:
             return self._value(field, is_tagged)
         count = self.array_length(field)
-        return None if count is None else self._elements(field, count)
+        if count is None:
+            return None
+        values = (self._value(field, False, is_element=True) for _ in range(count))
+        return [value for value in values if self.keep]
 
     def array_length(self, field: Field) -> int | None:
         """Read how many elements of an array follow; None for null."""
@@ -336,9 +333,6 @@ class Walk:
             message = f"{field.name} says it has {count} elements, with {remaining} bytes left"
             raise CorruptData("message-array-too-large", message, count=count, remaining=remaining)
         return count
-
-    def _elements(self, field: Field, count: int) -> list[Value]:
-        return [self._value(field, False, is_element=True) for _ in range(count)]
 
     def _value(self, field: Field, is_tagged: bool, is_element: bool = False) -> Value:
         reader = self.reader
@@ -382,87 +376,6 @@ class Walk:
             kind = "array" if field.is_array and not what else field.type
             name = field.name + what
             raise CorruptData("message-null", f"{name} may not be null", field=name, size=size, type=kind)
-
-
-class Passage(Walk):
-    """Reads the same without the values: regular fields by their sizes, which are few steps, and the others like `Walk`."""
-
-    __slots__ = ("_plans",)
-
-    def __init__(self, message: Message, reader: Reader, version: int) -> None:
-        super().__init__(message, reader, version)
-        self._plans: dict[int, tuple[list[tuple[int, Field]], dict[int | None, Field]]] = {}
-
-    def fields(self, fields: tuple[Field, ...]) -> dict[str, Value]:
-        reader = self.reader
-        data, end = reader.data, len(reader.data)
-        plan, by_tag = self._plans.get(id(fields)) or self._plan(fields)
-        for size, field in plan:
-            at = reader.position
-            if size > 0:
-                after = at + size
-            elif size == _TEXT and at + 2 <= end and data[at] < 0x80:  # else it is negative
-                after = at + 2 + (data[at] << 8) + data[at + 1]
-            elif size == _COMPACT and at < end and data[at] < 0x80:  # a length is stored as one more
-                after = at + data[at] if data[at] else end + 1
-            else:
-                after = end + 1
-            if after <= end:
-                reader.position = after
-                continue
-            try:
-                self.field(field)
-            except CorruptData as fault:
-                fault.values["fields"] = (field.name, *fault.values.get("fields", ()))
-                raise
-        if self.is_flexible:
-            self.read_tagged(by_tag, {})
-        return {}
-
-    def _plan(self, fields: tuple[Field, ...]) -> tuple[list[tuple[int, Field]], dict[int | None, Field]]:
-        """The fields that are read, each with its size or what has it, and those by tag."""
-        read = [field for field in fields if field.is_in(self.version) and not field.is_tagged_in(self.version)]
-        by_tag: dict[int | None, Field] = {field.tag: field for field in fields if field.tag is not None}
-        plan = self._plans[id(fields)] = [(self._size(field), field) for field in read], by_tag
-        return plan
-
-    def _size(self, field: Field) -> int:
-        if field.is_array or field.type == "struct":
-            return _OTHER
-        if field.type in ("string", "bytes"):
-            return _COMPACT if self.is_flexible else _TEXT if field.type == "string" else _OTHER
-        return size_of(field)
-
-    def _elements(self, field: Field, count: int) -> list[Value]:
-        size = size_of(field) or self._struct_size(field)
-        while count:
-            run = min(count, _RUN) if size else 1
-            if not size or not self._are_regular(field, run, size):
-                for _ in range(run):
-                    self._value(field, False, is_element=True)
-            count -= run
-        return []
-
-    def _struct_size(self, field: Field) -> int:
-        """The bytes of each struct of a field without tags; 0 if they differ, or have to be read one by one."""
-        if field.type != "struct" or (self.version > self.last_version and not field.is_common):
-            return 0
-        plan, _ = self._plans.get(id(field.fields)) or self._plan(field.fields)
-        sizes = [size for size, _ in plan]
-        return sum(sizes) + self.is_flexible if min(sizes, default=0) > 0 else 0
-
-    def _are_regular(self, field: Field, count: int, size: int) -> bool:
-        """Pass over so many elements, all of this size; not if some have tags or are missing."""
-        start = self.reader.position
-        end = start + count * size
-        if end > len(self.reader.data):
-            return False
-        if field.type == "struct" and self.is_flexible:
-            tag_counts = self.reader.data[start + size - 1 : end : size]
-            if tag_counts.count(0) != count:
-                return False
-        self.reader.position = end
-        return True
 
 
 def default_of(field: Field) -> Value:

@@ -45,7 +45,6 @@ NAMES = (
     "uncompressed",
     "targetBytes",
     "parallelism",
-    "split",
     "batchRows",
     "batchBytes",
     "maxValueBytes",
@@ -126,7 +125,6 @@ class Options:
         self.measures_uncompressed = self.samples_uncompressed or self._truth("uncompressed", False)
         self.target_bytes = self._size("targetBytes", TARGET_BYTES)
         self.parallelism = self._integer("parallelism")
-        self.split = values.get("split", AUTO)
         self.batch_rows = self._size("batchRows", BATCH_ROWS)
         self.batch_bytes = self._size("batchBytes", BATCH_BYTES)
         self.max_value_bytes = self._size("maxValueBytes", MAX_VALUE_BYTES)

@@ -1,19 +1,16 @@
-"""Cuts files into slices and packs them into tasks by size: never one task a file, and none that takes too long."""
+"""Packs files into tasks by size: never one task a file, and none that takes too long."""
 
 from __future__ import annotations
 
 import heapq
 import os
 from itertools import pairwise
-from operator import gt
 from typing import TYPE_CHECKING, NamedTuple
 
-from kdump.binary.source import Source
 from kdump.checks.check_processes import size_of
 from kdump.checks.jobs import Job, jobs
-from kdump.errors import CorruptData, Unreadable, UsageError
+from kdump.errors import UsageError
 from kdump.formats import tree
-from kdump.formats.log import Log
 from kdump.formats.text_checkpoint import OFFSET_CHECKPOINTS
 from kdump.pipeline import discovery
 from kdump.pipeline.discovery import FileItem
@@ -28,10 +25,6 @@ OPEN_COST = 64 << 10
 
 _MIN_TASK_BYTES = 4 << 20  # bytes; smaller tasks take longer to hand out than to read
 _TASKS_PER_CORE = 4
-_SPLIT_FROM = 1.5  # times the target
-_LOOK_BACK = 8  # batches before a cut that are to be in order
-_SPLIT_TABLES = ("records",)  # reading only headers is quick enough for any segment
-_SPLIT_VALUES = ("auto", "true", "false")
 
 _KINDS = {
     "batches": ("log", "checkpoint"),
@@ -49,7 +42,7 @@ _KINDS_OF_KAFKA = {kind for kinds in _KINDS.values() for kind in kinds}
 
 
 class FileSlice(NamedTuple):
-    """The batches of a file that start from `start` up to but not including `end`, all of them where that is None.
+    """A file; in a stream, its batches that start from `start` up to but not including `end`, all of them where that is None.
 
     Batches before `start` are in order from `look_back` on, unless their checksums say otherwise.
     """
@@ -106,8 +99,6 @@ def plan(
 
     Raises UsageError where there is nothing of Kafka's, unless what is unreadable is left out or becomes a row.
     """
-    if options.split not in _SPLIT_VALUES:
-        raise UsageError(f"split is one of {', '.join(_SPLIT_VALUES)}, not {options.split!r}")
     if options.table == "findings":
         checks = _check_slices(options)
         _require(any(one.size or one.kind != Job.LOG_DIR or tree.is_log_directory(one.path) for one in checks), options)
@@ -119,7 +110,7 @@ def plan(
     items = [item for item in found if item.path not in known and _is_wanted(item, wanted or {})]
     if options.table == "files":
         return bins([FileSlice(item, 0, 0) for item in items], options)
-    return _tasks(_slices(_readable(items, options), options), options, is_repeated=is_repeated)
+    return _tasks([FileSlice(item) for item in _readable(items, options)], options, is_repeated=is_repeated)
 
 
 def _require(is_there: bool, options: Options) -> None:
@@ -231,53 +222,6 @@ def _may_hold(item: FileItem, following: int | None, options: Options) -> bool:
     return options.from_offset is None or following is None or following > options.from_offset
 
 
-# --- Slices
-
-
-def _slices(items: Sequence[FileItem], options: Options) -> list[FileSlice]:
-    """Files as slices: whole files, except large ones that are divided between cores."""
-    if options.table not in _SPLIT_TABLES or options.split == "false":
-        return [FileSlice(item) for item in items]
-    large = [item for item in items if item.weight > _SPLIT_FROM * options.target_bytes]
-    if options.split == "auto" and len(large) >= _TASKS_PER_CORE * _cores(options):
-        return [FileSlice(item) for item in items]  # enough to do for all as it is
-    to_split = {item.path for item in large}
-    found: list[FileSlice] = []
-    for item in items:
-        found += split(item, options.target_bytes) if item.path in to_split else [FileSlice(item)]
-    return found
-
-
-def split(item: FileItem, target: int) -> list[FileSlice]:
-    """A log cut where batches start, into slices of about `target` bytes.
-
-    It is cut only where lengths lead from batch to batch from its start on, and offsets ascend; the rest is
-    part of the last slice. This reads all headers, but checks no checksum.
-    """
-    cuts: list[tuple[int, int]] = []  # where to cut, and from where on to look back
-    recent: list[int] = []
-    previous = -1
-    last_cut = 0
-    try:
-        with Source(item.path) as source:
-            for positions, last_offsets in Log(source).extents():
-                if last_offsets[0] <= previous or not all(map(gt, last_offsets[1:], last_offsets)):
-                    break
-                previous = last_offsets[-1]
-                for number, position in enumerate(positions):
-                    if position - last_cut >= target:
-                        before = [*recent, *positions[max(0, number - _LOOK_BACK) : number]]
-                        if len(before) >= 2:
-                            cuts.append((position, before[-_LOOK_BACK:][0]))
-                            last_cut = position
-                recent = [*recent, *positions[-_LOOK_BACK:]][-_LOOK_BACK:]
-    except (CorruptData, Unreadable):
-        pass  # what was found up to there is sound
-    starts = [(0, 0), *cuts]
-    ends: list[int | None] = [*(position for position, _ in cuts), None]
-    return [FileSlice(item, start, end, look_back) for (start, look_back), end in zip(starts, ends, strict=True)]
-
-
 # --- Tasks
 
 
@@ -294,7 +238,7 @@ def bins(slices: Sequence[FileSlice | CheckSlice], options: Options) -> list[Tas
         weights[number] = load + slices[row].weight + OPEN_COST
         heapq.heappush(loads, (weights[number], number))
     numbers = sorted((number for number in range(count) if filled[number]), key=lambda number: (-weights[number], number))
-    return [tuple(sorted(filled[number], key=_place)) for number in numbers] or [()]
+    return [tuple(sorted(filled[number], key=lambda one: one.path)) for number in numbers] or [()]
 
 
 def _bin_count(slices: Sequence[FileSlice | CheckSlice], options: Options) -> int:
@@ -306,10 +250,6 @@ def _bin_count(slices: Sequence[FileSlice | CheckSlice], options: Options) -> in
     by_cost = -(-cost // options.target_bytes)
     for_cores = min(cores, cost // min(_MIN_TASK_BYTES, options.target_bytes))
     return max(1, min(max(by_size, for_cores, min(by_cost, by_size + _TASKS_PER_CORE * cores - 1)), len(slices)))
-
-
-def _place(file_slice: FileSlice | CheckSlice) -> tuple[str, int]:
-    return file_slice.path, 0 if isinstance(file_slice, CheckSlice) else file_slice.start
 
 
 def _cores(options: Options) -> int:

@@ -98,7 +98,7 @@ def _crashed(
     message = f"the process that read it {process.how_it_ended}; the rows that it had not yet sent are missing"
     if options.fails_fast or options.unreadable == options.FAIL:
         raise KdumpError(message, path=file_slice.path, remedy='unreadable="row" or "skip" continues without it')
-    report = SliceReport.of(file_slice)
+    report = SliceReport(file_slice.path)
     report.rows = process.rows
     skipped = Skipped(CRASHED, message, None, None, is_damage=False)
     report.skipped.append(skipped)
@@ -298,7 +298,7 @@ def _send(
 
     for number, file_slice in enumerate(slices):
         last_position.put(number)
-        report = SliceReport.of(file_slice)
+        report = SliceReport(file_slice.path)
         parts = read_slice(file_slice, options, report)
         first = list(islice(parts, 1))
         waits = all(is_small(*part) for part in first)

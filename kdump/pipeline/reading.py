@@ -85,7 +85,7 @@ def may_crash(options: Options) -> bool:
 
 
 def _reported(file_slice: FileSlice, options: Options, on_report: OnReport, also: AlsoMade = NOTHING_ELSE) -> Rows:
-    report = SliceReport.of(file_slice)
+    report = SliceReport(file_slice.path)
     yield from slice_rows(file_slice, options, report, also)
     on_report(report)
 
@@ -262,7 +262,7 @@ def _findings(task: Task, options: Options, on_report: OnReport) -> Iterator[pa.
 def _finding_columns(task: Task, options: Options, on_report: OnReport) -> Rows:
     """The columns of the findings of these jobs, and how many there are."""
     brokers: dict[str, str | None] = {}
-    reports = {check_slice: SliceReport.of(check_slice) for check_slice in task if isinstance(check_slice, CheckSlice)}
+    reports = {check_slice: SliceReport(check_slice.path) for check_slice in task if isinstance(check_slice, CheckSlice)}
     for check_slice, rows in _found(list(reports), options):
         reports[check_slice].rows += len(rows)
         if not rows:

@@ -1,9 +1,9 @@
-"""Checks that the tables of a scan add up: every slice read once, every byte covered once, every record there once.
+"""Checks that the tables of a scan add up: every file read once, every byte covered once, every record there once.
 
 Tasks report counts and sums with their rows, so only the row counts of Parquet files are read again:
 
-- each planned slice is reported by one task, and the row count in its report is that of the file it wrote;
-- the slices of a log cover its bytes from the first to the last, once;
+- each planned file is reported by one task, and the row count in its report is that of the file it wrote;
+- what was read of a log is all of its bytes, from the first to the last;
 - a log has as many batches in `batches` as in `segments`, and as many records in `records` as the headers in both say,
   including those that do not decode.
 """
@@ -11,6 +11,7 @@ Tasks report counts and sums with their rows, so only the row counts of Parquet 
 from __future__ import annotations
 
 import os
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow.parquet as pq
@@ -59,61 +60,9 @@ class Part(NamedTuple):
     sources: list[str]
 
 
-class _LogAccount:
-    """What one table says of one log so far."""
-
-    __slots__ = ("batches", "covered", "inode", "is_partial", "missing", "records", "rows", "size")
-
-    def __init__(self) -> None:
-        self.size: int | None = None
-        self.inode: int | None = None
-        self.rows = self.batches = 0
-        self.records: int | None = 0
-        self.missing: int | None = 0  # records that do not decode
-        self.covered: list[tuple[int, int]] = []  # ranges of bytes, in any order
-        self.is_partial = False  # something could not be read
-
-    def add(self, report: SliceReport) -> bool:
-        """Add another slice. Returns whether it was of the same file as those before."""
-        is_same = self.size is None or report.size is None or (self.size, self.inode) == (report.size, report.inode)
-        if report.size is not None:
-            self.size, self.inode = report.size, report.inode
-        self.rows += report.rows
-        self.batches += report.batches
-        self.records = _sum(self.records, report.records)
-        for skipped in report.skipped:
-            self.is_partial = self.is_partial or not skipped.is_damage
-            self.missing = _sum(self.missing, skipped.records)
-        if report.first is not None and report.last is not None:
-            self.covered.append((report.first, report.last))
-        return is_same
-
-    def uncovered(self) -> str:
-        """What is wrong with the covered bytes; empty if each was covered once."""
-        position = 0
-        for start, end in sorted(self.covered):
-            if start != position:
-                return f"bytes {min(start, position):,} to {max(start, position) - 1:,} were read {_times(start, position)}"
-            position = end
-        if self.size is not None and position != self.size:
-            return (
-                f"bytes {min(position, self.size):,} to {max(position, self.size) - 1:,} were read {_times(self.size, position)}"
-            )
-        self.covered = [(0, position)]
-        return ""
-
-
 def _item_of(one: FileSlice | CheckSlice) -> FileItem:
     """The file of a slice; for a check, the directory or file that it checks."""
     return one.item if isinstance(one, FileSlice) else FileItem(one.path, None, None, None, None, "directory")
-
-
-def _times(start: int, position: int) -> str:
-    return "by no task" if start > position else "twice"
-
-
-def _sum(total: int | None, count: int | None) -> int | None:
-    return None if total is None or count is None else total + count
 
 
 class Reconciliation:
@@ -129,10 +78,10 @@ class Reconciliation:
         self.parts: list[Part] = []
         self.shapes: dict[str, tuple[NotedShapes, NotedShapes]] = {}
         self._folder = folder
-        self._logs: dict[str, dict[str, _LogAccount]] = {}  # by path and table
+        self._logs: dict[str, dict[str, SliceReport]] = {}  # by path and table
 
     def take(self, task: ScanTask, reports: Iterable[TaskReport]) -> None:
-        """Accept a finished task, done in one attempt or in one for each slice: move its files in place, and add up their rows.
+        """Accept a finished task, done in one attempt or in one for each file: move its files in place, and add up their rows.
 
         Raises KdumpError where a file is not where its attempt left it.
         """
@@ -160,7 +109,7 @@ class Reconciliation:
             for skipped in account.skipped:
                 self.skipped.append((items[account.path], task.table, skipped))
             if task.table in LOG_TABLES:
-                self._add(task.table, account)
+                self._logs.setdefault(account.path, {})[task.table] = account
             if account.shapes is not None:
                 topic = items[account.path].topic or ""
                 note_both(self.shapes.setdefault(topic, (NotedShapes(), NotedShapes())), account.shapes)
@@ -201,40 +150,31 @@ class Reconciliation:
             message = f"the Parquet file has {rows:,} rows, {reported:,} were read and {report.rows:,} written"
             self.disagreements.append(Disagreement(os.path.basename(path), (task.table,), message))
 
-    def _compare_with_plan(self, task: ScanTask, slices: list[SliceReport]) -> None:
-        planned = sorted(map(_key, task.slices))
-        reported = sorted(account.key_in_order for account in slices)
-        if planned == reported:
-            return
-        for path in sorted({key[0] for key in {*planned} ^ {*reported}} or {key[0] for key in planned}):
-            counts = [sum(key[0] == path for key in keys) for keys in (planned, reported)]
-            message = f"{counts[0]} slices were planned, but {counts[1]} read"
+    def _compare_with_plan(self, task: ScanTask, reports: Sequence[SliceReport]) -> None:
+        planned, read = Counter(one.path for one in task.slices), Counter(report.path for report in reports)
+        for path in sorted(path for path in planned | read if planned[path] != read[path]):
+            message = f"its rows were to be read {counted(planned[path], 'time')}, and were read {counted(read[path], 'time')}"
             self.disagreements.append(Disagreement(path, (task.table,), message))
-
-    def _add(self, table: str, account: SliceReport) -> None:
-        of_log = self._logs.setdefault(account.path, {}).setdefault(table, _LogAccount())
-        if not of_log.add(account):
-            self.disagreements.append(Disagreement(account.path, (table,), "it was replaced, or truncated"))
 
     def finish(self) -> None:
         """All tasks are done: compare what the tables say about each log."""
         for path, tables in self._logs.items():
-            whole: dict[str, _LogAccount] = {}
+            whole: dict[str, SliceReport] = {}
             for table in LOG_TABLES:
-                account = tables.get(table)
-                if account is None or account.is_partial:
+                report = tables.get(table)
+                if report is None or any(not skipped.is_damage for skipped in report.skipped):
                     continue
-                wrong = account.uncovered()
+                wrong = _uncovered(report)
                 if wrong:
                     self.disagreements.append(Disagreement(path, (table,), wrong))
                 else:
-                    whole[table] = account
+                    whole[table] = report
             self._compare_tables(path, whole)
         self._logs.clear()
 
-    def _compare_tables(self, path: str, whole: dict[str, _LogAccount]) -> None:
+    def _compare_tables(self, path: str, whole: dict[str, SliceReport]) -> None:
         batches, records, segments = (whole.get(table) for table in LOG_TABLES)
-        if len({(account.size, account.inode) for account in whole.values()}) > 1:
+        if len({(report.size, report.inode) for report in whole.values()}) > 1:
             self.disagreements.append(Disagreement(path, tuple(whole), "it was replaced, or truncated"))
             return
         if batches is not None and batches.rows != batches.batches:
@@ -244,7 +184,8 @@ class Reconciliation:
             self._compare(path, (BATCHES, SEGMENTS), "batches", batches.batches, segments.batches)
             self._compare(path, (BATCHES, SEGMENTS), "records", batches.records, segments.records)
         if records is not None:
-            there = None if records.missing is None else records.rows + records.missing
+            missing = [skipped.records for skipped in records.skipped]
+            there = None if None in missing else records.rows + sum(count or 0 for count in missing)
             other = SEGMENTS if segments is not None else BATCHES if batches is not None else RECORDS
             said = (segments or batches or records).records
             if records.records is not None:
@@ -335,8 +276,14 @@ def _listed(tables: Sequence[str]) -> str:
     return f"the table {tables[0]}" if len(tables) == 1 else f"the tables {', '.join(tables)}"
 
 
-def _key(file_slice: FileSlice | CheckSlice) -> tuple[str, int, int]:
-    return SliceReport.of(file_slice).key_in_order
+def _uncovered(report: SliceReport) -> str:
+    """What is wrong with the bytes of a log that were read; empty if they are all of its bytes."""
+    first, last, size = report.first or 0, report.last or 0, report.size
+    if first:
+        return f"bytes 0 to {first - 1:,} were not read"
+    if size is not None and last < size:
+        return f"bytes {last:,} to {size - 1:,} were not read"
+    return f"{last:,} bytes were read of {size:,}" if size is not None and last > size else ""
 
 
 def _finding(code: str, path: str, file_type: str, start: int, end: int, message: str) -> Finding:

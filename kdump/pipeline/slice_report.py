@@ -1,4 +1,4 @@
-"""What a task reports of a slice of a file: the bytes it covered, the rows it made, and what it had to leave out."""
+"""What a task reports of a file, or of a slice of one: the bytes it covered, the rows it made, and what it had to leave out."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from kdump.pipeline.planning import CheckSlice, FileSlice
     from kdump.reading.walk_notes import Note
     from kdump.schemas.shapes import NotedShapes
 
@@ -40,10 +39,10 @@ class Skipped(NamedTuple):
 
 
 class SliceReport:
-    """What was read of one slice of a file: from `start` up to but not including `end` (None: the end of the file).
+    """What was read of one file, or in a stream of a slice of it.
 
     `size` and `inode` are those of the file when it was opened. `first` and `last` are the range of bytes of the batches and
-    damaged ranges that start in the slice: None where there are none. `rows` counts rows of the table; `batches` and `records`
+    damaged ranges that were read: None where there are none. `rows` counts rows of the table; `batches` and `records`
     what headers of batches say, `records` None where old messages do not say. `shapes` are those of the keys and of the values
     that were decoded by schemas. `sums` are the columns of the log's row in the table of segments, if the walk also made
     these, and `note` is what it noted for a check.
@@ -51,7 +50,6 @@ class SliceReport:
 
     __slots__ = (
         "batches",
-        "end",
         "first",
         "inode",
         "last",
@@ -62,14 +60,11 @@ class SliceReport:
         "shapes",
         "size",
         "skipped",
-        "start",
         "sums",
     )
 
-    def __init__(self, path: str, start: int = 0, end: int | None = None) -> None:
+    def __init__(self, path: str) -> None:
         self.path = path
-        self.start = start
-        self.end = end
         self.size: int | None = None
         self.inode: int | None = None
         self.first: int | None = None
@@ -82,24 +77,13 @@ class SliceReport:
         self.sums: dict[str, list[Any]] | None = None
         self.note: Note | None = None
 
-    @classmethod
-    def of(cls, file_slice: FileSlice | CheckSlice) -> SliceReport:
-        """The empty report of a slice."""
-        end = getattr(file_slice, "end", None)
-        return cls(file_slice.path, getattr(file_slice, "start", 0), end)
-
     def of_sums(self) -> SliceReport:
         """The report of the row that `sums` are, which came of the same walk."""
-        report = SliceReport(self.path, self.start, self.end)
+        report = SliceReport(self.path)
         report.size, report.inode, report.first, report.last = self.size, self.inode, self.first, self.last
         report.batches, report.records, report.skipped = self.batches, self.records, list(self.skipped)
         report.rows = 1
         return report
-
-    @property
-    def key_in_order(self) -> tuple[str, int, int]:
-        """The key that identifies this slice among all slices of a table."""
-        return self.path, self.start, -1 if self.end is None else self.end
 
     def cover(self, start: int, end: int) -> None:
         """Record that these bytes were read: batches, or a damaged range. Raises KdumpError unless they follow the last ones."""

@@ -148,7 +148,7 @@ def _written(task: ScanTask, batches: Iterable[pa.RecordBatch], slices: list[Sli
 def left_out(task: ScanTask, skipped: Skipped) -> TaskReport:
     """The report of a task that was given up: its slices have no rows, for this reason."""
     of_segments = task.of_segments()
-    slices = [SliceReport.of(one) for one in task.slices]
+    slices = [SliceReport(one.path) for one in task.slices]
     for report in slices:
         report.skipped.append(skipped)
     return TaskReport("", 0, slices, left_out(of_segments, skipped) if of_segments is not None else None)

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from kdump.formats.log import Chunk
-    from kdump.formats.mixed import MixedSummary
     from kdump.formats.record_batch import RecordBatch
     from kdump.tables import Row
 
@@ -92,16 +91,6 @@ class Section:
         return bool(self.nested) and self.nested[row]
 
     @property
-    def mixed(self) -> MixedSummary | None:
-        """The summary, if it is one of runs of alternating magics. Such batches have no columns; `parts` have."""
-        return self.summary if self.chunk.is_mixed else None  # type: ignore[return-value]  # as the chunk says
-
-    def parts(self, first: int = 0) -> Iterator[Section]:
-        """Runs of alternating magics, one by one, from the run with this number on."""
-        for chunk in self.chunk.parts(first):  # type: ignore[attr-defined]  # it is mixed
-            yield Section(chunk, None)
-
-    @property
     def kept(self) -> memoryview | None:
         """The bytes of the batches, if they are in memory; valid until the walk goes on."""
         return self.chunk.kept if self.summary is not None else None
@@ -156,19 +145,6 @@ class Damage:
     def claimed_offset(self) -> int | None:
         """The first offset that a batch at its start claims, None for none."""
         return getattr(self.row, "base_offset", None) if self.is_batch else None
-
-
-class Shown:
-    """Intact batches in order that the caller of a walk has shown by itself: where they `end`, and the extent of the `last` one.
-
-    An extent is the first and last offset, and the leader epoch, None where the format has none.
-    """
-
-    __slots__ = ("end", "last")
-
-    def __init__(self, end: int, last: tuple[int, int, int | None]) -> None:
-        self.end = end
-        self.last = last
 
 
 class Damages:

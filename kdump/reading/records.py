@@ -9,7 +9,7 @@ from kdump.formats.record import MAX_PAYLOAD_AT_ONCE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Collection, Iterator
 
     from kdump.binary.source import Source
     from kdump.formats.log import Chunk
@@ -28,14 +28,11 @@ class UnreadableBatch:
 
 
 def past_bad_batches(
-    source: Source, chunk: Chunk, *, columns: Collection[str] | None = None, gathers: Callable[[], bool] | None = None
+    source: Source, chunk: Chunk, *, columns: Collection[str] | None = None
 ) -> Iterator[RecordChunk | UnreadableBatch]:
     """The records of all batches of a chunk, in order; an unreadable batch follows the records that could be read of it.
 
-    `columns` is as records.read says. Once `gathers` says so, the records of small batches that are bad come in one part with
-    those of their neighbours, and all of these bad batches follow the part, which has them as `bad_rows`; it cannot say so with
-    `columns`.
-    Raises CorruptData only if that says of no batch that it is bad.
+    `columns` is as records.read says. Raises CorruptData only if that says of no batch that it is bad.
     """
     row_at = {position: row for row, position in enumerate(chunk.batches["position"])}
     decompressor = codecs.BatchDecompressor(MAX_PAYLOAD_AT_ONCE)
@@ -44,18 +41,8 @@ def past_bad_batches(
     while first < len(chunk):
         end = min(first + count, len(chunk))
         part = chunk if end - first == len(chunk) else chunk.slice(first, end)
-        faults: list[CorruptData] | None = [] if gathers is not None and gathers() else None
         try:
-            for of_part in records.read(source, part, columns=columns, bad=faults, decompressor=decompressor):
-                if faults:
-                    row_in_part = {position: row for row, position in enumerate(of_part.batches["position"])}
-                    of_part.bad_rows = [row_in_part[fault.position] for fault in faults if fault.position is not None]
-                yield of_part
-                for fault in faults or ():
-                    assert fault.position is not None  # those of batches have one
-                    yield UnreadableBatch(row_at[fault.position], fault.position, fault)
-                if faults:
-                    faults.clear()
+            yield from records.read(source, part, columns=columns, decompressor=decompressor)
         except CorruptData as fault:
             if fault.position is None:
                 raise

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from kdump.binary import kernel
 from kdump.errors import CorruptData
-from kdump.formats.log import Log, MixedChunk
+from kdump.formats.log import Log
 from kdump.reading import search
 from kdump.reading.damages import LEADS_OVER_BATCHES
 from kdump.reading.found_batches import FoundBatches
-from kdump.reading.items import DAMAGED, INTACT, NOT_EXAMINED, SALVAGED, ZERO, Damage, Patches, Section, Shown
+from kdump.reading.items import DAMAGED, INTACT, NOT_EXAMINED, SALVAGED, ZERO, Damage, Patches, Section
 from kdump.reading.patches import PatchesUnderWay, lone_section
 from kdump.reading.recent import RecentBytes
 from kdump.reading.steps import Step, Steps
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
 
     from kdump.binary.source import Source
-    from kdump.formats.log import Chunk
     from kdump.reading.read_ahead import ReadAhead
     from kdump.reading.tuning import ReadTuning
 
@@ -34,7 +33,6 @@ __all__ = [
     "Damage",
     "Patches",
     "Section",
-    "Shown",
     "walk",
     "walk_patches",
 ]
@@ -51,7 +49,6 @@ def walk(
     *,
     base_offset: int | None = None,
     next_base_offset: int | None = None,
-    threads: int = 0,
     keeps_bytes: bool = False,
     fills_headers: bool = False,
     tuning: ReadTuning = DEFAULT,
@@ -60,7 +57,7 @@ def walk(
 
     A damaged batch is skipped by its length if that leads to a batch or to the end of the file. If the stored CRC fits another
     end, only the length is wrong. Otherwise the next intact batch is searched byte by byte. Offsets must lie between the base
-    offsets of this segment and the next one, if these are known. `threads` summarize a large log ahead of the walk.
+    offsets of this segment and the next one, if these are known.
     With `keeps_bytes`, large sections keep their bytes until the next item is asked for; with `fills_headers`, they have the
     columns of their headers.
     """
@@ -70,7 +67,6 @@ def walk(
         lambda: True,
         base_offset=base_offset,
         next_base_offset=next_base_offset,
-        threads=threads,
         keeps_bytes=keeps_bytes,
         fills_headers=fills_headers,
         tuning=tuning,
@@ -88,31 +84,23 @@ def walk_patches(
     *,
     base_offset: int | None = None,
     next_base_offset: int | None = None,
-    threads: int = 0,
     keeps_bytes: bool = False,
     fills_headers: bool = False,
     tuning: ReadTuning = DEFAULT,
-    shows: Callable[[int], Shown | None] | None = None,
-    mixes: Callable[[], bool] | None = None,
 ) -> Generator[Section | Damage | Patches]:
     """The same for a caller that takes several batches with damage between them as one item, wherever `gathers` allows it.
 
     With `keeps_bytes`, large sections keep their bytes until the next item is asked for; with `fills_headers`, they have the
     columns of their headers.
-
-    A caller that can show batches from a position on by itself does so in `shows`, if they are intact and in order; the walk
-    continues after them. It returns None if there are none.
-
-    Wherever `mixes` allows it, a section may have a MixedSummary: of messages and of batches of magic 2 that alternate.
     """
-    items = _Walk(source, start, base_offset, next_base_offset, tuning, gathers, shows, mixes)
+    items = _Walk(source, start, base_offset, next_base_offset, tuning, gathers)
     if kernel.native is None or not source.is_direct:
         yield from items.by_windows(source.size)
         return
     from kdump.reading.read_ahead import ReadAhead
 
-    with ReadAhead(source, start, threads, tuning, keeps_bytes=keeps_bytes, fills_headers=fills_headers) as read_ahead:
-        yield from items.by_stretches(read_ahead)
+    read_ahead = ReadAhead(source, start, tuning, keeps_bytes=keeps_bytes, fills_headers=fills_headers)
+    yield from items.by_stretches(read_ahead)
 
 
 class _Walk:
@@ -126,8 +114,6 @@ class _Walk:
         next_base_offset: int | None,
         tuning: ReadTuning,
         gathers: Callable[[], bool],
-        shows: Callable[[int], Shown | None] | None,
-        mixes: Callable[[], bool] | None,
     ) -> None:
         recent = RecentBytes(source, tuning)
         self._source = recent
@@ -144,27 +130,19 @@ class _Walk:
         for_large = search.Budget(of_large, kept_for_likely=of_large)
         self._order = Order(recent, base_offset, next_base_offset)
         looked = search.Search(recent, budget, start=start, tuning=tuning)
-        self._steps = Steps(recent, looked, FoundBatches(recent, start, tuning, for_large), self._order, tuning)
+        self._steps = Steps(recent, looked, FoundBatches(recent, start, tuning, for_large), self._order, tuning, start)
         self._window_size = tuning.window_bytes  # of sound batches, read first
         self._sound = self._sound_bytes = 0  # the intact batches of the last steps, one after the other, and their size
         self._gathers = gathers
-        self._shows = shows
-        self._mixes = mixes
 
     def by_stretches(self, read_ahead: ReadAhead) -> Iterator[Section | Damage | Patches]:
         """Everything up to the end of the log: in large stretches, or in steps where something is wrong."""
         size = self._source.size
         while self._position < size:
-            if self._shows is not None and self._order.continues(self._position):
-                shown = self._shows(self._position)
-                if shown is not None:
-                    self._order.take_on(shown.last, shown.end - self._position)
-                    self._position = shown.end
-                    continue
             chunk = read_ahead.at(self._position)
             if chunk is not None and self._order.takes(chunk.summary):
                 yield Section(chunk, None)
-                self._position = chunk.summary.end
+                self._steps.contents.sound_batch, self._position = self._position, chunk.summary.end
             else:
                 read_ahead.rest(self._position)
                 yield from self.by_windows(read_ahead.next_try)
@@ -189,29 +167,16 @@ class _Walk:
             may_check=lambda _: False,  # a step looks at what is larger than a window
         )
         try:
-            for chunk in log.summarized_chunks(self._order.wants_summary, mixes=kernel.native is not None):
-                if chunk.summary is None:
+            for chunk in log.summarized_chunks(self._order.wants_summary):
+                summary = chunk.summary
+                if summary is None or not self._order.takes(summary):
                     return
-                is_whole = self._order.may_take(chunk.summary)
-                for part in chunk.parts() if isinstance(chunk, MixedChunk) and not is_whole else (chunk,):
-                    if part.summary is None or not self._order.takes(part.summary):
-                        return
-                    for section in self._sections(part):
-                        yield section
-                        assert section.chunk.summary is not None
-                        self._position = section.chunk.summary.end
+                yield Section(chunk, None)
+                self._steps.contents.sound_batch, self._position = self._position, summary.end
                 if self._position >= end:
                     return
         except CorruptData:
             pass  # the next step comes upon it
-
-    def _sections(self, chunk: Chunk) -> Iterator[Section]:
-        """A summarized chunk, all of whose batches are intact; runs of alternating magics one by one if that is wanted."""
-        section = Section(chunk, None)
-        if isinstance(chunk, MixedChunk) and not (self._mixes is not None and self._mixes()):
-            yield from section.parts()
-        else:
-            yield section
 
     def _damaged_stretch(self, end: int) -> Iterator[Section | Damage | Patches]:
         """What the next steps find, until batches are sound again, or one starts at `end` or later."""

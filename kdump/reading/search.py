@@ -70,9 +70,9 @@ class Candidates:
 
 
 PLAUSIBLE = Candidates(
-    # the magic at byte 16, and before it an offset >= 0 and a length below LONGEST_BATCH;
+    # the magic at byte 16, and before it an offset >= 0 and a length below LONGEST_BATCH that is not zero;
     # after it of magic 2 a CRC and attributes, of 0 and 1 attributes
-    rb"(?s)[\x00-\x02](?<=[\x00-\x7f].{7}[\x00-\x07].{7}.)"
+    rb"(?s)[\x00-\x02](?<=[\x00-\x7f].{7}[\x00-\x07].{7}.)(?<!\x00{4}.{5})"
     rb"(?:(?<=\x02)(?=.{4}\x00[\x00-\x7f])|(?<=[\x00\x01])(?=[\x00-\x0f]))",
     may_be_header,
     is_any_whole=False,

@@ -22,9 +22,10 @@ from kdump.errors import CorruptData
 from kdump.formats.record_batch import NO_TIMESTAMP, RecordBatch
 from kdump.reading import damages, spans, zeros
 from kdump.reading.found_batches import FoundBatch, row_of
-from kdump.reading.items import BY_LENGTH, BY_REPAIRED_LENGTH, BY_SCAN, DAMAGED, END, SALVAGED, Damage
+from kdump.reading.items import BY_LENGTH, BY_REPAIRED_LENGTH, BY_SCAN, DAMAGED, END, INTACT, SALVAGED, Damage
 from kdump.reading.plausible import LONGEST_BATCH, is_header_but_for, is_plausible, may_be_header
 from kdump.reading.trust import extent_of, is_lower
+from kdump.reading.wrapped import WrapperContents
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,7 +70,10 @@ class Step:
 class Steps:
     """Takes a walk from one position to the next. What it finds depends on the bytes and on the order so far."""
 
-    def __init__(self, source: SizedReadable, search: Search, found: FoundBatches, order: Order, tuning: ReadTuning) -> None:
+    def __init__(
+        self, source: SizedReadable, search: Search, found: FoundBatches, order: Order, tuning: ReadTuning, start: int = 0
+    ) -> None:
+        """Prepare a walk from `start` on."""
         self._source = source
         self._search = search
         self._found = found
@@ -77,6 +81,7 @@ class Steps:
         self._tuning = tuning
         self.ends = spans.HeadersAhead(search)
         self._zeros = spans.ZerosAtTheEnd(search)
+        self.contents = WrapperContents(search, order, start)
         self.damaged: tuple[int, Extent] | None = None
         """Where the last batch ends, if it is damaged, and what it claims."""
 
@@ -91,7 +96,10 @@ class Steps:
         if batch is None:
             return self._past(position, fault)
         if batch.is_valid:
-            return Step(batch.end, batch=batch, status=self._status(batch, damaged))
+            status = self._status(batch, damaged)
+            if status == INTACT:
+                self.contents.sound_batch = position
+            return Step(batch.end, batch=batch, status=status)
         inside = self._first_inside(batch)
         if inside is not None:
             row = row_of(batch.header, position, is_valid=False, is_legacy=batch.is_legacy)
@@ -201,7 +209,7 @@ class Steps:
             self._search.budget.gave_up = False  # what lies before it was not searched
             damage.end, damage.message, claimed_end = inside, damages.LEADS_OVER_BATCHES, 0
         else:
-            damage.end = self._next_intact(start + 1)
+            damage.end = self._next_intact(start + 1, header_bytes)
         if damage.code in _PAST_THE_END and damage.end < source.size:
             damage = damages.length_past_end(start, damage.end, batch_length(header_bytes))
         damage.resync = END if damage.end >= source.size else BY_SCAN
@@ -210,7 +218,7 @@ class Steps:
 
     def _over_unchecked(self, start: int, header_bytes: bytes) -> Step:
         """Go on after a large batch whose CRC was not computed, because too many claim to be large."""
-        end = self._next_intact(start + 1)
+        end = self._next_intact(start + 1, header_bytes)
         self._order.doubt(start + batch_size(header_bytes))
         damage = damages.unchecked(start, end)
         damage.resync = END if end >= self._source.size else BY_SCAN
@@ -220,16 +228,19 @@ class Steps:
         source = self._source
         zeros_end = zeros.end(source, start, self._tuning.window_bytes)
         # a batch may begin with zeros
-        end = source.size if zeros_end == source.size else self._next_intact(max(start + 1, zeros_end - LOG_OVERHEAD))
+        end = source.size if zeros_end == source.size else self._next_intact(max(start + 1, zeros_end - LOG_OVERHEAD), b"")
         self._order.doubt(0)
         found = [damages.zeros(start, min(zeros_end, end), source.size)]
         if zeros_end < end:
             found += self._divided(damages.garbage(zeros_end, end, resync=END if end == source.size else BY_SCAN))
         return Step(end, damages=tuple(found))
 
-    def _next_intact(self, start: int) -> int:
+    def _next_intact(self, start: int, damaged: bytes) -> int:
         self._search.budget.gave_up = False  # from here on, it says whether a batch may have been passed over
-        return self._search.next_intact(start)
+        found = self._search.next_intact(start)
+        while contents_end := self.contents.end_at(found, damaged):
+            found = self._search.next_intact(contents_end)
+        return found
 
     def _named(self, start: int, header_bytes: bytes, fault: CorruptData | None, *, is_header: bool) -> tuple[Damage, int]:
         """The damage that starts with this header, without its end, and where the batch claims to end (0: nowhere)."""

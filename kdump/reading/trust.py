@@ -110,15 +110,6 @@ class Order:
         """Whether it can take the next batches by their summary."""
         return not self._is_in_doubt and self._stray is None and self._undecided is None
 
-    def continues(self, position: int) -> bool:
-        """Whether the batch at this position seems to follow the last one, and all before it are beyond doubt."""
-        extent = self.header_at(position) if self.wants_summary() else None
-        return extent is not None and self.fits(extent)
-
-    def take_on(self, extent: Extent, size: int) -> None:
-        """Record batches that are beyond doubt, `size` bytes up to one with this extent."""
-        self._move(extent, size)
-
     def takes(self, summary: BatchSummary) -> bool:
         """Whether all batches of this summary fit between the batches before and after them, so that all are beyond doubt.
 

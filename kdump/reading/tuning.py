@@ -9,8 +9,8 @@ class ReadTuning:
     """How much of a log is read at once, and how much work goes into what is damaged.
 
     `window_bytes` are read at once, `near_bytes` first where what is looked for may be close. A stretch that is summarized ahead
-    ends after the last batch that starts before a multiple of `stretch_bytes`, and has at most `max_stretch_batches`. A log of
-    `min_threads_bytes` or more is worth threads. After a stretch that was of no use, `pause_bytes` are walked without.
+    ends after the last batch that starts before a multiple of `stretch_bytes`, and has at most `max_stretch_batches`. After a
+    stretch that was of no use, `pause_bytes` are walked without.
 
     A search may feed `free_crc_bytes` to checksums and look at `free_tries` headers, however small the log is.
     """
@@ -19,7 +19,6 @@ class ReadTuning:
         "free_crc_bytes",
         "free_tries",
         "max_stretch_batches",
-        "min_threads_bytes",
         "near_bytes",
         "pause_bytes",
         "stretch_bytes",
@@ -33,7 +32,6 @@ class ReadTuning:
         near_bytes: int = 16 << 10,
         stretch_bytes: int = 4 << 20,
         max_stretch_batches: int = 1 << 14,  # their columns take a few MiB when all are asked for
-        min_threads_bytes: int = 16 << 20,
         pause_bytes: int = 1 << 20,
         free_crc_bytes: int = 64 << 20,
         free_tries: int = 1 << 18,
@@ -42,7 +40,6 @@ class ReadTuning:
         self.near_bytes = near_bytes
         self.stretch_bytes = stretch_bytes
         self.max_stretch_batches = max_stretch_batches
-        self.min_threads_bytes = min_threads_bytes
         self.pause_bytes = pause_bytes
         self.free_crc_bytes = free_crc_bytes
         self.free_tries = free_tries

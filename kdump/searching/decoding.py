@@ -210,11 +210,6 @@ class HitDecoder:
         self._by_schema = by_schema
         self._has_others = False
 
-    @property
-    def reads_contents(self) -> bool:
-        """Whether keys and values of records that are not control records are decoded."""
-        return self._internal is not None or self._by_schema is not None
-
     def give_shapes(self, keys: NotedShapes, values: NotedShapes) -> None:
         """Add the shapes of the keys and values that were decoded: JSON for control records and those of internal topics."""
         from kdump.schemas.shapes import JSON, Shape, note_both

@@ -28,11 +28,10 @@ class FileSettings:
     """How a file is searched: `context` records around each match, up to `limit` matches, with its digest if it `digests`.
 
     `partitions` is the number of partitions of the topic, for the one that each key belongs in; `names` are shown for paths.
-    With `leaves_values`, large keys and values may be FileBytes. `progress` receives how many bytes of the file were searched.
-    `decoding` says how keys and values are decoded for conditions.
+    `progress` receives how many bytes of the file were searched; `decoding` says how keys and values are decoded for conditions.
     """
 
-    __slots__ = ("context", "decoding", "digests", "leaves_values", "limit", "names", "partitions", "progress", "query")
+    __slots__ = ("context", "decoding", "digests", "limit", "names", "partitions", "progress", "query")
 
     def __init__(
         self,
@@ -45,10 +44,8 @@ class FileSettings:
         names: Mapping[str, str] | None = None,
         progress: Callable[[int], None] | None = None,
         decoding: Decoding | None = None,
-        leaves_values: bool = False,
     ) -> None:
         self.decoding = decoding
-        self.leaves_values = leaves_values
         self.query = query
         self.context = context
         self.limit = limit
@@ -121,7 +118,6 @@ class FileSearch:
                     walks_all=bool(settings.context),
                     progress=settings.progress,
                     decoder=self._decoder,
-                    leaves_values=settings.leaves_values and settings.partitions is None,
                 )
                 yield from self._limited(self._log)
                 if settings.digests and identity(source) != before:

@@ -38,8 +38,7 @@ class Search:
     """A search through all logs below some paths. Iteration yields a Hit for each record that matches.
 
     After it has ended, `verdict` says what was found and how much was read, `not_read` what was not read intact, and `files` how
-    much of each file was searched. Keys and values are decoded with `decoding`; without it, they are as they are. With
-    `leaves_values`, large ones may be FileBytes in what `found` yields.
+    much of each file was searched. Keys and values are decoded with `decoding`; without it, they are as they are.
 
     Raises UsageError where a path is a pattern that nothing fits, and if it cannot be told which schemas are meant.
     """
@@ -58,7 +57,6 @@ class Search:
         names: Mapping[str, str] | None = None,
         progress: Callable[[int, int], None] | None = None,
         decoding: Decoding | None = None,
-        leaves_values: bool = False,
     ) -> None:
         if proves_absence and (first is not None or stops_at_hit or partitions is not None or not query.range.is_open):
             raise UsageError("the proof of an absence reads everything", remedy="leave out ranges, limits and --partitions")
@@ -75,7 +73,6 @@ class Search:
         self._progress = progress
         self._bytes = 0
         self._done = 0
-        self._leaves_values = leaves_values
         self._started = time.monotonic()
         self._hits = self._damaged_hits = self._misplaced = self._not_read_bytes = 0
         self._is_whole = True
@@ -145,7 +142,6 @@ class Search:
             names=self._names,
             progress=None if self._progress is None else self._report,
             decoding=self._decoding,
-            leaves_values=self._leaves_values,
         )
         logs = self.places.logs
         self._bytes = sum(item.size for item in logs)
@@ -208,11 +204,6 @@ class Search:
                 statuses = [found.statuses[row] for row in batches]
                 piece = Found(part, statuses, list(range(end - first)), found.matched[first:end])
             yield self._table(item, piece, decoded)
-
-    def decodes_hits(self, item: FileItem) -> bool:
-        """Whether `hits` of a file needs keys and values to decode them."""
-        decoder = self._decoder_of_hits(item)
-        return decoder is not None and decoder.reads_contents
 
     def _decoder_of_hits(self, item: FileItem) -> HitDecoder | None:
         if self._decoding is None:

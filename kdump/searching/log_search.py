@@ -8,7 +8,6 @@ from functools import partial
 
 from kdump.binary import codecs, kernel
 from kdump.binary.batch_header import (
-    ATTRIBUTES,
     ATTRIBUTES_AT,
     BATCH_HEADER_SIZE,
     COMPRESSION_MASK,
@@ -21,11 +20,10 @@ from kdump.binary.batch_header import (
 )
 from kdump.binary.source import WINDOW_SIZE
 from kdump.errors import CorruptData, MissingPackage, Unreadable
-from kdump.formats.record import MAX_BATCH_SIZE, MAX_PAYLOAD_AT_ONCE
-from kdump.formats.record_selection import owners, selected
+from kdump.formats.record import MAX_PAYLOAD_AT_ONCE
+from kdump.formats.record_selection import owners
 from kdump.reading import salvage
 from kdump.reading.damaged_offsets import FOREVER, DamagedOffsets
-from kdump.reading.large_batches import LargeBatch, is_walkable
 from kdump.reading.records import UnreadableBatch, past_bad_batches
 from kdump.reading.tuning import DEFAULT
 from kdump.searching.left_out import CUT_MESSAGE, HOLLOW_MESSAGE, is_cut
@@ -80,8 +78,7 @@ class LogSearch:
     """One search through one log. After `found` has ended, `gaps` and the counts are complete.
 
     With `walks_all`, `found` has all records, for context. `partition` is that of the log, if it is known.
-    `decoder` decodes keys and values for conditions; control records are as they are. With `leaves_values`, large keys and values
-    are FileBytes, if the query allows it.
+    `decoder` decodes keys and values for conditions; control records are as they are.
     """
 
     def __init__(
@@ -95,7 +92,6 @@ class LogSearch:
         progress: Callable[[int], None] | None = None,
         tuning: ReadTuning = DEFAULT,
         decoder: ConditionDecoder | None = None,
-        leaves_values: bool = False,
     ) -> None:
         self.gaps: list[Gap] = []
         self.known_fields = query.known_fields()
@@ -109,8 +105,6 @@ class LogSearch:
         self._progress = progress
         self._tuning = tuning
         self._decoder = decoder
-        self._long_payloads: set[int] = set()  # positions of compressed batches that were not decompressed at once
-        self._leaves_values = leaves_values and not walks_all and query.reads_pieces
         self._offsets = DamagedOffsets(base_offset)
         self._decompressor = codecs.BatchDecompressor(MAX_PAYLOAD_AT_ONCE)
         self._window = bytearray(WINDOW_SIZE)
@@ -184,8 +178,7 @@ class LogSearch:
             start = positions[first]
             end = bisect_right(ends, start + len(window))
             if end == first:
-                if self._may_match_alone(chunk, first):
-                    rows.add(first)
+                rows.add(first)  # it is larger than a window
                 first += 1
                 continue
             size = ends[end - 1] - start
@@ -220,17 +213,16 @@ class LogSearch:
             if end > position + held:
                 position, held = start, min(len(window), summary.end - start)
                 if end - start > held:
-                    if self._may_match_alone(chunk, row):
-                        rows.append(row)
+                    rows.append(row)  # it is larger than a window
                     held = 0
                     continue
                 source.read_plainly(window[:held], position)
-            if self._may_match_in(window, start - position, end - position, start):
+            if self._may_match_in(window, start - position, end - position):
                 rows.append(row)
         return rows
 
-    def _may_match_in(self, window: Buffer, start: int, end: int, position: int, *, is_sound: bool = True) -> bool:
-        """Whether the literal stands in a batch of magic 2, which starts at a position of the file, or it may not be readable."""
+    def _may_match_in(self, window: Buffer, start: int, end: int, *, is_sound: bool = True) -> bool:
+        """Whether the literal stands in a batch of magic 2, or it may not be readable."""
         literal, native = self._query.literal, kernel.native
         assert literal is not None
         window = memoryview(window)
@@ -244,47 +236,22 @@ class LogSearch:
             )
         payload = self._decompressed(codec, compressed)
         if payload is None:
-            return self._may_be_in_blocks(codec, bytes(compressed), position) or is_sound
+            return self._may_be_in_blocks(codec, bytes(compressed)) or is_sound
         return (
             literal.place_in(payload) >= 0
             or is_sound
             and (native is None or native.ordinary_records(window, start, payload, False) is None)
         )
 
-    def _may_match_alone(self, chunk: Chunk, row: int) -> bool:
-        """The same of a batch that is larger than a window. It is walked without holding it."""
-        position: int = chunk.batches["position"][row]
-        codec, end = chunk.headers[row][ATTRIBUTES] & COMPRESSION_MASK, position + chunk.headers[row][LENGTH] + LOG_OVERHEAD
-        if not codec:
-            if self._place_in_file(position + BATCH_HEADER_SIZE, end) >= 0:
-                return True
-        elif end - position > MAX_BATCH_SIZE:
-            return True  # the walk refuses it
-        else:
-            size = end - position - BATCH_HEADER_SIZE
-            if self._may_be_in_blocks(codec, self._source.read_exactly(position + BATCH_HEADER_SIZE, size), position):
-                return True
-        if not is_walkable(chunk, row):
-            return True
-        batch = LargeBatch(self._source, chunk, row)
-        for _ in batch.parts():
-            pass
-        return not batch.is_regular
-
-    def _may_be_in_blocks(self, codec: int, payload: bytes, position: int) -> bool:
-        """Whether the literal stands in the payload of the batch here, or that cannot be decompressed."""
+    def _may_be_in_blocks(self, codec: int, payload: bytes) -> bool:
+        """Whether the literal stands in a payload that is not decompressed at once, or it cannot be decompressed."""
         literal = self._query.literal
         assert literal is not None
-        rest, size = b"", 0
-        whole = self._decompressed(codec, memoryview(payload))
+        rest = b""
         try:
-            for block in codecs.decompressed(codec, payload, _MAGIC) if whole is None else (whole,):
+            for block in codecs.decompressed(codec, payload, _MAGIC):
                 held = rest + block
-                size += len(block)
-                is_there = literal.place_in(held) >= 0
-                if self._leaves_values and (is_there or size > MAX_PAYLOAD_AT_ONCE):
-                    self._long_payloads.add(position)  # or it may be, after what was looked at
-                if is_there:
+                if literal.place_in(held) >= 0:
                     return True
                 rest = held[max(0, len(held) - len(literal.data) + 1) :]
         except (CorruptData, MissingPackage):
@@ -297,22 +264,6 @@ class LogSearch:
         except MissingPackage:
             return None  # the walk says so
 
-    def _place_in_file(self, start: int, end: int) -> int:
-        """Where the literal stands first between these positions of the file; -1 for nowhere."""
-        literal, source = self._query.literal, self._source
-        assert literal is not None
-        if kernel.native is not None and source.is_direct:
-            place: int = kernel.native.find_in_file(source.fileno(), start, end, literal.data, literal.folds, self._window)
-            if place != _NOT_READ:
-                return place
-        while end - start >= len(literal.data):
-            window = source.read_exactly(start, min(max(WINDOW_SIZE, 2 * len(literal.data)), end - start))
-            place = literal.place_in(window)
-            if place >= 0:
-                return start + place
-            start += len(window) - len(literal.data) + 1
-        return -1
-
     # Batches
 
     def _may_match(self, chunk: Chunk, row: int, *, is_sound: bool) -> bool:
@@ -323,15 +274,13 @@ class LogSearch:
         if query.producer_id is not None and (chunk.is_legacy or header[PRODUCER_ID] != query.producer_id):
             return False
         literal = query.literal
-        if literal is None:
+        if literal is None or not chunk.window:
             return True
         start = chunk.starts[row]
         if not chunk.is_legacy:
-            if not chunk.window:
-                return self._may_match_alone(chunk, row)
             end = start + LOG_OVERHEAD + header[LENGTH]
-            return self._may_match_in(chunk.window, start, end, chunk.batches["position"][row], is_sound=is_sound)
-        if header[MESSAGE_ATTRIBUTES] & COMPRESSION_MASK or not chunk.window:
+            return self._may_match_in(chunk.window, start, end, is_sound=is_sound)
+        if header[MESSAGE_ATTRIBUTES] & COMPRESSION_MASK:
             return True
         end = start + LOG_OVERHEAD + header[MESSAGE_LENGTH]
         if literal.place_in(chunk.window, start, end) >= 0:
@@ -342,49 +291,26 @@ class LogSearch:
         """What matches in the batches in these rows."""
         if chunk.is_legacy:
             self._note_cut_wrappers(chunk, rows)
-        for first, end in _runs(rows, {row for row in rows if self._is_large(chunk, row)}):
+        for first, end in _runs(rows):
             try:
-                yield from self._in_run(chunk.slice(first, end), statuses[first:end])
+                yield from self._in_whole_batches(chunk.slice(first, end), statuses[first:end])
             except MissingPackage as missing:
                 for row in range(first, end):
                     self._note_batch(chunk, row, "codec-missing", missing.message)
 
-    def _in_run(self, chunk: Chunk, statuses: list[str]) -> Iterator[Found]:
-        if statuses != [salvage.INTACT] or not self._is_large(chunk, 0):
-            yield from self._in_whole_batches(chunk, statuses)
-            return
-        batch = LargeBatch(self._source, chunk, 0)
-        for part in batch.parts():
-            found = self._matching(part, statuses)
-            if found.rows:
-                yield found
-        if not batch.is_regular:
-            yield from self._in_whole_batches(chunk, statuses, batch.walked)
-
-    def _is_large(self, chunk: Chunk, row: int) -> bool:
-        """Whether the batch in this row is walked alone, without holding it."""
-        if not self._leaves_values:
-            return False
-        is_long = not chunk.window or chunk.batches["position"][row] in self._long_payloads
-        return is_long and is_walkable(chunk, row)
-
-    def _in_whole_batches(self, chunk: Chunk, statuses: list[str], left_out: int = 0) -> Iterator[Found]:
-        """What matches in these batches, except in the first `left_out` records."""
+    def _in_whole_batches(self, chunk: Chunk, statuses: list[str]) -> Iterator[Found]:
+        """What matches in these batches."""
         row_at = {position: row for row, position in enumerate(chunk.batches["position"])}
         decoded: Counter[int] = Counter()
         bad: set[int] = set()
         try:
-            for part in past_bad_batches(self._source, chunk, gathers=lambda: True):
+            for part in past_bad_batches(self._source, chunk):
                 if isinstance(part, UnreadableBatch):
                     bad.add(part.row)
                     self._note_batch(chunk, part.row, part.fault.code, part.fault.message)
                     continue
-                count = len(part.records)
                 for position, of_batch in zip(part.batches["position"], part.counts, strict=True):
                     decoded[position] += of_batch
-                if left_out:
-                    part = selected(part, range(min(left_out, count), count), -1)[0]
-                    left_out = max(0, left_out - count)
                 of_batches = [statuses[row_at[position]] for position in part.batches["position"]]
                 found = self._matching(part, of_batches)
                 if found.rows or self._walks_all:
@@ -548,11 +474,11 @@ def _never(_payload: Buffer) -> None:
     """What decompresses nothing: messages are not compressed."""
 
 
-def _runs(rows: Sequence[int], lone: Collection[int] = ()) -> Iterator[tuple[int, int]]:
-    """The start and end of each run of consecutive rows; those that are `lone` are runs of their own."""
+def _runs(rows: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """The start and end of each run of consecutive rows."""
     first = end = -1
     for row in rows:
-        if row != end or row in lone or end - 1 in lone:
+        if row != end:
             if end > first:
                 yield first, end
             first = row

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kdump.binary.file_bytes import MIN_SIZE
 from kdump.errors import UsageError
 from kdump.formats.record_batch import NO_TIMESTAMP
 from kdump.searching.fields import DECODED, DECODED_FIELDS, DEFAULT_FIELDS, FIELDS, FIXED, HEADER, HEADER_NAME, KEY, REGEX, VALUE
@@ -117,12 +116,6 @@ class Query:
         from kdump.searching.json_path import KnownFields
 
         return KnownFields()
-
-    @property
-    def reads_pieces(self) -> bool:
-        """Whether keys and values may be FileBytes: a regular expression, for one, needs them whole."""
-        is_small = self.key is None or len(self.key) < MIN_SIZE
-        return is_small and not self._is_regex and not self.needs_decoding and self.misplaced_of is None
 
     def matched(
         self,

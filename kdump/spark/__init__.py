@@ -1,8 +1,8 @@
 """Files of brokers as DataFrames.
 
 `read(spark, path, table="batches")` returns one in any session; `register(spark)` registers `spark.read.format("kdump")`, which
-PySpark 4.0 and later know, if Spark has not found it by itself; `java_home()` finds a Java for a session. Needs the package
-pyspark: `pip install kdump[spark]`.
+PySpark 4.0 and later know, if Spark has not found it by itself. Needs the package pyspark:
+`pip install kdump[spark]`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     Path = str | os.PathLike[str]
 
-__all__ = ["java_home", "read", "register"]
+__all__ = ["read", "register"]
 
 
 @with_brief_errors
@@ -51,17 +51,6 @@ def read(spark: SparkSession, path: Path | Iterable[Path] = (), *, table: str = 
     given = {name: _text(value) for name, value in options.items() if value is not None} | {"table": table}
     paths = [path] if isinstance(path, str | os.PathLike) else path
     return frames.frame(spark, [os.fspath(one) for one in paths], given)
-
-
-@with_brief_errors
-def java_home() -> str:
-    """A directory for JAVA_HOME with a Java that PySpark runs on.
-
-    It is the Java in JAVA_HOME, on PATH, or of `pip install kdump[java]`. Raises UsageError if there is none.
-    """
-    from kdump.spark import session
-
-    return session.java_home()
 
 
 def _text(value: object) -> str:

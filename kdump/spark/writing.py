@@ -10,7 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kdump.errors import MissingPackage
-from kdump.pipeline.fleet import written
 from kdump.pipeline.kept import NOTHING, Kept
 from kdump.pipeline.options import Options
 from kdump.pipeline.task_process import attempt_apart
@@ -28,9 +27,6 @@ if TYPE_CHECKING:
     from kdump.pipeline.fleet.query import Query
     from kdump.pipeline.reconciliation import Reconciliation
     from kdump.pipeline.tasks import ScanTask, TaskReport
-
-MAX_DRIVER_ROWS = 500_000
-"""SQLite answers a question about this many rows in a few seconds, which Spark needs for planning alone."""
 
 _INTERVAL = 1.0  # seconds between two looks at how far all has come
 
@@ -76,18 +72,14 @@ def _attempt(task: ScanTask) -> TaskReport:
 
 
 def ask_tables(session: SparkSession, queries: Sequence[Query], folder: str) -> list[pa.Table]:
-    """The answers to questions about the tables in a folder. Those that read few rows are left to SQLite."""
-    small = [query for query in queries if written.most_rows(folder, query) <= MAX_DRIVER_ROWS]
-    answers = dict(zip(small, written.ask(folder, small), strict=True))
-    large = [query for query in queries if query not in answers]
-    names = {table for query in large for table in query.columns}
+    """The answers to questions about the tables in a folder."""
+    names = {table for query in queries for table in query.columns}
 
     def frames() -> dict[str, DataFrame]:
         return {table: session.read.parquet(os.path.join(folder, table)) for table in names}
 
-    found = run_interruptible(session, frames) if large else {}
-    answers |= {query: run_interruptible(session, partial(_answer, query, found)) for query in large}
-    return [answers[query] for query in queries]
+    found = run_interruptible(session, frames)
+    return [run_interruptible(session, partial(_answer, query, found)) for query in queries]
 
 
 def _answer(query: Query, frames: Mapping[str, DataFrame]) -> pa.Table:

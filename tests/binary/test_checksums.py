@@ -14,6 +14,7 @@ from kdump.binary import checksums, kernel
 from kdump.binary.codecs.xxhash import xxhash32
 from kdump.errors import MissingPackage
 from tests.builders import checksums as builders
+from tests.loops import each
 
 pytestmark = pytest.mark.both_kernels
 
@@ -29,7 +30,7 @@ CRC32C_VECTORS = [  # RFC 3720, B.4
 ]
 
 
-@pytest.mark.parametrize(("data", "crc"), CRC32C_VECTORS)
+@each(("data", "crc"), CRC32C_VECTORS)
 def test_crc_32c_has_its_published_values(data: bytes, crc: int) -> None:
     assert TABLE(data) == crc
     assert checksums.crc32c_for(1 << 30)(data) == crc
@@ -67,7 +68,7 @@ def test_only_many_bytes_are_worth_the_import_of_the_package(byte_count: int, is
     assert done.stdout == f"{is_imported}\n"
 
 
-@pytest.mark.parametrize(
+@each(
     ("data", "checksum"),
     [
         (b"", 0x02CC5D05),

@@ -31,6 +31,7 @@ from tests.builders.compression import (
     zstd_frames,
 )
 from tests.builders.records import varint
+from tests.loops import each
 from tests.support import cost
 
 pytestmark = pytest.mark.both_kernels
@@ -91,9 +92,9 @@ def _read(codec: int, compressed: bytes, magic: int = 2) -> bytes:
 # --- all codecs
 
 
-@pytest.mark.parametrize("codec", COMPRESSING)
-@pytest.mark.parametrize("magic", [0, 1, 2])
-@pytest.mark.parametrize("data", [b"a", TEXT, bytes(300_000), NOISE], ids=["a", "text", "zeros", "noise"])
+@each("codec", COMPRESSING)
+@each("magic", [0, 1, 2])
+@each("data", [b"a", TEXT, bytes(300_000), NOISE], ids=["a", "text", "zeros", "noise"])
 def test_what_a_java_client_compresses_comes_out_again(codec: Codec, magic: int, data: bytes) -> None:
     assert _read(CODECS.index(codec), compress(data, codec=codec, magic=magic), magic) == data
 
@@ -168,8 +169,8 @@ def test_what_is_decompressed_whole_is_sound_and_the_same(mutated: list[tuple[in
             assert (_code(payload), bytes(payload.data)) == ("", bytes(data))
 
 
-@pytest.mark.parametrize("codec", COMPRESSING)
-@pytest.mark.parametrize("data", [b"ab", TEXT, bytes(200_000), NOISE * 8], ids=["ab", "text", "zeros", "noise"])
+@each("codec", COMPRESSING)
+@each("data", [b"ab", TEXT, bytes(200_000), NOISE * 8], ids=["ab", "text", "zeros", "noise"])
 def test_what_a_java_client_compresses_is_decompressed_whole(codec: Codec, data: bytes) -> None:
     compressed = compress(data, codec=codec)
     whole = BatchDecompressor(1 << 20)
@@ -180,7 +181,7 @@ def test_what_a_java_client_compresses_is_decompressed_whole(codec: Codec, data:
     assert BatchDecompressor(len(data) - 1).decompress(CODECS.index(codec), compressed) is None
 
 
-@pytest.mark.parametrize("data", [b"a", b"ab", TEXT, bytes(200_000), NOISE * 8], ids=["a", "ab", "text", "zeros", "noise"])
+@each("data", [b"a", b"ab", TEXT, bytes(200_000), NOISE * 8], ids=["a", "ab", "text", "zeros", "noise"])
 def test_a_raw_block_of_snappy_is_decompressed_whole(data: bytes) -> None:
     """As clients in other languages write it."""
     compressed = snappy_raw(data)
@@ -192,14 +193,14 @@ def test_a_raw_block_of_snappy_is_decompressed_whole(data: bytes) -> None:
         assert BatchDecompressor(len(data) - 1).decompress(SNAPPY, compressed) is None
 
 
-@pytest.mark.parametrize("compressed", [b"", b"\0", snappy_raw(TEXT)[:-1], snappy_raw(TEXT) + b"\0", snappy_raw(bytes(130))])
+@each("compressed", [b"", b"\0", snappy_raw(TEXT)[:-1], snappy_raw(TEXT) + b"\0", snappy_raw(bytes(130))])
 def test_what_is_no_raw_block_of_snappy_for_all_releases_is_not_decompressed_whole(compressed: bytes) -> None:
     """A block of 130 bytes starts as the framing does."""
     found = BatchDecompressor(1 << 20).decompress(SNAPPY, compressed)
     assert found is None or not found and compressed == b"\0"
 
 
-@pytest.mark.parametrize(
+@each(
     "compressed",
     [
         lz4_frame(TEXT, trailing=b"more"),
@@ -216,7 +217,7 @@ def test_an_lz4_frame_that_is_not_plain_is_not_decompressed_whole(compressed: by
     assert whole.decompress(LZ4, lz4_frame(TEXT)) == TEXT
 
 
-@pytest.mark.parametrize("codec", COMPRESSING)
+@each("codec", COMPRESSING)
 def test_a_stream_cut_anywhere_keeps_what_is_before_the_cut(codec: Codec) -> None:
     data = NOISE[:70_000]
     compressed = compress(data, codec=codec)
@@ -252,7 +253,7 @@ def test_a_wrong_gzip_trailer_is_found(place: int) -> None:
     assert (_code(payload), bytes(payload.data)) == ("frame-checksum-mismatch", TEXT)
 
 
-@pytest.mark.parametrize(
+@each(
     ("compressed", "message"),
     [
         (b"", "the gzip header is cut off"),
@@ -361,7 +362,7 @@ def test_0_10_0_0_takes_any_snappy_header_that_begins_with_the_right_byte() -> N
     assert _code(decompress(SNAPPY, odd, 1)) == "frame-bad-header"
 
 
-@pytest.mark.parametrize(
+@each(
     ("flags", "message"),
     [
         (0x61, "Preset dictionary is unsupported"),
@@ -395,7 +396,7 @@ def test_before_0_10_2_2_what_is_missing_of_a_number_in_an_lz4_frame_is_taken_fo
     assert _code(decompress(LZ4, of_6_bytes, 0, quirks=OF_0_10_2_2)) == "frame-bad-header"
 
 
-@pytest.mark.parametrize(
+@each(
     ("rest", "code"),
     [
         (struct.pack(">i", -1), "frame-block-size"),
@@ -461,7 +462,7 @@ def test_the_right_lz4_header_checksum_is_accepted_in_magic_0_too() -> None:
     assert _read(LZ4, lz4_frame(TEXT), 0) == TEXT
 
 
-@pytest.mark.parametrize(
+@each(
     ("compressed", "message"),
     [
         (LZ4_MAGIC, "Stream ended prematurely"),
@@ -548,7 +549,7 @@ def _zstd_read_by(old: CodecQuirks | None, compressed: bytes) -> tuple[str, byte
     return _code(payload), bytes(payload.data)
 
 
-@pytest.mark.parametrize("old", OLD_ZSTD)
+@each("old", OLD_ZSTD)
 def test_old_readers_read_a_sound_zstd_frame_as_all_do(old: CodecQuirks) -> None:
     assert _zstd_read_by(old, zstd_frames(NOISE, has_checksum=True)) == ("", NOISE)
 
@@ -569,7 +570,7 @@ def test_readers_before_2_3_find_a_zstd_frame_that_begins_where_a_read_ends() ->
     assert _zstd_read_by(OF_2_2, RECORD + of_one_byte + zstd_frames(b"efgh")) == ("", b"\x08abcd\x08efgh")
 
 
-@pytest.mark.parametrize("old", [OF_3_4, OF_2_7, OF_2_6, OF_2_4])
+@each("old", [OF_3_4, OF_2_7, OF_2_6, OF_2_4])
 def test_later_readers_follow_zstd_frames_from_a_block_of_input_to_the_next(old: CodecQuirks) -> None:
     records = b"".join(varint(len(NOISE)) + NOISE for _ in range(4))
     for frame_count in (2, 3, 7):
@@ -585,7 +586,7 @@ def test_old_readers_lose_more_or_less_of_a_zstd_frame_that_is_cut_off_after_ano
     assert _zstd_read_by(OF_2_4, half) == ("", b"\x08abcd\x08")
 
 
-@pytest.mark.parametrize("old", [OF_2_7, OF_2_6, OF_2_4, OF_2_2])
+@each("old", [OF_2_7, OF_2_6, OF_2_4, OF_2_2])
 def test_a_first_zstd_frame_that_is_cut_off_is_an_error_for_old_readers_too(old: CodecQuirks) -> None:
     assert _zstd_read_by(old, ZSTD_FRAME_HEADER + b"\x28\0\0\x08abcd" + b"\x21\0\0") == ("frame-truncated", b"\x08abcd")
 
@@ -608,7 +609,7 @@ def _plain_block(size: int, *, is_last: bool) -> bytes:
     return struct.pack("<I", size << 3 | is_last)[:3] + bytes(size)
 
 
-@pytest.mark.parametrize(
+@each(
     ("sizes", "code"),
     [  # as the tool of 2.3.1 does: its buffer has room for 2064 bytes, and is filled again where fewer than 1024 are left
         ((2064,), ""),
@@ -658,14 +659,15 @@ def _gzip_bomb(size: int) -> bytes:
 BOMBS = [(GZIP, _gzip_bomb), (SNAPPY, _snappy_bomb), (LZ4, _lz4_bomb), (ZSTD, _zstd_bomb)]
 
 
-@pytest.mark.parametrize(("codec", "bomb"), BOMBS, ids=CODECS[1:])
+@each(("codec", "bomb"), BOMBS, ids=CODECS[1:])
 def test_a_bomb_ends_at_the_limit(codec: int, bomb: Callable[[int], bytes]) -> None:
     payload = decompress(codec, bomb(64 << 20), 2, limit=SMALL)
     assert _code(payload) == "decompression-limit"
     assert len(payload.data) <= SMALL
 
 
-@pytest.mark.parametrize(("codec", "bomb"), BOMBS, ids=CODECS[1:])
+@pytest.mark.slow
+@each(("codec", "bomb"), BOMBS, ids=CODECS[1:])
 def test_a_bomb_takes_no_memory(codec: int, bomb: Callable[[int], bytes]) -> None:
     compressed = bomb(64 << 20)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

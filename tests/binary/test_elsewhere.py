@@ -87,6 +87,10 @@ def test_a_file_that_is_read_on_takes_few_requests_of_more_and_more_bytes(store:
     sizes = [int(stop) - int(start) + 1 for start, stop in (text.removeprefix("bytes=").split("-") for text in _gets(proxy))]
     assert [size // PART for size in sizes] == [1, 2, 4, 8, 8, 8, 8, 1]
     assert sum(sizes) == len(data)
+    file = elsewhere.open(store.put("requests/y.log", data), 0)
+    for position in range(0, len(data), PART):
+        file.read(position, PART)
+        assert isinstance(file, elsewhere._OpenFile) and len(file._parts) <= elsewhere.MAX_PARTS
 
 
 def test_a_read_of_the_end_takes_one_part(store: Store, proxy: Proxy) -> None:
@@ -148,7 +152,7 @@ def test_questions_about_the_files_of_a_directory_take_one_listing(store: Store,
     assert len(proxy.requests) == before
 
 
-def test_a_file_that_came_after_a_listing_is_there(store: Store) -> None:
+def test_a_file_that_came_after_a_listing_is_there(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     root = store.upload(ROOT / "examples" / "orders-0", "come/orders-0")
     assert system.names(root)
     store.put("come/orders-0/new", b"1")
@@ -156,6 +160,8 @@ def test_a_file_that_came_after_a_listing_is_there(store: Store) -> None:
     assert system.names("s3://backups/come") == ["orders-0"]
     store.put("come/payments-0/new", b"1")
     assert system.is_directory("s3://backups/come/payments-0")
+    monkeypatch.setattr(elsewhere, "_FRESH_SECONDS", 0.0)  # as if some time had passed
+    assert system.names("s3://backups/come") == ["orders-0", "payments-0"]
 
 
 def test_names_may_have_signs_that_urls_escape(store: Store) -> None:

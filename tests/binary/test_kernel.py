@@ -17,7 +17,7 @@ from unittest import mock
 import crc32c as package
 import pytest
 import zstandard
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from campaigns import recall
@@ -65,6 +65,7 @@ if missing := kernels.why_no_c():
     pytest.skip(missing, allow_module_level=True)
 
 from kdump.binary import _kernel
+from tests.loops import each
 
 ROOT = Path(__file__).parent.parent.parent
 LOG_NAME = "00000000000000000000.log"
@@ -329,7 +330,7 @@ def _assert_alike(found: list[dict[str, Any]], wanted: list[dict[str, Any]], win
         assert _by_place(found) == _by_place(wanted)
 
 
-@pytest.mark.parametrize("path", CASE_PATHS, ids=lambda path: path.name)
+@each("path", CASE_PATHS, ids=lambda path: path.name, share=4)
 def test_checks_find_the_same_with_both_kernels(path: Path) -> None:
     told: list[tuple[int, dict[str, Any]]] = [
         (1 << 20, {"level": "deep"}),
@@ -343,7 +344,7 @@ def test_checks_find_the_same_with_both_kernels(path: Path) -> None:
             _assert_alike(_found(path, window_size, **settings_of), wanted, window_size)
 
 
-@pytest.mark.parametrize("number", range(200))
+@each("number", range(200))
 def test_checks_find_the_same_in_damaged_logs_with_both_kernels(number: int, tmp_path: Path) -> None:
     path = tmp_path / LOG_NAME
     path.write_bytes(recall.mutant(5, number).data)
@@ -355,7 +356,7 @@ def test_checks_find_the_same_in_damaged_logs_with_both_kernels(number: int, tmp
             _assert_alike(_found(path, window_size, is_pedantic=True), wanted, window_size)
 
 
-@pytest.mark.parametrize("number", range(200))
+@each("number", range(200))
 def test_checks_find_the_same_when_they_look_at_each_batch(number: int, tmp_path: Path) -> None:
     path = tmp_path / LOG_NAME
     path.write_bytes(recall.mutant(7, number).data)
@@ -364,7 +365,7 @@ def test_checks_find_the_same_when_they_look_at_each_batch(number: int, tmp_path
         assert _found(path, 1 << 20) == found
 
 
-@pytest.mark.parametrize("path", CASE_PATHS, ids=lambda path: path.name)
+@each("path", CASE_PATHS, ids=lambda path: path.name, share=4)
 def test_checks_find_the_same_when_they_look_at_each_entry(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = _found(path, 1 << 20, cleanup_policy="compact")
     monkeypatch.setattr(offset_index_rules, "summarize_index", lambda *_: None)
@@ -385,19 +386,17 @@ def test_batches_in_the_span_of_a_damaged_one_are_reported_once(window_size: int
     assert [row["found"] for row in told] == ["50"]
 
 
-@pytest.mark.parametrize("number", range(60))
-def test_checks_find_the_same_when_threads_work_ahead(number: int, tmp_path: Path) -> None:
+@each("number", range(60))
+def test_checks_find_the_same_whatever_the_size_of_a_stretch(number: int, tmp_path: Path) -> None:
     path = tmp_path / LOG_NAME
     path.write_bytes(recall.mutant(6, number).data)
     with kernels.using(kernel.PYTHON):
         wanted = _found(path, 1 << 20, is_pedantic=True)
     for stretch, most_batches in ((1 << 20, 1 << 14), (3000, 4), (200, 1)):
-        tuning = ReadTuning(min_threads_bytes=0, pause_bytes=1000, stretch_bytes=stretch, max_stretch_batches=most_batches)
+        tuning = ReadTuning(pause_bytes=1000, stretch_bytes=stretch, max_stretch_batches=most_batches)
         found = _found(path, 1 << 20, tuning, is_pedantic=True)
         # what is found side by side may come in another order, and a batch that came twice is looked for in two stretches only
         assert _by_place(found) == _by_place(wanted)
-        for threads in (1, 3):
-            assert _found(path, 1 << 20, tuning, is_pedantic=True, threads=threads) == found
 
 
 def test_a_last_offset_beyond_64_bits_ends_a_walk_of_extents() -> None:
@@ -471,8 +470,8 @@ def test_a_horizon_is_early_that_lies_before_the_batch(ahead: int, early: int) -
         assert found is not None and found[0][row] == early
 
 
-@pytest.mark.parametrize("name", ["walk_batches", "walk_messages", "walk_extents"])
-@pytest.mark.parametrize("start", [-1, -61, 1 << 40])
+@each("name", ["walk_batches", "walk_messages", "walk_extents"])
+@each("start", [-1, -61, 1 << 40])
 def test_a_walk_that_starts_nowhere_finds_nothing(name: str, start: int) -> None:
     arguments = {"walk_batches": (7, None), "walk_messages": (0, 7), "walk_extents": (0,)}[name]
     *lists, end = getattr(_kernel, name)(batch(records=[record()]) * 2, start, *arguments)
@@ -498,8 +497,8 @@ def test_crc32c_has_its_well_known_values(data: bytes, crc: int) -> None:
     assert _kernel.crc32c(data) == crc
 
 
-@pytest.mark.parametrize("way", range(len(_kernel.CRC32C)), ids=_kernel.CRC32C)
-@pytest.mark.parametrize("around", [0, 64, 128, 256, 768, 4096, 12320, 24616])
+@each("way", range(len(_kernel.CRC32C)), ids=_kernel.CRC32C)
+@each("around", [0, 64, 128, 256, 768, 4096, 12320, 24616])
 def test_crc32c_is_right_at_every_alignment_and_around_the_sizes_of_its_strips(around: int, way: int) -> None:
     data = bytes(byte * 7 % 251 for byte in range(around + 60))
     view = memoryview(data)
@@ -594,8 +593,8 @@ MIXED = b"".join(
 )
 
 
-@pytest.mark.parametrize("release", RELEASES)
-@pytest.mark.parametrize("way", WAYS, ids=" ".join)
+@each("release", RELEASES)
+@each("way", WAYS, ids=" ".join)
 def test_windows_may_be_cut_anywhere(folder: Path, release: str, way: Sequence[str]) -> None:
     command = ["--release", release, *way]
     for window in (*range(61, 200, 7), 500, len(MIXED) - 1, len(MIXED)):
@@ -799,6 +798,11 @@ BYTES_LIKE_HEADERS = st.lists(
     max_size=20,
 ).map(b"".join)
 
+_BATCH_OF_16_KIB = (
+    bytes(9) + b"\x00\x4e\x20" + bytes(4) + b"\x02" + bytes(13) + batch(records=[record(value=b"v" * 16_312)]) + bytes(9000)
+)
+"""A batch of 16 KiB that starts inside of what looks like the header of a larger one."""
+
 
 @given(
     BYTES_LIKE_HEADERS | damaged(LOGS),
@@ -807,6 +811,7 @@ BYTES_LIKE_HEADERS = st.lists(
     st.sampled_from([0, 200, 1 << 20]),
     st.sampled_from([62, 100, 1 << 16]),
 )
+@example(_BATCH_OF_16_KIB, search.PLAUSIBLE, 1000, 1 << 20, 1 << 16)
 def test_both_kernels_search_a_log_alike(data: bytes, kind: search.Candidates, tries: int, crc_bytes: int, window: int) -> None:
     found = []
     tuning = ReadTuning(near_bytes=window, window_bytes=window)
@@ -820,6 +825,17 @@ def test_both_kernels_search_a_log_alike(data: bytes, kind: search.Candidates, t
                 positions.append(looked.next_intact(positions[-1] + 1))
         found.append((headers, positions, budget.tries, budget.crc_bytes, budget.gave_up))
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(("more", "delta", "is_one"), [(0, -2, True), (1, -2, False), (1, 0, True)])
+def test_a_large_batch_is_a_candidate_without_further_evidence_up_to_1_mib(more: int, delta: int, is_one: bool) -> None:
+    odd = batch(records=[record(value=b"")], last_offset_delta=delta, batch_length=(1 << 20) + more)
+    data = b"\xff" * 9 + odd + b"\xff" * (1 << 20)
+    for name in kernels.KERNELS:
+        budget = search.Budget(1 << 20)
+        with kernels.using(name), opened(data) as source:
+            found = [position for position, _ in search.Search(source, budget, search.PLAUSIBLE).candidates(0)]
+        assert (9 in found) == is_one
 
 
 # --- Indexes
@@ -914,7 +930,7 @@ def test_a_plan_of_plain_programs_is_taken() -> None:
     assert (filled > 0, end, reason) == (True, len(MIXED), 0)
 
 
-@pytest.mark.parametrize(
+@each(
     "program",
     [
         b"\0",
@@ -977,7 +993,7 @@ def _layouts(decoder: str, release: str, *, shown: int = 1, pieces: int = 1) -> 
 DECODED_LINE = bytes((DECODED, 0, 4)) + bytes(10)
 
 
-@pytest.mark.parametrize("release", history.RELEASES)
+@each("release", history.RELEASES)
 def test_plans_of_all_releases_show_each_field_once(release: str) -> None:
     for decoder in ("offsets-decoder", "transaction-log-decoder", "cluster-metadata-decoder", "share-group-state-decoder"):
         if topic_records.decoder_of(profile_of(release), decoder).regular is not None:
@@ -1004,15 +1020,13 @@ def test_only_lines_of_records_have_texts(operation: int) -> None:
         _kernel.dump_index(program, b"", 0, 0, True, -1, 0, 0, bytearray(100), 0, array("q"), 0)
 
 
-@pytest.mark.parametrize(
-    "plan", [b"", bytes(15), bytes(16), bytes(39), bytes(40), bytes(47), bytes(49), _plan(PLAIN, PLAIN, PLAIN)]
-)
+@each("plan", [b"", bytes(15), bytes(16), bytes(39), bytes(40), bytes(47), bytes(49), _plan(PLAIN, PLAIN, PLAIN)])
 def test_a_plan_that_is_not_whole_is_refused(plan: bytes) -> None:
     with pytest.raises(ValueError, match="the plan is malformed"):
         _dump(plan)
 
 
-@pytest.mark.parametrize(
+@each(
     "arguments",
     [
         {"start": -1},
@@ -1074,8 +1088,9 @@ def test_the_blocks_of_an_lz4_frame_are_joined_as_the_reference_does(
     assert answers[0] == answers[1]
 
 
-@pytest.mark.parametrize("join", [_kernel.lz4_blocks, lz4.joined_blocks])
-@pytest.mark.parametrize("count", [1, 4095, 4096, 4097, 2 * 4096, 100_000])
+@pytest.mark.slow
+@each("join", [_kernel.lz4_blocks, lz4.joined_blocks])
+@each("count", [1, 4095, 4096, 4097, 2 * 4096, 100_000])
 def test_many_small_blocks_of_an_lz4_frame_take_the_memory_of_their_bytes(join: Callable[..., bytes | None], count: int) -> None:
     contents = bytes(number & 0xFF for number in range(2 * count))
     blocks = [b"\1\0\0\0" + contents[at : at + 1] for at in range(0, len(contents), 2)]
@@ -1115,8 +1130,8 @@ def test_the_size_of_a_zstd_frame_is_that_of_the_reference(
         assert (found.count, found.end, found.window) == (count, end, reference.window)
 
 
-@pytest.mark.parametrize("size", [0, 255, 256, 65_791, 65_792, 200_000])
-@pytest.mark.parametrize("has_checksum", [True, False])
+@each("size", [0, 255, 256, 65_791, 65_792, 200_000])
+@each("has_checksum", [True, False])
 def test_the_sizes_of_a_zstd_frame_are_what_was_written(size: int, has_checksum: bool) -> None:
     written = zstandard.ZstdCompressor(write_content_size=True, write_checksum=has_checksum).compress(bytes(size))
     for sizes in (_kernel.zstd_frame, zstd_frame.sizes):

@@ -2,9 +2,16 @@
 
 import struct
 
+from crc32c import crc32c as crc32c_of_many
+
 
 def crc32c(data: bytes) -> int:
     """The CRC-32C (Castagnoli) of `data`, unsigned."""
+    return crc32c_byte_by_byte(data) if len(data) < _MANY_BYTES else crc32c_of_many(data)
+
+
+def crc32c_byte_by_byte(data: bytes) -> int:
+    """The same by its definition; `tests/test_builders.py` compares it with the package that computes it of many bytes."""
     crc = 0xFFFFFFFF
     table = _CRC32C_TABLE
     for byte in data:
@@ -34,6 +41,7 @@ def xxhash32(data: bytes) -> int:
     return accumulator ^ (accumulator >> 16)
 
 
+_MANY_BYTES = 256
 _U32 = 0xFFFFFFFF
 _PRIME_1 = 0x9E3779B1
 _PRIME_2 = 0x85EBCA77

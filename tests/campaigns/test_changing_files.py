@@ -10,6 +10,7 @@ import pytest
 from campaigns import changing_files
 from campaigns.changing_files import CHANGES, COMMANDS, Hold, Outcome, Runs, fault
 from campaigns.failing_calls import build
+from tests.loops import each
 
 pytestmark = [
     pytest.mark.slow,
@@ -48,7 +49,7 @@ def test_a_change_is_made_at_the_call_that_is_held(tmp_path: Path, library: Path
 CLEAN, GONE = Outcome(0, "clean", {}), Outcome(3, "kdump: a.log: no such file", {})
 
 
-@pytest.mark.parametrize(
+@each(
     ("outcome", "wrong"),
     [
         (CLEAN, None),

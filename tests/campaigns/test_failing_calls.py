@@ -12,6 +12,7 @@ import pytest
 
 from campaigns import failing_calls
 from campaigns.failing_calls import COMMANDS, FAILURES, Case, Failure, Outcome
+from tests.loops import each
 
 FAILURES_OF_A_COMMAND = 2
 LAST_CALL = 24
@@ -27,7 +28,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return failing_calls.build(tmp_path_factory.mktemp("library"))
 
 
-@pytest.mark.parametrize("name", list(COMMANDS)[::4])  # the campaign runs all
+@each("name", list(COMMANDS)[::4])  # the campaign runs all
 def test_a_call_that_fails_changes_no_answer_silently(name: str, tmp_path: Path, library: Path) -> None:
     chance = random.Random(name)
     case = chance.choice(list(failing_calls.cases(tmp_path, names=[name])))
@@ -81,8 +82,8 @@ def test_a_fork_that_has_loaded_all_fails_as_a_new_process_does(
     server.close()
 
 
-@pytest.mark.parametrize("call", ["open", "opendir", "stat"])
-@pytest.mark.parametrize("name", ["check log directory", "check pattern", "scan json", "grep expression"])
+@each("call", ["open", "opendir", "stat"])
+@each("name", ["check log directory", "check pattern", "scan json", "grep expression"])
 def test_no_call_that_fails_makes_a_log_directory_look_clean_or_damaged(
     name: str, call: str, tmp_path: Path, library: Path
 ) -> None:
@@ -124,7 +125,7 @@ CASE = Case("check, sound", ("check", "PARTITION"), Path())
 CLEAN = Outcome(0, b"clean\n", b"", {}, ())
 
 
-@pytest.mark.parametrize(
+@each(
     ("outcome", "wrong"),
     [
         (CLEAN, None),

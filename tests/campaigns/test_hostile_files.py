@@ -7,6 +7,7 @@ import pytest
 from campaigns import hostile_files
 from campaigns.hostile_files import little_is_free, run_here, written
 from tests.builders.hostile import HOSTILE, Hostile
+from tests.loops import each
 from tests.work import Work, work_of
 
 SMALL, LARGE = 40_000, 160_000
@@ -32,7 +33,7 @@ def work_for(one: Hostile, size: int, command: str, folder: Path) -> tuple[Work,
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("one", "command"), CASES[::2])  # the campaign runs all
+@each(("one", "command"), CASES[::2], share=2)  # the campaign runs all
 def test_the_work_for_a_hostile_file_grows_as_the_file_does(one: Hostile, command: str, tmp_path: Path) -> None:
     with little_is_free():
         (small, small_size), (large, large_size) = (work_for(one, size, command, tmp_path) for size in (SMALL, LARGE))

@@ -23,6 +23,7 @@ AT_MOST = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "scale", "level"), list(AT_MOST))
 def test_a_hostile_file_takes_little_more_memory_than_its_longest_record(
     tmp_path: Path, name: str, scale: float, level: str
@@ -39,6 +40,7 @@ def test_a_hostile_file_takes_little_more_memory_than_its_longest_record(
     assert peak < AT_MOST[name, scale, level] * MIB, peak / MIB
 
 
+@pytest.mark.slow
 def test_a_forecast_does_not_hold_leader_epochs(tmp_path: Path) -> None:
     directory = hostile.made("8 million leader epochs", tmp_path, 0.002)
     _ = list(kdump.forecast(directory))
@@ -51,6 +53,7 @@ def test_a_forecast_does_not_hold_leader_epochs(tmp_path: Path) -> None:
     assert peak < 2 * MIB, peak / MIB  # it was 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("release", ["0.10.0.1", "0.10.2.0"])
 @pytest.mark.parametrize("magic", ["", " of magic 0"])
 def test_the_messages_of_a_wrapper_are_not_held_before_0_11(tmp_path: Path, release: str, magic: str) -> None:

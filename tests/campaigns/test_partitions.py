@@ -8,6 +8,7 @@ pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
 
 from campaigns import partitions  # what needs Arrow
 from campaigns.nonsense import nonsense
+from tests.loops import each
 
 
 @pytest.mark.slow
@@ -22,7 +23,7 @@ def test_a_directory_depends_on_its_number_and_the_seed_only(tmp_path: Path) -> 
     assert first == again
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "Its length says 58 and should be 58.",

@@ -12,6 +12,7 @@ import pytest
 
 from campaigns.sessions import processes_of
 from campaigns.signals import HANDLED, Ending, Run, large_partition, wrong
+from tests.loops import each
 from tests.support import HANG, wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc")
@@ -55,11 +56,6 @@ CASES = {
     ),
     "log to a file": Case(("log", "--rate", "1", "-o", "OUT/batches", "PARTITION"), lambda run: list(run.out.iterdir())),
     "log of stdin": Case(("log", "--rate", "1", "-"), lambda run: list(run.tmp.glob("*/*"))),
-    "log by several processes": Case(
-        ("log", "--deep", "--output", "ndjson", "--jobs", "3", "PARTITION"),
-        _has_processes(3),
-        "kdump.dropin.parallel_text.Worker.take_stretch",
-    ),
     "scan": Case(
         ("scan", "--engine", "local", "--jobs", "2", "--out", "OUT/tables", "PARTITION"),
         _has_processes(3),
@@ -99,9 +95,9 @@ def _ending(name: str, folder: Path, partition: Path, number: signal.Signals, *,
     return run.ending(number, HANG)
 
 
-@pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("number", HANDLED)
-@pytest.mark.parametrize("to_all", [False, True], ids=["to-one", "to-all"])
+@each("name", CASES, share=2)
+@each("number", HANDLED)
+@each("to_all", [False, True], ids=["to-one", "to-all"])
 def test_a_signal_ends_all_processes_and_leaves_nothing(
     name: str, number: signal.Signals, to_all: bool, tmp_path: Path, partition: Path
 ) -> None:
@@ -111,7 +107,7 @@ def test_a_signal_ends_all_processes_and_leaves_nothing(
     assert re.fullmatch(f"kdump: {words[number]}( after 0 files, .*)?\n", ending.stderr)
 
 
-@pytest.mark.parametrize("name", CASES)
+@each("name", CASES)
 def test_no_worker_outlives_a_command_that_is_killed(name: str, tmp_path: Path, partition: Path) -> None:
     ending = _ending(name, tmp_path / "run", partition, signal.SIGKILL)
     assert (ending.status, ending.stderr, ending.processes) == (-signal.SIGKILL, "", 0)
@@ -167,7 +163,7 @@ REFERENCE = Ending(signal.SIGKILL, 1, "", 0, (("report", 10),), ())
 ENDED = Ending(signal.SIGTERM, 143, "kdump: interrupted by SIGTERM\n", 0, (), ())
 
 
-@pytest.mark.parametrize(
+@each(
     ("ending", "fault"),
     [
         (ENDED, None),

@@ -9,6 +9,7 @@ import pytest
 
 from campaigns.commands import small_partition
 from campaigns.surroundings import SURROUNDINGS, Outcome, can_be_made, run, wrong
+from tests.loops import each
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits and /dev/full are those of Linux")
 
@@ -27,7 +28,7 @@ def usual(partition: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("surroundings", SURROUNDINGS)
+@each("surroundings", SURROUNDINGS)
 def test_a_command_works_or_says_what_it_lacks(
     surroundings: str, tmp_path: Path, partition: Path, usual: dict[str, Outcome], all_cases: bool
 ) -> None:
@@ -98,7 +99,7 @@ def test_without_codecs_the_records_that_cannot_be_read_are_in_the_answer(name: 
 USUAL = Outcome(0, "clean\n", "")
 
 
-@pytest.mark.parametrize(
+@each(
     ("surroundings", "outcome", "fault"),
     [
         ("no fork", USUAL, None),

@@ -2,14 +2,13 @@
 
 from pathlib import Path
 
-import pytest
-
 from campaigns import wheres
+from tests.loops import each
 
 COUNT = 20
 
 
-@pytest.mark.parametrize("number", range(COUNT))
+@each("number", range(COUNT))
 def test_answers_are_what_happened_in_a_history(number: int, tmp_path: Path) -> None:
     assert list(wheres.faults(wheres.History(4, number), tmp_path / "history")) == []
 

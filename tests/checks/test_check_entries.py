@@ -13,6 +13,7 @@ from tests.builders.files import offset_index as index_of
 from tests.builders.files import time_index as time_index_of
 from tests.builders.records import TIMESTAMP, batch, message, message_set, record, transaction_marker
 from tests.checks.test_check_rules import INDEX, LOG, TIME_INDEX, _codes, _findings, _rows
+from tests.loops import each
 
 TXN_INDEX = file_name(0, ".txnindex")
 INTERVAL = 4096
@@ -421,7 +422,7 @@ def test_entries_that_end_far_before_the_log_are_stale(
     assert (distance - INTERVAL > 100 * INTERVAL + (1 << 20)) == told
 
 
-@pytest.mark.parametrize(
+@each(
     ("sizes", "time_entries", "told"),
     [
         ((4096, 4096), 0, None),

@@ -30,6 +30,7 @@ from tests.builders.records import (
     wrapper,
 )
 from tests.checks.test_check_rules import LOG, _codes, _findings, _flipped, _of_log, _rows
+from tests.loops import each
 
 
 @pytest.fixture(params=["all at once", "batch by batch"], autouse=True)
@@ -70,7 +71,7 @@ def _told(findings: Sequence[Finding]) -> list[tuple[str, str, int, int, str | N
 # --- segments side by side
 
 
-@pytest.mark.parametrize(
+@each(
     ("segments", "told"),
     [
         ({0: [_batch(0), _batch(2)], 4: [_batch(4)]}, []),
@@ -108,7 +109,7 @@ def test_gaps_are_reported_however_high_offsets_are(tmp_path: Path, base: int) -
     assert [(one.offset_first, one.offset_last) for one in found] == [(base + 2, base + 4)]
 
 
-@pytest.mark.parametrize(
+@each(
     ("entries", "offsets"),
     [([(5, 0)], (3, 5)), ([(5, 1)], (3, 5)), ([(5, 0), (6, 4)], (3, 3)), ([(5, 0), (6, 2)], (2, 2))],
 )
@@ -137,7 +138,7 @@ def test_lost_batches_explain_a_gap(tmp_path: Path) -> None:
     assert len(_of(directory, "segments-gap")) == 1
 
 
-@pytest.mark.parametrize(
+@each(
     ("segments", "told"),
     [
         ({0: [_batch(0)], 2: [], 4: [_batch(4)]}, [("segment-empty-middle", "warning", 2)]),
@@ -157,7 +158,7 @@ def test_an_empty_segment_is_rated_by_its_place(tmp_path: Path, segments: Segmen
 SEGMENTS: Segments = {0: [_batch(0), _batch(2, epoch=3)], 4: [_batch(4, epoch=3), _batch(6, epoch=4)]}
 
 
-@pytest.mark.parametrize(
+@each(
     ("entries", "told"),
     [
         ([(0, 0), (3, 2), (4, 6)], []),
@@ -224,7 +225,7 @@ def test_the_first_epoch_that_differs_is_named_and_the_others_counted(tmp_path: 
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("entries", "told"),
     [
         ([(0, 0), (2, 5), (3, 6)], []),
@@ -245,7 +246,7 @@ def test_epochs_and_their_offsets_rise(tmp_path: Path, entries: list[tuple[int, 
         assert [one.broker_forecast.partition(" ")[0] for one in found] == ["die"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("data", "told"),
     [
         (b"", []),
@@ -290,8 +291,8 @@ def _log_dir(tmp_path: Path, **files: bytes) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(("offset", "told"), [(7, False), (8, False), (9, True)])
-@pytest.mark.parametrize(
+@each(("offset", "told"), [(7, False), (8, False), (9, True)])
+@each(
     ("name", "code"),
     [
         ("log_start_offset_checkpoint", "log-start-beyond-end"),
@@ -318,7 +319,7 @@ def test_a_log_that_a_restart_cuts_may_end_below_its_start(tmp_path: Path) -> No
     assert "the log can be read up to offset 6. A RESTART THAT CUTS IT THERE DELETES ALL ITS SEGMENTS." in found.message
 
 
-@pytest.mark.parametrize(
+@each(
     ("data", "is_bad"),
     [
         (b"broker.id=1\nversion=0\n", False),
@@ -342,7 +343,7 @@ def test_a_log_directory_says_whose_it_is(tmp_path: Path, data: bytes, is_bad: b
     assert [(one.severity, one.start, one.end, one.broker_forecast) for one in found] == [("error", 0, len(data), "die")] * is_bad
 
 
-@pytest.mark.parametrize(
+@each(
     ("data", "told", "counted"),
     [
         (b"0\n2\na 1 5\nb 2 6\n", [], (2, 0, 16, 0)),
@@ -364,7 +365,7 @@ def test_each_bad_line_of_a_checkpoint_is_reported(
     assert (report.batches_intact, report.batches_lost, report.bytes_intact, report.bytes_damaged) == counted
 
 
-@pytest.mark.parametrize(
+@each(
     ("data", "severity", "forecast"),
     [
         (partition_metadata(), None, ""),
@@ -390,7 +391,7 @@ def test_the_metadata_of_a_partition_is_rated_by_what_a_broker_does(
 # --- names and leftovers
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "told"),
     [
         ("5.log", [("name-width-odd", "error")]),
@@ -472,7 +473,7 @@ def _data(**fields: object) -> bytes:
     return batch(**{"base_offset": 1, "records": [record(value=NO_OP)] * 2, **fields})  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
+@each(
     ("pieces", "told"),
     [
         ([HEADER, _data(), FOOTER], []),
@@ -506,7 +507,7 @@ def test_a_snapshot_has_header_plain_batches_and_footer(tmp_path: Path, pieces: 
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "is_bad"),
     [
         ("00000000000000000010-0000000003.checkpoint", False),
@@ -521,7 +522,7 @@ def test_the_name_of_a_snapshot_has_twenty_and_ten_digits(tmp_path: Path, name: 
     assert ("checkpoint-name-bad" in _codes(_findings(tmp_path / name))) == is_bad
 
 
-@pytest.mark.parametrize(("ends", "told"), [([7], False), ([5, 9], False), ([6], True), ([], True), ([3, 5], True)])
+@each(("ends", "told"), [([7], False), ([5, 9], False), ([6], True), ([], True), ([3, 5], True)])
 def test_a_snapshot_reaches_up_to_where_the_metadata_log_starts(tmp_path: Path, ends: list[int], told: bool) -> None:
     directory = write_partition(
         tmp_path, segments={7: [batch(base_offset=7, records=[record(value=NO_OP)])]}, topic="__cluster_metadata"
@@ -573,7 +574,7 @@ def _deep(tmp_path: Path, *pieces: bytes, **settings: Any) -> list[Finding]:
     return _of_log(tmp_path, b"".join(pieces), level="deep", is_pedantic=True, **settings)
 
 
-@pytest.mark.parametrize("codec", CODECS)
+@each("codec", CODECS)
 def test_a_payload_as_clients_write_it_is_not_odd(tmp_path: Path, codec: Codec) -> None:
     assert _deep(tmp_path, batch(records=RECORDS, codec=codec), batch(records=RECORDS, codec=codec, base_offset=3)) == []
 
@@ -628,7 +629,7 @@ def test_bytes_after_a_stream_are_reported(tmp_path: Path, codec: Codec, payload
     assert found.severity == "warning"
 
 
-@pytest.mark.parametrize("codec", CODECS)
+@each("codec", CODECS)
 def test_a_compressed_batch_without_payload_is_reported(tmp_path: Path, codec: Codec) -> None:
     empty = batch(records=RECORDS, codec=codec, payload=b"")
     for level in ("full", "deep"):
@@ -649,7 +650,7 @@ def test_a_codec_that_does_not_exist_is_reported(tmp_path: Path, codec_id: int, 
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("second", "decoded", "code"),
     [
         (record(value=b"v", length=1000), 1, "record-length-bad"),
@@ -659,7 +660,7 @@ def test_a_codec_that_does_not_exist_is_reported(tmp_path: Path, codec_id: int, 
         (record(value=b"v", trailing=b"?"), 1, "record-body-mismatch"),
     ],
 )
-@pytest.mark.parametrize("codec", ["none", "gzip"])
+@each("codec", ["none", "gzip"])
 def test_records_are_read_up_to_the_first_that_is_broken(
     tmp_path: Path, second: object, decoded: int, code: str, codec: Codec
 ) -> None:
@@ -671,7 +672,7 @@ def test_records_are_read_up_to_the_first_that_is_broken(
     assert found.message.endswith(f" {decoded} of 3 records can be read.")
 
 
-@pytest.mark.parametrize(("policy", "told"), [("compact", True), ("compact,delete", True), ("delete", False), ("unknown", False)])
+@each(("policy", "told"), [("compact", True), ("compact,delete", True), ("delete", False), ("unknown", False)])
 def test_records_without_key_are_counted_in_compacted_topics(tmp_path: Path, policy: str, told: bool) -> None:
     none = record(value=b"v")
     pieces = [
@@ -745,8 +746,8 @@ def test_old_messages_know_no_zstd(tmp_path: Path, codec: Codec, told: bool) -> 
     assert [(one.severity, one.start, one.end) for one in found] == [("error", 0, len(data))] * told
 
 
-@pytest.mark.parametrize(("shown", "told"), [(TIMESTAMP + 5, False), (TIMESTAMP + 4, True), (TIMESTAMP + 6, True)])
-@pytest.mark.parametrize("count", [1, 2])
+@each(("shown", "told"), [(TIMESTAMP + 5, False), (TIMESTAMP + 4, True), (TIMESTAMP + 6, True)])
+@each("count", [1, 2])
 def test_the_header_has_the_latest_time_of_its_records(tmp_path: Path, shown: int, told: bool, count: int) -> None:
     times = [TIMESTAMP + 5, TIMESTAMP + 1][:count]
     pieces = [
@@ -777,8 +778,8 @@ class _NoStatus:
         return self.stat(path, *args, **options)
 
 
-@pytest.mark.parametrize(("error", "code"), [(errno.EIO, "io-error"), (errno.EACCES, "permission-denied")])
-@pytest.mark.parametrize("name", [LOG, file_name(0, ".index"), EPOCHS])
+@each(("error", "code"), [(errno.EIO, "io-error"), (errno.EACCES, "permission-denied")])
+@each("name", [LOG, file_name(0, ".index"), EPOCHS])
 def test_a_file_of_which_the_system_says_nothing_has_not_vanished(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, error: int, code: str
 ) -> None:

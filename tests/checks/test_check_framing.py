@@ -15,6 +15,7 @@ from tests.builders.files import time_index as time_index_of
 from tests.builders.records import TIMESTAMP, batch, message, message_set, record
 from tests.checks.faults.case import NOW
 from tests.checks.test_check_rules import INDEX, LOG, SIZE, TIME_INDEX, _batch, _codes, _findings, _flipped, _log, _of_log, _told
+from tests.loops import each
 
 NEXT_LOG = file_name(4, ".log")
 
@@ -43,8 +44,8 @@ def _write(path: Path, data: bytes, *, age_ms: int = 3_600_000) -> None:
 # --- torn ends
 
 
-@pytest.mark.parametrize("age_ms", [3_600_000, 0, -60_000])
-@pytest.mark.parametrize(("cut", "code"), [(5, "torn-tail"), (SIZE - 9, "torn-header")])
+@each("age_ms", [3_600_000, 0, -60_000])
+@each(("cut", "code"), [(5, "torn-tail"), (SIZE - 9, "torn-header")])
 def test_a_torn_end_of_the_newest_segment_is_a_warning_however_new_it_is(
     tmp_path: Path, age_ms: int, cut: int, code: str
 ) -> None:
@@ -56,7 +57,7 @@ def test_a_torn_end_of_the_newest_segment_is_a_warning_however_new_it_is(
     assert (found.severity, found.start, found.end) == ("warning", SIZE, 2 * SIZE - cut)
 
 
-@pytest.mark.parametrize(("cut", "code"), [(5, "torn-tail"), (SIZE - 9, "torn-header")])
+@each(("cut", "code"), [(5, "torn-tail"), (SIZE - 9, "torn-header")])
 def test_a_torn_end_of_a_sealed_segment_is_an_error_however_new_it_is(tmp_path: Path, cut: int, code: str) -> None:
     directory = _partition(tmp_path, {0: [_batch(0), _batch(1)], 2: [_batch(2), _batch(3)]})
     _write(directory / LOG, _log(0, 1)[:-cut], age_ms=0)
@@ -64,7 +65,7 @@ def test_a_torn_end_of_a_sealed_segment_is_an_error_however_new_it_is(tmp_path: 
     assert found.severity == "error"
 
 
-@pytest.mark.parametrize(
+@each(
     ("end", "code", "lost"),
     [
         (_log(2, 3)[:-5], "torn-tail", (3, 3)),
@@ -74,7 +75,7 @@ def test_a_torn_end_of_a_sealed_segment_is_an_error_however_new_it_is(tmp_path: 
     ],
     ids=["torn", "torn header", "zeros", "known of by none"],
 )
-@pytest.mark.parametrize("age_ms", [0, 3_600_000])
+@each("age_ms", [0, 3_600_000])
 def test_a_torn_end_of_the_newest_segment_is_an_error_where_indexes_know_of_more(
     tmp_path: Path, end: bytes, code: str, lost: tuple[int, int] | None, age_ms: int
 ) -> None:
@@ -105,7 +106,7 @@ def test_a_torn_end_of_a_log_alone_is_an_error(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize(("cut", "whole"), [(1, 2), (9, 2), (10, 1), (18, 1), (19, 0), (27, 0)])
+@each(("cut", "whole"), [(1, 2), (9, 2), (10, 1), (18, 1), (19, 0), (27, 0)])
 def test_the_whole_records_of_a_torn_batch_are_counted(tmp_path: Path, cut: int, whole: int) -> None:
     torn = batch(records=[record(value=b"v1"), record(value=b"v2"), record(value=b"v3")], base_offset=1)
     assert len(torn) == 61 + 27
@@ -130,7 +131,7 @@ def test_of_a_torn_compressed_batch_no_record_is_whole(tmp_path: Path) -> None:
     assert found.message == f"The last batch, offset 1, says it is {len(torn)} bytes long; 1 of them are missing."
 
 
-@pytest.mark.parametrize(("count", "code"), [(8, "torn-header"), (17, "torn-header"), (18, "torn-tail"), (60, "torn-tail")])
+@each(("count", "code"), [(8, "torn-header"), (17, "torn-header"), (18, "torn-tail"), (60, "torn-tail")])
 def test_an_end_is_torn_in_the_header_or_after_it(tmp_path: Path, count: int, code: str) -> None:
     _write(tmp_path / LOG, _batch(0) + _batch(1)[:count])
     (found,) = _findings(tmp_path / LOG)
@@ -140,7 +141,7 @@ def test_an_end_is_torn_in_the_header_or_after_it(tmp_path: Path, count: int, co
 # --- zeros at the end
 
 
-@pytest.mark.parametrize(("size", "severity"), [(4096, "warning"), (4095, "error"), (8192, "warning"), (SIZE + 1, "error")])
+@each(("size", "severity"), [(4096, "warning"), (4095, "error"), (8192, "warning"), (SIZE + 1, "error")])
 def test_zeros_at_the_end_of_a_log_alone_are_valid_where_it_ends_with_a_page(tmp_path: Path, size: int, severity: str) -> None:
     _write(tmp_path / LOG, _batch(0).ljust(size, b"\0"))
     (found,) = _findings(tmp_path / LOG)
@@ -180,7 +181,7 @@ def _cut_partition(tmp_path: Path, *, index: bytes | None = None, times: bytes |
     return directory
 
 
-@pytest.mark.parametrize(
+@each(
     ("files", "attested", "names"),
     [
         ({"index": index_of(entries=[(1, SIZE)])}, None, ""),
@@ -250,7 +251,7 @@ def test_damage_before_the_end_hides_no_batches_that_are_cut_off(tmp_path: Path)
 # --- lengths
 
 
-@pytest.mark.parametrize(
+@each(
     ("length", "code"),
     [
         (-1, "batch-length-negative"),
@@ -270,9 +271,7 @@ def test_a_wrong_length_is_named_by_what_it_says(tmp_path: Path, length: int, co
     )
 
 
-@pytest.mark.parametrize(
-    ("magic", "says"), [(3, "Its magic says 3"), (0x7F, "Its magic says 127"), (0xFD, "Magic -3 does not exist")]
-)
+@each(("magic", "says"), [(3, "Its magic says 3"), (0x7F, "Its magic says 127"), (0xFD, "Magic -3 does not exist")])
 def test_a_magic_that_does_not_exist_is_named_whatever_the_length_says(tmp_path: Path, magic: int, says: str) -> None:
     unknown = _with(_batch(1), 16, bytes([magic]))
     for length in (64, -1, 70, 1 << 30):
@@ -300,7 +299,7 @@ def test_a_length_past_the_end_of_the_file_does_not_cut_it_off_where_batches_fol
         assert (found.code, found.message) == ("batch-length-absurd", f"{says} Missing here: offset 1.")
 
 
-@pytest.mark.parametrize(
+@each(
     ("magic", "length", "code"),
     [
         (0, 13, "batch-length-too-small"),
@@ -316,7 +315,7 @@ def test_a_wrong_length_of_a_message_is_named_by_its_magic(tmp_path: Path, magic
     assert (found.code, found.found, found.start, found.end) == (code, str(length), len(messages[0]), 2 * len(messages[0]))
 
 
-@pytest.mark.parametrize(
+@each(
     ("length", "code"),
     [
         (-1, "batch-length-negative"),
@@ -336,7 +335,7 @@ def test_a_wrong_length_of_a_damaged_batch_is_reported_with_what_is_missing(tmp_
 # --- checksums
 
 
-@pytest.mark.parametrize("shift", range(4))
+@each("shift", range(4))
 def test_a_checksum_that_differs_in_one_byte_is_itself_damaged(tmp_path: Path, shift: int) -> None:
     (found,) = _of_log(tmp_path, _batch(0) + _flipped(_batch(1), 17 + shift) + _batch(2))
     assert _told([found]) == [("crc-mismatch", "error", SIZE, 2 * SIZE, (1, 1))]
@@ -352,7 +351,7 @@ def test_a_checksum_that_differs_in_two_bytes_says_nothing_of_itself(tmp_path: P
     assert found.message.endswith("Locus: payload.")
 
 
-@pytest.mark.parametrize(
+@each(
     ("position", "value", "locus"),
     [
         (21, b"\x80\0", "header"),  # attributes
@@ -394,7 +393,7 @@ def test_a_message_with_a_wrong_checksum_is_reported_with_both(tmp_path: Path) -
     assert found.found == f"0x{messages[1][12:16].hex()}"
 
 
-@pytest.mark.parametrize(("magic", "found_magic"), [(b"\x03", "3"), (b"\x00", "0"), (b"\x01", "1")])
+@each(("magic", "found_magic"), [(b"\x03", "3"), (b"\x00", "0"), (b"\x01", "1")])
 def test_a_magic_that_alone_is_wrong_is_reported_as_that(tmp_path: Path, magic: bytes, found_magic: str) -> None:
     found = _of_log(tmp_path, _with(_log(0, 1, 2), SIZE + 16, magic))
     (one,) = (one for one in found if one.code == "bad-magic")
@@ -405,7 +404,7 @@ def test_a_magic_that_alone_is_wrong_is_reported_as_that(tmp_path: Path, magic: 
 # --- what single headers say
 
 
-@pytest.mark.parametrize(("limit", "told"), [(SIZE, []), (SIZE - 1, [(0, SIZE), (SIZE, 2 * SIZE)])])
+@each(("limit", "told"), [(SIZE, []), (SIZE - 1, [(0, SIZE), (SIZE, 2 * SIZE)])])
 def test_a_batch_above_the_limit_is_reported(tmp_path: Path, limit: int, told: list[tuple[int, int]]) -> None:
     found = _of_log(tmp_path, _log(0, 1), max_message_bytes=limit)
     assert [(one.code, one.start, one.end, one.expected, one.found) for one in found] == [
@@ -413,7 +412,7 @@ def test_a_batch_above_the_limit_is_reported(tmp_path: Path, limit: int, told: l
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("attributes", "found_attributes"),
     [(0x10, None), (0x80, "0x0080"), (0x100, "0x0100"), (0x8000, "0x8000"), (0x8001, "0x8001")],
 )
@@ -437,7 +436,7 @@ def test_batches_that_compaction_emptied_are_one_finding(tmp_path: Path) -> None
     assert _of_log(tmp_path, data) == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("count", "code", "expected", "value"),
     [(-1, "record-count-negative", None, "-1"), (0, "record-count-zero-nonempty", "0", str(SIZE - 61))],
 )
@@ -467,7 +466,7 @@ def test_each_change_of_the_magic_is_reported_with_its_direction(tmp_path: Path)
 # --- ranges without batches
 
 
-@pytest.mark.parametrize(
+@each(
     ("data", "looks"),
     [
         (b"\xff" * 30 + b"a" * 31, "binary data (50 % printable, 1.0 bits a byte)"),
@@ -480,7 +479,7 @@ def test_a_file_of_no_kind_is_described_by_what_its_bytes_look_like(tmp_path: Pa
     assert (found.code, found.found, found.message) == ("not-a-segment", None, f"No batch in the whole file: {looks}.")
 
 
-@pytest.mark.parametrize(
+@each(
     ("head", "kind"),
     [
         (b"\x1f\x8b", "gzip"),
@@ -501,7 +500,7 @@ def test_a_file_of_another_kind_is_recognized_by_its_first_bytes(tmp_path: Path,
     assert (found.found, found.message) == (kind, f"This is not a segment: it starts like a file of type {kind}.")
 
 
-@pytest.mark.parametrize(
+@each(
     ("sample", "words"),
     [
         (b"text " * 40, "text (100 % printable, 1.9 bits a byte)"),
@@ -582,7 +581,7 @@ def test_batches_inside_a_damaged_one_are_counted(tmp_path: Path) -> None:
         assert found.message.startswith(f"{words} the bytes that a damaged batch claims. ")
 
 
-@pytest.mark.parametrize(
+@each(
     ("code", "wrong"),
     [
         ("record-count-negative", {"records_count": -1}),

@@ -14,6 +14,7 @@ from kdump.tables import Row
 from tests.builders.compression import Codec, compress, gzip_members, lz4_frame
 from tests.builders.records import TIMESTAMP, Record, batch, encode_record, message, record, varint, wrapper
 from tests.checks.faults.case import NOW
+from tests.loops import each
 
 _LOG = "00000000000000000000.log"
 _HEADER_SIZE = 61
@@ -85,7 +86,7 @@ def _large(name: str, last: bytes, count: int = 1) -> tuple[bytes, int]:
     return data, len(before)
 
 
-@pytest.mark.parametrize("name", _TOO_LARGE)
+@each("name", _TOO_LARGE)
 def test_a_large_batch_that_is_sound_has_no_finding(name: str, tmp_path: Path) -> None:
     last = encode_record(record(value=b"v", offset_delta=90_000))
     findings = _findings(tmp_path, _large(name, last)[0])
@@ -94,8 +95,8 @@ def test_a_large_batch_that_is_sound_has_no_finding(name: str, tmp_path: Path) -
     ]  # its offsets have gaps
 
 
-@pytest.mark.parametrize("code", _IRREGULAR)
-@pytest.mark.parametrize("name", _TOO_LARGE)
+@each("code", _IRREGULAR, share=2)
+@each("name", _TOO_LARGE)
 def test_the_last_record_of_a_large_batch_is_examined(name: str, code: str, tmp_path: Path) -> None:
     irregular = encode_record(_IRREGULAR[code])
     data, before = _large(name, irregular)

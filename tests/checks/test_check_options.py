@@ -3,7 +3,6 @@
 from typing import Any
 
 import click
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,6 +11,7 @@ from kdump.cli.checking.options import CheckOptions
 from kdump.cli.click_parser import Invocation
 from kdump.cli.plain_command_line import read_plain
 from kdump.cli.shared_options import FILE
+from tests.loops import each
 
 OPTIONS = [option for option in CheckOptions.OPTIONS.values() if option.names and option is not FILE]
 
@@ -28,7 +28,7 @@ NAMES = st.sampled_from([name for option in OPTIONS for name in option.names] + 
 def _read_by_click(arguments: list[str]) -> dict[str, Any] | None:
     """What Click makes of a command line, None where it refuses it or shows a screen."""
     try:
-        read = commands.kdump.main(["check", *arguments], prog_name="kdump", standalone_mode=False)
+        read = commands.parser().main(["check", *arguments], prog_name="kdump", standalone_mode=False)
     except click.UsageError:
         return None
     return vars(read.options) if isinstance(read, Invocation) else None
@@ -46,7 +46,7 @@ def test_what_is_read_without_click_is_what_click_reads(arguments: list[str]) ->
         assert plain == _read_by_click(arguments)
 
 
-@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.name)
+@each("option", OPTIONS, ids=lambda option: option.name)
 def test_every_option_is_read_without_click(option: Any) -> None:
     value = {
         "choice": [choice for choice in option.choices if choice != option.default][:1],
@@ -61,6 +61,6 @@ def test_every_option_is_read_without_click(option: Any) -> None:
         assert plain[option.name] != option.default
 
 
-@pytest.mark.parametrize("line", ["", "--help", "x --level", "x --level all", "x --jobs -2", "-- x", "x -", "x --level=full"])
+@each("line", ["", "--help", "x --level", "x --level all", "x --jobs -2", "-- x", "x -", "x --level=full"])
 def test_what_is_not_plain_is_left_to_click(line: str) -> None:
     assert _read_plain(line.split()) is None

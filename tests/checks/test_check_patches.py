@@ -22,6 +22,7 @@ from kdump.tables import Row
 from tests.builders.hostile import Hostile, batches
 from tests.builders.hostile_faults import LOGS
 from tests.builders.records import TIMESTAMP, batch, record
+from tests.loops import each
 from tests.reading.parts import enough, in_patches
 from tests.support import opened
 
@@ -53,8 +54,8 @@ def _rows(path: Path, settings: Settings) -> Counter[str]:
     return Counter(map(repr, rows))
 
 
-@pytest.mark.parametrize("one", KINDS, ids=lambda one: one.name)
-@pytest.mark.parametrize("level", [FULL, DEEP])
+@each("one", KINDS, ids=lambda one: one.name)
+@each("level", [FULL, DEEP])
 def test_findings_do_not_depend_on_what_comes_together(one: Hostile, level: str, tmp_path: Path) -> None:
     path = written(one, enough(), tmp_path)
     for most in (0, 3):
@@ -65,7 +66,7 @@ def test_findings_do_not_depend_on_what_comes_together(one: Hostile, level: str,
             assert _rows(path, settings) == together
 
 
-@pytest.mark.parametrize("one", KINDS, ids=lambda one: one.name)
+@each("one", KINDS, ids=lambda one: one.name)
 def test_damaged_offsets_do_not_depend_on_what_comes_together(one: Hostile) -> None:
     with opened(one.build(enough(500))[".log"]) as source:
         together, apart = DamagedOffsets(0), DamagedOffsets(0)

@@ -36,6 +36,7 @@ from tests.builders.records import (
     wrapper,
 )
 from tests.checks.faults.case import NOW
+from tests.loops import each
 
 pytestmark = pytest.mark.both_kernels
 
@@ -167,7 +168,7 @@ def test_messages_are_shown_together_and_each_wrapper_on_its_own(seen: type[_See
     assert [part.counts for part in seen.parts] == [[1, 1], [2], [1, 1]]
 
 
-@pytest.mark.parametrize(
+@each(
     "odd",
     [record(value=b"v", attributes=1), record(value=b"v", length=-3), record(value_length=-9), record(value=b"v", timestamp=-7)],
 )
@@ -200,7 +201,7 @@ def test_the_highest_timestamp_counts_over_all_parts_of_a_batch(tmp_path: Path) 
     assert _codes(_findings(tmp_path, log(TIMESTAMP) + _AFTER)) == ["max-timestamp-mismatch"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("milliseconds", "text"),
     [
         (1_700_000_000_000, "2023-11-14 22:13:20 UTC (1700000000000)"),
@@ -320,7 +321,7 @@ def test_data_that_compresses_well_is_not_a_bomb(tmp_path: Path) -> None:
     assert _codes(_findings(tmp_path, one * 100, max_payload=4 << 20)) == []
 
 
-@pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
+@each("codec", ["gzip", "snappy", "lz4", "zstd"])
 def test_a_damaged_payload_is_opened_once_and_leaves_no_cycles(
     codec: Codec, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -17,6 +17,7 @@ from tests.builders.compression import Codec
 from tests.builders.files import file_name
 from tests.builders.records import TIMESTAMP, batch, record
 from tests.checks.faults.case import NOW
+from tests.loops import each
 
 DAY = 24 * 3600 * 1000
 MAX_INT = 0x7FFFFFFF
@@ -76,7 +77,7 @@ SIZE = len(_batch(0))
 # --- timestamps
 
 
-@pytest.mark.parametrize(
+@each(
     ("milliseconds", "text"),
     [
         (0, "0 ms"),
@@ -95,7 +96,7 @@ def test_a_span_of_time_is_written_in_the_largest_unit_of_which_there_are_two(mi
     assert wording.duration(milliseconds) == text
 
 
-@pytest.mark.parametrize(
+@each(
     ("milliseconds", "text"),
     [
         (-1, "-1"),
@@ -119,7 +120,7 @@ def _aged(tmp_path: Path, data: bytes, age_ms: int = 30 * DAY) -> Path:
     return path
 
 
-@pytest.mark.parametrize(("ahead", "codes"), [(DAY - 1, []), (DAY, []), (DAY + 1, ["timestamp-future"])])
+@each(("ahead", "codes"), [(DAY - 1, []), (DAY, []), (DAY + 1, ["timestamp-future"])])
 def test_a_clock_may_be_a_day_ahead(tmp_path: Path, ahead: int, codes: list[str]) -> None:
     for number, times in enumerate([(NOW + ahead,), (TIMESTAMP, NOW + ahead)]):
         data = b"".join(_batch(offset, at=at) for offset, at in enumerate(times))
@@ -145,7 +146,7 @@ def test_the_latest_of_the_future_is_named_and_all_are_counted(tmp_path: Path) -
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("at", "told"),
     [
         (-2, [("timestamp-negative", "error")]),
@@ -161,7 +162,7 @@ def test_timestamps_that_no_record_can_have_are_reported(tmp_path: Path, at: int
     assert [(one.start, one.end) for one in found] == [(SIZE, SIZE + 69)][: len(told)]
 
 
-@pytest.mark.parametrize(
+@each(
     ("at", "unit"),
     [
         (946_684_799, "is hardly that of an event"),
@@ -178,9 +179,7 @@ def test_the_unit_is_guessed_by_the_year_that_comes_out(tmp_path: Path, at: int,
     assert [one.message.partition(": ")[0].partition(";")[0] for one in found] == [f"maxTimestamp of 1 batch {unit}"]
 
 
-@pytest.mark.parametrize(
-    "at", [95_617_584_000_000 - 1, 4_102_444_800 * 10**6 + 1, 946_684_800 * 10**9 - 1, 4_102_444_800 * 10**9 + 1]
-)
+@each("at", [95_617_584_000_000 - 1, 4_102_444_800 * 10**6 + 1, 946_684_800 * 10**9 - 1, 4_102_444_800 * 10**9 + 1])
 def test_a_time_of_no_unit_is_only_one_in_the_future(tmp_path: Path, at: int) -> None:
     assert _codes(_findings(_aged(tmp_path, _batch(0, at=at)))) == ["timestamp-future"]
 
@@ -193,7 +192,7 @@ def test_steps_back_in_time_are_counted_and_the_largest_is_named(tmp_path: Path)
     assert found.message == "maxTimestamp goes back in 3 batches, at worst by 4 seconds; the first is here."
 
 
-@pytest.mark.parametrize(
+@each(
     ("horizon", "what"),
     [
         (NOW + 3653 * DAY + 1, "is more than ten years ahead"),
@@ -218,7 +217,7 @@ def test_a_horizon_of_a_batch_from_the_future_cannot_be_judged(tmp_path: Path) -
     assert _codes(_of_log(tmp_path, early)) == ["delete-horizon-odd"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("base", "delta", "codes"),
     [
         ((1 << 63) - 1, 0, []),
@@ -301,7 +300,7 @@ def test_a_last_offset_below_the_first_is_reported(tmp_path: Path) -> None:
     assert (found[0].found, found[0].message) == ("-1", "One batch at offset 1 says its last offset is 1 below its first.")
 
 
-@pytest.mark.parametrize(("first", "told"), [(11, []), (10, []), (9, [("offset-below-base", 0, SIZE, "10", "9")])])
+@each(("first", "told"), [(11, []), (10, []), (9, [("offset-below-base", 0, SIZE, "10", "9")])])
 def test_a_segment_begins_with_its_base_offset_or_later(
     tmp_path: Path, first: int, told: list[tuple[str, int, int, str, str]]
 ) -> None:
@@ -309,7 +308,7 @@ def test_a_segment_begins_with_its_base_offset_or_later(
     assert [(one.code, one.start, one.end, one.expected, one.found) for one in found] == told
 
 
-@pytest.mark.parametrize("base", [0, 7])
+@each("base", [0, 7])
 def test_offsets_of_a_segment_fit_in_31_bits(tmp_path: Path, base: int) -> None:
     top = base + MAX_INT
     assert _codes(_of_log(tmp_path, _log(base, top - 1, top), base=base)) == ["offset-gap"]
@@ -330,7 +329,7 @@ def test_offsets_are_neither_negative_nor_beyond_63_bits(tmp_path: Path) -> None
     assert (one.found, one.offset_first, one.offset_last) == ("0x7fffffffffffffff", top, top)
 
 
-@pytest.mark.parametrize(
+@each(
     ("offsets", "base", "told"),
     [
         ((0, 1, 900, 3, 4), 0, ("uncovered-header-rot", 2, "2", "900", "; 2 would fit. ")),
@@ -352,7 +351,7 @@ def test_one_offset_out_of_line_is_recognized_by_the_room_around_it(
     assert words in found.message
 
 
-@pytest.mark.parametrize(
+@each(
     ("epochs", "told"),
     [
         ((3, 3, 19, 3, 3), ("uncovered-header-rot", 2, "3", "19", "; 3 would fit. ")),
@@ -374,7 +373,7 @@ def test_one_leader_epoch_out_of_line_is_recognized_by_those_around_it(
     assert words in found.message
 
 
-@pytest.mark.parametrize("epochs", [(3, 3, 3), (3, 4, 9), (-1, -1, 0, 2), (-1, -1), (0, 0)])
+@each("epochs", [(3, 3, 3), (3, 4, 9), (-1, -1, 0, 2), (-1, -1), (0, 0)])
 def test_leader_epochs_that_rise_or_stay_are_in_order(tmp_path: Path, epochs: tuple[int, ...]) -> None:
     assert _of_log(tmp_path, _epochs(*epochs)) == []
 
@@ -437,7 +436,7 @@ def _records(*deltas: int, last: int | None = None, count: int | None = None, fi
     return batch(records=records, base_offset=first, last_offset_delta=last, records_count=count)
 
 
-@pytest.mark.parametrize(
+@each(
     ("deltas", "last", "told"),
     [
         ((0, 1, 2), 2, []),
@@ -459,7 +458,7 @@ def _records(*deltas: int, last: int | None = None, count: int | None = None, fi
         ),
     ],
 )
-@pytest.mark.parametrize("codec", ["none", "gzip"])
+@each("codec", ["none", "gzip"])
 def test_records_of_a_batch_ascend_within_its_offsets(
     tmp_path: Path, deltas: tuple[int, ...], last: int, told: list[tuple[str, str, str]], codec: Codec
 ) -> None:

@@ -21,6 +21,7 @@ from tests.builders.records import (
     transaction_marker,
 )
 from tests.checks.test_check_rules import LOG, _codes, _findings, _of_log, _rows
+from tests.loops import each
 
 MINUTE = 60_000
 MAX_INT = 0x7FFFFFFF
@@ -127,7 +128,7 @@ def test_a_higher_epoch_begins_with_any_sequence(tmp_path: Path) -> None:
     assert _of(tmp_path, [_data(0, 0), _data(1, 9, epoch=1), _data(2, 10, epoch=1)]) == []
 
 
-@pytest.mark.parametrize(("sequence", "code"), [(3, None), (4, "sequence-gap"), (9, "sequence-gap"), (2, "sequence-gap")])
+@each(("sequence", "code"), [(3, None), (4, "sequence-gap"), (9, "sequence-gap"), (2, "sequence-gap")])
 def test_the_next_sequence_follows(tmp_path: Path, sequence: int, code: str | None) -> None:
     pieces = [_data(0, 1, count=2), _data(2, sequence, value=b"w"), _data(3, sequence + 1)]
     found = _of(tmp_path, pieces)
@@ -186,14 +187,14 @@ def test_the_same_batch_of_sequence_0_twice_is_a_duplicate(tmp_path: Path) -> No
     assert _codes(_of(tmp_path, pieces)) == ["sequence-duplicate"]
 
 
-@pytest.mark.parametrize(("sequence", "codes"), [(0, ["sequence-wrap"]), (1, ["sequence-gap"])])
+@each(("sequence", "codes"), [(0, ["sequence-wrap"]), (1, ["sequence-gap"])])
 def test_0_follows_the_last_sequence(tmp_path: Path, sequence: int, codes: list[str]) -> None:
     pieces = [_data(0, MAX_INT), _data(1, sequence), _data(2, sequence + 1)]
     found = _of(tmp_path, pieces)
     assert [(one.code, one.start) for one in found] == [(code, _at(pieces, 1)[0]) for code in codes]
 
 
-@pytest.mark.parametrize(
+@each(
     ("fields", "wrong"),
     [
         ({"producer_id": -2, "producer_epoch": 0, "base_sequence": 0}, "a producer id below -1"),
@@ -259,7 +260,7 @@ def test_an_open_transaction_of_a_log_alone_is_reported_where_it_began(tmp_path:
     assert found.message == "Producer 7, epoch 0: its transaction is open since offset 1, with no marker in this file."
 
 
-@pytest.mark.parametrize(
+@each(
     ("minutes", "code", "severity"),
     [(20, "txn-open", "info"), (20 + 1 / MINUTE, "txn-hanging", "error"), (90, "txn-hanging", "error")],
 )
@@ -324,7 +325,7 @@ def test_aborted_transactions_without_index_are_counted(tmp_path: Path) -> None:
     assert "txn-aborted-not-indexed" not in _codes(_findings(directory))
 
 
-@pytest.mark.parametrize(
+@each(
     ("entries", "missing"),
     [
         ([(7, 0, 1), (7, 2, 3)], []),
@@ -379,7 +380,7 @@ def _control(offset: int, *records: Record, producer: int = 7, in_txn: bool = Tr
 _VALUE = struct.pack(">hi", 0, 0)
 
 
-@pytest.mark.parametrize(
+@each(
     ("one", "code", "severity", "forecast", "found"),
     [
         (record(value=_VALUE), "control-key-null", "error", "die", "null"),
@@ -415,7 +416,7 @@ def test_what_a_marker_says_is_not_read_where_checksums_are_not(tmp_path: Path) 
     assert _of(tmp_path, [_data(0, 0, in_txn=True), odd], "control-key-short", level="quick") == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("one", "code", "severity", "forecast"),
     [
         (control_record(control_type=7, value=b""), "control-type-unknown", "warning", "ignore"),
@@ -435,7 +436,7 @@ def test_a_note_of_a_quorum_says_what_it_can_say(
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("control", "words"),
     [
         (_control(0, commit_record()), None),
@@ -460,7 +461,7 @@ def test_a_note_of_a_quorum_says_what_it_can_say(
         ),
     ],
 )
-@pytest.mark.parametrize("level", ["full", "deep"])
+@each("level", ["full", "deep"])
 def test_a_control_batch_has_the_shape_of_one(tmp_path: Path, control: bytes, words: str | None, level: str) -> None:
     found = _of(tmp_path, [control], "control-batch-shape", level=level)
     assert [(one.start, one.end, one.message) for one in found] == ([] if words is None else [(0, len(control), words)])
@@ -491,7 +492,7 @@ def _snapshot_of(tmp_path: Path, entry: list[bytes], *, in_txn: bool = False, st
     return [one for one in _findings(directory) if one.code.startswith("snapshot-")]
 
 
-@pytest.mark.parametrize(
+@each(
     ("entry", "in_txn", "expected", "found"),
     [
         (_entry(), False, None, None),
@@ -549,7 +550,7 @@ def test_a_snapshot_is_compared_only_where_the_log_is_whole(tmp_path: Path) -> N
         assert "snapshot-disagrees" not in _codes(_findings(directory, level="quick"))
 
 
-@pytest.mark.parametrize(
+@each(
     ("snapshots", "stray"),
     [
         ([0, 2, 4], []),
@@ -590,7 +591,7 @@ _SOUND = producer_snapshot(entries=_TWO)
 assert len(_SOUND) == 10 + 2 * 46
 
 
-@pytest.mark.parametrize(
+@each(
     ("data", "told", "counted"),
     [
         (_SOUND, [], (2, 0, 0, 102, 0, 0)),
@@ -654,7 +655,7 @@ def test_a_snapshot_is_checked_by_its_size_checksum_and_count(
     assert _counted(path) == counted
 
 
-@pytest.mark.parametrize(
+@each(
     ("data", "forecast", "words"),
     [
         (_SOUND + b"xyz", "delete", "; the checksum matches without them, but not with them, as a broker computes it."),

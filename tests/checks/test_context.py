@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
-
 from kdump.binary.source import NoSource
 from kdump.checks.context import FileContext
 from kdump.checks.finding import Finding
 from kdump.checks.settings import Settings
 from kdump.tables import Row
+from tests.loops import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("places", "told"),
     [
         ([(300, 400)], "1 more finding of crc-mismatch in this file, between bytes 300 and 400."),
@@ -21,7 +20,7 @@ from kdump.tables import Row
         ([(461, 461), (461, 461)], "2 more findings of crc-mismatch in this file, at byte 461."),
     ],
 )
-@pytest.mark.parametrize("counts", [False, True])
+@each("counts", [False, True])
 def test_the_range_of_further_findings_holds_all_of_them(places: list[tuple[int, int]], told: str, *, counts: bool) -> None:
     source = NoSource("00000000000000000000.log")
     source.size = 1000

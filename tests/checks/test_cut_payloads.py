@@ -18,6 +18,7 @@ from tests.builders.compression import Codec, compress
 from tests.builders.files import file_name
 from tests.builders.hostile_contents import cut_compressed
 from tests.builders.records import Message, batch, encode_record, message, record, wrapper
+from tests.loops import each
 
 NOW = 1_700_000_500_000
 CODECS: tuple[Codec, ...] = ("gzip", "gzip", "gzip", "lz4", "snappy", "zstd")
@@ -91,7 +92,7 @@ def _times_taken(path: Path, shortcut: str, refusal: object) -> int:
 
 
 @pytest.mark.both_kernels
-@pytest.mark.parametrize("seed", range(12))
+@each("seed", range(12))
 def test_findings_are_those_of_payloads_one_by_one(seed: int, tmp_path: Path) -> None:
     chance, parts, offset = random.Random(seed), [], 0
     for _ in range(150):
@@ -109,7 +110,7 @@ def test_findings_are_those_of_payloads_one_by_one(seed: int, tmp_path: Path) ->
 
 
 @pytest.mark.both_kernels
-@pytest.mark.parametrize("seed", range(12))
+@each("seed", range(12))
 def test_findings_are_those_of_payloads_that_give_nothing_one_by_one(seed: int, tmp_path: Path) -> None:
     chance, parts = random.Random(seed), []
     for offset in range(150):
@@ -120,7 +121,7 @@ def test_findings_are_those_of_payloads_that_give_nothing_one_by_one(seed: int, 
     assert _times_taken(path, "_code_if_only_counted", None) > 20
 
 
-@pytest.mark.parametrize("seed", range(12))
+@each("seed", range(12))
 def test_findings_are_those_of_nested_wrappers_one_by_one(seed: int, tmp_path: Path) -> None:
     chance, parts = random.Random(seed), []
     for offset in range(200):

@@ -25,6 +25,7 @@ from tests.builders.files import (
 from tests.builders.records import TIMESTAMP, batch, record
 from tests.checks.faults.case import NOW
 from tests.checks.test_check_rules import _findings
+from tests.loops import each
 
 EPOCHS = "leader-epoch-checkpoint"
 Segments = Mapping[int, Sequence[bytes]]
@@ -77,8 +78,8 @@ def test_a_segment_that_was_removed_with_all_its_files_leaves_a_gap_that_compact
     )
 
 
-@pytest.mark.parametrize("segment", [0, 20])
-@pytest.mark.parametrize(
+@each("segment", [0, 20])
+@each(
     "trace",
     [
         lambda base: _ten(base)[:4] + _ten(base)[5:],  # an offset is missing between batches
@@ -111,7 +112,7 @@ def test_the_stated_policy_counts(tmp_path: Path) -> None:
     assert _told(directory, cleanup_policy="delete") == [("segments-gap", "error", 10, 19)]
 
 
-@pytest.mark.parametrize(
+@each(
     ("entries", "told"),
     [
         ([], LOST),
@@ -122,7 +123,7 @@ def test_the_stated_policy_counts(tmp_path: Path) -> None:
         ([("orders", 2, 20), ("orders-3", 3, 20)], LOST),
     ],
 )
-@pytest.mark.parametrize("topic", ["orders", "counts-changelog"])
+@each("topic", ["orders", "counts-changelog"])
 def test_the_checkpoint_of_the_cleaner_says_how_far_it_came(
     tmp_path: Path, topic: str, entries: list[tuple[str, int, int]], told: object
 ) -> None:
@@ -316,7 +317,7 @@ def test_the_metadata_log_is_never_compacted(tmp_path: Path) -> None:
     assert _told(directory) == [("segments-gap", "error", 10, 19)]
 
 
-@pytest.mark.parametrize(
+@each(
     ("configs", "told"),
     [
         ([("remote.storage.enable", "true")], []),
@@ -325,7 +326,7 @@ def test_the_metadata_log_is_never_compacted(tmp_path: Path) -> None:
         ([], [("segment-missing", "error", 0, 9)]),
     ],
 )
-@pytest.mark.parametrize("log_start", [None, 0, 5])
+@each("log_start", [None, 0, 5])
 def test_first_segments_are_lost_if_the_metadata_says_that_the_topic_is_not_tiered(
     tmp_path: Path, log_start: int | None, configs: list[Config], told: object
 ) -> None:
@@ -452,7 +453,7 @@ def _above_info(directory: Path) -> list[Finding]:
     return [one for one in _findings(directory) if one.severity != "info"]
 
 
-@pytest.mark.parametrize("seed", range(40))
+@each("seed", range(40))
 def test_any_segment_in_the_middle_that_is_removed_is_an_error_that_names_its_offsets(tmp_path: Path, seed: int) -> None:
     rng = random.Random(seed)
     segments = _plain(rng)
@@ -513,7 +514,7 @@ def _cleaned(rng: random.Random) -> dict[int, list[bytes]]:
     }
 
 
-@pytest.mark.parametrize("seed", range(40))
+@each("seed", range(40))
 def test_no_segment_is_missed_in_a_compacted_topic(tmp_path: Path, seed: int) -> None:
     directory = _partition(tmp_path, _cleaned(random.Random(seed)))
     assert [one for one in _above_info(directory) if one.code != "segment-empty-middle"] == []
@@ -526,7 +527,7 @@ def _some(rng: random.Random, entries: Sequence[Any]) -> list[Any]:
     return [entry for entry in entries if rng.random() < 0.5]
 
 
-@pytest.mark.parametrize("seed", range(120))
+@each("seed", range(120))
 def test_what_is_cut_off_a_newest_segment_is_an_error_where_something_attests_it_and_only_there(
     tmp_path: Path, seed: int
 ) -> None:

@@ -14,10 +14,11 @@ from kdump.checks.jobs import jobs
 from kdump.checks.rules.indexes import offset_index, time_index
 from kdump.checks.settings import Settings
 from kdump.tables import Row
-from tests.builders.files import file_name, write_partition
+from tests.builders.files import aborted_transaction, file_name, transaction_index, write_partition
 from tests.builders.files import offset_index as index_of
 from tests.builders.files import time_index as time_index_of
 from tests.builders.records import TIMESTAMP, batch, record
+from tests.loops import each
 
 pytestmark = pytest.mark.both_kernels
 
@@ -59,7 +60,7 @@ def test_what_a_broker_wrote_while_the_log_was_read_is_not_a_fault(tmp_path: Pat
     assert _codes(rows) == set()
 
 
-@pytest.mark.parametrize("rows_in_window", [1, 2, 3, 7, 1 << 15])
+@each("rows_in_window", [1, 2, 3, 7, 1 << 15])
 def test_entries_are_judged_alike_wherever_windows_end(
     tmp_path: Path, rows_in_window: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -100,6 +101,54 @@ def test_an_index_that_agrees_with_a_log_out_of_order_is_out_of_order(tmp_path: 
     assert found == [("index-entry-order", 8, 16)]
 
 
+def test_a_batch_that_lost_one_record_may_have_been_longer_when_its_entry_was_written(tmp_path: Path) -> None:
+    whole = [record(value=b"v")] * 5
+    for records, codes in ((whole[:4], set()), (whole, {"index-offset-mismatch"})):
+        last = batch(records=records, base_offset=6, last_offset_delta=4)
+        batches = [batch(records=whole[:1]), batch(records=whole, base_offset=1), last]
+        directory = write_partition(tmp_path / str(len(records)), segments={0: batches})
+        (directory / file_name(0, ".index")).write_bytes(index_of(entries=[(9, len(batches[0]))]))
+        assert _codes(_check(directory)) - {"last-offset-delta-mismatch"} == codes
+
+
+def test_a_damaged_batch_may_be_the_end_of_the_append_that_an_entry_is_of(tmp_path: Path) -> None:
+    batches = [batch(records=[record(value=b"v")] * 2, base_offset=2 * row, crc=1 if row == 2 else None) for row in range(4)]
+    directory = write_partition(tmp_path, segments={0: batches})
+    (directory / file_name(0, ".index")).write_bytes(index_of(entries=[(4, len(batches[0]))]))
+    assert "index-offset-mismatch" not in _codes(_check(directory))
+
+
+def test_an_offset_between_sound_batches_is_not_that_of_damage_elsewhere(tmp_path: Path) -> None:
+    """Offsets 2 and 12 are in no batch; damage lies only beside the second."""
+    for missing, codes in ((2, {"timeindex-offset-not-found"}), (12, set())):
+        offsets = (0, 1, 3, 11, 12, 13)
+        batches = [
+            batch(records=[record(value=b"v", timestamp=TIMESTAMP)], base_offset=of, crc=1 if of == 12 else None)
+            for of in offsets
+        ]
+        directory = write_partition(tmp_path / str(missing), segments={0: batches})
+        (directory / file_name(0, ".timeindex")).write_bytes(time_index_of(entries=[(TIMESTAMP, missing)]))
+        assert {code for code in _codes(_check(directory)) if "not-found" in code} == codes
+
+
+def test_an_aborted_transaction_does_not_start_below_zero(tmp_path: Path) -> None:
+    path = tmp_path / file_name(0, ".txnindex")
+    for first, codes in ((0, set()), (-1, {"txnindex-order"})):
+        path.write_bytes(
+            transaction_index(entries=[aborted_transaction(first_offset=first, last_offset=3, last_stable_offset=0)])
+        )
+        assert {code for code in _codes(_check(path)) if code == "txnindex-order"} == codes
+
+
+def test_a_torn_batch_explains_entries_of_its_offsets_only_where_they_go_on(tmp_path: Path) -> None:
+    for base_offset, codes in ((3, {"timeindex-offset-not-found"}), (13, set())):
+        torn = batch(records=[record(value=b"v" * 100, timestamp=TIMESTAMP)], base_offset=base_offset)[:-5]
+        batches = [batch(records=[record(value=b"v", timestamp=TIMESTAMP)], base_offset=offset) for offset in range(3)]
+        directory = write_partition(tmp_path / str(base_offset), segments={0: [*batches, torn]})
+        (directory / file_name(0, ".timeindex")).write_bytes(time_index_of(entries=[(TIMESTAMP, 0), (TIMESTAMP + 1, 20)]))
+        assert {code for code in _codes(_check(directory)) if "not-found" in code} == codes
+
+
 def test_an_entry_out_of_order_in_both_numbers_is_counted_for_both_beyond_what_is_reported(tmp_path: Path) -> None:
     path = tmp_path / file_name(0, ".index")
     path.write_bytes(index_of(entries=[(5, 500)] * 4))
@@ -112,7 +161,7 @@ def test_an_entry_out_of_order_in_both_numbers_is_counted_for_both_beyond_what_i
     ]
 
 
-@pytest.mark.parametrize("rows_in_window", [1, 2, 3, 1 << 15])
+@each("rows_in_window", [1, 2, 3, 1 << 15])
 def test_what_is_only_counted_is_counted_alike_wherever_windows_end(
     tmp_path: Path, rows_in_window: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,11 +16,13 @@ from kdump.cli.commands import main
 from kdump.forecasts.forecast import forecast
 from tests.builders.compression import Codec
 from tests.builders.hostile_contents import CONTENTS, batch_of, broken_compressed, many_producers, snapshot
+from tests.loops import each
 from tests.work import work_of
 
 MANY = {one.name: one for one in CONTENTS if one.name.startswith("many ") and one.name != "many headers"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["many snapshots", "many indexes without logs", "many deleted files"])
 def test_a_check_of_many_files_takes_as_long_as_there_are_files(name: str, tmp_path: Path) -> None:
     def steps(count: int) -> int:
@@ -31,6 +33,7 @@ def test_a_check_of_many_files_takes_as_long_as_there_are_files(name: str, tmp_p
     assert many - more < 2.2 * (more - few), (few, more, many)
 
 
+@pytest.mark.slow
 def test_a_forecast_of_many_segments_takes_as_long_as_there_are_segments(tmp_path: Path) -> None:
     def steps(count: int) -> int:
         path = written(MANY["many segments"], count, tmp_path / str(count)).parent
@@ -40,6 +43,7 @@ def test_a_forecast_of_many_segments_takes_as_long_as_there_are_segments(tmp_pat
     assert many - more < 2.2 * (more - few), (few, more, many)
 
 
+@pytest.mark.slow
 def test_each_segment_costs_a_forecast_the_same_however_many_transactions_are_open(tmp_path: Path) -> None:
     def steps(open_transactions: int, segments: int) -> int:
         directory = tmp_path / f"{open_transactions}-{segments}" / "orders-0"
@@ -54,6 +58,7 @@ def test_each_segment_costs_a_forecast_the_same_however_many_transactions_are_op
     assert many < 1.3 * few, (few, many)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("attributes", [0, 0x10])
 def test_each_snapshot_costs_a_check_the_same_however_many_producers_there_are(attributes: int, tmp_path: Path) -> None:
     def cost(producers: int, snapshots: int) -> tuple[int, int]:
@@ -75,6 +80,7 @@ def test_each_snapshot_costs_a_check_the_same_however_many_producers_there_are(a
         assert many_more - many_few < 1.5 * (more - few) + 20_000, (of_few, of_many)
 
 
+@pytest.mark.slow
 def test_a_check_of_many_snapshots_between_segments_takes_as_long_as_there_are_files(tmp_path: Path) -> None:
     def steps(count: int) -> int:
         path = written(MANY["many segments"], count, tmp_path / str(count)).parent
@@ -86,8 +92,9 @@ def test_a_check_of_many_snapshots_between_segments_takes_as_long_as_there_are_f
     assert many - more < 2.2 * (more - few), (few, more, many)
 
 
-@pytest.mark.parametrize("digits", [20, 200])
-@pytest.mark.parametrize("command", [("check",), ("forecast",), ("grep", "--jobs", "1", "none"), ("where", "--key", "none")])
+@pytest.mark.slow
+@each("digits", [20, 200])
+@each("command", [("check",), ("forecast",), ("grep", "--jobs", "1", "none"), ("where", "--key", "none")])
 def test_a_command_takes_as_long_as_there_are_segments_with_gaps(command: tuple[str, ...], digits: int, tmp_path: Path) -> None:
     def run_over(path: Path) -> None:
         if command == ("check",):

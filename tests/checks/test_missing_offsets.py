@@ -10,6 +10,7 @@ import kdump
 from kdump.checks.finding import Finding
 from kdump.cli.commands import main
 from tests.builders.records import batch, record
+from tests.loops import each
 
 PAGE = 16 << 10
 
@@ -69,7 +70,7 @@ def _headline(path: Path, capfd: pytest.CaptureFixture[str]) -> int:
 
 
 @pytest.mark.both_kernels
-@pytest.mark.parametrize("kind", ["stale", "swapped", "foreign, higher", "foreign, lower"])
+@each("kind", ["stale", "swapped", "foreign, higher", "foreign, lower"])
 def test_offsets_that_batches_elsewhere_in_the_file_have_are_not_missing(
     kind: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -81,7 +82,7 @@ def test_offsets_that_batches_elsewhere_in_the_file_have_are_not_missing(
 
 
 @pytest.mark.both_kernels
-@pytest.mark.parametrize(
+@each(
     ("at", "value"),
     [(23, b"\x80"), (23, b"\x10"), (25, b"\x40"), (25, b"\x04"), (23, b"\xff\xff\xff\xff"), (0, b"\x01"), (16, b"\x00")],
     ids=["delta-31", "delta-28", "delta-14", "delta-10", "delta-negative", "offset", "magic"],

@@ -12,6 +12,7 @@ from tests import kernels
 from tests.builders.compression import CODEC_IDS, Codec
 from tests.builders.records import Message, encode_message, message, message_set, wrapper
 from tests.checks.passed_over import codes_however_read
+from tests.loops import each
 
 pytestmark = pytest.mark.skipif(kernels.why_no_c() is not None, reason="the kernel in C was not built")
 
@@ -148,8 +149,8 @@ def _skipped(data: bytes, codec: Codec = "none", *, needs_keys: bool = False, mo
     return end
 
 
-@pytest.mark.parametrize("magic", [0, 1])
-@pytest.mark.parametrize("codec", ["none", *CODECS])
+@each("magic", [0, 1])
+@each("codec", ["none", *CODECS])
 def test_ordinary_messages_are_passed_over(codec: Codec, magic: int) -> None:
     chance = random.Random(1)
     parts: list[bytes] = []

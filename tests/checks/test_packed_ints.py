@@ -6,6 +6,7 @@ from bisect import bisect_left, bisect_right
 import pytest
 
 from kdump.checks.packed_ints import PackedInts
+from tests.loops import each
 
 pytestmark = pytest.mark.both_kernels
 
@@ -24,8 +25,8 @@ def _column(numbers: list[int], step: int = 100) -> PackedInts:
     return column
 
 
-@pytest.mark.parametrize("numbers", [[], _SHORT, _OFFSETS, _UNEVEN, _EXTREMES, _STEADY, _MIXED])
-@pytest.mark.parametrize("step", [1, 100, 1024])
+@each("numbers", [[], _SHORT, _OFFSETS, _UNEVEN, _EXTREMES, _STEADY, _MIXED])
+@each("step", [1, 100, 1024])
 def test_a_column_holds_what_was_added(numbers: list[int], step: int) -> None:
     column = _column(numbers, step)
     assert list(column) == numbers
@@ -38,7 +39,7 @@ def test_a_column_holds_what_was_added(numbers: list[int], step: int) -> None:
         assert column[start:end].tolist() == numbers[start:end]
 
 
-@pytest.mark.parametrize("numbers", [[], _SHORT, _OFFSETS, _UNEVEN, _MIXED])
+@each("numbers", [[], _SHORT, _OFFSETS, _UNEVEN, _MIXED])
 def test_an_ascending_column_is_searched_as_a_list_is(numbers: list[int]) -> None:
     column = _column(numbers)
     for number in (-1, 0, 7, 8, 12, 13, *(other + delta for other in numbers[::37] for delta in (-1, 0, 1)), 1 << 62):

@@ -15,6 +15,7 @@ from tests.builders.compression import Codec
 from tests.builders.files import file_name
 from tests.builders.records import encode_message, message, message_set, wrapper
 from tests.checks.faults.case import NOW
+from tests.loops import each
 
 pytestmark = pytest.mark.both_kernels
 
@@ -56,17 +57,17 @@ def test_logs_of_old_brokers_are_there() -> None:
     assert {"magic1-downconverted-1.0.1"} <= names
 
 
-@pytest.mark.parametrize("level", ["full", "deep"])
-@pytest.mark.parametrize("case", GENUINE, ids=lambda path: path.name)
+@each("level", ["full", "deep"])
+@each("case", GENUINE, ids=lambda path: path.name)
 def test_no_log_of_a_broker_that_was_not_compacted_lacks_offsets(case: Path, level: str) -> None:
     found = _found(case, level=level, cleanup_policy="delete")
     assert "offset-gap" not in {code for code, *_ in found}
 
 
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("policy", ["unknown", "delete", "compact"])
-@pytest.mark.parametrize("magic", [0, 1])
-@pytest.mark.parametrize("codec", CODECS)
+@each("level", LEVELS)
+@each("policy", ["unknown", "delete", "compact"])
+@each("magic", [0, 1])
+@each("codec", CODECS)
 def test_wrappers_that_follow_each_other_leave_no_gap(tmp_path: Path, codec: Codec, magic: int, policy: str, level: str) -> None:
     parts = [_wrapper(7, 3, magic, codec), _wrapper(10, 20, magic, codec), _wrapper(30, 1, magic, codec)]
     plain = message_set(messages=[message(key=b"k", value=b"v", magic=magic)], base_offset=31)
@@ -77,9 +78,9 @@ def test_wrappers_that_follow_each_other_leave_no_gap(tmp_path: Path, codec: Cod
     assert (report.first_offset, report.last_offset) == (7, 35)
 
 
-@pytest.mark.parametrize("way", kernels.WAYS)
-@pytest.mark.parametrize("magic", [0, 1])
-@pytest.mark.parametrize("codec", CODECS)
+@each("way", kernels.WAYS)
+@each("magic", [0, 1])
+@each("codec", CODECS)
 def test_a_gap_between_wrappers_is_exact_where_they_are_opened(tmp_path: Path, codec: Codec, magic: int, way: str) -> None:
     parts = [_wrapper(0, 3, magic, codec), _wrapper(5, 4, magic, codec), _wrapper(9, 2, magic, codec)]
     path = _log(tmp_path, *parts, _wrapper(12, 2, magic, codec))
@@ -110,8 +111,8 @@ def test_no_gap_is_claimed_before_a_wrapper_that_cannot_be_opened(tmp_path: Path
     assert [code for code, *_ in _found(path, level="deep", cleanup_policy="delete")] == ["frame-bad-header"]
 
 
-@pytest.mark.parametrize("level", ["full", "deep"])
-@pytest.mark.parametrize("magic", [0, 1])
+@each("level", ["full", "deep"])
+@each("magic", [0, 1])
 def test_a_damaged_wrapper_has_all_offsets_after_the_one_before(tmp_path: Path, magic: int, level: str) -> None:
     parts = [bytearray(_wrapper(first, 20, magic)) for first in (0, 20, 40)]
     parts[1][-5] ^= 1
@@ -159,8 +160,8 @@ def test_bytes_after_the_last_message_are_no_loss_if_it_has_the_offset_of_the_wr
         assert _found(path, level="deep", cleanup_policy="delete") == [("legacy-wrapper-cut", "warning", 2, 2)]
 
 
-@pytest.mark.parametrize("magic", [0, 1])
-@pytest.mark.parametrize("bad", [0, 1, 2])
+@each("magic", [0, 1])
+@each("bad", [0, 1, 2])
 def test_a_wrapper_that_cannot_be_opened_loses_all_its_offsets(tmp_path: Path, magic: int, bad: int) -> None:
     """From the end of the one before, or the start of the log, to its own."""
     parts = [_wrapper(7 + 3 * row, 3, magic) for row in range(3)]

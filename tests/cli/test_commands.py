@@ -20,6 +20,7 @@ from kdump.cli.commands import main
 from tests.builders import files
 from tests.builders.checksums import crc32c
 from tests.builders.records import TIMESTAMP, abort_record, batch, message, message_set, record, wrapper
+from tests.loops import each
 from tests.support import HANG, LOGS, damaged, with_interrupts
 
 ROOT = Path(__file__).parent.parent.parent
@@ -130,7 +131,7 @@ def test_a_batch_whose_length_alone_is_wrong_is_listed_and_a_finding(partition: 
     assert f"bytes {20 * SIZE} to {21 * SIZE - 1}: a record batch says it is {0x40000000 + SIZE - 12} bytes long".encode() in err
 
 
-@pytest.mark.parametrize(
+@each(
     "arguments",
     [
         ["log"],

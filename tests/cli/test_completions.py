@@ -14,8 +14,9 @@ import pytest
 
 from kdump.checks import catalogue
 from kdump.cli import completion
-from kdump.cli.commands import COMMANDS, kdump, main
+from kdump.cli.commands import COMMANDS, main, parser
 from kdump.cli.options import DIRECTORIES, FILES
+from tests.loops import each
 from tests.support import HANG
 
 ROOT = Path(__file__).parent.parent.parent
@@ -24,11 +25,11 @@ ROOT = Path(__file__).parent.parent.parent
 def _offered(line: str) -> list[tuple[str, str]]:
     """Kind and value of all that is offered for the last word of a line."""
     *words, incomplete = line.split(" ")
-    shell = completion.SHELLS["bash"](kdump, {}, "kdump", completion.VARIABLE)
+    shell = completion.SHELLS["bash"](parser(), {}, "kdump", completion.VARIABLE)
     return [(item.type, item.value) for item in shell.get_completions(words[1:], incomplete)]
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "values"),
     [
         ("kdump f", ["forecast"]),
@@ -69,7 +70,7 @@ def test_values_are_offered_that_there_are(line: str, values: list[str]) -> None
     assert sorted(value for kind, value in _offered(line) if kind == "plain") == sorted(values)
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "kind"),
     [
         *((f"kdump {command} x", "file") for command in ("log", "index", "timeindex", "txnindex", "snapshot", "checkpoint")),

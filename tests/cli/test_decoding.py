@@ -19,6 +19,7 @@ from kdump.releases import history
 from tests.builders.messages import UUID, compact_string, int8, int16, int32, int64, string, tagged
 from tests.builders.records import batch, commit_record, leader_change_record, record
 from tests.goldens import iterate
+from tests.loops import each
 
 Json = dict[str, Any]  # what json.loads makes of an object
 Listing = tuple[int, str, str]
@@ -63,7 +64,7 @@ KEY_OBJECT = {"type": "1", "data": {"group": "g", "topic": "t", "partition": 3}}
 # --- which decoder
 
 
-@pytest.mark.parametrize(
+@each(
     ("path", "topic"),
     [
         ("__consumer_offsets-12/00000000000000000000.log", "consumer-offsets"),
@@ -164,6 +165,21 @@ def test_numbers_are_numbers(listed: Lister, name: str, size: int) -> None:
     assert (status, err.count("\n")) == (FINDINGS, 1)
 
 
+def test_control_records_have_the_names_of_their_types() -> None:
+    keys = [decoded.control_record_of(int16(0) + int16(number), None).key for number in (-1, 0, 1, 2, 99)]
+    names = ["UNKNOWN(-1)", "ABORT", "COMMIT", "LEADER_CHANGE", "UNKNOWN(99)"]
+    assert keys == [f'{{"controlType":"{name}"}}' for name in names]
+
+
+def test_of_two_numbers_that_are_none_the_key_is_reported() -> None:
+    decode = decoded.plain_decoder("integer", "long")
+    assert decode is not None
+    assert [str(decode(key, value).fault) for key, value in ((b"1", b"12"), (b"1", bytes(8)))] == [
+        str(decode(b"1", None).fault)
+    ] * 2
+    assert "8" in str(decode(bytes(4), b"12").fault)
+
+
 def test_keys_alone_may_be_numbers(listed: Lister) -> None:
     data = batch(records=[record(key=bytes(7) + b"\x07", value=b"text")])
     _, out, _ = listed("__consumer_offsets-0", data, "--output", "ndjson", "--deep", "--key-decoder", "long")
@@ -223,7 +239,7 @@ GOLDENS = [
 ]
 
 
-@pytest.mark.parametrize(("case", "name"), GOLDENS)
+@each(("case", "name"), GOLDENS)
 def test_the_objects_are_the_json_of_kafkas_newest_tool(case: str, name: str, capfd: pytest.CaptureFixture[str]) -> None:
     expected: defaultdict[str, dict[int, tuple[Json | None, Json | None]]] = defaultdict(dict)
     for _, golden in iterate("4.3.1", case, decoder_names.OPTIONS[name]):
@@ -279,6 +295,12 @@ def test_what_cannot_be_decoded_has_a_reason_and_its_bytes(
     code, _, message = error.partition(": ")
     place = f"__consumer_offsets-0/{LOG_NAME}"
     assert (status, err) == (FINDINGS, f"kdump: {place}: 1 record not decoded, at offset 0: {message} ({code})\n")
+
+
+def test_values_of_later_versions_stand_under_keys_of_type_0_from_brokers_before_0_9(listed: Lister) -> None:
+    data = batch(records=[record(key=int16(0) + OFFSET_KEY[2:], value=OFFSET_VALUE)])
+    _, out, _ = listed("__consumer_offsets-0", data, "--output", "ndjson", "--deep")
+    assert _decoded(out) == [({**KEY_OBJECT, "type": "0"}, OFFSET, None)]
 
 
 def test_records_that_cannot_be_decoded_for_one_reason_are_one_line(listed: Lister) -> None:

@@ -15,6 +15,7 @@ import pytest
 import kdump
 from golden_outputs.runs import CASES
 from kdump.cli import main as command_line
+from tests.loops import each
 from tests.stores import Store, running_store
 
 ROOT = Path(__file__).parent.parent.parent
@@ -87,7 +88,7 @@ def places(store: Store, tmp_path_factory: pytest.TempPathFactory, all_cases: bo
     return found
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+@each("command", COMMANDS, ids=" ".join)
 def test_a_command_prints_of_a_url_what_it_prints_of_a_path(
     places: list[tuple[str, str]], capfd: pytest.CaptureFixture[str], command: tuple[str, ...]
 ) -> None:
@@ -176,7 +177,7 @@ def test_the_library_opens_urls(places: list[tuple[str, str]]) -> None:
     assert list(kdump.open(f"{url}/{name}", "index")) == list(kdump.open(f"{local}/{name}", "index"))
 
 
-@pytest.mark.parametrize(
+@each(
     ("command", "what"),
     [
         ("recover URL -o {}/new", "what is mended or made"),

@@ -12,6 +12,7 @@ import pytest
 from kdump.cli import command_names, commands, main
 from kdump.errors import UsageError
 from tests.builders.records import batch, record
+from tests.loops import each
 
 
 def _raising(error: BaseException) -> Callable[..., NoReturn]:
@@ -62,7 +63,7 @@ def test_memory_that_ends_while_a_message_is_made_has_an_exit_code() -> None:
     assert (process.returncode, process.stdout, process.stderr) == (3, b"", b"kdump: out of memory\n")
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "status"),
     [
         (["explain"], 0),
@@ -129,7 +130,7 @@ def test_an_internal_error_is_shown_whole_on_demand(monkeypatch: pytest.MonkeyPa
         main.main()
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "is_dropin"),
     [
         ([], False),
@@ -151,12 +152,12 @@ def test_options_of_kafkas_tool_go_through_its_door(arguments: list[str], is_dro
     assert command_names.is_dropin(arguments) == is_dropin
 
 
-@pytest.mark.parametrize("name", sorted(commands.kdump.commands))
+@each("name", sorted(commands.COMMANDS))
 def test_each_command_is_known_at_the_door(name: str) -> None:
     assert name in command_names.COMMANDS and not command_names.is_dropin([name, "--files"])
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "status"),
     [
         ([], 0),
@@ -190,6 +191,25 @@ def test_an_interrupt_while_the_bar_is_set_up_stays_an_interrupt(monkeypatch: py
     bar = CheckProgress(shows=True)
     with pytest.raises(KeyboardInterrupt), bar:
         bar.draw(1, 2, files="", rate="", left="", findings="")
+
+
+@pytest.mark.parametrize(("interval", "drawn"), [(0.0, [0.5, 1.0, 1.5, 2.0]), (3600.0, [0.5])])
+def test_a_bar_shows_the_share_of_all_tables_and_only_now_and_then(
+    monkeypatch: pytest.MonkeyPatch, interval: float, drawn: list[float]
+) -> None:
+    from rich.progress import Progress
+
+    from kdump.cli.scanning.progress import ScanProgress
+
+    shown: list[float] = []
+    monkeypatch.setattr("kdump.cli.progress._PATIENCE", 0.0)
+    monkeypatch.setattr("kdump.cli.progress._INTERVAL", interval)
+    monkeypatch.setattr(Progress, "update", lambda _bar, _task, *, completed, **_: shown.append(completed))
+    with ScanProgress(2, shows=True) as bar:
+        for table in ("batches", "records"):
+            bar.show(table, 1, 2)
+            bar.show(table, 2, 2)
+    assert shown == drawn
 
 
 def test_what_the_tool_throws_ends_with_1_though_the_reader_of_the_output_has_gone(tmp_path: Path) -> None:

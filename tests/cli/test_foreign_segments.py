@@ -13,6 +13,7 @@ from kdump.formats import foreign
 from tests.builders.files import file_name, write_partition
 from tests.builders.records import batch, record
 from tests.builders.redpanda import CONFIGURATION, NAME, redpanda_batch
+from tests.loops import each
 
 SENTENCE = "a segment of Redpanda, not of Kafka: not examined"
 BATCHES = [batch(base_offset=offset, records=[record(key=b"k", value=b"value")]) for offset in range(4)]
@@ -26,7 +27,7 @@ def _broker_of(path: Path, data: bytes) -> str:
         return foreign.broker_of(source, path.name)
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "data", "broker"),
     [
         (NAME, b"".join(FOREIGN), "Redpanda"),

@@ -15,6 +15,7 @@ import pytest
 
 from tests.builders.files import write_partition
 from tests.builders.records import Record, batch
+from tests.loops import each
 from tests.support import HANG
 
 ROOT = Path(__file__).parent.parent.parent
@@ -196,7 +197,7 @@ def test_an_error_message_drives_no_terminal(tmp_path: Path) -> None:
     assert "\x1b" not in shown
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "kept", "escaped"),
     [
         (b"=1+1", "=1+1", "'=1+1"),
@@ -237,7 +238,7 @@ def test_a_directory_whose_name_is_a_formula_is_escaped_in_csv_on_demand(command
 _OF_A_SCAN = re.compile(r"out(/kdump\.json|/manifest\.json|/[a-z_]+(/part-[0-9]{5}\.parquet|/[a-z]+\.parquet)?)?")
 
 
-@pytest.mark.parametrize("topic", ["..", ".", "=..", "a b", NAME, "x" * 240, "\\..\\..\\up", "%2e%2e%2fup"])
+@each("topic", ["..", ".", "=..", "a b", NAME, "x" * 240, "\\..\\..\\up", "%2e%2e%2fup"])
 def test_no_topic_makes_a_path_of_a_scan(topic: str, tmp_path: Path) -> None:
     write_partition(tmp_path / "logs", segments={0: [batch(records=[Record(value=b"v")])]}, topic=topic)
     before = set(tmp_path.rglob("*"))

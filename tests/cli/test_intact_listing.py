@@ -21,6 +21,7 @@ from tests import kernels
 from tests.builders.compression import Codec
 from tests.builders.records import Record, abort_record, batch, commit_record, message, message_set
 from tests.kernels import Printed, Sizes
+from tests.loops import each
 
 pytestmark = pytest.mark.skipif(kernels.why_no_c() is not None, reason="the kernel in C was not built")
 
@@ -289,7 +290,7 @@ def test_the_kernel_writes_intact_batches(log: Path, form: str) -> None:
 
 
 @pytest.mark.usefixtures("no_tables")
-@pytest.mark.parametrize(
+@each(
     ("options", "offsets"),
     [
         (["--from-offset", "4"], range(4, 20)),

@@ -18,8 +18,8 @@ import pytest
 
 from kdump.cli import output_file
 from kdump.errors import UsageError
-from kdump.mending import new_directory
-from kdump.mending.new_directory import NewDirectory
+from kdump.mending.new import new_directory
+from kdump.mending.new.new_directory import NewDirectory
 from kdump.workers import unfinished
 
 

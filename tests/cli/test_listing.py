@@ -12,9 +12,6 @@ from kdump.binary.source import Source
 from kdump.cli.commands import main
 from kdump.cli.listing import run
 from kdump.errors import Unreadable
-from kdump.formats.record import Record
-from kdump.output.rows import listing
-from kdump.tables import Table
 from tests.builders import files
 from tests.builders.files import file_name
 from tests.builders.fleets import flipped
@@ -497,26 +494,6 @@ def test_lines_of_damaged_batches_are_the_same_once_findings_are_only_counted(
         printed.add((status, listed.out))
         counts.add(len(lines) + sum(map(int, more)))
     assert len(printed) == len(counts) == 1, counts
-
-
-def test_rows_of_damaged_batches_are_made_together_once_findings_are_only_counted(
-    listed: Listed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    torn = [batch(records=[record(value=b"v"), b"\xff"], base_offset=2 * row) for row in range(200)]
-    path = _log(tmp_path, *torn)
-    tables: list[int] = []
-    records = listing.records
-
-    def counted(table: Table[Record], *others: Any) -> Table[listing.ListedRecord]:
-        tables.append(len(table))
-        return records(table, *others)
-
-    monkeypatch.setattr(listing, "records", counted)
-    monkeypatch.setattr(run, "MAX_MESSAGES", 3)
-    status, rows = listed("log", "--deep", path)
-    assert (status, [row["status"] for row in rows]) == (FINDINGS, ["intact", "damaged"] * 200)
-    assert sum(tables) == 200
-    assert len(tables) < 20
 
 
 # --- offset indexes

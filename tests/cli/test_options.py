@@ -20,6 +20,7 @@ from kdump.cli.options import FILES, Command, CommandOptions, arguments, choice,
 from kdump.cli.plain_command_line import read_plain
 from kdump.exit_codes import USAGE
 from kdump.releases.profile import profile_of
+from tests.loops import each
 from tools import docs
 
 
@@ -124,7 +125,7 @@ def test_the_commands_are_known_by_their_names_before_their_options_are_loaded()
     assert tuple(COMMANDS) == command_names.COMMANDS
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@each("name", COMMANDS)
 def test_every_option_says_in_a_sentence_what_it_does(name: str) -> None:
     for option in COMMANDS[name].options.OPTIONS.values():
         assert not option.names or option.help.endswith("."), option.names

@@ -10,6 +10,7 @@ from kdump.cli import commands
 from kdump.cli.commands import main
 from tests.builders import files
 from tests.builders.records import batch, record
+from tests.loops import each
 
 CLEAN, FINDINGS, USAGE = 0, 1, 2
 LOG_NAME = "00000000000000000000.log"
@@ -112,36 +113,7 @@ def test_a_device_is_written_to(partition: Path) -> None:
     assert main(["log", str(partition), "-o", os.devnull]) == FINDINGS
 
 
-# --- what -o was once
-
-
-@pytest.mark.parametrize(
-    ("command", "form"),
-    [
-        ("log", "ndjson"),
-        ("log", "parquet"),
-        ("index", "csv"),
-        ("check", "json"),
-        ("forecast", "table"),
-        ("releases", "ndjson"),
-    ],
-)
-def test_a_form_where_a_file_belongs_is_answered_with_the_option_for_forms(
-    command: str, form: str, capfd: pytest.CaptureFixture[str]
-) -> None:
-    assert main([command, "-o", form, "1.0.0"]) == USAGE
-    help = f"the format is --output {form} (for a file of this name: -o ./{form}); see `kdump {command} --help`"
-    assert capfd.readouterr() == ("", f"kdump: -o is a file now; {help}\n")
-
-
-def test_a_form_and_a_file_by_two_short_options_are_answered_too(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert main(["log", "-o", "parquet", "-o", str(tmp_path / "x"), "x.log"]) == USAGE
-    assert "the format is --output parquet" in capfd.readouterr().err
-
-
-def test_a_file_may_have_the_name_of_a_form_where_the_form_is_given(
-    partition: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_may_have_the_name_of_a_form(partition: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["check", str(partition), "-o", "json", "--output", "json"]) == FINDINGS
     assert json.loads((tmp_path / "json").read_text())["findings"]
@@ -151,8 +123,8 @@ _OF_DIRECTORIES = {"recover", "redact", "reindex", "slice"}
 """Commands whose -o is a directory."""
 
 
-@pytest.mark.parametrize("name", sorted(set(commands.kdump.commands) - _OF_DIRECTORIES))
+@each("name", sorted(set(commands.COMMANDS) - _OF_DIRECTORIES))
 def test_every_command_names_its_file_alike(name: str) -> None:
-    options = {option.name: option.opts for option in commands.kdump.commands[name].params}
+    options = {option.name: option.opts for option in commands.parser().commands[name].params}
     assert options["file"] == ["-o"]
     assert options.get("output", ["--output"]) == ["--output"]

@@ -21,6 +21,7 @@ from kdump.cli.options import CommandOptions, Option
 from kdump.cli.plain_command_line import read_plain
 from kdump.cli.scanning.options import ScanOptions
 from tests.builders.records import Record, batch
+from tests.loops import each
 from tests.support import HANG
 
 OPTIONS = [option for option in LogOptions.OPTIONS.values() if option.names]
@@ -33,7 +34,7 @@ NAMES = st.sampled_from([name for option in OPTIONS for name in option.names] + 
 def _read_by_click(arguments: list[str], command: str = "log") -> dict[str, Any] | None:
     """What Click makes of a command line, None where it refuses it or shows a screen."""
     try:
-        read = commands.kdump.main([command, *arguments], prog_name="kdump", standalone_mode=False)
+        read = commands.parser().main([command, *arguments], prog_name="kdump", standalone_mode=False)
     except click.UsageError:
         return None
     return vars(read.options) if isinstance(read, Invocation) else None
@@ -41,35 +42,34 @@ def _read_by_click(arguments: list[str], command: str = "log") -> dict[str, Any]
 
 @given(st.lists(WORDS | NAMES, max_size=8))
 def test_what_is_read_without_click_is_what_click_reads(arguments: list[str]) -> None:
-    values = read_plain(LogOptions.OPTIONS, arguments, takes_file=True)
+    values = read_plain(LogOptions.OPTIONS, arguments)
     if values is not None:
         assert vars(LogOptions(**values)) == _read_by_click(arguments)
 
 
-@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.name)
+@each("option", OPTIONS, ids=lambda option: option.name)
 def test_every_option_is_read_without_click(option: Any) -> None:
     value = {"choice": option.choices[:1], "integer": ("3",), "flag": ()}.get(option.kind, ("word",))
     for name in option.names:
-        values = read_plain(LogOptions.OPTIONS, ["x", name, *value], takes_file=True)
+        values = read_plain(LogOptions.OPTIONS, ["x", name, *value])
         assert values is not None
         assert vars(LogOptions(**values)) == _read_by_click(["x", name, *value])
 
 
-@pytest.mark.parametrize("option", [option for option in ScanOptions.OPTIONS.values() if option.names], ids=lambda one: one.name)
+@each("option", [option for option in ScanOptions.OPTIONS.values() if option.names], ids=lambda one: one.name)
 def test_every_option_of_a_scan_is_read_without_click(option: Any) -> None:
     value = {"choice": option.choices[:1], "integer": ("3",), "flag": ()}.get(option.kind, ("word",))
     for name in option.names:
         values = read_plain(ScanOptions.OPTIONS, ["x", name, *value])
-        assert (values is None) == (name in ("-o", "--output-file"))
-        if values is not None:
-            assert vars(ScanOptions(**values)) == _read_by_click(["x", name, *value], "scan")
+        assert values is not None
+        assert vars(ScanOptions(**values)) == _read_by_click(["x", name, *value], "scan")
 
 
 MENDING: list[tuple[str, type[CommandOptions]]] = [("recover", RecoverOptions), ("reindex", ReindexOptions)]
 NAMES_OF_MENDING = [name for _, options in MENDING for option in options.OPTIONS.values() for name in option.names]
 
 
-@pytest.mark.parametrize(
+@each(
     ("command", "options", "option"),
     [(command, options, option) for command, options in MENDING for option in options.OPTIONS.values() if option.names],
 )
@@ -138,9 +138,9 @@ def test_a_file_for_the_output_needs_no_click(tmp_path: Path) -> None:
         assert subprocess.run(command, capture_output=True, text=True, timeout=HANG, check=True).stdout == "False 2\n"
 
 
-@pytest.mark.parametrize("line", ["x -o ndjson", "x -o a -o b", "-o", "x -o -", "x --output csv -o table"])
+@pytest.mark.parametrize("line", ["x -o a -o b", "-o", "x -o -"])
 def test_a_doubtful_file_is_left_to_click(line: str) -> None:
-    assert read_plain(LogOptions.OPTIONS, line.split(), takes_file=True) is None
+    assert read_plain(LogOptions.OPTIONS, line.split()) is None
 
 
 def test_an_export_without_schemas_reads_each_log_once(tmp_path: Path) -> None:

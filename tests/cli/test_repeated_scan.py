@@ -17,6 +17,7 @@ from unittest import mock
 import pytest
 
 from kdump.cli.commands import main
+from kdump.cli.scanning.summary import ScanSummary
 from kdump.errors import Unreadable
 from kdump.exit_codes import NOT_EXAMINED
 from tests.builders.files import file_name, write_partition
@@ -346,3 +347,12 @@ def test_tables_of_before_that_cannot_be_removed_are_told(is_sound: bool, data: 
     (left,) = (one for one in data.parent.iterdir() if one.name.startswith(".") and one.is_dir())
     assert f"kdump: cannot remove {left}, " in capsys.readouterr().err
     shutil.rmtree(left)
+
+
+def test_a_kept_summary_says_that_more_was_not_read() -> None:
+    numbers = dict.fromkeys(("files", "bytes", "batches", "records", "recordsNotRead"), 5)
+    lists: dict[str, Any] = {name: [] for name in ("topics", "codecs", "findings", "worst", "incompleteTables")}
+    times = {"oldestTimestamp": None, "newestTimestamp": None}
+    for more, words in ((True, "at least 5 records"), (False, "; 5 records")):
+        given = {**numbers, **lists, **times, "level": "full", "areMoreNotRead": more, "tables": {}}
+        assert words in ScanSummary.of_kept(given, ("error",)).json(None, "local", 1.0)["verdict"]

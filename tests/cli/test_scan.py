@@ -1,20 +1,18 @@
 """`kdump scan` without Spark, and files of Parquet and Arrow from `kdump log`."""
 
-import errno
 import gzip
-import importlib.util
+import importlib
 import json
 import os
 import random
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 from unittest import mock
 
 import pytest
@@ -27,12 +25,12 @@ from kdump.cli.commands import main
 from kdump.cli.scanning.engine import chosen
 from kdump.errors import KdumpError, Unreadable
 from kdump.spark import session
-from kdump.spark.session import NoJava
 from tests.builders.checksums import crc32c
 from tests.builders.compression import Codec
 from tests.builders.files import file_name, write_partition
 from tests.builders.fleets import data, write_fleet
 from tests.builders.records import TIMESTAMP, batch, commit_record, message, message_set, record, wrapper
+from tests.loops import each
 from tests.support import HANG, forks_only_here, wait_until, with_interrupts
 
 pa = pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
@@ -423,8 +421,8 @@ def _records_cut(data: bytes) -> bytes:
     return bytes(changed)
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize(
+@each("form", FORMS)
+@each(
     ("middle", "options", "words"),
     [
         (_lengthened(_one(1)), [], "bytes 69 to 137: a record batch says it is 64 bytes long; its CRC matches with 57"),
@@ -478,7 +476,7 @@ def _logs() -> list[bytes]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(60))
+@each("seed", range(60), share=2)
 def test_exit_code_and_messages_do_not_depend_on_the_form(tmp_path: Path, capfd: pytest.CaptureFixture[str], seed: int) -> None:
     chance = random.Random(seed)
     logs = _logs()
@@ -499,55 +497,34 @@ def test_exit_code_and_messages_do_not_depend_on_the_form(tmp_path: Path, capfd:
 # --- which engine, and no tables
 
 
-BY_SPARK = "Scanning with Spark on 2 cores of this machine; --engine local does not use Spark."
+HERE = ("local", "Scanning with 2 processes of this machine; --engine spark uses Spark.")
 
 
-def _no_java() -> str:
-    raise NoJava("Spark needs Java 17 or newer, and there is none", remedy="`pip install 'kdump[java]'` brings one")
-
-
-@pytest.fixture
-def installed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Sets whether there is Spark, and a Java for it."""
-
-    def install(*, spark: bool, java: bool = True) -> None:
-        monkeypatch.setattr(importlib.util, "find_spec", lambda name: object() if spark else None)
-        monkeypatch.setattr(session, "java_home", (lambda: "/usr") if java else _no_java)
-
-    return install
+def _spark(where: str) -> tuple[str, str]:
+    return "spark", f"Scanning with Spark {where}; --engine local does not use Spark."
 
 
 @pytest.mark.parametrize(
-    ("spark", "java", "options", "engine", "line"),
+    ("options", "engine"),
     [
-        (False, True, {}, "local", "Scanning with 2 processes of this machine; for Spark: pip install 'kdump[spark,java]'."),
-        (True, True, {}, "spark", BY_SPARK),
-        (
-            True,
-            False,
-            {},
-            "local",
-            "Scanning with 2 processes of this machine, though Spark is installed: Spark needs Java 17 or newer, and there is"
-            " none; `pip install 'kdump[java]'` brings one.",
-        ),
-        (True, True, {"asked_for": "local"}, "local", "Scanning with 2 processes of this machine; --engine spark uses Spark."),
-        (True, False, {"asked_for": "spark"}, "spark", BY_SPARK),
-        (False, False, {"conf": ["a=b"]}, "spark", BY_SPARK),
-        (
-            False,
-            False,
-            {"master": "spark://h:1"},
-            "spark",
-            "Scanning with Spark at spark://h:1; --engine local does not use Spark.",
-        ),
+        ({}, HERE),
+        ({"asked_for": "local"}, HERE),
+        ({"asked_for": "spark"}, _spark("on 2 cores of this machine")),
+        ({"conf": ["a=b"]}, _spark("on 2 cores of this machine")),
+        ({"master": "spark://h:1"}, _spark("at spark://h:1")),
     ],
 )
 def test_spark_scans_where_somebody_requested_it(
-    installed: Callable[..., None], spark: bool, java: bool, options: dict[str, Any], engine: str, line: str
+    monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], engine: tuple[str, str]
 ) -> None:
-    installed(spark=spark, java=java)
     given: dict[str, Any] = {"asked_for": None, "master": None, "conf": [], "cores": 2, **options}
-    assert chosen(given.pop("asked_for"), **given) == (engine, line)
+    monkeypatch.setitem(sys.modules, "pyspark", mock.Mock(SparkContext=mock.Mock(_active_spark_context=None)))
+    assert chosen(**given) == engine
+    monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "1")
+    by_submit = _spark("at spark://h:1" if "master" in options else "where spark-submit says")
+    assert chosen(**given) == (HERE if engine == HERE and options else by_submit)
+    monkeypatch.setattr(sys.modules["pyspark"], "SparkContext", mock.Mock())
+    assert chosen(**given) == (HERE if engine == HERE and options else _spark("in the session of this process"))
 
 
 @pytest.mark.parametrize("option", [["--master", "local"], ["--conf", "a=b"]])
@@ -631,16 +608,26 @@ def test_a_directory_that_cannot_be_made_is_named(partition: Path, tmp_path: Pat
     assert (done.returncode, done.stderr) == (4, f"kdump: cannot write the output: {file}: Not a directory\n")
 
 
-def test_without_arrow_the_extra_is_named(partition: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    modules = ("kdump.cli.listing.export", "kdump.cli.scanning.run")
-    with mock.patch.dict(sys.modules):
-        for name in modules:
-            sys.modules.pop(name, None)
-        sys.modules["pyarrow"] = None  # type: ignore[assignment]  # as if it were not installed
-        assert main(["log", str(partition), "--output", "parquet", "-o", str(tmp_path / "x")]) == 2
-        assert "pip install 'kdump[arrow]'" in capsys.readouterr().err
-        assert _scan(partition, tmp_path / "out") == 2
-        assert "pip install 'kdump[arrow]'" in capsys.readouterr().err
+def test_without_arrow_the_extra_is_named(
+    partition: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("kdump.cli.listing.export", "kdump.cli.scanning.run"):
+        importlib.import_module(name)
+        package, _, attribute = name.rpartition(".")
+        monkeypatch.delattr(sys.modules[package], attribute)  # or else its package keeps the one that is imported without Arrow
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)  # as if it were not installed
+    assert main(["log", str(partition), "--output", "parquet", "-o", str(tmp_path / "x")]) == 2
+    assert "pip install 'kdump[arrow]'" in capsys.readouterr().err
+    assert _scan(partition, tmp_path / "out") == 2
+    assert "pip install 'kdump[arrow]'" in capsys.readouterr().err
+
+
+def test_without_duckdb_the_package_and_the_extra_are_named(partition: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with mock.patch.dict(sys.modules, {"duckdb": None}):
+        assert main(["scan", str(partition)]) == 2
+    message = "questions about a fleet need the package \"duckdb\"; pip install 'kdump[arrow]', or use --engine spark"
+    assert capsys.readouterr().err == f"kdump: {message}\n"
 
 
 # --- What is said of Spark
@@ -683,22 +670,6 @@ def test_an_error_of_java_is_told_by_its_last_cause() -> None:
     assert session.last_line(Exception(text.format("\tat d"))) == "org.apache.spark.SparkException: Job aborted"
 
 
-@pytest.mark.skipif(importlib.util.find_spec("pyspark") is None, reason="needs the package pyspark")
-def test_a_master_that_does_not_answer_is_reported_before_java_starts(
-    brokers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with socket.socket() as closed:
-        closed.bind(("127.0.0.1", 0))
-        url = f"spark://127.0.0.1:{closed.getsockname()[1]}"
-    out = str(tmp_path / "out")
-    for master in (url, f"{url},127.0.0.1:port"):
-        assert main(["scan", str(brokers), "--out", out, "--master", master]) == 2
-        assert capsys.readouterr().err == (
-            f"kdump: no master answers at {master} (Connection refused); start it, or correct its address in --master\n"
-        )
-    assert not Path(out).exists()
-
-
 @pytest.mark.parametrize("master", ["spark:/host", "host:7077", "yarn-client", "locale", ""])
 def test_a_master_that_spark_does_not_know_is_refused_at_once(
     brokers: Path, capsys: pytest.CaptureFixture[str], master: str
@@ -725,31 +696,6 @@ def test_paths_of_files_may_be_urls(brokers: Path, form: str) -> None:
     from kdump.pipeline.options import Options
 
     assert Options({"path": form.format(brokers)}).paths == [str(brokers)]
-
-
-def test_java_that_is_too_old_is_named(tmp_path: Path) -> None:
-    java = tmp_path / "bin" / "java"
-    java.parent.mkdir()
-    java.write_text("#!/bin/sh\necho 'openjdk version \"1.8.0_402\"' >&2\n")
-    java.chmod(0o755)
-    environment = mock.patch.dict(os.environ, {"PATH": str(tmp_path), "JAVA_HOME": str(tmp_path)})
-    with environment, mock.patch.object(session, "_packaged_java", return_value=None), pytest.raises(NoJava) as caught:
-        session.java_home()
-    assert str(caught.value).startswith(f"Spark needs Java 17 or newer, and Java 8 was found in {java.resolve()}; ")
-
-
-def test_a_java_that_cannot_be_run_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(*_arguments: object, **_keywords: object) -> NoReturn:
-        raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
-
-    java = tmp_path / "bin" / "java"
-    java.parent.mkdir()
-    java.touch(0o755)
-    monkeypatch.setattr(subprocess, "run", fails)
-    environment = mock.patch.dict(os.environ, {"PATH": "", "JAVA_HOME": str(tmp_path)})
-    with environment, mock.patch.object(session, "_packaged_java", return_value=None), pytest.raises(NoJava) as caught:
-        session.java_home()
-    assert str(caught.value).startswith(f"Spark needs Java 17 or newer, and {java} cannot be run: Cannot allocate memory; ")
 
 
 def test_a_directory_that_could_not_be_listed_once_is_not_left_out_silently(

@@ -7,10 +7,7 @@ from typing import Any
 
 import pytest
 
-from kdump.binary.source import Source
 from kdump.cli.commands import main
-from kdump.cli.listing import tail
-from kdump.formats.log import Chunk
 from kdump.reading import salvage
 from tests import kernels
 from tests.builders import files
@@ -395,13 +392,9 @@ def test_a_tail_or_an_offset_is_all_that_is_requested(partition: Path, listed: L
     assert listed(*options, partition) == USAGE
 
 
-@pytest.mark.parametrize("held_bytes", [0, tail._MAX_HELD_BYTES])
 @pytest.mark.parametrize("options", [(), ("--deep",)], ids=["batches", "records"])
-def test_a_tail_is_the_end_of_the_listing_whatever_is_damaged(
-    tmp_path: Path, listed: Lister, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], held_bytes: int
-) -> None:
-    """Damage, batches without records or with unreadable ones, in any order; the last are held, or all are counted."""
-    monkeypatch.setattr(tail, "_MAX_HELD_BYTES", held_bytes)
+def test_a_tail_is_the_end_of_the_listing_whatever_is_damaged(tmp_path: Path, listed: Lister, options: tuple[str, ...]) -> None:
+    """Damage, batches without records or with unreadable ones, in any order."""
     chance = random.Random(28)
     torn = batch(records=[record(value=b"v"), b"\xff"])
     for number in range(12):
@@ -434,20 +427,3 @@ def test_a_tail_is_the_end_of_the_listing_whatever_is_damaged(
             assert listed.rows == whole[len(whole) - len(listed.rows) :]
             # a damaged row is a batch, or a range that is not counted
             assert len(listed.rows) - damaged <= count <= len(listed.rows) or listed.rows == whole
-
-
-def test_only_the_last_batches_are_read_to_find_the_last_records(
-    tmp_path: Path, listed: Lister, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / LOG
-    path.write_bytes(b"".join(_batch(offset) + _flipped(_batch(offset + 1)) for offset in range(0, 600, 2)))
-    counted, count = [], tail._read_counts
-
-    def noted(source: Source, chunk: Chunk) -> list[int]:
-        counted.append(len(chunk))
-        return count(source, chunk)
-
-    monkeypatch.setattr(tail, "_read_counts", noted)
-    listed("--deep", "--tail", 10, path)
-    assert len(listed.rows) == 10
-    assert sum(counted) < 30

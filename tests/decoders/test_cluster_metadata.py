@@ -5,6 +5,7 @@ import pytest
 from kdump.output.kafka import topic_records
 from kdump.releases.profile import profile_of
 from tests.builders.messages import UUID, compact_string, int8, int16, int32, int64, sized, string, tagged
+from tests.loops import each
 
 UPDATE = (
     b"\1\1\0" + compact_string("t") + UUID + int32(3) + tagged() + UUID + tagged() + int32(1) + int64(9) + b"\4abc" + int8(1)
@@ -32,7 +33,7 @@ def test_versions_above_the_known_are_read_where_no_struct_is_inside() -> None:
     assert _payload(b"\1\x0e\1" + quota) == "Error at 5, skipping. Failed to deserialize record with type 14"
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "message"),
     [
         (None, "Error while reading frame version"),

@@ -3,15 +3,18 @@
 import contextlib
 import io
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kdump.cli import dropin
+from kdump.decoders import consumer_offsets
 from kdump.errors import CorruptData
 from kdump.output.kafka import topic_records
 from kdump.releases.profile import profile_of
 from tests.builders.messages import UUID, int16, int32, int64, sized, string, tagged
 from tests.builders.records import message, message_set
+from tests.loops import each
 
 LOG = "00000000000000000000.log"
 
@@ -139,6 +142,12 @@ def test_topics_assigned_twice_are_shown_twice() -> None:
     assert '[{"topic":"foo","partitions":[]},{"topic":"foo","partitions":[]}],"userData":null' in str(shown)
 
 
+def test_only_members_of_consumers_have_their_fields_as_json() -> None:
+    group: dict[str, Any] = {"members": [{"subscription": b"\x00\x00\x01", "assignment": ASSIGNMENT}]}
+    shown, other = (consumer_offsets.with_protocol_as_json(group | {"protocolType": of}) for of in ("consumer", "connect"))
+    assert other["members"] == group["members"] != shown["members"]
+
+
 @pytest.mark.parametrize(("assignment", "protocol_type"), [(ASSIGNMENT[:-3], "consumer"), (ASSIGNMENT, "connect")])
 def test_an_assignment_that_is_none_is_shown_as_bytes(assignment: bytes, protocol_type: str) -> None:
     assert '"assignment":"AAAAAAABAANmb28AAAAC' in str(_decoded(GROUP_KEY, _group(assignment, protocol_type))[1])
@@ -259,7 +268,7 @@ def test_a_group_may_have_no_protocol_from_0_10_1_on() -> None:
     assert _decoded(GROUP_KEY, value, "0.10.1.0")[1] == ":null:9:{}"
 
 
-@pytest.mark.parametrize(
+@each(
     ("key", "value", "release", "exception", "message"),
     [
         (

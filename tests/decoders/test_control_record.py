@@ -22,6 +22,7 @@ from tests.builders.records import (
 from tests.builders.records import (
     control_record as build,
 )
+from tests.loops import each
 
 pytestmark = pytest.mark.both_kernels
 
@@ -52,7 +53,7 @@ def test_greater_versions_and_longer_keys_are_read_like_version_0() -> None:
     assert control_record.type_of(b"\0\0\0\1more") == 1
 
 
-@pytest.mark.parametrize(
+@each(
     ("key", "code", "values"),
     [
         (None, "control-key-null", {}),
@@ -81,7 +82,7 @@ def test_a_marker_of_a_greater_version_is_read_like_version_0() -> None:
     assert control_record.coordinator_epoch_of(b"\0\0\0\0\0\7more") == 7
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "code", "old_code"),
     [
         (None, "control-value-null", "control-value-null"),

@@ -33,6 +33,7 @@ from tests.builders.records import (
     unsigned_varint,
 )
 from tests.kernels import Sizes
+from tests.loops import each
 
 DECODERS = ("offsets-decoder", "transaction-log-decoder", "cluster-metadata-decoder", "share-group-state-decoder")
 RELEASES = ("2.8.2", "3.2.0", "3.9.1", "4.0.1", "4.3.1")
@@ -89,8 +90,8 @@ def _printed(name: str, path: Path, release: str, decoder: str, sizes: Sizes) ->
         return kernels.printed(["--release", release, f"--{decoder}", "--print-data-log", "--files", path], sizes)
 
 
-@pytest.mark.parametrize(("release", "decoder"), _cases())
-@pytest.mark.parametrize("damage", [0.0, 0.5], ids=["sound", "damaged"])
+@each(("release", "decoder"), _cases())
+@each("damage", [0.0, 0.5], ids=["sound", "damaged"])
 def test_both_kernels_print_the_same_of_any_records(release: str, decoder: str, damage: float, tmp_path: Path) -> None:
     if missing := kernels.why_no_c():
         pytest.skip(missing)
@@ -152,8 +153,8 @@ CONTROL_RECORDS = (
 )
 
 
-@pytest.mark.parametrize("options", [["--deep-iteration"], ["--print-data-log"], ["--print-data-log", "--skip-record-metadata"]])
-@pytest.mark.parametrize("release", ["0.11.0.0", "2.8.2", "3.9.1", "4.3.1"])
+@each("options", [["--deep-iteration"], ["--print-data-log"], ["--print-data-log", "--skip-record-metadata"]])
+@each("release", ["0.11.0.0", "2.8.2", "3.9.1", "4.3.1"])
 def test_both_kernels_print_the_same_of_control_records(release: str, options: list[str], tmp_path: Path) -> None:
     if missing := kernels.why_no_c():
         pytest.skip(missing)
@@ -198,7 +199,7 @@ def test_members_of_a_consumer_group_are_decoded_in_c(tmp_path: Path) -> None:
     assert b'"subscription":"AAAAAAABAAV0b3BpY////w==","assignment":""' in printed.stdout
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "shown"),
     [
         (0.0, "0.0"),

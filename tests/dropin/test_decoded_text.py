@@ -11,7 +11,6 @@ import pytest
 from kdump.binary import kernel
 from kdump.dropin import logs
 from kdump.messages import consumer_protocol
-from kdump.messages.generated import IRREGULAR
 from kdump.messages.schema import Field
 from kdump.output.kafka import reports, scala_order, topic_records
 from kdump.output.kafka.regular_records import RegularRecords
@@ -22,6 +21,7 @@ from tests.builders.compression import Codec
 from tests.builders.messages import int8, int16, int32, int64, sized, string
 from tests.builders.records import batch, message, message_set, record, unsigned_varint
 from tests.kernels import Sizes
+from tests.loops import each
 
 OFFSETS, TRANSACTIONS, REMOTE = "offsets-decoder", "transaction-log-decoder", "remote-log-metadata-decoder"
 BEFORE_JSON = ("0.11.0.0", "0.11.0.2", "1.0.0", "1.0.1", "2.1.0", "2.3.0", "2.4.1", "2.5.0", "2.7.0", "3.0.0", "3.4.1")
@@ -118,7 +118,7 @@ def _printed(name: str, path: Path, release: str, decoder: str, sizes: Sizes = S
         )
 
 
-@pytest.mark.parametrize(("release", "decoder"), CASES)
+@each(("release", "decoder"), CASES)
 def test_both_kernels_print_the_same_text(release: str, decoder: str, tmp_path: Path) -> None:
     if missing := kernels.why_no_c():
         pytest.skip(missing)
@@ -135,7 +135,7 @@ def test_both_kernels_print_the_same_text(release: str, decoder: str, tmp_path: 
         assert _printed(kernel.C, path, release, decoder, sizes) == wanted
 
 
-@pytest.mark.parametrize(("release", "decoder"), CASES)
+@each(("release", "decoder"), CASES)
 def test_both_kernels_print_the_same_of_what_the_tool_does_not_accept(release: str, decoder: str, tmp_path: Path) -> None:
     """Each in a log by itself: with many of them, the tool ends."""
     if missing := kernels.why_no_c():
@@ -152,7 +152,7 @@ def test_both_kernels_print_the_same_of_what_the_tool_does_not_accept(release: s
         assert _printed(kernel.C, path, release, decoder) == _printed(kernel.PYTHON, path, release, decoder), (key, value)
 
 
-@pytest.mark.parametrize(("release", "decoder"), CASES)
+@each(("release", "decoder"), CASES)
 def test_the_kernel_in_c_leaves_no_accepted_record_to_python(release: str, decoder: str, tmp_path: Path) -> None:
     if missing := kernels.why_no_c():
         pytest.skip(missing)
@@ -168,27 +168,6 @@ def test_the_kernel_in_c_leaves_no_accepted_record_to_python(release: str, decod
     assert printed.stdout.count(b" key: ") + printed.stdout.count(b" payload: ") >= len(records)
 
 
-@pytest.mark.parametrize("release", ["3.9.1", "4.3.1"])
-def test_generated_functions_print_what_the_reference_prints(release: str) -> None:
-    known, chance = _known(release, REMOTE), random.Random(release)
-    decoder = topic_records.decoder_of(profile_of(release), REMOTE)
-    assert decoder.payload is not None
-    irregular = 0
-    for number in range(2000):
-        _, value = _any_record(known, chance)
-        assert value is not None
-        is_damaged = number % 2 and chance.random() < 0.9
-        value = damaged(value, chance) if is_damaged else value
-        try:
-            text = decoder.payload(value)
-        except IRREGULAR:
-            assert is_damaged, value
-            irregular += 1
-        else:
-            assert decoder.decode(0, None, value) == (None, text)
-    assert 100 < irregular < 1000
-
-
 def _group(members: list[bytes], protocol_type: str = "connect") -> bytes:
     return int16(0) + string(protocol_type) + int32(1) + string("range") + string("m") + int32(len(members)) + b"".join(members)
 
@@ -197,8 +176,8 @@ def _member(name: bytes, assignment: bytes = b"") -> bytes:
     return int16(len(name)) + name + string("c") + string("/h") + int32(9) + sized(b"") + sized(assignment)
 
 
-@pytest.mark.parametrize("release", ["1.0.1", "2.4.0", "2.5.0", "3.7.2"])
-@pytest.mark.parametrize("count", [1, 11, 12, 13, 23, 25, 96, 97, 383, 385, 512, 513])
+@each("release", ["1.0.1", "2.4.0", "2.5.0", "3.7.2"])
+@each("count", [1, 11, 12, 13, 23, 25, 96, 97, 383, 385, 512, 513])
 def test_members_come_in_the_order_of_scala_s_maps(release: str, count: int, tmp_path: Path) -> None:
     chance = random.Random(count)
     names = [f"{chance.choice(NAMES)}{chance.choice(('Aa', 'BB'))}{number % 97}-{number // 97}" for number in range(count)]
@@ -215,8 +194,8 @@ def test_members_come_in_the_order_of_scala_s_maps(release: str, count: int, tmp
         assert f'"assignment":"{{{wanted}}}"' in _printed(name, path, release, OFFSETS).stdout.decode(), name
 
 
-@pytest.mark.parametrize("release", ["2.4.1", "2.5.0", "4.0.2"])
-@pytest.mark.parametrize("count", [1, 2, 13, 14, 15, 28, 60, 250, 460, 461, 512, 513])
+@each("release", ["2.4.1", "2.5.0", "4.0.2"])
+@each("count", [1, 2, 13, 14, 15, 28, 60, 250, 460, 461, 512, 513])
 def test_partitions_come_in_the_order_of_scala_s_sets(release: str, count: int, tmp_path: Path) -> None:
     partitions = [(NAMES[number % len(NAMES)], number * 7 - 5) for number in range(count)]
     random.Random(count).shuffle(partitions)

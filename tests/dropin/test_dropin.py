@@ -27,6 +27,7 @@ from tests.builders.files import (
     transaction_index,
 )
 from tests.builders.records import Message, batch, message, message_set, record, transaction_marker, wrapper
+from tests.loops import each
 
 ROOT = Path(kdump.__file__).parent.parent
 LOG = "00000000000000000000.log"
@@ -180,7 +181,7 @@ def test_stdout_and_stderr_come_in_the_order_of_events(tmp_path: Path) -> None:
     assert both.read_text() == f"{dump}Dumping unknown.txt\nIgnoring unknown file unknown.txt\n{dump}"
 
 
-@pytest.mark.parametrize(
+@each(
     ("files", "paths"),
     [
         ("a.txt", ["a.txt"]),
@@ -522,7 +523,7 @@ def test_a_missing_index_beside_its_log_ends_the_tool(tmp_path: Path, name: str)
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "make"),
     [
         *((name, os.mkdir) for name in ("5.log", "5.index", "5.timeindex", "5.txnindex", "5.snapshot")),

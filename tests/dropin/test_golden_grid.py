@@ -1,16 +1,15 @@
 """The goldens cover every combination of features that makes sense."""
 
-import pytest
-
 from golden_outputs import grid, stored
 from golden_outputs.grid import Batch, Option
+from tests.loops import each
 
 
 def test_no_kind_of_batch_is_missing_in_the_cases() -> None:
     assert grid.missing_batches() == []
 
 
-@pytest.mark.parametrize("release", stored.releases())
+@each("release", stored.releases(), share=4)
 def test_no_option_is_missing_in_the_runs(release: str) -> None:
     assert grid.missing_options(release) == []
 

@@ -16,6 +16,7 @@ from kdump.binary import kernel
 from kdump.releases import history
 from tests import goldens, kernels, oracle
 from tests.goldens import Agreement
+from tests.loops import each
 
 WHOLE_PROCESSES = 40
 REMADE_RUNS_PER_RELEASE = 60
@@ -137,7 +138,7 @@ def test_the_real_tool_still_prints_the_goldens(release: str) -> None:
     assert not differences, "".join(differences)
 
 
-@pytest.mark.parametrize("release", history.RELEASES)
+@each("release", history.RELEASES)
 def test_every_requested_run_is_kept(release: str) -> None:
     assert {golden.run for golden in stored.read(release)} == set(wanted_runs(release))
 
@@ -147,7 +148,7 @@ def test_every_case_is_described() -> None:
     assert re.findall(r"^\| `([^`]+)` \| \S.* \|$", table, re.MULTILINE) == cases()
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         b"",
@@ -211,7 +212,7 @@ def test_the_order_of_reports_of_one_kind_does_not_count() -> None:
     assert goldens.in_one_order(other + first) != goldens.in_one_order(first + other)
 
 
-@pytest.mark.parametrize(
+@each(
     ("wanted", "got", "agreement"),
     [
         (b"java.io.IOException: failed to read chunk", b"java.io.IOException: PARSING_ERROR(2)", Agreement.WORDS_DIFFER),

@@ -17,6 +17,7 @@ from kdump.workers import cores
 from tests import kernels
 from tests.builders.records import batch, record
 from tests.kernels import Sizes
+from tests.loops import each
 from tests.lost_workers import lose_a_worker
 from tests.support import HANG, wait_until, with_interrupts
 
@@ -136,14 +137,14 @@ def test_one_process_does_it_where_there_can_be_no_others(log: Path, monkeypatch
 def test_an_error_in_another_process_is_met_again_by_the_one_that_writes(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = kernels.printed(["--deep-iteration", "--files", log])
     writer = os.getpid()
-    show = parallel_text.LogWorker._show
+    show = parallel_text.Worker._show
 
-    def fails_elsewhere(worker: parallel_text.LogWorker, start: int, end: int) -> int:
+    def fails_elsewhere(worker: parallel_text.Worker, start: int, end: int) -> int:
         if os.getpid() != writer:
             raise MemoryError
         return show(worker, start, end)
 
-    monkeypatch.setattr(parallel_text.LogWorker, "_show", fails_elsewhere)
+    monkeypatch.setattr(parallel_text.Worker, "_show", fails_elsewhere)
     assert kernels.printed(["--deep-iteration", "--files", log], SEVERAL) == wanted
 
 
@@ -221,7 +222,7 @@ def test_no_process_outlives_the_one_that_writes(log: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="asks which cores there are")
-@pytest.mark.parametrize(
+@each(
     ("last_minute", "running", "jobs"),
     [
         (0.0, b"0.00 0.00 0.00 1/200 4711", 4),

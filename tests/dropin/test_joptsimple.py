@@ -6,6 +6,7 @@ from kdump.dropin.help_screen import help_screen
 from kdump.dropin.joptsimple import Arguments
 from kdump.errors import Fault
 from kdump.releases.profile import profile_of
+from tests.loops import each
 
 
 def _parsed(*words: str, release: str = "4.3.1") -> Arguments:
@@ -88,7 +89,7 @@ def test_an_option_that_is_not_given_has_its_default() -> None:
 # --- what is wrong
 
 
-@pytest.mark.parametrize(
+@each(
     ("word", "option"),
     [
         ("--nope", "nope"),
@@ -123,7 +124,7 @@ def test_a_repeated_option_is_found_when_its_value_is_needed() -> None:
     assert (caught.value.code, caught.value.values) == ("option-repeated", {"option": "files"})
 
 
-@pytest.mark.parametrize("value", ["abc", "", " 5", "5 ", "5.0", "1e3", "2147483648", "-2147483649", "0x10", "1_000", "+", "--5"])
+@each("value", ["abc", "", " 5", "5 ", "5.0", "1e3", "2147483648", "-2147483649", "0x10", "1_000", "+", "--5"])
 def test_a_malformed_number_is_found_when_it_is_needed(value: str) -> None:
     arguments = _parsed(f"--max-bytes={value}")
     with pytest.raises(Fault) as caught:
@@ -132,7 +133,7 @@ def test_a_malformed_number_is_found_when_it_is_needed(value: str) -> None:
     assert caught.value.values == {"option": "max-bytes", "argument": value}
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "number"),
     [("5", 5), ("+5", 5), ("-5", -5), ("007", 7), ("2147483647", 2147483647), ("-2147483648", -2147483648), ("٣", 3), ("５", 5)],
 )

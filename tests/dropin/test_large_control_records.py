@@ -35,6 +35,7 @@ def test_a_large_message_is_in_its_place_in_the_lines(arguments: list[str], tmp_
     assert texts[3].startswith(" endTxnMarker: COMMIT")
 
 
+@pytest.mark.slow
 def test_a_large_message_as_one_text_takes_no_object_for_each_voter() -> None:
     voters = [Voter(voter_id=7)] * COUNT
     value = leader_change_record(voters=voters, granting_voters=voters).value

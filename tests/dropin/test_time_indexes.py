@@ -11,6 +11,7 @@ from tests import kernels
 from tests.builders.compression import Codec
 from tests.builders.hostile import sound
 from tests.builders.records import batch, message, message_set, record, wrapper
+from tests.loops import each
 
 BASE = "0" * 20
 
@@ -73,8 +74,8 @@ def _partition(folder: Path, seed: int) -> Path:
     return path
 
 
-@pytest.mark.parametrize("release", ["4.3.1", "2.0.0", "0.11.0.0", "0.10.2.1"])
-@pytest.mark.parametrize("first_seed", range(0, 60, 10))
+@each("release", ["4.3.1", "2.0.0", "0.11.0.0", "0.10.2.1"])
+@each("first_seed", range(0, 60, 10))
 def test_both_kernels_print_the_same(release: str, first_seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for seed in range(first_seed, first_seed + 10):
         path = _partition(tmp_path, seed)

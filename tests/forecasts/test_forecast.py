@@ -28,6 +28,7 @@ from tests import restarts
 from tests.builders.files import offset_index
 from tests.builders.hostile import headers
 from tests.builders.records import batch, record
+from tests.loops import each
 from tests.restarts import comparison
 from tests.restarts.built import STRAY
 
@@ -143,7 +144,7 @@ def test_every_rule_of_starts_has_a_witness() -> None:
     assert all(up or down for up, down in WITNESSES.values())
 
 
-@pytest.mark.parametrize(("name", "since"), WITNESSES)
+@each(("name", "since"), WITNESSES)
 def test_a_rule_that_begins_one_release_off_is_noticed(
     monkeypatch: pytest.MonkeyPatch,
     directories: Path,
@@ -954,7 +955,7 @@ def test_replicas_of_several_brokers_and_those_on_their_way_are_no_duplicates(tm
     assert {row.outcome for row in kdump.forecast(tmp_path, after="clean")} == {"keep"}
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "expected"),
     [
         (b"0" + b" \t" * 700_000 + b"0", ("keep", None)),

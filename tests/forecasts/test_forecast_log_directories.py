@@ -19,6 +19,7 @@ from kdump.forecasts.row import Forecast
 from kdump.formats import text_checkpoint
 from tests.builders.cluster_metadata import removed, replicas, topic
 from tests.builders.records import batch, record
+from tests.loops import each
 
 ROOT = Path(__file__).parent.parent.parent
 RELEASES = ("2.8.2", "3.9.1", "4.3.1")
@@ -98,8 +99,8 @@ SECOND_DIES = [("d1/orders-0", "keep", None), ("d2/orders-1", "die", RUNTIME)]
 SOUND = [("d1/orders-0", "keep", None), ("d2/orders-1", "keep", None)]
 
 
-@pytest.mark.parametrize("release", ["3.9.1", "4.3.1"])
-@pytest.mark.parametrize(
+@each("release", ["3.9.1", "4.3.1"])
+@each(
     ("second", "expected"),
     [
         ({}, SOUND),
@@ -308,9 +309,9 @@ def _with_metadata(log_directory: Path, *values: bytes) -> None:
     _partition(log_directory / "__cluster_metadata-0", None, data)
 
 
-@pytest.mark.parametrize("release", ["3.9.1", "4.3.1"])
-@pytest.mark.parametrize("where", ["d1", "d2"])
-@pytest.mark.parametrize(
+@each("release", ["3.9.1", "4.3.1"])
+@each("where", ["d1", "d2"])
+@each(
     ("text", "outcome", "reason"),
     [
         (f"version: 0\ntopic_id: {ORDERS}\n", "keep", None),
@@ -458,6 +459,14 @@ def test_two_topic_ids_in_the_partitions_of_one_topic_are_not_safe(tmp_path: Pat
     assert PAYMENTS in rows[1].conditions[0]
     run = _run("--after", "clean", tmp_path)
     assert (run.returncode, run.stdout.count("unsure")) == (1, 2)
+
+
+def test_the_topic_id_of_another_broker_is_no_conflict(tmp_path: Path) -> None:
+    """Perhaps it is of another cluster, or of the topic before it was deleted."""
+    _log_directory(tmp_path / "one", "orders-0", directory_id=DIRECTORY_IDS[0])
+    _log_directory(tmp_path / "two", "orders-0", node_id="2", directory_id=DIRECTORY_IDS[1])
+    (tmp_path / "two/orders-0/partition.metadata").write_text(f"version: 0\ntopic_id: {PAYMENTS}\n")
+    assert [row.is_safe for row in kdump.forecast(tmp_path, after="clean")] == [True, True]
 
 
 def test_a_broker_with_zookeeper_sets_no_partition_aside(tmp_path: Path) -> None:

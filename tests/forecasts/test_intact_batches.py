@@ -14,6 +14,7 @@ from kdump.reading import salvage
 from kdump.reading.tuning import ReadTuning
 from tests.builders.hostile import HOSTILE
 from tests.builders.hostile_faults import LOGS
+from tests.loops import each
 
 pytestmark = pytest.mark.skipif(kernel.native is None, reason="compares the C kernel with the reference")
 
@@ -36,7 +37,7 @@ def _assert_same(data: bytes, folder: Path, start: int = 0) -> tuple[list[tuple[
     return found
 
 
-@pytest.mark.parametrize("one", LOGS, ids=lambda one: one.name)
+@each("one", LOGS, ids=lambda one: one.name)
 def test_both_kernels_find_the_same_intact_batches(one, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     _assert_same(one.build(60)[".log"], tmp_path)
 
@@ -51,7 +52,7 @@ def test_both_kernels_find_the_same_in_damaged_files(tmp_path: Path) -> None:
     assert sum(counts) > 50
 
 
-@pytest.mark.parametrize("one", LOGS, ids=lambda one: one.name)
+@each("one", LOGS, ids=lambda one: one.name)
 def test_both_kernels_give_up_at_the_same_place(one, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     tuning = ReadTuning(free_crc_bytes=0, free_tries=0)
     with mock.patch.object(losses, "DEFAULT", tuning), mock.patch.object(salvage, "_KEPT_CRC_BYTES", 0):

@@ -1,6 +1,7 @@
 """Offsets that are lost although others around them are kept."""
 
 from pathlib import Path
+from types import SimpleNamespace
 from unittest import mock
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kdump.forecasts import losses
+from kdump.forecasts.directory import File
 from kdump.forecasts.forecast import forecast
 from kdump.forecasts.row import Forecast
 from tests.builders.records import batch, record
@@ -66,6 +68,34 @@ def test_starts_that_leave_the_same_logs_are_counted_once(tmp_path: Path) -> Non
         lost = _lost_offsets(folder)
     assert len(lost) >= 2
     assert counted.call_count == 1
+
+
+def test_of_two_equal_batches_of_which_one_stays_the_other_is_lost(tmp_path: Path) -> None:
+    folder = tmp_path / "t-0"
+    folder.mkdir()
+    one, two = (batch(records=[record(value=b"v")], base_offset=offset) for offset in (0, 1))
+    (folder / f"{0:020}.log").write_bytes(one + one + two)
+    (folder / f"{0:020}.log.swap").write_bytes(one + two)
+    rows = [row for row in forecast(str(folder)) if isinstance(row, Forecast)]
+    assert [(row.lost_records, row.lost_offsets) for row in rows] == [(1, [])] * len(rows) != []
+
+
+def test_an_offset_that_the_next_log_starts_with_is_not_lost(tmp_path: Path) -> None:
+    folder = tmp_path / "t-0"
+    folder.mkdir()
+    batches = [batch(records=[record(value=b"v")], base_offset=offset) for offset in range(6)]
+    (folder / f"{0:020}.log").write_bytes(b"".join(batches))
+    (folder / f"{0:020}.log.swap").write_bytes(batches[0])
+    (folder / f"{5:020}.log").write_bytes(batches[5])
+    assert _lost_offsets(folder)[0] == [[1, 4]]
+
+
+def test_bytes_before_what_is_kept_of_a_log_are_gone() -> None:
+    name = f"{0:020}.log"
+    kept = {f"{5:020}.log": File(name, 50, 40), f"{7:020}.log": File(name, 5, 95)}
+    directory = SimpleNamespace(before={name: 110}, files=kept, path_of=str)
+    odd, gone = losses._gone(directory)  # type: ignore[arg-type]  # all that it asks for
+    assert (odd, [(file.start, file.size) for file in gone]) == ([], [(0, 40), (90, 5), (100, 10)])
 
 
 def test_ranges_of_lost_offsets_stay_few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

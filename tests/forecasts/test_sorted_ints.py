@@ -6,10 +6,11 @@ import tracemalloc
 import pytest
 
 from kdump.forecasts.sorted_ints import SortedInts
+from tests.loops import each
 
 
-@pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("span", [50, 3000, 1 << 63])
+@each("seed", range(6))
+@each("span", [50, 3000, 1 << 63])
 def test_a_sorted_map_is_as_a_dict(seed: int, span: int) -> None:
     chance = random.Random(seed)
     ours, wanted = SortedInts(), dict[int, int]()
@@ -50,6 +51,7 @@ def test_a_copy_may_change_without_the_other() -> None:
     assert (ours.first_key, other.first_key) == (1, 0)
 
 
+@pytest.mark.slow
 def test_a_key_takes_little_memory() -> None:
     keys = random.Random(1).sample(range(1 << 62), 20_000)
     tracemalloc.start()

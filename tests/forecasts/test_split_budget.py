@@ -48,6 +48,7 @@ def test_splits_that_a_partition_may_need_are_followed(tmp_path: Path) -> None:
     assert {(len(row.segments or ()), row.is_safe) for row in large} == {(1_600, True)}
 
 
+@pytest.mark.slow
 def test_the_cost_of_splits_does_not_grow_with_the_square_of_the_segments(tmp_path: Path) -> None:
     def work(count: int) -> int:
         path = _segments(tmp_path / f"t-{count}", count)

@@ -14,6 +14,7 @@ from kdump.forecasts.forecast import forecast
 from kdump.formats import message_set
 from tests.builders.compression import Codec, lz4_frame
 from tests.builders.records import encode_message, message, wrapper
+from tests.loops import each
 
 BASE = 1000
 COUNT = 200
@@ -84,8 +85,8 @@ def _damaged(data: bytes) -> bytes:
 
 
 @pytest.mark.both_kernels
-@pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4"])
-@pytest.mark.parametrize("magic", [0, 1])
+@each("codec", ["gzip", "snappy", "lz4"])
+@each("magic", [0, 1])
 def test_all_messages_in_the_wrappers_after_damage_are_lost(tmp_path: Path, magic: int, codec: Codec) -> None:
     parts = [_wrapped(first, 20, magic, codec) for first in range(0, 200, 20)]
     parts[2] = _damaged(parts[2])

@@ -19,6 +19,7 @@ from kdump.formats.log import STRICT_RULES, Log
 from tests.builders.files import offset_index as build_offset_index
 from tests.builders.files import time_index as build_time_index
 from tests.builders.records import batch, message, message_set, record, wrapper
+from tests.loops import each
 from tests.support import INT32, LOGS, damaged, opened, read_records, values_of, walk
 
 pytestmark = pytest.mark.both_kernels
@@ -64,12 +65,12 @@ def test_a_zero_tail_is_read_as_entries_of_the_base_offset() -> None:
     assert _time_entries(build_time_index(entries=[(T, 104)], base_offset=100, zero_entry_count=1), 100) == [(T, 104), (0, 100)]
 
 
-@pytest.mark.parametrize("rest", range(8))
+@each("rest", range(8))
 def test_a_partial_entry_at_the_end_of_an_offset_index_is_not_read(rest: int) -> None:
     assert _offset_entries(build_offset_index(entries=[(4, 1)], trailing=b"\1" * rest)) == [(4, 1)]
 
 
-@pytest.mark.parametrize("rest", range(12))
+@each("rest", range(12))
 def test_a_partial_entry_at_the_end_of_a_time_index_is_not_read(rest: int) -> None:
     assert _time_entries(build_time_index(entries=[(T, 4)], trailing=b"\1" * rest)) == [(T, 4)]
 
@@ -177,8 +178,8 @@ def test_in_unsorted_entries_a_lookup_searches_as_kafka_does(entries: Entries, t
     assert _looked_up(entries, targets, tries_end_first=tries_end_first) == expected
 
 
-@pytest.mark.parametrize("count", [1024, 1025, 1026, 3000])
-@pytest.mark.parametrize("is_padded", [False, True])
+@each("count", [1024, 1025, 1026, 3000])
+@each("is_padded", [False, True])
 def test_the_last_1024_entries_are_searched_first(count: int, is_padded: bool) -> None:
     entries = [(3 * row + 1, row) for row in range(count)]
     if is_padded:

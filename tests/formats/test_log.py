@@ -16,6 +16,7 @@ from kdump.errors import CorruptData, Unreadable
 from kdump.formats import records
 from kdump.formats.log import Log, LogRules
 from tests.builders.records import batch, encode_message, message, message_set, record, wrapper
+from tests.loops import each
 from tests.support import LOGS, damaged, opened, read_records, values_of, walk
 
 pytestmark = pytest.mark.both_kernels
@@ -76,8 +77,8 @@ def test_a_log_ends_after_its_last_batch(one: bytes) -> None:
     assert _ended(one * 3) == (3, 3 * len(one), "", "")
 
 
-@pytest.mark.parametrize("rest", [1, 12, 17])
-@pytest.mark.parametrize("byte", [b"\0", b"\xff"])
+@each("rest", [1, 12, 17])
+@each("byte", [b"\0", b"\xff"])
 def test_up_to_17_bytes_after_the_last_batch_are_trailing(rest: int, byte: bytes) -> None:
     assert _ended(ONE + byte * rest) == (1, len(ONE), "torn-header", "")
 
@@ -90,8 +91,8 @@ def test_18_zero_bytes_after_the_last_batch_are_a_batch_that_cannot_be() -> None
     assert (found.fault.values["size"], found.fault.values["minimum"]) == (0, 14)
 
 
-@pytest.mark.parametrize("length", [-0x80000000, -1, 0, 13])
-@pytest.mark.parametrize("magic", [0, 1, 2, -1])
+@each("length", [-0x80000000, -1, 0, 13])
+@each("magic", [0, 1, 2, -1])
 def test_a_length_below_14_ends_the_walk_with_a_fault(length: int, magic: int) -> None:
     data = ONE + struct.pack(">qi4xb", 8, length, magic) + bytes(100)
     assert _ended(data) == (1, len(ONE), "", "record-size-too-small")
@@ -342,7 +343,7 @@ def _log(tmp_path: Path, data: bytes) -> Path:
     return path
 
 
-@pytest.mark.parametrize(("size", "count"), [(0, 0), (5, 0), (17, 0), (30, 0), (len(ONE), 1), (2 * len(ONE) + 5, 2)])
+@each(("size", "count"), [(0, 0), (5, 0), (17, 0), (30, 0), (len(ONE), 1), (2 * len(ONE) + 5, 2)])
 def test_a_log_truncated_before_it_is_walked_is_read_to_its_end_and_reported(tmp_path: Path, size: int, count: int) -> None:
     path = _log(tmp_path, ONE * 3)
     found = 0

@@ -15,6 +15,7 @@ from kdump.formats import message_set as reader
 from kdump.formats.record import MAX_ROWS
 from tests.builders.compression import Codec, compress, gzip_members, lz4_frame
 from tests.builders.records import Message, batch, encode_message, message, message_set, record, wrapper
+from tests.loops import each
 from tests.support import LEGACY_CODECS, OPTIONAL_BYTES, TIMESTAMPS, WRAPPERS, damaged, fault_of, read_records
 
 pytestmark = pytest.mark.both_kernels
@@ -111,8 +112,8 @@ def test_a_message_too_short_for_its_key_is_shown_as_far_as_it_goes() -> None:
 # --- wrappers
 
 
-@pytest.mark.parametrize("codec", LEGACY)
-@pytest.mark.parametrize("magic", [0, 1])
+@each("codec", LEGACY)
+@each("magic", [0, 1])
 def test_the_messages_inside_stand_in_place_of_their_wrapper(codec: Codec, magic: int) -> None:
     inside = [message(key=b"k1", value=b"v1", magic=magic), message(key=b"k2", magic=magic)]
     data = wrapper(messages=inside, magic=magic, codec=codec, base_offset=5)
@@ -224,7 +225,7 @@ def test_a_codec_inside_a_wrapper_that_does_not_exist_is_a_fault() -> None:
     assert (fault.code, fault.values) == ("codec-unknown", {"codec": 7})
 
 
-@pytest.mark.parametrize("kept", range(1, 36))
+@each("kept", range(1, 36))
 def test_a_message_inside_that_is_cut_off_is_not_seen(kept: int) -> None:
     whole, cut = message(value=b"a"), encode_message(message(value=b"bc"), offset=1)[:kept]
     data = wrapper(messages=[whole], inner_offsets=[0], trailing=cut, offset=9)
@@ -232,7 +233,7 @@ def test_a_message_inside_that_is_cut_off_is_not_seen(kept: int) -> None:
     assert ([row["offset"] for row in found.rows], found.code) == ([9], "")
 
 
-@pytest.mark.parametrize("size", [13, 0, -1, -0x80000000])
+@each("size", [13, 0, -1, -0x80000000])
 def test_a_message_inside_that_is_too_short_withholds_all(size: int) -> None:
     trailing = struct.pack(">qi", 1, size)
     found = read_records(wrapper(messages=[message(value=b"a")], trailing=trailing, base_offset=1))
@@ -241,7 +242,7 @@ def test_a_message_inside_that_is_too_short_withholds_all(size: int) -> None:
     assert found.fault.values == {"size": size, "minimum": 14}
 
 
-@pytest.mark.parametrize(
+@each(
     ("payload", "code"),
     [
         (b"PK" + bytes(20), "frame-bad-header"),
@@ -321,6 +322,7 @@ def test_a_wrapper_that_is_not_held_is_read_as_one_that_is(data: bytes, piece: i
     assert faults[0] == faults[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("magic", [0, 1])
 def test_a_wrapper_of_50_000_messages_takes_no_memory_for_each(magic: int) -> None:
     inner = message_set(messages=[message(magic=magic)])

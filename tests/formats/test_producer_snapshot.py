@@ -9,6 +9,7 @@ from kdump.formats import producer_snapshot
 from tests.builders.checksums import crc32c
 from tests.builders.files import producer_entry
 from tests.builders.files import producer_snapshot as build
+from tests.loops import each
 from tests.support import INT16, INT32, INT64, Values, opened, values_of
 
 T = 1_700_000_000_000
@@ -88,7 +89,7 @@ def test_a_wrong_checksum_names_both() -> None:
     assert (fault.code, fault.values) == ("snapshot-crc-mismatch", {"stored": 7, "computed": 1097471697})
 
 
-@pytest.mark.parametrize("place", [*range(2, 6), *range(10, 56)])
+@each("place", [*range(2, 6), *range(10, 56)])
 def test_every_byte_from_the_checksum_on_counts(place: int) -> None:
     data = bytearray(build(entries=[ONE]))
     data[place] ^= 1

@@ -14,6 +14,7 @@ from kdump.formats.log import Log
 from kdump.formats.record import MAX_ROWS
 from tests.builders.compression import Codec, gzip_members, lz4_frame, zstd_frames
 from tests.builders.records import Record, batch, encode_record, record, varint, varlong
+from tests.loops import each
 from tests.support import OPTIONAL_BYTES, TIMESTAMP_TYPES, fault_of, opened, read_records
 
 pytestmark = pytest.mark.both_kernels
@@ -31,7 +32,7 @@ def _values_shown(data: bytes) -> list[bytes]:
 # --- fields
 
 
-@pytest.mark.parametrize("codec", CODECS)
+@each("codec", CODECS)
 def test_every_field_of_a_record_stands_in_its_row(codec: Codec) -> None:
     data = batch(
         records=[
@@ -72,7 +73,7 @@ def test_every_field_of_a_record_stands_in_its_row(codec: Codec) -> None:
     ]
 
 
-@pytest.mark.parametrize("codec", CODECS)
+@each("codec", CODECS)
 def test_a_null_key_is_not_an_empty_key(codec: Codec) -> None:
     rows = read_records(batch(records=[record(key=None, value=b""), record(key=b"", value=None)], codec=codec)).rows
     assert [(row["key"], row["key_size"], row["value"], row["value_size"]) for row in rows] == [
@@ -121,7 +122,7 @@ def test_offsets_may_have_gaps_and_wrap() -> None:
     assert [row["offset"] for row in read_records(data).rows] == [MAX_INT64 - 3, -MAX_INT64 + 2]
 
 
-@pytest.mark.parametrize(
+@each(
     ("base_sequence", "sequences"),
     [
         (-1, [-1, -1, -1]),
@@ -196,7 +197,7 @@ def _counts_of_tables(data: bytes) -> list[list[int]]:
         return [part.counts for chunk in Log(source).chunks() for part in records.read(source, chunk)]
 
 
-@pytest.mark.parametrize("codec", CODECS)
+@each("codec", CODECS)
 def test_the_records_of_small_batches_stand_in_one_table_whatever_their_codecs(codec: Codec) -> None:
     one, two = batch(records=[record()], codec=codec), batch(records=[record(), record()])
     empty = batch(records=[], codec=codec, records_count=0)
@@ -285,7 +286,7 @@ def _three(bad: Bad, **options: Any) -> bytes:  # of several types, as `batch` d
     return batch(records=[record(value=b"first"), bad.bytes_of_record, record(value=b"last")], base_offset=10, **options)
 
 
-@pytest.mark.parametrize("bad", BAD_RECORDS.values(), ids=list(BAD_RECORDS))
+@each("bad", BAD_RECORDS.values(), ids=list(BAD_RECORDS))
 def test_a_bad_record_ends_an_uncompressed_batch_after_the_good_ones(bad: Bad) -> None:
     found = read_records(batch(records=[record(value=b"before")]) + _three(bad) + batch(records=[record(value=b"after")]))
     assert [[row["value"] for row in rows] for rows in found.batches] == [[b"before"], [b"first"]]
@@ -294,8 +295,8 @@ def test_a_bad_record_ends_an_uncompressed_batch_after_the_good_ones(bad: Bad) -
     assert bad.values.items() <= found.fault.values.items()
 
 
-@pytest.mark.parametrize("codec", COMPRESSING)
-@pytest.mark.parametrize("bad", BAD_RECORDS.values(), ids=list(BAD_RECORDS))
+@each("codec", COMPRESSING)
+@each("bad", BAD_RECORDS.values(), ids=list(BAD_RECORDS))
 def test_a_bad_record_withholds_all_records_of_a_compressed_batch(bad: Bad, codec: Codec) -> None:
     found = read_records(batch(records=[record(value=b"before")]) + _three(bad, codec=codec))
     assert [[row["value"] for row in rows] for rows in found.batches] == [[b"before"], []]
@@ -330,7 +331,7 @@ def test_a_record_may_not_reach_into_the_next_batch() -> None:
 # --- counts
 
 
-@pytest.mark.parametrize("codec", CODECS)
+@each("codec", CODECS)
 def test_a_negative_count_is_a_fault_without_records(codec: Codec) -> None:
     found = read_records(batch(records=[record()], records_count=-3, codec=codec))
     assert (found.batches, found.code) == ([[]], "record-count-negative")
@@ -343,7 +344,7 @@ def test_bytes_after_the_last_record_are_found_with_the_last_record() -> None:
     assert ([row["value"] for row in found.rows], found.code) == ([b"a"], "record-count-too-low")
 
 
-@pytest.mark.parametrize("codec", COMPRESSING)
+@each("codec", COMPRESSING)
 def test_bytes_after_the_last_record_withhold_a_compressed_batch(codec: Codec) -> None:
     found = read_records(batch(records=[record(value=b"a"), record(value=b"b")], trailing=b"x", codec=codec))
     assert (found.batches, found.code) == ([[]], "record-count-too-low")
@@ -354,7 +355,7 @@ def test_too_high_a_count_is_found_after_the_last_record() -> None:
     assert ([row["value"] for row in found.rows], found.code) == ([b"a", b"b"], "record-count-too-high")
 
 
-@pytest.mark.parametrize("codec", COMPRESSING)
+@each("codec", COMPRESSING)
 def test_too_high_a_count_withholds_a_compressed_batch(codec: Codec) -> None:
     found = read_records(batch(records=[record(value=b"a")], records_count=MAX_INT32, codec=codec))
     assert (found.batches, found.code) == ([[]], "compressed-record-count-too-high")

@@ -8,6 +8,7 @@ from kdump.binary.arithmetic import as_int64, decrement_sequence
 from kdump.formats.record_batch import codec_name
 from tests.builders.compression import CODEC_IDS, Codec
 from tests.builders.records import TIMESTAMP, batch, message, message_set, record, transaction_marker, wrapper
+from tests.loops import each
 from tests.support import INT16, INT32, INT64, Values, walk
 
 pytestmark = pytest.mark.both_kernels
@@ -123,7 +124,7 @@ def test_a_batch_that_was_emptied_has_a_header_only() -> None:
     assert (row["size"], row["count"], row["last_offset"], row["last_sequence"]) == (61, 0, 9, 14)
 
 
-@pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
+@each("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
 def test_a_codec_is_reported_by_its_name(codec: Codec) -> None:
     assert _only_row(batch(records=[record(value=b"v")], codec=codec))["compresscodec"] == codec
 
@@ -145,7 +146,7 @@ def test_a_magic_above_2_is_read_like_2() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("base_sequence", "last_offset_delta", "last_sequence"),
     [
         (0, 0, 0),
@@ -172,7 +173,7 @@ def test_a_last_offset_wraps_as_javas_numbers_do() -> None:
 # --- validity
 
 
-@pytest.mark.parametrize("place", range(21))
+@each("place", range(21))
 def test_the_checksum_of_a_batch_does_not_cover_what_stands_before_the_attributes(place: int) -> None:
     data = bytearray(batch(records=[record(value=b"v")], partition_leader_epoch=0x01010101))
     if place in range(8, 12) or place == 16:  # the length and the magic decide what is read at all

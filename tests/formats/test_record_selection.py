@@ -12,6 +12,7 @@ from kdump.tables import Row, Table
 from tests import kernels
 from tests.builders.hostile_contents import control_batches
 from tests.builders.records import batch, record
+from tests.loops import each
 from tests.support import opened
 
 
@@ -35,7 +36,7 @@ def _held(part: RecordChunk) -> tuple[list[int], list[int], list[int]]:
     return list(part.records["offset"]), list(bases[part.continues :]), owners
 
 
-@pytest.mark.parametrize("seed", range(40))
+@each("seed", range(40))
 def test_parts_that_are_taken_one_after_the_other_are_the_whole(seed: int) -> None:
     chance = random.Random(seed)
     counts = [chance.choice((0, 0, 1, 1, 2, 5)) for _ in range(chance.randrange(1, 12))]

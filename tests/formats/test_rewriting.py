@@ -12,6 +12,7 @@ from kdump.formats import rewriting
 from kdump.formats.message_set import Message
 from tests.builders.compression import Codec, compress
 from tests.builders.records import TIMESTAMP, Record, TimestampType, batch, message, record, wrapper
+from tests.loops import each
 from tests.oracle import kafka_records
 
 RECORDED = kafka_records.recorded()
@@ -28,7 +29,7 @@ def _written(data: bytes, kept: Collection[int]) -> bytes:
 
 
 @pytest.mark.both_kernels
-@pytest.mark.parametrize("case", RECORDED, ids=[str(case["name"]) for case in RECORDED])
+@each("case", RECORDED, ids=[str(case["name"]) for case in RECORDED])
 def test_the_cleaner_of_kafka_writes_the_same_bytes(case: dict[str, str]) -> None:
     assert _written(bytes.fromhex(case["batches"]), list(map(int, case["kept"]))).hex() == case["filtered"]
 
@@ -44,7 +45,7 @@ def test_the_cleaner_of_kafka_still_writes_what_was_recorded() -> None:
 
 
 @pytest.mark.both_kernels
-@pytest.mark.parametrize("codec", COMPRESSED)
+@each("codec", COMPRESSED)
 def test_the_codec_stays(codec: Codec) -> None:
     records = [record(key=b"%d" % row, value=b"%d" % row * 3000, timestamp=TIMESTAMP + row) for row in range(50)]
     kept = [replace(records[delta], offset_delta=delta) for delta in (2, 17, 41)]
@@ -55,8 +56,8 @@ def test_the_codec_stays(codec: Codec) -> None:
     assert _written(whole, [102, 117, 141]) == expected
 
 
-@pytest.mark.parametrize("codec", COMPRESSED[:3])
-@pytest.mark.parametrize(("magic", "kind"), [(0, "CreateTime"), (1, "CreateTime"), (1, "LogAppendTime")])
+@each("codec", COMPRESSED[:3])
+@each(("magic", "kind"), [(0, "CreateTime"), (1, "CreateTime"), (1, "LogAppendTime")])
 def test_a_wrapper_has_the_offset_of_its_last_message(codec: Codec, magic: int, kind: TimestampType) -> None:
     messages = [
         message(key=b"k%d" % row, value=b"v" * row, magic=magic, offset=50 + row, timestamp=TIMESTAMP - row) for row in range(20)
@@ -79,9 +80,9 @@ def test_fields_that_kafka_does_not_use_are_not_kept() -> None:
     assert _written(batch(records=records), [1]) == expected
 
 
-@pytest.mark.parametrize("codec", COMPRESSED)
-@pytest.mark.parametrize("magic", [0, 1, 2])
-@pytest.mark.parametrize("data", [b"", b"x", TEXT], ids=["nothing", "a byte", "blocks"])
+@each("codec", COMPRESSED)
+@each("magic", [0, 1, 2])
+@each("data", [b"", b"x", TEXT], ids=["nothing", "a byte", "blocks"])
 def test_payloads_are_written_as_clients_write_them(codec: Codec, magic: int, data: bytes) -> None:
     number = CODECS.index(codec)
     for pieces in ([data], [data[at : at + 1000] for at in range(0, len(data), 1000)]):

@@ -6,6 +6,7 @@ from kdump.binary import producer_streak, summary_reference
 from kdump.formats.log import Log, SummarizedChunk
 from kdump.formats.summary import BatchSummary
 from tests.builders.records import TIMESTAMP, batch, commit_record, message, message_set, record, transaction_marker
+from tests.loops import each
 from tests.support import opened
 
 pytestmark = pytest.mark.both_kernels
@@ -123,7 +124,7 @@ def test_transactions_that_are_committed_in_a_row_are_one_streak() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     "odd",
     [
         batch(records=ONE, producer_id=7, producer_epoch=0),
@@ -149,7 +150,7 @@ def test_messages_have_summaries_too() -> None:
     assert summary.extent_at(summary.last_position) == (4, 4, len(log))
 
 
-@pytest.mark.parametrize(
+@each(
     "odd",
     [
         batch(records=ONE, base_offset=1, crc=1),

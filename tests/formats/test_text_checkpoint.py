@@ -12,6 +12,7 @@ from kdump.binary.source import Source
 from kdump.formats import text_checkpoint
 from kdump.formats.text_checkpoint import EPOCH_FIELDS, OFFSET_FIELDS, Line, TextCheckpoint
 from tests.builders.files import checkpoint
+from tests.loops import each
 
 
 def _lines(path: Path, data: bytes, fields: tuple[tuple[str, int], ...] = EPOCH_FIELDS) -> list[Line]:
@@ -46,7 +47,7 @@ def test_any_bytes_are_lines_in_order(tmp_path_factory: pytest.TempPathFactory, 
     assert all(0 <= line.start < line.end <= len(data) for line in lines)
 
 
-@pytest.mark.parametrize(
+@each(
     ("data", "codes"),
     [
         (b"", []),

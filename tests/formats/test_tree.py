@@ -13,6 +13,7 @@ from kdump.formats import properties, tree
 from kdump.tables import Row
 from tests.builders.files import checkpoint, file_name, write_partition
 from tests.builders.records import batch, record
+from tests.loops import each
 
 
 def _findings(path: Path) -> list[Finding]:
@@ -26,7 +27,7 @@ def _partition(folder: Path) -> Path:
     return write_partition(folder, segments={0: [batch(records=[record(value=b"value")])]})
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "expected"),
     [
         ("orders-3", ("orders", 3, "")),
@@ -34,6 +35,7 @@ def _partition(folder: Path) -> Path:
         ("orders-3.0123456789abcdef0123456789abcdef-delete", ("orders", 3, "delete")),
         ("orders.eu-3.0123456789abcdef0123456789abcdef-future", ("orders.eu", 3, "future")),
         ("orders-3-delete", None),
+        ("orders-3.-stray", None),
         ("orders", None),
         ("-3", None),
         ("orders-", None),
@@ -43,6 +45,12 @@ def _partition(folder: Path) -> Path:
 def test_names_of_directories_are_read_as_a_broker_does(name: str, expected: tuple[str, int, str] | None) -> None:
     found = tree.directory_name(name)
     assert (None if found is None else (found.topic, found.partition, found.state)) == expected
+
+
+def test_a_copy_of_the_metadata_log_is_known_by_its_quorum_state(tmp_path: Path) -> None:
+    assert not tree.is_metadata_log(str(tmp_path))
+    (tmp_path / "quorum-state").touch()
+    assert tree.is_metadata_log(str(tmp_path)) and tree.is_metadata_log(str(tmp_path / "__cluster_metadata-0"))
 
 
 def test_the_name_of_twenty_digits_is_the_segments(tmp_path: Path) -> None:
@@ -99,6 +107,23 @@ def test_segments_overlap_at_the_last_offset_that_a_segment_may_have(tmp_path: P
         ("offset-gap", "info", 1, last - 1),
         ("segments-overlap", "error", last, last),
     ]
+
+
+def _of_segments(folder: Path, segments: dict[int, list[bytes]]) -> list[tuple[str, int | None]]:
+    directory = write_partition(folder, segments=segments)
+    return [(row.code, row.offset_first) for row in _findings(directory) if row.code.startswith("segments-")]
+
+
+def test_a_segment_inside_of_another_does_not_end_it(tmp_path: Path) -> None:
+    long, short = batch(records=[record()] * 10), [batch(records=[record()] * 2, base_offset=base) for base in (5, 8)]
+    overlaps = [("segments-overlap", 5), ("segments-overlap", 8)]
+    assert _of_segments(tmp_path, {0: [long], 5: short[:1], 8: short[1:]}) == overlaps
+
+
+def test_offsets_that_a_torn_batch_may_have_had_are_no_gap_between_segments(tmp_path: Path) -> None:
+    first, torn, last = (batch(records=[record(value=b"v" * 50)], base_offset=base) for base in (0, 1, 9))
+    assert _of_segments(tmp_path / "torn", {0: [first, torn[:-3]], 9: [last]}) == []
+    assert _of_segments(tmp_path / "sound", {0: [first, torn], 9: [last]}) == [("segments-gap", 2)]
 
 
 def test_a_file_with_a_strange_name_outside_of_a_partition_has_a_warning_about_none_of_its_bytes(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ from tests.builders.records import (
     wrapper,
 )
 from tests.kernels import listed
+from tests.loops import each
 
 pytestmark = pytest.mark.both_kernels
 
@@ -105,7 +106,7 @@ def test_what_is_appended_after_a_log_was_opened_is_not_read(tmp_path: Path) -> 
 # --- Records
 
 
-@pytest.mark.parametrize("codec", CODECS)
+@each("codec", CODECS)
 def test_records_are_decompressed(tmp_path: Path, codec: Codec) -> None:
     data = batch(
         records=[
@@ -130,8 +131,8 @@ def test_records_are_decompressed(tmp_path: Path, codec: Codec) -> None:
     assert {(row.position, row.magic, row.compresscodec, row.sequence) for row in rows} == {(0, 2, codec, -1)}
 
 
-@pytest.mark.parametrize("magic", [0, 1])
-@pytest.mark.parametrize("codec", CODECS[1:4])
+@each("magic", [0, 1])
+@each("codec", CODECS[1:4])
 def test_messages_in_wrappers_have_absolute_offsets(tmp_path: Path, magic: int, codec: Codec) -> None:
     plain = message_set(messages=[message(key=b"a", value=b"b", magic=magic)], base_offset=3)
     wrapped = wrapper(
@@ -157,7 +158,7 @@ def test_a_message_keeps_the_magic_that_it_has_inside_of_a_wrapper(tmp_path: Pat
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("codec", CODECS)
+@each("codec", CODECS)
 def test_contents_of_large_batches_are_bytes_too(tmp_path: Path, codec: Codec) -> None:
     large = record(key=b"k", value=b"v" * 300_000, headers=[(b"h", b"x")])
     rows = list(kdump.open(_log(tmp_path, batch(records=[large] * 40, codec=codec))).records())
@@ -185,11 +186,11 @@ def test_control_records_say_what_they_are(tmp_path: Path) -> None:
     assert [row.producer_id for row in rows] == [1, 1, 1, -1]
 
 
-@pytest.mark.parametrize(
+@each(
     ("from_offset", "to_offset", "offsets"),
     [(None, None, [0, 1, 2, 3, 4, 5]), (3, None, [3, 4, 5]), (None, 1, [0, 1]), (1, 4, [1, 2, 3, 4]), (6, None, []), (4, 2, [])],
 )
-@pytest.mark.parametrize("is_legacy", [False, True])
+@each("is_legacy", [False, True])
 def test_records_of_a_range_of_offsets(
     tmp_path: Path, from_offset: int | None, to_offset: int | None, offsets: Sequence[int], is_legacy: bool
 ) -> None:

@@ -13,11 +13,12 @@ import pytest
 import kdump
 from tests.builders.files import checkpoint, write_partition
 from tests.builders.records import batch, record
+from tests.loops import each
 
 ROOT = Path(kdump.__file__).parent.parent
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "expected"),
     [
         ("00000000000000000000.log", kdump.Log),

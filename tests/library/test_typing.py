@@ -9,13 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.loops import each
+
 from . import user_examples
 from .test_documentation import PAGE, ROOT
 
 HERE = Path(__file__).parent
 
 
-@pytest.mark.parametrize("example", user_examples.EXAMPLES)
+@each("example", user_examples.EXAMPLES)
 def test_examples_of_users_run(example: Callable[[], None], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     example()

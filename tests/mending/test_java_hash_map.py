@@ -1,6 +1,6 @@
 """The order of producers in a snapshot is that of Java's HashMap, as the log manager of 4.3.1 wrote it."""
 
-from kdump.mending import java_hash_map
+from kdump.mending.new import java_hash_map
 
 
 def test_small_keys_are_in_the_order_of_their_numbers() -> None:

@@ -4,10 +4,9 @@ import random
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
-
-from kdump.mending.left_out import Losses
-from kdump.mending.pieces import LeftOut
+from kdump.mending.recover.left_out import Losses
+from kdump.mending.recover.pieces import LeftOut
+from tests.loops import each
 
 LOGS = [SimpleNamespace(path=name) for name in ("a.log", "b.log")]
 
@@ -28,7 +27,7 @@ def _piece(chance: random.Random, offset: int) -> Any:
     return SimpleNamespace(log=chance.choice(LOGS), start=start, end=start + 10, first=offset, last=offset + chance.randrange(5))
 
 
-@pytest.mark.parametrize("seed", range(30))
+@each("seed", range(30))
 def test_it_is_found_by_place_and_by_offset(seed: int) -> None:
     chance = random.Random(seed)
     left_out = []

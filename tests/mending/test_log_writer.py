@@ -6,10 +6,10 @@ import pytest
 
 from kdump.binary.source import Source
 from kdump.errors import CorruptData
-from kdump.mending import log_writer
-from kdump.mending.log_writer import LogWriter
-from kdump.mending.new_directory import NewDirectory
-from kdump.mending.new_partition import NewPartition
+from kdump.mending.new import log_writer
+from kdump.mending.new.log_writer import LogWriter
+from kdump.mending.new.new_directory import NewDirectory
+from kdump.mending.new.new_partition import NewPartition
 from tests.builders.records import batch, record
 
 

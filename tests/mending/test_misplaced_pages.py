@@ -10,7 +10,8 @@ import kdump
 from kdump.binary.source import Source
 from kdump.mending.row import Dropped, Hole, Recovered, Rewritten
 from kdump.reading import salvage
-from tests.builders.records import batch, message, record, wrapper
+from tests.builders.records import batch, message, message_set, record, wrapper
+from tests.loops import each
 
 PAGE = 16 << 10
 FOREIGN = 5_000_000
@@ -76,7 +77,7 @@ KINDS = ["swapped", "swapped with the last", "stale", "foreign, higher", "foreig
 
 
 @pytest.mark.both_kernels
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 def test_every_intact_batch_is_kept_in_its_place_whatever_page_is_misplaced(kind: str, tmp_path: Path) -> None:
     data = _misplaced(kind)
     intact = [one for one in LOG if one in data]
@@ -125,8 +126,8 @@ def test_a_stale_page_stays_out_of_line_and_all_after_it_is_intact(tmp_path: Pat
 
 
 @pytest.mark.both_kernels
-@pytest.mark.parametrize("count", [1, 2, 3])
-@pytest.mark.parametrize("epochs", [1, 4])
+@each("count", [1, 2, 3])
+@each("epochs", [1, 4])
 def test_a_run_of_wrong_offsets_is_put_right_by_its_place(count: int, epochs: int, tmp_path: Path) -> None:
     batches = [one for row in range(epochs) for one in _batches(50, seed=row, base=150 * row, epoch=row)]
     hurt = list(batches)
@@ -179,3 +180,40 @@ def test_whole_batches_that_are_gone_are_a_hole_if_the_index_knows_of_them(tmp_p
     assert hole.reason.endswith("00000000000000000000.index knows of some of them")
     (path / f"{0:020}.index").write_bytes(b"")
     assert not _of(Hole, kdump.recover(path, tmp_path / "compacted"))
+
+
+def _messages(count: int, magic: int) -> list[bytes]:
+    """Messages without compression, of some 280 bytes."""
+    chance = random.Random(5)
+    return [message_set(messages=[message(value=chance.randbytes(250), magic=magic)], base_offset=row) for row in range(count)]
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_a_run_of_messages_with_wrong_offsets_is_left_out(magic: int, tmp_path: Path) -> None:
+    """Nothing says that they are not the last messages of wrappers, so that their place does not put them right."""
+    messages = _messages(100, magic)
+    hurt = list(messages)
+    for row in (30, 31, 32):
+        hurt[row] = (SHIFT + row).to_bytes(8, "big") + messages[row][8:]
+    recovered, rows = _recovered(tmp_path, b"".join(hurt))
+    assert recovered == b"".join(messages[:30] + messages[33:])
+    assert [(row.batches, row.offset_first, row.offset_last) for row in _of(Dropped, rows)] == [(3, SHIFT + 30, SHIFT + 32)]
+    assert [(row.offset_first, row.offset_last) for row in _of(Hole, rows)] == [(30, 32)]
+
+
+@pytest.mark.parametrize("is_compressed", [False, True])
+@pytest.mark.parametrize("magic", [0, 1])
+def test_old_messages_that_are_gone_are_a_hole_if_the_index_knows_of_them(
+    magic: int, is_compressed: bool, tmp_path: Path
+) -> None:
+    messages, step = _messages(200, magic), 1
+    if is_compressed:
+        one = message(value=random.Random(6).randbytes(250), magic=magic)
+        messages, step = [wrapper(messages=[one] * 5, magic=magic, base_offset=5 * row) for row in range(200)], 5
+    entries = [(step * (row + 1) - 1, sum(map(len, messages[:row]))) for row in range(6, len(messages), 6)]
+    path = _partition(tmp_path, b"".join(messages[:100] + messages[120:]))
+    index = b"".join(offset.to_bytes(4, "big") + position.to_bytes(4, "big") for offset, position in entries)
+    (path / f"{0:020}.index").write_bytes(index)
+    rows = kdump.recover(path, tmp_path / "out")
+    (hole,) = _of(Hole, rows)
+    assert (hole.offset_first, hole.offset_last, hole.is_damage) == (100 * step, 120 * step - 1, True)

@@ -8,7 +8,7 @@ import pytest
 
 from kdump.binary.source import Source
 from kdump.errors import Unreadable, UsageError
-from kdump.mending.new_directory import NewDirectory
+from kdump.mending.new.new_directory import NewDirectory
 
 
 def test_a_directory_has_its_name_only_when_it_is_placed(tmp_path: Path) -> None:

@@ -21,14 +21,15 @@ from golden_outputs.runs import CASES
 from kdump.checks.catalogue import FAULTS
 from kdump.cli.commands import main
 from kdump.errors import CorruptData, Unreadable, UsageError
-from kdump.mending import recover
 from kdump.mending.progress import Progress
+from kdump.mending.recover import recover
 from kdump.mending.row import Companion, Dropped, Hole, LostRecord, Recovered, Rewritten
 from tests.builders import hostile_faults
 from tests.builders.compression import Codec, lz4_frame
 from tests.builders.files import checkpoint, partition_metadata, write_partition
 from tests.builders.hostile_contents import control_batches
 from tests.builders.records import TIMESTAMP, abort_record, batch, message, message_set, record, transaction_marker, wrapper
+from tests.loops import each
 from tests.mending.kills import kill_while_writing
 from tests.work import work_of
 
@@ -228,6 +229,7 @@ def test_a_batch_that_was_moved_goes_where_its_offset_is(tmp_path: Path) -> None
     assert not _of(Dropped, rows)
 
 
+@pytest.mark.slow
 def test_putting_batches_in_order_takes_as_long_as_there_are_batches(tmp_path: Path) -> None:
     def steps(count: int) -> int:
         path = _partition(tmp_path / str(count), {0: [_batch(offset) for offset in range(count, 0, -1)]})
@@ -237,6 +239,7 @@ def test_putting_batches_in_order_takes_as_long_as_there_are_batches(tmp_path: P
     assert many - more < 2.2 * (more - few), (few, more, many)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["control batches", "torn after the header", "indexes without logs"])
 def test_finding_what_was_left_out_takes_as_long_as_there_is_of_it(kind: str, tmp_path: Path) -> None:
     torn = next(one for one in hostile_faults.FAULTS if one.name == "torn after the header")
@@ -252,6 +255,7 @@ def test_finding_what_was_left_out_takes_as_long_as_there_is_of_it(kind: str, tm
     assert many - more < 2.2 * (more - few), (few, more, many)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["damaged", "damaged at the end", "indexes without logs", "other epochs", "other offsets"])
 def test_merging_takes_as_long_as_there_are_batches(kind: str, tmp_path: Path) -> None:
     def steps(count: int) -> int:
@@ -460,7 +464,7 @@ def _records(offset: int, keys: list[bytes], **fields: Any) -> bytes:
 
 
 @pytest.mark.both_kernels
-@pytest.mark.parametrize(
+@each(
     "damage, keys",
     [
         (lambda data: _broken(data, -60), [b"a", b"b", b"c"]),  # in the value of the last record
@@ -506,8 +510,8 @@ def test_the_report_shows_keys_of_lost_records(tmp_path: Path, capfd: pytest.Cap
 
 
 @pytest.mark.both_kernels
-@pytest.mark.parametrize("magic", [3, 0xFD])
-@pytest.mark.parametrize("length", [None, b"\x57\0\0\0"])
+@each("magic", [3, 0xFD])
+@each("length", [None, b"\x57\0\0\0"])
 def test_a_batch_of_an_unknown_magic_is_left_out_also_if_its_length_is_wrong(
     magic: int, length: bytes | None, tmp_path: Path
 ) -> None:

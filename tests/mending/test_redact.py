@@ -13,8 +13,9 @@ import pytest
 import kdump
 from campaigns import damage, redactions
 from kdump.cli.commands import main
-from kdump.errors import UsageError
-from kdump.mending import redact
+from kdump.errors import Unreadable, UsageError
+from kdump.mending.progress import Progress
+from kdump.mending.redact import redact
 from kdump.mending.row import RedactDifference, RedactedFile
 from tests import restarts
 from tests.builders.compression import Codec, snappy_xerial
@@ -30,6 +31,7 @@ from tests.builders.records import (
     transaction_marker,
     wrapper,
 )
+from tests.loops import each
 
 FIRST = "00000000000000000000"
 SECRET = b"the secret of order 4711"
@@ -60,6 +62,19 @@ def _differences(rows: list[RedactedFile | RedactDifference]) -> list[tuple[str,
 
 def _findings(directory: Path) -> list[tuple[str, str, int | None]]:
     return [(Path(row.path).name, row.code, row.offset_first) for row in kdump.check(directory) if row.path != str(directory)]
+
+
+def test_an_input_that_changes_meanwhile_is_refused(tmp_path: Path) -> None:
+    source = _partition(tmp_path)
+
+    class Append(Progress):
+        def at(self, done: int) -> None:
+            with next(source.glob("*121.log")).open("ab") as file:
+                file.write(batch(base_offset=122, records=[record(value=SECRET)]))
+
+    with pytest.raises(Unreadable, match="was changed"):
+        redact.run(str(source), str(tmp_path / "out"), progress=Append())
+    assert [path.name for path in tmp_path.iterdir()] == ["orders-0"]
 
 
 # --- contents
@@ -189,8 +204,8 @@ def test_files_that_a_broker_is_about_to_delete_are_redacted_and_foreign_ones_as
     assert (tmp_path / "out" / "notes.txt").read_bytes() == b"x" * len(SECRET)
 
 
-@pytest.mark.parametrize("suffix", [".timeindex", ".index", ".txnindex", ".snapshot"])
-@pytest.mark.parametrize("text", [b"4711-3", b"card 4111-1111", b"card 4111-1111 of Ann Lee"])
+@each("suffix", [".timeindex", ".index", ".txnindex", ".snapshot"])
+@each("text", [b"4711-3", b"card 4111-1111", b"card 4111-1111 of Ann Lee"])
 def test_a_damaged_companion_has_no_text_left_however_short(text: bytes, suffix: str, tmp_path: Path) -> None:
     source = _partition(tmp_path)
     companion = source / f"{FIRST}{suffix}"
@@ -225,7 +240,7 @@ def test_no_text_is_left_in_an_index_whose_positions_move_nor_across_windows(pla
 # --- damage
 
 
-@pytest.mark.parametrize(
+@each(
     "damaged",
     [
         lambda log: log[:200] + b"?" + log[201:],  # the CRC of a batch
@@ -240,7 +255,7 @@ def test_no_text_is_left_in_an_index_whose_positions_move_nor_across_windows(pla
         lambda log: log + bytes(8) + b"\0\0\1\0" + bytes(4) + b"\2" + SECRET[:4] + bytes(60),  # a checksum
     ],
 )
-@pytest.mark.parametrize("codec", ["none", "zstd"])
+@each("codec", ["none", "zstd"])
 def test_damage_stays_where_it_is(damaged: Any, codec: Codec, tmp_path: Path) -> None:
     source = _partition(tmp_path, codec)
     path = source / f"{FIRST}.log"
@@ -294,7 +309,7 @@ def test_few_bytes_after_a_damaged_block_of_snappy_stay_as_few(trailing: int, tm
     assert _differences(kdump.redact(path, tmp_path / "out")) == []
 
 
-@pytest.mark.parametrize(
+@each(
     "broken",
     [
         record(key=SECRET, value=SECRET, length=-2),
@@ -311,7 +326,7 @@ def test_few_bytes_after_a_damaged_block_of_snappy_stay_as_few(trailing: int, tm
         record(key=SECRET, value=SECRET, trailing=b"\x80"),
     ],
 )
-@pytest.mark.parametrize("codec", ["none", "lz4"])
+@each("codec", ["none", "lz4"])
 def test_broken_records_stay_as_broken(broken: Record, codec: Codec, tmp_path: Path) -> None:
     sound = record(key=b"a", value=SECRET)
     batches = [batch(base_offset=3 * row, records=[sound, broken, sound], codec=codec) for row in range(2)]
@@ -321,7 +336,7 @@ def test_broken_records_stay_as_broken(broken: Record, codec: Codec, tmp_path: P
     assert not any(SECRET[:4] in text for text in redactions.texts((tmp_path / "out" / f"{FIRST}.log").read_bytes()))
 
 
-@pytest.mark.parametrize(
+@each(
     "field",
     [
         {"last_offset_delta": -1_636_320_042},

@@ -16,9 +16,9 @@ from kdump.checks.catalogue import FAULTS
 from kdump.cli.commands import main
 from kdump.errors import CorruptData, Unreadable, UsageError
 from kdump.formats import batch_writer
-from kdump.mending import reindex
-from kdump.mending.new_partition import NewPartition
+from kdump.mending.new.new_partition import NewPartition
 from kdump.mending.progress import Progress
+from kdump.mending.reindex import reindex
 from kdump.mending.row import Companion, Hole
 from tests import restarts
 from tests.builders.files import partition_metadata, write_partition
@@ -177,7 +177,7 @@ def test_a_log_directory_is_copied_with_its_checkpoints(partition: Path, tmp_pat
 
 
 def test_the_codes_are_those_of_checks() -> None:
-    texts = [path.read_text() for path in Path(reindex.__file__).parent.glob("*.py")]
+    texts = [path.read_text() for path in Path(reindex.__file__).parent.parent.rglob("*.py")]
     codes = {code for text in texts for code in re.findall(r'CorruptData\(\s*"([a-z0-9-]+)"', text)}
     of_formats = {"position-overflow", "meta-id-missing", "meta-directory-id-malformed"}
     assert len(codes) > 8 and codes <= FAULTS.keys() | of_formats

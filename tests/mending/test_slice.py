@@ -15,7 +15,7 @@ from campaigns import cut_out
 from campaigns.cut_out import Written
 from kdump.cli.commands import main
 from kdump.errors import CorruptData, UsageError
-from kdump.mending import log_writer
+from kdump.mending.new import log_writer
 from kdump.mending.row import Hole, SlicedSegment
 from tests.builders.files import checkpoint, partition_metadata, write_partition
 from tests.builders.records import TIMESTAMP, batch, message, message_set, record, transaction_marker, wrapper
@@ -408,7 +408,7 @@ def test_a_kill_leaves_the_input_and_no_directory(step: str, partition: Path, tm
     before = {path: path.read_bytes() for path in partition.iterdir()}
     program = (
         "import os, signal, sys, kdump\n"
-        "from kdump.mending import slicing\n"
+        "from kdump.mending.slice import slicing\n"
         f"slicing.Slicing.{step} = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
         "kdump.slice(sys.argv[1], sys.argv[2], exact=True, from_offset=2)\n"
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kdump.mending.syncing import Syncing
+from kdump.mending.new.syncing import Syncing
 
 
 def _opened(folder: Path, count: int) -> list[int]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import random
 from unittest import mock
 
-import pytest
-
 from kdump.errors import CorruptData
 from kdump.messages import field_functions, schema
 from kdump.messages.schema import Field, Message, Reader
 from tests.any_message import any_message, damaged, messages, versions
 from tests.builders.messages import int16, int32, string
+from tests.loops import each
 
 SAMPLES = 40
 
@@ -26,7 +25,7 @@ def _read(message: Message, data: bytes, version: int, *, is_fast: bool) -> tupl
     return repr(fields), reader.position
 
 
-@pytest.mark.parametrize("message", list(messages()), ids=lambda message: message.name)
+@each("message", list(messages()), ids=lambda message: message.name)
 def test_fields_are_those_that_the_schema_reads(message: Message) -> None:
     chance = random.Random(message.name)
     for version in versions(message):
@@ -37,7 +36,7 @@ def test_fields_are_those_that_the_schema_reads(message: Message) -> None:
                 assert _read(message, data, version, is_fast=True) == wanted
 
 
-@pytest.mark.parametrize("message", list(messages()), ids=lambda message: message.name)
+@each("message", list(messages()), ids=lambda message: message.name)
 def test_damage_is_what_the_schema_says(message: Message) -> None:
     chance = random.Random(message.name)
     for version in versions(message):
@@ -46,7 +45,7 @@ def test_damage_is_what_the_schema_says(message: Message) -> None:
             assert _read(message, data, version, is_fast=True) == _read(message, data, version, is_fast=False)
 
 
-def test_an_undeclared_version_is_left_to_the_schema() -> None:
+def test_an_undeclared_version_is_read_as_the_schema_reads_it() -> None:
     message = Message("Test", Field("x", "int16"), Field("y", "[]Inner", Field("z", "int32")), last_version=1)
     data = int16(5) + int32(1) + int32(7)
     for version in (-1, 0, 1, 2):

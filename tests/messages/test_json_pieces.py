@@ -11,6 +11,7 @@ from kdump.messages import control_records, json_pieces, kafka_json, schema
 from kdump.messages.schema import Field, Message, Reader
 from tests.any_message import any_message, damaged
 from tests.builders.records import unsigned_varint
+from tests.loops import each
 
 LEADER_CHANGE, VOTERS = control_records.MESSAGES[2], control_records.MESSAGES[6]
 NESTED = Message(
@@ -25,9 +26,8 @@ NESTED = Message(
 SAMPLES = 30
 
 
-@pytest.mark.parametrize("message", [*control_records.MESSAGES.values(), NESTED], ids=lambda message: message.name)
-@pytest.mark.parametrize("size", [1, 40, json_pieces.PIECE_SIZE])
-def test_pieces_are_the_text_of_the_whole(message: Message, size: int) -> None:
+@each("message", [*control_records.MESSAGES.values(), NESTED], ids=lambda message: message.name)
+def test_pieces_are_the_text_of_the_whole(message: Message) -> None:
     chance = random.Random(message.name)
     whole = faults = 0
     for number in range(SAMPLES):
@@ -38,11 +38,11 @@ def test_pieces_are_the_text_of_the_whole(message: Message, size: int) -> None:
                 expected = kafka_json.dumps(message, schema.read(message, Reader(data), 0), shown_version)
             except CorruptData as fault:
                 with pytest.raises(CorruptData) as caught:
-                    json_pieces.pieces(message, data, 0, shown_version, size)
+                    json_pieces.pieces(message, data, 0, shown_version)
                 assert (caught.value.code, caught.value.message, caught.value.values) == (fault.code, fault.message, fault.values)
                 faults += 1
             else:
-                assert "".join(json_pieces.pieces(message, data, 0, shown_version, size)) == expected
+                assert "".join(json_pieces.pieces(message, data, 0, shown_version)) == expected
                 whole += 1
     assert whole > 2 * SAMPLES
     assert faults or message.name not in ("LeaderChangeMessage", "VotersRecord")
@@ -54,6 +54,7 @@ def _endpoints(count: int) -> bytes:
     return b"\0\0" + unsigned_varint(2) + struct.pack(">i", 1) + bytes(16) + endpoints + bytes(4) + b"\0" + b"\0\0"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("message", "data"),
     [

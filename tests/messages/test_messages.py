@@ -22,6 +22,7 @@ from tests.builders.records import (
     snapshot_header_record,
     unsigned_varint,
 )
+from tests.loops import each
 from tests.support import cost
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def _flexible(type_of_field: str, *fields: Field, nullable_since: int = schema.N
 # --- values
 
 
-@pytest.mark.parametrize(
+@each(
     ("type_of_field", "encoded", "value"),
     [
         ("bool", "00", False),
@@ -188,7 +189,7 @@ def test_an_unknown_tagged_field_may_not_have_a_negative_size() -> None:
 # --- what is bad
 
 
-@pytest.mark.parametrize("type_of_field", ["bool", "int8", "int16", "int32", "int64", "uint16", "float64", "uuid"])
+@each("type_of_field", ["bool", "int8", "int16", "int32", "int64", "uint16", "float64", "uuid"])
 def test_a_value_that_is_cut_is_an_underflow(type_of_field: str) -> None:
     assert _code(_one(type_of_field), b"") == "message-underflow"
     if type_of_field == "uuid":
@@ -322,7 +323,7 @@ def _json(type_of_field: str, value: Value, *fields: Field) -> str:
     return kafka_json.dumps(_one(type_of_field, *fields), {"x": value}, 0)
 
 
-@pytest.mark.parametrize(
+@each(
     ("type_of_field", "value", "text"),
     [
         ("bool", True, '{"x":true}'),

@@ -34,6 +34,7 @@ from tests.builders.records import (
     record,
     wrapper,
 )
+from tests.loops import each
 from tests.support import opened
 
 
@@ -213,7 +214,7 @@ def test_a_value_stands_as_often_as_its_count_says(counts: list[int], values: li
     assert list(builder._spread(Spread(values, spreading), sum(counts))) == expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("type_name", "values"),
     [
         ("Int64", [1, 1, 1]),
@@ -235,11 +236,11 @@ def test_a_column_holds_its_values(type_name: str, values: list[Any]) -> None:
         assert builder.arrow_array(type_name, Constant(values[0]), 3).to_pylist() == [values[0]] * 3
 
 
-@pytest.mark.parametrize(
+@each(
     ("type_name", "value"),
     [("Text", "a"), ("Text", "a" * 128), ("Text", "a" * 129), ("Int8", 1), ("Int32", 1), ("Int64", 1 << 40), ("Bool", True)],
 )
-@pytest.mark.parametrize("count", [0, 1, limits.BATCH_ROWS, limits.BATCH_ROWS + 1])
+@each("count", [0, 1, limits.BATCH_ROWS, limits.BATCH_ROWS + 1])
 def test_a_constant_is_there_for_any_number_of_rows(type_name: str, value: object, count: int) -> None:
     found = builder.arrow_array(type_name, Constant(value), count)
     assert found.type == schemas.TYPES[type_name] and found.null_count == 0
@@ -263,7 +264,7 @@ def _parts(*sizes: int) -> list[pa.RecordBatch]:
     return made
 
 
-@pytest.mark.parametrize(
+@each(
     ("sizes", "rows", "expected"),
     [
         ((10,), 10, [10]),
@@ -393,61 +394,6 @@ def test_a_file_of_parquet_has_groups_of_many_rows(tmp_path: Path, monkeypatch: 
     assert groups("bytes") == [15, 5]
 
 
-def test_a_column_of_parquet_has_a_dictionary_if_its_first_rows_repeat_values(tmp_path: Path) -> None:
-    headers = [[("h", bytes((row % 7,)))] for row in range(100)]
-    data = batch(
-        records=[
-            record(key=b"k%d" % (row % 49), value=b"v%d" % (row % 51), headers=headers[row], timestamp=TIMESTAMP + row)
-            for row in range(100)
-        ]
-    )
-    rows = _table(data)
-    columns = columns_of("records")
-    names = {column.key: column.name for column in columns}
-    path = tmp_path / "x.parquet"
-    with files.TableFile(str(path), table_schema("records")) as file:
-        file.write(pa.RecordBatch.from_pylist(rows, table_schema("records")))
-    group = pq.ParquetFile(path).metadata.row_group(0)
-    found = [group.column(number) for number in range(group.num_columns)]
-    has_dictionary = {column.path_in_schema: column.has_dictionary_page for column in found}
-    assert names.keys() - has_dictionary.keys() == {"headers"}
-    assert {name for name in has_dictionary if not has_dictionary[name]} == {
-        *("offset", "timestamp", "value"),  # more than half of the values differ
-        *("isvalid", "isKeyTruncated", "isValueTruncated", "isTransactional", "isControl"),  # bits never have one
-    }
-    deltas = {column.path_in_schema for column in found if "DELTA_BINARY_PACKED" in column.encodings}
-    assert deltas == {"offset", "timestamp"}
-    of_queries = {
-        field.name for field in table_schema("records") if field.type in (pa.string(), pa.int64(), pa.int32(), pa.bool_())
-    }
-    assert {"topic", "partition", "offset", "timestamp"} < of_queries
-    assert {column.path_in_schema for column in found if column.is_stats_set} - of_queries == set()
-    assert {"offset", "timestamp"} < {column.path_in_schema for column in found if column.is_stats_set}
-    assert pq.read_table(path).to_pylist() == rows
-
-
-@pytest.mark.parametrize(
-    ("values", "differ"),
-    [
-        ([b"a", b"b", b"c", b""], True),
-        ([b"a", b"a", b"a", b"b"], False),
-        ([None, None, b"", b"a"], False),
-        ([b"ab", None, b"cd", b"ef"], True),
-        ([1, 2, 3, None], True),
-        ([1, 1, 1, None], False),
-    ],
-)
-def test_values_of_slices_are_compared_for_dictionaries(values: list[object], differ: bool, tmp_path: Path) -> None:
-    kind = pa.int64() if 1 in values else pa.binary()
-    around = [7, 7, 7] if 1 in values else [b"x", b"x", b"x"]
-    column = pa.array([*around, *values, *around], kind).slice(3, len(values))
-    path = tmp_path / "x.parquet"
-    with files.TableFile(str(path), pa.schema([("x", kind)])) as file:
-        file.write(pa.record_batch({"x": column}))
-    assert pq.ParquetFile(path).metadata.row_group(0).column(0).has_dictionary_page is not differ
-    assert pq.read_table(path)["x"].to_pylist() == values
-
-
 def test_columns_without_rows_may_have_an_empty_buffer_or_none(tmp_path: Path) -> None:
     path, schema = tmp_path / "x.parquet", pa.schema([("x", pa.string())])
     with files.TableFile(str(path), schema) as file:
@@ -457,7 +403,7 @@ def test_columns_without_rows_may_have_an_empty_buffer_or_none(tmp_path: Path) -
     assert pq.read_table(path)["x"].to_pylist() == []
 
 
-@pytest.mark.parametrize(
+@each(
     "texts",
     [
         [["a"] * 5],
@@ -469,8 +415,8 @@ def test_columns_without_rows_may_have_an_empty_buffer_or_none(tmp_path: Path) -
         [["ä", "ä"], ["ä", "a"]],
     ],
 )
-@pytest.mark.parametrize("groups", [1, 2, 100])
-def test_text_that_is_first_the_same_is_text_in_a_file(
+@each("groups", [1, 2, 100])
+def test_text_of_many_groups_of_rows_is_read_again(
     texts: list[list[str | None]], groups: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(files, "_ROW_GROUP_ROWS", sum(map(len, texts)) // groups + 1)
@@ -484,26 +430,6 @@ def test_text_that_is_first_the_same_is_text_in_a_file(
     assert found.schema_arrow.equals(schema, check_metadata=True)
     values = [value for part in texts for value in part]
     assert found.read().to_pydict() == {"x": values, "y": values}
-    for number in range(found.metadata.num_row_groups):
-        assert found.metadata.row_group(number).column(0).has_dictionary_page
-
-
-def test_parts_of_a_constant_are_compared_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    compared: list[int] = []
-    is_constant = files._is_constant
-
-    def counted(text: pa.Array) -> bool:
-        compared.append(len(text))
-        return is_constant(text)
-
-    monkeypatch.setattr(files, "_is_constant", counted)
-    whole = builder.arrow_array("Text", Constant("orders-0"), 1000)
-    schema = pa.schema([("x", pa.string())])
-    with files.TableFile(str(tmp_path / "x"), schema) as file:
-        for count in (1000, 10, 999):
-            file.write(pa.record_batch([whole.slice(0, count)], schema))
-    assert [rows for rows in compared if rows] == [1000, 10, 999, 1000]  # the sample, and what was written
-    assert pq.read_table(tmp_path / "x")["x"].to_pylist() == ["orders-0"] * 2009
 
 
 def test_headers_of_packed_records_are_not_read_as_values(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,8 @@
 import io
 import tracemalloc
 
+import pytest
+
 from kdump.output.blocks import BLOCK_SIZE, Blocks
 
 LONG = "é\udcff" * (1 << 20)  # a byte of a name that is not UTF-8 among them
@@ -27,6 +29,7 @@ def test_what_was_written_already_is_left_out_of_long_texts() -> None:
     assert stream.getvalue() == b"y" * (1 << 20)
 
 
+@pytest.mark.slow
 def test_the_bytes_of_a_long_text_are_not_held_beside_it() -> None:
     class Nowhere(io.RawIOBase):
         def write(self, data: memoryview) -> int:  # type: ignore[override]  # of bytes

@@ -16,6 +16,7 @@ from kdump.output.text.sizes import size_text
 from kdump.output.text.style import ReportStyle
 from tests.builders.files import file_name, write_partition
 from tests.builders.records import batch, record
+from tests.loops import each
 
 CLEAN, FINDINGS, USAGE, NOT_EXAMINED = range(4)
 LOG = file_name(0, ".log")
@@ -509,7 +510,7 @@ def test_a_range_of_bytes_is_shown_with_its_last_byte(start: int, end: int, wher
     assert f"error    crc-mismatch  {A}/{LOG}{where}" in _lines((_finding(start=start, end=end), A))
 
 
-@pytest.mark.parametrize(
+@each(
     ("pieces", "percent", "note"),
     [
         ((("intact", 99_999, 3), ("damaged", 1, 0)), "99.9 %", "1 byte damaged"),
@@ -571,6 +572,7 @@ def test_colours_tell_severities_apart_and_change_no_character() -> None:
     for word, color in (("error", 31), ("warning", 33)):
         assert f"\n\x1b[{color}m{word}\x1b[0m" in colored
     assert "\n\x1b[36minfo\x1b[0m" in _text("text", [(_finding("txn-open", "info"), A)], has_colors=True)
+    assert "\x1b[31m" in colored.splitlines()[0]  # the directory, as its worst finding
     assert "\x1b[32mclean\x1b[0m" in _text("text", (), [(_report(f"{A}/{LOG}"), A)], has_colors=True)
 
 
@@ -745,7 +747,7 @@ def test_on_a_terminal_a_comment_that_does_not_fit_stands_above_its_command() ->
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("size", "text"),
     [
         (0, "0 bytes"),
@@ -930,7 +932,7 @@ def test_an_info_or_what_was_not_stepped_over_keeps_no_consumer_from_reading() -
     assert "Consumers" not in _text("text", [(_finding(severity="info"), A), (_finding("sequence-gap", "warning", skipped=0), A)])
 
 
-@pytest.mark.parametrize("width", range(60, 201, 7))
+@each("width", range(60, 201, 7))
 def test_no_line_of_the_text_but_a_command_is_wider_than_the_terminal(width: int) -> None:
     findings = [(_finding(start=1000 * n, end=1000 * n + 100, offsets=(10 * n, 10 * n + 2)), A) for n in range(30)]
     findings += [

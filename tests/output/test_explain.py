@@ -16,6 +16,7 @@ from kdump.checks.catalogue import searches
 from kdump.checks.catalogue.lines import matching
 from kdump.checks.catalogue.lines.exceptions import EXCEPTIONS, SILENT
 from kdump.cli.commands import main
+from tests.loops import each
 from tests.output import kafka_messages
 
 STARTS = Path(__file__).parent.parent / "restarts" / "starts.jsonl.xz"
@@ -74,7 +75,7 @@ def _run(capfd: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]
     return status, captured.out, captured.err
 
 
-@pytest.mark.parametrize(("line", "code"), LINES.items(), ids=[line[:40] for line in LINES])
+@each(("line", "code"), LINES.items(), ids=[line[:40] for line in LINES])
 def test_a_line_of_a_broker_leads_to_its_fault(capfd: pytest.CaptureFixture[str], line: str, code: str) -> None:
     for text in (line, f"[2026-11-22 10:00:00,123] ERROR {line} (org.apache.kafka.storage.internals.log.LogLoader)"):
         status, out, _ = _run(capfd, text)
@@ -279,7 +280,7 @@ POSTED = {
 }
 
 
-@pytest.mark.parametrize("line", POSTED, ids=[line[:40] for line in POSTED])
+@each("line", POSTED, ids=[line[:40] for line in POSTED])
 def test_a_posted_line_gets_its_answer_and_no_other(capfd: pytest.CaptureFixture[str], line: str) -> None:
     right, wrong = POSTED[line]
     for text in (line, f"[2026-11-22 10:00:00,123] ERROR {line} (kafka.log.LogManager)", f"Caused by: {line}"):
@@ -316,13 +317,13 @@ FRAGMENTS = {
 }
 
 
-@pytest.mark.parametrize("text", FRAGMENTS)
+@each("text", FRAGMENTS)
 def test_a_few_words_of_a_line_are_enough(capfd: pytest.CaptureFixture[str], text: str) -> None:
     status, out, _ = _run(capfd, text)
     assert status == FOUND and FRAGMENTS[text] in " ".join(out.split())
 
 
-@pytest.mark.parametrize("name", SILENT)
+@each("name", SILENT)
 def test_a_class_that_says_nothing_explains_no_line(capfd: pytest.CaptureFixture[str], name: str) -> None:
     for text in (f"java.lang.{name}: the frobnicator of /data/t-0 is out of cheese", f"ERROR {name}: [x]"):
         status, out, _ = _run(capfd, text)
@@ -443,7 +444,7 @@ def test_codes_are_known_in_capitals_too(capfd: pytest.CaptureFixture[str]) -> N
     assert _run(capfd, "CRC-Mismatch")[1].startswith("crc-mismatch (error)")
 
 
-@pytest.mark.parametrize(
+@each(
     ("word", "meant"),
     [
         ("torn", "did you mean torn-tail, torn-header?"),

@@ -14,6 +14,7 @@ from kdump.output.forecast import FORMATS, formatter_of
 from kdump.output.rows.forecast_summary import ForecastTotals
 from kdump.output.text.style import ReportStyle
 from kdump.verdicts.verdict import Verdict
+from tests.loops import each
 
 Values = dict[str, Any]  # of columns of several types
 
@@ -67,7 +68,7 @@ def _file(name: str, change: str, new_name: str | None = None) -> Values:
 # --- the first word
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "word"),
     [
         ({}, "safe"),
@@ -95,7 +96,7 @@ def test_a_forecast_has_the_word_of_its_worst(changes: Values, word: str) -> Non
 # --- sentences
 
 
-@pytest.mark.parametrize(
+@each(
     ("events", "changes", "told"),
     [
         ({}, {}, ["Nothing is scanned, nothing is lost; the log goes from offset 0 to 10."]),
@@ -299,7 +300,7 @@ def test_files_that_go_are_named(files: list[Values], events: Values, told: str 
     assert found == ([] if told is None else [told])
 
 
-@pytest.mark.parametrize(
+@each(
     ("events", "changes", "told"),
     [
         ({}, {}, "nothing is lost"),

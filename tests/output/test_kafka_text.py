@@ -13,12 +13,13 @@ from kdump.formats.log import Log
 from kdump.output.kafka.lines import KafkaText, Template
 from kdump.releases.profile import profile_of
 from tests.builders.records import batch, message, message_set, record, transaction_marker, wrapper
+from tests.loops import each
 from tests.support import opened
 
 # --- UTF-8 as Java decodes it
 
 
-@pytest.mark.parametrize(
+@each(
     ("data", "text"),
     [
         (b"", ""),
@@ -65,7 +66,7 @@ def test_text_differs_from_pythons_only_in_encoded_surrogates(codes: list[int]) 
     assert text_of(bytearray(data)) == text_of(data)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "code"),
     [
         ("", 0),

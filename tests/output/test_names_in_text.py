@@ -9,6 +9,7 @@ from kdump.checks.wording import as_sentence
 from kdump.cli.commands import main
 from tests.checks.faults.case import LOG_DIRECTORY, PARTITION, FaultCase, write
 from tests.checks.faults.test_faults import CASES
+from tests.loops import each
 
 FIELDS = {"maxTimestamp", "baseTimestamp", "lastOffsetDelta", "baseOffset", "partitionLeaderEpoch", "topic_id", "node.id"}
 
@@ -17,8 +18,8 @@ def _name(case: FaultCase) -> str:
     return f"{case.code}-{case.name}" if case.name else case.code
 
 
-@pytest.mark.parametrize("case", CASES, ids=_name)
-@pytest.mark.parametrize("command", ["check", "forecast"])
+@each("case", CASES, ids=_name, share=8)
+@each("command", ["check", "forecast"])
 def test_no_report_of_a_fault_alters_a_name(
     case: FaultCase, command: str, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -32,8 +33,8 @@ def test_no_report_of_a_fault_alters_a_name(
     assert not altered & words
 
 
-@pytest.mark.parametrize("name", ["lost+found", "backup-of-alpha", "data", "ünter", "old.orders-3", "x"])
-@pytest.mark.parametrize("command", ["check", "forecast"])
+@each("name", ["lost+found", "backup-of-alpha", "data", "ünter", "old.orders-3", "x"])
+@each("command", ["check", "forecast"])
 def test_a_directory_that_no_broker_starts_with_is_written_as_it_is(
     name: str, command: str, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,7 +4,7 @@ import json
 import os
 import select
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,7 @@ from tests.builders.files import file_name, write_partition
 from tests.builders.records import TIMESTAMP, batch, record
 from tests.checks.faults.case import LOG_DIRECTORY, PARTITION, FaultCase, write
 from tests.checks.faults.test_faults import CASES
+from tests.loops import each
 
 BASH = "/bin/bash"
 UNDISTURBED = FaultCase.__dataclass_fields__["during"].default
@@ -128,12 +129,17 @@ class Typist:
         return {(row["code"], row["severity"]) for row in rows if row["kind"] == "finding"}
 
 
+def _typist_in(folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Typist:
+    """A typist in a fresh folder in this one, which becomes the current one."""
+    fresh = folder / "fresh"
+    fresh.mkdir()
+    monkeypatch.chdir(fresh)
+    return Typist(fresh, capfd)
+
+
 @pytest.fixture
-def typist(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Iterator[Typist]:
-    folder = tmp_path / "fresh"
-    folder.mkdir()
-    monkeypatch.chdir(folder)
-    yield Typist(folder, capfd)
+def typist(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Typist:
+    return _typist_in(tmp_path, monkeypatch, capfd)
 
 
 def _options(case: FaultCase) -> list[str]:
@@ -148,9 +154,12 @@ def _name(case: FaultCase) -> str:
     return f"{case.code}-{case.name}" if case.name else case.code
 
 
-@pytest.mark.parametrize("command", ["check", "forecast"])
-@pytest.mark.parametrize("case", CASES, ids=_name)
-def test_what_a_report_of_any_fault_suggests_works_as_it_is_typed(case: FaultCase, command: str, typist: Typist) -> None:
+@each("command", ["check", "forecast"], share=4)
+@each("case", CASES, ids=_name)
+def test_what_a_report_of_any_fault_suggests_works_as_it_is_typed(
+    case: FaultCase, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    typist = _typist_in(tmp_path, monkeypatch, capfd)
     name = "data" if case.scope == LOG_DIRECTORY else PARTITION
     written = write(case.shown, Path("data" if case.scope == LOG_DIRECTORY else "."), case.scope)
     case.arranged(written)
@@ -254,12 +263,13 @@ def _log_directory(root: Path, checkpoint: str = "") -> Path:
     return root
 
 
-@pytest.mark.parametrize("command", ["check", "forecast"])
-@pytest.mark.parametrize("damage", DAMAGES)
-@pytest.mark.parametrize("name", [PARTITION, "copy of it"])
+@each("command", ["check", "forecast"])
+@each("damage", DAMAGES)
+@each("name", [PARTITION, "copy of it"])
 def test_what_a_report_of_a_damaged_partition_suggests_works_as_it_is_typed(
-    name: str, damage: str, command: str, typist: Typist
+    name: str, damage: str, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
+    typist = _typist_in(tmp_path, monkeypatch, capfd)
     _damaged(Path(), damage).rename(name)
     typist.type_all(typist.report(command, name), Path(name))
     mends = {word for line in typist.codes for word in ("recover", "reindex") if line.startswith(f"kdump {word} ")}
@@ -290,10 +300,13 @@ def test_partitions_of_one_name_get_different_places(command: str, typist: Typis
     assert all(Path(path, file_name(FIRST, LOG)).exists() for path in recovered)
 
 
-@pytest.mark.parametrize("folder", ["with blank", "-dash", "it's", "$HOME;x", "new\nline", "\x1b[31mred", "ü", "a*"])
-@pytest.mark.parametrize("command", ["check", "forecast"])
-@pytest.mark.parametrize("damage", ["two segments", "a broken index", "an index and a log"])
-def test_names_are_words_of_a_shell(damage: str, command: str, folder: str, typist: Typist) -> None:
+@each("folder", ["with blank", "-dash", "it's", "$HOME;x", "new\nline", "\x1b[31mred", "ü", "a*"])
+@each("command", ["check", "forecast"])
+@each("damage", ["two segments", "a broken index", "an index and a log"])
+def test_names_are_words_of_a_shell(
+    damage: str, command: str, folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    typist = _typist_in(tmp_path, monkeypatch, capfd)
     _damaged(Path(folder), damage)
     text = typist.report(command, os.path.join(".", folder, PARTITION))
     assert next_lines(text) or command == "forecast"

@@ -18,6 +18,7 @@ from kdump.output.rows.formatters import FORMATTERS
 from kdump.output.rows.ndjson import NdjsonFormatter
 from kdump.output.rows.table import TableFormatter
 from kdump.tables import Row, Table
+from tests.loops import each
 
 Json = dict[str, Any]  # what json.loads makes of an object
 
@@ -179,8 +180,8 @@ def test_a_file_name_that_is_not_utf8_is_replaced_in_csv() -> None:
 # --- one schema a table
 
 
-@pytest.mark.parametrize("row_class", ROW_CLASSES)
-@pytest.mark.parametrize("seed", range(5))
+@each("row_class", ROW_CLASSES)
+@each("seed", range(5))
 def test_the_schema_does_not_depend_on_data(row_class: type[Row], seed: int) -> None:
     chance = random.Random(seed)
     values: list[list[object]] = []

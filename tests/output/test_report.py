@@ -133,6 +133,7 @@ def test_pairs_that_are_held_in_blocks_are_reported_as_if_they_were_held_at_once
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["mismatches", "timestamp_mismatches"])
 def test_a_hundred_thousand_pairs_take_no_more_memory_than_some_blocks_of_them(kind: str) -> None:
     chance = random.Random(1)

@@ -24,13 +24,14 @@ def test_topics_are_shown_by_size_with_their_codecs_and_findings() -> None:
     codecs = [
         CodecUse("orders", "zstd", 10, 10, 900, 900, 3690),
         CodecUse("orders", "none", 1, 1, 100, 100, 100),
-        CodecUse("small", "lz4", 1, 1, 50, 0, None),
+        CodecUse("small", "lz4", 1, 1, 60, 0, None),
+        CodecUse("small", "zstd", 1, 1, 40, 40, 400),  # nobody knows what the other codec saves
     ]
     lines = topic_lines(sizes, codecs, {("orders", "error"): 2, ("orders", "info"): 7, ("small", "warning"): 1})
     assert text_of_topics(lines) == [
         "topic       partitions  segments      size      records  codec           findings",
         "orders               3        12  3.00 GiB  4.1 billion  zstd 90 % 3.8x  2 errors",
-        "small                3        12  2.00 KiB            -  lz4             1 warning",
+        "small                3        12  2.00 KiB            -  lz4 60 %        1 warning",
         "(no topic)           3        12   0 bytes            0  -               -",
     ]
 
@@ -107,6 +108,13 @@ def test_the_worst_findings_are_shown_once_for_each_partition_and_all_are_counte
         "warning  timestamp-future          1",
         "info     offset-gap                1",
     ]
+
+
+def test_many_codes_are_counted_and_the_first_ones_shown() -> None:
+    codes = [f"code-{number:02}" for number in range(25)]
+    lines = text_of_findings([_finding(code, "error") for code in codes], {(code, "error"): 1 for code in codes}, 100)
+    assert sum(line.endswith(" it is.") for line in lines) == 10
+    assert lines[-2:] == ["error    code-19          1", "and 5 more codes"]
 
 
 def test_a_finding_without_a_partition_is_shown_with_its_path() -> None:

@@ -14,6 +14,7 @@ from kdump.output.rows.finding_line import FindingLine
 from kdump.output.rows.forecast_line import ForecastLine
 from kdump.output.rows.table import TableFormatter
 from kdump.tables import Row, Table
+from tests.loops import each
 from tests.work import work_of
 
 WIDTHS = st.integers(60, 200)
@@ -267,7 +268,7 @@ def test_rows_of_one_page_have_columns_of_one_width() -> None:
 def _checkpoint(*, are_columns: bool, tables: list[list[Row]], width: int | None) -> str:
     """A table of the entries of a checkpoint, whose cells are made by the column or one by one."""
     pieces: list[str] = []
-    output = TableFormatter(pieces.append, width=width)
+    output = TableFormatter(pieces.append, width=width, has_colors=True)
     output.start(listing.ListedCheckpointOffset)
     if not are_columns:
         output._layout.columns_of = None
@@ -277,8 +278,8 @@ def _checkpoint(*, are_columns: bool, tables: list[list[Row]], width: int | None
     return "".join(pieces)
 
 
-@pytest.mark.parametrize("width", [None, 50, 120])
-@pytest.mark.parametrize("seed", range(6))
+@each("width", [None, 50, 120])
+@each("seed", range(6))
 def test_cells_that_are_made_by_the_column_are_those_made_one_by_one(seed: int, width: int | None) -> None:
     chance = random.Random(seed)
     topics = ["t", "topic-1", "注文", "a\nb", "", None, *(["x" * 5000, "y" * 70_000] if seed % 2 else [])]
@@ -294,8 +295,10 @@ def test_cells_that_are_made_by_the_column_are_those_made_one_by_one(seed: int, 
     tables = [[row() for _ in range(chance.randrange(most))] for _ in range(8)]
     by_column, one_by_one = (_checkpoint(are_columns=are, tables=tables, width=width) for are in (True, False))
     assert by_column == one_by_one
+    assert "\x1b[31m" in by_column  # what is damaged is red
 
 
+@pytest.mark.slow
 def test_a_row_of_numbers_takes_few_steps() -> None:
     rows: list[Row] = [listing.ListedLeaderEpoch(at, at, at, "intact", "f") for at in range(1000)]
     work = work_of(lambda: _shown(rows, None))

@@ -2,9 +2,7 @@
 
 import os
 import re
-import sqlite3
 from collections import Counter, defaultdict
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,17 +17,28 @@ if TYPE_CHECKING:
     import pyarrow as pa
 else:
     pa = pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
+    pytest.importorskip("duckdb", reason="questions need the package duckdb")
 
-import pyarrow.parquet as pq  # what needs Arrow
+import duckdb  # what needs these
+import pyarrow.parquet as pq
 
 from kdump.errors import KdumpError
 from kdump.output.arrow.schemas import table_schema
 from kdump.pipeline.fleet import compaction, local, replicas, retention, segments, statistics, transactions, written
 from kdump.pipeline.fleet.query import Query
+from kdump.tables import Int64, Row, Text
 from tests.fleets import ask_tables, in_order, table_of, tables_of
+from tests.loops import each
 
 HOUR, DAY = 3_600_000, 86_400_000
 _NO_CHECKPOINTS = table_schema("checkpoints").empty_table()
+
+
+class Segments(Row):
+    """A broker, and a size."""
+
+    broker: "Text"
+    size: "Int64"
 
 
 def _ask(query: Query, tables: dict[str, pa.Table]) -> list[dict[str, Any]]:
@@ -163,7 +172,7 @@ def test_continuity_of_sound_segments_finds_where_a_check_does(seed: int, tmp_pa
     assert {(code, path) for code, path in found if code == "segments-gap"} <= known
 
 
-@pytest.mark.parametrize(
+@each(
     ("first", "second", "told"),
     [
         ([data(0, 5), data(5, 5)], 10, []),
@@ -203,23 +212,13 @@ def test_tombstones_are_overdue_a_day_after_their_horizon(
     assert [(row["severity"], row["start"], row["offsetFirst"]) for row in found] == [("info", 0, 0)] * len(told)
 
 
-def test_only_records_of_cleaned_partitions_are_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_cleaned_partitions_hold_keys_too_often(tmp_path: Path) -> None:
     log = [batch(records=[record(key=b"a"), record(key=b"a")])]
     partitions: Partitions = {name: {0: log} for name in ("table-0", "table-1", "other-0")}
-    loaded: dict[str, list[Any]] = {}
-
-    def load(connection: Any, table: str, columns: list[str], batches: Iterable[pa.RecordBatch]) -> None:
-        held = list(batches)
-        loaded[table] = [row for one in held for row in one.to_pylist()]
-        plain_load(connection, table, columns, held)
-
-    plain_load = local._load
-    monkeypatch.setattr(local, "_load", load)
     for cleaned, expected in (({"table-1": 2}, [("1", "table", 1)]), ({}, [])):
         folder = write_fleet(tmp_path / f"fleet-{len(cleaned)}", {"1": partitions, "2": partitions}, cleaned={"1": cleaned})
         found = _ask(compaction.duplicates(), tables_of(folder))
         assert [(row["broker"], row["topic"], row["partition"]) for row in found] == expected
-        assert {(row["broker"], row["topic"], row["partition"]) for row in loaded["records"]} == set(expected)
 
 
 def test_the_horizon_of_a_damaged_batch_says_nothing(tmp_path: Path) -> None:
@@ -396,6 +395,23 @@ def test_arrow_adds_up_codecs_as_the_question_does(tmp_path: Path) -> None:
     assert in_order(found) == in_order(_ask(statistics.codecs(), {"batches": batches}))
 
 
+def test_arrow_adds_up_topics_as_the_question_does(tmp_path: Path) -> None:
+    tables = tables_of(write_random_fleet(tmp_path / "fleet", 10, 1))
+    rows = tables["segments"].to_pylist()
+    rows += [{**row, "broker": "none", "topic": None, "records": None, "minTimestamp": -1} for row in rows[:3]]
+    segments = pa.Table.from_pylist(rows, tables["segments"].schema)
+    (tmp_path / "scan" / "segments").mkdir(parents=True)
+    for part, first in enumerate(range(0, len(rows), 5)):
+        pq.write_table(segments.slice(first, 5), tmp_path / "scan" / "segments" / f"part-{part}.parquet")
+    found = [
+        {column.key: getattr(use, column.name) for column in use.schema} for use in written.topic_sizes(str(tmp_path / "scan"))
+    ]
+    asked = _ask(statistics.sizes(), {"segments": segments})
+    assert in_order(found) == in_order(asked)
+    assert [row["size"] for row in found] == [row["size"] for row in asked]
+    assert any(row["topic"] is None for row in found)
+
+
 # --- The table of checkpoints
 
 
@@ -416,14 +432,37 @@ def test_checkpoints_are_rows_of_the_partitions_that_they_name(tmp_path: Path) -
 # --- The database without Spark
 
 
-def test_a_database_that_cannot_be_written_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local, "_open", lambda path: sqlite3.connect(f"{path}/none"))
-    message = "the tables cannot be queried, for which a temporary file is needed: unable to open database file; TMPDIR"
-    with pytest.raises(KdumpError, match=message):
-        local.ask([statistics.sizes()], {})
+def test_tables_are_read_from_files_whatever_the_name_of_their_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "broker=7" / "a[b]*?"
+    (folder / "segments").mkdir(parents=True)
+    segments = table_of(write_fleet(tmp_path / "fleet", {"1": {"a-0": {0: [data(0)]}}}), "segments")
+    for part in range(2):
+        pq.write_table(segments, folder / "segments" / f"part-{part}.parquet")
+    query = Query("which", {"segments": ("broker", "size")}, "SELECT broker, size FROM {segments}", (Segments,))
+    (answer,) = written.ask(str(folder), [query], cores=1)
+    assert answer.to_pylist() == segments.select(["broker", "size"]).to_pylist() * 2
+
+
+def test_answers_are_in_the_order_of_questions_and_a_missing_table_has_no_rows(tmp_path: Path) -> None:
+    text = "SELECT 'a' AS broker, {number} + count(*) AS size FROM {{segments}}"
+    queries = [Query(f"q{number}", {"segments": ("size",)}, text.format(number=number), (Segments,)) for number in (3, 1, 2)]
+    assert [answer.to_pylist()[0]["size"] for answer in local.ask(queries, {})] == [3, 1, 2]
+
+
+def test_a_file_that_cannot_be_read_is_an_error_of_the_system(tmp_path: Path) -> None:
+    (tmp_path / "segments").mkdir()
+    (tmp_path / "segments" / "part-0.parquet").write_bytes(b"PAR1 and nothing else")
+    with pytest.raises(KdumpError, match=r"the tables cannot be queried.*; TMPDIR names another place"):
+        written.ask(str(tmp_path), [statistics.sizes()])
 
 
 def test_an_error_in_a_query_is_an_error_of_kdump() -> None:
     query = Query("wrong", {}, "SELECT topic FROM nowhere", ())
-    with pytest.raises(sqlite3.OperationalError, match="no such table"):
+    with pytest.raises(duckdb.CatalogException, match="does not exist"):
         local.ask([query], {})
+
+
+def test_a_variable_of_this_program_is_no_table() -> None:
+    nowhere = pa.table({"topic": ["a"]})
+    test_an_error_in_a_query_is_an_error_of_kdump()
+    assert nowhere.num_rows == 1

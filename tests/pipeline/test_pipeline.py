@@ -1,5 +1,6 @@
 """Tables of a fleet, without Spark: what is found, how it is cut into tasks, which rows come out."""
 
+import contextlib
 import faulthandler
 import json
 import os
@@ -8,6 +9,7 @@ import signal
 from array import array
 from collections import Counter
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -15,8 +17,10 @@ from unittest import mock
 import pytest
 
 import kdump
+from kdump.binary.source import Source
 from kdump.errors import CorruptData, KdumpError, MissingPackage, UsageError
 from kdump.formats import records as record_readers
+from kdump.formats.log import Log
 from tests.builders.compression import Codec
 from tests.builders.files import (
     aborted_transaction,
@@ -29,6 +33,7 @@ from tests.builders.files import (
 from tests.builders.hostile import messages_and_headers
 from tests.builders.hostile_contents import alternating_magics
 from tests.builders.records import batch, commit_record, message, message_set, record, wrapper
+from tests.loops import each
 
 pa = pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
 
@@ -45,7 +50,7 @@ from kdump.output.arrow.builder import (  # noqa: E402  # what needs Arrow
 )
 from kdump.output.arrow.rows import TABLES, columns_of  # noqa: E402
 from kdump.output.arrow.schemas import table_schema  # noqa: E402
-from kdump.pipeline import discovery, planning, reader_process, reading, rows  # noqa: E402
+from kdump.pipeline import discovery, growth, planning, reader_process, reading, rows  # noqa: E402
 from kdump.pipeline.options import Options  # noqa: E402
 from kdump.pipeline.rows import built  # noqa: E402
 from kdump.pipeline.slice_report import SliceReport, ignore  # noqa: E402
@@ -96,7 +101,7 @@ def test_each_table_begins_with_where_a_row_is_from() -> None:
         assert len(set(table_schema(table).names)) == len(table_schema(table).names)
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "words"),
     [
         ({"table": "batch"}, "there is no table 'batch'; did you mean batches? There are files, batches"),
@@ -299,6 +304,15 @@ def test_zeros_at_the_end_are_no_damaged_range(size: int, tmp_path: Path) -> Non
     assert (segment["batches"], segment["damagedRanges"], segment["validBytes"]) == (1, 0, len(sound))
 
 
+def test_damage_is_counted_over_all_windows_of_a_log(tmp_path: Path) -> None:
+    batches = [
+        batch(records=[record(value=b"v" * 700_000)], base_offset=row, crc=1 if row in (1, 4) else None) for row in range(6)
+    ]
+    _log(tmp_path / "a-0" / file_name(0, ".log"), *batches)
+    (segment,) = _rows("segments", tmp_path)
+    assert (segment["batches"], segment["crcFailures"], segment["validBytes"]) == (6, 2, len(batches[0]))
+
+
 def test_a_batch_whose_crc_does_not_fit_is_a_damaged_row_and_garbage_has_no_row(tmp_path: Path) -> None:
     wrong = bytearray(batch(records=[record(value=b"value")], base_offset=1))
     wrong[-2] ^= 1
@@ -448,10 +462,26 @@ def test_a_range_reaches_records_that_their_file_or_batch_does_not_promise(tmp_p
 # --- Any cut
 
 
+def _slices(item: discovery.FileItem, target: int) -> list[planning.FileSlice]:
+    """A log in slices as a stream reads it: each begins after intact batches, and looks back at the last one."""
+    starts: list[int] = []
+    with Source(item.path) as source:
+        _, _, end = growth._intact_end(Log(source), 0)
+        with contextlib.suppress(CorruptData):
+            for positions, _ in Log(source).extents():
+                starts += positions
+    cuts = [(0, 0)]
+    for before, after in pairwise(starts):
+        if after <= end and after - cuts[-1][0] >= target:
+            cuts.append((after, before))
+    ends = [start for start, _ in cuts[1:]]
+    return [planning.FileSlice(item, start, stop, back) for (start, back), stop in zip(cuts, [*ends, None], strict=True)]
+
+
 def _cut_rows(path: Path, target: int | None, table: str) -> Rows:
     options = Options({"table": table, "path": str(path), "isolated": "false"})
     (item,) = discovery.discover(str(path))
-    slices = [planning.FileSlice(item)] if target is None else planning.split(item, target)
+    slices = [planning.FileSlice(item)] if target is None else _slices(item, target)
     return [row for file_slice in slices for read in reading.read_slice(file_slice, options) for row in read.to_pylist()]
 
 
@@ -460,13 +490,13 @@ def _cut_rows(path: Path, target: int | None, table: str) -> Rows:
 @pytest.mark.parametrize("target", [1 << 10, pytest.param(1 << 16, marks=pytest.mark.all_cases)])
 def test_rows_are_the_same_however_the_corpus_is_cut(target: int) -> None:
     for table in ("records", "batches"):
-        whole = _rows(table, CORPUS, isolated="false", split="false")
+        whole = _rows(table, CORPUS, isolated="false")
         slices = 0
         cut: Rows = []
         options = Options({"table": table, "path": str(CORPUS), "isolated": "false"})
         for item in discovery.files_of(options):
             if item.kind in ("log", "checkpoint") and item.state is None:
-                for file_slice in planning.split(item, target):
+                for file_slice in _slices(item, target):
                     slices += 1
                     cut += [row for read in reading.read_slice(file_slice, options) for row in read.to_pylist()]
         assert _sorted(cut) == _sorted(whole)
@@ -475,15 +505,15 @@ def test_rows_are_the_same_however_the_corpus_is_cut(target: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("size", [300, 21_000, 108_000, 1 << 20])
-@pytest.mark.parametrize("target", [1 << 18, 1 << 20])
+@each("size", [300, 21_000, 108_000, 1 << 20])
+@each("target", [1 << 18, 1 << 20])
 def test_every_record_is_in_one_piece_however_large_batches_are(tmp_path: Path, size: int, target: int) -> None:
     """Eight batches, so many are looked back at, may be less than a window that is read at once, or several."""
     count = min(3000, (5 << 20) // size)
     data = [batch(records=[record(value=bytes(size // 3))] * 3, base_offset=3 * number) for number in range(count)]
     path = _log(tmp_path / "a-0" / file_name(0, ".log"), *data)
     (item,) = discovery.discover(str(path))
-    assert len(planning.split(item, target)) >= 2
+    assert len(_slices(item, target)) >= 2
     assert [row["offset"] for row in _cut_rows(path, target, "records")] == list(range(3 * count))
 
 
@@ -515,7 +545,7 @@ def _damaged(data: bytearray, chance: random.Random) -> bytes:
 
 @pytest.mark.slow
 @pytest.mark.both_kernels
-@pytest.mark.parametrize("seed", range(4))
+@each("seed", range(4))
 def test_rows_of_a_damaged_log_are_the_same_however_it_is_cut(tmp_path: Path, seed: int) -> None:
     splits = 0
     for number in range(25):
@@ -529,20 +559,10 @@ def test_rows_of_a_damaged_log_are_the_same_however_it_is_cut(tmp_path: Path, se
         path = _log(tmp_path / "a-0" / file_name(0, ".log"), _damaged(data, chance))
         target = chance.choice([1, 200, 1000, 3000])
         (item,) = discovery.discover(str(path))
-        splits += len(planning.split(item, target)) > 1
+        splits += len(_slices(item, target)) > 1
         for table in ("records", "batches"):
             assert _cut_rows(path, target, table) == _cut_rows(path, None, table), (seed, number)
     assert splits > 10
-
-
-def test_a_log_is_cut_up_to_where_lengths_and_offsets_lead(tmp_path: Path) -> None:
-    batches = [batch(records=[record(value=b"v" * 100)], base_offset=offset) for offset in range(20)]
-    size = len(batches[0])
-    path = _log(tmp_path / "a-0" / file_name(0, ".log"), *batches[:10], bytes(1000), *batches[10:])
-    (item,) = discovery.discover(str(path))
-    slices = planning.split(item, 3 * size)
-    assert [file_slice.start for file_slice in slices] == [0, 3 * size, 6 * size, 9 * size]
-    assert [file_slice.end for file_slice in slices] == [3 * size, 6 * size, 9 * size, None]
 
 
 def test_the_same_rows_are_listed_by_kdump_log(capfd: pytest.CaptureFixture[str]) -> None:
@@ -697,7 +717,7 @@ def test_there_is_always_one_task(tmp_path: Path) -> None:
     assert planning.plan(Options({"path": str(tmp_path), "topics": "a"})) == [()]
 
 
-@pytest.mark.parametrize("table", list(TABLES))
+@each("table", list(TABLES))
 def test_a_path_without_files_of_kafka_is_refused(tmp_path: Path, table: str) -> None:
     """Or a wrong path would be a table without rows, and no finding."""
     given = {"path": str(tmp_path), "table": table}
@@ -713,19 +733,11 @@ def test_a_path_without_files_of_kafka_is_refused(tmp_path: Path, table: str) ->
     assert planning.plan(Options(given))
 
 
-def test_large_logs_are_cut_only_where_there_are_too_few_for_all_cores(tmp_path: Path) -> None:
-    data = [batch(records=[record(value=b"v" * 1000)], base_offset=offset) for offset in range(40)]
+def test_a_log_is_read_by_one_task_however_large(tmp_path: Path) -> None:
     for number in range(5):
-        _log(tmp_path / f"a-{number}" / file_name(0, ".log"), *data)
-
-    def slices(**given: str) -> int:
-        options = Options({"table": "records", "path": str(tmp_path), "targetBytes": "10k", **given})
-        return sum(len(task) for task in planning.plan(options))
-
-    assert slices(parallelism="2") == 20
-    assert slices(parallelism="1") == 5
-    assert slices(parallelism="1", split="true") == 20
-    assert slices(parallelism="2", split="false") == slices(parallelism="2", table="batches") == 5
+        _log(tmp_path / f"a-{number}" / file_name(0, ".log"), batch(records=[record(value=b"v" * 40_000)]))
+    given = {"table": "records", "path": str(tmp_path), "targetBytes": "10k", "parallelism": "2"}
+    assert [len(task) for task in planning.plan(Options(given))] == [1] * 5
 
 
 # --- What goes wrong
@@ -847,8 +859,8 @@ def test_the_other_process_ends_with_whoever_stops_reading(tmp_path: Path, monke
         os.waitpid(child, os.WNOHANG)
 
 
-@pytest.mark.parametrize("table", ["batches", "records", "segments"])
-@pytest.mark.parametrize("what", ["vanished", "shorter", "no file"])
+@each("table", ["batches", "records", "segments"])
+@each("what", ["vanished", "shorter", "no file"])
 def test_a_file_that_cannot_be_read_any_more_is_never_left_out_in_silence(tmp_path: Path, table: str, what: str) -> None:
     paths = [_log(tmp_path / f"a-{number}" / file_name(0, ".log"), batch(records=[record()])) for number in range(3)]
 

@@ -14,6 +14,7 @@ from tests import kernels
 from tests.builders import hostile_faults
 from tests.builders.hostile import Hostile
 from tests.builders.records import batch, message, message_set, record
+from tests.loops import each
 from tests.reading.parts import parts_of
 from tests.support import LOGS, damaged, opened
 
@@ -58,8 +59,8 @@ def test_both_kernels_walk_alike_past_damage(pieces: list[bytes], one: bytes, tr
     assert _walked(data, tuning, "c") == _walked(data, tuning, "python")
 
 
-@pytest.mark.parametrize("one", hostile_faults.LOGS, ids=lambda one: one.name)
-@pytest.mark.parametrize("free", [0, 1 << 12, 1 << 18])
+@each("one", hostile_faults.LOGS, ids=lambda one: one.name)
+@each("free", [0, 1 << 12, 1 << 18])
 def test_both_kernels_walk_alike_through_hostile_files(one: Hostile, free: int) -> None:
     data = one.build(300)[".log"]
     tuning = ReadTuning(near_bytes=1000, window_bytes=1 << 14, free_tries=free, free_crc_bytes=16 * free)

@@ -1,4 +1,4 @@
-"""Stretches of a log, summarized ahead of the walk: where they end, what they hold, and what becomes of wrong guesses."""
+"""Stretches of a log, summarized ahead of the walk: where they end, and what they hold."""
 
 import os
 import random
@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from kdump.binary.source import Source
-from kdump.checks import check_processes
 from kdump.checks.check import run
-from kdump.checks.finding import FileReport, Finding
-from kdump.checks.jobs import Job, jobs
+from kdump.checks.finding import Finding
+from kdump.checks.jobs import jobs
 from kdump.checks.rules import timestamps
 from kdump.checks.settings import Settings
 from kdump.errors import Unreadable
@@ -41,18 +40,18 @@ def _batches(count: int) -> bytes:
     return b"".join(batch(records=ONE, base_offset=offset) for offset in range(count))
 
 
-def _extents(source: Source, tuning: ReadTuning, threads: int = 0) -> list[tuple[int, int, int]]:
+def _extents(source: Source, tuning: ReadTuning) -> list[tuple[int, int, int]]:
     """The first and the last offset of each stretch, and where it ends, up to where there is none."""
     found = []
     position = 0
-    with ReadAhead(source, 0, threads, tuning) as read_ahead:
-        while position < source.size:
-            chunk = read_ahead.at(position)
-            if chunk is None:
-                break
-            summary = chunk.summary
-            found.append((summary.first_offset, summary.last_offset, summary.end))
-            position = summary.end
+    read_ahead = ReadAhead(source, 0, tuning)
+    while position < source.size:
+        chunk = read_ahead.at(position)
+        if chunk is None:
+            break
+        summary = chunk.summary
+        found.append((summary.first_offset, summary.last_offset, summary.end))
+        position = summary.end
     return found
 
 
@@ -75,7 +74,8 @@ def test_a_stretch_keeps_its_bytes_until_the_next(largest: int) -> None:
     log = b"".join(batch(records=[record(value=chance.randbytes(size))], base_offset=offset) for offset, size in enumerate(sizes))
     previous = None
     position = 0
-    with opened(log) as source, ReadAhead(source, 0, tuning=ReadTuning(stretch_bytes=1 << 20), keeps_bytes=True) as read_ahead:
+    with opened(log) as source:
+        read_ahead = ReadAhead(source, 0, tuning=ReadTuning(stretch_bytes=1 << 20), keeps_bytes=True)
         while position < source.size:
             chunk = read_ahead.at(position)
             assert chunk is not None and chunk.kept is not None and (previous is None or previous.kept is None)
@@ -101,9 +101,8 @@ def test_a_batch_of_more_than_a_mebibyte_is_in_no_stretch() -> None:
         assert len(large) == size
         with opened(_batches(1) + large) as source:
             for keeps_bytes in (False, True):
-                with ReadAhead(source, 0, tuning=tuning, keeps_bytes=keeps_bytes) as read_ahead:
-                    chunk = read_ahead.at(0)
-                    assert (None if chunk is None else len(chunk)) == count
+                chunk = ReadAhead(source, 0, tuning=tuning, keeps_bytes=keeps_bytes).at(0)
+                assert (None if chunk is None else len(chunk)) == count
 
 
 @pytest.mark.parametrize("damage", [b"", b"\xff"], ids=["torn", "torn and odd"])
@@ -113,27 +112,9 @@ def test_there_is_no_stretch_of_batches_that_are_not_all_sound(damage: bytes) ->
         assert _extents(source, tuning) == [(0, 2, 3 * SIZE)]
 
 
-@pytest.mark.parametrize("threads", [1, 2, 5])
-def test_threads_make_the_same_stretches(threads: int) -> None:
-    tuning = ReadTuning(min_threads_bytes=0, stretch_bytes=500, max_stretch_batches=3)
-    old = [message_set(messages=[message(value=b"old", magic=1, timestamp=1, offset=offset)]) for offset in range(90)]
-    for data in (_batches(100), b"".join(old), b"".join(old) + _batches(100)[90 * SIZE :]):
-        with opened(data) as source:
-            alone = _extents(source, tuning)
-            assert len(alone) > 10
-            assert _extents(source, tuning, threads) == alone
-
-
-def test_batches_in_a_payload_mislead_no_thread() -> None:
-    tuning = ReadTuning(min_threads_bytes=0, stretch_bytes=200)
-    inner = b"".join(batch(records=ONE, base_offset=900 + offset) for offset in range(20))
-    log = batch(records=[record(value=inner)]) + batch(records=ONE, base_offset=1) + batch(records=ONE, base_offset=2)
-    with opened(log) as source:
-        assert _extents(source, tuning, 2) == [(0, 0, len(log) - 2 * SIZE), (1, 2, len(log))]
-
-
 def test_columns_of_a_stretch_are_read_when_they_are_needed() -> None:
-    with opened(_batches(3)) as source, ReadAhead(source, 0) as read_ahead:
+    with opened(_batches(3)) as source:
+        read_ahead = ReadAhead(source, 0)
         chunk = read_ahead.at(SIZE)
         assert isinstance(chunk, SummarizedChunk)
         assert list(chunk.batches["position"]) == [SIZE, 2 * SIZE]
@@ -147,7 +128,8 @@ def test_columns_of_a_stretch_are_read_when_they_are_needed() -> None:
 def test_headers_of_kept_bytes_are_those_that_are_read_again() -> None:
     old = [message_set(messages=[message(value=b"one")], base_offset=offset) for offset in range(3)]
     for data in (_batches(3), b"".join(old)):
-        with opened(data) as source, ReadAhead(source, 0, keeps_bytes=True) as read_ahead:
+        with opened(data) as source:
+            read_ahead = ReadAhead(source, 0, keeps_bytes=True)
             chunk = read_ahead.at(0)
             assert chunk is not None and chunk.kept is not None and bytes(chunk.kept) == data
             headers = chunk.headers_only()
@@ -157,7 +139,8 @@ def test_headers_of_kept_bytes_are_those_that_are_read_again() -> None:
 
 
 def test_headers_of_kept_bytes_need_no_second_look_at_the_file() -> None:
-    with opened(_batches(3)) as source, ReadAhead(source, 0, keeps_bytes=True) as read_ahead:
+    with opened(_batches(3)) as source:
+        read_ahead = ReadAhead(source, 0, keeps_bytes=True)
         chunk = read_ahead.at(SIZE)
         assert chunk is not None
         os.pwrite(os.open(source.path, os.O_WRONLY), b"\xff" * 3 * SIZE, 0)
@@ -183,42 +166,10 @@ def test_a_log_that_is_rewritten_while_it_is_checked_is_a_finding(tmp_path: Path
     assert [(row.code, row.start) for row in rows if isinstance(row, Finding)] == [("file-shrank", 0)]
 
 
-@pytest.mark.parametrize(
-    ("sizes", "processes", "threads"),
-    [
-        ([1], 1, [0]),
-        ([1], 2, [1]),
-        ([1], 8, [7]),
-        ([1, 1], 2, [0, 0]),
-        ([1, 1], 3, [0, 1]),
-        ([1, 1], 4, [1, 1]),
-    ],
-)
-def test_processes_and_threads_together_are_no_more_than_is_requested(
-    sizes: list[int], processes: int, threads: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(check_processes, "_CHUNK_JOBS", 1)
-    paths = []
-    for number in range(len(sizes)):
-        paths.append(tmp_path / f"{number:020}.log")
-        paths[-1].write_bytes(_batches(1))
-    had: list[int] = []
-    start = check_processes._Worker.__init__
-
-    def note(worker: check_processes._Worker, *arguments: object) -> None:
-        start(worker, *arguments)  # type: ignore[arg-type]  # as it was called
-        had.append(worker.threads)
-
-    monkeypatch.setattr(check_processes._Worker, "__init__", note)
-    work = [Job(Job.FILE, str(path)) for path in paths]
-    rows = [row for _, found in check_processes.Isolation(work, Settings(now=0), processes=processes).results() for row in found]
-    assert sum(isinstance(row, FileReport) for row in rows) == len(sizes)
-    assert had == threads
-
-
 def test_columns_of_headers_come_with_ever_longer_stretches() -> None:
     tuning = ReadTuning(stretch_bytes=2 * SIZE)
-    with opened(_batches(40)) as source, ReadAhead(source, 0, tuning=tuning, fills_headers=True) as read_ahead:
+    with opened(_batches(40)) as source:
+        read_ahead = ReadAhead(source, 0, tuning=tuning, fills_headers=True)
         position, ends = 0, []
         while position < source.size:
             chunk = read_ahead.at(position)
@@ -236,7 +187,8 @@ def test_columns_of_headers_come_with_ever_longer_stretches() -> None:
 def test_old_messages_keep_their_bytes_where_headers_are_wanted() -> None:
     old = b"".join(message_set(messages=[message(value=bytes(1 << 19))], base_offset=offset) for offset in range(6))
     tuning = ReadTuning(stretch_bytes=2 << 20)
-    with opened(old) as source, ReadAhead(source, 0, tuning=tuning, fills_headers=True) as read_ahead:
+    with opened(old) as source:
+        read_ahead = ReadAhead(source, 0, tuning=tuning, fills_headers=True)
         chunk = read_ahead.at(0)
         assert chunk is not None and chunk.header_columns is None and chunk.kept is not None
         assert bytes(chunk.kept) == old[: chunk.summary.end]

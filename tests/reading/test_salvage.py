@@ -5,7 +5,7 @@ import random
 import struct
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from unittest import mock
 
 import pytest
@@ -13,20 +13,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kdump.binary import codecs
+from kdump.binary.batch_header import BATCH_HEADER
 from kdump.binary.source import Source
 from kdump.errors import Unreadable
 from kdump.formats.log import Chunk, Log
 from kdump.reading import search, spans, zeros
+from kdump.reading.found_batches import FoundBatch
 from kdump.reading.items import DAMAGED, INTACT, NOT_EXAMINED, SALVAGED, Damage, Section
 from kdump.reading.plausible import is_plausible
 from kdump.reading.records import UnreadableBatch, past_bad_batches
 from kdump.reading.salvage import walk
 from kdump.reading.tuning import DEFAULT, ReadTuning
 from tests import kernels
-from tests.builders.compression import CODEC_IDS, Codec, compress
+from tests.builders.compression import Codec, compress
 from tests.builders.hostile import batches_and_claims, messages_and_headers
 from tests.builders.records import batch, message, message_set, record, wrapper
-from tests.support import LOGS, bytes_read, damaged, opened, values_of
+from tests.loops import each
+from tests.support import LOGS, bytes_read, damaged, opened
 
 pytestmark = pytest.mark.both_kernels
 
@@ -170,14 +173,20 @@ def test_nothing_is_looked_for_inside_a_damaged_batch_whose_length_is_right() ->
     assert _ranges(_batch(0) + nested) == [Range(0, SIZE, INTACT), Range(SIZE, SIZE + len(nested), "")]
 
 
-@pytest.mark.parametrize("length", [-1, 0, 13, 14, 48, SIZE - 11, 2 * SIZE - 12, 1 << 20, (1 << 31) - 1])
-@pytest.mark.parametrize("row", [0, 1, 3])
+@each("length", [-1, 0, 13, 14, 48, SIZE - 11, 2 * SIZE - 12, 1 << 20, (1 << 31) - 1])
+@each("row", [0, 1, 3])
 def test_a_batch_is_salvaged_whose_length_alone_is_wrong(length: int, row: int) -> None:
     batches = _log(4)
     batches[row] = batches[row][:8] + struct.pack(">i", length) + batches[row][12:]
     statuses = [INTACT] * 4
     statuses[row] = SALVAGED
     assert _ranges(b"".join(batches)) == [Range(at * SIZE, (at + 1) * SIZE, status) for at, status in enumerate(statuses)]
+
+
+def test_the_last_offset_that_a_header_claims_wraps_as_in_java() -> None:
+    header = BATCH_HEADER.unpack_from(batch(base_offset=2**63 - 1, last_offset_delta=5, partition_leader_epoch=7))
+    found = FoundBatch(header, 0, 61, None, is_legacy=False, is_valid=True)
+    assert found.extent == (2**63 - 1, -(2**63) + 4, 7)
 
 
 def test_a_batch_is_shown_with_the_length_that_fits() -> None:
@@ -191,7 +200,7 @@ def test_a_batch_is_shown_with_the_length_that_fits() -> None:
     assert (section.chunk.batches.row(0).size, section.chunk.batches.row(0).isvalid) == (SIZE, True)
 
 
-@pytest.mark.parametrize("length", [-1, 0, 13, 14, 48, (1 << 31) - 1])
+@each("length", [-1, 0, 13, 14, 48, (1 << 31) - 1])
 def test_after_a_length_that_leads_nowhere_the_next_batch_is_salvaged(length: int) -> None:
     batches = _log(4)
     batches[1] = batches[1][:8] + struct.pack(">i", length) + batches[1][12:-1] + b"!"
@@ -230,8 +239,8 @@ def test_batches_that_a_damaged_one_claims_are_listed_up_to_the_end_of_the_log(n
     assert [(one.start // SIZE, one.status) for one in found[1:3]] == [(1, ""), (2, SALVAGED)]
 
 
-@pytest.mark.parametrize("zeros_after", [1, 2, 700, 1 << 20])
-@pytest.mark.parametrize("claimed_zeros", [-1, 2, 300])
+@each("zeros_after", [1, 2, 700, 1 << 20])
+@each("claimed_zeros", [-1, 2, 300])
 def test_batches_that_a_damaged_one_claims_are_listed_where_zeros_follow(claimed_zeros: int, zeros_after: int) -> None:
     batches = _log(5)
     batches[1] = _claiming(batches[1], 4 * SIZE + claimed_zeros)  # the last byte of a batch is a zero
@@ -264,7 +273,7 @@ def test_a_header_of_an_unknown_codec_does_not_lead_over_batches_to_zeros() -> N
     assert [one.start // SIZE for one in found if one.status == SALVAGED] == [2, 3]
 
 
-@pytest.mark.parametrize(
+@each(
     ("offsets", "is_listed"),
     [
         ((0, 641, 642, 643, 644), True),
@@ -292,8 +301,8 @@ def test_batches_of_a_lower_leader_epoch_inside_a_claim_are_payload() -> None:
     assert Range(size, 3 * size, DAMAGED) in _ranges(b"".join(batches))
 
 
-@pytest.mark.parametrize("nested", [[2], [1, 2, 3], [2, 3, 4, 5], [100, 101]])
-@pytest.mark.parametrize("behind", [0, 1])
+@each("nested", [[2], [1, 2, 3], [2, 3, 4, 5], [100, 101]])
+@each("behind", [0, 1])
 def test_batches_in_the_payload_of_a_damaged_one_are_not_listed(nested: list[int], behind: int) -> None:
     inner = b"".join(_batch(offset) for offset in nested)
     outer = batch(records=[record(value=b"X" * 50 + inner), *[record(value=b"")] * behind], base_offset=1)
@@ -307,7 +316,7 @@ def test_batches_in_the_payload_of_a_damaged_one_are_not_listed(nested: list[int
     assert [one.status for one in ranges] == [INTACT, DAMAGED, INTACT, INTACT]
 
 
-@pytest.mark.parametrize("seed", range(60))
+@each("seed", range(60))
 def test_what_a_damaged_batch_claims_too_much_is_listed_and_its_payload_is_not(seed: int) -> None:
     chance = random.Random(seed)
     batches: list[bytes] = []
@@ -358,7 +367,7 @@ def test_a_found_batch_stays_in_doubt_until_the_offsets_go_on() -> None:
     assert [found.status for found in _ranges(data)] == [INTACT, "", SALVAGED, SALVAGED, SALVAGED, INTACT]
 
 
-@pytest.mark.parametrize("count", range(1, 9))
+@each("count", range(1, 9))
 def test_a_batch_with_a_wrong_offset_is_never_intact_wherever_a_window_ends(count: int) -> None:
     tuning = ReadTuning(window_bytes=count * SIZE, near_bytes=count * SIZE)
     log = _log(8)
@@ -414,7 +423,7 @@ def test_a_file_cut_while_it_is_read_is_reported_with_its_size(tmp_path: Path) -
 # --- which batches are beyond doubt
 
 
-@pytest.mark.parametrize(
+@each(
     ("offsets", "statuses"),
     [
         ((0, 1, 2), "iii"),
@@ -433,14 +442,14 @@ def test_a_file_cut_while_it_is_read_is_reported_with_its_size(tmp_path: Path) -
         ((0, 1, 5, 3, 6), "iisii"),  # either may be wrong; only the third has room where it should be
     ],
 )
-@pytest.mark.parametrize("window", [1 << 20, 2 * SIZE + 9, SIZE + 9])
+@each("window", [1 << 20, 2 * SIZE + 9, SIZE + 9])
 def test_a_batch_out_of_line_with_those_around_it_is_salvaged(offsets: tuple[int, ...], statuses: str, window: int) -> None:
     tuning = kernels.in_windows(window)
     found = [one.status[0] for one in _ranges(b"".join(_batch(offset) for offset in offsets), tuning=tuning)]
     assert "".join(found) == statuses
 
 
-@pytest.mark.parametrize(
+@each(
     ("epochs", "statuses"),
     [
         ((0, 0, 3, 3), "iiii"),
@@ -493,7 +502,7 @@ def _header(**changes: int) -> bytes:
     return struct.pack(">qiibIhiqqqhii", *{**fields, **changes}.values())
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "plausible"),
     [
         ({}, True),
@@ -526,7 +535,7 @@ def test_a_header_has_to_be_whole() -> None:
     assert not is_plausible(b"", 68)
 
 
-@pytest.mark.parametrize(
+@each(
     ("magic", "length", "attributes", "key_size", "plausible"),
     [
         (0, 14, 0, -1, True),
@@ -570,7 +579,7 @@ TIMES_READ = 400
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", HOSTILE)
+@each("name", HOSTILE)
 def test_hostile_bytes_are_not_read_again_and_again(name: str) -> None:
     tuning = ReadTuning(free_tries=1 << 12, free_crc_bytes=MEBIBYTE)  # what any file may take would hide the rest here
     data = HOSTILE[name]
@@ -580,6 +589,14 @@ def test_hostile_bytes_are_not_read_again_and_again(name: str) -> None:
             end = item.end if isinstance(item, Damage) else item.chunk.batches["position"][-1] + item.chunk.batches["size"][-1]
     assert end == len(data)
     assert len(data) <= total() < TIMES_READ * len(data)
+
+
+def test_zeros_do_not_use_up_the_search() -> None:
+    pieces = (_batch(0), b"\x07" * 40, bytes(MEBIBYTE // 4), b"\x07" * 40, _batch(1))
+    tuning = ReadTuning(near_bytes=MEBIBYTE, free_tries=64)  # a window of more than zeros, and few headers may be examined
+    found = _ranges(b"".join(pieces), tuning=tuning)
+    assert [found[0].status, found[-1].status] == [INTACT, SALVAGED]
+    assert found[-1].start == sum(map(len, pieces[:-1]))
 
 
 def test_a_damaged_batch_of_many_records_does_not_use_up_the_search(tmp_path: Path) -> None:
@@ -662,8 +679,8 @@ def test_records_of_bad_batches_are_read_in_parts_that_grow(monkeypatch: pytest.
     assert sum(rows) <= 2 * 200  # 15,000 if each part were all of the rest
 
 
-@pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
-def test_payloads_that_cannot_be_decompressed_share_a_decompressor_and_a_part(codec: Codec) -> None:
+@each("codec", ["gzip", "snappy", "lz4", "zstd"])
+def test_payloads_that_cannot_be_decompressed_share_a_decompressor(codec: Codec) -> None:
     data = batch(records=[record(value=b"v")], codec=codec, compressor=lambda _: b"\x1f\x8b" + bytes(20)) * 100
     made: list[int] = []
     decompressor = codecs.BatchDecompressor
@@ -674,73 +691,9 @@ def test_payloads_that_cannot_be_decompressed_share_a_decompressor_and_a_part(co
 
     with opened(data) as source, mock.patch.object(codecs, "BatchDecompressor", counted):
         (chunk,) = Log(source).chunks()
-        alone = list(past_bad_batches(source, chunk))
-        together = list(past_bad_batches(source, chunk, gathers=lambda: True))
-    assert len(made) == 2  # it was a hundred
-    assert len(alone) == 200
-    assert len(together) == 101
-    faults = [[str(part.fault) for part in parts if isinstance(part, UnreadableBatch)] for parts in (alone, together)]
-    assert faults[0] == faults[1]
-
-
-@pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
-def test_faults_of_payloads_after_others_are_those_that_each_has_alone(codec: Codec) -> None:
-    chance = random.Random(codec)
-
-    def damaged(payload: bytes) -> bytes:
-        kind = chance.choice(("sound", "cut", "cut", "bit", "no codec", "more", "nothing"))
-        if kind == "cut":
-            return payload[: chance.randrange(len(payload))]
-        if kind == "bit":
-            place = chance.randrange(len(payload))
-            return payload[:place] + bytes([payload[place] ^ 1 << chance.randrange(8)]) + payload[place + 1 :]
-        return {"sound": payload, "no codec": bytes(30), "more": payload + b"more", "nothing": b""}[kind]
-
-    headers = [(b"h%d" % number, b"") for number in range(3)]
-    data = b"".join(
-        batch(
-            records=[record(value=bytes([chance.randrange(256)]) * chance.choice((1, 30, 400)), headers=headers)] * count
-            + [b"\x04\xff"] * chance.choice((0, 0, 0, 1)),
-            records_count=count + chance.choice((0, 0, 0, -1, 1)),
-            base_offset=10 * number,
-            codec=codec,
-            compressor=lambda body: damaged(compress(body, codec=codec)),
-        )
-        for number, count in enumerate(chance.choices((0, 1, 2, 3, 9), k=300))
-    )
-    with opened(data) as source:
-        (chunk,) = Log(source).chunks()
-        alone = list(past_bad_batches(source, chunk))
-        together = list(past_bad_batches(source, chunk, gathers=lambda: True))
-    assert len(together) < len(alone)
-    records = [
-        [row for part in parts if not isinstance(part, UnreadableBatch) for row in part.records] for parts in (alone, together)
-    ]
-    assert [values_of(row) for row in records[0]] == [values_of(row) for row in records[1]]
-    faults = [
-        [(part.fault.code, str(part.fault)) for part in parts if isinstance(part, UnreadableBatch)] for parts in (alone, together)
-    ]
-    assert len({code for code, _ in faults[0]}) >= 4
-    assert faults[0] == faults[1]
-
-
-@pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
-def test_payloads_after_a_bad_one_are_opened_once(codec: Codec) -> None:
-    data = (
-        batch(records=[record(value=b"v" * 50)] * 3, codec=codec, compressor=lambda body: compress(body, codec=codec)[:-6]) * 50
-    )
-    of_codec: Any = codecs._module(CODEC_IDS[codec])
-    opened_at_once, opened_in_blocks = mock.Mock(return_value=None), mock.Mock(side_effect=of_codec.decompressed)
-    with (
-        opened(data) as source,
-        mock.patch.object(codecs.BatchDecompressor, "decompress", opened_at_once),
-        mock.patch.object(of_codec, "decompressed", opened_in_blocks),
-    ):
-        (chunk,) = Log(source).chunks()
-        parts = list(past_bad_batches(source, chunk, gathers=lambda: True))
-    assert len(parts) == 51
-    assert opened_at_once.call_count == 1
-    assert opened_in_blocks.call_count == 50
+        parts = list(past_bad_batches(source, chunk))
+    assert len(made) == 1  # it was a hundred
+    assert [part.row for part in parts if isinstance(part, UnreadableBatch)] == list(range(100))
 
 
 def test_small_payloads_of_zstd_share_a_decompressor() -> None:
@@ -757,39 +710,3 @@ def test_small_payloads_of_zstd_share_a_decompressor() -> None:
         given = [[next(reader)] for reader in readers]  # both have begun
         for blocks, rest in zip(given, readers, strict=True):
             assert b"".join([*blocks, *rest]) == b"recordrecordrecor"
-
-
-def test_records_of_small_bad_batches_come_with_those_of_their_neighbours_on_request() -> None:
-    torn = batch(records=[record(value=b"v"), record(value=b"w"), b"\xff"])
-    large = batch(records=[record(value=bytes(1 << 17)), b"\xff"])
-    negative = bytearray(torn)
-    negative[57] = 0x80  # of the record count
-    packed = batch(records=[record(value=b"v"), b"\xff"], codec="gzip")
-    data = b"".join((_batch(0), torn, torn, bytes(negative), _batch(1), packed, large, torn, _batch(2)))
-
-    def read(gathers: bool) -> tuple[list[tuple[int, list[object]]], list[tuple[int, str]], int]:
-        found: list[tuple[int, list[object]]] = []
-        unreadable: list[tuple[int, str]] = []
-        known: set[int] = set()
-        part_count = 0
-        with opened(data) as source:
-            (chunk,) = Log(source).chunks()
-            for part in past_bad_batches(source, chunk, gathers=lambda: gathers):
-                if isinstance(part, UnreadableBatch):
-                    assert part.position == chunk.batches["position"][part.row]
-                    assert part.position in known  # after its records
-                    unreadable.append((part.row, f"{part.fault.code} {part.fault.message} {part.fault.position}"))
-                    continue
-                part_count += 1
-                end = 0
-                for position, count in zip(part.batches["position"], part.counts, strict=True):
-                    known.add(position)
-                    values = [column[end : end + count] for column in part.records.columns.values()]
-                    found.append((position, [list(column) for column in values]))
-                    end += count
-        return found, unreadable, part_count
-
-    alone, together = read(False), read(True)
-    assert together[:2] == alone[:2]
-    assert [row for row, _ in alone[1]] == [1, 2, 3, 5, 6, 7]
-    assert together[2] < alone[2]

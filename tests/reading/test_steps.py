@@ -12,6 +12,7 @@ from kdump.reading.tuning import DEFAULT, ReadTuning
 from tests.builders.hostile import batches, batches_and_claims, messages_and_headers
 from tests.builders.hostile_faults import LOGS
 from tests.builders.records import batch, record
+from tests.loops import each
 from tests.reading.parts import parts_of
 from tests.support import opened
 
@@ -33,8 +34,8 @@ def _assert_same(data: bytes, tuning: ReadTuning = DEFAULT) -> int:
     return sum(len(item.section.statuses) for item in items if isinstance(item, Patches))
 
 
-@pytest.mark.parametrize("one", LOGS, ids=lambda one: one.name)
-@pytest.mark.parametrize("tuning", [DEFAULT, SMALL], ids=["usual windows", "small windows"])
+@each("one", LOGS, ids=lambda one: one.name)
+@each("tuning", [DEFAULT, SMALL], ids=["usual windows", "small windows"])
 def test_steps_taken_together_change_nothing_in_hostile_files(one, tuning) -> None:  # type: ignore[no-untyped-def]
     _assert_same(one.build(40)[".log"], tuning)
 

@@ -14,6 +14,8 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
+from tools import archives
+
 _HERE = Path(__file__).parent
 
 Answer = dict[str, Any]  # what json.loads makes of a line
@@ -23,7 +25,7 @@ Question = tuple[str, str, tuple[str, ...]]  # log directory, partition, options
 def unpack(folder: Path) -> None:
     """Write the log directories into a folder."""
     with tarfile.open(_HERE / "recorded.tar.xz") as archive:
-        archive.extractall(folder, filter="data")
+        archives.unpack(archive, folder)
 
 
 def answers() -> dict[Question, list[Answer]]:

@@ -11,6 +11,7 @@ import pytest
 
 from kdump.schemas import avro_types
 from kdump.schemas.avro import AvroDecoder
+from tests.loops import each
 
 fastavro = pytest.importorskip("fastavro")
 utils = pytest.importorskip("fastavro.utils")
@@ -57,7 +58,7 @@ def _for_json(value: Any) -> Any:
     return [_for_json(item) for item in value] if isinstance(value, list) else value
 
 
-@pytest.mark.parametrize("seed", range(60))
+@each("seed", range(60))
 def test_values_are_decoded_as_fastavro_does(seed: int) -> None:
     text = json.dumps(_Schemas(seed).type())
     schema = fastavro.parse_schema(json.loads(text))
@@ -69,7 +70,7 @@ def test_values_are_decoded_as_fastavro_does(seed: int) -> None:
         assert json.dumps(decoder.decode(written.getvalue())) == json.dumps(expected), text
 
 
-@pytest.mark.parametrize("seed", range(60))
+@each("seed", range(60))
 def test_fingerprints_are_those_of_fastavro(seed: int) -> None:
     text = json.dumps(_Schemas(seed).type())
     form = fastavro.schema.to_parsing_canonical_form(json.loads(text))

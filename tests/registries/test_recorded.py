@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from kdump.cli.commands import main
+from tests.loops import each
 from tests.registries import Answer, Question, answers, expected_schema, has_schema, unpack
 
 ANSWERS = answers()
@@ -41,7 +42,7 @@ def test_there_are_answers_of_each_kind() -> None:
     assert {answer.get("error") for answer in recorded} == {None, *errors}
 
 
-@pytest.mark.parametrize("question", ANSWERS, ids=lambda question: "-".join(question[:2]))
+@each("question", ANSWERS, ids=lambda question: "-".join(question[:2]))
 def test_rows_say_what_the_official_deserializers_say(question: Question, cases: Path, capfd: pytest.CaptureFixture[str]) -> None:
     status = main(_arguments(question, cases))
     out, err = capfd.readouterr()

@@ -15,6 +15,7 @@ from kdump.releases.decoder_words import DecoderWords
 from kdump.releases.exception_texts import Words
 from kdump.releases.profile import Profile
 from kdump.releases.timeline import FIRST, History, Part
+from tests.loops import each
 
 Json = dict[str, Any]  # an object from json.loads
 
@@ -51,7 +52,7 @@ def _profile(release: str) -> Json:
     return values
 
 
-@pytest.mark.parametrize("group", GROUPS, ids=[group.releases[0] for group in GROUPS])
+@each("group", GROUPS, ids=[group.releases[0] for group in GROUPS])
 def test_releases_of_one_group_have_equal_profiles(group: changes.Group) -> None:
     first = _profile(group.releases[0])
     for release in group.releases[1:]:
@@ -118,7 +119,7 @@ def test_2_0_1_prints_whether_a_batch_is_a_control_batch() -> None:
     assert change.old.replace("{is_transactional}", "{is_transactional} isControl: {is_control}") == change.new
 
 
-@pytest.mark.parametrize(
+@each(
     ("old", "new", "summary"),
     [
         ("2.1.1", "2.2.0", "batch line: isvalid moved"),

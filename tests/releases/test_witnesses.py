@@ -8,6 +8,7 @@ from golden_outputs import make
 from kdump.releases import history
 from kdump.releases.timeline import FIRST, Part
 from tests import alike, witnesses
+from tests.loops import each
 from tests.witnesses import Move
 
 MOVES = {move.name: move for move in witnesses.moves()}
@@ -17,7 +18,7 @@ DECLARATIONS = sorted({move.rule.partition(" ")[0] for move in MOVES.values()})
 ADVICE = "no golden notices these; `python -m tests.witnesses --search` looks for one, CONTRIBUTING.md says how to make a case"
 
 
-@pytest.mark.parametrize("declaration", DECLARATIONS)
+@each("declaration", DECLARATIONS)
 def test_a_golden_notices_a_rule_moved_by_one_release(declaration: str) -> None:
     moves = [move for name, move in MOVES.items() if move.rule.partition(" ")[0] == declaration and name not in GAPS]
     if any(map(witnesses.needs_own_folder, moves)) and make.WORKING_FOLDER.exists():

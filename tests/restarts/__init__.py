@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.restarts import built
+from tools import archives
 
 DIRECTORIES = Path(__file__).with_name("directories.tar.xz")
 STARTS = Path(__file__).with_name("starts.jsonl.xz")
@@ -39,7 +40,7 @@ def unpack(folder: Path) -> None:
     Large indexes, which are zeros but for a few entries, are compressed in the archive.
     """
     with tarfile.open(DIRECTORIES) as archive:
-        archive.extractall(folder, filter="data")
+        archives.unpack(archive, folder)
     for path in folder.rglob("*index.gz"):
         path.with_suffix("").write_bytes(gzip.decompress(path.read_bytes()))
         path.unlink()

@@ -13,6 +13,7 @@ import pytest
 from kdump.errors import CorruptData
 from kdump.schemas import avro_types
 from kdump.schemas.avro import AvroDecoder
+from tests.loops import each
 
 fastavro = pytest.importorskip("fastavro")
 
@@ -104,7 +105,7 @@ def _for_json(value: Any) -> Any:
     return [_for_json(item) for item in value] if isinstance(value, list) else value
 
 
-@pytest.mark.parametrize(("schema", "value"), CASES)
+@each(("schema", "value"), CASES)
 def test_a_value_is_what_fastavro_wrote_and_reads(schema: Any, value: Any) -> None:
     text = json.dumps(schema)
     written = io.BytesIO()
@@ -131,9 +132,7 @@ def _decoded(schema: Any, data: bytes) -> Any:
 _CYCLE_DAYS, _CYCLE_YEARS = 146_097, 400  # of the Gregorian calendar
 
 
-@pytest.mark.parametrize(
-    "days", [3_000_000, 2_932_897, -719_163, -719_528, -719_529, -800_000, 2**31 - 1, -(2**31), *range(-719_900, -719_100, 73)]
-)
+@each("days", [3_000_000, 2_932_897, -719_163, -719_528, -719_529, -800_000, 2**31 - 1, -(2**31), *range(-719_900, -719_100, 73)])
 def test_years_beyond_those_of_python_have_four_digits_or_a_sign(days: int) -> None:
     """The calendar repeats itself after 400 years."""
     cycles = (days + 719_162) // _CYCLE_DAYS
@@ -196,7 +195,7 @@ def test_arrays_and_maps_come_in_blocks(is_sized: bool) -> None:
     assert _decoded({"type": "map", "values": "int"}, entries) == {"a": 3, "b": 2}
 
 
-@pytest.mark.parametrize(
+@each(
     ("schema", "data", "why"),
     [
         (["null", "int"], _zigzag(2), "branch 2 of a union of 2"),

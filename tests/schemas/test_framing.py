@@ -3,6 +3,7 @@
 import pytest
 
 from kdump.schemas import framing
+from tests.loops import each
 
 NAME = framing.HEADER_NAMES["value"]
 ID = b"\0\0\0\1\2"  # 258
@@ -16,7 +17,7 @@ def _said(headers: list[tuple[bytes, bytes | None]]) -> Said:
     return None if framed is None else (framed.id, framed.guid, framed.in_header)
 
 
-@pytest.mark.parametrize(
+@each(
     ("headers", "said"),
     [
         ([], None),

@@ -10,6 +10,7 @@ from kdump.errors import CorruptData
 from kdump.schemas import proto_descriptors, proto_known, proto_text
 from kdump.schemas.proto_types import Types
 from kdump.schemas.protobuf import ProtobufDecoder
+from tests.loops import each
 
 VARINT, I64, LENGTH, GROUP, END_GROUP, I32 = range(6)
 MINUS_1 = b"\xff" * 9 + b"\x01"  # as numbers of 32 bits are written, too
@@ -77,7 +78,7 @@ def _zero(type: str) -> Any:
     return EMPTY.get(type, "0" if type.endswith("64") else 0)
 
 
-@pytest.mark.parametrize(("type", "wire_type", "data", "value"), SCALARS, ids=IDS)
+@each(("type", "wire_type", "data", "value"), SCALARS, ids=IDS)
 def test_a_scalar_alone_repeated_packed_in_a_oneof_and_in_a_map(type: str, wire_type: int, data: bytes, value: Any) -> None:
     one = _field(1, wire_type, data)
     assert _decoded(f"{ENUM} message M {{ {type} f = 1; }}", one) == {"f": value}
@@ -91,7 +92,7 @@ def test_a_scalar_alone_repeated_packed_in_a_oneof_and_in_a_map(type: str, wire_
     assert _decoded(f"{ENUM} message M {{ map<string, {type}> f = 1; }}", entry) == {"f": {"k": value}}
 
 
-@pytest.mark.parametrize("type", sorted({type for type, *_ in SCALARS}))
+@each("type", sorted({type for type, *_ in SCALARS}))
 def test_defaults_are_shown_only_where_they_were_set(type: str) -> None:
     wire_type = next(one[1] for one in SCALARS if one[0] == type)
     zero = _field(1, wire_type, {VARINT: b"\0", I64: bytes(8), LENGTH: b"", I32: bytes(4)}[wire_type])
@@ -149,7 +150,7 @@ MAP_KEYS: list[tuple[str, bytes, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("type", "key", "text"), MAP_KEYS)
+@each(("type", "key", "text"), MAP_KEYS)
 def test_keys_of_maps_are_text(type: str, key: bytes, text: str) -> None:
     assert _decoded(f"message M {{ map<{type}, int32> f = 1; }}", _text(1, key + _number(2, 5))) == {"f": {text: 5}}
     assert _decoded(f"message M {{ map<{type}, int32> f = 1; }}", _text(1, _number(2, 5) + key)) == {"f": {text: 5}}
@@ -171,7 +172,7 @@ CLOSED = 'syntax = "proto2";'
 FIVES = "enum E { FIVE = 5; SIX = 6; } message M { optional E e = 1; repeated E r = 2; map<string, E> m = 3; }"
 
 
-@pytest.mark.parametrize(
+@each(
     ("data", "value"),
     [
         (_number(1, 6), {"e": "SIX"}),
@@ -188,7 +189,7 @@ def test_a_closed_enum_has_no_other_numbers(data: bytes, value: Any) -> None:
     assert _decoded(FIVES, data, CLOSED) == value
 
 
-@pytest.mark.parametrize(
+@each(
     ("syntax", "option", "is_closed"),
     [
         ('syntax = "proto3";', "", False),
@@ -320,7 +321,7 @@ KNOWN: list[tuple[str, bytes, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("type", "data", "value"), KNOWN)
+@each(("type", "data", "value"), KNOWN)
 def test_types_of_google_have_forms_of_their_own(type: str, data: bytes, value: Any) -> None:
     declared = (
         f"message M {{ google.protobuf.{type} f = 1; repeated google.protobuf.{type} r = 2; }} message N {{ int32 n = 1; }}"
@@ -328,7 +329,7 @@ def test_types_of_google_have_forms_of_their_own(type: str, data: bytes, value: 
     assert _decoded(declared, _text(1, data) + _text(2, data)) == {"f": value, "r": [value]}
 
 
-@pytest.mark.parametrize(
+@each(
     ("type", "data", "why"),
     [
         ("string", _text(1, b"\xff"), "not UTF-8"),

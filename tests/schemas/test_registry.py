@@ -4,9 +4,8 @@ import hashlib
 import json
 from uuid import UUID
 
-import pytest
-
 from kdump.schemas.registry import Registry, context_of
+from tests.loops import each
 
 
 def _registry(*records: tuple[str, int, int | None, str]) -> Registry:
@@ -47,7 +46,16 @@ def test_of_several_ids_with_one_text_the_newest_that_is_not_deleted_has_the_gui
     assert _of_guid(registry, '"string"') is None
 
 
-@pytest.mark.parametrize(
+def test_an_id_is_active_while_one_of_its_versions_is_and_has_its_latest_text() -> None:
+    registry = _registry(("a", 1, 3, '"int"'), ("b", 1, 3, '"int"'))
+    _delete(registry, "a", 1)
+    assert _of_guid(registry, '"int"') == (3, "active")
+    registry = _registry(("a", 1, 3, '"int"'), ("b", 1, 3, '"long"'))
+    found = registry.by_id(3)
+    assert found is not None and found.schema.text == '"long"'
+
+
+@each(
     ("subject", "context"),
     [
         ("orders-value", ""),

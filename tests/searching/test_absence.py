@@ -2,17 +2,23 @@
 
 import json
 import random
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import kdump
+from kdump.errors import Unreadable
+from kdump.reading import salvage
+from kdump.searching.file_search import _covered_bytes
 from kdump.searching.grep import Search
+from kdump.searching.log_search import Gap
 from kdump.searching.query import Query
 from tests.builders.compression import Codec
 from tests.builders.files import write_partition
 from tests.builders.records import batch, encode_message, message, record, transaction_marker, wrapper
+from tests.loops import each
 from tests.searching.conftest import Run
 
 NEEDLE = b"needle"
@@ -34,9 +40,9 @@ def _searched(path: Path, pattern: bytes = NEEDLE, **options: Any) -> tuple[list
 
 
 @pytest.mark.both_kernels
-@pytest.mark.parametrize("codec", ["none", "gzip", "zstd"])
-@pytest.mark.parametrize("is_alone", [False, True])
-@pytest.mark.parametrize("claimed", [0, -1])
+@each("codec", ["none", "gzip", "zstd"])
+@each("is_alone", [False, True])
+@each("claimed", [0, -1])
 def test_a_batch_that_says_it_is_empty_and_has_bytes_proves_nothing(
     codec: Codec, is_alone: bool, claimed: int, tmp_path: Path
 ) -> None:
@@ -55,13 +61,61 @@ def test_a_batch_that_says_it_has_fewer_records_than_it_has_proves_nothing(tmp_p
 
 
 @pytest.mark.both_kernels
-@pytest.mark.parametrize("magic", [0, 1])
-@pytest.mark.parametrize("left", [1, 11, 12, -1])
+@each("magic", [0, 1])
+@each("left", [1, 11, 12, -1])
 def test_a_wrapper_that_ends_inside_a_message_proves_nothing(magic: int, left: int, tmp_path: Path) -> None:
     """What is cut may have held the text, however little of it is left."""
     rest = encode_message(message(magic=magic, value=b"w"), offset=1)[:left]
     cut = wrapper(messages=[message(magic=magic, value=b"v")], magic=magic, trailing=rest)
     assert _searched(_partition(tmp_path, cut)) == ([], "not proven", ["wrapper-cut"])
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_a_message_whose_checksum_does_not_fit_inside_a_sound_wrapper_proves_nothing(magic: int, tmp_path: Path) -> None:
+    data = wrapper(messages=[message(magic=magic, value=b"v"), message(magic=magic, value=b"w", crc=1)], magic=magic)
+    assert _searched(_partition(tmp_path, data)) == ([], "not proven", ["crc-mismatch"])
+
+
+@pytest.mark.parametrize("code", ["io-error", "file-changed", "file-shrank", "file-missing"])
+def test_a_log_that_is_not_read_to_its_end_or_changes_proves_nothing(
+    code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    walk = salvage.walk
+
+    def walked(source: Any, **given: Any) -> Iterator[Any]:
+        yield from walk(source, **given)
+        if code == "io-error":
+            source.bad_ranges.append((70, 80))
+        elif code == "file-changed":
+            with Path(source.path).open("ab") as file:
+                file.write(b"more")
+        else:
+            raise Unreadable(code, "shrank", path=source.path)
+
+    monkeypatch.setattr(salvage, "walk", walked)
+    path = _partition(tmp_path, batch(records=[record(value=b"v")]))
+    search = Search([str(path)], Query(NEEDLE), proves_absence=True)
+    if code == "file-missing":
+        next(path.glob("*.log")).unlink()
+    assert list(search) == []
+    assert (search.verdict.verdict, [gap.code for gap in search.not_read]) == ("not proven", [code])
+
+
+def test_what_was_not_read_or_left_is_counted_over_all_files(tmp_path: Path) -> None:
+    hit, bad = batch(records=[record(value=NEEDLE)] * 2), batch(base_offset=2, records=[record()], crc=1)
+    for number, data in enumerate(([hit, bad, bad], [bad], [batch(records=[record()])])):
+        write_partition(tmp_path, topic="a", partition=number, segments={0: data})
+    search = Search([str(tmp_path)], Query(NEEDLE), stops_at_hit=True)
+    assert len(list(search)) == 1
+    assert not search.verdict.is_whole
+    search = Search([str(tmp_path)], Query(NEEDLE))
+    assert len(list(search)) == 2
+    assert (search.verdict.is_whole, search.verdict.not_read_bytes) == (True, 3 * len(bad))
+    assert [gap.start for gap in search.not_read] == [len(hit), len(hit) + len(bad), 0]
+
+
+def test_bytes_of_several_faults_are_counted_once() -> None:
+    assert _covered_bytes([Gap(5, 15, "a", ""), Gap(0, 10, "b", ""), Gap(2, 3, "c", ""), Gap(20, 21, "d", "")]) == 16
 
 
 # --- edges of windows and blocks
@@ -100,6 +154,12 @@ def _value_with_needle(place: int, size: int) -> bytes:
 
 
 # --- what lies beside the logs
+
+
+def test_a_proof_searches_snapshots_of_metadata(tmp_path: Path) -> None:
+    path = write_partition(tmp_path, topic="__cluster_metadata", segments={5: [batch(base_offset=5, records=[record()])]})
+    (path / "00000000000000000005-0000000001.checkpoint").write_bytes(batch(records=[record(value=NEEDLE)]))
+    assert [_searched(path, proves_absence=proves)[:2] for proves in (True, False)] == [([0], "found"), ([], "absent")]
 
 
 def test_a_link_that_leads_out_proves_nothing(tmp_path: Path) -> None:
@@ -159,6 +219,30 @@ def test_the_first_marker_after_a_record_counts_whichever_copy_has_it(is_first: 
     _partition(lacking, of(0), *rest)
     copies = (whole, lacking) if is_first else (lacking, whole)
     assert [fate.answer for offset in (0, 2) for fate in kdump.where(f"a-0@{offset}", *copies)] == ["present", "aborted"]
+
+
+def test_a_replica_that_ends_where_the_epoch_of_its_last_batch_ended_is_behind(tmp_path: Path) -> None:
+    old, new = (batch(base_offset=offset, records=[record()], partition_leader_epoch=offset) for offset in (0, 1))
+    ahead, behind = tmp_path / "ahead", tmp_path / "behind"
+    _partition(ahead, old, new)
+    _partition(behind, old)
+    (fate,) = kdump.where("a-0@1", ahead, behind)
+    assert (fate.answer, fate.copies) == ("only-on", [str(ahead)])
+    assert f"{behind} ends at 1" in fate.evidence
+
+
+def test_a_damaged_batch_does_not_show_that_a_record_was_replaced(tmp_path: Path) -> None:
+    """The only copy that still has the record is the one that is damaged later on."""
+    first, last = batch(records=[record(value=b"v")]), batch(base_offset=4, records=[record(value=b"v")])
+    lost = batch(base_offset=1, records=[record(key=b"k", value=b"1")])
+    later, damaged = (batch(base_offset=3, records=[record(key=b"k", value=b"2")], crc=crc) for crc in (None, 1))
+    (tmp_path / "cleaned").mkdir()
+    (tmp_path / "cleaned/cleaner-offset-checkpoint").write_text("0\n1\na 0 4\n")
+    _partition(tmp_path / "cleaned", first, last)
+    for replaced, answer, by in ((later, "compacted", 3), (damaged, "only-on", None)):
+        _partition(tmp_path / answer, first, lost, replaced, last)
+        (fate,) = kdump.where("a-0@1", tmp_path / "cleaned", tmp_path / answer)
+        assert (fate.answer, fate.superseded_by) == (answer, by)
 
 
 # --- progress

@@ -4,6 +4,7 @@ import copy
 import errno
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -17,6 +18,7 @@ import pytest
 
 import kdump
 from kdump.cli.commands import main
+from kdump.cli.searching.run import _Shown
 from kdump.errors import Unreadable, UsageError
 from kdump.searching import certificate
 from kdump.searching.file_search import FileSearch
@@ -24,9 +26,9 @@ from kdump.searching.grep import Search
 from kdump.searching.literals import required_literal
 from kdump.searching.log_search import Found
 from kdump.searching.partitioner import murmur2, partition_of
-from kdump.searching.query import Query
+from kdump.searching.query import Query, Range
 from tests.builders.compression import Codec
-from tests.builders.files import write_partition
+from tests.builders.files import file_name, write_partition
 from tests.builders.records import batch, message, message_set, record, transaction_marker, wrapper
 from tests.searching.conftest import Run
 
@@ -342,6 +344,37 @@ def test_a_certificate_shows_whether_the_files_are_still_the_same(run: Run, data
     assert run("--verify", place, moved)[0] == 2
 
 
+def test_a_certificate_says_nothing_of_files_that_cannot_be_read_and_overwrites_none(
+    run: Run, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "gone.json"
+    run("--prove-absent", "--certificate", place, "nowhere", data)
+    written = place.read_bytes()
+    assert run("--prove-absent", "--certificate", place, "secret", data)[:2] == (2, "")
+    assert place.read_bytes() == written
+
+    def unreadable(_source: object) -> str:
+        raise Unreadable("file-io-error", "Input/output error")
+
+    monkeypatch.setattr(certificate, "digest", unreadable)
+    assert run("--verify", place)[0] == 3
+
+
+@pytest.mark.parametrize(("damage", "code"), [(b"", 0), (b"x" * 100, 3)])
+def test_a_search_whose_reader_has_gone_is_as_complete_as_what_was_read(
+    run: Run, data: Path, monkeypatch: pytest.MonkeyPatch, damage: bytes, code: int
+) -> None:
+    _log(data).write_bytes(_log(data).read_bytes() + damage)
+    shown = _Shown.all
+
+    def all_then_gone(self: _Shown) -> None:
+        shown(self)
+        raise BrokenPipeError
+
+    monkeypatch.setattr(_Shown, "all", all_then_gone)
+    assert run("secret", data)[0] == code
+
+
 def _values_and_places(body: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     if place:
         yield place
@@ -548,6 +581,24 @@ def test_a_certificate_that_cannot_be_read_is_no_wrong_usage(data: Path, tmp_pat
     assert main(["grep", "--verify", str(tmp_path)]) == main(["grep", "--verify", str(tmp_path / "none")]) == 2
 
 
+@pytest.mark.both_kernels
+@pytest.mark.parametrize("codec", ["none", "gzip", "lz4", "snappy", "zstd"])
+def test_a_match_in_a_batch_larger_than_a_window_is_found(run: Run, tmp_path: Path, codec: Codec) -> None:
+    large = random.Random(codec).randbytes(700_000).hex().encode()
+    records = [
+        record(key=b"a", value=large),
+        record(key=b"b", value=large + b"needle"),
+        record(key=b"c", value=b"needle" + large),
+    ]
+    path = tmp_path / file_name(0, ".log")
+    path.write_bytes(batch(records=[record(value=large)], codec=codec) + batch(records=records, codec=codec, base_offset=1))
+    code, out, _ = run("needle", path, "--output", "ndjson")
+    hits = [row for row in map(json.loads, out.splitlines()) if row["kind"] == "hit"]
+    wanted = [(2, "b", (large + b"needle").decode()), (3, "c", ("needle" + large.decode()))]
+    assert (code, [(row["offset"], row["key"], row["value"]) for row in hits]) == (0, wanted)
+    assert run("nowhere", path)[0] == 1
+
+
 def test_matches_go_into_a_parquet_file(run: Run, data: Path, tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     assert run("needle", data, "--output", "parquet", "-o", tmp_path / "hits.parquet")[0] == 0
@@ -572,3 +623,13 @@ def test_a_path_without_a_pattern_is_not_taken_for_one(run: Run, data: Path) -> 
         2,
         f"kdump: nothing to look for in {data}; give a PATTERN before the path, or a condition such as --key\n",
     )
+
+
+def test_ranges_hold_their_ends_and_an_empty_value_of_a_header_is_a_value() -> None:
+    times = Range(from_time=5, to_time=7)
+    assert [time for time in range(-1, 10) if times.holds(0, time)] == [5, 6, 7]
+    offsets = Range(from_offset=5, to_offset=7)
+    assert [offset for offset in range(10) if offsets.holds(offset, -1)] == [5, 6, 7]
+    headers = ((b"h", b"v"), (b"e", b""))
+    for wanted, found in (((b"h", None), True), ((b"h", b""), False), ((b"e", b""), True), ((b"x", None), False)):
+        assert (Query(headers=[wanted]).matched(None, None, headers, 0) is not None) == found

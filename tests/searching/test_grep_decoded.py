@@ -11,8 +11,10 @@ import pytest
 
 import kdump
 from kdump.errors import UsageError
+from kdump.reading import salvage
 from tests.builders.files import write_partition
 from tests.builders.records import batch, record, transaction_marker
+from tests.loops import each
 from tests.registries import Answer, Question, answers, has_schema, unpack
 from tests.searching.conftest import Run
 
@@ -74,7 +76,7 @@ def _options(question: Question, cases: Path) -> dict[str, Any]:
     return {names[option]: value for option, value in given.items()}
 
 
-@pytest.mark.parametrize(("question", "answer"), VALUES, ids=["-".join(question[:2]) for question, _ in VALUES])
+@each(("question", "answer"), VALUES, ids=["-".join(question[:2]) for question, _ in VALUES])
 def test_a_recorded_value_is_found_by_what_the_official_deserializer_returned(
     question: Question, answer: Answer, cases: Path
 ) -> None:
@@ -125,6 +127,22 @@ def test_a_damaged_registry_leaves_the_verdict_open(run: Run, registry: Path) ->
     assert (code, "schemas may be missing" in said, "(schemas-incomplete)" in said) == (3, True, True)
     assert run("--json", "x=-4", registry / "jade-both-0")[0] == 3, "there may be more"
     assert run("no such text", registry / "jade-both-0")[0] == 1, "a pattern needs no schemas"
+
+
+def test_schemas_that_change_while_they_are_used_prove_nothing(
+    run: Run, registry: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    walk, segment = salvage.walk, registry / "_schemas-0" / FIRST
+
+    def walked(source: Any, **given: Any) -> Any:
+        yield from walk(source, **given)
+        if "jade-both-0" in source.path:
+            segment.write_bytes(segment.read_bytes() + b"more")
+
+    monkeypatch.setattr(salvage, "walk", walked)
+    arguments = ("--prove-absent", "--certificate", str(tmp_path / "c.json"), "--json", "x=777", registry / "jade-both-0")
+    code, _, said = run(*arguments)
+    assert (code, "schemas were changed while they were used (file-changed)" in said) == (3, True)
 
 
 def test_several_processes_say_once_what_is_wrong_with_the_registry(run: Run, registry: Path) -> None:
@@ -220,7 +238,7 @@ def test_stdin_is_decoded_with_named_schemas(registry: Path) -> None:
     assert codes == [3, 0]
 
 
-@pytest.mark.parametrize(("question", "answer"), VALUES, ids=["-".join(question[:2]) for question, _ in VALUES])
+@each(("question", "answer"), VALUES, ids=["-".join(question[:2]) for question, _ in VALUES])
 def test_a_member_is_found_in_what_the_official_deserializer_returned(question: Question, answer: Answer, cases: Path) -> None:
     path, value = _leaf(answer["decoded"]) or ("", None)
     member = _json({path.rpartition(".")[2]: value})[1:-1]

@@ -22,6 +22,7 @@ from kdump.output.rows.fates import Fate
 from kdump.reading import salvage
 from tests.builders.files import write_partition
 from tests.builders.records import batch, record, transaction_marker
+from tools import archives
 
 FIRST = "00000000000000000000"
 RECORDED = Path(__file__).with_name("where.tar.xz")
@@ -32,7 +33,7 @@ def histories(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The recorded directories."""
     folder = tmp_path_factory.mktemp("histories")
     with tarfile.open(RECORDED) as archive:
-        archive.extractall(folder, filter="data")
+        archives.unpack(archive, folder)
     return folder
 
 

@@ -11,6 +11,7 @@ from tests.builders.compression import Codec
 from tests.builders.files import write_partition
 from tests.builders.fleets import flipped
 from tests.builders.records import Record, batch, message, record, wrapper
+from tests.loops import each
 
 
 def _partition(folder: Path, *batches: bytes, base: int = 0) -> Path:
@@ -34,7 +35,7 @@ def _records(first: int, count: int) -> list[Record]:
 
 
 @pytest.mark.both_kernels
-@pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
+@each("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
 def test_a_record_after_the_end_that_its_batch_claims_is_present(codec: Codec, tmp_path: Path) -> None:
     batches = [batch(base_offset=base, records=_records(base, 4), codec=codec, last_offset_delta=0) for base in (3, 7)]
     path = _partition(tmp_path, *batches)
@@ -120,7 +121,7 @@ def _unreadable(codec: Codec, base: int, count: int) -> bytes:
 
 
 @pytest.mark.both_kernels
-@pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
+@each("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
 def test_an_offset_in_a_batch_that_cannot_be_read_is_damaged(
     codec: Codec, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

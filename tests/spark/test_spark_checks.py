@@ -1,4 +1,4 @@
-"""Spark answers questions to a fleet as SQLite does, over fleets that were made up."""
+"""Spark answers questions to a fleet as DuckDB does, over fleets that were made up."""
 
 import contextlib
 import io
@@ -6,7 +6,6 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -29,9 +28,10 @@ else:
 import pyarrow.parquet as pq  # what needs Arrow
 
 from kdump.output.arrow.schemas import schema_of, table_schema
-from kdump.pipeline.fleet import compaction, questions, replicas, segments, statistics, transactions
+from kdump.pipeline.fleet import questions, segments, statistics, transactions
 from kdump.pipeline.fleet.query import Query
 from tests.fleets import ask_tables, in_order, tables_of
+from tests.loops import each
 
 pytestmark = [pytest.mark.spark, pytest.mark.skipif(bool(why_no_spark()), reason=why_no_spark())]
 
@@ -78,7 +78,7 @@ def frames(spark: Any, tables: dict[str, pa.Table]) -> dict[str, Any]:
     return {name: spark.createDataFrame(table) for name, table in tables.items()}
 
 
-def test_spark_finds_as_sqlite_does(frames: dict[str, Any], tables: dict[str, pa.Table]) -> None:
+def test_spark_finds_as_duckdb_does(frames: dict[str, Any], tables: dict[str, pa.Table]) -> None:
     from kdump.spark import checks
 
     expected = ask_tables(FINDINGS, tables)
@@ -90,8 +90,8 @@ def test_spark_finds_as_sqlite_does(frames: dict[str, Any], tables: dict[str, pa
     assert set(found["code"].to_pylist()) == FLEET
 
 
-@pytest.mark.parametrize("query", OTHERS, ids=lambda query: query.name)
-def test_spark_answers_as_sqlite_does(query: Query, frames: dict[str, Any], tables: dict[str, pa.Table]) -> None:
+@each("query", OTHERS, ids=lambda query: query.name)
+def test_spark_answers_as_duckdb_does(query: Query, frames: dict[str, Any], tables: dict[str, pa.Table]) -> None:
     from kdump.spark import checks
 
     (expected,) = ask_tables([query], tables)
@@ -111,7 +111,7 @@ def test_a_table_without_a_column_is_named(spark: Any) -> None:
 
 
 def test_functions_ask_what_their_names_say(tables: dict[str, pa.Table], monkeypatch: pytest.MonkeyPatch) -> None:
-    """They only choose the question and its tables, so that SQLite can answer instead of Spark."""
+    """They only choose the question and its tables, so that DuckDB can answer instead of Spark."""
     from kdump.spark import checks
 
     def ask(query: Query, given: dict[str, Any]) -> pa.Table:
@@ -132,10 +132,7 @@ def test_functions_ask_what_their_names_say(tables: dict[str, pa.Table], monkeyp
         assert set(answer["code"].to_pylist()) == {code}
 
 
-def test_a_scan_on_spark_finds_and_sums_up_what_one_without_does(
-    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("kdump.spark.writing.MAX_DRIVER_ROWS", 0)  # so that Spark is asked
+def test_a_scan_on_spark_finds_and_sums_up_what_one_without_does(spark: Any, tmp_path: Path) -> None:
     brokers = write_cookbook_fleet(tmp_path / "brokers")
     found: dict[str, list[str]] = {}
     summaries: dict[str, dict[str, Any]] = {}
@@ -162,41 +159,3 @@ def test_a_scan_on_spark_finds_and_sums_up_what_one_without_does(
         "cleaner-behind",
         "compaction-duplicate",
     }
-
-
-class _Session:
-    """A session of which only files are asked."""
-
-    read = SimpleNamespace(parquet=str)
-
-
-def test_questions_that_read_few_rows_are_asked_without_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However many rows there are in tables that only other questions read, or of partitions that do not matter."""
-    from kdump.spark import writing
-
-    for name, table in tables_of(write_cookbook_fleet(tmp_path / "brokers")).items():
-        (tmp_path / "scan" / name).mkdir(parents=True)
-        pq.write_table(table, tmp_path / "scan" / name / "part-0.parquet", row_group_size=20)
-    asked: list[str] = []
-
-    def answer(query: Query, _frames: object) -> pa.Table:
-        asked.append(query.name)
-        return pa.table({})
-
-    monkeypatch.setattr(writing, "_answer", answer)
-    monkeypatch.setattr(writing, "run_interruptible", lambda _session, action: action())
-    queries = [compaction.duplicates(), replicas.divergence(), compaction.stalled()]
-    session: Any = _Session()
-
-    monkeypatch.setattr(writing, "MAX_DRIVER_ROWS", 128)  # of 142 that may be those of cleaned partitions, 129, and 24
-    *others, stalled = writing.ask_tables(session, queries, str(tmp_path / "scan"))
-    assert asked == ["duplicates", "divergence"]
-    assert [answer.num_rows for answer in others] == [0, 0]
-    assert stalled["code"].to_pylist() == ["cleaner-behind"]
-
-    monkeypatch.setattr(writing, "MAX_DRIVER_ROWS", 142)  # of 498 records
-    duplicates, divergence, stalled = writing.ask_tables(session, queries, str(tmp_path / "scan"))
-    assert asked == ["duplicates", "divergence"]
-    assert duplicates["code"].to_pylist() == ["compaction-duplicate"]
-    assert sorted(divergence["code"].to_pylist()) == ["replica-divergence", "replica-missing-batches"]
-    assert stalled["code"].to_pylist() == ["cleaner-behind"]

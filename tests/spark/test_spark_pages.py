@@ -81,8 +81,6 @@ def test_the_program_of_the_page_runs_and_mistakes_look_as_it_says(data: Path, t
     """By the Python of an environment that is not activated, and by `spark-submit` in one that is."""
     import pyspark
 
-    from kdump.spark import java_home
-
     text = (ROOT / "docs" / "spark-sessions.md").read_text()
     job = tmp_path / "job.py"
     program = next(code for language, code in _BLOCK.findall(text) if language == "python")
@@ -92,7 +90,7 @@ def test_the_program_of_the_page_runs_and_mistakes_look_as_it_says(data: Path, t
     other.write_text(f'#!/bin/sh\nexec {sys.executable} {"-S" if by == "python" else ""} "$@"\n')
     other.chmod(0o755)
     variables = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PYSPARK_", "SPARK_"))}
-    variables |= {"PATH": f"{other.parent}:/usr/bin:/bin", "JAVA_HOME": java_home(), "JAVA_TOOL_OPTIONS": JAVA_OPTIONS}
+    variables |= {"PATH": f"{other.parent}:/usr/bin:/bin", "JAVA_TOOL_OPTIONS": JAVA_OPTIONS}
     submit = str(Path(pyspark.__file__).parent / "bin" / "spark-submit")
     command = [sys.executable, str(job)] if by == "python" else [submit, "--master", "local[4]", str(job)]
     done = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True, timeout=HANG, check=False)

@@ -20,6 +20,7 @@ from tests.builders.files import file_name, write_partition
 from tests.builders.records import batch, message, message_set, record, transaction_marker, wrapper
 from tests.checks.faults.case import PARTITION, FaultCase, write
 from tests.checks.faults.test_faults import CASES
+from tests.loops import each
 
 STARTS_FOR_ONE = 6
 """How many directories of recorded starts there are for one that is compared by default."""
@@ -49,7 +50,7 @@ def _id(case: FaultCase) -> str:
     return f"{case.code}-{case.name}" if case.name else case.code
 
 
-@pytest.mark.parametrize("case", CASES, ids=_id)
+@each("case", CASES, ids=_id)
 def test_no_case_of_a_fault_is_better_in_a_check(case: FaultCase, tmp_path: Path) -> None:
     for number, (files, arranged) in enumerate([(case.shown, case.arranged), (case.near_miss, case.near_arranged)]):
         root = tmp_path / str(number)
@@ -199,8 +200,8 @@ def test_no_small_directory_is_better_in_a_check(share: int, tmp_path: Path, all
     assert found == []
 
 
-@pytest.mark.parametrize("codec", OLD_CODECS)
-@pytest.mark.parametrize("level", [QUICK, FULL, DEEP])
+@each("codec", OLD_CODECS)
+@each("level", [QUICK, FULL, DEEP])
 def test_a_wrapper_that_no_start_can_open_fails_in_both(codec: Codec, level: str, tmp_path: Path) -> None:
     """A broker opens the last wrapper of a log to find its end; its CRC is right."""
     whole = wrapper(messages=[message(value=b"v" * 40, magic=1)] * 3, codec=codec, magic=1, offset=2)

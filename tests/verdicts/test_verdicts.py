@@ -14,13 +14,16 @@ from kdump.checks.catalogue import STARTS
 from kdump.checks.finding import FileReport, Finding
 from kdump.checks.jobs import Job
 from kdump.checks.settings import Settings, current_time
+from kdump.cli.checking.request import CheckRequest, read_baseline
 from kdump.cli.commands import main
+from kdump.errors import Unreadable
 from kdump.verdicts import check, starts
 from kdump.verdicts.verdict import Verdict
 from tests.builders.cluster_metadata import replicas, topic
 from tests.builders.compression import lz4_frame
 from tests.builders.files import file_name, write_partition
 from tests.builders.records import batch, record
+from tests.loops import each
 
 LOG = file_name(0, ".log")
 NEWEST = file_name(4, ".log")
@@ -113,7 +116,8 @@ def _report_of(records: int, *, more: bool = False, path: str = "/a-0/x.log", si
 )
 def test_what_was_not_read_is_not_clean(level: str, more: bool, words: str, text: str) -> None:
     verdict = Verdict(level=level)
-    verdict.add(_report_of(1200, more=more))
+    verdict.add(_report_of(1000, more=more))
+    verdict.add(_report_of(200))
     assert (verdict.words, verdict.text, verdict.exit_code) == ([words, "records not read"], text, 0)
     assert verdict.reasons == [text.partition("; ")[2]]
 
@@ -268,6 +272,8 @@ def test_a_start_of_what_was_ignored_fails_unless_it_was_ignored_itself(
     data = bytearray((partition / LOG).read_bytes())
     data[-1] ^= 1
     (partition / LOG).write_bytes(data)
+    assert main(["check", "--ignore", "start-loses", str(partition)]) == 1
+    assert capfd.readouterr().out.endswith("Verdict: loses at start, damaged. Exit status 1.\n")
     assert main(["check", "--ignore", "crc-mismatch", str(partition)]) == 1
     assert capfd.readouterr().out.endswith("Verdict: loses at start. Exit status 1.\n")
     assert main(["check", "--ignore", "crc-mismatch", "--ignore", "start-loses", str(partition)]) == 0
@@ -291,6 +297,28 @@ def test_a_baseline_without_the_start_does_not_hide_it(
     assert main(["check", "--baseline", str(baseline), str(partition)]) == 0
     expected = "clean, except for known findings and a start that fails or loses records"
     assert " ".join(capfd.readouterr().out.split()).endswith(f"Verdict: {expected}. Exit status 0.")
+    known_starts: set[tuple[str, str, str]] = set()
+    request = CheckRequest.__new__(CheckRequest)
+    request.baseline = read_baseline(str(baseline), known_starts)
+    (finding,) = kdump.check(partition)
+    assert [request.is_known(finding) for _ in range(2)] == [True, False]
+    assert {start[1:] for start in known_starts} == {("unclean", "loss"), ("clean", "damage"), ("unclean", "damage")}
+
+
+@pytest.mark.parametrize(
+    ("level", "ignored", "proves"), [("deep", "", True), ("deep", "crc-mismatch", False), ("quick", "", False)]
+)
+def test_a_check_proves_a_log_sound_only_if_it_reads_it_and_ignores_nothing(level: str, ignored: str, proves: bool) -> None:
+    request = CheckRequest.__new__(CheckRequest)
+    request.settings, request._selected, request._ignored = Settings(now=0, level=level), None, frozenset(ignored.split())
+    assert request.proves_logs == proves
+
+
+def test_records_that_a_check_does_not_read_are_counted_over_all_files(
+    partition: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", "--level", "full", "--output", "ndjson", str(partition)]) == 0
+    assert json.loads(capfd.readouterr().out.splitlines()[-1])["recordsNotRead"] == 7
 
 
 # --- records that nobody can read
@@ -385,7 +413,7 @@ def test_a_metadata_log_is_not_replayed_and_both_commands_say_so(
 # --- one cause, one statement
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "outcome", "reason"),
     [
         # the log manager of 4.3.1 was run on the first five
@@ -510,6 +538,32 @@ def _log_directory(path: Path, *topics: str, **values: str) -> Path:
         (path / name).write_text("0\n0\n")
     (path / ".kafka_cleanshutdown").write_text("")
     return path
+
+
+@pytest.mark.parametrize(
+    "call", ["kdump.cli.forecasting.run.of_partition", "kdump.cli.forecasting.run.LogDirectory.require_readable"]
+)
+def test_a_forecast_of_what_cannot_be_read_is_not_examined(
+    call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = _log_directory(tmp_path / "d1", "a")
+    assert main(["forecast", str(path)]) == 0
+
+    def unreadable(*_: object, **__: object) -> None:
+        raise Unreadable("file-io-error", "Input/output error")
+
+    monkeypatch.setattr(call, unreadable)
+    assert main(["forecast", str(path)]) == 3
+    assert "Input/output error" in capfd.readouterr().err
+
+
+def test_a_checkpoint_that_ends_all_starts_hides_no_start_that_loses_besides(tmp_path: Path) -> None:
+    path = _log_directory(tmp_path, "a", "b")
+    (path / ".kafka_cleanshutdown").unlink()
+    (path / "recovery-point-offset-checkpoint").write_text("of nobody")
+    log = path / "a-0" / file_name(0, ".log")
+    log.write_bytes(log.read_bytes()[:70] + b"\xff" + log.read_bytes()[71:])
+    assert [bool(starts.forecasts_of(str(path / name), is_found=True)) for name in ("a-0", "b-0")] == [True, False]
 
 
 def test_sound_log_directories_side_by_side_are_clean(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -44,7 +44,6 @@
 #include "batch_columns.h"
 #include "search.h"
 #include "summary.h"
-#include "mixed.h"
 #include "producers.h"
 #include "new_entries.h"
 #include "summary_log.h"
@@ -82,7 +81,6 @@ static PyMethodDef methods[] = {
     {"dump_time_index", dump_time_index, METH_VARARGS, dump_time_index_doc},
     {"summarize_batches", summarize_batches, METH_VARARGS, summarize_batches_doc},
     {"summarize_messages", summarize_messages, METH_VARARGS, summarize_messages_doc},
-    {"summarize_mixed", summarize_mixed, METH_VARARGS, summarize_mixed_doc},
     {"find_literal", find_literal, METH_VARARGS, find_literal_doc},
     {"find_in_file", find_in_file, METH_VARARGS, find_in_file_doc},
     {"find", find, METH_VARARGS, find_doc},
@@ -173,6 +171,11 @@ static int add_names(PyObject *module, const char *attribute, const char *const 
     return !failed;
 }
 
+/* What the sources were when this was built: setup.py gives their SHA-256, other builds nothing. */
+#ifndef KDUMP_SOURCES
+#define KDUMP_SOURCES ""
+#endif
+
 static int fill_module(PyObject *module)
 {
     choose_checksums();
@@ -181,10 +184,10 @@ static int fill_module(PyObject *module)
     int is_filled = add_constants(module) && add_names(module, "COLUMNS", column_names, COLUMN_COUNT) &&
                     add_names(module, "RECORD_COLUMNS", record_column_names, RECORD_COLUMN_COUNT) &&
                     add_names(module, "SUMMARY", summary_names, SUMMARY_SIZE) &&
-                    add_names(module, "MIXED", mixed_names, MIXED_SIZE) &&
                     add_names(module, "FIELD_KINDS", field_kind_names, FIELD_KIND_COUNT) &&
                     add_names(module, "STREAK", streak_names, STREAK_SIZE) &&
-                    add_names(module, "CRC32C", crc32c_names, crc32c_way_count);
+                    add_names(module, "CRC32C", crc32c_names, crc32c_way_count) &&
+                    PyModule_AddStringConstant(module, "SOURCES", KDUMP_SOURCES) == 0;
     return is_filled ? 0 : -1;
 }
 

@@ -67,10 +67,10 @@ typedef struct {
 /* Whether the magic of a header may stand at `p + MAGIC_AT`: what the pattern of the candidates says. `room` bytes are in the window. */
 static inline int matches_header(const uint8_t *p, size_t room, int is_any_whole)
 {
-    if (room <= MAGIC_AT || p[MAGIC_AT] > 2 || p[0] > 0x7f || p[LENGTH_AT] > 0x07)
+    if (room <= MAGIC_AT || p[MAGIC_AT] > 2 || p[0] > 0x7f || p[LENGTH_AT] > 0x07 || !be32(p + LENGTH_AT))
         return 0;
     if (is_any_whole)
-        return be32(p + LENGTH_AT) != 0;
+        return 1;
     if (p[MAGIC_AT] < 2)
         return room > MESSAGE_ATTRIBUTES_AT && p[MESSAGE_ATTRIBUTES_AT] <= 0x0f;
     return room > BATCH_ATTRIBUTES_AT + 1 && !p[BATCH_ATTRIBUTES_AT] && p[BATCH_ATTRIBUTES_AT + 1] <= 0x7f;

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from kdump.checks.segment_facts import SegmentFacts
     from kdump.errors import CorruptData
     from kdump.formats.log import Chunk
-    from kdump.formats.mixed import MixedSummary
     from kdump.formats.record import RecordChunk
     from kdump.reading.items import Patches, Section
 
@@ -49,16 +48,6 @@ class SegmentRule:
 
     def batches(self, section: Section) -> None:
         """Check the next batches."""
-
-    def passes(self, summary: MixedSummary) -> bool:
-        """Whether `mixed` will do for runs of alternating magics with this summary; else `batches` gets them one by one.
-
-        Nothing is reported or changed.
-        """
-        return type(self).batches is SegmentRule.batches
-
-    def mixed(self, summary: MixedSummary) -> None:
-        """Check the next batches, runs of alternating magics; all rules have passed them."""
 
     def records(self, part: RecordChunk, status: str) -> None:
         """Check records of the next batches, which all have this status; those of a large batch come in several parts."""

@@ -55,7 +55,7 @@ class CheckOptions(CommandOptions):
     )
     time_limit: float | None = seconds("--time-limit", "Stop checking a file after this time.")
     follows_links: bool = flag("--follow-links", "Follow symbolic links that lead out of the tree that is checked.")
-    jobs: int = jobs_option("Use N processes and threads")
+    jobs: int = jobs_option("Use N processes")
     is_nice: bool = NICE
     rate: str = RATE
     output: str = output_option(FORMATS, "text is for people; the others are for programs.")

@@ -27,11 +27,8 @@ if TYPE_CHECKING:
     from kdump.tables import Row
 
 _MAX_BATCHES = 64  # between where an entry points and the batch that holds its offset
-_RUN = 8  # batches of which the highest offset is kept
 _AHEAD = 1 << 13  # bytes that are read for the batches after one
 _MAX_KEPT = 1 << 16  # of these batches, in memory
-_LOOKED_AT = 1 << 14  # entries whose batches are read in the order of their positions
-_SPAN, _GAP = 1 << 16, 1 << 10  # bytes that are read for several entries at once, and between two of them
 
 
 def list_offset_index(run: Run, path: str) -> None:
@@ -45,20 +42,17 @@ def list_offset_index(run: Run, path: str) -> None:
         for table in offset_index.read(index, base_offset):
             offsets, positions = table["offset"][:left], table["position"][:left]
             left -= len(offsets)
-            wanted = _wanted(run, offsets)
-            for start in range(0, len(wanted), _LOOKED_AT):
-                rows = wanted[start : start + _LOOKED_AT]
-                landings.look_at([positions[row] for row in rows])
-                log_offsets: list[int | None] = []
-                statuses: list[str] = []
-                for row in rows:
-                    last, problem = landings.compare(offsets[row], positions[row])
-                    if problem:
-                        run.find(path, "entry for offset {} points to byte {}: " + problem, offsets[row], positions[row], last)
-                    log_offsets.append(last)
-                    statuses.append(_status(problem))
-                columns = {"offset": _of(offsets, rows), "position": _of(positions, rows), "log_offset": log_offsets}
-                _write(run, listing.ListedIndexEntry, columns, statuses, path, line)
+            rows = _wanted(run, offsets)
+            log_offsets: list[int | None] = []
+            statuses: list[str] = []
+            for row in rows:
+                last, problem = landings.compare(offsets[row], positions[row])
+                if problem:
+                    run.find(path, "entry for offset {} points to byte {}: " + problem, offsets[row], positions[row], last)
+                log_offsets.append(last)
+                statuses.append(_status(problem))
+            columns = {"offset": _of(offsets, rows), "position": _of(positions, rows), "log_offset": log_offsets}
+            _write(run, listing.ListedIndexEntry, columns, statuses, path, line)
         _check_size(run, index, offset_index.ENTRY_SIZE)
 
 
@@ -67,31 +61,9 @@ class _Landings:
 
     def __init__(self, log: Source) -> None:
         self._log = log
-        self._batches: dict[int, tuple[int | None, int, int]] = {}
-        self._empty: set[int] = set()  # positions without a batch
-        self._highest: dict[int, int] = {}
-        self._runs: dict[int, tuple[int, int]] = {}
+        self._batches: dict[int, tuple[int | None, int, int] | None] = {}
+        self._append_at, self._highest = -1, -1  # the last batch from which others were followed, and their highest offset
         self._start, self._window = 0, b""
-
-    def look_at(self, positions: Sequence[int]) -> None:
-        """Read what stands at these positions: what is near together at once."""
-        unknown = sorted({position for position in positions if 0 <= position < self._log.size} - self._batches.keys())
-        self._empty.clear()
-        rest = 0
-        while rest < len(unknown):
-            first, start = rest, unknown[rest]
-            rest += 1
-            while rest < len(unknown) and unknown[rest] - unknown[rest - 1] <= _GAP and unknown[rest] - start <= _SPAN:
-                rest += 1
-            try:
-                data = self._log.read(start, unknown[rest - 1] - start + BATCH_HEADER_SIZE)
-            except Unreadable:
-                continue  # perhaps because of bytes to which no entry points: `_batch_at` reads the others
-            for position in unknown[first:rest]:
-                at = position - start
-                header_bytes = data[at : at + BATCH_HEADER_SIZE]
-                may_be_batch = header_bytes[:1] < b"\x80" and header_bytes[MAGIC_AT : MAGIC_AT + 1] <= b"\2"  # as few bytes are
-                self._keep(position, self._batch_of(header_bytes, position) if may_be_batch else None)
 
     def compare(self, offset: int, position: int) -> tuple[int | None, str]:
         """The last offset of the batch that an entry points to, and what is wrong with the entry, if anything, with `{}` for it.
@@ -99,7 +71,7 @@ class _Landings:
         Brokers differ in which offset of a batch they write, and one entry may stand for several batches that were appended at
         once; messages of magic 0 and 1 do not state their first offset.
         """
-        batch = self._batches.get(position) or self._batch_at(position)
+        batch = self._batch_at(position, BATCH_HEADER_SIZE)
         if batch is None:
             return None, "no batch is there"
         first, last, _ = batch
@@ -108,62 +80,44 @@ class _Landings:
         return last, "the batch there ends at offset {}"
 
     def _highest_from(self, position: int) -> int:
-        """The highest offset of the batches that one entry may stand for, if this is the first of them."""
-        if position in self._highest:
-            return self._highest[position]
-        start, highest = position, -1
-        for _ in range(_MAX_BATCHES // _RUN):
-            run = self._runs.get(position) or self._run_from(position)
-            if run is None:
-                break
-            last, position = run
-            highest = max(highest, last)
-        if len(self._highest) >= _MAX_KEPT:
-            self._highest.clear()
-        self._highest[start] = highest
-        return highest
+        """The highest offset of the batches that one entry may stand for, if this is the first of them.
 
-    def _run_from(self, position: int) -> tuple[int, int] | None:
-        """The highest offset of the next few batches, and where they end; None if no batch is here."""
-        highest, end = -1, position
-        for _ in range(_RUN):
-            batch = self._batches.get(end) or self._batch_at(end)
-            if batch is None:
-                break
-            highest, end = max(highest, batch[1]), batch[2]
-        if end == position:
-            return None
-        if len(self._runs) >= _MAX_KEPT:
-            self._runs.clear()
-        self._runs[position] = highest, end
-        return highest, end
+        -1 for an entry before the last for which it was asked: appends come in order, and an index that goes back costs no more.
+        """
+        if position < self._append_at:
+            return -1
+        if position > self._append_at:
+            self._append_at, self._highest, end = position, -1, position
+            for _ in range(_MAX_BATCHES):
+                batch = self._batch_at(end, _AHEAD)
+                if batch is None:
+                    break
+                _, last, end = batch
+                self._highest = max(self._highest, last)
+        return self._highest
 
-    def _batch_at(self, position: int) -> tuple[int | None, int, int] | None:
-        """The first offset of the batch here (None if not stated), its last one, and its end; None if no batch is here."""
-        if position in self._empty or not 0 <= position < self._log.size:
-            return None
-        return self._batches.get(position) or self._keep(position, self._batch_of(self._header_bytes(position), position))
+    def _batch_at(self, position: int, size: int) -> tuple[int | None, int, int] | None:
+        """The first offset of the batch here (None if not stated), its last one, and its end; None if no batch is here.
 
-    def _keep(self, position: int, batch: tuple[int | None, int, int] | None) -> tuple[int | None, int, int] | None:
-        """Keep what stands at a position, and return it."""
-        if batch is None:
-            self._empty.add(position)
-        else:
-            if len(self._batches) >= _MAX_KEPT:
-                self._batches.clear()
-            self._batches[position] = batch
+        `size` is how much is read, so that the headers after it are there, too.
+        """
+        if position in self._batches:
+            return self._batches[position]
+        batch = self._batch_of(self._header_bytes(position, size), position) if 0 <= position < self._log.size else None
+        if len(self._batches) >= _MAX_KEPT:
+            self._batches.clear()
+        self._batches[position] = batch
         return batch
 
-    def _header_bytes(self, position: int) -> bytes:
-        """The bytes of a header here, read with those that follow: the next one is mostly among them."""
+    def _header_bytes(self, position: int, size: int) -> bytes:
+        """The bytes of a header here, with `size` read at once if they are not in memory."""
         at = position - self._start
-        if 0 <= at <= len(self._window) - BATCH_HEADER_SIZE:
-            return self._window[at : at + BATCH_HEADER_SIZE]
-        try:
-            self._start, self._window = position, self._log.read(position, _AHEAD)
-        except Unreadable:  # perhaps because of bytes that are not needed
-            return self._log.read(position, BATCH_HEADER_SIZE)
-        return self._window[:BATCH_HEADER_SIZE]
+        if not 0 <= at <= len(self._window) - BATCH_HEADER_SIZE:
+            try:
+                self._start, self._window, at = position, self._log.read(position, size), 0
+            except Unreadable:  # perhaps because of bytes that are not needed
+                return self._log.read(position, BATCH_HEADER_SIZE)
+        return self._window[at : at + BATCH_HEADER_SIZE]
 
     def _batch_of(self, header_bytes: bytes, position: int) -> tuple[int | None, int, int] | None:
         """What `_batch_at` returns, given the bytes there, which may be fewer than a header."""

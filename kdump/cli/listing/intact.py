@@ -138,16 +138,14 @@ class IntactText:
 
     def first_odd(self, summary: BatchSummary, rows: range) -> int:
         """The first of these batches whose records may have other offsets than its header says, or the end of `rows`."""
+        if summary.is_legacy:  # a message has the offset of its header
+            return rows.stop
         assert kernel.native is not None
         position, end = _bounds(summary, rows)
         data = self._source.read_exactly(position, end - position)
-        for first, last, is_legacy in summary.each_run():
-            run = range(max(first, rows.start), min(last, rows.stop))
-            if run and not is_legacy:  # a message has the offset of its header
-                start, end = _bounds(summary, run)
-                reached, *_ = kernel.native.skip_ordinary(data, start - position, end - position, False)
-                if position + reached < end:
-                    return bisect_left(summary.positions, position + reached, rows.start, rows.stop)
+        reached, *_ = kernel.native.skip_ordinary(data, 0, end - position, False)
+        if position + reached < end:
+            return bisect_left(summary.positions, position + reached, rows.start, rows.stop)
         return rows.stop
 
     def _needs_windows(self, summary: BatchSummary) -> bool:

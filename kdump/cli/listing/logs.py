@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_left, bisect_right
-from collections import deque
 from itertools import accumulate
-from operator import itemgetter
 
 from kdump.binary.batch_header import BASE_TIMESTAMP
-from kdump.cli.listing import damages_in_range
 from kdump.cli.listing.decoding import Decoding
 from kdump.cli.listing.one_offset import Around, section_with
 from kdump.cli.listing.run import Enough
@@ -27,16 +24,15 @@ from kdump.tables import Table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from kdump.binary.source import Source
     from kdump.cli.listing.intact import IntactText
     from kdump.cli.listing.run import Run
-    from kdump.cli.listing.tail import Begin
+    from kdump.cli.listing.tail import ListingStart
     from kdump.formats.log import Chunk
     from kdump.formats.record import Record
     from kdump.formats.summary import BatchSummary
-    from kdump.output.kafka.lines import ContentsColumn
 
 
 _MAX_PAUSE = 1 << 10
@@ -46,16 +42,6 @@ _WRONG_CRC = "the CRC of a record batch does not match (crc-mismatch)"
 def _has_ascending_times(summary: BatchSummary) -> bool:
     """Whether each batch has a timestamp, and none an earlier one than the batch before."""
     return not summary.timestamps_back and summary.first_timestamp > NO_TIMESTAMP
-
-
-def _is_uncompressed(section: salvage.Section) -> bool:
-    codecs = section.chunk.batches["compresscodec"]
-    return codecs.count("none") == len(codecs)
-
-
-def _most_rows(chunk: Chunk, *, is_deep: bool) -> int:
-    """How many rows are listed of these batches at most; of messages, only of those that are no wrappers."""
-    return sum(max(0, count) for count in chunk.record_counts()) if is_deep else len(chunk)
 
 
 class LogLister:
@@ -68,7 +54,7 @@ class LogLister:
     packed: Collection[str] | None = None
     """The columns of records that are made as records.read says, None for none."""
 
-    def __init__(self, run: Run, source: Source, begin: Begin | None = None) -> None:
+    def __init__(self, run: Run, source: Source, begin: ListingStart | None = None) -> None:
         self._run = run
         self._request = run.request
         self._source = source
@@ -76,7 +62,6 @@ class LogLister:
         self.decoding = Decoding(run, source.path)
         self._contents = self.decoding.contents() if run.output is None else None
         self._held: list[salvage.Damage] = []  # until the offset after them is known
-        self._damage_starts: deque[int] = deque()  # of ranges whose rows come among records that are listed at once
         self._last_offset = -1  # of the last batch that is not damaged
         self._shown_position = -1  # of the last batch some of whose records are listed
         self._begin = begin
@@ -85,21 +70,18 @@ class LogLister:
         self._around = None if self._request.offset is None else Around(self._request.offset)
         self.intact_text: IntactText | None = None
         """What writes intact stretches at once; None to list all from tables."""
-        self.shows: Callable[[int], salvage.Shown | None] | None = None
-        """What lists intact batches from a position on by several processes; None to use only this one."""
 
     def list_all(self) -> None:
         """List all that is asked for. Raises Enough."""
         findings = self._run.finding_count
         try:
             start = start_position(self._source, self._request) if self._begin is None else self._begin.start
-            walk = salvage.walk_patches(self._source, start, self._gathers_patches, shows=self.shows, mixes=self._mixes)
-            for item in walk:
-                if isinstance(item, salvage.Patches):
-                    self._list_patches(item)
+            for item in salvage.walk(self._source, start):
+                if isinstance(item, salvage.Damage):
+                    self._take_damage(item)
                     continue
-                self._take(item)
-                if isinstance(item, salvage.Section) and self._is_passed(item):
+                self.list_section(item)
+                if self._is_passed(item):
                     break
             self._list_held_damages()
             if self._around is not None and not self._around.is_found and not self._list_outside(self._around):
@@ -112,13 +94,6 @@ class LogLister:
     def _is_passed(self, section: salvage.Section) -> bool:
         """Whether the one offset that is asked for does not come any more."""
         return self._around is not None and self._around.note(section.chunk, section.statuses)
-
-    def _take(self, item: salvage.Section | salvage.Damage) -> None:
-        """List batches, or a damaged range."""
-        if isinstance(item, salvage.Damage):
-            self._take_damage(item)
-        else:
-            self.list_section(item)
 
     def _list_outside(self, around: Around) -> bool:
         """List a record with the offset, or its batch, whose header does not claim it. Returns whether there is one."""
@@ -138,64 +113,6 @@ class LogLister:
             self._run.find(f"{path}, byte {position}", _WRONG_CRC)
         self._run.say(f"{path}: {around.explanation(path, is_damaged=self._run.finding_count > findings)}")
 
-    def _list_patches(self, patches: salvage.Patches) -> None:
-        """List batches that stand alone, with a row for each damaged range after them, where it is only counted."""
-        damages, run = patches.damages, self._run
-        if not self._may_list_patches_at_once(patches):
-            for item in patches.items():
-                self._take(item)
-            return
-        count, waiting = damages_in_range.asked_for(patches, self._request, self._last_offset)
-        if not self._request.is_deep:
-            self._list_batches_of_patches(patches)
-        else:
-            if run.output is not None:
-                self._damage_starts.extend(damages.starts)
-            self.list_section(patches.section)
-            self._write_damages_before(damages.ends[-1] if len(damages) else 0)
-        run.count_findings(count)
-        for number in waiting:
-            self._take_damage(damages.make(number))
-
-    def _may_list_patches_at_once(self, patches: salvage.Patches) -> bool:
-        """Whether the parts of it that are asked for may be found at once, and the limit comes after them."""
-        request, section = self._request, patches.section
-        if not self._has_bounds:
-            return True
-        if self._left_out or patches.start < (self._from_position or 0):
-            return False
-        if section.chunk.is_legacy and not _is_uncompressed(section):
-            return False  # which offsets a wrapper has depends on the batch before it
-        if request.limit is not None:
-            most = _most_rows(section.chunk, is_deep=request.is_deep)
-            if self._run.room(most + 1) <= most:
-                return False
-        return True
-
-    def _list_batches_of_patches(self, patches: salvage.Patches) -> None:
-        """List batches, and the damaged ranges after each."""
-        run, section = self._run, patches.section
-        if self._held:
-            self._settle(section)
-        self._find_wrong_lengths(section)
-        batches, statuses = self._batches_in_range(section)
-        if statuses:
-            self._find_damaged_batches(batches, statuses)
-            if run.output is None:
-                run.out.write("".join(run.text.batch_lines(batches)))
-            else:
-                path = self._source.path
-                table = listing.batches(section.chunk.batches, section.statuses, path)
-                run.write_part(listing.with_damaged_batches(table, patches.counts, patches.damages, path))
-            run.count(len(batches))
-        self._note_last(section)
-
-    def _write_damages_before(self, position: int) -> None:
-        """List one row for each damaged range before this position that is still to be listed, where records are listed."""
-        starts = self._damage_starts
-        while starts and starts[0] < position:
-            self._run.write_part(listing.damaged_record(starts.popleft(), self._source.path))
-
     # What a form does
 
     def write_damage(self, damage: salvage.Damage) -> None:
@@ -203,9 +120,9 @@ class LogLister:
         run, path = self._run, self._source.path
         if run.output is not None:
             if self._request.is_deep:
-                run.write_part(listing.damaged_record(damage.start, path))
+                run.output.write(listing.damaged_record(damage.start, path))
             else:
-                run.write_part(listing.damaged_batch(damage.row, damage.through, damage.start, damage.end, path))
+                run.output.write(listing.damaged_batch(damage.row, damage.through, damage.start, damage.end, path))
             run.count(1)
 
     def write_batches(self, chunk: Chunk, statuses: list[str]) -> None:
@@ -213,7 +130,7 @@ class LogLister:
         if self._run.output is None:
             self._run.out.write("".join(self._run.text.batch_lines(chunk.batches)))
         else:
-            self._run.write_part(listing.batches(chunk.batches, statuses, self._source.path))
+            self._run.output.write(listing.batches(chunk.batches, statuses, self._source.path))
 
     def write_records(self, part: RecordChunk, kept: Sequence[int], statuses: list[str]) -> None:
         """List the records whose rows are kept; `statuses` are those of their batches."""
@@ -221,39 +138,22 @@ class LogLister:
             part, statuses = self.selected(part, kept, statuses)
         if self._run.output is None:
             self._write_lines(part)
-        elif len(part.records) or part.bad_rows:
+        else:
             spread = [status for status, rows in zip(statuses, part.counts, strict=True) for _ in range(rows)]
             positions = [at for at, rows in zip(part.batches["position"], part.counts, strict=True) for _ in range(rows)]
-            ends = list(accumulate(part.counts))
-            bad = [(ends[row], part.batches["position"][row]) for row in part.bad_rows]
-            if self._damage_starts:
-                bad = sorted([*bad, *self._damages_between(part, ends)], key=itemgetter(1))
             for first, end, decoded in self.decoding.pieces(part):
                 records = part.records.slice(first, end)
                 rows = slice(first, end)
                 table = listing.records(records, spread[rows], positions[rows], self._source.path, decoded)
-                here = [(row - first, position) for row, position in bad if first <= row < end or row == end == ends[-1]]
-                if here:
-                    before, at = [row for row, _ in here], [position for _, position in here]
-                    table = listing.with_damaged_records(table, before, at, self._source.path)
-                self._run.write_part(table)
+                self._run.output.write(table)
         if len(part.batches):
             self._shown_position = part.batches["position"][-1]
 
     def write_damaged_record(self, position: int) -> None:
         """List one row for the records of a batch that cannot be read; nothing in Kafka's lines."""
         if self._run.output is not None:
-            self._write_damages_before(position)
-            self._run.write_part(listing.damaged_record(position, self._source.path))
+            self._run.output.write(listing.damaged_record(position, self._source.path))
             self._run.count(1)
-
-    def _damages_between(self, part: RecordChunk, ends: Sequence[int]) -> Iterator[tuple[int, int]]:
-        """The damaged ranges before the batches of a part: how many records of it come before each, and where it starts."""
-        starts, before = self._damage_starts, 0
-        for position, end in zip(part.batches["position"], ends, strict=True):
-            while starts and starts[0] < position:
-                yield before, starts.popleft()
-            before = end
 
     # Damaged ranges
 
@@ -297,18 +197,9 @@ class LogLister:
         if self.intact_text is not None and section.summary is not None and self.may_list_at_once(section.summary):
             self._list_stretch(self.intact_text, section.summary, section.chunk)
             return
-        if section.mixed is not None:
-            for run in section.parts():
-                self.list_section(run)
-            return
         chunk, statuses = section.chunk, section.statuses
         self._find_wrong_lengths(section)
-        runs = list(self._runs_in_range(chunk))
-        if len(runs) > 1 and chunk.window and self._gathers():
-            rows = [row for start, end in runs for row in range(start, end)]
-            self.list_batches(chunk.picked(rows), [statuses[row] for row in rows])
-            runs = []
-        for start, end in runs:
+        for start, end in self._runs_in_range(chunk):
             for part_start, part_end in self._runs_up_to_damage(statuses, start, end):
                 part = chunk.slice(part_start, part_end) if part_end - part_start < len(statuses) else chunk
                 self.list_batches(part, statuses[part_start:part_end])
@@ -326,40 +217,17 @@ class LogLister:
                 self._note_offsets(chunk, statuses, is_first=is_first)
                 break
 
-    @property
-    def holds_damage(self) -> bool:
-        """Whether damaged ranges wait for the batch after them."""
-        return bool(self._held)
-
-    def note_listed(self, position: int, first_offset: int, last_offset: int, *, has_rows: bool) -> None:
-        """Take note of intact batches with these offsets, from a position on, that were listed elsewhere."""
-        if has_rows:
-            self._run.count(1)  # without a limit it does not matter how many
-        is_first = self._last_offset < 0
-        self._last_offset = last_offset
-        self._hold(first_offset, last_offset, position, is_first=is_first)
-
-    @property
-    def _has_bounds(self) -> bool:
-        """Whether not all of the log is asked for."""
-        return self._request.has_range or self._from_position is not None or self._request.limit is not None
-
     def may_list_at_once(self, summary: BatchSummary) -> bool:
         """Whether the summary says which batches of a section are asked for."""
         has_wrappers = summary.lowest_magic < 2 and summary.codecs != 1  # they say neither their first offset nor a count
         needs_more = self._request.has_range or self._request.is_deep and self._request.limit is not None
         return not self._held and not self._left_out and not (has_wrappers and needs_more)
 
-    def _mixes(self) -> bool:
-        """Whether messages and batches that alternate may be listed at once."""
-        return self.intact_text is not None
-
     def _list_stretch(self, text: IntactText, summary: BatchSummary, chunk: Chunk) -> None:
         """List a section of intact batches: at once those of which all is asked for."""
         asked = self._rows_asked_for(summary)
         whole = self._rows_asked_for_as_a_whole(text, summary, asked)
         self._list_intact(chunk, range(asked.start, whole.start))
-        self._run.write_few()
         if whole and self._request.is_deep and self._request.limit is not None:
             whole = range(whole.start, self._list_within_limit(text, summary, chunk, whole).start)
         elif whole:
@@ -370,7 +238,6 @@ class LogLister:
                 nonlocal counted
                 counted += len(left)
                 self._list_intact(left, range(len(left)))
-                self._run.write_few()
 
             text.write(summary, whole, list_chunk)
             self._run.count(len(whole) - counted)  # records are not limited here
@@ -404,7 +271,6 @@ class LogLister:
             if left:
                 pause = min(2 * pause, _MAX_PAUSE) if written <= pause else 1
                 self._list_intact(chunk, rows[:pause])
-                self._run.write_few()
                 rows = rows[pause:]
         return rows
 
@@ -444,9 +310,11 @@ class LogLister:
 
     def _list_intact(self, chunk: Chunk, rows: range) -> None:
         """List what is asked for of these intact batches, from tables."""
-        for part in chunk.runs(rows):
-            for start, end in self._runs_in_range(part):
-                self.list_batches(part.slice(start, end), [salvage.INTACT] * (end - start))
+        if not rows:
+            return
+        asked = chunk.slice(rows.start, rows.stop)
+        for start, end in self._runs_in_range(asked):
+            self.list_batches(asked.slice(start, end), [salvage.INTACT] * (end - start))
 
     def _note_offsets(self, chunk: Chunk, statuses: list[str], *, is_first: bool) -> None:
         """Note which offsets the log has; if the index led past the first batches, the file name gives the first offset."""
@@ -516,14 +384,6 @@ class LogLister:
         if start is not None:
             yield start, len(chunk.batches)
 
-    def _batches_in_range(self, section: salvage.Section) -> tuple[Table[RecordBatch], list[str]]:
-        """The batches that may contain requested rows, with their statuses."""
-        batches, statuses = section.chunk.batches, section.statuses
-        rows = [row for start, end in self._runs_in_range(section.chunk) for row in range(start, end)]
-        if len(rows) == len(batches):
-            return batches, statuses
-        return batches.picked(rows), [statuses[row] for row in rows]
-
     def _is_in_range(self, chunk: Chunk, row: int) -> bool:
         """Whether a batch may contain requested rows, by its header and the batch before it."""
         request, batches, header = self._request, chunk.batches, chunk.headers[row]
@@ -578,37 +438,11 @@ class LogLister:
     def _list_records(self, chunk: Chunk, statuses: list[str]) -> None:
         """List the records of batches; a batch whose records cannot be read is one damaged row."""
         row_at = {position: row for row, position in enumerate(chunk.batches["position"])}
-        is_listed: Collection[int] = ()  # bad batches of the last part
-        for part in past_bad_batches(self._source, chunk, columns=self.packed, gathers=self._gathers):
+        for part in past_bad_batches(self._source, chunk, columns=self.packed):
             if isinstance(part, UnreadableBatch):
-                if part.position in is_listed or self._only_counts():
-                    self._run.count_findings(1)
-                else:
-                    self._list_damage_of_records(part.position, part.fault)
+                self._list_damage_of_records(part.position, part.fault)
             else:
-                is_listed = {part.batches["position"][row] for row in part.bad_rows} if self._run.output is not None else ()
                 self._list_part(part, [statuses[row_at[position]] for position in part.batches["position"]])
-
-    def _gathers_patches(self) -> bool:
-        """Whether batches that stand alone may be listed at once, before the damage after any of them is counted."""
-        return self._request.offset is None and self._gathers()
-
-    def _only_counts(self) -> bool:
-        """Whether nothing is written about a further batch whose records cannot be read, neither a message nor a row."""
-        return self._run.output is None and self._run.is_counting and self._request.keep_going
-
-    def _gathers(self) -> bool:
-        """Whether records of neighbouring damaged batches may be listed at once, before the findings about any of them."""
-        request = self._request
-        if not self._run.is_counting or not request.keep_going or self.packed is not None:
-            return False
-        return self._contents is not None or self._is_whole and request.limit is None
-
-    @property
-    def _is_whole(self) -> bool:
-        """Whether no range of offsets, times or positions is asked for."""
-        request = self._request
-        return not request.has_range and request.offset is None and self._from_position is None
 
     def _list_part(self, part: RecordChunk, statuses: list[str]) -> None:
         rows = self._rows_in_range(part.records)
@@ -624,8 +458,6 @@ class LogLister:
         self._find_damaged_batches(part.batches.slice(int(part.continues), end), statuses[part.continues : end])
         is_damaged = self._find_damaged_messages(part, kept, statuses)
         self.write_records(part, kept, statuses)
-        if is_enough:
-            self._run.count_findings(bisect_left(part.bad_rows, end - 1))  # as those after the part are not looked at either
         if kept:
             self._run.count(len(kept))
         if is_damaged:
@@ -671,9 +503,6 @@ class LogLister:
         rest = record_selection.Rest(part)
         count = len(part.records)  # after a record that cannot be shown one is tried, and twice as many each time until the next
         while not rest.is_empty:
-            if run.is_counting and self._request.keep_going:
-                self._write_lines_past_faults(rest.first(len(part.records)), self._contents)
-                return
             piece = rest.first(count)
             lines: list[str] = []
             fault: Fault | None = None
@@ -695,18 +524,6 @@ class LogLister:
             if not any(fault is one for faults in piece.faults.values() for one in faults.values()):  # reported already
                 self._find_in_batch(position, fault)
                 self._end_at_damage()
-
-    def _write_lines_past_faults(self, part: RecordChunk, contents: ContentsColumn) -> None:
-        """Write them at once, where findings are only counted."""
-        run = self._run
-        lines, faults = run.text.record_lines_past_faults(part, contents, self._request.skips_metadata)
-        shows_batches = self._request.profile.deep_shows_batches and len(part.batches)
-        batch_lines = run.text.batch_lines(part.batches) if shows_batches else []
-        if batch_lines:
-            lines = interleaved(batch_lines, part, lines, is_whole=True)
-        self.decoding.stand_ins.write("".join(lines), run.out.write)
-        reported = {id(fault) for faults_of_row in part.faults.values() for fault in faults_of_row.values()}
-        run.count_findings(sum(id(fault) not in reported for fault in faults.values()))
 
     def _list_damage_of_records(self, position: int, fault: Fault) -> None:
         self._find_in_batch(position, fault)  # before its row, which may be the last within the limit

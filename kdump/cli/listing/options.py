@@ -6,7 +6,7 @@ from kdump.cli.listing import decoder_names
 from kdump.cli.options import CommandOptions, choice, flag, integer, text
 from kdump.cli.release_options import RELEASE
 from kdump.cli.schema_options import DECODER_COMMAND, KEY_DECODER, SCHEMAS_PATH, VALUE_DECODER
-from kdump.cli.shared_options import CSV_FORMULAS, FILE, NICE, PATHS, RATE, STRICT_STDERR, jobs_option, output_option
+from kdump.cli.shared_options import CSV_FORMULAS, FILE, NICE, PATHS, RATE, STRICT_STDERR, output_option
 
 _FORMS = ("kafka", "ndjson", "csv", "table")
 _FORMS_HELP = (
@@ -78,7 +78,6 @@ class LogOptions(TimeRangeOptions):
     value_decoder: str | None = VALUE_DECODER
     schemas: str | None = SCHEMAS_PATH
     decoder_command: str | None = DECODER_COMMAND
-    jobs: int = jobs_option("List large logs with N processes")
     keep_going: bool = flag(
         "--keep-going", "Continue after damage, or stop at the first damage with exit code 1.", off_name="--no-keep-going"
     )

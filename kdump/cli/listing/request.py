@@ -48,7 +48,6 @@ class Request:
         self.is_deep = options.is_deep or asks_for_data or self.asks_for_schemas
         self.prints_data = asks_for_data
         self.keep_going = options.keep_going
-        self.jobs = options.jobs
 
     def _take_one_offset(self, limit: int | None) -> None:
         """Make `offset` a range. Raises UsageError if `offset` or `tail` is given beside a range."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     from kdump.cli.listing.request import Request
-    from kdump.cli.listing.tail import Begin
+    from kdump.cli.listing.tail import ListingStart
     from kdump.output.rows.formatters import Formatter
     from kdump.tables import Row
 
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
         def write_bytes(self, text: memoryview) -> None: ...
         def flush(self) -> None: ...
 
-
-_FEW_ROWS, _MANY_TABLES = 4, 256
 
 MAX_MESSAGES = 1000
 """Findings of one file that are said; the rest is counted."""
@@ -75,9 +73,8 @@ class Run:
         self.tuning = tuning or ListTuning()
         self.schemas = SchemasOfRun(request, self.find)
         self.names: dict[str, str] = {}  # of files that are shown under another one
-        self.begins: dict[str, Begin] = {}  # by file: where to begin, for those of which only the end is listed
+        self.begins: dict[str, ListingStart] = {}  # by file: where to begin, for those of which only the end is listed
         self.held: dict[str, tuple[int, int]] = {}  # by directory: the first and last offset that its logs were seen to hold
-        self._few: list[Table[Row]] = []  # tables of few rows, which wait for each other
         self._said: set[str] = set()
         self._has_rows = False
         self._left = request.limit
@@ -100,7 +97,6 @@ class Run:
 
     def end(self) -> None:
         """Complete the output."""
-        self.write_few()
         if self.output is not None:
             self.output.end()
 
@@ -156,25 +152,6 @@ class Run:
             self.output.write(table)
         self.count(len(table))
 
-    def write_part(self, table: Table[Row]) -> None:
-        """List the rows of a part of a log. Where findings are only counted, a few of them wait for others."""
-        assert self.output is not None
-        if self.is_counting and len(table) <= _FEW_ROWS:
-            self._few.append(table)
-            if len(self._few) < _MANY_TABLES:
-                return
-            self.write_few()
-        else:
-            self.write_few()
-            self.output.write(table)
-
-    def write_few(self) -> None:
-        """List the rows that wait. Whoever writes elsewhere than by this run has to call it before."""
-        if self._few:
-            assert self.output is not None
-            few, self._few = self._few, []
-            self.output.write(Table.joined(few))
-
     def hold(self, directory: str, first: int, last: int) -> None:
         """Note the offsets of a log, asked for or not."""
         known_first, known_last = self.held.get(directory, (first, last))
@@ -194,11 +171,6 @@ class Run:
         for directory, (first, last) in self.held.items():
             self.say(f"{directory}: this range is empty; the logs have offsets {first} to {last}")
 
-    def count_findings(self, count: int) -> None:
-        """Count findings that need no message, because the file has too many."""
-        self.finding_count += count
-        self._found_in_file += count
-
     def find(self, path: str | None, message: str, *values: object) -> None:
         """Count a finding, and say it unless the file has too many; `values` are put into the message then."""
         self.finding_count += 1
@@ -209,15 +181,9 @@ class Run:
 
     def end_file(self, path: str) -> None:
         """Say how many findings of a file were only counted."""
-        self.write_few()
         count, self._found_in_file = self._found_in_file - MAX_MESSAGES, 0
         if count > 0:
             self.say(f"{path}: {count:,} more findings are only counted; --output ndjson has each row with its status")
-
-    @property
-    def is_counting(self) -> bool:
-        """Whether further findings of this file are only counted."""
-        return self._found_in_file >= MAX_MESSAGES
 
     def say_once(self, message: str) -> None:
         """Write a line to stderr unless it was written before."""
@@ -227,7 +193,6 @@ class Run:
 
     def say(self, message: str) -> None:
         """Write a line to stderr, after what was written to stdout before."""
-        self.write_few()
         if not self.request.is_strict:
             self.out.flush()
             self.err.write(f"kdump: {escaped(message) if self._is_error_terminal else message}\n")

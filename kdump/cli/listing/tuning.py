@@ -6,28 +6,17 @@ from kdump.binary.source import WINDOW_SIZE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kdump.dropin.parallel_text import ParallelTuning
     from kdump.output.kafka.native_lines import TextTuning
 
 
 class ListTuning:
-    """The sizes of a listing.
+    """The sizes of a listing: `window_bytes` are read at once where records are compressed; `text` is that of the kernel in C.
 
-    `window_bytes` are read at once where records are compressed; `text` is that of the kernel in C, `parallel` that of several
-    processes, None for their defaults. Files of less than `min_jobs_bytes` are listed by one process.
+    None stands for the default of the kernel.
     """
 
-    __slots__ = ("min_jobs_bytes", "parallel", "text", "window_bytes")
+    __slots__ = ("text", "window_bytes")
 
-    def __init__(
-        self,
-        *,
-        window_bytes: int = WINDOW_SIZE,
-        min_jobs_bytes: int = 2 << 20,
-        text: TextTuning | None = None,
-        parallel: ParallelTuning | None = None,
-    ) -> None:
+    def __init__(self, *, window_bytes: int = WINDOW_SIZE, text: TextTuning | None = None) -> None:
         self.window_bytes = window_bytes
-        self.min_jobs_bytes = min_jobs_bytes
         self.text = text
-        self.parallel = parallel

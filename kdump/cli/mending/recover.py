@@ -6,7 +6,7 @@ from kdump.cli.mending import command
 from kdump.cli.shared_options import settings_of
 from kdump.errors import UsageError
 from kdump.exit_codes import CLEAN, FINDINGS
-from kdump.mending import recover
+from kdump.mending.recover import recover
 from kdump.output.mending import RECOVER
 
 TYPE_CHECKING = False

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from kdump.cli.mending import command
 from kdump.exit_codes import CLEAN, FINDINGS
-from kdump.mending import redact
-from kdump.mending.contents import HEADERS, KEYS, PARTS, VALUES
+from kdump.mending.redact import redact
+from kdump.mending.redact.contents import HEADERS, KEYS, PARTS, VALUES
 from kdump.mending.row import REDACTED, RedactSummary
 from kdump.output.mending import REDACT
 
@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.cli.mending.options import RedactOptions
     from kdump.mending.progress import Progress
-    from kdump.mending.redact import Result
+    from kdump.mending.redact.redact import Result
 
 
 def redact_path(options: RedactOptions) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kdump.cli.mending import command
 from kdump.cli.shared_options import settings_of
 from kdump.exit_codes import CLEAN, FINDINGS
-from kdump.mending import reindex
+from kdump.mending.reindex import reindex
 from kdump.mending.row import DIFFERENT, MISSING, REBUILT, TO_REMOVE, ReindexSummary
 from kdump.output.mending import REINDEX
 
@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.cli.mending.options import ReindexOptions
     from kdump.mending.progress import Progress
-    from kdump.mending.reindex import Result
+    from kdump.mending.reindex.reindex import Result
 
 
 def reindex_path(options: ReindexOptions) -> int:

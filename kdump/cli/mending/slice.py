@@ -6,9 +6,9 @@ from kdump.binary.given_bytes import given_bytes
 from kdump.cli.mending import command
 from kdump.cli.shared_options import settings_of
 from kdump.exit_codes import CLEAN, FINDINGS
-from kdump.mending import slice
 from kdump.mending.row import SliceSummary
-from kdump.mending.slicing import Wanted
+from kdump.mending.slice import slice
+from kdump.mending.slice.slicing import Wanted
 from kdump.output.mending import SLICE
 from kdump.output.times import milliseconds
 
@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.cli.mending.options import SliceOptions
     from kdump.mending.progress import Progress
-    from kdump.mending.slice import Result
+    from kdump.mending.slice.slice import Result
 
 _SUMS = ("batches", "outside", "cloned", "rewritten", "emptied", "dropped", "records", "kept", "out_of_range", "by_key")
 

@@ -1,8 +1,7 @@
-"""Chooses the engine of a scan: Spark, or worker processes on this machine."""
+"""Chooses the engine of a scan: worker processes on this machine, or Spark where somebody asked for it."""
 
 from __future__ import annotations
 
-import importlib.util
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -21,34 +20,19 @@ class Engine(NamedTuple):
 
 
 def chosen(asked_for: str | None, *, master: str | None, conf: Collection[str], cores: int) -> Engine:
-    """The engine that is asked for; otherwise Spark if one of its settings is given, or if Spark and Java are installed.
+    """The engine that is asked for: by its name, by a setting of Spark, by spark-submit, or by a session of this process."""
+    from kdump.spark.asked_for import has_session, is_submitted  # only for scans: other commands know the names of engines
 
-    That takes a moment: Java is asked for its version.
-    """
-    if asked_for == SPARK or master is not None or conf:
-        return _spark(master, cores)
-    here = f"Scanning with {cores} {'process' if cores == 1 else 'processes'} of this machine"
+    if has_session():
+        where = "in the session of this process"
+    elif master is not None:
+        where = f"at {master}"
+    elif is_submitted():
+        where = "where spark-submit says"
+    else:
+        where = f"on {cores} {'core' if cores == 1 else 'cores'} of this machine"
+        asked_for = asked_for or (SPARK if conf else LOCAL)
     if asked_for == LOCAL:
-        return Engine(LOCAL, f"{here}; --engine spark uses Spark.")
-    if importlib.util.find_spec("pyspark") is None:
-        return Engine(LOCAL, f"{here}; for Spark: pip install 'kdump[spark,java]'.")
-    no_java = _why_no_java()
-    if no_java:
-        return Engine(LOCAL, f"{here}, though Spark is installed: {no_java}.")
-    return _spark(master, cores)
-
-
-def _spark(master: str | None, cores: int) -> Engine:
-    where = f"on {cores} {'core' if cores == 1 else 'cores'} of this machine" if master is None else f"at {master}"
+        processes = "process" if cores == 1 else "processes"
+        return Engine(LOCAL, f"Scanning with {cores} {processes} of this machine; --engine spark uses Spark.")
     return Engine(SPARK, f"Scanning with Spark {where}; --engine local does not use Spark.")
-
-
-def _why_no_java() -> str:
-    """Why Spark finds no Java here, and what helps; empty if it finds one."""
-    from kdump.spark.session import NoJava, java_home
-
-    try:
-        java_home()
-    except NoJava as error:
-        return str(error)
-    return ""

@@ -27,8 +27,8 @@ class ScanOptions(CommandOptions):
     engine: str | None = choice(
         "--engine",
         ENGINES,
-        "spark: in this process or on a cluster. local: worker processes on this machine. By default spark if --master or --conf"
-        " is given, or if both Spark and Java are installed; otherwise local.",
+        "local: worker processes on this machine. spark: in this process or on a cluster. By default local, except with --master"
+        " or --conf, in a process of spark-submit, or where a Spark session is running.",
     )
     master: str | None = text(
         "--master",

@@ -12,12 +12,13 @@ from kdump import __version__
 from kdump.binary import system
 from kdump.binary.paths import absolute, require_directory_name, require_local
 from kdump.checks.finding import SEVERITIES
-from kdump.cli.scanning.engine import LOCAL, Engine, chosen
+from kdump.cli.scanning.engine import LOCAL, SPARK, Engine, chosen
 from kdump.cli.scanning.options import SAVINGS
 from kdump.cli.schema_options import part_decoder
 from kdump.errors import UsageError, unknown_name
 from kdump.output.arrow.rows import TABLES
 from kdump.pipeline.scan_files import MANIFEST
+from kdump.spark.asked_for import has_cluster
 from kdump.workers.cores import jobs_here
 
 if TYPE_CHECKING:
@@ -113,8 +114,8 @@ class ScanRequest:
 
     @property
     def is_on_cluster(self) -> bool:
-        """Whether a cluster does the work."""
-        return self.master is not None and not self.master.startswith("local")
+        """Whether a cluster does the work, or may do it."""
+        return self.engine.name == SPARK and has_cluster(self.master)
 
 
 def _tables(names: str | None, with_records: bool) -> list[str]:

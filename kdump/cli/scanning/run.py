@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from kdump import __version__
 from kdump.binary.exchange import exchange
+from kdump.cli.scanning.engine import LOCAL
 from kdump.cli.scanning.request import RECORDS
 from kdump.cli.scanning.seen import look
 from kdump.cli.scanning.summary import ScanSummary
@@ -46,6 +47,10 @@ def scan_paths(request: ScanRequest) -> int:
             result = summary.json(request.out, request.engine.name, time.monotonic() - started)
         else:
             _load_arrow()
+            if request.engine.name == LOCAL and request.questions:
+                from kdump.pipeline.fleet.local import require_duckdb
+
+                require_duckdb()
             folder = _new_folder(request.out)
             summary, result = _scan_into(request, folder, seen, started)
     except UsageError:

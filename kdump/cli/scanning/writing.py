@@ -63,7 +63,7 @@ def write(request: ScanRequest, folder: str, seen: Seen) -> Reconciliation:
             all_options = [Options({**options, "parallelism": str(request.cores)}) for options in given]
             write_tables(all_options, folder, request.cores, reconciliation, progress.show, kept)
             take_over_kept()
-            answers = written.ask(folder, request.questions)
+            answers = written.ask(folder, request.questions, request.cores)
         else:
             answers = _write_with_spark(request, given, folder, reconciliation, progress, kept, take_over_kept)
     reconciliation.finish()
@@ -104,6 +104,5 @@ def _write_with_spark(
     except MissingPackage as error:
         raise UsageError(str(error) + ", or use --engine local") from error
     except SessionFailed as error:
-        if "KDUMP_DEBUG" in os.environ:
-            sys.stderr.write(error.log)
+        sys.stderr.write(error.log)
         raise

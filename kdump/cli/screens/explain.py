@@ -5,8 +5,6 @@ from __future__ import annotations
 import shutil
 import sys
 
-import click
-
 from kdump.checks import catalogue
 from kdump.checks.catalogue.lines import matching
 from kdump.cli.checking.request import suggestion
@@ -31,11 +29,11 @@ def explain_fault(words: Sequence[str]) -> int:
     text = " ".join(words)
     code = text.strip().lower()
     if not words:
-        click.echo(explanation.contents(width), nl=False)
+        print(explanation.contents(width), end="")
     elif code in catalogue.FAULTS:
-        click.echo(explanation.explanation(code, width), nl=False)
+        print(explanation.explanation(code, width), end="")
     elif page := explanation.explanation_of_search(code, width):
-        click.echo(page, nl=False)
+        print(page, end="")
     else:
         return _explain_lines(_of_stdin() if text == "-" else text, width)
     return CLEAN
@@ -46,11 +44,11 @@ def _explain_lines(text: str, width: int) -> int:
     name = None if is_known else matching.class_named(text)
     if name is not None:
         page = explanation.of_class(name, width)
-        click.echo(page or f"{name} means nothing by itself: give the message that follows it, too.\n", nl=False)
+        print(page or f"{name} means nothing by itself: give the message that follows it, too.\n", end="")
         return CLEAN if page else FINDINGS
     if not is_known and not matching.is_line(text):
         raise UsageError(f"there is no fault {text}", remedy=suggestion(text))
-    click.echo(page, nl=False)
+    print(page, end="")
     return CLEAN if is_known else FINDINGS
 
 

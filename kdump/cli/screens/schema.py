@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 
-import click
-
 from kdump.errors import UsageError
 from kdump.output import schemas
 
@@ -13,9 +11,9 @@ from kdump.output import schemas
 def print_schema(name: str | None) -> int:
     """Print the JSON Schema of a kind of row, or without a name all kinds. Raises UsageError for one that does not exist."""
     if name is None:
-        click.echo("\n".join(schemas.ROWS))
+        print("\n".join(schemas.ROWS))
     elif name in schemas.ROWS:
-        click.echo(json.dumps(schemas.schema_of(name), indent=2))
+        print(json.dumps(schemas.schema_of(name), indent=2))
     else:
         raise UsageError(f"there is no schema {name}", remedy=f"there are {', '.join(schemas.ROWS)}")
     return 0

@@ -14,7 +14,6 @@ from kdump.binary.placing import place
 from kdump.checks.wording import counted
 from kdump.cli.output_file import written_to
 from kdump.cli.report_style import style_of_rows
-from kdump.cli.searching.large_hits import FORMS, LargeHits
 from kdump.cli.searching.progress import SearchBar
 from kdump.cli.searching.request import GrepRequest
 from kdump.cli.shared_options import STDIN, throttle_reading
@@ -70,7 +69,6 @@ def grep_paths(options: GrepOptions) -> int:
             names=names,
             progress=bar.draw,
             decoding=request.decoding(names),
-            leaves_values=request.output in FORMS or options.counts or options.lists_files,
         )
         if sum(item.size for item in search.places.logs) < _MIN_PARALLEL_BYTES and not options.jobs:
             search.use_one_process()
@@ -147,10 +145,9 @@ class _Shown:
         self._text = KafkaText(request.profile, show)
         self._contents = contents_column(request.profile, (show, show), skips_metadata=False)
         self._path = ""
-        self._large = LargeHits(out, request.output, show, is_terminal=is_terminal, escapes_formulas=request.escapes_formulas)
         if request.output != "kafka":
             style = style_of_rows(is_terminal=is_terminal, escapes_formulas=request.escapes_formulas)
-            self._output = formatter_of(request.output, self._large.write, style)
+            self._output = formatter_of(request.output, out.write, style)
             self._output.start(*self._classes)
 
     def all(self) -> None:
@@ -158,9 +155,7 @@ class _Shown:
         for item, found in self._search.found():
             if self._shows_files:
                 continue
-            decodes = self._output is not None and self._search.decodes_hits(item)
-            with self._large.standing_in(item, found, decodes=decodes) as shown:
-                self._show(item, shown)
+            self._show(item, found)
         if self._shows_files:
             self._write_files()
 
@@ -169,7 +164,7 @@ class _Shown:
             self._write_lines(item, found)
             return
         for table in self._search.hits(item, found):
-            self._output.write(self._large.placed(table))
+            self._output.write(table)
 
     def _write_lines(self, item: FileItem, found: Found) -> None:
         name = self._search.name_of(item)
@@ -187,7 +182,7 @@ class _Shown:
         """Write the lines of all records, or none. Raises Fault."""
         lines: list[str] = []
         self._text.record_lines(part, self._contents, False, lines)
-        self._large.write("".join(lines))
+        self._out.write("".join(lines))
 
     def _write_files(self) -> None:
         files = [file for file in self._search.files if file.hits or not self._request.options.lists_files]

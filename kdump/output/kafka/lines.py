@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     class ContentsColumn(Protocol):
         """The text after the fields of each record's line, as `record_contents.contents_column` says."""
 
-        def __call__(self, chunk: RecordChunk, faults: dict[int, Fault] | None = None) -> tuple[list[str], Fault | None]: ...
+        def __call__(self, chunk: RecordChunk) -> tuple[list[str], Fault | None]: ...
 
 
 _MAX_TEXTS = 4096  # of headers that are joined at once
@@ -169,29 +169,6 @@ class KafkaText:
             lines += line.whole.lines(columns, count)[:-1]
         lines.append(line.before_contents.lines(columns, count)[-1])
         raise fault
-
-    def record_lines_past_faults(
-        self, chunk: RecordChunk, contents: ContentsColumn, skips_metadata: bool
-    ) -> tuple[list[str], dict[int, Fault]]:
-        """One line for each record, and by their rows the faults of records whose contents cannot be read.
-
-        The lines of these end where `record_lines` would stop.
-        """
-        records = chunk.records
-        faults: dict[int, Fault] = {}
-        contents_column, _ = contents(chunk, faults)
-        line = self._record_line(chunk, skips_metadata)
-        columns = self._record_columns(chunk, records, contents_column)
-        lines = line.whole.lines(columns, len(records)) if len(records) else []
-        if faults:
-            before_contents = line.before_contents.lines(columns, len(records))
-            for row in faults:
-                lines[row] = before_contents[row] + "\n"
-        if not skips_metadata:
-            for row, fault in dict(reversed(list(_faults_of_sizes(chunk)))).items():  # the first of each row counts
-                lines[row] = "\n"
-                faults[row] = fault
-        return lines, faults
 
     def _record_line(self, chunk: RecordChunk, skips_metadata: bool) -> Line:
         """The line of a record in this chunk."""

@@ -37,17 +37,15 @@ def contents_column(
 
     Without decoders, only control records have contents. With `stand_ins`, the text has tokens for large messages in them.
 
-    The function returns the texts before the first record whose contents cannot be read, and the fault. If it is given a dict,
-    it continues: each such record has an empty text, and its fault is in the dict, by its row.
+    The function returns the texts before the first record whose contents cannot be read, and the fault.
     """
-    data_text = record_text = payload_text = None
+    data_text = record_text = None
     if isinstance(decoders, tuple):
         data_text = _data_text(profile, *decoders, skips_metadata)
     elif decoders is not None:
-        record_text, payload_text = _record_text(profile, decoders, skips_metadata), decoders.payload
-    _, payload_prefix = _prefixes(profile, skips_metadata)
+        record_text = _record_text(profile, decoders, skips_metadata)
 
-    def column(chunk: RecordChunk, faults: dict[int, Fault] | None = None) -> tuple[list[str], Fault | None]:
+    def column(chunk: RecordChunk) -> tuple[list[str], Fault | None]:
         texts: list[str] = []
         records = chunk.records
         rows = zip(records["offset"], records["key"], records["value"], strict=True)
@@ -55,16 +53,10 @@ def contents_column(
         runs = zip(is_control, chunk.counts, strict=True) if True in is_control else ((False, len(records)),)
         for is_control_batch, count in runs:
             append = _append_control if is_control_batch else _append_data
-            of_run = islice(rows, count)
-            while True:
-                try:
-                    append(chunk, texts, of_run)
-                    break
-                except Fault as fault:  # the rows after it are still to come
-                    if faults is None:
-                        return texts, fault
-                    faults[len(texts)] = fault.without_frames()
-                    texts.append("")
+            try:
+                append(chunk, texts, islice(rows, count))
+            except Fault as fault:
+                return texts, fault
         return texts, None
 
     def _append_data(chunk: RecordChunk, texts: list[str], rows: Rows) -> None:
@@ -85,16 +77,6 @@ def contents_column(
         chunk: RecordChunk, texts: list[str], rows: Rows, text: Callable[[int, bytes | None, Content], str]
     ) -> None:
         append = texts.append
-        if not chunk.faults and payload_text is not None:  # a call less for each record
-            from kdump.messages.generated import IRREGULAR
-
-            for offset, key, value in rows:
-                try:
-                    payload = None if value is None else payload_text(value)
-                except IRREGULAR:
-                    payload = None
-                append(text(offset, key, value) if payload is None else payload_prefix + payload)
-            return
         if not chunk.faults:
             for offset, key, value in rows:
                 append(text(offset, key, value))

@@ -18,17 +18,10 @@ if TYPE_CHECKING:
 
 
 class RecordDecoder:
-    """A decoder of whole records. The kernel in C may print those that `regular` describes.
+    """A decoder of whole records. The kernel in C may print those that `regular` describes."""
 
-    Where keys are not shown, `payload` may make the text of most values. It raises one of IRREGULAR
-    (`kdump.messages.generated`) where `decode` has to.
-    """
+    __slots__ = ("decode", "regular")
 
-    __slots__ = ("decode", "payload", "regular")
-
-    def __init__(
-        self, decode: Decode, regular: RegularRecords | None = None, payload: Callable[[bytes], str] | None = None
-    ) -> None:
+    def __init__(self, decode: Decode, regular: RegularRecords | None = None) -> None:
         self.decode = decode
         self.regular = regular
-        self.payload = payload

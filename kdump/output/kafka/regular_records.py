@@ -1,37 +1,25 @@
-"""The text of regular records of internal topics: what it consists of, and functions that print it.
+"""The text of regular records of internal topics, described for the kernel in C (`native_messages`).
 
-The functions are generated for each message and version. They print what the decoders in `topic_records` print, and raise one of
-IRREGULAR for records that have to be left to those. The kernel in C gets layouts made of the same descriptions
-(`native_messages`).
+It prints what the decoders in `topic_records` print, and leaves to them what is not regular.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
-
-from kdump.decoders import consumer_offsets, metadata
+from kdump.decoders import metadata
 from kdump.messages import kafka_json
-from kdump.messages.generated import IRREGULAR, Irregular
-from kdump.messages.json_functions import JsonFunctions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from kdump.decoders.coordinator import Records
-    from kdump.messages.generated import TextFunction
-    from kdump.messages.layout import Contained
     from kdump.messages.schema import Message
     from kdump.output.kafka.message_words import Words
 
-__all__ = ["IRREGULAR", "TOMBSTONE", "RegularRecord", "RegularRecords", "coordinator_text", "metadata_text"]
+    Contained = Mapping[str, Message]
+    """Messages in fields of type bytes, by the names of the fields."""
 
 TOMBSTONE = "<DELETE>"
-
-_VERSION_SIZE = 2
-_FRAME_SIZE = 3
-_CACHED_KEYS = 4096  # those of a coordinator return with each new value
-_CACHED_KEY_SIZE = 128  # bytes
 
 
 class RegularRecord:
@@ -120,97 +108,3 @@ class RegularRecords:
             ',"data":',
             metadata.PREVIEW_FRAME_VERSION if is_preview else metadata.FRAME_VERSION,
         )
-
-
-def coordinator_text(known: RegularRecords) -> Callable[[bytes, bytes | None], tuple[str, str]]:
-    """A function from the key and value of a record of a coordinator to their texts."""
-    keys = {number: JsonFunctions(record.key) for number, record in known.records.items() if record.key is not None}
-    values = {number: _Values(record, known.after_version) for number, record in known.records.items()}
-
-    def key_text(key: bytes) -> tuple[str, _Values]:
-        number = key[0] << 8 | key[1]
-        functions = keys.get(number)
-        if functions is None:
-            raise Irregular
-        return f"{known.records[number].key_start}{functions.text(key, _VERSION_SIZE, 0)}}}", values[number]
-
-    short_key_text = lru_cache(_CACHED_KEYS)(key_text)
-
-    def texts(key: bytes, value: bytes | None) -> tuple[str, str]:
-        key = bytes(key)  # it may be a bytearray, which is not hashable
-        shown, functions = short_key_text(key) if len(key) <= _CACHED_KEY_SIZE else key_text(key)
-        if value is None:
-            return shown, TOMBSTONE
-        value = bytes(value)
-        start, function = functions[value[:_VERSION_SIZE]]
-        data, end = function(value, _VERSION_SIZE)
-        if end > len(value):
-            raise Irregular
-        return shown, f"{start}{data}}}"
-
-    return texts
-
-
-class _Values(dict[bytes, "tuple[str, TextFunction]"]):
-    """What prints the values of one type: by their first bytes, the text before the message and the function of its version."""
-
-    def __init__(self, record: RegularRecord, after_version: str) -> None:
-        self._record = record
-        self._after_version = after_version
-
-    def __missing__(self, start: bytes) -> tuple[str, TextFunction]:
-        """As for `JsonFunctions.at`. Raises IndexError if there is no version."""
-        version = start[0] << 8 | start[1]
-        record = self._record
-        function = JsonFunctions(record.value).at(version)
-        if record.contained is not None:
-            function = _of_consumers(function, JsonFunctions(record.value, record.contained).at(version))
-        found = self[start] = f"{record.value_start}{version}{self._after_version}", function
-        return found
-
-
-def _of_consumers(plain: TextFunction, with_contained: TextFunction) -> TextFunction:
-    """The values of groups: contained messages are known of consumers only."""
-
-    def function(value: bytes, at: int) -> tuple[str, int]:
-        group, end = plain(value, at)
-        return with_contained(value, at) if group.startswith(_CONSUMERS) else (group, end)
-
-    return function
-
-
-_CONSUMERS = f'{{"protocolType":{kafka_json.text(consumer_offsets.CONSUMERS)},'
-
-
-def metadata_text(known: RegularRecords) -> Callable[[bytes], str]:
-    """A function from the value of a metadata record to its text."""
-    by_frame: dict[bytes, tuple[str, TextFunction]] = {}
-    may_have_more = known.frame_version == metadata.PREVIEW_FRAME_VERSION
-
-    def function_of(start: bytes) -> tuple[str, TextFunction]:
-        if len(start) < _FRAME_SIZE:
-            raise Irregular
-        frame, number, version = start  # larger numbers than one byte holds are not known
-        record = known.records.get(number)
-        if frame != known.frame_version or record is None or version > record.last_version:
-            raise Irregular
-        if record.value_words is None:
-            found = f"{record.value_start}{version}{known.after_version}", JsonFunctions(record.value).at(version)
-        else:
-            from kdump.output.kafka.words_functions import words_function
-
-            found = "", words_function(record.value, version, record.value_words)
-        by_frame[start] = found
-        return found
-
-    def text(value: bytes) -> str:
-        if type(value) is not bytes:
-            value = bytes(value)  # a bytearray is not hashable
-        frame = value[:_FRAME_SIZE]
-        start, function = by_frame.get(frame) or function_of(frame)
-        data, end = function(value, _FRAME_SIZE)
-        if end > len(value) or end < len(value) and not may_have_more:
-            raise Irregular
-        return f"{start}{data}}}" if start else data  # what is shown as text has no start
-
-    return text

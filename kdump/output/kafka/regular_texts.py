@@ -1,8 +1,7 @@
 """Regular records of internal topics that are shown as text, not as JSON: before there was JSON, and of tiered storage.
 
-The kernel in C shows them (`native_messages`), and without it `words_functions` those of tiered storage. The reference makes the
-same text in Python: `topic_records_before_json` and `remote_log_metadata`. It also prints what is not regular: what Kafka does
-not accept, what comes twice, what is malformed.
+The kernel in C shows them (`native_messages`). The reference makes the same text in Python: `topic_records_before_json` and
+`remote_log_metadata`. It also prints what is not regular: what Kafka does not accept, what comes twice, what is malformed.
 """
 
 from __future__ import annotations

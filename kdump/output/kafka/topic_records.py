@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from kdump.decoders.coordinator import CoordinatorRecord, Records
-    from kdump.messages.layout import Contained
     from kdump.messages.schema import Message, Value
     from kdump.output.kafka.record_decoder import Content, KeyAndPayload
+    from kdump.output.kafka.regular_records import Contained
     from kdump.releases.profile import Profile
     from kdump.releases.schemas import KnownSchemas
 
@@ -90,15 +90,6 @@ def _coordinator(
 
     words = profile.decoder_words
     known = regular_records.RegularRecords.of_coordinator(records, version_name, contained or {})
-    regular = regular_records.coordinator_text(known)
-
-    def decode_any(offset: int, key: bytes | None, value: Content) -> KeyAndPayload:
-        if key is not None and not isinstance(value, CorruptData):
-            try:
-                return regular(key, value)
-            except regular_records.IRREGULAR:
-                pass
-        return decode(offset, key, value)
 
     def decode(offset: int, key: bytes | None, value: Content) -> KeyAndPayload:
         try:
@@ -115,7 +106,7 @@ def _coordinator(
         data = kafka_json.dumps(record.value_message, value_of(record), record.version)
         return key_text, f'{{"{version_name}":"{record.version}","data":{data}}}'
 
-    return RecordDecoder(decode_any, known)
+    return RecordDecoder(decode, known)
 
 
 def _cluster_metadata(profile: Profile) -> RecordDecoder:
@@ -138,7 +129,7 @@ def _cluster_metadata(profile: Profile) -> RecordDecoder:
         data = kafka_json.dumps(record.message, record.fields, record.version)
         return None, f'{{"type":"{kafka_json.type_name(record.message)}","version":{record.version},"data":{data}}}'
 
-    return RecordDecoder(decode, known_regular, regular_records.metadata_text(known_regular))
+    return RecordDecoder(decode, known_regular)
 
 
 def _known_metadata(schemas: KnownSchemas) -> Mapping[int, Message]:
@@ -154,7 +145,7 @@ def _known_metadata(schemas: KnownSchemas) -> Mapping[int, Message]:
 def _remote_log_metadata(profile: Profile) -> RecordDecoder:
     from kdump.decoders import metadata, remote_log_metadata
     from kdump.messages.remote_log_metadata import RECORDS
-    from kdump.output.kafka import regular_records, regular_texts
+    from kdump.output.kafka import regular_texts
     from kdump.output.kafka import remote_log_metadata as texts
 
     known = profile.schemas.metadata(RECORDS)
@@ -173,7 +164,7 @@ def _remote_log_metadata(profile: Profile) -> RecordDecoder:
             return None, f"Error at offset {offset}, skipping. {_message_of(profile, fault, offset)}"
         return None, texts.text_of(record)
 
-    return RecordDecoder(decode, known_regular, regular_records.metadata_text(known_regular))
+    return RecordDecoder(decode, known_regular)
 
 
 def _message_of(profile: Profile, fault: CorruptData, offset: int) -> str:

@@ -6,7 +6,6 @@ All rows of a table have one schema, whatever the data: what a row does not have
 from __future__ import annotations
 
 import base64
-from operator import sub
 
 from kdump.binary.arithmetic import decrement_sequence
 from kdump.formats.offset_index import OffsetIndexEntry
@@ -17,7 +16,7 @@ from kdump.tables import Int16, Int32, Int64, Row, Table, Text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from typing import Any, TypeVar
 
     from kdump.errors import CorruptData
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from kdump.formats.record import Record
     from kdump.messages.kafka_json import Json
     from kdump.output.rows.decoded import Decoded
-    from kdump.reading.items import Damages
 
     RowType = TypeVar("RowType", bound=Row)
     Object = dict[str, str | None]
@@ -150,19 +148,6 @@ def damaged_batch(row: Row | None, through: str, start: int, end: int, file: str
     return Table(ListedBatch, {**table.columns, "position": [start], "size": [end - start]})
 
 
-def with_damaged_batches(table: Table[ListedBatch], before: Sequence[int], damages: Damages, file: str) -> Table[ListedBatch]:
-    """The same with rows for damaged ranges, each before the row that `before` says, ascending."""
-    count = len(damages)
-    sizes = list(map(sub, damages.ends, damages.starts))
-    known: dict[str, list[Any]] = {column.name: [None] * count for column in ListedBatch.schema}
-    known |= {"position": list(damages.starts), "size": sizes, "status": ["damaged"] * count, "file": [file] * count}
-    for number in [number for number, has_row in enumerate(damages.have_rows) if has_row]:
-        damage = damages.make(number)
-        for name, values in damaged_batch(damage.row, damage.through, damage.start, damage.end, file).columns.items():
-            known[name][number] = values[0]
-    return _with_rows(table, before, known)
-
-
 def records(
     table: Table[Record],
     statuses: Sequence[str],
@@ -206,30 +191,6 @@ def damaged_record(position: int, file: str) -> Table[ListedRecord]:
 
 
 _NOTHING = {column.name: (None,) for column in ListedRecord.schema}
-
-
-def with_damaged_records(
-    table: Table[ListedRecord], before: Sequence[int], positions: Sequence[int], file: str
-) -> Table[ListedRecord]:
-    """The same with rows for unreadable batches at these positions, each before the row that `before` says, ascending."""
-    count = len(positions)
-    return _with_rows(table, before, {"position": positions, "status": ["damaged"] * count, "file": [file] * count})
-
-
-def _with_rows(table: Table[RowType], before: Sequence[int], known: Mapping[str, Sequence[Any]]) -> Table[RowType]:
-    """The same with rows that have only the `known` columns, each before the row that `before` says, ascending."""
-    columns = {}
-    nothing = [None] * len(before)
-    for name, values in table.columns.items():
-        column: list[Any] = []
-        start = 0
-        for end, value in zip(before, known.get(name, nothing), strict=True):
-            column += values[start:end]
-            column.append(value)
-            start = end
-        column += values[start:]
-        columns[name] = column
-    return Table(table.row_class, columns)
 
 
 def producer(state: ProducerState, file: str) -> list[object]:

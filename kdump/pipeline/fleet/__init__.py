@@ -1,1 +1,1 @@
-"""Questions about a fleet that need the tables of many brokers: SQL written once, for Spark and for SQLite."""
+"""Questions about a fleet that need the tables of many brokers: SQL written once, for Spark and for DuckDB."""

@@ -54,7 +54,6 @@ SELECT broker, topic, `partition`, min(segmentBase) AS segmentBase, min(path) AS
     || printf(' too many, the first at offset %,d.', min(firstOffset)) AS message
 FROM keys GROUP BY broker, topic, `partition`
 """,
-        partitions={"records": _POINTS},
     )
 
 
@@ -89,7 +88,6 @@ SELECT broker, topic, `partition`, segmentBase, path, 'tombstone-overdue' AS cod
     || {moment("deleteHorizonMs")} || '.' AS message
 FROM late WHERE place = 1
 """,
-        least={"batches": ("deleteHorizonMs", 1)},
     )
 
 

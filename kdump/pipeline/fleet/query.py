@@ -1,7 +1,8 @@
-"""The notation of questions: SQL that Spark and SQLite both understand.
+"""The notation of questions: SQL that Spark and DuckDB both understand.
 
 Names that are keywords in either are quoted with backticks. Offsets are added with `try_add` and `try_subtract` (damaged ones
-are near 2^63), and texts made with `printf`. `kdump.pipeline.fleet.local` adds the functions that SQLite lacks.
+are near 2^63), and texts made with `printf`. `kdump.pipeline.fleet.local` adds the functions that DuckDB lacks, and quotes names
+as it does.
 """
 
 from __future__ import annotations
@@ -28,13 +29,9 @@ class Query:
 
     In the text, `{batches}` stands for the table of that name. A result row has the columns of `row_classes`, in that order.
     `steps` are questions with short answers, which are tables for the later steps and for the text.
-    `partitions` has, by table, a question to smaller tables whose answer is the broker, topic and partition of all rows that
-    matter; other rows of that table need not be read.
-    `least` has, by table, a column and how many different values it must have in all rows together, null and false not counted:
-    with fewer, the question has no answer.
     """
 
-    __slots__ = ("columns", "least", "name", "partitions", "row_classes", "steps", "text")
+    __slots__ = ("columns", "name", "row_classes", "steps", "text")
 
     def __init__(
         self,
@@ -43,15 +40,11 @@ class Query:
         text: str,
         row_classes: Sequence[type[Row]],
         steps: Mapping[str, str] | None = None,
-        partitions: Mapping[str, str] | None = None,
-        least: Mapping[str, tuple[str, int]] | None = None,
     ) -> None:
         self.name = name
         self.columns = columns
         self.text = text
         self.steps = dict(steps or {})
-        self.partitions = dict(partitions or {})
-        self.least = dict(least or {})
         self.row_classes = tuple(row_classes)
 
     @property
@@ -66,8 +59,6 @@ def findings(
     columns: Sources,
     text: str,
     steps: Mapping[str, str] | None = None,
-    partitions: Mapping[str, str] | None = None,
-    least: Mapping[str, tuple[str, int]] | None = None,
 ) -> Query:
     """A question whose answers are findings.
 
@@ -84,7 +75,7 @@ SELECT {own}, coalesce(severity, CASE code {severities} END) AS severity,
   CASE code {forecasts} END AS brokerForecast
 FROM ({text})
 """
-    return Query(name, columns, whole, TABLES["findings"], steps, partitions, least)
+    return Query(name, columns, whole, TABLES["findings"], steps)
 
 
 def counted(count: str, singular: str, plural: str = "") -> str:

@@ -131,7 +131,6 @@ SELECT broker, topic, `partition`, coalesce(segmentBase, baseBefore) AS segmentB
 FROM numbered WHERE place = 1
 """,
         steps={"replicas": _replicas(compacted), "doubtful": _DOUBTFUL},
-        least={"batches": ("broker", 2)},
     )
 
 

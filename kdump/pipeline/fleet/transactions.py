@@ -82,7 +82,6 @@ SELECT o.broker, o.topic, o.`partition`, o.segmentBase, o.path, 'txn-marker-miss
 FROM numbered o JOIN ended e ON e.producerId = o.producerId AND e.place = 1
 WHERE o.place = 1
 """,
-        least={"batches": ("isTransactional", 1)},
     )
 
 

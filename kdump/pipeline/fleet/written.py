@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from functools import partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -12,18 +11,19 @@ import pyarrow.parquet as pq
 
 from kdump.binary.batch_header import BATCH_HEADER_SIZE, LOG_OVERHEAD
 from kdump.output.arrow.files import TableFile
+from kdump.output.arrow.rows import columns_of
 from kdump.output.arrow.schemas import schema_of, table_schema
 from kdump.output.rows.fleet import CodecUse, TopicSize, uncompressed_of_all
-from kdump.pipeline.fleet import local, statistics
+from kdump.pipeline.fleet import local
 from kdump.pipeline.scan_files import FLEET_FILE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from typing import Any
+    from collections.abc import Iterator, Sequence
 
     from kdump.pipeline.fleet.query import Query
 
 _ROWS_AT_ONCE = 65_536
+_IN_ORDER = [(name, "ascending") for name in ("topic", "partition", "broker", "offsetFirst", "code")]
 _CODEC_SUMS = (
     ("size", "count"),
     ("count", "count"),
@@ -34,63 +34,10 @@ _CODEC_SUMS = (
 )
 
 
-def ask(folder: str, queries: Sequence[Query]) -> list[pa.Table]:
-    """The answers to questions to the tables in a folder, without Spark."""
-    asked = [query for query in queries if _may_have_answers(folder, query)]
-    names = {table for query in asked for table in query.columns}
-    answers = iter(local.ask(asked, {table: partial(rows, folder, table) for table in names}))
-    return [next(answers) if query in asked else schema_of(query.result).empty_table() for query in queries]
-
-
-def _may_have_answers(folder: str, query: Query) -> bool:
-    """Whether a question's columns have as many values as an answer needs, by the statistics of row groups."""
-    return all(_has_values(folder, table, column, count) for table, (column, count) in query.least.items())
-
-
-def _has_values(folder: str, table: str, name: str, count: int) -> bool:
-    """Whether a column may have that many different values, one or two; null and false do not count."""
-    values: set[Any] = set()
-    for group in _row_groups(folder, table):
-        found = _statistics(group).get(name)
-        if not group.num_rows or found is not None and found.has_null_count and found.null_count == group.num_rows:
-            continue
-        if found is None or not found.has_min_max:
-            return True
-        values |= {value for value in (found.min, found.max) if value is not False}
-        if len(values) >= count:
-            return True
-    return False
-
-
-def _row_groups(folder: str, table: str) -> Iterator[pq.RowGroupMetaData]:
-    for path in _files(folder, table):
-        file = pq.read_metadata(path)
-        yield from (file.row_group(number) for number in range(file.num_row_groups))
-
-
-def _statistics(group: pq.RowGroupMetaData) -> dict[str, pq.Statistics]:
-    """The statistics of those columns of a row group that have any."""
-    columns = map(group.column, range(group.num_columns))
-    return {column.path_in_schema: column.statistics for column in columns if column.is_stats_set}
-
-
-def most_rows(folder: str, query: Query) -> int:
-    """How many rows of tables a question reads at most. Of a table that it limits to partitions, only their row groups count."""
-    return sum(_most_rows(folder, query, table) for table in query.columns)
-
-
-def _most_rows(folder: str, query: Query, table: str) -> int:
-    if table not in query.partitions:
-        return sum(group.num_rows for group in _row_groups(folder, table))
-    limits = {name: partial(rows, folder, name) for name in query.columns if name not in query.partitions}
-    wanted = local.partitions(query, table, limits).to_pylist()
-    return sum(group.num_rows for group in _row_groups(folder, table) if _may_hold(group, wanted)) if wanted else 0
-
-
-def _may_hold(group: pq.RowGroupMetaData, wanted: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether a row group may hold rows of these partitions, by the lowest and highest values of its columns."""
-    known = {name: (found.min, found.max) for name, found in _statistics(group).items() if found.has_min_max}
-    return any(all(known[name][0] <= value <= known[name][1] for name, value in row.items() if name in known) for row in wanted)
+def ask(folder: str, queries: Sequence[Query], cores: int | None = None) -> list[pa.Table]:
+    """The answers to questions to the tables in a folder, without Spark; on all cores, or on this many."""
+    names = {table for query in queries for table in query.columns}
+    return local.ask(queries, {table: _files(folder, table) for table in names}, cores)
 
 
 def rows(folder: str, table: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
@@ -106,7 +53,10 @@ def _files(folder: str, table: str) -> list[str]:
 
 
 def add_findings(folder: str, answers: Sequence[pa.Table | pa.RecordBatch], name: str = FLEET_FILE) -> None:
-    """Write findings as a file of this name into the table of findings in a folder; without findings, no file."""
+    """Write findings as a file of this name into the table of findings in a folder; answers in the order of places.
+
+    Without findings, there is no file.
+    """
     schema = table_schema("findings")
     batches = [batch for answer in answers for batch in _batches(answer, schema) if batch.num_rows]
     if batches:
@@ -116,14 +66,63 @@ def add_findings(folder: str, answers: Sequence[pa.Table | pa.RecordBatch], name
 
 
 def _batches(answer: pa.Table | pa.RecordBatch, schema: pa.Schema) -> list[pa.RecordBatch]:
-    batches: list[pa.RecordBatch] = answer.cast(schema).to_batches() if isinstance(answer, pa.Table) else [answer]
-    return batches
+    if isinstance(answer, pa.RecordBatch):
+        return [answer]
+    in_order: list[pa.RecordBatch] = answer.cast(schema).sort_by(_IN_ORDER).to_batches()
+    return in_order
 
 
 def topic_sizes(folder: str) -> list[TopicSize]:
-    """What each topic holds, from the table of segments."""
-    (answer,) = ask(folder, [statistics.sizes()])
-    return [TopicSize(*row.values()) for row in answer.to_pylist()]
+    """What each topic holds, as in `statistics.sizes`, added up by Arrow: a summary needs no other package."""
+    columns = ("broker", "topic", "partition", "size", "records", "batches", "minTimestamp", "maxTimestamp")
+    table = pa.Table.from_batches(rows(folder, "segments", columns), schema_of(columns_of("segments", columns)))
+    for name, how in (("minTimestamp", "min"), ("maxTimestamp", "max")):
+        times = table[name]
+        table = table.append_column(f"{how}Time", pc.if_else(pc.greater_equal(times, 0), times, None))
+    logs = _added_up(
+        table,
+        ("broker", "topic", "partition"),
+        segments=("topic", "count"),
+        size=("size", "sum"),
+        batches=("batches", "sum"),
+        records=("records", "sum"),
+        oldest=("minTime", "min"),
+        newest=("maxTime", "max"),
+    )
+    partitions = _added_up(
+        logs,
+        ("topic", "partition"),
+        replicas=("topic", "count"),
+        segments=("segments", "sum"),
+        size=("size", "sum"),
+        largest=("size", "max"),
+        batches=("batches", "max"),
+        records=("records", "max"),
+        oldest=("oldest", "min"),
+        newest=("newest", "max"),
+    )
+    topics = _added_up(
+        partitions,
+        ("topic",),
+        partitions=("topic", "count"),
+        replicas=("replicas", "sum"),
+        segments=("segments", "sum"),
+        size=("size", "sum"),
+        sizeOfOneReplica=("largest", "sum"),
+        batches=("batches", "sum"),
+        records=("records", "sum"),
+        oldest=("oldest", "min"),
+        newest=("newest", "max"),
+    )
+    found = [TopicSize(*row.values()) for row in topics.to_pylist()]
+    return sorted(found, key=lambda one: (-one.size, one.topic is not None, one.topic or ""))
+
+
+def _added_up(table: pa.Table, keys: Sequence[str], **sums: tuple[str, str]) -> pa.Table:
+    """A row for each value of the keys, with sums of these names: of a column, and how it is added up."""
+    every = pc.CountOptions(mode="all")
+    added = table.group_by(list(keys)).aggregate([(name, how, every if how == "count" else None) for name, how in sums.values()])
+    return added.select([*keys, *(f"{name}_{how}" for name, how in sums.values())]).rename_columns([*keys, *sums])
 
 
 def codec_uses(folder: str) -> list[CodecUse]:

@@ -8,6 +8,7 @@ import pytest
 
 from kdump.checks import catalogue
 from kdump.checks.context import FileContext
+from tests.loops import each
 
 from .case import FaultCase
 from .checking import shown_rows
@@ -56,7 +57,7 @@ def test_the_catalogue_has_these_sections() -> None:
     assert set().union(*SECTIONS.values()) == set(catalogue.FAULTS)
 
 
-@pytest.mark.parametrize("section", sorted(set(SECTIONS) - WITHOUT_CASES))
+@each("section", sorted(set(SECTIONS) - WITHOUT_CASES))
 def test_the_cases_of_a_fault_have_the_address_of_its_catalogue_entry(section: str) -> None:
     assert {case.code for case in _cases(section)} == SECTIONS[section]
 
@@ -79,7 +80,7 @@ def reporters(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
     return found
 
 
-@pytest.mark.parametrize("section", sorted(set(SECTIONS) - WITHOUT_RULES))
+@each("section", sorted(set(SECTIONS) - WITHOUT_RULES))
 def test_the_rule_of_a_fault_has_the_address_of_its_catalogue_entry(section: str, reporters: dict[str, set[str]]) -> None:
     expected = {code: WITHOUT_RULE.get(code, {f"kdump.checks.rules.{section}"}) for code in SECTIONS[section]}
     assert {code: reporters.get(code, set()) for code in SECTIONS[section]} == expected

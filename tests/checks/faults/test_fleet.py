@@ -20,6 +20,7 @@ pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
 
 from kdump.pipeline.fleet import questions  # what needs Arrow
 from tests.fleets import ask_tables, tables_of
+from tests.loops import each
 
 
 def _id(case: FleetCase) -> str:
@@ -33,7 +34,7 @@ def _findings(root: Path, case: FleetCase) -> list[dict[str, Any]]:
     return [row for row in found if row["code"] == case.code or (row["code"], row["severity"]) != ("replica-behind", "info")]
 
 
-@pytest.mark.parametrize("case", CASES, ids=_id)
+@each("case", CASES, ids=_id)
 def test_a_fault_of_a_fleet_is_found(case: FleetCase, tmp_path: Path) -> None:
     root = write_fleet(tmp_path / "fleet", case.shown, cleaned=case.cleaned)
     (found,) = _findings(root, case)
@@ -47,7 +48,7 @@ def test_a_fault_of_a_fleet_is_found(case: FleetCase, tmp_path: Path) -> None:
     assert Path(found["path"]).exists()
 
 
-@pytest.mark.parametrize("case", CASES, ids=_id)
+@each("case", CASES, ids=_id)
 def test_a_near_miss_in_a_fleet_is_not_a_fault(case: FleetCase, tmp_path: Path) -> None:
     cleaned = case.cleaned if case.near_cleaned is None else case.near_cleaned
     assert _findings(write_fleet(tmp_path / "fleet", case.near_miss, cleaned=cleaned), case) == []

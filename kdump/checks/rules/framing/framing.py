@@ -17,7 +17,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.checks.context import FileContext
     from kdump.checks.segment_facts import SegmentFacts
-    from kdump.formats.mixed import MixedSummary
     from kdump.reading.items import Damage, Patches, Section
 
 
@@ -48,13 +47,6 @@ class Framing(SegmentRule):
             return
         self._report_damaged(section)
         self._headers.check(section)
-
-    def passes(self, summary: MixedSummary) -> bool:
-        return self._headers.pass_mixed(summary)
-
-    def mixed(self, summary: MixedSummary) -> None:
-        self._nested.report()
-        self._headers.count_mixed(summary)
 
     def _report_damaged(self, *sections: Section) -> None:
         """Report batches whose CRC does not match, whose magic does not exist, or whose length is wrong."""

@@ -13,7 +13,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.checks.context import FileContext
     from kdump.formats.log import Chunk
-    from kdump.formats.mixed import MixedSummary
     from kdump.formats.record_batch import RecordBatch
     from kdump.formats.summary import BatchSummary
     from kdump.reading.items import Section
@@ -59,29 +58,6 @@ class Headers:
             self._empty_count += summary.empty
             self._empty += [(position, summary.extent_at(position)[1]) for position in (summary.first_empty, summary.last_empty)]
             del self._empty[1:-1]
-
-    def pass_mixed(self, summary: MixedSummary) -> bool:
-        """Whether there is nothing to report about runs of alternating magics, but that magics change and batches are empty."""
-        return self._magic >= 0 and self._are_plain(summary) and all(map(self._context.is_flooded, MAGIC_CHANGES))
-
-    def count_mixed(self, summary: MixedSummary) -> None:
-        """Count the changes of the magic in these runs, and the empty batches."""
-        magic, before = summary.first_magic, self._magic
-        if magic != before:
-            start = summary.positions[0]
-            self._context.counts_only(_code_of_change(before, magic), start, summary.extent_at(start)[2])
-        for code, (count, first, last) in zip(
-            MAGIC_CHANGES,
-            (
-                (summary.upgrades, summary.first_upgrade, summary.last_upgrade),
-                (summary.downgrades, summary.first_downgrade, summary.last_downgrade),
-            ),
-            strict=True,
-        ):
-            if count:
-                self._context.count_further(code, count, first, summary.extent_at(last)[2])
-        self._magic = summary.last_magic
-        self._count_empty(summary)
 
     def check(self, section: Section) -> None:
         """Check the header of each batch of a section that is not damaged."""

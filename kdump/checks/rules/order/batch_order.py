@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from kdump.binary.source import Source
     from kdump.checks.context import FileContext
     from kdump.checks.segment_facts import SegmentFacts
-    from kdump.formats.mixed import MixedSummary
     from kdump.formats.summary import BatchSummary
     from kdump.reading.items import Damage, Patches, Section
 
@@ -159,20 +158,6 @@ class BatchOrder(SegmentRule):
         self._epoch = epoch
         self._last = self._batch_at(summary, summary.last_position)
         return True
-
-    def passes(self, summary: MixedSummary) -> bool:
-        last, base_offset = self._last, self._base_offset()
-        if last is None or self._suspect is not None or self._follows_damage:
-            return False
-        if summary.overfull or summary.horizons or summary.gaps or summary.first_offset != last.last + 1:
-            return False
-        is_beyond = base_offset is not None and summary.last_offset - base_offset > _MAX_INT
-        return not is_beyond and self._epoch <= summary.lowest_leader_epoch and not summary.leader_epochs_back
-
-    def mixed(self, summary: MixedSummary) -> None:
-        self._deltas.check_summary(summary)
-        self._epoch = summary.last_leader_epoch
-        self._last = self._batch_at(summary, summary.last_position)
 
     def _batch_at(self, summary: BatchSummary, position: int) -> Batch:
         """The batch at this position, with the present epoch."""

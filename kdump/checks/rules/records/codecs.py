@@ -12,7 +12,6 @@ from kdump.reading import salvage
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.checks.context import FileContext
-    from kdump.formats.mixed import MixedSummary
     from kdump.formats.record_batch import RecordBatch
     from kdump.reading.items import Damage, Patches, Section
 
@@ -25,9 +24,6 @@ class Codecs(SegmentRule):
     @classmethod
     def is_wanted(cls, context: FileContext) -> bool:
         return context.settings.checks_crcs
-
-    def passes(self, summary: MixedSummary) -> bool:
-        return not summary.bare and not summary.codecs & 1 << ZSTD
 
     def batches(self, section: Section) -> None:
         summary = section.summary

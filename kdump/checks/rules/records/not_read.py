@@ -8,7 +8,6 @@ from kdump.checks.rules.rule import SegmentRule
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.checks.context import FileContext
-    from kdump.formats.mixed import MixedSummary
     from kdump.reading.items import Section
 
 _ONLY_NONE = 1 << NONE
@@ -20,12 +19,6 @@ class NotRead(SegmentRule):
     @classmethod
     def is_wanted(cls, context: FileContext) -> bool:
         return not context.settings.reads_payloads
-
-    def passes(self, summary: MixedSummary) -> bool:
-        return True
-
-    def mixed(self, summary: MixedSummary) -> None:
-        self.context.coverage.leave_unread(max(summary.records, summary.count), is_least=True)
 
     def batches(self, section: Section) -> None:
         coverage, summary = self.context.coverage, section.summary

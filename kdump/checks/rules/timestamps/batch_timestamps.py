@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from kdump.checks.context import FileContext
     from kdump.checks.segment_facts import SegmentFacts
-    from kdump.formats.mixed import MixedSummary
     from kdump.formats.record_batch import RecordBatch
     from kdump.reading.items import Section
     from kdump.tables import Table
@@ -62,9 +61,6 @@ class BatchTimestamps(SegmentRule):
                 self._count_future(batches, row)
             if not _END_OF_JANUARY_1970_MS <= timestamp <= _YEAR_5000_MS and batches["count"][row] != 0:
                 self._count_unit(batches.row(row))
-
-    def passes(self, summary: MixedSummary) -> bool:
-        return not summary.timed or self._are_plausible(summary.lowest_time, summary.highest_time)
 
     def _are_plausible(self, lowest: int, highest: int) -> bool:
         return lowest >= _END_OF_JANUARY_1970_MS and highest <= min(self._latest, _YEAR_5000_MS)

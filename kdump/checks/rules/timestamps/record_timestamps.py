@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from kdump.checks.segment_facts import SegmentFacts
     from kdump.errors import CorruptData
     from kdump.formats.log import Chunk
-    from kdump.formats.mixed import MixedSummary
     from kdump.formats.record import RecordChunk
     from kdump.formats.record_batch import RecordBatch
     from kdump.reading.items import Damage, Patches, Section
@@ -135,12 +134,6 @@ class RecordTimestamps(SegmentRule):
         self._open = None  # the highest may stand in what cannot be read
 
     def batches(self, section: Section) -> None:
-        self._close()
-
-    def passes(self, summary: MixedSummary) -> bool:
-        return True
-
-    def mixed(self, summary: MixedSummary) -> None:
         self._close()
 
     def damage(self, damage: Damage) -> None:

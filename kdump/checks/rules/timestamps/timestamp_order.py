@@ -11,7 +11,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.checks.context import FileContext
     from kdump.checks.segment_facts import SegmentFacts
-    from kdump.formats.mixed import MixedSummary
     from kdump.reading.items import Section
 
 
@@ -42,13 +41,6 @@ class TimestampOrder(SegmentRule):
                 self._steps_back.add_batch(batch)
                 self._largest_step = max(self._largest_step, self._previous - timestamp)
             self._previous = timestamp
-
-    def passes(self, summary: MixedSummary) -> bool:
-        return not summary.timed or max(self._previous, 0) <= summary.first_time and not summary.times_back
-
-    def mixed(self, summary: MixedSummary) -> None:
-        if summary.timed:
-            self._previous = summary.last_time
 
     def end(self) -> None:
         message = f"maxTimestamp goes back in {{count}}, at worst by {duration(self._largest_step)}; the first is here."

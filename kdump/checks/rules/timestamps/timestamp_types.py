@@ -13,7 +13,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.checks.context import FileContext
     from kdump.checks.segment_facts import SegmentFacts
-    from kdump.formats.mixed import MixedSummary
     from kdump.formats.record_batch import RecordBatch
     from kdump.formats.summary import BatchSummary
     from kdump.reading.items import Section
@@ -42,14 +41,6 @@ class TimestampTypes(SegmentRule):
             self._check_types(section.sound)
         if summary is None or summary.horizons and not self._has_ordinary_horizons(summary):
             self._check_horizons(section.sound)
-
-    def passes(self, summary: MixedSummary) -> bool:
-        if summary.horizons or summary.untimed or summary.create_times and summary.append_times:
-            return False
-        return self._type in (None, LOG_APPEND_TIME if summary.append_times else CREATE_TIME)
-
-    def mixed(self, summary: MixedSummary) -> None:
-        self._type = LOG_APPEND_TIME if summary.append_times else CREATE_TIME  # batches of magic 2 have one
 
     def end(self) -> None:
         message = "It changes {count} from CreateTime to LogAppendTime or back; the first change, here, is to {note}."

@@ -22,7 +22,7 @@ from kdump.errors import CorruptData
 from kdump.formats import record
 from kdump.formats.record_batch import NO_PRODUCER_ID, codec_name
 from kdump.messages.control_records import ABORT, COMMIT, KRAFT_VOTERS, MESSAGES
-from kdump.messages.passing_functions import end_of
+from kdump.messages.field_functions import end_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

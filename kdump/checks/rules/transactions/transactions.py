@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from kdump.checks.producers import StateAt
     from kdump.checks.segment_facts import SegmentFacts
     from kdump.formats.log import Chunk
-    from kdump.formats.mixed import MixedSummary
     from kdump.formats.record_batch import RecordBatch
     from kdump.formats.summary import BatchSummary
     from kdump.reading.items import Damage, Patches, Section
@@ -79,9 +78,6 @@ class Transactions(SegmentRule):
             self._check(Rows(chunk, section.statuses))
         elif section.summary is None or not self._follow_runs(section.summary, chunk):
             self._check(Rows(chunk))
-
-    def passes(self, summary: MixedSummary) -> bool:
-        return _has_no_producers(summary)
 
     def _follow_runs(self, summary: BatchSummary, chunk: Chunk) -> bool:
         """Follow each producer, a run of its batches at a time. False, and nothing is changed, if something is unusual."""

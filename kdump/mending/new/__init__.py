@@ -1,0 +1,1 @@
+"""What all commands that mend make: a new directory, its partitions, and their companions."""

@@ -1,0 +1,258 @@
+"""Completes a partition whose new logs are written: with companions, and the proof that a broker keeps all of it.
+
+A command that mends writes or clones the logs into a NewDirectory, then calls `complete`, `NewDirectory.sync`, `verify`, and
+`NewDirectory.place`.
+"""
+
+from __future__ import annotations
+
+import os
+
+from kdump.binary import system
+from kdump.binary.source import Source
+from kdump.checks import check as checks
+from kdump.checks.finding import ERROR, Finding
+from kdump.checks.jobs import Job
+from kdump.checks.live_source import Watch
+from kdump.checks.settings import FULL, Settings, current_time
+from kdump.errors import CorruptData, KdumpError
+from kdump.forecasts.forecast import Request, of_path
+from kdump.forecasts.outcome import KEEP, STRAY
+from kdump.forecasts.settings import CLEAN, UNCLEAN, ZERO
+from kdump.formats import entries, file_name, time_index, tree
+from kdump.formats.record_batch import NO_TIMESTAMP
+from kdump.mending.new.rebuilding import Rebuilding, SegmentIndexes
+from kdump.mending.progress import Progress
+from kdump.mending.settings import EPOCHS, INDEX, KINDS, SNAPSHOT, TIME_INDEX, TRANSACTION_INDEX, Rules
+from kdump.reading.damaged_offsets import WalkedLogs
+from kdump.verdicts.check import report_starts
+from kdump.verdicts.starts import Watcher
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping, Sequence
+
+    from kdump.mending.inputs import Inputs
+    from kdump.mending.new.new_directory import NewDirectory
+    from kdump.tables import Row
+
+_MINUTE = 60_000
+
+
+class NewPartition:
+    """One partition of a new directory. `bases` are the base offsets of its logs, ascending, which are there already,
+    or links to them.
+
+    `name` is its folder in the new directory, empty for the new directory itself. `origin` is the input, which faults name.
+    `log_start` is that of the log directory's checkpoint, 0 if there is none. `cloned_from` are the logs that are not there: of
+    what they are clones, by their base offsets. `inputs` notes these.
+    """
+
+    def __init__(
+        self,
+        directory: NewDirectory,
+        name: str,
+        bases: Sequence[int],
+        *,
+        origin: str,
+        log_start: int = 0,
+        rules: Rules | None = None,
+        progress: Progress | None = None,
+        cloned_from: Mapping[int, str] | None = None,
+        inputs: Inputs | None = None,
+        level: str = FULL,
+    ) -> None:
+        """`level` is that of the check that verifies what was made."""
+        self._directory = directory
+        self._name = name
+        self._bases = list(bases)
+        self._origin = origin
+        self._log_start = log_start
+        self._rules = rules or Rules()
+        self._progress = progress or Progress()
+        self._kinds: Collection[str] = ()
+        self._keep: Callable[[str, bytes], None] = self._write
+        self.log_end = 0
+        """The offset after the last batch, or the last base offset; known once it is complete."""
+        self.batches = 0
+        self._is_plain = False
+        self._cloned_from = cloned_from or {}
+        self._inputs = inputs
+        path = os.path.normpath(directory.inside(name))
+        self._job = Job(Job.PARTITION, path, path)
+        self._settings = Settings(now=current_time(), level=level, follows_links=True)
+        self._errors: list[Finding] = []
+        self._walked = WalkedLogs()
+
+    # --- companions
+
+    def complete(
+        self,
+        kinds: Collection[str] = tuple(KINDS),
+        *,
+        newest_timestamp: int | None = None,
+        keep: Callable[[str, bytes], None] | None = None,
+    ) -> None:
+        """Write the companions of these kinds. `keep` is given name and bytes of each file, and writes it; it may be called
+        twice for one file. `newest_timestamp` is that of the newest record; by default, time indexes of the origin say it.
+
+        Raises CorruptData, with the position in the origin's log of that name, for batches that a start would not keep.
+        """
+        self._kinds = kinds
+        self._keep = keep or self._write
+        if newest_timestamp is None:
+            newest_timestamp = max((_last_timestamp(self._origin, base) for base in self._bases), default=NO_TIMESTAMP)
+        self._clone_logs()
+        rebuilding = self._pass(newest_timestamp + _MINUTE)
+        if not rebuilding.is_true_of(rebuilding.newest + _MINUTE):
+            rebuilding = self._pass(rebuilding.newest + _MINUTE)
+        self.log_end, self.batches = rebuilding.next_offset, rebuilding.batches
+        self._is_plain = rebuilding.is_plain
+        if self._bases and self._log_start > self.log_end:
+            message = f"the log start offset {self._log_start:,} of the checkpoint is after the log end {self.log_end:,}"
+            raise CorruptData("log-start-beyond-end", message, path=self._origin)
+        if EPOCHS in kinds:
+            self._add(tree.LEADER_EPOCHS, rebuilding.leader_epochs())
+
+    def refused(self) -> list[CorruptData]:
+        """The faults of all batches whose producers a start would not accept, with their `offset`.
+
+        The companions that this writes are of no use.
+        """
+        found: list[CorruptData] = []
+        self._pass(NO_TIMESTAMP, found.append)
+        return found
+
+    def is_passing(self, name: str) -> bool:
+        """Whether a file is a snapshot that a recovery makes, and that the next start deletes: one before old messages at the
+        log end. Known once the partition is complete.
+        """
+        if not name.endswith(file_name.PRODUCER_SNAPSHOT):
+            return False
+        return file_name.base_offset(name) not in (*self._bases, self.log_end)
+
+    def _add(self, name: str, data: bytes) -> None:
+        """Write a companion."""
+        self._keep(name, data)
+
+    def _write(self, name: str, data: bytes) -> None:
+        self._directory.write(os.path.join(self._name, name), data)
+
+    def _clone_logs(self) -> None:
+        """Clone the logs that are to be cloned."""
+        for base, path in self._cloned_from.items():
+            with Source(path) as source:
+                if self._inputs is not None:
+                    self._inputs.note(source)
+                self._directory.clone(source, self._log(base))
+
+    def _log(self, base_offset: int) -> str:
+        return os.path.join(self._name, f"{base_offset:020}{file_name.LOG}")
+
+    def _rebuilding(self, clock: int, refuse: Callable[[CorruptData], None] | None = None) -> Rebuilding:
+        def keep_snapshot(offset: int, data: bytes) -> None:
+            if SNAPSHOT in self._kinds:
+                self._add(f"{offset:020}{file_name.PRODUCER_SNAPSHOT}", data)
+
+        return Rebuilding(
+            self._bases, self._rules, log_start=self._log_start, clock=clock, keep_snapshot=keep_snapshot, refuse=refuse
+        )
+
+    def _pass(self, clock: int, refuse: Callable[[CorruptData], None] | None = None) -> Rebuilding:
+        """Read all logs, and write what is rebuilt from them, as a start at this time would."""
+        bases = self._bases
+        found = self._rebuilding(clock, refuse)
+        for base, end in tree.with_next(bases):
+            name = f"{base:020}{file_name.LOG}"
+            with Source(self._directory.inside(os.path.join(self._name, name))) as source:
+                position = 0
+                try:
+                    for step in found.segment(source, base, end):
+                        if isinstance(step, SegmentIndexes):
+                            self._write_indexes(step)
+                        else:
+                            self._progress.advance(step - position)
+                            position = step
+                except CorruptData as fault:
+                    fault.path = os.path.join(self._origin, name)
+                    raise
+        if bases:
+            found.finish()
+        return found
+
+    def _write_indexes(self, indexes: SegmentIndexes) -> None:
+        stem = f"{indexes.base_offset:020}"
+        if INDEX in self._kinds:
+            self._add(stem + file_name.OFFSET_INDEX, indexes.offset_index())
+        if TIME_INDEX in self._kinds:
+            self._add(stem + file_name.TIME_INDEX, indexes.time_index())
+        if TRANSACTION_INDEX in self._kinds:
+            aborted = indexes.transaction_index()
+            if aborted:
+                self._add(stem + file_name.TRANSACTION_INDEX, aborted)
+
+    # --- verifying
+
+    def verify(
+        self,
+        *,
+        log_end: int | None = None,
+        scans: bool = False,
+        tolerate: Callable[[Finding], bool] | None = None,
+    ) -> None:
+        """Raises CorruptData if a check finds an error in what was made, or if a start would not keep it and end at its end.
+
+        The start is after a clean stop, and if it `scans`, also after an unclean one from recovery point 0: a scan reads all logs
+        once more, unless all batches are plain. What rebuilt the companions has done what a scan does with these. `log_end` is
+        what the log end must be, if it is known. `tolerate` may take an error of the input that stays in the result.
+        """
+        self._errors.clear()
+        watcher = Watcher(self._note_error)
+        checks.run(self._job, self._settings, watcher.emit, _CheckWatch(self._progress), self._walked)
+        if watcher.is_doubtful and not watcher.fails:  # the starts that must keep it follow anyway
+            report_starts(self._job, self._settings, watcher, self._walked)
+        for error in self._errors:
+            if tolerate is None or not tolerate(error):
+                origin = os.path.join(self._origin, os.path.relpath(error.path, self._job.path))
+                raise CorruptData(error.code, f"{error.message} ({error.code})", path=origin, position=error.start)
+        if log_end is not None and self.log_end != log_end:
+            message = f"the log that was made ends at offset {self.log_end:,}, not {log_end:,}"
+            raise CorruptData("start-loses", message, path=self._origin)
+        if self._bases:
+            self._require_kept(CLEAN, None)
+            if scans and not self._is_plain:
+                self._require_kept(UNCLEAN, ZERO)
+
+    def _note_error(self, row: Row) -> None:
+        if isinstance(row, Finding) and row.severity == ERROR:
+            self._errors.append(row)
+
+    def _require_kept(self, stop: str, recovery_point: str | None) -> None:
+        request = Request(after=(stop,), recovery_point=recovery_point, config=self._rules.of_start)
+        for row in of_path(self._job.path, request, self._walked):
+            if row.log_end is not None and row.log_end != self.log_end or row.outcome not in (KEEP, STRAY):
+                why = f": {row.reason}" if row.reason else ""
+                message = f"a start would not keep what was made: {row.outcome}, log end {row.log_end}, not {self.log_end}{why}"
+                raise CorruptData("start-loses", message, path=self._origin)
+
+
+def _last_timestamp(folder: str, base_offset: int) -> int:
+    """The last timestamp in the time index of a segment, if it has one: most likely the newest of its log. A guess will do."""
+    path = os.path.join(folder, f"{base_offset:020}{file_name.TIME_INDEX}")
+    if not system.is_file(path):
+        return NO_TIMESTAMP
+    try:
+        with Source(path) as source:
+            count = entries.used_entries(source, time_index.ENTRY_SIZE)
+            is_there = 0 < count <= time_index.entry_count(source)
+            return time_index.entry_at(source, base_offset, count - 1)[0] if is_there else NO_TIMESTAMP
+    except KdumpError:
+        return NO_TIMESTAMP
+
+
+class _CheckWatch(Watch):
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+
+    def end(self, size: int) -> None:
+        self._progress.advance(size)

@@ -1,0 +1,1 @@
+"""Recovers damaged partitions."""

@@ -1,0 +1,520 @@
+"""The batches of damaged logs in pieces: stretches that are whole, with what is left out between them."""
+
+from __future__ import annotations
+
+from itertools import islice, pairwise
+
+from kdump.binary.batch_header import (
+    BASE_OFFSET,
+    BATCH_HEADER,
+    BATCH_HEADER_SIZE,
+    CRC,
+    CRC_AT,
+    LAST_OFFSET_DELTA,
+    LEADER_EPOCH,
+    LENGTH,
+    LENGTH_AT,
+    LOG_OVERHEAD,
+    MAGIC,
+    MESSAGE_CRC_AT,
+    MESSAGE_HEADER_SIZE,
+    RECORD_COUNT,
+    batch_size,
+    stored_crc,
+)
+from kdump.binary.source import Source
+from kdump.errors import CorruptData
+from kdump.formats import batch_writer, message_set, record
+from kdump.formats.record import BatchRecords
+from kdump.mending.recover import lost_records
+from kdump.mending.recover.claims import Claims
+from kdump.mending.recover.inside import InsideSearch
+from kdump.reading import salvage
+from kdump.reading.headers import HeaderWindow
+from kdump.reading.items import BY_SCAN, DAMAGED, INTACT, ZERO, Damage
+from kdump.reading.trust import extent_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator
+    from types import TracebackType
+    from typing import Self
+
+    from kdump.formats.log import Chunk
+    from kdump.formats.summary import BatchSummary
+    from kdump.mending.recover.lost_records import Lost
+    from kdump.reading.items import Section
+    from kdump.reading.trust import Extent
+
+NO_EPOCH = -1
+NESTED = "resync-nested-candidate"
+_HIGHEST_OFFSET = (1 << 63) - 1
+_SIZES = 8  # bytes of the sizes of key and value, which every message has
+_MOST_DECODED, _MOST_TRIED = 10_000, 1_000  # records of damaged batches of a log, and these: payloads may be bombs
+_SMALL_WINDOW, _LARGE_WINDOW = 1 << 11, 1 << 18
+
+
+class Log:
+    """A log that batches are taken from.
+
+    `base_offset` and `next_base_offset` are those of its name and of the next log's; None if its name says nothing. `rank` is 0
+    for the directory that is mended, and counts the replicas. `place` is its place in the order of all logs. A spare log, which
+    was to replace others, counts only where these have nothing.
+    """
+
+    __slots__ = ("base_offset", "is_spare", "next_base_offset", "path", "place", "rank", "size")
+
+    def __init__(
+        self, path: str, *, base_offset: int | None = None, next_base_offset: int | None = None, rank: int = 0, place: int = 0
+    ) -> None:
+        self.path = path
+        self.base_offset = base_offset
+        self.next_base_offset = next_base_offset
+        self.rank = rank
+        self.place = place
+        self.size = 0
+        self.is_spare = False
+
+
+class Piece:
+    """Neighbouring whole batches of a log, their offsets ascending: one, or any number that are beyond doubt.
+
+    `first_epoch` and `last_epoch` are leader epochs, NO_EPOCH for messages of magic 0 and 1. `is_sure` says that the walk called
+    them intact. `joins` says how many neighbours in the file the offsets of the batch continue: 0, 1 or 2. `changed` are bytes
+    to be written in place of those from a position in the batch on, and `change` says why. `lowest` is the offset of the first
+    record as far as `Headers.first_offset` was asked for it.
+    """
+
+    __slots__ = (
+        "batches",
+        "change",
+        "changed",
+        "end",
+        "first",
+        "first_epoch",
+        "is_legacy",
+        "is_nested",
+        "is_sure",
+        "joins",
+        "last",
+        "last_epoch",
+        "log",
+        "lowest",
+        "records",
+        "start",
+    )
+
+    def __init__(
+        self, log: Log, start: int, end: int, extent: Extent, *, batches: int = 1, records: int = 1, is_sure: bool = True
+    ) -> None:
+        self.log = log
+        self.start = start
+        self.end = end
+        self.first, self.last, epoch = extent
+        self.is_legacy = epoch is None
+        self.first_epoch = self.last_epoch = NO_EPOCH if epoch is None else epoch
+        self.batches = batches
+        self.records = records
+        self.is_sure = is_sure
+        self.is_nested = False
+        self.joins = 0
+        self.lowest: int | None = None
+        self.changed: dict[int, bytes] = {}
+        self.change = ""
+
+    @property
+    def size(self) -> int:
+        return self.end - self.start
+
+    def takes(self, other: Self) -> bool:
+        """Add the batches that follow, if they continue the piece in the file and in offsets, and all are beyond doubt."""
+        if not (self.is_sure and other.is_sure and self.end == other.start and self.last < other.first):
+            return False
+        if other.last == _HIGHEST_OFFSET:  # it is left out
+            return False
+        may_be_compressed = self.is_legacy and other.first - self.last <= other.size  # and has the offset of its last message
+        if self.last + 1 != other.first and not may_be_compressed:  # it may yet turn out to be out of line
+            return False
+        if self.changed or other.changed or self.is_legacy != other.is_legacy or other.first_epoch < self.last_epoch:
+            return False
+        self.end, self.last, self.last_epoch = other.end, other.last, other.last_epoch
+        self.batches += other.batches
+        self.records += other.records
+        return True
+
+    def part(self, start: int, end: int, first: Extent, last: Extent, batches: int, records: int) -> Piece:
+        """Some of its batches, between two positions, by the extents of the first and the last of them."""
+        part = Piece(self.log, start, end, (first[0], last[1], first[2]), batches=batches, records=records)
+        part.last_epoch = NO_EPOCH if last[2] is None else last[2]
+        part.joins = (start > self.start) + (end < self.end)
+        return part
+
+
+class Headers:
+    """Reads the headers of batches in pieces; the last log stays open."""
+
+    def __init__(self) -> None:
+        self._source: Source | None = None
+
+    def source(self, log: Log) -> Source:
+        """The open file of a log. Raises Unreadable."""
+        if self._source is None or self._source.path != log.path:
+            self.close()
+            self._source = Source(log.path)
+        return self._source
+
+    def of(self, piece: Piece) -> Iterator[tuple[int, int, Extent, int, int]]:
+        """Start, end, extent, CRC and records of each batch of a piece of several."""
+        window = HeaderWindow(self.source(piece.log), _SMALL_WINDOW, _LARGE_WINDOW)
+        position = piece.start
+        while position < piece.end:
+            data, at = window.at(position)
+            if piece.is_legacy:
+                header_bytes = data[at : at + BATCH_HEADER_SIZE]
+                extent, crc, count = extent_of(header_bytes), stored_crc(header_bytes), 1
+                end = position + batch_size(header_bytes)
+            else:  # unpacked at once, since all batches of replicas are compared
+                header = BATCH_HEADER.unpack_from(data, at)
+                first, crc, count = header[BASE_OFFSET], header[CRC], max(header[RECORD_COUNT], 0)
+                extent = first, first + header[LAST_OFFSET_DELTA] % (1 << 32), header[LEADER_EPOCH]
+                end = position + LOG_OVERHEAD + header[LENGTH]
+            yield position, end, extent, crc, count
+            position = end
+
+    def split(self, piece: Piece, offset: int) -> tuple[Piece | None, Piece, Piece | None]:
+        """The batches that end before an offset, the next one, and the rest; the piece must end at or after the offset."""
+        first: Extent | None = None
+        before: Extent | None = None
+        records = 0
+        for batches, (position, end, extent, _, count) in enumerate(self.of(piece)):
+            if extent[1] >= offset:
+                head = None
+                if first is not None and before is not None:
+                    head = piece.part(piece.start, position, first, before, batches, records)
+                one = piece.part(position, end, extent, extent, 1, count)
+                rest = None
+                if end < piece.end:
+                    following = extent_of(self.source(piece.log).read(end, BATCH_HEADER_SIZE))
+                    last = (piece.last, piece.last, None if piece.is_legacy else piece.last_epoch)
+                    rest = piece.part(
+                        end, piece.end, following, last, piece.batches - batches - 1, piece.records - records - count
+                    )
+                return head, one, rest
+            first = first or extent
+            before = extent
+            records += count
+        raise AssertionError("the piece ends before the offset")
+
+    def first_offset(self, piece: Piece) -> int:
+        """The offset of the first record. A compressed message of magic 0 or 1, whose own offset is that of its last one, is
+        opened for it; one that cannot be opened counts as one message.
+        """
+        if piece.lowest is None:
+            piece.lowest = self._first_in_wrapper(piece) if piece.is_legacy else piece.first
+        return piece.lowest
+
+    def _first_in_wrapper(self, piece: Piece) -> int:
+        source = self.source(piece.log)
+        size = piece.size if piece.batches == 1 else batch_size(source.read(piece.start, BATCH_HEADER_SIZE))
+        message = message_set.Message(piece.first, source.read_exactly(piece.start, size)[LOG_OVERHEAD:])
+        try:
+            return min(piece.first, message_set.unwrap(message).first_offset()) if message.codec else piece.first
+        except CorruptData:
+            return piece.first
+
+    def crc(self, piece: Piece) -> int:
+        """The stored CRC of the first batch."""
+        return stored_crc(self.source(piece.log).read(piece.start, BATCH_HEADER_SIZE))
+
+    def close(self) -> None:
+        if self._source is not None:
+            self._source.close()
+        self._source = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+
+class LeftOut:
+    """Bytes of a log that are not taken over. `code` is one of the catalogue's, `reason` says why.
+
+    `is_lost` is false for what is also elsewhere, such as a duplicate. `decoded` are the records that can still be read in it.
+    """
+
+    __slots__ = ("batches", "code", "decoded", "end", "first", "is_lost", "last", "path", "reason", "records", "start")
+
+    def __init__(
+        self,
+        path: str,
+        start: int,
+        end: int,
+        code: str,
+        reason: str,
+        *,
+        batches: int = 0,
+        records: int = 0,
+        first: int | None = None,
+        last: int | None = None,
+        is_lost: bool = True,
+    ) -> None:
+        self.path = path
+        self.start = start
+        self.end = end
+        self.code = code
+        self.reason = reason
+        self.batches = batches
+        self.records = records
+        self.first = first
+        self.last = last
+        self.is_lost = is_lost
+        self.decoded: list[Lost] = []
+
+    @classmethod
+    def of(cls, piece: Piece, code: str, reason: str, *, is_lost: bool = True) -> Self:
+        return cls(
+            piece.log.path,
+            piece.start,
+            piece.end,
+            code,
+            reason,
+            batches=piece.batches,
+            records=piece.records,
+            first=piece.first,
+            last=piece.last,
+            is_lost=is_lost,
+        )
+
+
+class Walk:
+    """What one log holds: pieces in the order of the file, and what is left out.
+
+    `accept` are offsets of damaged batches that are taken over if they decode; `accepted` are those found here. `to_end`
+    walks the log; a caller that walks a sound one itself gives each section to `take`, then calls `join`.
+    """
+
+    def __init__(
+        self, log: Log, source: Source, *, accept: Collection[int] = (), tick: Callable[[int], None] | None = None
+    ) -> None:
+        self.pieces: list[Piece] = []
+        self.left_out: list[LeftOut] = []
+        self.accepted: set[int] = set()
+        self._decoded = self._tried = 0  # records of damaged batches, and these
+        self._log = log
+        self._source = source
+        self._accept = accept
+        self._claims = Claims()
+        self._inside = InsideSearch(source)
+        self._tick = tick
+        log.size = source.size
+
+    def to_end(self) -> Self:
+        """Walk the log."""
+        log = self._log
+        items = salvage.walk(self._source, base_offset=log.base_offset, next_base_offset=log.next_base_offset)
+        position = 0
+        try:
+            for item in items:
+                if isinstance(item, Damage):
+                    self._damage(item)
+                    end = item.end
+                else:
+                    end = self.take(item)
+                if self._tick is not None:
+                    self._tick(end - position)
+                position = end
+        finally:
+            items.close()
+        self.join()
+        return self
+
+    def _damage(self, item: Damage) -> None:
+        row = item.row
+        first = getattr(row, "base_offset", None) if item.is_batch else None
+        last = getattr(row, "last_offset", None) if first is not None else None
+        header_bytes = self._source.read(item.start, BATCH_HEADER_SIZE) if item.is_batch else b""
+        if first is not None and last is not None:
+            self._claims.add(first, last, header_bytes)
+        self._claims.add_wrapper(item.start, header_bytes)
+        reason = item.message or "bytes that were not examined: too many of them look like headers of batches"
+        if item.status == ZERO:
+            reason = f"{item.message}; zeros hold no batch"
+        self.left_out.append(
+            LeftOut(self._log.path, item.start, item.end, item.code, reason, batches=int(item.is_batch), first=first, last=last)
+        )
+        if item.is_batch and item.status != ZERO:
+            self._decode(self.left_out[-1])
+            if item.resync != BY_SCAN:
+                self._look_inside(self.left_out[-1])
+
+    def take(self, section: Section) -> int:
+        """Add the batches of a section. Returns where it ends."""
+        summary = section.summary
+        if summary is not None and _are_fit(summary):
+            if summary.gaps or summary.sparse or summary.overfull:
+                records = summary.count if summary.is_legacy else sum(max(n, 0) for n in section.chunk.batches["count"])
+            else:
+                records = summary.last_offset - summary.first_offset + 1
+            epoch = None if summary.is_legacy else summary.first_leader_epoch
+            piece = Piece(
+                self._log,
+                summary.positions[0],
+                summary.end,
+                (summary.first_offset, summary.last_offset, epoch),
+                batches=summary.count,
+                records=records,
+            )
+            if not summary.is_legacy:
+                piece.last_epoch = summary.last_leader_epoch
+            self._add(piece)
+            return summary.end
+        chunk, batches = section.chunk, section.chunk.batches
+        for row, status in enumerate(section.statuses):
+            start, size = batches["position"][row], batches["size"][row]
+            first, last = batches["base_offset"][row], batches["last_offset"][row]
+            epoch, count = batches["partition_leader_epoch"][row], batches["count"][row]
+            extent = (last if first is None else first, last, epoch)
+            records = 1 if count is None else max(count, 0)
+            if status == DAMAGED:
+                self._damaged_batch(chunk, row, start, start + size, extent, records)
+                continue
+            if batches["magic"][row] == 1 and size < MESSAGE_HEADER_SIZE + _SIZES:
+                reason = f"a message of magic 1 has {size} bytes, too few for its fields"
+                left = LeftOut(self._log.path, start, start + size, "batch-length-too-small", reason, batches=1, records=1)
+                self.left_out.append(left)
+                continue
+            piece = Piece(self._log, start, start + size, extent, records=records, is_sure=status == INTACT)
+            piece.is_nested = status != INTACT and section.is_nested(row)
+            if section.claimed_length is not None:
+                piece.changed[LENGTH_AT] = (size - LOG_OVERHEAD).to_bytes(4, "big")
+                piece.change = (
+                    f"its length, which said {section.claimed_length:,} bytes, is put right: the CRC fits {size:,} bytes"
+                )
+            self._add(piece)
+        return int(batches["position"][-1] + batches["size"][-1])
+
+    def _damaged_batch(self, chunk: Chunk, row: int, start: int, end: int, extent: Extent, records: int) -> None:
+        first, last, _ = extent
+        is_known = chunk.is_legacy or chunk.headers[row][MAGIC] == 2
+        code = "crc-mismatch" if is_known else "bad-magic"
+        reason = "its CRC does not match" if is_known else "its magic does not exist"
+        named = [offset for offset in self._accept if first <= offset <= last and is_known]
+        if named and not chunk.batches["isvalid"][row]:
+            self.accepted.update(named)
+            fault = self._why_not_decoded(chunk, row)
+            if fault is None:
+                data = batch_writer.with_crc(record.bytes_of(self._source, chunk, row))
+                at = MESSAGE_CRC_AT if chunk.is_legacy else CRC_AT
+                piece = Piece(self._log, start, end, extent, records=records, is_sure=False)
+                piece.changed[at] = data[at : at + 4]
+                piece.change = "accepted as named: its CRC does not match, its records decode, and it has a new CRC"
+                self._add(piece)
+                return
+            reason = f"named to be accepted, but it does not decode: {fault}"
+        header_bytes = self._source.read(start, BATCH_HEADER_SIZE)
+        self._claims.add(first, last, header_bytes)
+        self._claims.add_wrapper(start, header_bytes)
+        self.left_out.append(
+            LeftOut(self._log.path, start, end, code, reason, batches=1, records=records, first=first, last=last)
+        )
+        self._decode(self.left_out[-1])
+        self._look_inside(self.left_out[-1])
+
+    def _is_claimed(self, piece: Piece) -> bool:
+        header_bytes = self._source.read(piece.start, BATCH_HEADER_SIZE)
+        return self._claims.hold(piece.start, piece.first, piece.last, header_bytes)
+
+    def _may_be_payload(self, piece: Piece) -> bool:
+        """Whether a batch may be the contents of the damaged batch that it lies in: a wrapper is never in another one."""
+        if not piece.is_legacy:
+            return True
+        return self._claims.may_hold_message(piece.start, self._source.read(piece.start, BATCH_HEADER_SIZE))
+
+    def _look_inside(self, left: LeftOut) -> None:
+        """Report the intact batches inside a damaged one whose length leads on: the walk did not look there."""
+        for batch in self._inside.within(left.start + 1, left.end):
+            reason = "lies inside of a damaged batch, and may be its payload"
+            inside = LeftOut(self._log.path, batch.start, batch.end, NESTED, reason, batches=1, records=batch.records)
+            inside.first, inside.last = batch.first, batch.last
+            self.left_out.append(inside)
+        if self._inside.gave_up:
+            left.reason += "; not all of its bytes were searched for batches: too many look like headers"
+
+    def _decode(self, left: LeftOut) -> None:
+        """Note the records of a damaged batch that can still be read."""
+        room = _MOST_DECODED - self._decoded
+        self._tried += 1
+        if room > 0 and self._tried <= _MOST_TRIED:
+            data = self._source.read(left.start, min(left.end - left.start, lost_records.MOST_BYTES))
+            left.decoded = list(islice(lost_records.of_batch(data), room))
+            self._decoded += len(left.decoded)
+
+    def _why_not_decoded(self, chunk: Chunk, row: int) -> str | None:
+        """Why the records of a batch cannot be read; None if all can."""
+        try:
+            if chunk.is_legacy:
+                for message in message_set.messages_of(self._source, chunk, row):
+                    message.key, message.value  # noqa: B018  # raise where they are not there
+                return None
+            header = chunk.headers[row]
+            delta = chunk.batches["last_offset"][row] - chunk.batches["base_offset"][row]
+            before = -1
+            for rows in BatchRecords(header, record.bytes_of(self._source, chunk, row)).parts():
+                for _, offset_delta, *_ in rows:
+                    if not before < offset_delta <= delta:
+                        return f"a record has the offset delta {offset_delta}"
+                    before = offset_delta
+            if before < 0 < header[RECORD_COUNT]:
+                return "it holds no records"
+        except CorruptData as fault:
+            return fault.message
+        return None
+
+    def _add(self, piece: Piece) -> None:
+        if not (self.pieces and self.pieces[-1].takes(piece)):
+            self.pieces.append(piece)
+
+    def join(self) -> None:
+        """Note which batches continue their neighbours, and trust a first batch after a step that the next ones continue."""
+        pieces = self.pieces
+        for before, after in pairwise(pieces):
+            if before.last + 1 == after.first:
+                before.joins += 1
+                after.joins += 1
+        for row in range(len(pieces) - 2, -1, -1):
+            piece, after = pieces[row], pieces[row + 1]
+            continues = piece.last + 1 == after.first and piece.end == after.start and piece.last_epoch == after.first_epoch
+            if continues and after.is_sure and not (piece.is_sure or piece.is_nested or piece.changed):
+                piece.is_sure = True
+        kept: list[Piece] = []
+        for piece in pieces:
+            may_be_payload = piece.is_nested and self._may_be_payload(piece)
+            is_claimed = may_be_payload and self._is_claimed(piece)
+            if is_claimed or may_be_payload and piece.is_legacy and not piece.joins:
+                same = " that has the same offsets" if is_claimed else ""
+                reason = f"lies inside of a damaged batch{same}, and may be its payload"
+                self.left_out.append(LeftOut.of(piece, NESTED, reason))
+            elif piece.first < 0 or piece.last < piece.first:
+                reason = f"its offsets, {piece.first:,} to {piece.last:,}, are impossible"
+                self.left_out.append(LeftOut.of(piece, "offset-negative", reason))
+            elif piece.last == _HIGHEST_OFFSET:
+                reason = f"its offset, {piece.last:,}, is the highest of all: no log can end after it"
+                self.left_out.append(LeftOut.of(piece, "offset-negative", reason))
+            elif not (kept and kept[-1].takes(piece)):
+                kept.append(piece)
+        self.pieces = kept
+
+
+def _are_fit(summary: BatchSummary) -> bool:
+    """Whether all batches can be taken over, as far as sizes and offsets say."""
+    if summary.last_offset == _HIGHEST_OFFSET:
+        return False
+    return not summary.is_legacy or _smallest(summary) >= MESSAGE_HEADER_SIZE + _SIZES
+
+
+def _smallest(summary: BatchSummary) -> int:
+    """The size of the smallest message."""
+    ends = [*summary.positions[1:], summary.end]
+    return min(end - start for start, end in zip(summary.positions, ends, strict=True))

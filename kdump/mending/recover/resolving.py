@@ -1,0 +1,449 @@
+"""Makes one log of the pieces of several: what overlaps or goes back in offsets is resolved, and reported.
+
+Leader epochs decide; then the neighbours in the file; then the order of the files. What two replicas hold at the same offsets in
+one leader epoch cannot be decided, and is refused.
+"""
+
+from __future__ import annotations
+
+import heapq
+from bisect import bisect_right
+from itertools import groupby, pairwise
+
+from kdump.binary.batch_header import LOG_OVERHEAD, MAGIC_AT
+from kdump.errors import CorruptData
+from kdump.mending.recover import runs
+from kdump.mending.recover.copies import without_wrong_copies
+from kdump.mending.recover.lone_epochs import with_doubts
+from kdump.mending.recover.pieces import NO_EPOCH, Headers, LeftOut, Piece
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from kdump.mending.recover.pieces import Log
+    from kdump.reading.trust import Extent
+
+_REACH = 1 << 33  # what lies farther above the base of a segment is no offset, but damage; a start splits what lies above 2^31
+_DUPLICATE, _REGRESSION, _EPOCH = "offset-duplicate", "offset-regression", "leader-epoch-regression"
+
+
+def resolve(pieces: Sequence[Piece], headers: Headers) -> tuple[list[Piece], list[LeftOut]]:
+    """The pieces of the new log, their offsets ascending, and what is left out of it. `pieces` are in the order of the files.
+
+    Raises CorruptData (`replica-divergence`) for what cannot be decided, with both sides named.
+    """
+    return _Resolution(pieces, headers).to_end()
+
+
+class _Resolution:
+    def __init__(self, pieces: Sequence[Piece], headers: Headers) -> None:
+        self._pieces = pieces
+        self._headers = headers
+        self._left_out: list[LeftOut] = []
+        self._sure: dict[int, list[Piece]] | None = None  # the pieces beyond doubt of each log, once they are asked for
+        self._damaged: dict[int, int] = {}  # the bytes of each log that are in no whole batch, likewise
+        self._has_replicas = any(piece.log.rank for piece in pieces)
+
+    def to_end(self) -> tuple[list[Piece], list[LeftOut]]:
+        if self._has_replicas:
+            self._pieces, self._left_out = without_wrong_copies(self._pieces, self._headers)
+        self._pieces = with_doubts(self._pieces, self._headers)
+        placed, strays = self._divided()
+        chain = self._in_order(placed)
+        homeless = [part for stray in strays for part in self._without_place(stray, chain)]
+        for stretch in list(runs.joined(homeless)):
+            if not self._is_placed_by_neighbours(stretch, chain) and not self._is_placed_in_gap(stretch, chain):
+                self._leave_out_run(stretch)
+        return self._with_true_epochs(chain), self._left_out
+
+    def _divided(self) -> tuple[list[Piece], list[Piece]]:
+        """The pieces whose offsets fit between those around them in the file, and the others."""
+        placed: list[Piece] = []
+        strays: list[Piece] = []
+        for _, pieces in groupby((piece for piece in self._pieces if piece.is_sure), key=lambda piece: id(piece.log)):
+            for piece in runs.out_of_line(list(pieces)):
+                piece.is_sure = False
+        neighbours = self._neighbours()
+        for piece in self._pieces:
+            before, after = neighbours[id(piece)]
+            fits = (before is None or before.last < piece.first) and (after is None or piece.last < after.first)
+            fits = fits and (before is not None and after is not None or _is_near(piece))
+            (placed if piece.is_sure or fits else strays).append(piece)
+        return placed, strays
+
+    def _neighbours(self) -> dict[int, tuple[Piece | None, Piece | None]]:
+        """For each piece the sure ones before and after it in its log."""
+        found: dict[int, tuple[Piece | None, Piece | None]] = {}
+        before: Piece | None = None
+        for piece in self._pieces:
+            if before is not None and before.log is not piece.log:
+                before = None
+            found[id(piece)] = before, None
+            before = piece if piece.is_sure else before
+        after: Piece | None = None
+        for piece in reversed(self._pieces):
+            if after is not None and after.log is not piece.log:
+                after = None
+            found[id(piece)] = found[id(piece)][0], after
+            after = piece if piece.is_sure else after
+        return found
+
+    # --- overlaps
+
+    def _in_order(self, placed: list[Piece]) -> list[Piece]:
+        """The pieces in ascending order of offsets, where several have the same only one of them."""
+        chain: list[Piece] = []
+        waiting = [(piece.first, piece.log.rank, piece.log.place, piece.start, piece) for piece in placed]
+        heapq.heapify(waiting)
+        floor = NO_EPOCH  # lower leader epochs have ended here
+
+        def put_back(piece: Piece) -> None:
+            heapq.heappush(waiting, (piece.first, piece.log.rank, piece.log.place, piece.start, piece))
+
+        while waiting:
+            *_, piece = heapq.heappop(waiting)
+            if self._has_replicas and chain and chain[-1].is_sure and chain[-1].last < piece.first:
+                floor = max(floor, chain[-1].last_epoch)
+            if not piece.is_legacy and piece.first_epoch < floor and (piece.is_sure or self._has_replicas):
+                rest = self._without_ended(piece, floor)
+                if rest is None:
+                    continue
+                piece = rest
+            first = self._first_after(chain[-1], piece) if chain else piece.first
+            if not chain or chain[-1].last < first:
+                chain.append(piece)
+                continue
+            other = chain.pop()
+            if other.batches > 1 and piece.batches > 1 and self._is_copy(other, piece, put_back):
+                chain.append(other)
+                continue
+            if other.batches > 1:
+                head, other, rest = self._headers.split(other, first)
+                if head is not None:
+                    chain.append(head)
+                if rest is not None:
+                    put_back(rest)
+                if other.first > piece.last or first > other.last:
+                    put_back(other)
+                    put_back(piece)
+                    continue
+            if piece.batches > 1:
+                _, piece, rest = self._headers.split(piece, piece.first)
+                if rest is not None:
+                    put_back(rest)
+            kept, left = self._decided(other, piece)
+            if kept.first_epoch > left.first_epoch != NO_EPOCH and kept.is_sure:
+                floor = max(floor, kept.first_epoch)
+            if chain and chain[-1].last >= kept.first:
+                put_back(kept)
+            else:
+                chain.append(kept)
+        return chain
+
+    def _first_after(self, before: Piece, piece: Piece) -> int:
+        """The first offset of a piece, for one of another replica before it that may have the offsets of a compressed message."""
+        return piece.first if before.log.rank == piece.log.rank else self._headers.first_offset(piece)
+
+    def _without_ended(self, piece: Piece, floor: int) -> Piece | None:
+        """The batches of a piece from the one on whose leader epoch is not lower; None if all are."""
+        epochs_end = piece.first_epoch, piece.last_epoch
+        ended, rest = piece, None
+        if epochs_end[1] >= floor:
+            first = next(extent for _, _, extent, _, _ in self._headers.of(piece) if (extent[2] or 0) >= floor)
+            head, one, after = self._headers.split(piece, first[1])
+            assert head is not None
+            ended, rest = head, one
+            if after is not None:
+                one.takes(after)
+        reason = f"leader epoch {ended.first_epoch} had ended here: epoch {floor} starts at a lower offset"
+        self._left_out.append(LeftOut.of(ended, _EPOCH, reason))
+        return rest
+
+    def _is_copy(self, one: Piece, other: Piece, put_back: Callable[[Piece], None]) -> bool:
+        """Whether the first batches of `other` are those of `one` at these offsets; what is over of `other` is put back."""
+        last: Extent | None = None
+        end = other.start
+        batches = records = 0
+        with Headers() as of_one, Headers() as of_other:
+            mine = of_one.of(one)
+            for start, stop, extent, crc, count in of_other.of(other):
+                same = next((found for found in mine if found[2][0] >= extent[0]), None)
+                if same is None or same[2:4] != (extent, crc) or same[1] - same[0] != stop - start:
+                    break
+                end, last = stop, extent
+                batches += 1
+                records += count
+        if last is None:
+            return False
+        if one.log.rank == other.log.rank:
+            first = (other.first, other.first, None if other.is_legacy else other.first_epoch)
+            part = other.part(other.start, end, first, last, batches, records)
+            self._leave_out(part, _DUPLICATE, f"the same batches are in {one.log.path}", is_lost=False)
+        if end < other.end:
+            _, following, rest = self._headers.split(other, last[1] + 1)
+            put_back(following)
+            if rest is not None:
+                put_back(rest)
+        return True
+
+    def _decided(self, one: Piece, other: Piece) -> tuple[Piece, Piece]:
+        """Which of two batches with common offsets is kept, and which is not."""
+        is_same = (one.first, one.last, one.size) == (other.first, other.last, other.size)
+        if is_same and self._headers.crc(one) == self._headers.crc(other):
+            kept, left = (other, one) if other.is_sure and not one.is_sure else (one, other)
+            if kept.log.rank == left.log.rank:
+                self._leave_out(left, _DUPLICATE, f"the same batch is in {kept.log.path} at byte {kept.start:,}", is_lost=False)
+            return kept, left
+        if one.is_sure != other.is_sure:
+            kept, left = (one, other) if one.is_sure else (other, one)
+            self._leave_out(left, _REGRESSION, f"it is out of line, and an intact batch has offset {kept.first:,}")
+            return kept, left
+        if one.log.is_spare != other.log.is_spare:
+            kept, left = (other, one) if one.log.is_spare else (one, other)
+            self._leave_out(left, "leftover-swap", f"{kept.log.path} has these offsets", is_lost=False)
+            return kept, left
+        if one.first_epoch != other.first_epoch:
+            kept, left = (one, other) if one.first_epoch > other.first_epoch else (other, one)
+            reason = f"leader epoch {kept.first_epoch} has other batches at these offsets, and is higher than {left.first_epoch}"
+            self._leave_out(left, _EPOCH, reason)
+            return kept, left
+        if one.log.rank != other.log.rank:
+            return self._decided_between_replicas(one, other)
+        kept, left = (other, one) if other.joins > one.joins else (one, other)
+        where = f"byte {kept.start:,} of {kept.log.path}"
+        reason = f"another batch of the same leader epoch has these offsets, and fits better to its neighbours: {where}"
+        if kept.joins == left.joins:
+            reason = f"another batch of the same leader epoch has these offsets, and comes first: {where}"
+        self._leave_out(left, _REGRESSION, reason)
+        return kept, left
+
+    def _decided_between_replicas(self, one: Piece, other: Piece) -> tuple[Piece, Piece]:
+        """Two batches of one leader epoch: they can only differ by compaction, or else nobody can say which is right."""
+        if (one.first, one.last) == (other.first, other.last) and one.records != other.records:
+            kept, left = (one, other) if one.log.rank < other.log.rank else (other, one)
+            self._leave_out(left, _DUPLICATE, f"compaction left other records of it in {kept.log.path}", is_lost=False)
+            return kept, left
+        sides = " and ".join(
+            f"{side.log.path} at byte {side.start:,} (offsets {first:,} to {side.last:,}, CRC {self._headers.crc(side):08x})"
+            for side, first in ((side, self._headers.first_offset(side)) for side in (one, other))
+        )
+        message = f"two replicas hold different batches of leader epoch {one.first_epoch} at the same offsets: {sides}"
+        fault = CorruptData("replica-divergence", message)
+        fault.remedy = "leave one of them out"
+        raise fault
+
+    def _leave_out(self, piece: Piece, code: str, reason: str, *, is_lost: bool = True) -> None:
+        self._left_out.append(LeftOut.of(piece, code, reason, is_lost=is_lost))
+
+    # --- batches out of line
+
+    def _without_place(self, stray: Piece, chain: list[Piece]) -> Iterator[Piece]:
+        """Put batches where their offsets continue others, or leave them out if they are there already. Yields the others."""
+        rest: Piece | None = stray
+        while rest is not None:
+            stray, rest = rest, None
+            if stray.batches > 1 and not runs.is_free(chain, stray.first, stray.last):
+                _, stray, rest = self._headers.split(stray, stray.first)
+                stray.is_sure = False
+                if rest is not None:
+                    rest.is_sure = False
+            if not self._is_placed_by_offset(stray, chain):
+                yield stray
+
+    def _is_placed_by_offset(self, stray: Piece, chain: list[Piece]) -> bool:
+        """Put a batch where its offsets join others, or leave it out if it is there already. False if neither is so."""
+        at = bisect_right(chain, stray.first, key=_first)
+        before = chain[at - 1] if at else None
+        after = chain[at] if at < len(chain) else None
+        if before is not None and before.last >= stray.first:
+            return self._is_duplicate(stray, before) or self._fills_gap_inside(stray, chain, at - 1)
+        fits = after is None or stray.last < self._headers.first_offset(after)
+        joins = before is not None and before.last + 1 == stray.first
+        joins = joins or after is not None and stray.last + 1 == self._headers.first_offset(after)
+        if fits and joins and _has_epoch_between(stray, before, after):
+            chain.insert(at, stray)
+            return True
+        return False
+
+    def _is_placed_in_gap(self, stretch: list[Piece], chain: list[Piece]) -> bool:
+        """Put a run into a gap that holds it and that something damaged or out of line has left."""
+        at = bisect_right(chain, stretch[0].first, key=_first)
+        before = chain[at - 1] if at else None
+        after = chain[at] if at < len(chain) else None
+        if not runs.is_free(chain, stretch[0].first, stretch[-1].last) or before is None and after is None:
+            return False
+        if after is not None and stretch[-1].last >= self._headers.first_offset(after):
+            return False
+        if not (_has_epoch_between(stretch[0], before, after) and _has_epoch_between(stretch[-1], before, after)):
+            return False
+        log = stretch[0].log
+        if before is None and after is not None:
+            is_gap = _is_near(stretch[0]) and after.first - stretch[-1].last - 1 <= self._damaged_bytes(log)
+        elif before is not None and after is None:
+            is_gap = _is_near(stretch[-1]) and stretch[0].first - before.last - 1 <= self._damaged_bytes(log)
+        else:
+            assert before is not None and after is not None
+            is_gap = before.log is not after.log or before.end != after.start
+        if len(stretch) == stretch[0].batches == 1 and (
+            before is None or after is None or _is_beside(stretch, *self._around(stretch))
+        ):
+            return False  # a single batch may be the one that is wrong
+        if not is_gap:
+            return False
+        chain[at:at] = stretch
+        return True
+
+    def _damaged_bytes(self, log: Log) -> int:
+        """How many bytes of a log are in no whole batch: more records were not in them."""
+        if id(log) not in self._damaged:
+            self._damaged[id(log)] = log.size - sum(piece.size for piece in self._pieces if piece.log is log)
+        return self._damaged[id(log)]
+
+    def _leave_out_run(self, stretch: list[Piece]) -> None:
+        """Leave out a run that there is no place for."""
+        offsets = f"{stretch[0].first:,} to {stretch[-1].last:,}"
+        left = LeftOut.of(stretch[0], _REGRESSION, f"its offsets, {offsets}, fit neither where it is nor into a gap")
+        for piece in stretch[1:]:
+            left.end, left.last = piece.end, piece.last
+            left.batches += piece.batches
+            left.records += piece.records
+        if left.batches > 1:
+            left.reason = f"the offsets of these {left.batches:,} batches, {offsets}, fit neither where they are nor into a gap"
+        self._left_out.append(left)
+
+    def _fills_gap_inside(self, stray: Piece, chain: list[Piece], at: int) -> bool:
+        """Put a batch between those of a piece that lacks its offsets."""
+        if chain[at].batches == 1:
+            return False
+        head, one, rest = self._headers.split(chain[at], stray.first)
+        if head is None or self._headers.first_offset(one) <= stray.last or not _has_epoch_between(stray, head, one):
+            return False
+        if head.last + 1 != stray.first and stray.last + 1 != self._headers.first_offset(one):
+            return False
+        chain[at : at + 1] = [head, stray, one] if rest is None or one.takes(rest) else [head, stray, one, rest]
+        return True
+
+    def _is_duplicate(self, stray: Piece, holder: Piece) -> bool:
+        """Leave a batch out if another one holds its offsets that is not the same, or the same."""
+        if holder.last < stray.first:
+            return False
+        one = holder
+        if holder.batches > 1:
+            _, one, _ = self._headers.split(holder, stray.first)
+        if (one.first, one.last, one.size) != (stray.first, stray.last, stray.size):
+            return False
+        if self._headers.crc(one) != self._headers.crc(stray):
+            return False
+        if stray.log.rank == one.log.rank:
+            reason = f"the same batch is in {one.log.path} at byte {one.start:,}"
+            self._leave_out(stray, _DUPLICATE, reason, is_lost=False)
+        return True
+
+    def _is_copy_of(self, stray: Piece, holder: Piece, first: int) -> bool:
+        """Whether a piece holds the batch that would be put right already, from another replica."""
+        if holder.log.rank == stray.log.rank or holder.last < first:
+            return False
+        one = self._headers.split(holder, first)[1] if holder.batches > 1 else holder
+        return (one.first, one.size, self._headers.crc(one)) == (first, stray.size, self._headers.crc(stray))
+
+    def _is_placed_by_neighbours(self, stretch: list[Piece], chain: list[Piece]) -> bool:
+        """Put offsets right that no checksum covers, where the batches around a run in the file leave exactly that gap."""
+        before, after = self._around(stretch)
+        log, delta = stretch[0].log, stretch[-1].last - stretch[0].first
+        first = log.base_offset if before is None else before.last + 1
+        end = log.next_base_offset if after is None else after.first
+        if first is None or first + delta + 1 != end or any(piece.is_legacy or piece.changed for piece in stretch):
+            return False
+        at = bisect_right(chain, first, key=_first)
+        is_free = runs.is_free(chain, first, first + delta)
+        if not is_free and at and len(stretch) == stretch[0].batches == 1 and self._is_copy_of(stretch[0], chain[at - 1], first):
+            return True
+        is_moved = _is_near(stretch[0]) and _is_near(stretch[-1]) and runs.is_free(chain, stretch[0].first, stretch[-1].last)
+        if not is_free or is_moved and not _is_beside(stretch, before, after):  # perhaps what it says is right
+            return False
+        shift = first - stretch[0].first
+        singles = [single for piece in stretch for single in self._singles(piece)]
+        for single in singles:
+            single.change = f"its offset, which said {single.first:,}, is put right: the batches around it leave only this one"
+            single.first, single.last = single.first + shift, single.last + shift
+            single.changed[0] = single.first.to_bytes(8, "big")
+        chain[at:at] = singles
+        return True
+
+    def _singles(self, piece: Piece) -> Iterator[Piece]:
+        """Each batch of a piece that is out of line."""
+        if piece.batches == 1:
+            yield piece
+            return
+        for start, end, extent, _, records in self._headers.of(piece):
+            yield Piece(piece.log, start, end, extent, records=records, is_sure=False)
+
+    def _around(self, stretch: list[Piece]) -> tuple[Piece | None, Piece | None]:
+        """The pieces beyond doubt before and after a run in its log."""
+        if self._sure is None:
+            self._sure = {}
+            for piece in self._pieces:
+                if piece.is_sure:
+                    self._sure.setdefault(id(piece.log), []).append(piece)
+        sure = self._sure.get(id(stretch[0].log), [])
+        at = bisect_right(sure, stretch[0].start, key=lambda piece: piece.start)
+        return sure[at - 1] if at else None, sure[at] if at < len(sure) else None
+
+    def _with_true_epochs(self, chain: list[Piece]) -> list[Piece]:
+        """Put leader epochs right that no checksum covers, where both neighbours disagree with a batch that is not sure."""
+        following: list[Piece | None] = []  # for each piece the next sure one, from the last piece on
+        after: Piece | None = None
+        for piece in reversed(chain):
+            following.append(after)
+            after = piece if piece.is_sure and not piece.is_legacy else after
+        before: Piece | None = None
+        for piece, after in zip(chain, reversed(following), strict=True):
+            if piece.is_legacy:
+                continue
+            if piece.is_sure:
+                before = piece
+                continue
+            if before is None or after is None or before.last_epoch > after.first_epoch:
+                continue
+            if not before.last_epoch <= piece.first_epoch <= after.first_epoch:
+                note = f"its leader epoch, which said {piece.first_epoch}, is put right: those around it are {before.last_epoch}"
+                note += "" if before.last_epoch == after.first_epoch else f" and {after.first_epoch}"
+                piece.change = f"{piece.change}; {note}" if piece.change else note
+                piece.changed[LOG_OVERHEAD] = before.last_epoch.to_bytes(MAGIC_AT - LOG_OVERHEAD, "big", signed=True)
+                piece.first_epoch = piece.last_epoch = before.last_epoch
+        return chain
+
+
+def _is_near(piece: Piece) -> bool:
+    """Whether the offsets lie in the reach of the segment that the file is, by the names of the logs."""
+    log = piece.log
+    if log.next_base_offset is not None and piece.last >= log.next_base_offset:
+        return False
+    return log.base_offset is None or log.base_offset <= piece.first and piece.last - log.base_offset <= _REACH
+
+
+def _is_beside(stretch: Sequence[Piece], before: Piece | None, after: Piece | None) -> bool:
+    """Whether nothing lies in the file between a run and its neighbours, or the ends of the file."""
+    begin = 0 if before is None else before.end
+    end = stretch[-1].log.size if after is None else after.start
+    return (stretch[0].start, stretch[-1].end) == (begin, end)
+
+
+def _first(piece: Piece) -> int:
+    return piece.first
+
+
+def _has_epoch_between(stray: Piece, before: Piece | None, after: Piece | None) -> bool:
+    if stray.is_legacy:
+        return True
+    return (before is None or before.is_legacy or before.last_epoch <= stray.first_epoch) and (
+        after is None or after.is_legacy or stray.first_epoch <= after.first_epoch
+    )
+
+
+def gaps(chain: Sequence[Piece], headers: Headers) -> Iterator[tuple[Piece, Piece]]:
+    """Neighbours between which offsets are missing."""
+    for before, after in pairwise(chain):
+        if before.last + 1 < after.first and before.last + 1 < headers.first_offset(after):
+            yield before, after

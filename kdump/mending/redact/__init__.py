@@ -1,0 +1,1 @@
+"""Copies partitions without the contents of their records."""

@@ -1,0 +1,1 @@
+"""Rebuilds the companions of sound logs."""

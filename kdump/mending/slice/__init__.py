@@ -1,0 +1,1 @@
+"""Copies parts of partitions."""

@@ -1,0 +1,135 @@
+"""`kdump.slice`: a part of a partition as a valid partition directory of its own."""
+
+from __future__ import annotations
+
+import os
+
+from kdump.binary import system
+from kdump.binary.source import Source
+from kdump.errors import CorruptData, UsageError
+from kdump.formats import tree
+from kdump.mending.inputs import Inputs
+from kdump.mending.new.log_writer import LogWriter
+from kdump.mending.new.new_directory import NewDirectory
+from kdump.mending.new.new_partition import NewPartition
+from kdump.mending.plan import Plan
+from kdump.mending.progress import Progress
+from kdump.mending.settings import KINDS, Rules
+from kdump.mending.slice.slicing import Slicing, Wanted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from kdump.mending.plan import PartitionPlan
+    from kdump.mending.row import Hole, SlicedSegment
+
+
+class Result:
+    """What was made: a row for each log that was read, what is missing, and where the slice starts and ends."""
+
+    __slots__ = ("holes", "log_bytes", "log_end", "log_start", "rows", "segments")
+
+    def __init__(self, rows: list[SlicedSegment], holes: list[Hole], bases: list[int], log_end: int, log_bytes: int) -> None:
+        self.rows = rows
+        self.holes = holes
+        self.segments = len(bases)
+        self.log_start = bases[0]
+        self.log_end = log_end
+        self.log_bytes = log_bytes
+
+
+def slice(
+    path: str | os.PathLike[str],
+    output: str | os.PathLike[str],
+    *,
+    from_offset: int | None = None,
+    to_offset: int | None = None,
+    from_time: int | None = None,
+    to_time: int | None = None,
+    exact: bool = False,
+    keep_keys: Iterable[bytes] = (),
+    drop_keys: Iterable[bytes] = (),
+    config: Mapping[str, str | int] | None = None,
+) -> list[SlicedSegment | Hole]:
+    """Make a partition directory of the batches of another one that hold records in these ranges, both ends included.
+
+    Times are in milliseconds since 1970. Whole batches are kept; with `exact`, records outside of the ranges are taken out of
+    those at the edges. With `keep_keys`, only records with one of these keys are kept; those with one of `drop_keys` are not.
+    `output` and `config` are as `kdump.reindex` says. Returns a SlicedSegment for each log that was read, and a Hole for offsets
+    in the range that no log has any more, though an index, a snapshot or a checkpoint knows of them.
+
+    Raises CorruptData if something in the range is damaged, or if the result does not pass the check; Unreadable if a file
+    cannot be read or changes meanwhile; UsageError for an output that cannot be made, and if nothing is in the range; OSError if
+    the output cannot be written.
+    """
+    wanted = Wanted(
+        from_offset=from_offset,
+        to_offset=to_offset,
+        from_time=from_time,
+        to_time=to_time,
+        is_exact=exact,
+        keep_keys=list(keep_keys),
+        drop_keys=list(drop_keys),
+    )
+    result = run(os.fspath(path), os.fspath(output), wanted, config=config or {})
+    return [*result.rows, *result.holes]
+
+
+def run(path: str, output: str, wanted: Wanted, *, config: Mapping[str, str | int], progress: Progress | None = None) -> Result:
+    """As `slice`, with the sums, and with the progress reported."""
+    rules = Rules(config)
+    with NewDirectory(output, [path]) as directory:
+        try:
+            return _made(_partition(path), directory, wanted, rules, progress or Progress())
+        except CorruptData as fault:
+            remedy = f"choose a range without it, or mend it first: kdump recover {path} -o DIR"
+            fault.remedy = fault.remedy or remedy
+            raise
+
+
+def _partition(path: str) -> PartitionPlan:
+    plan = Plan(path, KINDS)
+    if plan.is_log_directory:
+        raise UsageError(f"{path} is a log directory", remedy="name one partition directory in it")
+    return plan.partitions[0]
+
+
+def _made(part: PartitionPlan, directory: NewDirectory, wanted: Wanted, rules: Rules, progress: Progress) -> Result:
+    """Write everything, verify it, and place it."""
+    inputs = Inputs()
+    inputs.note_directory(part.path)
+    wanted.from_offset = max(wanted.from_offset, part.log_start)
+    progress.start(sum(system.size(os.path.join(part.path, name)) for name in part.logs.values()))
+    try:
+        result, partition = _written(part, directory, wanted, rules, progress, inputs)
+        directory.sync()
+        partition.verify(log_end=result.log_end, scans=True)
+    except CorruptData:
+        inputs.require_unchanged()  # or else nothing is wrong with the input
+        raise
+    inputs.require_unchanged()
+    directory.place()
+    return result
+
+
+def _written(
+    part: PartitionPlan, directory: NewDirectory, wanted: Wanted, rules: Rules, progress: Progress, inputs: Inputs
+) -> tuple[Result, NewPartition]:
+    with LogWriter(directory) as writer:
+        slicing = Slicing(part, wanted, writer, inputs, progress)
+        slicing.to_end()
+    if not writer.bases:
+        raise UsageError(f"{part.path}: nothing is in this range, so there is nothing to write")
+    partition = NewPartition(directory, "", writer.bases, origin=part.path, rules=rules)
+    partition.complete(newest_timestamp=slicing.newest)
+    for entry in system.entries(directory.built):
+        if partition.is_passing(entry.name):
+            directory.remove(entry.name)
+    for name in part.cloned:
+        if name == tree.PARTITION_METADATA:
+            with Source(os.path.join(part.path, name)) as source:
+                inputs.note(source)
+                directory.clone(source, name)
+    log_bytes = sum(system.size(directory.inside(f"{base:020}.log")) for base in writer.bases)
+    return Result(slicing.rows, slicing.holes(), writer.bases, slicing.log_end, log_bytes), partition

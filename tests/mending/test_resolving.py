@@ -1,0 +1,39 @@
+"""Which of two batches stays, and which leader epochs are put right, where only one reading of the pieces is possible."""
+
+from typing import Any
+
+import pytest
+
+from kdump.mending.recover.pieces import Headers, Log, Piece
+from kdump.mending.recover.resolving import _Resolution
+
+
+def _piece(offsets: tuple[int, int], epoch: int, *, is_sure: bool = True, is_spare: bool = False, joins: int = 0) -> Piece:
+    log = Log("a.log")
+    log.is_spare = is_spare
+    piece = Piece(log, 0, 70 + joins, (*offsets, epoch), is_sure=is_sure)
+    piece.joins = joins
+    return piece
+
+
+@pytest.mark.parametrize(
+    ("better", "worse"),
+    [
+        ({"is_sure": True, "epoch": 1}, {"is_sure": False, "epoch": 2}),
+        ({"is_spare": False, "epoch": 1}, {"is_spare": True, "epoch": 2}),
+        ({"epoch": 2}, {"epoch": 1, "joins": 2}),
+        ({"epoch": 1, "joins": 1}, {"epoch": 1}),
+    ],
+)
+def test_of_two_batches_the_better_one_stays_whichever_comes_first(better: dict[str, Any], worse: dict[str, Any]) -> None:
+    kept, left = _piece((5, 6), **better), _piece((6, 7), **worse)
+    for order in ((kept, left), (left, kept)):
+        resolution = _Resolution(order, Headers())
+        assert resolution._decided(*order) == (kept, left)
+
+
+@pytest.mark.parametrize(("epochs", "then"), [((3, 9, 5), 3), ((3, 4, 5), 4), ((5, 3, 2), 3)])
+def test_an_epoch_is_put_right_only_between_epochs_that_ascend(epochs: tuple[int, int, int], then: int) -> None:
+    chain = [_piece((row, row), epoch, is_sure=row != 1) for row, epoch in enumerate(epochs)]
+    _Resolution(chain, Headers())._with_true_epochs(chain)
+    assert [piece.first_epoch for piece in chain] == [epochs[0], then, epochs[2]]

@@ -1,0 +1,49 @@
+"""The kernel in C that is tested is that of the sources, and the tools that test are those that CI has."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests import kernels
+from tools import kernel
+
+ROOT = Path(__file__).parent.parent
+CONSTRAINTS = ".ci/constraints.txt"
+
+
+def test_the_kernel_was_built_from_these_sources() -> None:
+    missing = kernels.why_no_c()
+    if missing:
+        pytest.skip(missing)
+    from kdump.binary import _kernel
+
+    assert _kernel.SOURCES in ("", kernel.digest())
+
+
+def test_tests_refuse_a_kernel_of_other_sources(monkeypatch: pytest.MonkeyPatch) -> None:
+    missing = kernels.why_no_c()
+    if missing:
+        pytest.skip(missing)
+    from kdump.binary import _kernel
+
+    assert kernels.why_stale() is None
+    monkeypatch.setattr(_kernel, "SOURCES", "0" * 64)
+    assert "python -m tools.kernel" in (kernels.why_stale() or "")
+    monkeypatch.delattr(_kernel, "SOURCES")  # as before it had one
+    assert kernels.why_stale() is not None
+
+
+def test_every_tool_of_ci_is_pinned() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    names = [re.split(r"[\[<>=]", requirement)[0] for requirement in extras["test"] + extras["docs"]]
+    pinned = re.findall(r"^([a-z0-9-]+)==[\d.]+$", (ROOT / CONSTRAINTS).read_text(), re.MULTILINE)
+    assert sorted(pinned) == sorted(set(names) - {"kdump"})
+
+
+def test_whatever_ci_installs_with_tools_is_pinned() -> None:
+    places = [ROOT / ".ci" / "run", *(ROOT / ".github" / "workflows").iterdir()]
+    installed = [line for place in places for line in place.read_text().splitlines() if "pip install" in line]
+    assert len(installed) > 3
+    assert [line for line in installed if f"-c {CONSTRAINTS}" not in line] == []

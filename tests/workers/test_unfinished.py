@@ -1,0 +1,28 @@
+"""What is removed when a process ends, and what is said where that fails."""
+
+from pathlib import Path
+
+import pytest
+
+from kdump.workers import unfinished
+
+
+def test_what_was_made_is_removed_at_the_end_and_what_was_not_made_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(unfinished, "_paths", set())
+    made, foreign = tmp_path / "made", tmp_path / "foreign"
+    foreign.touch()
+    with unfinished.Making(str(made)):
+        made.mkdir()
+    with pytest.raises(FileExistsError), unfinished.Making(str(foreign)):
+        foreign.touch(exist_ok=False)
+    unfinished.remove_all()
+    assert list(tmp_path.iterdir()) == [foreign]
+
+
+def test_a_complete_file_whose_other_name_stays_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    unfinished.require_removed(str(tmp_path / "none"))
+    monkeypatch.setattr(unfinished, "remove", lambda _path: False)
+    with pytest.raises(OSError, match=r"it is complete, but .* beside it cannot be removed"):
+        unfinished.require_removed(str(tmp_path / "x"))
