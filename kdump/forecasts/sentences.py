@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kdump.checks.wording import as_sentence, counted, number_range, offset_range
+from kdump.checks.wording import as_sentence, counted, number_range, offset_range, span
 from kdump.forecasts.directory import DELETED, name_of
 from kdump.forecasts.outcome import DIE, OFFLINE, RESCAN, SPLIT, STRAY
 from kdump.forecasts.row import Forecast
@@ -100,21 +100,23 @@ def summary(row: Forecast) -> str:
 
 
 def _scans(row: Forecast) -> str:
-    """What is scanned, before what comes of it; after an unclean stop, it goes without saying if nothing is."""
+    """What is scanned, before what comes of it; empty if nothing is."""
     scanned, rescanned = row.events.scanned, row.events.rescanned
     if scanned:
-        return f"scanned from {scanned[0]:,} on: "
+        return f"scanned from offset {scanned[0]:,} on; "
     if rescanned:
-        return f"{counted(len(rescanned), 'segment')} scanned to rebuild the index: "
-    return "nothing is scanned: " if row.after == CLEAN else ""
+        return f"{counted(len(rescanned), 'segment')} scanned to rebuild the index; "
+    return ""
 
 
 def _offsets(ranges: list[list[int]]) -> str:
-    """The first of several ranges of offsets, after a comma."""
+    """The first ranges of offsets, after a comma."""
     if not ranges:
         return ""
-    more = f" and {counted(len(ranges) - 1, 'more range')}" if len(ranges) > 1 else ""
-    return f", {number_range('offset', *ranges[0])}{more}"
+    named = ", ".join(span(first, last) for first, last in ranges[:_MOST_RANGES])
+    more = f" and {counted(len(ranges) - _MOST_RANGES, 'more range')}" if len(ranges) > _MOST_RANGES else ""
+    is_one = len(ranges) == 1 and ranges[0][0] == ranges[0][1]
+    return f", offset{'' if is_one else 's'} {named}{more}"
 
 
 def _segments(row: Forecast, words: set[str]) -> Iterator[str]:

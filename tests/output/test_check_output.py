@@ -365,13 +365,10 @@ info     txn-open      /data/b-0/{LOG}
          It is open.
 
 /data/a-0
-{LOG}  ▒█▒▒▒▒▒▒▒▒▒▒  14.285 %     1.37 KiB
+{LOG}  ▒█▒▒▒▒▒▒▒▒▒▒    14.2 %     1.37 KiB
                           2 batches damaged
-5.log                     ██████████░░      90 %  1,000 bytes
+5.log                     ██████████░░    90.0 %  1,000 bytes
                           zeros
-
-/data/b-0
-{LOG}  ██████████████     100 %  1.95 KiB
 
 If this broker restarts
   cut      if the segment is scanned, it is truncated at the
@@ -390,27 +387,20 @@ What is lost, and what to do
            followers log 'Found invalid messages during
            fetch', retry forever and fall behind; the
            cleaner marks the partition uncleanable
-  to do    compare with another replica; keep a copy; let a
-           healthy replica lead, then delete and
-           re-replicate this one
-  zero-tail
-  lost     nothing by itself; in a sealed segment, possibly
-           batches that never reached the disk
-  to do    in the newest segment, nothing: recovery cuts the
-           zeros off; in an older one, compare with another
-           replica
+  to do    keep a copy; compare with another replica; let a
+           healthy one lead, then delete this one so that it
+           is replicated again
 
 Next
   mkdir -p KEEP && cp -a /data/a-0 KEEP/a-0.damaged   # before any restart, with the broker stopped
   kdump log --output table --from-position 0 /data/a-0/{LOG}
   kdump explain crc-mismatch
-  kdump explain zero-tail
 Examined 4.88 KiB in 3 files in 1.2 s.
 Verdict: damaged. Exit status 1.
 """
     )
     assert (
-        _text("text", findings, reports, width=100).splitlines()[:22]
+        _text("text", findings, reports, width=100).splitlines()[:20]
         == f"""\
 /data/a-0   2 segments, 2.34 KiB, offsets 0 to 12                                2 errors, 1 warning
 /data/b-0   1 segment, 1.95 KiB, offsets 0 to 8                                               1 info
@@ -428,12 +418,10 @@ info     txn-open      /data/b-0/{LOG}
          It is open.
 
 /data/a-0
-{LOG}  ▒▒▒███▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒  14.285 %     1.37 KiB   2 batches damaged
-5.log                     ███████████████████████████░░░░      90 %  1,000 bytes   zeros
+{LOG}  ▒▒▒███▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒    14.2 %     1.37 KiB   2 batches damaged
+5.log                     ███████████████████████████░░░░    90.0 %  1,000 bytes   zeros
 
-/data/b-0
-{LOG}  ████████████████████████████████████████     100 %  1.95 KiB
-
+If this broker restarts
 """.splitlines()
     )
 
@@ -476,14 +464,14 @@ def test_findings_of_a_code_are_shown_for_five_files(files: int, told: int, more
     assert sum(line.startswith("error    crc-mismatch") for line in lines) == len(findings)
 
 
-@pytest.mark.parametrize(("count", "shown", "more"), [(20, 20, 0), (21, 20, 1), (40, 20, 20)])
-def test_twenty_directories_with_findings_get_a_line(count: int, shown: int, more: int) -> None:
+@pytest.mark.parametrize(("count", "shown", "more"), [(8, 8, 0), (9, 8, 1), (40, 8, 32)])
+def test_eight_directories_with_findings_get_a_line(count: int, shown: int, more: int) -> None:
     findings = [(_finding(path=f"/data/t-{number}/{LOG}"), f"/data/t-{number}") for number in range(count)]
     lines = _lines(*findings)
     assert sum(line.endswith("1 error") for line in lines) == shown
-    assert [line for line in lines if "more directories with findings" in line] == [f"{more} more directories with findings"] * (
-        more > 0
-    )
+    told = f"{more} more director{'y' if more == 1 else 'ies'} with findings; --all shows each"
+    assert [line for line in lines if "with findings" in line] == [told] * (more > 0)
+    assert sum(line.endswith("1 error") for line in _lines(*findings, shows_all=True)) == count
 
 
 @pytest.mark.parametrize(("count", "shown"), [(5, 5), (6, 0)])
@@ -525,15 +513,14 @@ def test_a_range_of_bytes_is_shown_with_its_last_byte(start: int, end: int, wher
 @each(
     ("pieces", "percent", "note"),
     [
-        ((("intact", 1000, 3),), "100 %", ""),
-        ((("intact", 99_999, 3), ("damaged", 1, 0)), "99.999 %", "1 byte damaged"),
-        ((("intact", 999_999, 3), ("damaged", 1, 0)), "99.999 %", "1 byte damaged"),
-        ((("intact", 1, 1), ("damaged", 1, 1)), "50 %", "1 batch damaged"),
-        ((("intact", 1, 1), ("damaged", 2, 2)), "33.333 %", "2 batches damaged"),
-        ((("damaged", 5, 2), ("salvaged", 5, 1)), "0 %", "2 batches damaged, 1 salvaged"),
-        ((("intact", 5, 2), ("zero", 5, 0)), "50 %", "zeros"),
-        ((("intact", 5, 2), ("not_examined", 5, 0)), "50 %", "partly examined"),
-        ((("not_examined", 5, 0),), "0 %", "not examined"),
+        ((("intact", 99_999, 3), ("damaged", 1, 0)), "99.9 %", "1 byte damaged"),
+        ((("intact", 999_999, 3), ("damaged", 1, 0)), "99.9 %", "1 byte damaged"),
+        ((("intact", 1, 1), ("damaged", 1, 1)), "50.0 %", "1 batch damaged"),
+        ((("intact", 1, 1), ("damaged", 2, 2)), "33.3 %", "2 batches damaged"),
+        ((("damaged", 5, 2), ("salvaged", 5, 1)), "0.0 %", "2 batches damaged, 1 salvaged"),
+        ((("intact", 5, 2), ("zero", 5, 0)), "50.0 %", "zeros"),
+        ((("intact", 5, 2), ("not_examined", 5, 0)), "50.0 %", "partly examined"),
+        ((("not_examined", 5, 0),), "0.0 %", "not examined"),
     ],
 )
 def test_a_map_shows_how_much_is_intact(pieces: Any, percent: str, note: str) -> None:
@@ -546,26 +533,45 @@ def test_a_map_shows_how_much_is_intact(pieces: Any, percent: str, note: str) ->
     assert {*cells} == {signs[status] for status, size_of, _ in pieces if size_of > 1 or len(pieces) > 1}
 
 
+def test_a_little_that_is_intact_is_not_nothing() -> None:
+    report = _report(f"{A}/{LOG}", ("intact", 1, 1), ("damaged", 9_999, 0))
+    assert any(line.startswith(LOG) and "  < 0.1 %  9.77 KiB" in line for line in _lines((_finding(), A), reports=[(report, A)]))
+
+
 def test_the_files_of_one_directory_need_no_name_of_it() -> None:
     findings = [(_finding(path=f"/data/{name}/{LOG}"), f"/data/{name}") for name in ("a-0", "b-0")]
-    reports = [(_report(f"/data/{name}/{LOG}", ("intact", 9, 1)), f"/data/{name}") for name in ("a-0", "b-0")]
+    reports = [(_report(f"/data/{name}/{LOG}", ("damaged", 9, 1)), f"/data/{name}") for name in ("a-0", "b-0")]
     assert A not in _lines(findings[0], reports=reports[:1])
     assert {A, B} <= set(_lines(*findings, reports=reports))
 
 
-def test_an_entry_of_an_index_is_not_a_batch_and_an_empty_file_has_dots() -> None:
+def test_only_files_that_are_damaged_are_drawn() -> None:
     index = _report("/data/a-0/0.index", ("intact", 8, 1), ("damaged", 8, 1), file_type="index")
-    empty = _report(f"/data/a-0/{LOG}")
-    lines = _lines((_finding(path="/data/a-0/0.index", file_type="index"), A), reports=[(index, A), (empty, A)])
-    assert any(line.startswith("0.index") and line.endswith("16 bytes   1 entry damaged") for line in lines)
-    assert any(line.startswith(LOG) and "····" in line and "empty" in line for line in lines)
+    others = [_report(f"/data/a-0/{LOG}"), _report("/data/a-0/5.log", ("intact", 9, 1))]
+    others.append(_report("/data/a-0/core.1", ("not_examined", 9, 0), file_type="unknown"))
+    lines = _lines((_finding(path="/data/a-0/0.index", file_type="index"), A), reports=[(one, A) for one in (index, *others)])
+    assert [line for line in lines if "█" in line or "?" in line or "·" in line] == [
+        next(line for line in lines if line.startswith("0.index") and line.endswith("16 bytes   1 entry damaged"))
+    ]
+    assert "and 3 more files" in lines
+
+
+def test_of_many_directories_the_worst_is_drawn() -> None:
+    names = [f"/data/{letter}-0" for letter in "abcd"]
+    findings = [(_finding(path=f"{name}/{LOG}"), name) for name in names]
+    reports = [(_report(f"{name}/{LOG}", ("damaged", 9, 1)), name) for name in names]
+    for count, shown in ((3, 3), (4, 1)):
+        lines = _lines(*findings[:count], reports=reports[:count])
+        assert sum(line in names for line in lines) == shown
+        assert ("What is lost, and what to do" in lines) == (count == 3)
 
 
 def test_colours_tell_severities_apart_and_change_no_character() -> None:
     findings = [(_finding("torn-tail", severity, path=f"{A}/{severity}.log"), A) for severity in ("error", "warning", "info")]
     colored = _text("text", findings, has_colors=True)
-    for word, color in (("error", 31), ("warning", 33), ("info", 36)):
+    for word, color in (("error", 31), ("warning", 33)):
         assert f"\n\x1b[{color}m{word}\x1b[0m" in colored
+    assert "\n\x1b[36minfo\x1b[0m" in _text("text", [(_finding("txn-open", "info"), A)], has_colors=True)
     assert "\x1b[31m" in colored.splitlines()[0]  # the directory, as its worst finding
     assert "\x1b[32mclean\x1b[0m" in _text("text", (), [(_report(f"{A}/{LOG}"), A)], has_colors=True)
 
@@ -616,11 +622,17 @@ def test_starts_are_shown_in_the_order_in_which_they_come_and_once_if_alike() ->
     lines = _lines((_finding(), A), starts=[(start, A) for start in starts])
     first = lines.index("If this broker restarts") + 1
     assert lines[first : first + 4] == [
-        "  from 0   all is cut",
-        "  clean    nothing is lost",
-        "  unclean  nothing is lost",
+        "  after a crash with nothing flushed: all is cut",
+        "  after a clean stop or a crash with all flushed: nothing is lost",
+        "  (There is no recovery-point-offset-checkpoint, which says how much was flushed.)",
         "",
     ]
+    known = [Start(A, "4.3.1", "unclean", 7, False, "fails", 0, 0, None, "no start")]
+    lines = _lines((_finding(forecast="ignore"), A), starts=[(start, A) for start in known])
+    assert "  after a crash with all below offset 7 flushed: no start" in lines
+    known.append(Start(A, "4.3.1", "clean", 7, False, "fails", 0, 0, None, "no start"))
+    lines = _lines((_finding(forecast="ignore"), A), starts=[(start, A) for start in known])
+    assert "  after any stop: no start" in lines and not any("checkpoint" in line for line in lines)
 
 
 def test_a_finding_about_a_directory_names_it_once() -> None:
@@ -664,13 +676,75 @@ def test_a_listing_is_advised_from_where_a_log_is_damaged(file_type: str, skippe
     assert (f"  kdump log --output table --from-position 77 {A}/{LOG}" in lines) == told
 
 
-def test_only_three_codes_are_explained_and_mere_information_last() -> None:
+def test_the_worst_code_is_explained() -> None:
     codes = ["crc-mismatch", "torn-tail", "zero-hole", "zero-tail"]
-    lines = _lines(*[(_finding(code), A) for code in codes], (_finding("txn-open", "info"), A))
-    assert [line for line in lines if "explain" in line] == [f"  kdump explain {code}" for code in codes[:3]]
+    lines = _lines(*[(_finding(code, start=row * 1000), A) for row, code in enumerate(codes)], (_finding("txn-open", "info"), A))
+    assert [line for line in lines if "explain" in line] == ["  kdump explain crc-mismatch"]
+    assert not any("kafka-transactions" in line for line in lines)
     lines = _lines((_finding("txn-open", "info"), A))
     assert [line for line in lines if "explain" in line] == ["  kdump explain txn-open"]
-    assert "What is lost, and what to do" not in lines
+    assert sum("kafka-transactions.sh --bootstrap-server" in line for line in lines) == 2
+
+
+def test_codes_with_one_remedy_are_told_together() -> None:
+    lines = _lines((_finding(), A), (_finding("garbage-region", start=500, end=600), A), (_finding("zero-tail", "warning"), A))
+    assert [line for line in lines if line.startswith("  crc")] == ["  crc-mismatch, garbage-region"]
+    assert sum(line.startswith("  to do") for line in lines) == 1
+
+
+def test_damage_in_one_piece_is_one_event() -> None:
+    parts = [
+        (_finding(start=100, end=250, offsets=(5, 9)), A),
+        (_finding("garbage-region", start=900, end=950, offsets=(None, None)), A),
+        (_finding("zero-hole", start=250, end=900, offsets=(10, 30)), A),
+        (_finding(start=2000, end=2100, offsets=(40, 49)), A),
+    ]
+    lines = _lines(*parts)
+    assert [line for line in lines if line.startswith("error")] == [
+        f"error    zero-hole     {A}/{LOG}, bytes 100 to 949",
+        f"error    crc-mismatch  {A}/{LOG}, bytes 2,000 to 2,099",
+    ]
+    assert " ".join(line.strip() for line in lines if line.startswith("         ")).startswith(
+        "850 bytes in one piece are damaged, 650 of them zeros. Offsets 5 to 30 cannot be read. Reported as crc-mismatch, "
+        "zero-hole, garbage-region; --all shows each."
+    )
+    assert sum(line.startswith("error") for line in _lines(*parts, shows_all=True)) == 4
+    assert sum("3 errors" in line or "4 errors" in line for line in lines) == 1  # findings are counted as they are in rows
+
+
+def test_the_same_of_many_files_is_one_line() -> None:
+    names = [f"{A}-{number}" for number in range(30)]
+    found = [
+        (_finding("partition-metadata-bad", path=name, end=0, message="it has another id", forecast="stray"), A) for name in names
+    ]
+    lines = _lines(*found)
+    assert [line for line in lines if line.startswith("error")] == [f"error    partition-metadata-bad  {A}-0"]
+    assert f"         It has another id. The same of 29 more, such as {A}-29; --all shows each." in lines
+    assert f"         It has another id. The same of {A}-1." in _lines(*found[:2])
+    assert sum(line.startswith("error") for line in _lines(*found, shows_all=True)) == 30
+
+
+def test_infos_of_normal_life_are_one_line() -> None:
+    quiet = [(_finding(code, "info", path=f"{A}/{code}"), A) for code in ("dir-odd", "offset-gap", "offset-gap")]
+    summary = Summary(1, 10, 0, 0, 3, 0, "deep", 0, True, 0.0, 0, "clean", [])
+    assert _lines(*quiet, summary=summary)[1:] == [
+        "",
+        "3 infos: dir-odd, offset-gap; --all shows each.",
+        "Examined 10 bytes in 1 file in 0.0 s.",
+        "Verdict: clean. Exit status 0.",
+    ]
+    assert sum(line.startswith("info") for line in _lines(*quiet, shows_all=True)) == 3
+    assert "info     file-not-recognized" in _text("text", [(_finding("file-not-recognized", "info"), A)])
+
+
+def test_on_a_terminal_a_comment_that_does_not_fit_stands_above_its_command() -> None:
+    lines = _lines((_finding(), A), is_terminal=True, width=60)
+    first = lines.index("Next") + 1
+    assert lines[first : first + 3] == [
+        "  # before any restart, with the broker stopped",
+        "  mkdir -p KEEP && cp -a /data/a-0 KEEP/a-0.damaged",
+        f"  kdump log --output table --from-position 0 {A}/{LOG}",
+    ]
 
 
 @each(

@@ -304,9 +304,9 @@ def test_files_that_go_are_named(files: list[Values], events: Values, told: str 
     ("events", "changes", "told"),
     [
         ({}, {}, "nothing is lost"),
-        ({}, {"after": "clean"}, "nothing is scanned: nothing is lost"),
-        ({"rescanned": {5: "why"}}, {"after": "clean"}, "1 segment scanned to rebuild the index: nothing is lost"),
-        ({"scanned": [1234, 2000]}, {}, "scanned from 1,234 on: nothing is lost"),
+        ({}, {"after": "clean"}, "nothing is lost"),
+        ({"rescanned": {5: "why"}}, {"after": "clean"}, "1 segment scanned to rebuild the index; nothing is lost"),
+        ({"scanned": [1234, 2000]}, {}, "scanned from offset 1,234 on; nothing is lost"),
         ({}, {"outcome": "die", "reason": "why"}, "the broker does not start: why"),
         ({}, {"outcome": "offline", "reason": "why"}, "the broker does not start: why"),
         ({}, {"end_differs": True, "log_end": 1000, "data_end": 7}, "the log ends at offset 1,000, though its data ends at 7"),
@@ -314,19 +314,19 @@ def test_files_that_go_are_named(files: list[Values], events: Values, told: str 
         (
             {"cut": {0: Cut(1207, 5, "why")}, "rescan_cuts": {5: Cut(9, 5, "why")}, "scanned": [0]},
             {"lost_records": 1, "lost_offsets": [[3, 3]], "end_differs": True, "segments_gone": ["a", "b"]},
-            f"scanned from 0 on: {_name(0)} is cut at byte 1,207; {_name(5)} is cut at byte 9; 2 segments deleted; "
+            f"scanned from offset 0 on; {_name(0)} is cut at byte 1,207; {_name(5)} is cut at byte 9; 2 segments deleted; "
             "1 intact record lost, offset 3",
         ),
         ({}, {"lost_records": 2, "lost_offsets": []}, "2 intact records lost"),
         (
             {},
-            {"lost_records": 2, "lost_offsets": [[3, 4], [6, 6], [8, 8]]},
-            "2 intact records lost, offsets 3 to 4 and 2 more ranges",
+            {"lost_records": 2, "lost_offsets": [[3, 4], [6, 6], [8, 8], [10, 11], [13, 13]]},
+            "2 intact records lost, offsets 3 to 4, 6, 8, 10 to 11 and 1 more range",
         ),
         (
             {},
             {"lost_records": 2, "lost_offsets": [[3, 4], [6, 6]]},
-            "2 intact records lost, offsets 3 to 4 and 1 more range",
+            "2 intact records lost, offsets 3 to 4, 6",
         ),
     ],
 )

@@ -16,7 +16,7 @@ BLIND, CUT, RESCAN, SPLIT, WIPE, DIE, OFFLINE, STRAY, DELETE, IGNORE = (
 )
 
 FORECASTS = {
-    BLIND: "not noticed; it shows later, when a consumer, a follower or the cleaner reaches it",
+    BLIND: "not checked at a start: the broker starts, and consumers, followers or the cleaner meet it later",
     CUT: "if the segment is scanned, it is truncated at the first bad batch, and all later segments are deleted",
     RESCAN: "this segment is scanned, its indexes are rebuilt, and it is truncated at the first bad batch; later segments stay",
     SPLIT: "the segment is split where its offsets overflow",

@@ -152,7 +152,7 @@ FAULTS = (
         cause="bit rot, a torn or stale page after a crash, bad memory, a batch that was corrupt on arrival (KAFKA-8722)",
         kafka="its tool prints isvalid: false and exits 0; a broker that scans the segment truncates it and deletes later ones",
         loss="the records of this batch, possibly only one of them; `kdump log --deep` shows what decodes",
-        remedy="compare with another replica; keep a copy; let a healthy replica lead, then delete and re-replicate this one",
+        remedy=_OTHER_REPLICA,
         see=("batch-length-mismatch", "uncovered-header-rot"),
     ),
     FaultKind(

@@ -88,7 +88,8 @@ FAULTS = (
         cause="a transaction that is still running, or a marker in a later segment that was not read",
         kafka="its tool does not show it; a broker treats it as ongoing and aborts it when it times out",
         loss="nothing; read-committed consumers wait at its first offset",
-        remedy="nothing; check the whole partition to tell an ongoing transaction from a hanging one",
+        remedy="nothing if its producer is at work; otherwise ask the coordinator with `kafka-transactions.sh find-hanging`: it "
+        "aborts a transaction that it knows of when that times out, and never one that it does not know",
         see=("txn-hanging",),
     ),
     FaultKind(

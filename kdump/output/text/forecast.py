@@ -141,8 +141,7 @@ class ForecastReport:
         if self._failing:
             self._out.wrapped("One directory that fails keeps the broker from starting, and so takes all others offline.")
         self._out.line("Next")
-        for step in self._steps.lines():
-            self._out.line("  " + self._out.shown(step))  # a command stays on one line, to be copied
+        self._steps.write(self._out)
 
     def _colored(self, word: str) -> str:
         return self._out.colored(word, _COLORS[word])

@@ -62,8 +62,7 @@ class RecoverReport(MendReport):
         steps.note("give it to the user of the broker (chown -R), and start")
         self._out.line()
         self._out.line("Next")
-        for line in steps.lines():
-            self._out.line("  " + line)
+        steps.write(self._out)
 
     def sums(self, summary: Row) -> None:
         assert isinstance(summary, RecoverSummary)

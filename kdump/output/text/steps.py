@@ -8,10 +8,14 @@ from kdump.binary import system
 from kdump.binary.paths import absolute, is_url
 from kdump.errors import Unreadable
 from kdump.formats import file_name, tree
+from kdump.output.rows.columns import width_of
+from kdump.output.text.writer import wrapped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from kdump.output.text.writer import ReportWriter
 
 KEEP, NEW = "KEEP", "NEW"
 """Directories that the commands make: for what is kept of the evidence or moved away, and for copies that are mended."""
@@ -20,6 +24,8 @@ _SAVE, _MEND, _LOOK, _NOTE, _CHANGE, _LAST_RESORT = range(6)
 _DAMAGED = ".damaged"
 _MOST_SAVED = 5
 _STOPPED = "with the broker stopped"
+_COMMENT = "   # "
+_INDENT = 2
 
 
 class Steps:
@@ -48,6 +54,23 @@ class Steps:
             saved = sum(self._lines[line] == _SAVE for line in lines)
             lines.insert(saved, f"# and {more:,} more like {'this' if more == 1 else 'these'} to copy before any restart")
         return lines
+
+    def write(self, out: ReportWriter) -> None:
+        """Write all lines. On a terminal too narrow for one, its comment stands above it: a command is never wrapped."""
+        above = ""
+        for line in self.lines():
+            shown = out.shown(line)
+            if not out.is_terminal or width_of(shown) + _INDENT <= out.width:
+                out.line(" " * _INDENT + shown)
+                continue
+            is_note = self._lines.get(line, _NOTE) == _NOTE
+            command, _, about = ("", "", shown.removeprefix("# ")) if is_note else shown.rpartition(_COMMENT)
+            is_new = (command or is_note) and about != above
+            above = about
+            for part in wrapped(about, out.width - _INDENT - len("# ")) if is_new else ():
+                out.line(" " * _INDENT + _comment(part))
+            if not is_note:
+                out.line(" " * _INDENT + (command or about))
 
     def save(self, path: str) -> None:
         """Copy evidence: a partition directory or a file, to be examined later whatever is done to it."""
@@ -96,6 +119,14 @@ class Steps:
     def remove(self, path: str, about: str) -> None:
         """Delete a file that a start makes again."""
         self._add(_CHANGE, f"rm {shell_word(path)}   # {_STOPPED}; {about}")
+
+    def put_in_place(self, source: str, path: str, about: str) -> None:
+        """Copy a small file over a bad one, which is kept, or to where it is missing."""
+        commands = [f"cp {shell_word(source)} {shell_word(path)}"]
+        if os.path.lexists(path):
+            place = self._place(KEEP, path)
+            commands[:0] = [_made(place), f"mv {shell_word(path)} {shell_word(place)}"]
+        self._add(_CHANGE, f"{' && '.join(commands)}   # {_STOPPED}: {about}")
 
     def move_away(self, paths: Sequence[str], about: str, *, empty: Sequence[str] = (), is_last_resort: bool = False) -> None:
         """Move files of one directory, or one directory, out of the way, and make `empty` files.
@@ -161,7 +192,7 @@ def _made(place: str) -> str:
 
 
 def _with(command: str, about: str) -> str:
-    return f"{command}   # {about}" if about else command
+    return f"{command}{_COMMENT}{about}" if about else command
 
 
 def _comment(text: str) -> str:

@@ -23,6 +23,7 @@ class ReportWriter:
         self._write = write
         self._has_colors = style.has_colors
         self.width = max(style.width, _MIN_WIDTH)
+        self.is_terminal = style.is_terminal
 
     def line(self, text: str = "") -> None:
         """A line as it is, however long: a command stays on one line, to be copied."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _MAX_COMMANDS = 5  # of a kind
 _LOG, _UNFINISHED = "log", "leftover-swap"
+OPEN_TRANSACTION = "txn-open"
 _MISSING = ("index-missing", "timeindex-missing")
 """Findings of a log that say nothing against it."""
 
@@ -39,12 +40,13 @@ class Advice:
         self._partitions: dict[str, None] = {}  # directories with companions to rebuild
         self._refused: set[str] = set()  # directories that `kdump reindex` does not take
         self._transactions: dict[tuple[str, int, int], None] = {}  # topic, partition, first offset
+        self._open: dict[tuple[str, int, int], None] = {}  # that may end by themselves
         self._path = ""  # of the last finding, and the kinds of findings that this file has
         self._kinds: set[tuple[str, str, bool]] = set()
 
     def finding(self, finding: Finding, *, is_known: bool = False) -> None:
         action = catalogue.FAULTS[finding.code].action
-        if action != fault_kind.ABORT:  # one of its kind in the file says all
+        if action != fault_kind.ABORT and finding.code != OPEN_TRANSACTION:  # one of its kind in the file says all
             kind = (finding.code, finding.severity, is_known)
             if finding.path != self._path:
                 self._path, self._kinds = finding.path, set()
@@ -61,9 +63,13 @@ class Advice:
             or finding.code == _UNFINISHED
         ):
             self._refused.add(os.path.dirname(finding.path))
-        if not is_known and _is_mended_by_reindex(finding):
+        if finding.severity != INFO and not is_known and _is_mended_by_reindex(finding):
             self._partitions[os.path.dirname(finding.path)] = None
-        if finding.severity == INFO or file_name.suffix(finding.path) not in file_name.SEGMENT_SUFFIXES:
+        if finding.code == OPEN_TRANSACTION:
+            action = fault_kind.ABORT
+        elif finding.severity == INFO:
+            return
+        if file_name.suffix(finding.path) not in file_name.SEGMENT_SUFFIXES:
             return
         if finding.file_type == _LOG and not action and finding.code not in _MISSING:
             self._with_findings.add(_segment(finding.path))
@@ -73,14 +79,18 @@ class Advice:
         elif action == fault_kind.ABORT and finding.offset_first is not None and not is_known:
             name = tree.directory_name(os.path.dirname(finding.path) or ".")
             if name is not None and not name.is_going:
-                self._transactions[name.topic, name.partition, finding.offset_first] = None
+                found = self._open if finding.code == OPEN_TRANSACTION else self._transactions
+                found[name.topic, name.partition, finding.offset_first] = None
 
     def file(self, report: FileReport) -> None:
         if report.file_type == _LOG:
             self._whole[_segment(report.path)] = report.bytes_intact == report.size
 
-    def add_steps(self, steps: Steps, recovered: Collection[str]) -> None:
-        """Add commands, each with a comment on what it does. Partitions that are `recovered` get new companions, too."""
+    def add_steps(self, steps: Steps, recovered: Collection[str], *, is_sound: bool) -> None:
+        """Add commands, each with a comment on what it does. Partitions that are `recovered` get new companions, too.
+
+        Open transactions are a matter only where all else `is_sound`: those of a running broker mostly end by themselves.
+        """
         for path in list(self._partitions)[:_MAX_COMMANDS]:
             if path and path not in recovered and self._is_sound_partition(path):
                 steps.reindex(path)
@@ -88,12 +98,13 @@ class Advice:
         for segment in whole[:_MAX_COMMANDS]:
             steps.remove(self._indexes[segment], "the log is sound, the next start rebuilds its indexes")
         _add_more(steps, whole, "index", "indexes")
-        for topic, partition, offset in list(self._transactions)[:_MAX_COMMANDS]:
+        transactions = list(self._open if is_sound else self._transactions)
+        for topic, partition, offset in transactions[:_MAX_COMMANDS]:
             tool = "kafka-transactions.sh --bootstrap-server HOST:9092"
             where = f"--topic {shell_word(topic)} --partition {partition}"
-            steps.fill_in(f"{tool} find-hanging {where}", f"if it lists the transaction that starts at {offset}, then")
-            steps.fill_in(f"{tool} abort {where} --start-offset {offset}", "brokers from 3.0 on")
-        _add_more(steps, list(self._transactions), "transaction", "transactions")
+            steps.fill_in(f"{tool} find-hanging {where}", f"does it list the transaction that starts at offset {offset:,}?")
+            steps.fill_in(f"{tool} abort {where} --start-offset {offset}", "if it does; brokers from 3.0 on")
+        _add_more(steps, transactions, "transaction", "transactions")
 
     def rebuild(self) -> str:
         """What to do about indexes, if it is the same for all that were found; empty if it differs."""

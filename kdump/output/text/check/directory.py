@@ -9,7 +9,7 @@ from kdump.formats import file_name
 from kdump.output.text.check.ranges import Ranges
 from kdump.output.text.sizes import size_text
 from kdump.reading.items import END
-from kdump.verdicts.verdict import NOT_REPLAYED, sound_word, unreplayed_in
+from kdump.verdicts.verdict import NOT_REPLAYED, START_LEAVES_DAMAGE, START_LOSES, sound_word, unreplayed_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,10 +18,9 @@ if TYPE_CHECKING:
     from kdump.checks.finding import FileReport, Finding, Start
 
 _LOG = "log"
-KINDS_WITH_MAP = (_LOG, "checkpoint")
-"""The types of files that are drawn even without findings."""
-
 _MAPS = 20  # files of one directory that are drawn
+_SAY_IT_THEMSELVES = (START_LOSES, START_LEAVES_DAMAGE, "dir-odd", "partition-metadata-bad")
+"""Findings whose message is what a start does."""
 _MAX_LOST_RANGES = 6  # of offsets that consumers cannot read
 _FLOOD = "finding-flood"
 _BAD_CRC = "crc-mismatch"  # of a batch whose length does not lead to the next one
@@ -54,9 +53,7 @@ class Directory:
         self.starts: list[Start] = []
         self._unreadable = Ranges()
         self._is_least = False  # whether consumers may miss more than that
-        self._logs: list[FileReport] = []
         self._log_names: list[str] = []
-        self._with_findings: set[str] = set()
         self._drawn: list[FileReport] = []
 
     @property
@@ -68,9 +65,7 @@ class Directory:
         severity = finding.severity
         self.counts[severity] = self.counts.get(severity, 0) + 1
         self._add_unreadable(finding)
-        if len(self._with_findings) < _MAPS:
-            self._with_findings.add(finding.path)
-        if severity != INFO:
+        if severity != INFO and finding.code not in _SAY_IT_THEMSELVES:
             word = finding.broker_forecast.partition(" ")[0].rstrip(":,;")
             kept = self.restarts.setdefault(word, [])
             is_next = not kept or kept[-1].path != finding.path
@@ -84,7 +79,7 @@ class Directory:
         if not finding.skipped or finding.severity == INFO or finding.file_type != _LOG:
             return
         self._is_least |= finding.code in _HIDE_WHAT_FOLLOWS or finding.code == _BAD_CRC and finding.resync == END
-        if finding.offset_first is None or finding.offset_last is None or _is_implausible(finding):
+        if finding.offset_first is None or finding.offset_last is None or is_implausible(finding):
             self._is_least = True
         else:
             self._unreadable.add(finding.offset_first, finding.offset_last)
@@ -120,17 +115,13 @@ class Directory:
                 is_first = self.first_offset == NO_OFFSET or report.first_offset < self.first_offset
                 self.first_offset = report.first_offset if is_first else self.first_offset
                 self.last_offset = max(self.last_offset, report.last_offset)
-        has_finding = report.path in self._with_findings
-        if has_finding and (report.size or report.file_type in KINDS_WITH_MAP):
+        hurts = report.bytes_damaged or report.bytes_zero or report.bytes_salvaged
+        if (hurts or report.file_type == _LOG and report.bytes_not_examined) and len(self._drawn) < _MAPS:
             self._drawn.append(report)
-        elif report.file_type in KINDS_WITH_MAP and len(self._logs) < _MAPS:
-            self._logs.append(report)
 
     def drawn(self) -> list[FileReport]:
-        """The files to draw, in the order of their names. Where there are too many, those with findings come first."""
-        kept = self._drawn[:_MAPS]
-        kept += self._logs[: _MAPS - len(kept)]
-        return sorted(kept, key=lambda report: report.path)
+        """The files to draw, in the order of their names: those that are not intact."""
+        return sorted(self._drawn, key=lambda report: report.path)
 
     def about(self) -> str:
         """What the directory holds, in a line."""
@@ -176,7 +167,7 @@ def worst_first(directories: Iterable[Directory]) -> list[Directory]:
     return sorted(directories, key=lambda directory: directory.rank, reverse=True)
 
 
-def _is_implausible(finding: Finding) -> bool:
+def is_implausible(finding: Finding) -> bool:
     """Whether the header of damaged bytes claims more offsets than they can hold, or a last one before the first."""
     assert finding.offset_first is not None and finding.offset_last is not None
     count = finding.offset_last - finding.offset_first + 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kdump.checks.finding import MAP_CELLS, STATUS_BITS, ByteCoverage
 from kdump.checks.wording import counted
 from kdump.output.rows.columns import padded, widest
-from kdump.output.text.check.directory import KINDS_WITH_MAP, worst_first
+from kdump.output.text.check.directory import worst_first
 from kdump.output.text.sizes import size_text
 
 TYPE_CHECKING = False
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from kdump.output.text.check.directory import Directory
     from kdump.output.text.writer import ReportWriter
 
-_DIRECTORIES = 3  # that are drawn
 _MAP_WIDTH = 40
 _MIN_MAP_WIDTH = 12
 _NUMBERS_WIDTH = 14  # the rest of a line with a map: gaps, and the percentage
+_WITH_BATCHES = ("log", "checkpoint")  # types of files; others have entries
 _CELLS = {  # by status: its character and its colour; the worst first
     ByteCoverage.DAMAGED: ("▒", "31"),
     ByteCoverage.SALVAGED: ("▓", "33"),
@@ -29,15 +29,13 @@ _CELLS = {  # by status: its character and its colour; the worst first
 }
 
 
-def write_maps(out: ReportWriter, directories: Collection[Directory]) -> None:
-    """Draw the files of the worst directories."""
-    found = worst_first(directory for directory in directories if directory.counts)
-    for directory in found[:_DIRECTORIES]:
+def write_maps(out: ReportWriter, directories: Collection[Directory], *, most: int) -> None:
+    """Draw the files of the worst directories that are not intact; others are counted."""
+    found = worst_first(directory for directory in directories if directory.counts and directory.drawn())
+    for directory in found[:most]:
         drawn = directory.drawn()
-        if not drawn:
-            continue
         out.line()
-        if len(found) > 1:
+        if len(directories) > 1:
             out.line(out.shown(directory.path))
         _write_files(out, drawn)
         if len(drawn) < directory.files:
@@ -64,7 +62,7 @@ def _write_files(out: ReportWriter, drawn: list[FileReport]) -> None:
 def _map(out: ReportWriter, report: FileReport, width: int) -> str:
     """A file as a row of cells: each shows the worst that lies in its part of the file."""
     cells = [report.cells[cell * MAP_CELLS // width : max((cell + 1) * MAP_CELLS // width, 1)] for cell in range(width)]
-    statuses = [_worst_status(cell) for cell in cells] if report.size else [None] * width
+    statuses = [_worst_status(cell) for cell in cells]
     text = ""
     start = 0
     for end in range(1, width + 1):
@@ -84,20 +82,18 @@ def _worst_status(cells: bytes) -> str | None:
 
 
 def _percent(report: FileReport) -> str:
-    """How much of a file is intact; 100 only if all of it is."""
-    if not report.size:
-        return "empty"
-    if report.bytes_intact == report.size:
-        return "100 %"
-    thousandths = report.bytes_intact * 100_000 // report.size
-    return f"{thousandths / 1000:.3f}".rstrip("0").rstrip(".") + " %"
+    """How much of a file is intact, rounded down."""
+    tenths = report.bytes_intact * 1000 // report.size
+    if not tenths and report.bytes_intact:
+        return "< 0.1 %"
+    return f"{tenths / 10:.1f} %"
 
 
 def _note(report: FileReport) -> str:
     """What is damaged, salvaged or not examined, in a few words."""
     notes = []
     if report.batches_lost:
-        is_log = report.file_type in KINDS_WITH_MAP
+        is_log = report.file_type in _WITH_BATCHES
         things = counted(report.batches_lost, "batch", "batches") if is_log else counted(report.batches_lost, "entry", "entries")
         notes.append(f"{things} damaged")
     elif report.bytes_damaged:

@@ -7,25 +7,34 @@ import os
 from kdump.binary import system
 from kdump.binary.paths import is_url
 from kdump.checks import catalogue
-from kdump.checks.catalogue import fault_kind
+from kdump.checks.catalogue import STARTS, fault_kind
 from kdump.checks.finding import ERROR, INFO
+from kdump.checks.rules.snapshots.partition_metadata import topic_id_of
 from kdump.errors import Unreadable
 from kdump.formats import tree
+from kdump.output.text.check.advice import OPEN_TRANSACTION
 from kdump.output.text.steps import Steps, shell_word
-from kdump.verdicts.verdict import LOSING
+from kdump.verdicts.verdict import LOSING, ends_all_starts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from kdump.checks.finding import Finding
     from kdump.output.text.check.advice import Advice
     from kdump.output.text.check.directory import Directory
     from kdump.output.text.check.folding import Fold, Folds
     from kdump.output.text.writer import ReportWriter
 
-_CODES_TO_EXPLAIN = 3
+_CODES_TO_EXPLAIN = 1
+_MOST_REMEDIES = 3
+_CODES_OF_A_REMEDY = 5
 _MOST_MENDED = 5
 _NOT_RECOGNIZED = "file-not-recognized"
+_ODD_DIRECTORY, _LOG_DIRECTORY_FILE, _PARTITION_METADATA = "dir-odd", "log-dir-file-bad", "partition-metadata-bad"
+_MENDED_BELOW = (_ODD_DIRECTORY, _PARTITION_METADATA)
+"""Codes whose remedy is under Next."""
+_NEVER_SEGMENTS = ("not-a-segment", "name-not-numeric", "index-missing", "timeindex-missing")
 _STAYS = frozenset(
     (
         *("record-count-negative", "record-count-too-high", "record-count-too-low", "record-count-zero-nonempty"),
@@ -44,30 +53,38 @@ _STAYS = frozenset(
 
 
 def write_remedies(out: ReportWriter, folds: Folds, advice: Advice) -> None:
-    """What the worst faults cost, and what to do about each."""
-    codes = _codes_to_explain(folds)
-    if codes:
-        out.line()
-        out.line("What is lost, and what to do")
-    for code in codes:
+    """What the worst faults cost, and what to do about each. Codes with one remedy are one."""
+    codes_of: dict[str, list[str]] = {}  # by the remedy
+    for code in _codes(folds, is_worst_only=True):
         kind = catalogue.FAULTS[code]
-        out.line(f"  {code}")
-        out.labelled("lost", kind.loss)
-        running = catalogue.RUNNING.get(code)
-        if running is not None:
-            out.labelled("running", running)
         rebuild = advice.rebuild() if kind.action == fault_kind.REBUILD else ""
-        out.labelled("to do", rebuild or kind.remedy)
+        if code not in STARTS and code not in _MENDED_BELOW:
+            codes_of.setdefault(rebuild or kind.remedy, []).append(code)
+    if not codes_of:
+        return
+    out.line()
+    out.line("What is lost, and what to do")
+    for remedy, codes in list(codes_of.items())[:_MOST_REMEDIES]:
+        out.wrapped(", ".join(codes[:_CODES_OF_A_REMEDY]), 2)
+        out.labelled("lost", catalogue.FAULTS[codes[0]].loss)
+        running = catalogue.RUNNING.get(codes[0])
+        if running is not None and not running.startswith("nothing"):
+            out.labelled("running", running)
+        out.labelled("to do", remedy)
 
 
 def write_next_steps(out: ReportWriter, folds: Folds, directories: Mapping[str, Directory], advice: Advice) -> None:
     """Commands to type next, each on one line, to be copied."""
     steps = Steps()
     worst = folds.worst_first()
+    for fold in worst:
+        _add_for_start(steps, fold)
     endangered = [fold for fold in worst if _is_endangered(fold, directories)]
-    for path in dict.fromkeys(filter(None, map(_evidence, endangered))):
-        steps.save(path)
-    damaged = list(dict.fromkeys(filter(None, map(_damaged_partition, worst))))
+    data = [fold for fold in worst if not _holds_nothing(fold, directories)]
+    for path in dict.fromkeys(_evidence(fold) for fold in data if fold in endangered and not _keeps_all(fold.finding)):
+        if path is not None:
+            steps.save(path)
+    damaged = list(dict.fromkeys(filter(None, map(_damaged_partition, data))))
     for path in damaged[:_MOST_MENDED]:
         if is_url(path):
             steps.save(path)
@@ -78,17 +95,72 @@ def write_next_steps(out: ReportWriter, folds: Folds, directories: Mapping[str, 
     unread = next((fold.finding for fold in worst if fold.finding.code == _NOT_RECOGNIZED and fold.finding.found == "log"), None)
     if unread is not None:
         steps.look(f"kdump check --as log {shell_word(unread.path)}", "it was not examined")
-    advice.add_steps(steps, damaged)
+    advice.add_steps(steps, damaged, is_sound=all(fold.finding.severity == INFO for fold in worst))
     skipped = next((fold.finding for fold in worst if fold.finding.file_type == "log" and fold.finding.skipped), None)
-    if skipped is not None:
+    if skipped is not None and skipped.severity != INFO:
         steps.look(f"kdump log --output table --from-position {skipped.start} {shell_word(skipped.path)}")
-    codes = _codes_to_explain(folds) or list(dict.fromkeys(fold.finding.code for fold in worst))[:_CODES_TO_EXPLAIN]
-    for code in codes:
+    for code in _codes(folds)[:_CODES_TO_EXPLAIN]:
         steps.look(f"kdump explain {code}")
-    out.line()
-    out.line("Next")
-    for line in steps.lines():
-        out.line("  " + out.shown(line))
+    if steps:
+        out.line()
+        out.line("Next")
+        steps.write(out)
+
+
+def _add_for_start(steps: Steps, fold: Fold) -> None:
+    """Add what makes a start work again that fails because of one file or one name, or shows why."""
+    finding = fold.finding
+    path, word = finding.path, finding.broker_forecast.partition(" ")[0]
+    if finding.severity != ERROR or word not in (fault_kind.DIE, fault_kind.OFFLINE, fault_kind.STRAY) or is_url(path):
+        return
+    if finding.code == _ODD_DIRECTORY:
+        steps.move_away([path], "out of the log directory; nothing of it is lost")
+    elif finding.code == _LOG_DIRECTORY_FILE and os.path.basename(path) == tree.META_PROPERTIES:
+        steps.look(f"cat {shell_word(path)}", "compare with that of another log directory of this broker")
+    elif finding.code == _LOG_DIRECTORY_FILE:
+        steps.move_away([path], "a start then uses zero for all its offsets")
+    elif finding.code == _PARTITION_METADATA and (word != fault_kind.STRAY or not os.path.lexists(path)):
+        other = _of_same_topic(path)
+        if other is not None:
+            steps.put_in_place(other, path, "it is the same for all partitions of a topic")
+        else:
+            steps.note(f"with the broker stopped: copy {path} from another replica, or from another partition of the topic")
+    elif finding.code in STARTS:
+        files = [os.path.join(path, tree.META_PROPERTIES) for path in fold.paths]
+        if all(map(os.path.isfile, files)):
+            steps.look(f"cat {' '.join(map(shell_word, files))}", "which of them is right")
+    elif finding.code == _PARTITION_METADATA:
+        steps.note("a start renames such a directory to -stray, and deletes nothing in it")
+
+
+def _of_same_topic(path: str) -> str | None:
+    """A sound partition.metadata of another partition of the topic, beside this one."""
+    directory = os.path.dirname(path) or os.curdir
+    name = tree.directory_name(directory)
+    if name is None:
+        return None
+    try:
+        for other in tree.partitions(tree.parent(directory)):
+            found = tree.directory_name(other)
+            if found is None or found.topic != name.topic or found.is_going or topic_id_of(other) is None:
+                continue
+            if os.path.basename(other) != os.path.basename(directory):
+                return os.path.join(other, tree.PARTITION_METADATA)
+    except Unreadable:
+        return None
+    return None
+
+
+def _keeps_all(finding: Finding) -> bool:
+    """Whether a start that fails, or does not serve a directory, destroys nothing in it."""
+    word = finding.broker_forecast.partition(" ")[0]
+    fails = word in (fault_kind.DIE, fault_kind.OFFLINE, fault_kind.STRAY)
+    return fails and (finding.code in STARTS or ends_all_starts(finding))
+
+
+def _holds_nothing(fold: Fold, directories: Mapping[str, Directory]) -> bool:
+    """Whether a finding is about a file that was never a segment, in a directory without a batch."""
+    return fold.finding.code in _NEVER_SEGMENTS and not directories[fold.group].batches
 
 
 def _evidence(fold: Fold) -> str | None:
@@ -128,10 +200,13 @@ def _is_directory(path: str) -> bool:
         return False
 
 
-def _codes_to_explain(folds: Folds) -> list[str]:
-    """The worst codes that are more than information."""
-    codes = dict.fromkeys(fold.finding.code for fold in folds.worst_first() if fold.finding.severity != INFO)
-    return list(codes)[:_CODES_TO_EXPLAIN]
+def _codes(folds: Folds, *, is_worst_only: bool = False) -> list[str]:
+    """The codes that are more than information, the worst first; without any, infos that need somebody to act."""
+    worst = folds.worst_first()
+    if is_worst_only:
+        worst = [fold for fold in worst if fold.finding.severity == worst[0].finding.severity]
+    codes = dict.fromkeys(fold.finding.code for fold in worst if fold.finding.severity != INFO)
+    return list(codes or dict.fromkeys(fold.finding.code for fold in worst if fold.finding.code == OPEN_TRANSACTION))
 
 
 def _is_endangered(fold: Fold, directories: Mapping[str, Directory]) -> bool:

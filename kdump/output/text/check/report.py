@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from kdump.checks.finding import FileReport, Finding, Start, Summary
     from kdump.output.text.style import ReportStyle
 
+_MOST_IN_FULL = 3  # directories with findings; of more, a report says less of each, to fit on two screens
+
 
 class CheckReport:
     """Collects what a check finds and writes it at the end, the worst first."""
@@ -43,9 +45,10 @@ class CheckReport:
 
     def end(self, summary: Summary) -> None:
         out, directories = self._out, self._directories
+        self._folds.end()
         if not directories:
             out.line("There is nothing to check: there are no Kafka files here.")
-        write_directories(out, directories.values(), summary.level)
+        write_directories(out, directories.values(), summary.level, shows_all=self._folds.shows_all)
         write_unreadable(out, directories.values())
         if not self._folds and summary.verdict == CLEAN:
             return
@@ -63,10 +66,14 @@ class CheckReport:
         from kdump.output.text.check.restarts import write_restarts
 
         out, directories = self._out, self._directories
+        is_crowded = (
+            sum(bool(directory.counts) for directory in directories.values()) > _MOST_IN_FULL and not self._folds.shows_all
+        )
         write_findings(out, self._folds)
-        write_maps(out, directories.values())
+        write_maps(out, directories.values(), most=1 if is_crowded else _MOST_IN_FULL)
         write_restarts(out, directories.values())
-        write_remedies(out, self._folds, self._advice)
+        if not is_crowded:  # `kdump explain` says it of each code
+            write_remedies(out, self._folds, self._advice)
         write_next_steps(out, self._folds, directories, self._advice)
 
     def _directory(self, path: str) -> Directory:

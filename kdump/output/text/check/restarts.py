@@ -13,10 +13,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from kdump.checks.finding import Start
     from kdump.output.text.check.directory import Directory
     from kdump.output.text.writer import ReportWriter
 
 _DIRECTORIES = 3  # whose restart is shown
+_ASSUMED = "(There is no recovery-point-offset-checkpoint, which says how much was flushed.)"
 _ORDER = (
     fault_kind.DIE,
     fault_kind.OFFLINE,
@@ -32,15 +34,18 @@ _ORDER = (
 
 def write_restarts(out: ReportWriter, directories: Collection[Directory]) -> None:
     """The forecast starts of the worst directories; of all others, what each finding makes likely."""
-    ranked = worst_first(filter(_is_told, directories))
+    ranked = worst_first(directory for directory in directories if directory.counts and _is_told(directory))
     if not ranked:
         return
     names_directories = len(directories) > 1
     out.line()
     out.line("If this broker restarts")
-    forecast = [directory for directory in ranked if directory.starts][:_DIRECTORIES]
+    forecast = [directory for directory in ranked if directory.starts and (_does_something(directory) or not names_directories)]
+    forecast = forecast[:_DIRECTORIES]
     for directory in forecast:
         _write_starts(out, directory, f"{directory.path}: " if names_directories else "")
+    if any(start.recovery_point_is_assumed and start.after != CLEAN for directory in forecast for start in directory.starts):
+        out.wrapped(_ASSUMED, 2)
     for word in _ORDER:
         found = [
             directory
@@ -53,24 +58,35 @@ def write_restarts(out: ReportWriter, directories: Collection[Directory]) -> Non
 
 def _is_told(directory: Directory) -> bool:
     """Whether a start does something to a directory: by a finding, or by a forecast."""
-    return any(word in directory.restarts for word in _ORDER) or any(
-        start.verdict not in (LOADS, SAFE) for start in directory.starts
-    )
+    return any(word in directory.restarts for word in _ORDER) or _does_something(directory)
+
+
+def _does_something(directory: Directory) -> bool:
+    return any(start.verdict not in (LOADS, SAFE) for start in directory.starts)
 
 
 def _write_starts(out: ReportWriter, directory: Directory, name: str) -> None:
     """Each start of a directory in a line, the worst first; `kdump forecast` says more."""
-    points_of: dict[tuple[str, str], list[int]] = {}  # recovery points for which the text is the same
+    stops_of: dict[str, dict[str, None]] = {}  # by the text
     for start in directory.starts:
-        points_of.setdefault((start.after, start.message), []).append(start.recovery_point)
-    for (after, text), points in points_of.items():
-        label = "clean" if after == CLEAN else "unclean" if any(points) else "from 0"
-        out.labelled(label, out.shown(name + text))
+        stops_of.setdefault(start.message, {})[_stop(start)] = None
+    for text, stops in stops_of.items():
+        after = "any stop" if len(stops) > 1 and len(stops_of) == 1 else " or ".join(stops)
+        out.wrapped(out.shown(f"{name}after {after}: {text}"), 2)
+
+
+def _stop(start: Start) -> str:
+    """The stop before a start, in a few words."""
+    if start.after == CLEAN:
+        return "a clean stop"
+    if not start.recovery_point:
+        return "a crash with nothing flushed"
+    flushed = "all" if start.recovery_point_is_assumed else f"all below offset {start.recovery_point:,}"
+    return f"a crash with {flushed} flushed"
 
 
 def _write_likely(out: ReportWriter, word: str, directories: list[Directory]) -> None:
     out.labelled(word, catalogue.FORECASTS[word])
-    for directory in directories[:_DIRECTORIES]:
-        out.labelled("", f"here: {out.shown(directory.restart(word))}")
-    if len(directories) > _DIRECTORIES:
-        out.labelled("", f"and in {counted(len(directories) - _DIRECTORIES, 'more directory', 'more directories')}")
+    out.labelled("", f"here: {out.shown(directories[0].restart(word))}")
+    if len(directories) > 1:
+        out.labelled("", f"and in {counted(len(directories) - 1, 'more directory', 'more directories')}")

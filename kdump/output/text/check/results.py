@@ -18,24 +18,29 @@ if TYPE_CHECKING:
     from kdump.output.text.check.folding import Fold, Folds
     from kdump.output.text.writer import ReportWriter
 
-_DIRECTORIES = 20  # directories with findings that get a line
+_DIRECTORIES = 8  # directories with findings that get a line
+_TELLING = ("txn-open", "file-not-recognized", "segments-not-local")
+"""Infos that are shown although nothing is wrong: somebody waits, or something was not examined."""
 _CLEAN_DIRECTORIES = 5
 _UNREADABLE_DIRECTORIES = 5  # whose unreadable offsets are named; those of others are counted
+_CODES_OF_INFOS = 4
 _INDENT = 9  # of the text of a finding, after its severity
 _COLORS = {ERROR: "31", WARNING: "33", INFO: "36", CLEAN: "32"}
 
 
-def write_directories(out: ReportWriter, directories: Collection[Directory], level: str) -> None:
+def write_directories(out: ReportWriter, directories: Collection[Directory], level: str, *, shows_all: bool) -> None:
     """A line for each directory, the worst first. Clean ones are only counted if there are many."""
     examined = [directory for directory in directories if directory.files or directory.counts]
     clean = [directory for directory in examined if not directory.counts]
     others = worst_first(directory for directory in examined if directory.counts)
-    shown = others[:_DIRECTORIES] + (clean if len(clean) <= _CLEAN_DIRECTORIES else [])
+    most = len(others) if shows_all else _DIRECTORIES
+    shown = others[:most] + (clean if len(clean) <= _CLEAN_DIRECTORIES else [])
     name_width = widest([out.shown(directory.path) for directory in shown])
     for directory in shown:
         _write_directory(out, directory, name_width, level)
-    if len(others) > _DIRECTORIES:
-        out.line(f"{len(others) - _DIRECTORIES:,} more directories with findings")
+    if len(others) > most:
+        more = counted(len(others) - most, "more directory", "more directories")
+        out.line(f"{more} with findings; --all shows each")
     if len(clean) > _CLEAN_DIRECTORIES:
         more = "more " if others else ""
         by_verdict: dict[str, list[Directory]] = {}
@@ -83,7 +88,11 @@ def write_unreadable(out: ReportWriter, directories: Collection[Directory]) -> N
 def write_findings(out: ReportWriter, folds: Folds) -> None:
     """Findings by severity, the worst first; after those of a code, how many more there are of it."""
     found = folds.worst_first()
-    code_width = max(len(fold.finding.code) for fold in found)
+    quiet: list[Fold] = []
+    if not folds.shows_all:
+        quiet = [fold for fold in found if fold.finding.severity == INFO and fold.finding.code not in _TELLING]
+        found = [fold for fold in found if fold not in quiet]
+    code_width = max((len(fold.finding.code) for fold in found), default=0)
     last_of = {(fold.finding.severity, fold.finding.code): fold for fold in found}
     previous = ""
     for fold in found:
@@ -97,6 +106,18 @@ def write_findings(out: ReportWriter, folds: Folds) -> None:
             of_them = f"{counted(others.findings, 'more finding')} of {fold.finding.code}"
             more = f"{of_them} in {counted(others.files, 'other file')}"
             out.wrapped(more + "; --all shows each.", _INDENT)
+    if quiet:
+        _write_quiet(out, folds, quiet)
+
+
+def _write_quiet(out: ReportWriter, folds: Folds, quiet: list[Fold]) -> None:
+    """The infos of normal life, in one line."""
+    codes = list(dict.fromkeys(fold.finding.code for fold in quiet))
+    others = (folds.in_other_files.get((INFO, code)) for code in codes)
+    count = sum(fold.count for fold in quiet) + sum(other.findings for other in others if other is not None)
+    more = f" and {len(codes) - _CODES_OF_INFOS} more" if len(codes) > _CODES_OF_INFOS else ""
+    out.line()
+    out.wrapped(f"{counted(count, 'info')}: {', '.join(codes[:_CODES_OF_INFOS])}{more}; --all shows each.")
 
 
 def _write_finding(out: ReportWriter, fold: Fold, code_width: int) -> None:
