@@ -763,11 +763,6 @@ TESTS: dict[str, tuple[str, ...]] = {
         "test_steps_taken_together_change_nothing_where_too_much_claims_to_be_large",
         "test_batches_come_together_only_where_the_caller_wants_it",
     ),
-    "tests/reading/test_walk_notes.py": (
-        "test_a_check_with_notes_reads_a_sound_log_only_where_records_are_examined",
-        "test_a_log_that_is_not_sound_to_its_end_gets_no_note",
-        "test_a_log_of_tiny_batches_gets_no_note_that_would_be_nearly_as_large",
-    ),
     "tests/registries/test_against_fastavro.py": (
         "test_values_are_decoded_as_fastavro_does",
         "test_fingerprints_are_those_of_fastavro",
