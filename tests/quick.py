@@ -155,12 +155,6 @@ TESTS: dict[str, tuple[str, ...]] = {
         "test_of_a_log_whose_start_is_gone_a_snapshot_may_know_more",
     ),
     "tests/checks/test_context.py": ("test_the_range_of_further_findings_holds_all_of_them",),
-    "tests/checks/test_cut_payloads.py": (
-        "test_findings_are_those_of_payloads_one_by_one",
-        "test_findings_are_those_of_payloads_that_give_nothing_one_by_one",
-        "test_findings_are_those_of_nested_wrappers_one_by_one",
-        "test_payloads_that_are_cut_off_are_read_once_and_not_reported_one_by_one",
-    ),
     "tests/checks/test_evidence.py": (
         "test_a_gap_in_a_topic_that_is_compacted_by_its_name_is_not_a_fault",
         "test_the_first_segments_are_attested_by_their_indexes_and_by_the_leader_epochs",
@@ -768,11 +762,6 @@ TESTS: dict[str, tuple[str, ...]] = {
         "test_steps_taken_together_change_nothing_in_damaged_files",
         "test_steps_taken_together_change_nothing_where_too_much_claims_to_be_large",
         "test_batches_come_together_only_where_the_caller_wants_it",
-    ),
-    "tests/reading/test_walk_notes.py": (
-        "test_a_check_with_notes_reads_a_sound_log_only_where_records_are_examined",
-        "test_a_log_that_is_not_sound_to_its_end_gets_no_note",
-        "test_a_log_of_tiny_batches_gets_no_note_that_would_be_nearly_as_large",
     ),
     "tests/registries/test_against_fastavro.py": (
         "test_values_are_decoded_as_fastavro_does",

@@ -10,7 +10,6 @@ from kdump.binary.batch_header import (
     BASE_OFFSET,
     BATCH_HEADER_SIZE,
     COMPRESSION_MASK,
-    CONTROL_BIT,
     LAST_OFFSET_DELTA,
     LENGTH,
     LOG_OVERHEAD,
@@ -18,10 +17,9 @@ from kdump.binary.batch_header import (
     MIN_BATCH_LENGTH,
     RECORD_COUNT,
 )
-from kdump.binary.codecs import CODECS, NONE, SNAPPY, ZSTD, snappy
+from kdump.binary.codecs import CODECS, NONE, SNAPPY, snappy
 from kdump.checks.content import Content, Payload
 from kdump.checks.ordinary_records import OrdinaryRecords
-from kdump.checks.rules.records.unreadable import UnreadableRecords
 from kdump.checks.rules.records.wrappers import payload_of_wrapper
 from kdump.checks.wording import counted
 from kdump.errors import CorruptData, MissingPackage
@@ -48,17 +46,6 @@ _MAX_HELD_BYTES = 32 << 20  # bytes of a batch or of its payload that are held a
 _MAX_RAW_BLOCK = 40 << 20  # bytes of one without framing, which cannot be decompressed a piece at a time
 _MAX_RECORDS = 1 << 22  # that are read of one compressed batch
 _MAX_MESSAGES = 1 << 19  # that are read of one wrapper
-_MAX_GATHERED_BYTES = 1 << 20  # of a payload that is cut off, whose records are passed to the rules with those of others
-_CUT = {
-    "frame-ends-early": "frame-truncated",
-    "frame-checksum-cut": "frame-truncated",
-    "frame-checksum-mismatch": "frame-checksum-mismatch",
-}
-"""Faults of payloads all of whose records can be read, with the code that UnreadableRecords reports."""
-_GIVES_NOTHING = CorruptData("frame-bad-header", "a payload cannot be opened", decoded=0)
-"""What is wrong with a payload that gives nothing, for rules that do not report it."""
-_NESTED = CorruptData("legacy-nested-compression", "a wrapper holds a wrapper", decoded=0)
-"""The same for a wrapper of another one."""
 
 
 class _Budget:
@@ -92,7 +79,7 @@ class _Budget:
 class _Waiting:
     """Neighbouring batches of a chunk that are shown to the rules together: how many records each has, and their rows."""
 
-    __slots__ = ("_bad", "_chunk", "_first", "_rows", "_size", "counts")
+    __slots__ = ("_chunk", "_first", "_rows", "_size", "counts")
 
     def __init__(self, chunk: Chunk, row: int) -> None:
         """Let no batch wait; the next one is in this row of the chunk."""
@@ -102,15 +89,12 @@ class _Waiting:
     def start_at(self, row: int) -> None:
         """Let no batch wait; the next one is in this row of the chunk."""
         self._first = row
-        self._bad: list[int] = []
         self.counts: list[int] = []
         self._rows: list[RecordTuple] = []
         self._size = 0
 
-    def add(self, count: int, rows: list[RecordTuple], size: int, *, is_bad: bool = False) -> None:
-        """Let the batch in the next row wait, with its records, whose total size is `size`; a bad one has more."""
-        if is_bad:
-            self._bad.append(len(self.counts))
+    def add(self, count: int, rows: list[RecordTuple], size: int) -> None:
+        """Let the batch in the next row wait, with its records, whose total size is `size`."""
         self.counts.append(count)
         self._rows += rows
         self._size += size
@@ -123,9 +107,7 @@ class _Waiting:
         """The batches and their records."""
         end = self._first + len(self.counts)
         table = record.table_of_records(self._chunk.headers[self._first : end], self.counts, self._rows)
-        part = record.RecordChunk(self._chunk.batches.slice(self._first, end), self.counts, table, False)
-        part.bad_rows = self._bad
-        return part
+        return record.RecordChunk(self._chunk.batches.slice(self._first, end), self.counts, table, False)
 
 
 class RecordReader:
@@ -137,8 +119,6 @@ class RecordReader:
         self._source = context.source
         self._budget = _Budget(context.settings.max_payload)
         self._rules = rules
-        # who is to know of unreadable batches that are counted here
-        self._others_told = [rule for rule in rules if not isinstance(rule, UnreadableRecords)]
         self._wants_data = any(rule.reads_contents for rule in rules)
         self._reads_damaged = any(rule.reads_damaged for rule in rules)
         self._tick = context.tick
@@ -146,10 +126,7 @@ class RecordReader:
             min(_MAX_HELD_BYTES, context.settings.max_payload),
             takes_raw_blocks=not context.settings.is_pedantic,  # or rules look at the frames of all payloads
         )
-        self._for_many_records: codecs.BatchDecompressor | None = None
         self._ordinary = OrdinaryRecords.for_rules(context, rules, _MAX_MESSAGES, _MAX_HELD_RECORDS)
-        self._expects_bad = False  # as the last batch, so that it is not decompressed twice
-        self._tries_cut = True  # the records of a payload that is cut off may be ordinary
         self._ahead: tuple[Section, int] | None = None  # how many batches of a section were passed over before it was shown
         self._refused = -1  # the position of the batch whose payload is irregular or damaged, as its first decompression found
 
@@ -245,8 +222,7 @@ class RecordReader:
                     continue
             if codecs[row] != CODECS[NONE]:
                 self._read_messages(chunk, first, row, status)
-                if ordinary is None or not self._counts_nested(chunk, row):
-                    self._read_messages(chunk, row, row + 1, status)
+                self._read_messages(chunk, row, row + 1, status)
                 first = row + 1
             row += 1
         self._read_messages(chunk, first, end, status)
@@ -273,22 +249,6 @@ class RecordReader:
             fault.values["decoded"] = 0
             self._show_fault(run, 0, fault, status)
 
-    def _counts_nested(self, chunk: Chunk, row: int) -> bool:
-        """Count the wrapper in this row if it only holds another, nothing else is odd, and such findings are only counted."""
-        if not self._context.is_flooded(_NESTED.code):
-            return False
-        payload = payload_of_wrapper(chunk, row, self._source)
-        if payload is None or payload.codec == ZSTD or payload.codec == SNAPPY and not payload.data.startswith(snappy.MAGIC):
-            return False
-        held = self._decompressor.decompress(payload.codec, payload.data)
-        offset, _ = payload.offsets
-        if held is None or not message_set.holds_only_a_wrapper(payload.magic, offset, held):
-            return False
-        for rule in self._rules:
-            rule.damaged_records()
-        self._count_bad(chunk, row, _NESTED.code, 0, _NESTED)
-        return True
-
     def _show_payload_of_wrapper(self, run: Chunk, status: str) -> None:
         payload = payload_of_wrapper(run, 0, self._source)
         if payload is not None and payload.data:
@@ -313,14 +273,6 @@ class RecordReader:
 
     def _show_batch(self, chunk: Chunk, row: int, status: str, waiting: _Waiting) -> None:
         """Let a batch wait for its neighbours, or show what is irregular. Those that wait come first."""
-        opened: codecs.Payload | codecs.LongPayload | None = None
-        if self._expects_bad and status == salvage.INTACT and self._context.has_flood:
-            opened = self._opened(chunk, row)
-            bad_code = None if opened is None else self._code_if_only_counted(chunk, row, opened)
-            if opened is not None and bad_code is not None:
-                self._show_waiting(waiting, status, row + 1)
-                self._count_bad(chunk, row, bad_code, opened.size)
-                return
         held = self._payload_to_pass_over(chunk, row) if status == salvage.INTACT else None
         if held is not None and self._passes_over(chunk, row, held, waiting):
             return
@@ -330,10 +282,10 @@ class RecordReader:
         payload: Payload | None = None
         try:
             if count:
-                content, payload = self._content(chunk, row, held, opened)
+                content, payload = self._content(chunk, row, held)
         except MissingPackage:
             pass
-        held = opened = None  # it may be large, and so may what an irregular batch needs
+        held = None  # it may be large, and so may what an irregular batch needs
         bad: tuple[Content, int] | None = None
         if content is not None:
             position, code, values = kernel.walk_records(
@@ -351,15 +303,6 @@ class RecordReader:
             if code == kernel.HEADERS_NOT_HELD:
                 content = None
             elif code or position != content.end or len(content.rows) != count or not content.is_sound:
-                if not code and position == content.end and status == salvage.INTACT and self._counts_cut(chunk, row, content):
-                    waiting.add(count - 1, content.rows[:-1], content.end, is_bad=True)
-                    self._expects_bad = True
-                    self._show_full(waiting, status, row + 1)
-                    return
-                if content.opened is not None and not content.data and content.opened.error is not None:
-                    self._show_waiting(waiting, status, row + 1)
-                    self._show_closed(chunk, row, status, content.opened, content.opened.error)
-                    return
                 if not content.is_compressed and header[LENGTH] <= record.MAX_SMALL_BATCH and count <= record.MAX_ROWS:
                     fault = record.fault_at_stop(code, values, is_last=len(content.rows) == count - 1)
                     if fault is not None:
@@ -368,7 +311,6 @@ class RecordReader:
                         return
                 bad, content = (content, position), None
         if content is not None:
-            self._expects_bad = False
             self._show_content(content, status)
             if payload is not None:
                 self._show_payload(payload, status)
@@ -380,82 +322,6 @@ class RecordReader:
             self._show_irregular(chunk, row, status, bad)
             self._tick(chunk.batches["position"][row])  # it may have taken long
         self._show_full(waiting, status, row + 1)
-
-    def _counts_cut(self, chunk: Chunk, row: int, content: Content) -> bool:
-        """Whether nothing is wrong with the batch in this row, whose records can all be read, but that its payload is cut off.
-
-        Such a fault has to be one that is only counted, which is done here.
-        """
-        opened = content.opened
-        if opened is None or opened.error is None or len(content.rows) != content.header[RECORD_COUNT]:
-            return False
-        code = self._code_of_cut(content.header, opened.error, content.end)
-        if code is None:
-            return False
-        self._count_bad(chunk, row, code, opened.size)
-        return True
-
-    def _opened(self, chunk: Chunk, row: int) -> codecs.Payload | codecs.LongPayload | None:
-        """What the payload of the batch in this row gives; None if it is not compressed, or cannot be held or opened."""
-        header = chunk.headers[row]
-        codec, size = header[ATTRIBUTES] & COMPRESSION_MASK, header[LENGTH] + LOG_OVERHEAD
-        if not codec or not chunk.window or not _may_be_held(header):
-            return None
-        payload = record.bytes_of(self._source, chunk, row)[BATCH_HEADER_SIZE:]
-        try:
-            return codecs.opened(codec, payload, header[MAGIC], limit=min(_MAX_HELD_BYTES, self._budget.limit(size)))
-        except MissingPackage:
-            return None
-
-    def _code_if_only_counted(self, chunk: Chunk, row: int, opened: codecs.Payload | codecs.LongPayload) -> str | None:
-        """The code of what is wrong with a batch whose payload gives this, if it is only counted by now and no rule needs more.
-
-        The payload gives nothing, or is cut off after records that are ordinary.
-        """
-        header, error = chunk.headers[row], opened.error
-        if error is None or isinstance(opened, codecs.LongPayload) or error.code == "decompression-limit":
-            return None
-        if not opened.data:
-            from kdump.checks.rules.records.reader_faults import code_of_frames  # most logs need it not
-
-            payload = record.bytes_of(self._source, chunk, row)[BATCH_HEADER_SIZE:]
-            nothing = code_of_frames(header[ATTRIBUTES] & COMPRESSION_MASK, payload, error) if payload else ""
-            return nothing if self._context.is_flooded(nothing) else None
-        code = self._code_of_cut(header, error, len(opened.data)) if self._tries_cut else None
-        if code is None or self._ordinary is None:
-            return None
-        self._tries_cut = self._ordinary.odd_times(header, chunk.batches["position"][row], opened.data) == []
-        return code if self._tries_cut else None
-
-    def _count_bad(self, chunk: Chunk, row: int, code: str, given: int, fault: CorruptData = _GIVES_NOTHING) -> None:
-        """Count the batch in this row, whose payload has this fault after `given` bytes. If it gives none, rules see `fault`."""
-        position, size = chunk.batches["position"][row], chunk.batches["size"][row]
-        self._context.counts_only(code, position, position + size)
-        if not given:
-            for rule in self._others_told:
-                rule.unreadable(chunk, row, fault, salvage.INTACT)
-        self._budget.spend(size, given)
-        self._tick(position)
-
-    def _code_of_cut(self, header: Sequence[int], error: CorruptData, size: int) -> str | None:
-        """The code for a payload of this size that ends with this error after all records; None unless that is only counted.
-
-        Its last record is not shown, as Kafka's tool has it. The time of a single record that is left is compared on its own.
-        """
-        count = header[RECORD_COUNT]
-        code = _CUT.get(error.code)
-        if code is None or "claimed" in error.values or not self._context.is_flooded(code) or header[ATTRIBUTES] & CONTROL_BIT:
-            return None
-        return None if count == 2 or count > record.MAX_ROWS or size > _MAX_GATHERED_BYTES else code
-
-    def _show_closed(self, chunk: Chunk, row: int, status: str, opened: codecs.Payload, error: CorruptData) -> None:
-        """Show the fault of the batch in this row, whose payload gives nothing, as `_show_irregular` would."""
-        fault = CorruptData(error.code, error.message, **error.values)
-        fault.values["decoded"] = 0
-        self._show_fault(chunk, row, fault, status)
-        self._budget.spend(chunk.headers[row][LENGTH] + LOG_OVERHEAD, opened.size)
-        self._expects_bad = True
-        self._tick(chunk.batches["position"][row])
 
     def _show_stopped(self, chunk: Chunk, row: int, status: str, content: Content, at: int, fault: CorruptData) -> None:
         """Show the records of the batch in this row, which is not compressed, up to this place, and the fault of the next one."""
@@ -492,7 +358,7 @@ class RecordReader:
             return refused
         start = chunk.starts[row]
         payload = memoryview(chunk.window)[start + BATCH_HEADER_SIZE : start + header[LENGTH] + LOG_OVERHEAD]
-        held = None if self._expects_bad else self._decompressor.decompress(codec, payload)
+        held = self._decompressor.decompress(codec, payload)
         if held is None:
             self._refused = chunk.batches["position"][row]
         return held
@@ -506,7 +372,6 @@ class RecordReader:
         self._show_waiting(waiting, salvage.INTACT, row + 1)
         for times in odd:
             self._ordinary.show_odd(times)
-        self._tries_cut = True
         return True
 
     def _show_waiting(self, waiting: _Waiting, status: str, next_row: int) -> None:
@@ -515,12 +380,10 @@ class RecordReader:
             self._show(waiting.part(), status)
         waiting.start_at(next_row)
 
-    def _content(
-        self, chunk: Chunk, row: int, held: Buffer | None, opened: codecs.Payload | codecs.LongPayload | None
-    ) -> tuple[Content | None, Payload | None]:
+    def _content(self, chunk: Chunk, row: int, held: Buffer | None) -> tuple[Content | None, Payload | None]:
         """The content of this batch, before its records are read, and its payload, unless that is regular.
 
-        `held` is the decompressed payload, if the decompressor still has it; `opened` what the payload gives, if that is known.
+        `held` is the decompressed payload, if the decompressor still has it.
         Of a batch that is too large to be held, None.
         """
         header = chunk.headers[row]
@@ -542,7 +405,7 @@ class RecordReader:
             data = bytes(held)  # the buffer is about to be reused
             return Content(header, position, data, 0, len(data)), payload if codec == SNAPPY else None
         limit = min(_MAX_HELD_BYTES, self._budget.limit(size))
-        whole = opened or codecs.opened(codec, payload.data, header[MAGIC], limit=limit)
+        whole = codecs.opened(codec, payload.data, header[MAGIC], limit=limit)
         if whole.error is not None and whole.error.code == "decompression-limit":
             return None, None
         if isinstance(whole, codecs.LongPayload):
@@ -582,7 +445,7 @@ class RecordReader:
                 with_data=self._wants_data,
                 max_headers=_MAX_HEADERS_OF_PART if bad is None else -1,
                 examine=examine if bad is None else None,
-                opened=self._opened_at_once(header, batch) if bad is None else bad[0].opened,
+                opened=None if bad is None else bad[0].opened,
             )
             for rows in walk.parts():
                 show(rows)
@@ -612,15 +475,6 @@ class RecordReader:
             self._budget.spend(size, walk.payload_size, decoded)
         if not continues:
             show([])
-
-    def _opened_at_once(self, header: Sequence[int], batch: bytes) -> codecs.Payload | None:
-        """The payload of a batch that holds more records than are held at once, if it is sound, and small enough to be held."""
-        may_grow = self._budget.limit(len(batch)) >= record.MAX_PAYLOAD_AT_ONCE
-        if header[RECORD_COUNT] <= _MAX_HELD_RECORDS or len(batch) > _MAX_HELD_BYTES or not may_grow:
-            return None
-        if self._for_many_records is None:
-            self._for_many_records = codecs.BatchDecompressor(record.MAX_PAYLOAD_AT_ONCE, takes_raw_blocks=False)
-        return self._for_many_records.opened(header[ATTRIBUTES] & COMPRESSION_MASK, memoryview(batch)[BATCH_HEADER_SIZE:])
 
     def _show_content(self, content: Content, status: str) -> None:
         for rule in self._rules:

@@ -94,15 +94,9 @@ def _check(context: FileContext, facts: SegmentFacts, rule_classes: Sequence[typ
 
 
 def _items(context: FileContext, facts: SegmentFacts, *, reads_all: bool) -> Generator[Section | Damage | Patches]:
-    """The items of a walk through the log: from the notes on an earlier walk if there are any, or else from its bytes."""
+    """The items of a walk through the log."""
     base_offset = context.base_offset if context.file_type == "log" else None
-    notes = context.settings.walk_notes
-    if notes is not None and not reads_all:
-        sections = notes.sections(context.source, base_offset, context.next_base_offset)
-        if sections is not None:
-            yield from sections
-            return
-    yield from salvage.walk_patches(
+    return salvage.walk_patches(
         context.source,
         0,
         lambda: (

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import time
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from kdump.reading.walk_notes import WalkNotes
-
 QUICK, FULL, DEEP = "quick", "full", "deep"
 LEVELS = (QUICK, FULL, DEEP)
 """Headers, lengths and bounds of indexes; also CRCs, indexes against logs, neighbours; also decompression and every record."""
@@ -35,7 +31,7 @@ class Settings:
 
     `time_limit` is how many seconds one file may take; None is for as long as it takes. `follows_links` lets a check go where
     symbolic links lead that leave the tree under check. `file_type` is what files are that are named themselves, such as `log`,
-    whatever their names say. `walk_notes` are those on logs that were walked before, and need not be walked again.
+    whatever their names say.
     """
 
     __slots__ = (
@@ -49,7 +45,6 @@ class Settings:
         "max_payload",
         "now",
         "time_limit",
-        "walk_notes",
     )
 
     def __init__(
@@ -65,7 +60,6 @@ class Settings:
         time_limit: float | None = None,
         follows_links: bool = False,
         file_type: str | None = None,
-        walk_notes: WalkNotes | None = None,
     ) -> None:
         self.file_type = file_type
         self.level = level
@@ -76,7 +70,6 @@ class Settings:
         self.max_payload = max_payload
         self.time_limit = time_limit
         self.follows_links = follows_links
-        self.walk_notes = walk_notes
         self.now = now
 
     @property

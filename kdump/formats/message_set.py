@@ -375,16 +375,6 @@ class Unwrapped:
         return self.after(0)
 
 
-def holds_only_a_wrapper(magic: int, offset: int, payload: bytes | memoryview) -> bool:
-    """Whether the payload of a wrapper of this magic, 0 or 1, and this offset is another wrapper, whose offset is valid there."""
-    size = len(payload)
-    if size < LOG_OVERHEAD + MIN_RECORD_OVERHEAD or LOG_OVERHEAD + batch_length(payload, 0) != size:
-        return False
-    inner = Message(batch_offset(payload, 0), memoryview(payload)[LOG_OVERHEAD:])
-    has_valid_offset = magic == 0 or offset == 0 or offset >= inner.offset
-    return 0 < inner.codec < len(codecs.CODECS) and has_valid_offset
-
-
 def _placed(inner: Iterable[Message], base: int) -> Iterator[Message]:
     for message in inner:
         message.offset = as_int64(base + message.offset)

@@ -132,11 +132,10 @@ class RecordChunk:
     offsets of the first record in each batch; only messages have them, because wrappers do not state them. `faults` are those
     of single fields, by row and name; such a field is None. Only messages have them.
     `magics` are those of the messages, which may differ from that of their wrapper; records have that of their batch.
-    `bad_rows` are the rows of `batches` whose further records cannot be read, where these are gathered with their neighbours.
     `cuts` says of wrappers, by their rows, what follows the last whole message in them.
     """
 
-    __slots__ = ("bad_rows", "batches", "continues", "counts", "cuts", "faults", "first_offsets", "magics", "records")
+    __slots__ = ("batches", "continues", "counts", "cuts", "faults", "first_offsets", "magics", "records")
 
     def __init__(
         self,
@@ -151,7 +150,6 @@ class RecordChunk:
         self.faults = faults or {}
         self.magics = magics
         self.first_offsets = first_offsets
-        self.bad_rows: Sequence[int] = ()
         self.cuts: Mapping[int, Cut] = {}
         self.batches = batches
         self.counts = counts

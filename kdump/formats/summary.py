@@ -22,7 +22,6 @@ from kdump.binary.batch_header import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from typing import Any
 
     from kdump.binary.checksums import Checksum
     from kdump.binary.summary_reference import Summarized
@@ -96,21 +95,6 @@ class BatchSummary:
         self.first_offsets = array("q", first_offsets)
         self.last_offsets = array("q", last_offsets)
         self.timestamps = array("q", timestamps)
-
-    @classmethod
-    def of_parts(cls, parts: tuple[Any, ...], header_at: Callable[[int], bytes]) -> BatchSummary:
-        """The summary whose `parts` these are."""
-        streaks, *summarized = parts
-        numbers, positions, first_offsets, last_offsets, timestamps = summarized
-        return cls((numbers, positions, first_offsets, last_offsets, timestamps), header_at, lambda: streaks)
-
-    def parts(self) -> tuple[bytes | None, tuple[int, ...], bytes, bytes, bytes, bytes]:
-        """All that it knows without its log: the streaks of producers, its numbers, and its columns."""
-        numbers = tuple(getattr(self, name) for name in summary_reference.SUMMARY)
-        columns = (self.positions, self.first_offsets, self.last_offsets, self.timestamps)
-        positions, first_offsets, last_offsets, timestamps = (column.tobytes() for column in columns)
-        streaks = None if self.is_legacy else self._streaks()  # messages have no producers
-        return streaks, numbers, positions, first_offsets, last_offsets, timestamps
 
     def with_first_offsets(self, first_offsets: Sequence[int]) -> BatchSummary:
         """The same with these first offsets, one a batch, and the gaps between these: headers of wrappers do not say them."""

@@ -11,12 +11,9 @@ import os
 from collections import Counter, deque
 from typing import TYPE_CHECKING
 
-from kdump.checks.jobs import Job
-from kdump.checks.settings import DEEP
 from kdump.errors import KdumpError, MissingPackage, UsageError
 from kdump.pipeline import tasks
-from kdump.pipeline.kept import FINDINGS, NOTHING, Kept
-from kdump.pipeline.planning import CheckSlice
+from kdump.pipeline.kept import NOTHING, Kept
 from kdump.pipeline.slice_report import Skipped
 from kdump.pipeline.task_process import Died, TaskProcess, import_for_tasks
 from kdump.pipeline.tasks import ATTEMPTS, TaskReport
@@ -30,7 +27,6 @@ if TYPE_CHECKING:
     from kdump.pipeline.options import Options
     from kdump.pipeline.reconciliation import Reconciliation
     from kdump.pipeline.tasks import ScanTask
-    from kdump.reading.walk_notes import Note
 
 _TICK = 0.5  # seconds between two looks whether all processes live
 _HOPELESS = (MissingPackage, UsageError, OSError)
@@ -60,39 +56,9 @@ def write_tables(
             done[part.table] += 1
             on_task(part.table, done[part.table], part.total)
 
-    checks = [options for options in all_options if options.table == FINDINGS]
-    others = [options for options in all_options if options.table != FINDINGS]
-    takes_notes = any(options.settings.level != DEEP for options in checks)
-    notes = _Notes()
     with _Pool(cores) as pool:
-        for task, reports in pool.results(tasks.tasks_of_all(others, folder, kept, takes_notes=takes_notes)):
+        for task, reports in pool.results(tasks.tasks_of_all(all_options, folder, kept)):
             finish(task, reports)
-            notes.add(reports)
-        for task, reports in pool.results(map(notes.given_to, tasks.tasks_of_all(checks, folder, kept))):
-            finish(task, reports)
-
-
-class _Notes:
-    """The notes that walks through logs took, for the checks of these."""
-
-    def __init__(self) -> None:
-        self._of_directory: dict[str, dict[str, Note]] = {}
-
-    def add(self, reports: Iterable[TaskReport]) -> None:
-        for report in reports:
-            for one in report.slices:
-                if one.note is not None:
-                    self._of_directory.setdefault(os.path.dirname(one.path), {})[one.path] = one.note
-
-    def given_to(self, task: ScanTask) -> ScanTask:
-        """A task of checks with the notes on the logs that it checks."""
-        notes: dict[str, Note] = {}
-        for one in task.slices:
-            directory = (
-                os.path.dirname(one.path) if isinstance(one, CheckSlice) and one.kind == Job.FILE else one.path.rstrip("/")
-            )
-            notes |= self._of_directory.get(directory, {})
-        return task._replace(notes=notes)
 
 
 class _Pool:

@@ -22,7 +22,6 @@ from kdump.formats.text_checkpoint import OFFSET_FIELDS, TextCheckpoint
 from kdump.output.arrow.builder import SMALL_ROWS_OF_NUMBERS, Constant, bounded, joined, record_batch
 from kdump.output.arrow.rows import FileDetails, Place
 from kdump.pipeline import discovery, logs, segments
-from kdump.pipeline.also_made import NOTHING_ELSE, AlsoMade
 from kdump.pipeline.kept import FINDINGS
 from kdump.pipeline.listed_source import opened
 from kdump.pipeline.place import place_of
@@ -54,10 +53,10 @@ NATIVE_TABLES = ("records",)
 _ANOTHER_WAY = 'fix that, or use unreadable="row", which returns a row with the column error in place of the rows of the file'
 
 
-def read(task: Task, options: Options, on_report: OnReport = ignore, also: AlsoMade = NOTHING_ELSE) -> Iterator[pa.RecordBatch]:
+def read(task: Task, options: Options, on_report: OnReport = ignore, *, makes_sums: bool = False) -> Iterator[pa.RecordBatch]:
     """The rows of a table that a task is to read, in bounded batches. `on_report` gets the report of each slice after its rows.
 
-    What may crash is read in a separate process. `also` says what else is made of whole logs.
+    What may crash is read in a separate process. With `makes_sums`, the reports of whole logs have their sums.
     Raises KdumpError if a file cannot be read, unless the options make that a row or leave it out; at damage only with
     mode=FAILFAST; and if a package is missing.
     """
@@ -67,11 +66,11 @@ def read(task: Task, options: Options, on_report: OnReport = ignore, also: AlsoM
     elif may_crash(options):
         from kdump.pipeline.reader_process import read_in_process
 
-        batches = read_in_process(slices, options, partial(slice_rows, also=also), built, on_report)
+        batches = read_in_process(slices, options, partial(slice_rows, makes_sums=makes_sums), built, on_report)
     elif options.table in NATIVE_TABLES:
         batches = (batch for file_slice in slices for batch in read_slice(file_slice, options, on_report))
     else:
-        parts = (part for file_slice in slices for part in _reported(file_slice, options, on_report, also))
+        parts = (part for file_slice in slices for part in _reported(file_slice, options, on_report, makes_sums=makes_sums))
         batches = (
             built(columns, count, options)
             for columns, count in joined(parts, rows=options.batch_rows, small_rows=SMALL_ROWS_OF_NUMBERS)
@@ -84,9 +83,9 @@ def may_crash(options: Options) -> bool:
     return options.is_isolated and (options.table in (*NATIVE_TABLES, FINDINGS) or options.measures_uncompressed)
 
 
-def _reported(file_slice: FileSlice, options: Options, on_report: OnReport, also: AlsoMade = NOTHING_ELSE) -> Rows:
+def _reported(file_slice: FileSlice, options: Options, on_report: OnReport, *, makes_sums: bool = False) -> Rows:
     report = SliceReport(file_slice.path)
-    yield from slice_rows(file_slice, options, report, also)
+    yield from slice_rows(file_slice, options, report, makes_sums=makes_sums)
     on_report(report)
 
 
@@ -128,7 +127,7 @@ def read_slice(file_slice: FileSlice, options: Options, on_report: OnReport = ig
         yield built(columns, count, options)
 
 
-def slice_rows(file_slice: FileSlice, options: Options, report: SliceReport, also: AlsoMade = NOTHING_ELSE) -> Rows:
+def slice_rows(file_slice: FileSlice, options: Options, report: SliceReport, *, makes_sums: bool = False) -> Rows:
     """The columns of the rows of one slice, and how many there are. Raises KdumpError as `read`."""
     place = place_of(file_slice.item)
     if options.table == "files":
@@ -138,13 +137,13 @@ def slice_rows(file_slice: FileSlice, options: Options, report: SliceReport, als
     try:
         with opened(file_slice.item) as source:
             report.size, report.inode = source.size, source.status().st_ino
-            making = also.of_log(source, file_slice)
-            watch = None if making is None else making.take
+            total = segments.SegmentSum(source.size) if makes_sums and file_slice.item.kind == "log" else None
+            watch = None if total is None else total.take
             for columns, count in _READERS[options.table](source, file_slice, options, report, watch):
                 report.rows += count if "error" not in columns else 0
                 yield {**place, **columns}, count
-            if making is not None:
-                making.finish(report)
+            if total is not None:
+                report.sums = total.columns()
             if isinstance(source, TolerantSource):
                 _report_bad_ranges(source, options, report)
     except (CorruptData, Unreadable) as error:

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from kdump.reading.walk_notes import Note
     from kdump.schemas.shapes import NotedShapes
 
 CRASHED = "reader-crashed"
@@ -45,7 +44,7 @@ class SliceReport:
     damaged ranges that were read: None where there are none. `rows` counts rows of the table; `batches` and `records`
     what headers of batches say, `records` None where old messages do not say. `shapes` are those of the keys and of the values
     that were decoded by schemas. `sums` are the columns of the log's row in the table of segments, if the walk also made
-    these, and `note` is what it noted for a check.
+    these.
     """
 
     __slots__ = (
@@ -53,7 +52,6 @@ class SliceReport:
         "first",
         "inode",
         "last",
-        "note",
         "path",
         "records",
         "rows",
@@ -75,7 +73,6 @@ class SliceReport:
         self.skipped: list[Skipped] = []
         self.shapes: tuple[NotedShapes, NotedShapes] | None = None
         self.sums: dict[str, list[Any]] | None = None
-        self.note: Note | None = None
 
     def of_sums(self) -> SliceReport:
         """The report of the row that `sums` are, which came of the same walk."""

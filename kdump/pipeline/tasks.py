@@ -15,11 +15,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from kdump.output.arrow.files import TableFile
 from kdump.output.arrow.schemas import schema_of
 from kdump.pipeline import planning, reading
-from kdump.pipeline.also_made import AlsoMade
-from kdump.pipeline.kept import FINDINGS, NOTHING, Kept
+from kdump.pipeline.kept import NOTHING, Kept
 from kdump.pipeline.planning import FileSlice
 from kdump.pipeline.slice_report import SliceReport
-from kdump.reading.walk_notes import NotesFile, WalkNotes
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -29,7 +27,6 @@ if TYPE_CHECKING:
     from kdump.pipeline.options import Options
     from kdump.pipeline.planning import CheckSlice, Task
     from kdump.pipeline.slice_report import Skipped
-    from kdump.reading.walk_notes import Note
 
 BATCHES, SEGMENTS = "batches", "segments"
 
@@ -40,9 +37,8 @@ ATTEMPTS = "_attempts"
 class ScanTask(NamedTuple):
     """A task of a scan: its slices, its number among the `total` of its table, and the folder for its file.
 
-    With `segments`, the options of that table, its rows for the same logs are made as well. `takes_notes` says that checks
-    follow, which do not walk sound logs again: they get the `notes` on theirs, by path. Where it `is_at_risk`, what may crash is
-    done in the process of the attempt itself, which takes less time than in a process of its own.
+    With `segments`, the options of that table, its rows for the same logs are made as well. Where it `is_at_risk`, what may crash
+    is done in the process of the attempt itself, which takes less time than in a process of its own.
     """
 
     number: int
@@ -51,8 +47,6 @@ class ScanTask(NamedTuple):
     options: Options
     folder: str
     segments: Options | None = None
-    takes_notes: bool = False
-    notes: dict[str, Note] | None = None
     is_at_risk: bool = False
 
     @property
@@ -72,7 +66,7 @@ class ScanTask(NamedTuple):
         """What it does for the table of segments, as a task; None if that is nothing."""
         if self.segments is None:
             return None
-        return self._replace(slices=self.logs, options=self.segments, segments=None, takes_notes=False)
+        return self._replace(slices=self.logs, options=self.segments, segments=None)
 
 
 class TaskReport(NamedTuple):
@@ -95,10 +89,8 @@ def tasks_of(options: Options, folder: str, known: Collection[str] = (), segment
         yield ScanTask(number, len(tasks), task, options, attempts, segments)
 
 
-def tasks_of_all(
-    all_options: Sequence[Options], folder: str, kept: Kept = NOTHING, *, takes_notes: bool = False
-) -> Iterator[ScanTask]:
-    """The tasks that write several tables, without what is kept of an earlier scan; `takes_notes` if checks follow them.
+def tasks_of_all(all_options: Sequence[Options], folder: str, kept: Kept = NOTHING) -> Iterator[ScanTask]:
+    """The tasks that write several tables, without what is kept of an earlier scan.
 
     Each table is planned when its turn comes, because plans of large fleets are large.
     """
@@ -108,8 +100,7 @@ def tasks_of_all(
         if options is segments:
             continue
         of_batches = segments if options.table == BATCHES else None
-        for task in tasks_of(options, folder, kept.of(options.table), of_batches):
-            yield task._replace(takes_notes=takes_notes and options.table in (BATCHES, SEGMENTS))
+        yield from tasks_of(options, folder, kept.of(options.table), of_batches)
 
 
 def attempt(task: ScanTask) -> TaskReport:
@@ -118,12 +109,8 @@ def attempt(task: ScanTask) -> TaskReport:
     if task.is_at_risk:
         task = task._replace(options=copy(task.options))
         task.options.is_isolated = False
-    if task.table == FINDINGS:
-        task.options.settings.walk_notes = WalkNotes(task.notes or {})
-    notes = NotesFile(os.path.join(task.folder, f"notes-{uuid.uuid4().hex}"))
-    with notes:
-        also = AlsoMade(sums=task.segments is not None, notes=notes if task.takes_notes else None)
-        report = _written(task, reading.read(task.slices, task.options, slices.append, also), slices)
+    makes_sums = task.segments is not None
+    report = _written(task, reading.read(task.slices, task.options, slices.append, makes_sums=makes_sums), slices)
     of_segments = task.of_segments()
     if of_segments is None:
         return report

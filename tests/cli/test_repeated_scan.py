@@ -140,10 +140,10 @@ def test_only_what_is_new_or_changed_is_read(data: Path, capsys: pytest.CaptureF
     read: set[str] = set()
     whole = reading.slice_rows
 
-    def slice_rows(file_slice: Any, options: Any, *others: Any) -> Any:
+    def slice_rows(file_slice: Any, options: Any, *others: Any, **makes: Any) -> Any:
         if options.table != "files":
             read.add(file_slice.path)
-        return whole(file_slice, options, *others)
+        return whole(file_slice, options, *others, **makes)
 
     capsys.readouterr()
     with mock.patch.object(reading, "slice_rows", slice_rows), mock.patch("kdump.pipeline.local.TaskProcess", _Here):

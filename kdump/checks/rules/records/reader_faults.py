@@ -103,7 +103,7 @@ def fault_in_catalogue(source: Source, chunk: Chunk, row: int, fault: CorruptDat
     return known, sentence if known == "decompression-limit" or chunk.is_legacy else lambda: f"{words_of(fault)}."
 
 
-def code_of_frames(codec: int, payload: bytes, error: CorruptData) -> str:
+def _code_of_frames(codec: int, payload: bytes, error: CorruptData) -> str:
     """The code of the catalogue for the error of a compressed payload of which no record can be read, or too few."""
     code = _plain(error.code)
     if code == "frame-bad-header":
@@ -131,7 +131,7 @@ def _frame_fault(source: Source, chunk: Chunk, row: int, fault: CorruptData, cod
     codec = CODECS.index(name)
     if not payload and chunk.is_legacy:
         return "legacy-wrapper-empty", lambda: "A compressed message has an empty value."
-    found = code_of_frames(codec, payload, fault)
+    found = _code_of_frames(codec, payload, fault)
     if found == "lz4-legacy-header":
         magic = chunk.batches["magic"][row]
         return found, lambda: f"The LZ4 header has the checksum of clients before magic 1; readers of magic {magic} refuse it."

@@ -111,10 +111,9 @@ class RecordTimestamps(SegmentRule):
                         self._compare(part.batches, row, found)
             return
         first = 0
-        bad_rows = frozenset(part.bad_rows)
         for row, count in enumerate(part.counts):
             here, first = first, first + count
-            if not count or row in bad_rows:  # the highest may stand in what cannot be read
+            if not count:
                 continue
             highest = max(timestamps[here:first])
             if part.continues and self._open is not None:
