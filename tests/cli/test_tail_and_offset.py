@@ -206,6 +206,14 @@ def test_an_index_hides_no_batch_that_is_in_the_wrong_place(tmp_path: Path, list
     assert listed.offsets == [64]
 
 
+def test_an_offset_is_found_after_batches_whose_base_offsets_are_too_high(tmp_path: Path, listed: Lister) -> None:
+    path = tmp_path / LOG
+    path.write_bytes(b"".join(map(_batch, (0, 1_000, 2_000, 3_000, *range(4, 100)))))
+    for offset in (4, 50, 99):
+        listed("--offset", offset, path)
+        assert listed.offsets == [offset]
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_a_tail_is_the_end_of_the_whole_listing_with_all_damage_in_it(tmp_path: Path, listed: Lister, seed: int) -> None:
     chance = random.Random(seed)
