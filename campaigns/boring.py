@@ -2,7 +2,7 @@
 
     python -m campaigns.boring                                             all shapes and kinds, in logs of 24 MiB
     python -m campaigns.boring --mib 256 --shape 'lz4-*' --kind 'headers-*' --seed 7
-    python -m campaigns.boring --shape 4-kib --kind stale-64k --command check --kernel python --sizes ordinary
+    python -m campaigns.boring --shape 4-kib --kind stale-64k --command check --command log --kernel python --sizes ordinary
     python -m campaigns.boring --list                                      the names of shapes, kinds, commands and sizes
 
 A log is written by a writer of its own (`boring_logs`), damaged by moving and replacing pieces of it (`boring_damage`), and
@@ -23,7 +23,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest import mock
@@ -546,12 +546,17 @@ def pairs(shapes: Sequence[str], kinds: Sequence[str]) -> list[tuple[str, str]]:
     return [(shape, kind) for shape in shapes for kind in kinds if kind not in FOR_MAGIC_2 or SHAPES[shape].magic == 2]
 
 
+def matching(names: Iterable[str], patterns: Sequence[str] | None) -> list[str]:
+    """The names that match one of these patterns; all without patterns."""
+    return [name for name in names if patterns is None or any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--mib", type=float, default=24, help="the size of a log")
     parser.add_argument("--seed", type=int, default=1)
     for name in ("shape", "kind", "command"):
-        parser.add_argument(f"--{name}", default="*", help="only those that match this pattern")
+        parser.add_argument(f"--{name}", action="append", help="only those that match this pattern; may be repeated")
     parser.add_argument("--kernel", choices=kernels.KERNELS, help="only this one")
     parser.add_argument("--sizes", choices=[*SIZES], help="only these; by default all with C, and the ordinary ones with Python")
     parser.add_argument("--sample", type=int, help="only this many pairs of a shape and a kind, by chance")
@@ -563,8 +568,8 @@ def main() -> int:
             print(*names)
         return 0
     started = time.monotonic()
-    asked = fnmatch.filter(COMMANDS, arguments.command)
-    cases = pairs(fnmatch.filter(SHAPES, arguments.shape), fnmatch.filter(KINDS, arguments.kind))
+    asked = matching(COMMANDS, arguments.command)
+    cases = pairs(matching(SHAPES, arguments.shape), matching(KINDS, arguments.kind))
     if arguments.sample is not None and arguments.sample < len(cases):
         chosen = set(random.Random(arguments.seed).sample(range(len(cases)), arguments.sample))
         cases = [case for row, case in enumerate(cases) if row in chosen]

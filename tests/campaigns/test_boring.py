@@ -33,6 +33,13 @@ def _again(shape: str, kind: str, kernel: str, sizes: str, command: str) -> str:
     return boring.again(boring.short_size(shape) / boring.MIB, SEED, shape, kind, kernel, sizes, command)
 
 
+def test_each_of_several_patterns_chooses_its_names() -> None:
+    names = ["log", "check", "forecast", "recover"]
+    assert boring.matching(names, None) == names
+    assert boring.matching(names, ["recover", "[cl]*"]) == ["log", "check", "recover"]
+    assert boring.matching(names, ["nothing"]) == []
+
+
 def test_each_entry_of_what_is_wrong_is_of_a_case() -> None:
     cases = {(shape, kind, command) for shape, kind in boring.short_cases() for command in boring.COMMANDS}
     assert set(REASONS) <= cases

@@ -266,6 +266,13 @@ def test_gaps_that_compaction_may_leave_are_one_finding(tmp_path: Path) -> None:
     assert (found.found, found.message.partition(". ")[0]) == ("1", "1 gap between 2 and 2; 1 offset is missing")
 
 
+def test_gaps_are_between_the_lowest_and_the_highest_where_offsets_go_back(tmp_path: Path) -> None:
+    found = _of_log(tmp_path, _log(1000, 1001, 1010, 1011, 5, 6, 10, 11))
+    (gaps,) = (one for one in found if one.code == "offset-gap")
+    assert _told([gaps]) == [("offset-gap", "info", SIZE, 7 * SIZE, (7, 1009))]
+    assert gaps.message.startswith("2 gaps between 7 and 1,009; 11 offsets are missing. ")
+
+
 def test_each_gap_is_an_error_where_nothing_may_be_missing(tmp_path: Path) -> None:
     found = _of_log(tmp_path, _log(0, 1, 5, 6, 8), cleanup_policy="delete")
     assert _told(found) == [

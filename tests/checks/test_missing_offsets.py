@@ -106,3 +106,12 @@ def test_the_first_batch_of_a_log_without_any_is_the_least_that_cannot_be_read(
     data = b"".join(batch(base_offset=3 * row, records=lines) for row in range(50)).replace(b"\n", b"\r\n")
     main(["check", str(_partition(tmp_path, data))])
     assert "Consumers cannot read at least 3 offsets: 0 to 2." in capfd.readouterr().out
+
+
+@pytest.mark.both_kernels
+def test_a_batch_whose_header_is_zeroed_from_the_length_on_lacks_all_offsets_up_to_the_next(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = _partition(tmp_path, _hurt(100, 12, bytes(512)))
+    assert _claims(path) == {300, 301, 302}
+    assert _headline(path, capfd) == 3

@@ -186,6 +186,34 @@ def test_an_index_that_lies_hides_nothing(tmp_path: Path, listed: Lister, positi
     assert listed.offsets == list(range(1, 10))
 
 
+@pytest.mark.parametrize("gap", [False, True])
+def test_an_index_hides_no_batch_that_is_in_the_wrong_place(tmp_path: Path, listed: Lister, gap: bool) -> None:
+    """The pages of batches 10 to 19 and 60 to 69 change places; the index of before knows where those between them are."""
+    batches = [_batch(n) for n in range(100)]
+    path = files.write_partition(tmp_path, segments={0: batches}, index_interval_bytes=3 * SIZE)
+    swapped = batches[:10] + batches[60:70] + batches[20:60] + batches[10:20] + batches[70:]
+    if gap:
+        del swapped[65:68]
+    (path / LOG).write_bytes(b"".join(swapped))
+    here = sorted(swapped)
+    for first, last in ((5, 9), (12, 14), (25, 40), (55, 65), (62, 62), (63, 75), (75, 80), (65, 99)):
+        asked = [n for n in range(first, last + 1) if batches[n] in here]
+        listed("--from-offset", first, "--to-offset", last, path)
+        assert sorted(offset for offset in listed.offsets if offset is not None) == asked
+        listed("--from-offset", first, path)
+        assert {offset for offset in listed.offsets if offset is not None} >= set(asked)
+    listed("--offset", 64, path)
+    assert listed.offsets == [64]
+
+
+def test_an_offset_is_found_after_batches_whose_base_offsets_are_too_high(tmp_path: Path, listed: Lister) -> None:
+    path = tmp_path / LOG
+    path.write_bytes(b"".join(map(_batch, (0, 1_000, 2_000, 3_000, *range(4, 100)))))
+    for offset in (4, 50, 99):
+        listed("--offset", offset, path)
+        assert listed.offsets == [offset]
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_a_tail_is_the_end_of_the_whole_listing_with_all_damage_in_it(tmp_path: Path, listed: Lister, seed: int) -> None:
     chance = random.Random(seed)

@@ -64,7 +64,10 @@ class Around:
         return list(dict.fromkeys((*self._overfull, *near)))
 
     def note(self, chunk: Chunk, statuses: Sequence[str]) -> bool:
-        """Note batches. Returns whether an intact one starts after the offset, so that no later batch can hold it."""
+        """Note batches. Returns whether an intact one starts after the offset, once a batch was found that holds it.
+
+        Until then, an offset after it proves nothing: that batch may be in the wrong place, or its base offset wrong.
+        """
         columns = (chunk.batches[name] for name in ("position", "base_offset", "last_offset", "compresscodec"))
         for status, count, position, first, last, codec in zip(statuses, chunk.record_counts(), *columns, strict=True):
             if chunk.is_legacy:
@@ -79,7 +82,7 @@ class Around:
                 self._holder = position, first, last
             else:
                 self._after = self._after or (position, last if first is None else first)
-                if status == salvage.INTACT:
+                if status == salvage.INTACT and self._holder is not None:
                     return True
         return False
 

@@ -10,6 +10,7 @@ from kdump.errors import CorruptData, KdumpError
 from kdump.formats import file_name, offset_index
 from kdump.formats.entries import used_entries
 from kdump.formats.log import Log
+from kdump.reading import salvage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +25,8 @@ def start_position(log: Source, request: Request) -> int:
     """A position before all that is asked for by offset or position; 0 if the index does not help.
 
     The entry before the last one in question is taken, so that what a batch is worth that begins a range is known from those
-    before it. It counts only if it points to a batch with a matching CRC, before the range.
+    before it. It counts only if it points to a batch with a matching CRC, before the range. For a range of offsets, intact
+    batches that follow must have all of these offsets; otherwise some may be in the wrong place, before the entry.
     Times do not lead to a position: no entry of a time index can be proved without the batches before it.
     """
     if request.range.from_offset is None and request.from_position is None:
@@ -72,8 +74,34 @@ def _may_start_here(log: Source, position: int, request: Request) -> bool:
     first = _first_offset(log, position)
     if first is None:
         return False
-    is_before_position = request.from_position is not None and position <= request.from_position
-    return is_before_position or request.range.from_offset is not None and 0 <= first <= request.range.from_offset
+    if request.from_position is not None and position <= request.from_position:
+        return True
+    first_asked, last_asked = request.range.from_offset, request.range.to_offset
+    if first_asked is None or last_asked is None or not 0 <= first <= first_asked:
+        return False
+    return _has_all_after(log, position, first_asked, last_asked)
+
+
+def _has_all_after(log: Source, position: int, first: int, last: int) -> bool:
+    """Whether intact batches from this position on have all of these offsets.
+
+    Gives up where messages of magic 0 or 1 are, whose headers do not say their first offsets, and when as many bytes were read
+    as a start here would spare.
+    """
+    missing = first
+    for item in salvage.walk(log, position):
+        if isinstance(item, salvage.Damage) or not item.is_intact or item.chunk.is_legacy:
+            return False
+        batches = item.chunk.batches
+        for base_offset, last_offset in zip(batches["base_offset"], batches["last_offset"], strict=True):
+            if base_offset > missing and last_offset >= missing:
+                return False
+            missing = max(missing, last_offset + 1)
+            if missing > last:
+                return True
+        if batches["position"][-1] > 2 * position:
+            return False
+    return False
 
 
 def _first_offset(log: Source, position: int) -> int | None:

@@ -12,6 +12,7 @@ from kdump.binary.batch_header import (
     CRC_COVERS_FROM,
     LAST_OFFSET_DELTA,
     LOG_OVERHEAD,
+    MAGIC_AT,
     MESSAGE_CRC_COVERS_FROM,
     RECORD_COUNT,
 )
@@ -93,18 +94,28 @@ class Checksums:
         computed = self._computed(batch)
         locus, story = self._locus(chunk, row, computed)
         rest = f"{_records(batch)}. Stored CRC 0x{batch.crc:08x}, computed 0x{computed:08x}. {story} Locus: {locus}."
-        first = self._lowest_offset(batch)
-        report_batch(
-            self._context,
+        self._context.report(
             "crc-mismatch",
-            batch,
+            position,
+            position + size,
             "",
+            offsets=None if self._follows_magic_2(batch) else (self._lowest_offset(batch), batch.last_offset),
             expected=f"0x{computed:08x}",
             found=f"0x{batch.crc:08x}",
             resync=BY_LENGTH,
-            offsets=(first, batch.last_offset),
+            skipped=size,
             words=lambda offsets, _: f"One batch{'' if offsets is None else f', {offset_range(*offsets)}'}{rest}",
         )
+
+    def _follows_magic_2(self, batch: RecordBatch) -> bool:
+        """Whether the header of a damaged batch says magic 0 or 1, but the sound batch before it has magic 2.
+
+        Its magic is probably damaged, too, so that its only offset may be the first of many.
+        """
+        if batch.magic >= 2:
+            return False
+        row = self._facts.positions.bisect_left(batch.position)
+        return row > 0 and self._source.read(self._facts.positions[row - 1] + MAGIC_AT, 1) == b"\x02"
 
     def _lowest_offset(self, batch: RecordBatch) -> int:
         """The first offset of a batch; of a wrapper, whose header says the last only, that after the sound batch before it."""
