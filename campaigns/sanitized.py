@@ -46,7 +46,7 @@ def _runtime() -> str | None:
 def build(folder: Path) -> None:
     """A copy of the package in this folder, with the kernel built with sanitizers; the tests beside it are those here."""
     shutil.copytree(ROOT / "kdump", folder / "kdump", ignore=shutil.ignore_patterns("*.so", "__pycache__"))
-    for name in ("tests", "campaigns", "golden_outputs"):
+    for name in ("tests", "campaigns", "tools", "golden_outputs"):
         (folder / name).symlink_to(ROOT / name)
     include = f"-I{sysconfig.get_paths()['include']}"
     subprocess.run(["gcc", *FLAGS, include, SOURCE, "-o", MODULE], cwd=folder, check=True)
