@@ -627,6 +627,10 @@ def test_starts_are_shown_in_the_order_in_which_they_come_and_once_if_alike() ->
         "  (There is no recovery-point-offset-checkpoint, which says how much was flushed.)",
         "",
     ]
+    crashes = [_start("unclean", point, "loss", "all is cut") for point in (0, 7)]
+    crashes.append(_start("clean", 0, "safe", "nothing is lost"))
+    lines = _lines((_finding(), A), starts=[(start, A) for start in crashes])
+    assert "  after a crash: all is cut" in lines and "  after a clean stop: nothing is lost" in lines
     known = [Start(A, "4.3.1", "unclean", 7, False, "fails", 0, 0, None, "no start")]
     lines = _lines((_finding(forecast="ignore"), A), starts=[(start, A) for start in known])
     assert "  after a crash with all below offset 7 flushed: no start" in lines

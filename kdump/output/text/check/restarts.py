@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from kdump.output.text.writer import ReportWriter
 
 _DIRECTORIES = 3  # whose restart is shown
+_CLEAN_STOP = "a clean stop"
 _ASSUMED = "(There is no recovery-point-offset-checkpoint, which says how much was flushed.)"
 _ORDER = (
     fault_kind.DIE,
@@ -71,14 +72,16 @@ def _write_starts(out: ReportWriter, directory: Directory, name: str) -> None:
     for start in directory.starts:
         stops_of.setdefault(start.message, {})[_stop(start)] = None
     for text, stops in stops_of.items():
-        after = "any stop" if len(stops) > 1 and len(stops_of) == 1 else " or ".join(stops)
+        crashes = [stop for stop in stops if stop != _CLEAN_STOP]
+        named = ["a crash"] if len(crashes) > 1 else crashes
+        after = "any stop" if len(stops) > 1 and len(stops_of) == 1 else " or ".join([*stops.keys() & {_CLEAN_STOP}, *named])
         out.wrapped(out.shown(f"{name}after {after}: {text}"), 2)
 
 
 def _stop(start: Start) -> str:
     """The stop before a start, in a few words."""
     if start.after == CLEAN:
-        return "a clean stop"
+        return _CLEAN_STOP
     if not start.recovery_point:
         return "a crash with nothing flushed"
     flushed = "all" if start.recovery_point_is_assumed else f"all below offset {start.recovery_point:,}"
