@@ -635,7 +635,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("16", "kdump/output/sarif.py", 'WARNING: "warning"', 'WARNING: "note"'),
     Mutation("unproved-logs", "kdump/output/text/check/advice.py", "return self._proves_logs and is_whole", "return is_whole"),
     Mutation("witnesses-stay", "kdump/output/text/check/advice.py", " and segment not in self._lacking", ""),
-    Mutation("implausible-claims", "kdump/output/text/check/directory.py", "or _is_implausible(finding)", ""),
+    Mutation("implausible-claims", "kdump/output/text/check/directory.py", "or is_implausible(finding)", ""),
     Mutation(
         "ranges-touch",
         "kdump/output/text/check/ranges.py",
@@ -645,8 +645,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "60-o20",
         "kdump/output/text/check/results.py",
-        '        out.line(f"{len(others) - _DIRECTORIES:,} more directories with findings")',
-        '        out.line(f"{len(others):,} more directories with findings")',
+        "counted(len(others) - most, ",
+        "counted(len(others), ",
     ),
     Mutation(
         "60-o21",
