@@ -59,15 +59,18 @@ def _database(cores: int | None) -> Iterator[DuckDBPyConnection]:
     config: dict[str, str | bool | int | float | list[str]] = {"autoinstall_known_extensions": False}
     if cores is not None:
         config["threads"] = cores
-    with temporary_folder("kdump-fleet-") as folder, duckdb.connect(config={**config, "temp_directory": folder}) as connection:
-        connection.execute("SET python_enable_replacements = false")  # a table is never a variable of this program
-        for macro in _MACROS:
-            connection.execute(f"CREATE MACRO {macro}")
-        try:
+    try:
+        with (
+            temporary_folder("kdump-fleet-") as folder,
+            duckdb.connect(config={**config, "temp_directory": folder}) as connection,
+        ):
+            connection.execute("SET python_enable_replacements = false")  # a table is never a variable of this program
+            for macro in _MACROS:
+                connection.execute(f"CREATE MACRO {macro}")
             yield connection
-        except (duckdb.IOException, duckdb.InvalidInputException, duckdb.OutOfMemoryException) as error:
-            message = f"the tables cannot be queried, which may need temporary files: {error}"
-            raise KdumpError(message, remedy="TMPDIR names another place for these") from error
+    except (duckdb.IOException, duckdb.InvalidInputException, duckdb.OutOfMemoryException) as error:
+        message = f"the tables cannot be queried, which may need memory and temporary files: {error}"
+        raise KdumpError(message, remedy="TMPDIR names another place for these") from error
 
 
 def _answer(connection: DuckDBPyConnection, query: Query, tables: Mapping[str, pa.Table | Sequence[str]]) -> pa.Table:
