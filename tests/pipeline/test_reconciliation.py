@@ -250,9 +250,9 @@ def test_a_file_that_is_not_read_once_is_found_and_the_table_does_not_look_whole
 ) -> None:
     read = reading.read
 
-    def odd(task: Any, options: Any, *others: Any) -> Any:
+    def odd(task: Any, options: Any, *others: Any, **named: Any) -> Any:
         first = task[:1] * times if options.table == "records" else task[:1]
-        return read((*first, *task[1:]), options, *others)
+        return read((*first, *task[1:]), options, *others, **named)
 
     with mock.patch.object(reading, "read", odd):
         assert _scan(data, size="64m") == 3
@@ -268,8 +268,8 @@ def test_a_file_that_is_not_read_once_is_found_and_the_table_does_not_look_whole
 def test_rows_that_get_lost_on_their_way_are_found(data: Path) -> None:
     read = reading.read
 
-    def losing(task: Any, options: Any, *others: Any) -> Any:
-        for one in read(task, options, *others):
+    def losing(task: Any, options: Any, *others: Any, **named: Any) -> Any:
+        for one in read(task, options, *others, **named):
             yield one.slice(0, one.num_rows - 1) if options.table == "batches" else one
 
     with mock.patch.object(reading, "read", losing):
