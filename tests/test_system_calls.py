@@ -27,6 +27,7 @@ ALLOWED = {
     "mending/new/new_directory.py": "the directory that kdump makes",
     "output/arrow/files.py": "the file that is written",
     "output/text/check/advice.py": "what a hint names",
+    "output/text/check/next_steps.py": "what a hint names",
     "output/text/forecast_steps.py": "what a hint names",
     "output/text/steps.py": "what a hint names",
     "pipeline/decoded_tables.py": "tables that kdump has written",
