@@ -173,7 +173,7 @@ class Copy:
 
     def _run(self, command: Sequence[str]) -> tuple[int | None, str]:
         """Run a command in the copy; exit code and what it printed. Then, or if it takes too long, what it started is killed."""
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("KDUMP_")}
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(("KDUMP_", "PYTEST_"))}
         environment |= {"PYTHONPATH": str(self._root), VARIABLE: str(self._root / "failed-tests")}
         environment["KDUMP_ORACLE_HOME"] = os.devnull  # no test fetches the real tool
         with tempfile.TemporaryFile() as out:  # no pipe: processes that an error leaves behind would keep it open
