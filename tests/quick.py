@@ -708,7 +708,6 @@ TESTS: dict[str, tuple[str, ...]] = {
         "test_a_huge_value_does_not_widen_a_thousand_rows",
     ),
     "tests/pipeline/test_bytes_read.py": (
-        "test_a_scan_reads_each_sound_log_once_for_all_tables_and_checks",
         "test_where_no_checkpoint_says_what_was_flushed_a_scan_reads_each_log_once_more",
     ),
     "tests/pipeline/test_fleet.py": (
