@@ -707,9 +707,7 @@ TESTS: dict[str, tuple[str, ...]] = {
         "test_a_long_path_goes_on_in_another_line",
         "test_a_huge_value_does_not_widen_a_thousand_rows",
     ),
-    "tests/pipeline/test_bytes_read.py": (
-        "test_where_no_checkpoint_says_what_was_flushed_a_scan_reads_each_log_once_more",
-    ),
+    "tests/pipeline/test_bytes_read.py": ("test_where_no_checkpoint_says_what_was_flushed_a_scan_reads_each_log_once_more",),
     "tests/pipeline/test_fleet.py": (
         "test_what_looks_compacted_may_differ",
         "test_a_gap_is_reported_after_a_segment_that_is_sound_to_its_end",
