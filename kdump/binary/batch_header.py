@@ -104,6 +104,11 @@ def codec_id(data: bytes | bytearray | memoryview, position: int = 0) -> int:
     return data[position + at] & COMPRESSION_MASK
 
 
+def is_wrapper(header_bytes: bytes) -> bool:
+    """Whether these are the first bytes of a compressed message of magic 0 or 1."""
+    return len(header_bytes) > MESSAGE_ATTRIBUTES_AT and header_bytes[MAGIC_AT] < 2 and codec_id(header_bytes) > 0
+
+
 def message_timestamp(data: bytes | bytearray | memoryview, position: int = 0) -> int:
     """The timestamp in the header of a message of magic 1 at this position."""
     at = position + MESSAGE_TIMESTAMP_AT

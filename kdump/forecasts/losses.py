@@ -15,13 +15,11 @@ from kdump.binary.batch_header import (
     LAST_OFFSET_DELTA,
     LENGTH,
     LOG_OVERHEAD,
-    MAGIC_AT,
     MESSAGE_ATTRIBUTES,
-    MESSAGE_ATTRIBUTES_AT,
     MESSAGE_CRC,
     MESSAGE_HEADER_SIZE,
     RECORD_COUNT,
-    codec_id,
+    is_wrapper,
 )
 from kdump.forecasts.batches import MAX_LOG_SIZE, LogReader
 from kdump.forecasts.directory import File, has_offset, is_canonical, offset_of
@@ -290,11 +288,6 @@ def _identity(batch: Intact) -> tuple[int, ...]:
     return batch[1], *batch[3:]
 
 
-def _is_wrapper(header_bytes: bytes) -> bool:
-    """Whether these are the first bytes of a compressed message of magic 0 or 1."""
-    return len(header_bytes) > MESSAGE_ATTRIBUTES_AT and header_bytes[MAGIC_AT] < 2 and codec_id(header_bytes) > 0
-
-
 # --- ranges of offsets
 
 
@@ -349,7 +342,7 @@ def _not_covered(directory: Directory, logs: Sequence[tuple[int, str]], ranges: 
             log = LogReader(directory, file)
             for batch in log.batches():
                 first, last = batch.offset, batch.last_offset()
-                if batch.is_legacy and last >= ranges[0][0] and _is_wrapper(log.read(batch.position, MESSAGE_HEADER_SIZE)):
+                if batch.is_legacy and last >= ranges[0][0] and is_wrapper(log.read(batch.position, MESSAGE_HEADER_SIZE)):
                     first, _ = wrappers.contents(log.read, batch.position, batch.size, batch.offset, None)
                 if last >= ranges[0][0] and first <= ranges[-1][1]:
                     covered.append((first, last))

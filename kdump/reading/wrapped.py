@@ -9,6 +9,7 @@ from kdump.binary.batch_header import (
     MESSAGE_ATTRIBUTES_AT,
     batch_size,
     codec_id,
+    is_wrapper,
 )
 from kdump.reading.plausible import is_header_but_for, may_be_header
 from kdump.reading.trust import extent_of
@@ -74,12 +75,12 @@ class WrapperContents:
 
     def _stands_among_wrappers(self, position: int, damaged: bytes) -> bool:
         """Whether the damaged batch or a sound one before it is a wrapper; if there is none, whether the first one after."""
-        if _is_wrapper(damaged) and is_header_but_for(damaged, len(damaged)):
+        if is_wrapper(damaged) and is_header_but_for(damaged, len(damaged)):
             return True
         if self.sound_batch is not None:
             if self._looked_at != self.sound_batch:
                 self._looked_at = self.sound_batch
-                self._is_after_wrapper = _is_wrapper(self._search.source.read(self.sound_batch, BATCH_HEADER_SIZE))
+                self._is_after_wrapper = is_wrapper(self._search.source.read(self.sound_batch, BATCH_HEADER_SIZE))
             return self._is_after_wrapper
         if self._is_before_wrapper is None:
             self._is_before_wrapper = self._wrapper_follows(position)
@@ -93,7 +94,7 @@ class WrapperContents:
                 break
             header_bytes = source.read(at, BATCH_HEADER_SIZE)
             if not _is_plain(header_bytes):
-                return _is_wrapper(header_bytes)
+                return is_wrapper(header_bytes)
             at = self._search.next_intact(max(at + 1, self._end_of_run(at)))
         return False
 
@@ -104,8 +105,3 @@ class WrapperContents:
 def _is_plain(header_bytes: bytes) -> bool:
     """Whether this may be the header of a message of magic 0 or 1 without compression."""
     return len(header_bytes) > MESSAGE_ATTRIBUTES_AT and header_bytes[MAGIC_AT] < 2 and not codec_id(header_bytes)
-
-
-def _is_wrapper(header_bytes: bytes) -> bool:
-    """Whether this may be the header of a compressed message of magic 0 or 1."""
-    return len(header_bytes) > MESSAGE_ATTRIBUTES_AT and header_bytes[MAGIC_AT] < 2 and codec_id(header_bytes) > 0
