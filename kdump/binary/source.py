@@ -44,9 +44,6 @@ class Source:
     `file-io-error`.
     """
 
-    copies_to: int = -1
-    """A descriptor to which the C kernel writes what it summarizes, at the same positions; negative for none."""
-
     throttle: ClassVar[_Reader | None] = None
     """What reads all files of this process, if not the system at full speed; `kdump.binary.throttle` sets it."""
 

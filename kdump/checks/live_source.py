@@ -39,14 +39,13 @@ class LiveSource(TolerantSource):
     shorter (`shrunk_to`) or the time for it is over (`is_late`).
     """
 
-    __slots__ = ("_deadline", "_is_growing", "_watch", "copies_to", "is_late", "shrunk_to")
+    __slots__ = ("_deadline", "_is_growing", "_watch", "is_late", "shrunk_to")
 
     def __init__(self, path: str, *, time_limit: float | None = None, watch: Watch | None = None) -> None:
         super().__init__(path)
         self._watch = watch or Watch()
         self._deadline = None if time_limit is None else time.monotonic() + time_limit
         self._is_growing: bool | None = None
-        self.copies_to = -1
         self.is_late = False
         self.shrunk_to: int | None = None
 

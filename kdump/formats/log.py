@@ -81,8 +81,6 @@ class Chunk:
     """
 
     __slots__ = ("batches", "headers", "is_legacy", "starts", "window")
-    is_copied = False
-    """Whether the bytes were copied as they were read."""
 
     def __init__(
         self,
@@ -143,10 +141,9 @@ class Chunk:
 class SummarizedChunk(Chunk):
     """A chunk that knows its summary. Columns, headers, starts and window come from `read` at the first access."""
 
-    __slots__ = ("_read", "_summary", "header_columns", "is_copied", "kept")
+    __slots__ = ("_read", "_summary", "header_columns", "kept")
 
     def __init__(self, summary: BatchSummary, read: Callable[[], Chunk]) -> None:
-        self.is_copied = False
         self._summary = summary
         self.kept: memoryview | None = None
         self.header_columns: dict[str, bytes] | None = None

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from kdump.binary.source import Source
     from kdump.reading.tuning import ReadTuning
 
+_NO_TARGET = -1  # the kernel writes what it reads nowhere else
 _LONGEST = 4  # times as long are stretches of which only headers are wanted, as long as all is well
 _MAX_PAUSE_BYTES = 64 << 20
 
@@ -58,7 +59,6 @@ class ReadAhead:
         if found is None:
             return None
         chunk = SummarizedChunk.read_again(found, self._source, position)
-        chunk.is_copied = self._source.copies_to >= 0
         chunk.header_columns = headers
         if is_kept and (self._keeps_bytes or self._fills_headers and found.is_legacy):
             chunk.kept = memoryview(self._window)[: found.end - position]
@@ -98,7 +98,7 @@ def summarize_stretch(
     """The summary of the batches from here up to `stop`, or None if something else is there.
 
     Also whether `window`, which is overwritten, starts with the bytes of all of them; and with `fills_headers` the columns of
-    BATCH_COLUMNS where they are of magic 2. Raises OSError if they cannot be copied to where the source says.
+    BATCH_COLUMNS where they are of magic 2.
     """
     assert kernel.native is not None
     found = kernel.native.summarize_log(
@@ -109,7 +109,7 @@ def summarize_stretch(
         max_batches,
         STRICT_RULES.codec_count - 1,
         window,
-        source.copies_to,
+        _NO_TARGET,
         fills_headers,
     )
     if found is None:
