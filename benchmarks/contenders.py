@@ -153,7 +153,7 @@ def scan_again(path: Path) -> Contender:
 
 
 def _scan(path: Path, out: Path, *options: str) -> list[str]:
-    return [str(kdump_script()), "scan", "--engine", "local", "--jobs", "1", *options, "--out", str(out), str(path)]
+    return [str(kdump_script()), "scan", "--engine", "local", "--jobs", "1", *options, "--tables-to", str(out), str(path)]
 
 
 def pyarrow_alone(path: Path) -> Contender:

@@ -238,7 +238,7 @@ def measure_scans(path: str, rounds: int) -> Scans:
 def _of_scan(engine: str, path: str, folder: str) -> float:
     """The CPU seconds that the machine spends while `kdump scan --records` runs: processes of Spark are not all waited for."""
     with tempfile.TemporaryDirectory(dir=folder) as out:
-        scan = [sys.executable, "-m", "kdump", "scan", path, "--records", "--engine", engine, "--out", f"{out}/tables"]
+        scan = [sys.executable, "-m", "kdump", "scan", path, "--records", "--engine", engine, "--tables-to", f"{out}/tables"]
         before = _cpu_time()
         subprocess.run(scan, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)  # 1 is a finding
         return _cpu_time() - before

@@ -45,7 +45,7 @@ COMMANDS = {
     "timeindex": ("timeindex", "PARTITION"),
     "snapshot": ("snapshot", "PARTITION"),
     "scan": ("scan", "--engine", "local", "--jobs", "1", "PARTITION"),
-    "scan tables": ("scan", "--engine", "local", "--jobs", "2", "--records", "--out", "OUT/tables", "DIRECTORY"),
+    "scan tables": ("scan", "--engine", "local", "--jobs", "2", "--records", "--tables-to", "OUT/tables", "DIRECTORY"),
     "grep": ("grep", "--output", "ndjson", "key 7", "PARTITION"),
     "grep jobs": ("grep", "--jobs", "2", "--count", "key 7", "PARTITION"),
     "grep absent": ("grep", "--prove-absent", "--certificate", "OUT/certificate", "no such key", "DIRECTORY"),

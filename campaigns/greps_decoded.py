@@ -3,8 +3,8 @@
     python -m campaigns.greps_decoded --count 2000
 
 What each key and value is was recorded from the official deserializers (`tests/registries/`). Conditions are made of that:
-`--json PATH=VALUE`, patterns in decoded keys and values, also with ranges of offsets. A record that was not decoded must be among
-those that were not read, if the condition is about it.
+`--where PATH=VALUE`, patterns in decoded keys and values, also with ranges of offsets. A record that was not decoded must be
+among those that were not read, if the condition is about it.
 """
 
 import json

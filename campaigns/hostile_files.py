@@ -76,7 +76,7 @@ COMMANDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "prove absent": ((ANY,), ("grep", "--prove-absent", "--certificate", "{out}.json", "nowhere in it", "{directory}")),
     "where": ((ANY,), ("where", "{topic}@5", "{directory}")),
     "where --key": ((ANY,), ("where", "--key", "nowhere in it", "{directory}")),
-    "scan": ((ANY,), ("scan", "--engine", "local", "--records", "--out", "{out}", "{directory}")),
+    "scan": ((ANY,), ("scan", "--engine", "local", "--records", "--tables-to", "{out}", "{directory}")),
     "recover": ((ANY,), ("recover", "{directory}", "-o", "{out}")),
     "reindex": ((ANY,), ("reindex", "{directory}", "-o", "{out}")),
     "slice": ((ANY,), ("slice", "{directory}", "--from-offset", "0", "-o", "{out}")),

@@ -262,7 +262,7 @@ def _wrong_in_scan(folder: Path, seed: int, logs: dict[int, Written], engine: st
     options = ["--engine", engine, "--records", "--target-bytes", target, "--output", "json", "--jobs", "2"]
     said = io.StringIO()
     with contextlib.redirect_stdout(said):
-        status = commands.main(["scan", str(folder / "data"), "--out", str(out), *options])
+        status = commands.main(["scan", str(folder / "data"), "--tables-to", str(out), *options])
     yield from _wrong_in_tables(out, folder / "data", logs, status, f"scan --target-bytes {target}")
 
 
@@ -317,7 +317,18 @@ def _sound(folder: Path, seed: int, number: int) -> Written:
 
 def _wrong_after_kill(folder: Path, logs: dict[int, Written], chance: random.Random, engine: str) -> Iterator[str]:
     out = folder / "out"
-    command = [sys.executable, "-m", "kdump", "scan", str(folder / "data"), "--out", str(out), "--engine", engine, "--records"]
+    command = [
+        sys.executable,
+        "-m",
+        "kdump",
+        "scan",
+        str(folder / "data"),
+        "--tables-to",
+        str(out),
+        "--engine",
+        engine,
+        "--records",
+    ]
     options = ["--target-bytes", "1m", "--jobs", "2", "--output", "json"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     started = time.monotonic()

@@ -107,7 +107,19 @@ def _zip_of_kdump(folder: Path) -> Path:
 
 
 def _scan(paths: Sequence[str], out: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "kdump", "scan", *paths, "--records", "--out", str(out), "--output", "json", *arguments]
+    command = [
+        sys.executable,
+        "-m",
+        "kdump",
+        "scan",
+        *paths,
+        "--records",
+        "--tables-to",
+        str(out),
+        "--output",
+        "json",
+        *arguments,
+    ]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
 

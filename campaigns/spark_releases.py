@@ -159,7 +159,7 @@ def _scanned(paths: Sequence[str], engine: str, out: Path) -> tuple[int, dict[st
     from kdump.cli.commands import main as kdump
 
     with contextlib.redirect_stdout(io.StringIO()) as printed:
-        code = kdump(["scan", *paths, "--records", "--engine", engine, "--out", str(out), "--output", "json"])
+        code = kdump(["scan", *paths, "--records", "--engine", engine, "--tables-to", str(out), "--output", "json"])
     summary: dict[str, object] = json.loads(printed.getvalue())
     return code, summary
 

@@ -42,7 +42,7 @@ COMMANDS = {
     "timeindex": ("timeindex", "PARTITION"),
     "snapshot": ("snapshot", "PARTITION"),
     "scan": ("scan", "--engine", "local", "--jobs", "2", "PARTITION"),
-    "scan to tables": ("scan", "--engine", "local", "--jobs", "2", "--out", "OUT/tables", "PARTITION"),
+    "scan to tables": ("scan", "--engine", "local", "--jobs", "2", "--tables-to", "OUT/tables", "PARTITION"),
     "grep": ("grep", "key 7", "PARTITION"),
     "grep, two jobs": ("grep", "--jobs", "2", "key 7", "PARTITION"),
     "grep with a certificate": ("grep", "--prove-absent", "--certificate", "OUT/certificate", "key 7", "PARTITION"),

@@ -72,7 +72,7 @@ RUNS: dict[str, tuple[list[str], int, str]] = {
     ),
     "check": (["check", "orders-0"], 0, "offsets 0 to 6   clean"),
     "forecast": (["forecast", "orders-0"], 0, "Nothing is scanned, nothing is lost; the log goes from offset 0 to 7."),
-    "scan": (["scan", "orders-0", "--out", "tables", "--engine", "local"], 0, ""),
+    "scan": (["scan", "orders-0", "--tables-to", "tables", "--engine", "local"], 0, ""),
     "grep": (["grep", "value of lz4", "orders-0"], 0, "offset: 5 "),
     "where": (["where", "orders-0@6", "."], 0, "present"),
     "recover": (["recover", "orders-0", "-o", "made"], 0, "Complete and verified: made."),

@@ -54,7 +54,7 @@ Examples
   zcat x.log.gz | kdump log -                             a segment from stdin
   kdump log --output ndjson --from-time 2026-11-20 x.log  batches as JSON, from a time on
   kdump check -o report.json --output json /data          into a file, which must not exist yet
-  kdump scan /data --out tables                           a fleet as Parquet, and what is wrong with it
+  kdump scan /data --tables-to tables                           a fleet as Parquet, and what is wrong with it
   kdump grep order-4711 /var/lib/kafka                    records with these bytes, and whether all was read
   kdump where orders-3@4711 broker-1 broker-2             what became of a record
   kdump recover orders-3 -o new/orders-3                  what is whole of a damaged partition
@@ -181,7 +181,7 @@ def forecast(options: ForecastOptions) -> int:
 
 
 def scan(options: ScanOptions) -> int:
-    """Report what is in brokers' directories and what is wrong; with --out, keep it as Parquet tables.
+    """Report what is in brokers' directories and what is wrong; with --tables-to, keep it as Parquet tables.
 
     PATH is a log directory, a directory of several (broker=1, broker=2), a partition directory, or a pattern in quotes. The
     exit codes are those of `kdump check`.
@@ -203,7 +203,7 @@ def grep(options: GrepOptions) -> int:
       kdump grep order-4711 /var/lib/kafka
       kdump grep --key user-42 --tombstones /var/lib/kafka/users-*
       kdump grep -E 'user-(42|43)' --in value --output ndjson orders-0
-      kdump grep --json customer.id=42 orders-0
+      kdump grep --where customer.id=42 orders-0
       kdump grep --prove-absent --certificate gone.json user-42 /var/lib/kafka
       kdump grep --verify gone.json
 

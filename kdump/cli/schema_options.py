@@ -40,9 +40,9 @@ def part_decoders(key: str | None, value: str | None, command: str | None) -> tu
     return key or "", value or ""
 
 
-def _decoder_option(part: str, short: str) -> Any:  # as `text`
+def _decoder_option(part: str) -> Any:  # as `text`
     return text(
-        f"--{part}-decoder{short}",
+        f"--{part}-decoder",
         f"How to decode {part}s: {', '.join(PARTS)}, or an installed decoder. A type of schemas may have a name, as in"
         " avro:shop.Order. Overrides --decode.",
         metavar="DECODER",
@@ -50,11 +50,8 @@ def _decoder_option(part: str, short: str) -> Any:  # as `text`
     )
 
 
-KEY_DECODER = _decoder_option("key", " --key")
-LONG_KEY_DECODER = _decoder_option("key", "")
-"""The same for commands where --key is something else."""
-
-VALUE_DECODER = _decoder_option("value", " --value")
+KEY_DECODER = _decoder_option("key")
+VALUE_DECODER = _decoder_option("value")
 
 DECODER_COMMAND = text(
     "--decoder-cmd",

@@ -71,11 +71,11 @@ class EarlierScan:
         for name in sorted(request.keys() | self._request.keys()):
             if self._request.get(name) != request.get(name):
                 message = f"{self.folder} holds the tables of a scan with another {name}: {self._request.get(name)!r}"
-                raise UsageError(message, remedy=f"give the same, not {request.get(name)!r}, or another --out")
+                raise UsageError(message, remedy=f"give the same, not {request.get(name)!r}, or another --tables-to")
 
         for name in self._foreign():
             raise UsageError(
-                f"{self.folder} also holds {name}, which a scan would delete", remedy="move it, or give another --out"
+                f"{self.folder} also holds {name}, which a scan would delete", remedy="move it, or give another --tables-to"
             )
 
     def _foreign(self) -> Iterator[str]:

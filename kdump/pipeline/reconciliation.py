@@ -142,7 +142,7 @@ class Reconciliation:
         attempted = os.path.join(self._folder, ATTEMPTS, report.file)
         if not os.path.exists(attempted):
             message = f"a task wrote {report.file}, which is not there"
-            raise KdumpError(message, path=self._folder, remedy="--out must be on a file system that all workers share")
+            raise KdumpError(message, path=self._folder, remedy="--tables-to must be on a file system that all workers share")
         rows = pq.read_metadata(attempted).num_rows
         reported = sum(account.rows for account in report.slices)
         os.rename(attempted, path)

@@ -50,23 +50,23 @@ class Search:
         query: Query,
         *,
         proves_absence: bool = False,
-        partitions: int | None = None,
+        partition_count: int | None = None,
         context: int = 0,
-        first: int | None = None,
+        limit: int | None = None,
         stops_at_hit: bool = False,
         jobs: int = 1,
         names: Mapping[str, str] | None = None,
         progress: Callable[[int, int], None] | None = None,
         decoding: Decoding | None = None,
     ) -> None:
-        if proves_absence and (first is not None or stops_at_hit or partitions is not None or not query.range.is_open):
-            raise UsageError("the proof of an absence reads everything", remedy="leave out ranges, limits and --partitions")
+        if proves_absence and (limit is not None or stops_at_hit or partition_count is not None or not query.range.is_open):
+            raise UsageError("the proof of an absence reads everything", remedy="leave out ranges, limits and --partition-count")
         self.query = query
         self.proves_absence = proves_absence
-        self.partitions = partitions
+        self.partition_count = partition_count
         self.files: list[SearchedFile] = []
         self.not_read: list[NotRead] = []
-        self._first = first
+        self._limit = limit
         self._stops_at_hit = stops_at_hit
         self._context = context
         self._jobs = jobs
@@ -79,7 +79,7 @@ class Search:
         self._is_whole = True
         self._known_fields = query.known_fields()
         self._said: set[tuple[str, str]] = set()
-        only = partition_of(query.key, partitions) if partitions and query.key is not None else None
+        only = partition_of(query.key, partition_count) if partition_count and query.key is not None else None
         self.only_partition = only
         self.places = Places(paths, is_proof=proves_absence, partition=only)
         self.not_read += [
@@ -107,11 +107,11 @@ class Search:
         return self._decoding
 
     def _refuse_too_few_partitions(self) -> None:
-        count = self.partitions
+        count = self.partition_count
         known = [*(item.partition or 0 for item in self.places.logs), *(number for _, number in self.places.other_partitions)]
         if count is not None and known and max(known) >= count:
             raise UsageError(
-                f"--partitions {count}: there is a partition {max(known)}", remedy="state how many partitions the topic has"
+                f"--partition-count {count}: there is a partition {max(known)}", remedy="state how many partitions the topic has"
             )
 
     def use_one_process(self) -> None:
@@ -133,20 +133,20 @@ class Search:
             self.not_read += self.schemas.changed()
 
     def _found(self) -> Iterator[tuple[FileItem, Found]]:
-        limit = 1 if self._stops_at_hit else self._first
+        limit = 1 if self._stops_at_hit else self._limit
         settings = FileSettings(
             self.query,
             context=self._context,
             limit=limit,
             digests=self.proves_absence,
-            partitions=self.partitions,
+            partitions=self.partition_count,
             names=self._names,
             progress=None if self._progress is None else self._report,
             decoding=self._decoding,
         )
         logs = self.places.logs
         self._bytes = sum(item.size for item in logs)
-        if self._jobs > 1 and self._first is None and len(logs) > 1:
+        if self._jobs > 1 and self._limit is None and len(logs) > 1:
             from kdump.searching.parallel import searched_by_processes
 
             for item, result in searched_by_processes(logs, settings, self._jobs):
@@ -156,11 +156,11 @@ class Search:
                     yield item, result
             return
         for item in logs:
-            if self._first is not None and self._hits >= self._first:
+            if self._limit is not None and self._hits >= self._limit:
                 self._is_whole = False
                 return
-            if self._first is not None and not self._stops_at_hit:
-                settings.limit = self._first - self._hits
+            if self._limit is not None and not self._stops_at_hit:
+                settings.limit = self._limit - self._hits
             search = FileSearch(item, settings)
             for found in search.found():
                 yield item, found
@@ -251,7 +251,7 @@ class Search:
         return Table(Hit, columns)
 
     def _expected(self, key: object) -> int | None:
-        return partition_of(key, self.partitions) if self.partitions and isinstance(key, bytes) else None
+        return partition_of(key, self.partition_count) if self.partition_count and isinstance(key, bytes) else None
 
     @property
     def verdict(self) -> SearchVerdict:
@@ -291,15 +291,15 @@ def grep(
     fields: Sequence[str] | None = None,
     key: str | bytes | None = None,
     headers: Mapping[str, str | bytes | None] | None = None,
-    json: Sequence[str] = (),
+    where: Sequence[str] = (),
     is_tombstone: bool = False,
     producer_id: int | None = None,
     from_offset: int | None = None,
     to_offset: int | None = None,
     from_time: int | None = None,
     to_time: int | None = None,
-    partitions: int | None = None,
-    first: int | None = None,
+    partition_count: int | None = None,
+    limit: int | None = None,
     proves_absence: bool = False,
     decode: bool = True,
     key_decoder: str = "",
@@ -313,7 +313,7 @@ def grep(
     `fields` are those in which it may stand: key, value, header (values of headers), header-name, decoded-key, decoded-value; by
     default the first three, or four with `proves_absence`. Times are milliseconds. The others are as the options of `kdump grep`.
 
-    Keys and values are decoded for `json`, for decoded fields, and in Hit rows: by the `_schemas-0` beside the data, or as
+    Keys and values are decoded for `where`, for decoded fields, and in Hit rows: by the `_schemas-0` beside the data, or as
     `key_decoder`, `value_decoder`, `schemas` and `decoder_command` say. With `decode=False`, nothing is decoded.
 
     The result is iterated once for Hit rows, then asked for its `verdict`. Raises UsageError for what cannot be asked.
@@ -323,7 +323,7 @@ def grep(
     if kind not in KINDS:
         raise UsageError(f"there is no kind {kind!r} of pattern", remedy=f"kinds are {', '.join(KINDS)}")
     data = None if pattern is None else of_hexadecimal(pattern) if kind == HEX and isinstance(pattern, str) else as_bytes(pattern)
-    is_bare = data is None and key is None and producer_id is None and not (headers or json or is_tombstone)
+    is_bare = data is None and key is None and producer_id is None and not (headers or where or is_tombstone)
     query = Query(
         data,
         kind,
@@ -331,11 +331,11 @@ def grep(
         fields=fields or (PROOF_FIELDS if proves_absence else DEFAULT_FIELDS),
         key=None if key is None else as_bytes(key),
         headers=[(as_bytes(name), None if value is None else as_bytes(value)) for name, value in (headers or {}).items()],
-        json=json,
+        json=where,
         is_tombstone=is_tombstone,
         producer_id=producer_id,
         range=Range(from_offset, to_offset, from_time, to_time),
-        misplaced_of=partitions if is_bare else None,
+        misplaced_of=partition_count if is_bare else None,
     )
     decoding = Decoding(
         key=key_decoder,
@@ -349,8 +349,8 @@ def grep(
         [os.fspath(path) for path in paths],
         query,
         proves_absence=proves_absence,
-        partitions=partitions,
-        first=first,
+        partition_count=partition_count,
+        limit=limit,
         decoding=decoding if decode else None,
     )
 

@@ -32,7 +32,7 @@ class JsonPath:
     def __init__(self, text: str) -> None:
         self.path, equals, self._text = text.partition("=")
         if not equals or not self.path:
-            raise UsageError(f"--json {text}: write PATH=VALUE, such as user.id=42")
+            raise UsageError(f"--where {text}: write PATH=VALUE, such as user.id=42")
         self.steps = self.path.split(".")
         self.part = self.steps[0] if self.steps[0] in (KEY, VALUE) and len(self.steps) > 1 else ""
         """The part of a record that PATH names, if it does."""

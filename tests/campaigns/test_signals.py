@@ -57,12 +57,12 @@ CASES = {
     "log to a file": Case(("log", "--rate", "1", "-o", "OUT/batches", "PARTITION"), lambda run: list(run.out.iterdir())),
     "log of stdin": Case(("log", "--rate", "1", "-"), lambda run: list(run.tmp.glob("*/*"))),
     "scan": Case(
-        ("scan", "--engine", "local", "--jobs", "2", "--out", "OUT/tables", "PARTITION"),
+        ("scan", "--engine", "local", "--jobs", "2", "--tables-to", "OUT/tables", "PARTITION"),
         _has_processes(3),
         "kdump.pipeline.tasks.attempt",
     ),
     "scan after a crash, with checks in processes of their own": Case(
-        ("scan", "--engine", "local", "--jobs", "1", "--tables", "findings", "--out", "OUT/tables", "PARTITION"),
+        ("scan", "--engine", "local", "--jobs", "1", "--tables", "findings", "--tables-to", "OUT/tables", "PARTITION"),
         _has_processes(3),
         "kdump.pipeline.reading.run",
         crashes=True,

@@ -323,7 +323,7 @@ def test_the_verdict_of_a_forecast_does_not_depend_on_who_reads_it(sound: Path, 
 @pytest.mark.parametrize("output", ["text", "json"])
 def test_the_verdict_of_a_scan_does_not_depend_on_who_reads_it(sound: Path, tmp_path: Path, output: str) -> None:
     pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
-    arguments: list[str | Path] = ["scan", "--engine", "local", "--output", output, sound, "--out"]
+    arguments: list[str | Path] = ["scan", "--engine", "local", "--output", output, sound, "--tables-to"]
     assert _without_reader(*arguments, tmp_path / "clean") == (CLEAN, b"")
     _flip_a_bit(sound / LOG_NAME)
     assert _without_reader(*arguments, tmp_path / "damaged") == (FINDINGS, b"")

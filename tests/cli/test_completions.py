@@ -81,7 +81,7 @@ def test_values_are_offered_that_there_are(line: str, values: list[str]) -> None
         ("kdump check --baseline x", "file"),
         ("kdump forecast x", "file"),
         ("kdump scan x", "file"),
-        ("kdump scan --out x", "dir"),
+        ("kdump scan --tables-to x", "dir"),
         ("kdump x", "file"),
         ("kdump --files x", "file"),
         ("kdump --deep-iteration --files x", "file"),

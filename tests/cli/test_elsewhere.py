@@ -122,7 +122,7 @@ def test_a_scan_of_urls_makes_the_tables_of_a_scan_of_paths(places: list[tuple[s
     tables = []
     for name, roots in (("local", [local for local, _ in places]), ("url", [url for _, url in places])):
         out = tmp_path / name
-        assert main(["scan", "--engine", "local", "--records", "--jobs", "2", "--out", str(out), *roots]) in (1, 3)
+        assert main(["scan", "--engine", "local", "--records", "--jobs", "2", "--tables-to", str(out), *roots]) in (1, 3)
         tables.append({folder.name: _rows(folder, roots) for folder in sorted(out.iterdir()) if folder.is_dir()})
     local, url = tables
     assert local.keys() == url.keys()
@@ -151,7 +151,7 @@ def test_a_scan_that_is_repeated_reads_only_what_was_replaced(
     folder = tmp_path / "again" / "orders-0"
     shutil.copytree(ROOT / "examples" / "orders-0", folder)
     url = store.upload(folder, "again/orders-0")
-    command = ["scan", "--engine", "local", "--out", str(tmp_path / "out"), "s3://backups/again"]
+    command = ["scan", "--engine", "local", "--tables-to", str(tmp_path / "out"), "s3://backups/again"]
     assert main(command) == 0
     capfd.readouterr()
     log = bytearray((folder / "00000000000000000000.log").read_bytes())
@@ -187,7 +187,7 @@ def test_the_library_opens_urls(places: list[tuple[str, str]]) -> None:
         ("slice --from-offset 1 URL -o {}/new", "what is mended or made"),
         ("check LOCAL -o URL-new", "the output"),
         ("log LOCAL --output parquet -o URL-new", "the output"),
-        ("scan LOCAL --engine local --out URL-new", "the directory of --out"),
+        ("scan LOCAL --engine local --tables-to URL-new", "the directory of --tables-to"),
         ("grep a LOCAL --prove-absent --certificate URL-new", "the certificate"),
     ],
 )

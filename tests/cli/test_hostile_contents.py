@@ -130,7 +130,7 @@ SEARCHES = [
     ("grep", "--prove-absent", "--certificate", "OUT", "title"),
     ("grep", "--decoder-cmd", 'sed -u \'s/.*/{"value": "\\u001b[2J\\u202e"}/\'', "--in", "decoded", "2J", "--output", "table"),
     ("grep", "--decoder-cmd", "printf '\\033[2J\\n'; false", "--in", "decoded", "2J"),
-    ("grep", "--value-decoder", "avro", "--schemas", "SCHEMAS", "--json", "a\x1b[2J=b"),
+    ("grep", "--value-decoder", "avro", "--schemas", "SCHEMAS", "--where", "a\x1b[2J=b"),
     ("log", "--deep", "--value-decoder", "protobuf", "--schemas", "SCHEMAS", "--output", "table"),
     *(("where", "--hex", "--key", _KEY, "--output", output) for output in ("text", "table", "csv")),
     *(("recover", "--output", output, "-o", "OUT") for output in ("text", "table")),
@@ -242,7 +242,7 @@ _OF_A_SCAN = re.compile(r"out(/kdump\.json|/manifest\.json|/[a-z_]+(/part-[0-9]{
 def test_no_topic_makes_a_path_of_a_scan(topic: str, tmp_path: Path) -> None:
     write_partition(tmp_path / "logs", segments={0: [batch(records=[Record(value=b"v")])]}, topic=topic)
     before = set(tmp_path.rglob("*"))
-    _in_pipe("scan", "--engine", "local", "--jobs", "1", "--records", "--out", tmp_path / "out", tmp_path / "logs")
+    _in_pipe("scan", "--engine", "local", "--jobs", "1", "--records", "--tables-to", tmp_path / "out", tmp_path / "logs")
     written = {str(path.relative_to(tmp_path)) for path in set(tmp_path.rglob("*")) - before}
     assert {"out", "out/kdump.json", "out/batches", "out/batches/part-00000.parquet"} <= written
     assert [path for path in written if _OF_A_SCAN.fullmatch(path) is None] == []

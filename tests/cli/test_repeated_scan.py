@@ -56,7 +56,7 @@ def data(tmp_path: Path) -> Path:
 
 
 def _scan(data: Path, out: str = "out", *options: str) -> int:
-    command = ["scan", str(data), "--out", str(data.parent / out), "--engine", "local", "--jobs", "2", "--records"]
+    command = ["scan", str(data), "--tables-to", str(data.parent / out), "--engine", "local", "--jobs", "2", "--records"]
     return main([*command, "--output", "json", "--target-bytes", "4k", *options])
 
 
@@ -97,14 +97,14 @@ def test_what_has_not_changed_is_not_read_and_told(data: Path, capsys: pytest.Ca
         del first[name], second[name]
     assert second == first
     assert _rows(data, "out") == before
-    assert main(["scan", str(data), "--out", str(data.parent / "out"), "--engine", "local", "--records"]) == 1
+    assert main(["scan", str(data), "--tables-to", str(data.parent / "out"), "--engine", "local", "--records"]) == 1
     assert "No file has changed since the scan of " in capsys.readouterr().out
     assert not list(_is_left(data.parent))
 
 
 def test_the_summary_of_unchanged_tables_is_not_made_again(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def text() -> list[str]:
-        main(["scan", str(data), "--out", str(data.parent / "out"), "--engine", "local"])
+        main(["scan", str(data), "--tables-to", str(data.parent / "out"), "--engine", "local"])
         differ = "Scanning with ", " records in ", "has changed"  # by what is free, by the clock, by the run
         return [line for line in capsys.readouterr().out.splitlines() if not any(words in line for words in differ)]
 
@@ -166,7 +166,7 @@ def test_a_scan_of_what_has_not_changed_loads_little(data: Path) -> None:
             "slow = {'click', 'hashlib', 'kdump.pipeline.fleet.questions', 'pyarrow', 'tempfile'}; "
             "print(status, *sorted(slow & {*sys.modules}))"
         )
-        command = ["scan", str(data), "--out", str(data.parent / "new"), "--engine", "local", "--output", "json"]
+        command = ["scan", str(data), "--tables-to", str(data.parent / "new"), "--engine", "local", "--output", "json"]
         done = subprocess.run([sys.executable, "-c", program, *command], capture_output=True, text=True, check=True)
         return done.stdout.splitlines()[-1]
 
@@ -339,7 +339,7 @@ def test_directories_change_places_where_the_system_cannot_do_it_at_once(tmp_pat
 def test_tables_of_before_that_cannot_be_removed_are_told(is_sound: bool, data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = data / "a-0" if is_sound else data
     out = data.parent / "out"
-    command = ["scan", str(path), "--out", str(out), "--engine", "local"]
+    command = ["scan", str(path), "--tables-to", str(out), "--engine", "local"]
     status = main(command)
     shutil.copy(data / "a-0" / f"{12:020}.log", data / "a-0" / f"{18:020}.log.deleted")  # a change
     with mock.patch.object(shutil, "rmtree", lambda *_, **__: None):

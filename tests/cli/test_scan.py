@@ -56,7 +56,7 @@ def brokers(tmp_path: Path) -> Path:
 
 
 def _scan(brokers: Path, out: Path, *options: str) -> int:
-    return main(["scan", str(brokers), "--out", str(out), "--engine", "local", *options])
+    return main(["scan", str(brokers), "--tables-to", str(out), "--engine", "local", *options])
 
 
 def _table(out: Path, table: str) -> list[dict[str, Any]]:
@@ -186,8 +186,8 @@ def test_a_scan_is_clean_only_where_it_reads_the_records(
     assert _verdict(sound, capsys, "--level", "quick") == (expected, 30)
     out = str(tmp_path / "out")
     expected = "headers and CRCs intact; 30 records not checked (--level deep)"  # the table of records reads them
-    assert _verdict(sound, capsys, "--records", "--out", out) == (expected, 30)
-    assert _verdict(sound, capsys, "--records", "--out", out) == (expected, 30)  # nothing is read again
+    assert _verdict(sound, capsys, "--records", "--tables-to", out) == (expected, 30)
+    assert _verdict(sound, capsys, "--records", "--tables-to", out) == (expected, 30)  # nothing is read again
 
 
 def test_a_compressed_set_of_old_messages_is_at_least_one_record_that_a_scan_does_not_read(
@@ -299,7 +299,7 @@ def test_an_interrupt_ends_a_scan_and_leaves_nothing(tmp_path: Path) -> None:
         path = tmp_path / "data" / f"a-{number}" / file_name(0, ".log")
         path.parent.mkdir(parents=True)
         path.write_bytes(large * 40)
-    command = [sys.executable, "-m", "kdump", "scan", "data", "--out", "out", "--engine", "local", "--records"]
+    command = [sys.executable, "-m", "kdump", "scan", "data", "--tables-to", "out", "--engine", "local", "--records"]
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent.parent)}
     with subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, preexec_fn=with_interrupts) as scan:
         wait_until(lambda: list(tmp_path.glob(".out.incomplete-*/batches")))
@@ -547,7 +547,7 @@ def test_a_scan_without_out_shows_the_same_summary_and_leaves_nothing(
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
     command = ["scan", str(brokers), "--engine", "local", "--jobs", "1"]
     summaries = []
-    for options in ([], ["--out", str(tmp_path / "out")]):
+    for options in ([], ["--tables-to", str(tmp_path / "out")]):
         assert main([*command, *options, "--output", "json"]) == 1
         summaries.append(json.loads(capsys.readouterr().out))
     assert [summary.pop("out") for summary in summaries] == [None, str(tmp_path / "out")]
@@ -563,9 +563,15 @@ def test_a_scan_without_out_shows_the_same_summary_and_leaves_nothing(
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--records", "--engine", "local"], "--tables and --records say which tables are kept; --out DIR says where"),
-        (["--tables", "batches", "--engine", "local"], "--tables and --records say which tables are kept; --out DIR says where"),
-        (["--master", "spark://h:7077"], "a scan on a cluster needs a directory that its processes can read; --out DIR names it"),
+        (["--records", "--engine", "local"], "--tables and --records say which tables are kept; --tables-to DIR says where"),
+        (
+            ["--tables", "batches", "--engine", "local"],
+            "--tables and --records say which tables are kept; --tables-to DIR says where",
+        ),
+        (
+            ["--master", "spark://h:7077"],
+            "a scan on a cluster needs a directory that its processes can read; --tables-to DIR names it",
+        ),
     ],
 )
 def test_what_needs_a_place_for_tables_asks_for_one(
@@ -607,7 +613,7 @@ def test_a_scan_offers_of_a_file_that_it_does_not_know_what_a_check_does(
 def test_a_directory_that_cannot_be_made_is_named(partition: Path, tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()
-    command = [sys.executable, "-m", "kdump", "scan", "--engine", "local", str(partition), "--out", str(file / "out")]
+    command = [sys.executable, "-m", "kdump", "scan", "--engine", "local", str(partition), "--tables-to", str(file / "out")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=HANG, check=False)
     assert (done.returncode, done.stderr) == (4, f"kdump: cannot write the output: {file}: Not a directory\n")
 
@@ -678,7 +684,7 @@ def test_an_error_of_java_is_told_by_its_last_cause() -> None:
 def test_a_master_that_spark_does_not_know_is_refused_at_once(
     brokers: Path, capsys: pytest.CaptureFixture[str], master: str
 ) -> None:
-    assert main(["scan", str(brokers), "--out", "out", "--master", master]) == 2
+    assert main(["scan", str(brokers), "--tables-to", "out", "--master", master]) == 2
     assert capsys.readouterr().err == (
         f"kdump: --master {master!r} is none of Spark's; there are local, local[4], spark://host:7077, yarn and"
         " k8s://https://host:443\n"
@@ -690,7 +696,7 @@ def test_a_master_that_spark_does_not_know_is_refused_at_once(
     [("wasbs://bucket/data", "does not read such URLs"), ("hdfs:/data", "is not a local path"), ("sc", "Spark Connect")],
 )
 def test_what_is_not_a_local_path_is_refused(capsys: pytest.CaptureFixture[str], path: str, words: str) -> None:
-    command = ["scan", path] if path != "sc" else ["scan", ".", "--out", "out", "--master", "sc://localhost"]
+    command = ["scan", path] if path != "sc" else ["scan", ".", "--tables-to", "out", "--master", "sc://localhost"]
     assert main([*command, *([] if path == "sc" else ["--engine", "local"])]) == 2
     assert words in capsys.readouterr().err
 

@@ -489,7 +489,7 @@ def test_the_codes_of_searches_are_no_faults_and_lead_to_some() -> None:
 def test_whatever_a_search_says_of_damaged_files_is_explained(capfd: pytest.CaptureFixture[str]) -> None:
     found = set()
     for path in sorted(CASES.iterdir()):
-        search = kdump.grep("no such text", path, json=["a=b"])
+        search = kdump.grep("no such text", path, where=["a=b"])
         assert not list(search)
         found |= {gap.code for gap in search.not_read}
     assert len(found) > 15

@@ -92,7 +92,7 @@ def read() -> Iterator[Counter[str]]:
 
 def _times_read(data: Path, read: Counter[str], *options: str) -> dict[str, float]:
     """How often each log is read, on average over its bytes."""
-    command = ["scan", str(data), "--out", str(data.parent / "out"), "--engine", "local", *options]
+    command = ["scan", str(data), "--tables-to", str(data.parent / "out"), "--engine", "local", *options]
     assert main(command) == 0
     return {path.parent.name + path.name[-8:]: read[str(path)] / path.stat().st_size for path in sorted(data.rglob("*.log"))}
 

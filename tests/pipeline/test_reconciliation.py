@@ -50,7 +50,7 @@ def _log(data: Path, partition: int) -> Path:
 def _scan(data: Path, *options: str, size: str = "16k") -> int:
     out = str(data.parent / "out")
     return main(
-        ["scan", str(data), "--out", out, "--engine", "local", "--records", "--target-bytes", size, "--jobs", "2", *options]
+        ["scan", str(data), "--tables-to", out, "--engine", "local", "--records", "--target-bytes", size, "--jobs", "2", *options]
     )
 
 
@@ -292,7 +292,7 @@ def test_a_walk_that_goes_back_or_leaves_something_out_fails() -> None:
 def test_a_file_of_rows_that_nobody_can_find_is_an_error(tmp_path: Path) -> None:
     (tmp_path / ATTEMPTS).mkdir()
     task = ScanTask(0, 1, (), Options({"path": str(tmp_path)}), str(tmp_path / ATTEMPTS))
-    with pytest.raises(KdumpError, match="--out must be on a file system that all workers share"):
+    with pytest.raises(KdumpError, match="--tables-to must be on a file system that all workers share"):
         Reconciliation(str(tmp_path)).take(task, [TaskReport("batches-00000-x.parquet", 0, [])])
 
 

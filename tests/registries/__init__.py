@@ -21,6 +21,8 @@ _HERE = Path(__file__).parent
 Answer = dict[str, Any]  # what json.loads makes of a line
 Question = tuple[str, str, tuple[str, ...]]  # log directory, partition, options
 
+_OPTIONS = {"--key": "--key-decoder", "--value": "--value-decoder"}  # as they were called when this was recorded
+
 
 def unpack(folder: Path) -> None:
     """Write the log directories into a folder."""
@@ -33,7 +35,8 @@ def answers() -> dict[Question, list[Answer]]:
     found: dict[Question, list[Answer]] = defaultdict(list)
     for line in lzma.decompress((_HERE / "recorded.jsonl.xz").read_bytes()).splitlines():
         answer = json.loads(line)
-        found[answer["case"], f"{answer['topic']}-{answer['partition']}", tuple(answer["args"])].append(answer)
+        options = tuple(_OPTIONS.get(word, word) for word in answer["args"])
+        found[answer["case"], f"{answer['topic']}-{answer['partition']}", options].append(answer)
     return found
 
 

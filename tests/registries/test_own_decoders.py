@@ -61,7 +61,7 @@ def test_a_command_decodes_keys_and_values(listed: Lister) -> None:
 
 
 def test_a_command_decodes_only_what_it_is_asked_for(listed: Lister) -> None:
-    _, rows, _ = listed("--value", "cmd", source=UPPER)
+    _, rows, _ = listed("--value-decoder", "cmd", source=UPPER)
     assert (rows[0]["decodedKey"], rows[0]["decodedValue"][0]) == (None, "value")
 
 
@@ -78,7 +78,7 @@ def test_a_command_decodes_only_what_it_is_asked_for(listed: Lister) -> None:
     ],
 )
 def test_what_goes_wrong_in_a_command_is_an_error_of_each_row(listed: Lister, source: str, reason: str) -> None:
-    status, rows, err = listed("--value", "cmd", source=source)
+    status, rows, err = listed("--value-decoder", "cmd", source=source)
     assert status == FINDINGS
     assert reason in rows[0]["decodeError"] and rows[0]["decodeError"].startswith("decoder-failed: the value")
     assert rows[1]["decodeError"] is None, "there is no value"
@@ -110,7 +110,9 @@ def test_a_command_that_is_not_there(listed: Lister) -> None:
     assert "cannot be started" in rows[0]["decodeError"]
 
 
-@pytest.mark.parametrize("options", [["--value", "cmd"], ["--decoder-cmd", ""], ["--decoder-cmd", "'"], ["--value", "rot14"]])
+@pytest.mark.parametrize(
+    "options", [["--value-decoder", "cmd"], ["--decoder-cmd", ""], ["--decoder-cmd", "'"], ["--value-decoder", "rot14"]]
+)
 def test_decoders_that_cannot_be_used_are_refused(listed: Lister, options: list[str]) -> None:
     assert listed(*options)[0] == USAGE
 
@@ -154,7 +156,7 @@ def test_memory_that_ends_while_a_value_is_decoded_is_not_the_fault_of_the_data(
 
 @pytest.mark.usefixtures("package")
 def test_an_installed_function_decodes(listed: Lister) -> None:
-    status, rows, _ = listed("--value", "mine")
+    status, rows, _ = listed("--value-decoder", "mine")
     assert rows[0]["decodedValue"] == {"value": "a", "topic": "t", "headers": 1}
     assert rows[2]["decodeError"] == "decoder-failed: the value was not decoded: ValueError: too long"
     assert status == FINDINGS
@@ -162,7 +164,7 @@ def test_an_installed_function_decodes(listed: Lister) -> None:
 
 @pytest.mark.usefixtures("package")
 def test_what_an_installed_function_returns_has_to_be_a_value_for_json(listed: Lister) -> None:
-    assert "TypeError" in listed("--value", "odd")[1][0]["decodeError"]
+    assert "TypeError" in listed("--value-decoder", "odd")[1][0]["decodeError"]
 
 
 def test_what_a_function_returns_becomes_what_json_makes_of_it() -> None:
@@ -171,5 +173,5 @@ def test_what_a_function_returns_becomes_what_json_makes_of_it() -> None:
 
 @pytest.mark.usefixtures("package")
 def test_a_function_that_cannot_be_loaded_is_refused(listed: Lister) -> None:
-    status, _, err = listed("--value", "gone")
+    status, _, err = listed("--value-decoder", "gone")
     assert status == USAGE and "the decoder gone cannot be loaded" in err

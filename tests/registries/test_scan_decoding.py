@@ -29,7 +29,7 @@ def brokers(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _records(brokers: Path, out: Path, *options: str) -> dict[tuple[str, int, int], Any]:
-    main(["scan", "--engine", "local", "--jobs", "1", "--records", "--out", str(out), *options, str(brokers / "schemas-a")])
+    main(["scan", "--engine", "local", "--jobs", "1", "--records", "--tables-to", str(out), *options, str(brokers / "schemas-a")])
     rows = pq.read_table(out / "records").to_pylist()
     return {(row["topic"], row["partition"], row["offset"]): row for row in rows}
 
@@ -52,7 +52,7 @@ def test_records_are_decoded_with_the_registry_beside_them(brokers: Path, tmp_pa
 
 def test_records_are_decoded_with_a_schema_that_is_named(brokers: Path, tmp_path: Path) -> None:
     schema = str(brokers / "schemas-a" / "files" / "cedar.avsc")
-    rows = _records(brokers, tmp_path / "out", "--value", "avro", "--schemas", schema, "--topics", "iris-bare")
+    rows = _records(brokers, tmp_path / "out", "--value-decoder", "avro", "--schemas", schema, "--topics", "iris-bare")
     first = json.loads(rows["iris-bare", 0, 0]["decodedValue"])
     assert (first["maple"], first["wren"]) == (-1, (1 << 63) - 1)
     assert json.loads(rows["iris-bare", 0, 0]["valueSchema"])["framing"] == "bare"

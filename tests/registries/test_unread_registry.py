@@ -51,7 +51,7 @@ def test_a_scan_says_that_schemas_may_be_missing(unread: Any, partition: Path, t
     pq = pytest.importorskip("pyarrow.parquet")
     words = ["scan", "--engine", "local", "--jobs", "1", "--tables", "records,findings", "--records", "--decode", "auto"]
     with unread:
-        assert main([*words, "--out", str(tmp_path / "out"), str(partition)]) == NOT_EXAMINED
+        assert main([*words, "--tables-to", str(tmp_path / "out"), str(partition)]) == NOT_EXAMINED
     (finding,) = (row for row in pq.read_table(tmp_path / "out" / "findings").to_pylist() if row["code"] == "scan-rows-missing")
     registry = partition.parent / "_schemas-0"
     assert finding["message"].startswith(

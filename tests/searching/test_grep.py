@@ -128,8 +128,8 @@ def test_json_conditions_read_paths(tmp_path: Path) -> None:
     ]
     values.append(b"[" * 100_000)
     write_partition(tmp_path, topic="a", segments={0: [batch(base_offset=0, records=[record(value=value) for value in values])]})
-    assert _found(None, tmp_path / "a-0", json=["user.id=42"]) == [(0, ["json:user.id"]), (1, ["json:user.id"])]
-    search = kdump.grep(None, tmp_path / "a-0", json=["l.*.s=A"])
+    assert _found(None, tmp_path / "a-0", where=["user.id=42"]) == [(0, ["json:user.id"]), (1, ["json:user.id"])]
+    search = kdump.grep(None, tmp_path / "a-0", where=["l.*.s=A"])
     assert [hit.offset for hit in search] == [3]
     assert [gap.code for gap in search.not_read] == ["json-too-large"]  # the last value: nobody can say
 
@@ -257,7 +257,7 @@ def test_a_codec_without_its_package_proves_nothing(data: Path, monkeypatch: pyt
 
 
 def test_a_stop_at_the_first_match_is_not_the_whole_search(data: Path) -> None:
-    search = kdump.grep("", data, first=2)
+    search = kdump.grep("", data, limit=2)
     assert len(list(search)) == 2
     assert (search.verdict.verdict, search.verdict.is_whole, search.verdict.hits) == ("found", False, 2)
 
@@ -300,7 +300,7 @@ def test_where_no_file_was_searched_nothing_is_absent(data: Path, run: Run, tmp_
     assert "1 file about to be deleted not searched; --prove-absent searches them" in said
     write_partition(tmp_path / "more", topic="keys", segments={0: [batch(records=[record(key=b"21")])]})
     other = next(key for key in (b"a", b"b", b"c", b"d") if partition_of(key, 2) == 1)
-    search = kdump.grep(None, tmp_path / "more", key=other, partitions=2)
+    search = kdump.grep(None, tmp_path / "more", key=other, partition_count=2)
     assert (list(search), search.verdict.verdict, search.verdict.exit_code) == ([], "not proven", 3)
     empty = write_partition(tmp_path / "none", topic="none", segments={0: []})
     assert _verdict(empty) == ("absent", 1, [])
@@ -435,14 +435,14 @@ def test_only_the_partition_of_the_key_is_read(tmp_path: Path) -> None:
     for partition in range(3):
         (tmp_path / f"x-{partition}").rename(tmp_path / f"orders-{partition}")
     right = partition_of(b"21", 3)
-    search = kdump.grep(None, tmp_path, key="21", partitions=3)
+    search = kdump.grep(None, tmp_path, key="21", partition_count=3)
     assert [(hit.partition, hit.expected_partition) for hit in search] == [(right, right)]
     assert len(search.files) == 1
-    search = kdump.grep(None, tmp_path, partitions=3)
+    search = kdump.grep(None, tmp_path, partition_count=3)
     assert [hit.partition for hit in search] == [partition for partition in range(3) if partition != right]
     assert search.verdict.misplaced == 2
     with pytest.raises(UsageError, match="there is a partition 2"):
-        kdump.grep(None, tmp_path, key="21", partitions=2)
+        kdump.grep(None, tmp_path, key="21", partition_count=2)
 
 
 def test_transaction_markers_are_in_no_wrong_partition(tmp_path: Path) -> None:
@@ -452,10 +452,10 @@ def test_transaction_markers_are_in_no_wrong_partition(tmp_path: Path) -> None:
         transaction_marker(base_offset=1, producer_id=7, producer_epoch=0, is_commit=True),
     ]
     write_partition(tmp_path, topic="orders", segments={0: batches})
-    search = kdump.grep(None, tmp_path / "orders-0", partitions=2)
+    search = kdump.grep(None, tmp_path / "orders-0", partition_count=2)
     assert [(hit.offset, hit.expected_partition) for hit in search] == [(0, 1)]
     assert search.verdict.misplaced == 1
-    assert [hit.expected_partition for hit in kdump.grep("", tmp_path / "orders-0", partitions=2)] == [1, None]
+    assert [hit.expected_partition for hit in kdump.grep("", tmp_path / "orders-0", partition_count=2)] == [1, None]
 
 
 # --- the command

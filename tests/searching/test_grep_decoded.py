@@ -69,7 +69,7 @@ def test_recorded_values_are_of_each_type_and_framing() -> None:
 
 def _options(question: Question, cases: Path) -> dict[str, Any]:
     """The options of a listing as those of the library."""
-    names = {"--key": "key_decoder", "--value": "value_decoder", "--schemas": "schemas"}
+    names = {"--key-decoder": "key_decoder", "--value-decoder": "value_decoder", "--schemas": "schemas"}
     given = dict(zip(question[2][::2], question[2][1::2], strict=True))
     if "--schemas" in given:
         given["--schemas"] = str(cases / question[0] / given["--schemas"])
@@ -83,7 +83,7 @@ def test_a_recorded_value_is_found_by_what_the_official_deserializer_returned(
     leaf = _leaf(answer["decoded"])
     assert leaf is not None
     path = cases / question[0] / question[1]
-    search = kdump.grep(None, path, json=[f"{leaf[0]}={json.dumps(leaf[1])}"], **_options(question, cases))
+    search = kdump.grep(None, path, where=[f"{leaf[0]}={json.dumps(leaf[1])}"], **_options(question, cases))
     found = {hit.offset: hit for hit in search}
     assert json.loads(found[answer["offset"]].decoded_value or "") == answer["decoded"]
     undecodable = {one["offset"] for one in ANSWERS[question] if one["part"] == "value" and "error" in one and has_schema(one)}
@@ -109,13 +109,13 @@ def _at(document: Any, path: str) -> Any:
 
 def test_a_schema_that_is_missing_leaves_the_verdict_open(run: Run, registry: Path) -> None:
     partition = registry / "jade-both-0"
-    assert run("--json", "x=777", partition)[0] == 1
+    assert run("--where", "x=777", partition)[0] == 1
     shutil.rmtree(registry / "_schemas-0")
-    code, _, said = run("--json", "x=-4", partition)
+    code, _, said = run("--where", "x=-4", partition)
     assert (code, "(offsets 0 to 6)" in said) == (3, True)
     assert "no schema has the id 4, because no _schemas-0 is beside the data; --schemas DIR says where one is (schema-id" in said
     assert "kdump: not proven: no record matches" in said
-    assert run("--json", "x=-4", "--decode", "none", partition)[0] == 3, "values that are JSON: there is none"
+    assert run("--where", "x=-4", "--decode", "none", partition)[0] == 3, "values that are JSON: there is none"
 
 
 def test_a_damaged_registry_leaves_the_verdict_open(run: Run, registry: Path) -> None:
@@ -123,9 +123,9 @@ def test_a_damaged_registry_leaves_the_verdict_open(run: Run, registry: Path) ->
     data = bytearray(segment.read_bytes())
     data[-2] ^= 0xFF  # of the last record: all that these values need is there
     segment.write_bytes(data)
-    code, _, said = run("--json", "x=777", registry / "jade-both-0")
+    code, _, said = run("--where", "x=777", registry / "jade-both-0")
     assert (code, "schemas may be missing" in said, "(schemas-incomplete)" in said) == (3, True, True)
-    assert run("--json", "x=-4", registry / "jade-both-0")[0] == 3, "there may be more"
+    assert run("--where", "x=-4", registry / "jade-both-0")[0] == 3, "there may be more"
     assert run("no such text", registry / "jade-both-0")[0] == 1, "a pattern needs no schemas"
 
 
@@ -140,7 +140,7 @@ def test_schemas_that_change_while_they_are_used_prove_nothing(
             segment.write_bytes(segment.read_bytes() + b"more")
 
     monkeypatch.setattr(salvage, "walk", walked)
-    arguments = ("--prove-absent", "--certificate", str(tmp_path / "c.json"), "--json", "x=777", registry / "jade-both-0")
+    arguments = ("--prove-absent", "--certificate", str(tmp_path / "c.json"), "--where", "x=777", registry / "jade-both-0")
     code, _, said = run(*arguments)
     assert (code, "schemas were changed while they were used (file-changed)" in said) == (3, True)
 
@@ -150,7 +150,7 @@ def test_several_processes_say_once_what_is_wrong_with_the_registry(run: Run, re
     with (registry / "_schemas-0" / FIRST).open("ab") as file:
         file.write(b"x" * 100)
     paths = (registry / "jade-both-0", registry / "jade-both-1")
-    both = [run("--json", "x=-4", "--jobs", jobs, "--output", "ndjson", *paths) for jobs in (1, 2)]
+    both = [run("--where", "x=-4", "--jobs", jobs, "--output", "ndjson", *paths) for jobs in (1, 2)]
     rows = [[json.loads(line) for line in shown.splitlines()] for _, shown, _ in both]
     assert rows[0][:-1] == rows[1][:-1]
     assert [row["kind"] for row in rows[0]] == [*["hit"] * 4, "not-read", "search-verdict"]
@@ -188,7 +188,7 @@ def test_values_that_do_not_say_what_they_are_leave_the_verdict_open(tmp_path: P
     write_partition(
         tmp_path, topic="a", segments={0: [batch(base_offset=at, records=[record(value=values[at])]) for at in range(8)]}
     )
-    search = kdump.grep(None, tmp_path / "a-0", json=["a=2"])
+    search = kdump.grep(None, tmp_path / "a-0", where=["a=2"])
     assert list(search) == []
     assert [(gap.code, gap.offset) for gap in search.not_read] == [
         ("schema-missing", 5),
@@ -196,7 +196,7 @@ def test_values_that_do_not_say_what_they_are_leave_the_verdict_open(tmp_path: P
         ("schema-id-unknown", 7),
     ]
     for options in ({"decode": False}, {"value_decoder": "string"}):
-        search = kdump.grep(None, tmp_path / "a-0", json=["a=2"], **options)
+        search = kdump.grep(None, tmp_path / "a-0", where=["a=2"], **options)
         assert (list(search), search.verdict.verdict) == ([], "absent")
 
 
@@ -208,13 +208,13 @@ def test_transaction_markers_are_not_decoded(tmp_path: Path) -> None:
         transaction_marker(base_offset=1, producer_id=7, producer_epoch=0, is_commit=True),
     ]
     write_partition(tmp_path, topic="a", segments={0: batches})
-    search = kdump.grep(None, tmp_path / "a-0", json=["a=2"])
+    search = kdump.grep(None, tmp_path / "a-0", where=["a=2"])
     assert (list(search), search.verdict.verdict) == ([], "absent")
 
 
 def test_values_without_a_name_of_a_schema_need_one(run: Run, cases: Path) -> None:
     partition, schema = cases / "schemas-a" / "iris-bare-0", cases / "schemas-a" / "files" / "cedar.avsc"
-    given = ("--value", "avro", "--schemas", schema, "--output", "ndjson", "--json", "nadir=false", partition)
+    given = ("--value-decoder", "avro", "--schemas", schema, "--output", "ndjson", "--where", "nadir=false", partition)
     code, shown, _ = run(*given)
     rows = [json.loads(line) for line in shown.splitlines()]
     recorded = [
@@ -224,8 +224,8 @@ def test_values_without_a_name_of_a_schema_need_one(run: Run, cases: Path) -> No
         if (case, name) == ("schemas-a", "iris-bare-0") and one["part"] == "value" and one["decoded"]["nadir"] is False
     ]
     assert {row["offset"] for row in rows[:-1]} == {one["offset"] for one in recorded} and code == 0
-    assert run("--json", "nadir=false", partition)[0] == 3, "nobody says that it is Avro"
-    found = kdump.grep(None, partition, json=["nadir=false"], value_decoder="avro", schemas=schema)
+    assert run("--where", "nadir=false", partition)[0] == 3, "nobody says that it is Avro"
+    found = kdump.grep(None, partition, where=["nadir=false"], value_decoder="avro", schemas=schema)
     assert len(list(found)) == len(recorded)
 
 
@@ -233,7 +233,7 @@ def test_stdin_is_decoded_with_named_schemas(registry: Path) -> None:
     log = (registry / "jade-both-0" / FIRST).read_bytes()
     codes = []
     for options in ([], ["--schemas", str(registry)]):
-        command = [sys.executable, "-m", "kdump", "grep", "--json", "x=-4", "--count", *options, "-"]
+        command = [sys.executable, "-m", "kdump", "grep", "--where", "x=-4", "--count", *options, "-"]
         codes.append(subprocess.run(command, input=log, capture_output=True, check=False).returncode)
     assert codes == [3, 0]
 
@@ -258,7 +258,7 @@ def test_a_command_decodes_for_conditions(run: Run, tmp_path: Path) -> None:
     write_partition(tmp_path, topic="a", segments={0: [batch(records=[record(value=b"abc"), record(value=b"x" * 99)])]})
     command = f"{sys.executable} '{tmp_path / 'decoder.py'}'"
     length = len(json.dumps({"part": "value", "topic": "a", "data": "YWJj", "headers": []})) + 1
-    arguments = ("--json", f"n={length}", "--count", tmp_path / "a-0")
+    arguments = ("--where", f"n={length}", "--count", tmp_path / "a-0")
     assert run("--decoder-cmd", command, *arguments)[:2] == (0, f"{tmp_path / 'a-0' / FIRST}:1\n")
     code, _, said = run("--decoder-cmd", "false", *arguments)
     assert (code, "decoder-failed" in said, "not proven" in said) == (3, True, True)
@@ -267,11 +267,11 @@ def test_a_command_decodes_for_conditions(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        ["--value", "avro", "x"],
-        ["--json", "a=1", "--value", "rot14"],
-        ["--json", "a=1", "--value", "avro", "--decode", "none"],
-        ["--json", "a=1", "--schemas", "/no/such/file"],
-        ["--json", "a=1", "--value", "cmd"],
+        ["--value-decoder", "avro", "x"],
+        ["--where", "a=1", "--value-decoder", "rot14"],
+        ["--where", "a=1", "--value-decoder", "avro", "--decode", "none"],
+        ["--where", "a=1", "--schemas", "/no/such/file"],
+        ["--where", "a=1", "--value-decoder", "cmd"],
         ["--in", "decoded", "--decode", "none", "-e", "x"],
     ],
 )
@@ -281,7 +281,7 @@ def test_decoders_that_cannot_be_used_are_refused(run: Run, registry: Path, opti
 
 def test_a_certificate_has_the_schemas_that_were_used(run: Run, registry: Path, tmp_path: Path) -> None:
     place, partition, topic = tmp_path / "gone.json", registry / "jade-both-0", registry / "_schemas-0"
-    assert run("--prove-absent", "--certificate", place, "--json", "x=777", partition)[0] == 1
+    assert run("--prove-absent", "--certificate", place, "--where", "x=777", partition)[0] == 1
     body = json.loads(place.read_text())
     assert body["options"]["decode"] == "auto" and body["options"]["valueDecoder"] is None
     assert body["schemas"]["places"] == [str(topic)]
@@ -305,7 +305,7 @@ def test_a_certificate_has_schema_files(run: Run, cases: Path, tmp_path: Path) -
     shutil.copytree(cases / "schemas-a" / "iris-bare-0", tmp_path / "data" / "iris-bare-0")
     schema = tmp_path / "schema.avsc"
     shutil.copy(cases / "schemas-a" / "files" / "cedar.avsc", schema)
-    given = ("--value", "avro", "--schemas", schema, "--json", "nadir=7", tmp_path / "data" / "iris-bare-0")
+    given = ("--value-decoder", "avro", "--schemas", schema, "--where", "nadir=7", tmp_path / "data" / "iris-bare-0")
     assert run("--prove-absent", "--certificate", tmp_path / "gone.json", *given)[0] == 1
     assert run("--verify", tmp_path / "gone.json")[0] == 0
     schema.write_text(schema.read_text() + " ")
@@ -315,7 +315,7 @@ def test_a_certificate_has_schema_files(run: Run, cases: Path, tmp_path: Path) -
 
 def test_matches_with_decoded_values_go_into_parquet_and_tables(run: Run, cases: Path, registry: Path, tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
-    given = ("--json", "x=-4", registry / "jade-both-0")
+    given = ("--where", "x=-4", registry / "jade-both-0")
     assert run("--output", "parquet", "-o", tmp_path / "hits.parquet", *given)[0] == 0
     table = parquet.read_table(tmp_path / "hits.parquet")
     assert str(table.schema.field("decodedKey").type) == "struct<id: int64, region: string>"
@@ -340,14 +340,14 @@ def test_internal_topics_are_decoded_by_kafkas_own_schemas(tmp_path: Path) -> No
         batch(base_offset=1, records=[record(key=b"\0\1", value=value)]),
     ]
     write_partition(tmp_path, topic="__consumer_offsets", segments={0: batches})
-    search = kdump.grep(None, tmp_path / "__consumer_offsets-0", json=["data.offset=42"])
+    search = kdump.grep(None, tmp_path / "__consumer_offsets-0", where=["data.offset=42"])
     assert [(hit.offset, json.loads(hit.decoded_key or "")["data"]["group"]) for hit in search] == [(0, "group")]
     assert [(gap.offset, gap.next_offset) for gap in search.not_read] == [(1, 2)]
-    search = kdump.grep(None, tmp_path / "__consumer_offsets-0", json=["data.offset=42"], value_decoder="avro")
+    search = kdump.grep(None, tmp_path / "__consumer_offsets-0", where=["data.offset=42"], value_decoder="avro")
     assert [hit.offset for hit in search] == [0]
 
 
 def test_a_segment_of_the_registry_is_refused_for_its_directory(run: Run, registry: Path) -> None:
     segment = registry / "_schemas-0" / "00000000000000000000.log"
-    code, _, said = run("--json", "x=-4", "--schemas", segment, registry / "jade-both-0")
+    code, _, said = run("--where", "x=-4", "--schemas", segment, registry / "jade-both-0")
     assert (code, "is a segment of a topic; name the directory of the registry's topic, .../_schemas-0" in said) == (2, True)

@@ -1,4 +1,4 @@
-"""`kdump grep --json`: conditions are about what is shown of keys and values, and a field that no record has proves nothing."""
+"""`kdump grep --where`: conditions are about what is shown of keys and values, and a field that no record has proves nothing."""
 
 import json
 from pathlib import Path
@@ -43,7 +43,7 @@ def orders(tmp_path: Path) -> Path:
 
 
 def _found(path: Path, *conditions: str) -> tuple[list[int | None], str, int]:
-    search = kdump.grep(None, path, json=conditions)
+    search = kdump.grep(None, path, where=conditions)
     hits = [hit.offset for hit in search]
     return hits, search.verdict.verdict, search.verdict.exit_code
 
@@ -118,13 +118,13 @@ def test_a_place_in_a_list_may_have_two_digits(tmp_path: Path) -> None:
     ],
 )
 def test_a_field_that_no_record_has_proves_nothing(condition: str, said: str, offsets: Path, run: Run, tmp_path: Path) -> None:
-    code, _, err = run("--json", condition, offsets)
+    code, _, err = run("--where", condition, offsets)
     assert (code, "kdump: not proven: no record matches; 1 file" in err, said in err) == (3, True, True), err
-    code, out, _ = run("--json", condition, "--output", "ndjson", offsets)
+    code, out, _ = run("--where", condition, "--output", "ndjson", offsets)
     verdict = json.loads(out)
     assert (code, verdict["verdict"], verdict["exitCode"], len(verdict["unknownFields"])) == (3, "not proven", 3, 1)
     place = tmp_path / "certificate.json"
-    assert run("--json", condition, "--prove-absent", "--certificate", place, offsets)[0] == 3
+    assert run("--where", condition, "--prove-absent", "--certificate", place, offsets)[0] == 3
     body = json.loads(place.read_text())
     assert (body["verdict"], body["unknownFields"]) == ("not proven", verdict["unknownFields"])
     assert run("--verify", place)[0] == 3
@@ -132,7 +132,7 @@ def test_a_field_that_no_record_has_proves_nothing(condition: str, said: str, of
 
 def test_texts_have_no_fields(tmp_path: Path, run: Run) -> None:
     path = write_partition(tmp_path, topic="a", segments={0: [batch(records=[record(key=b"k", value=b"a text")])]})
-    code, _, err = run("--json", "user.id=42", path)
+    code, _, err = run("--where", "user.id=42", path)
     assert (code, "kdump: no value has a field user.id; no value has fields\n" in err) == (3, True)
 
 
@@ -140,8 +140,8 @@ def test_texts_have_no_fields(tmp_path: Path, run: Run) -> None:
 def test_a_field_is_known_if_any_file_has_it(jobs: int, tmp_path: Path, run: Run) -> None:
     for topic, value in (("a", b'{"x":1}'), ("b", b'{"y":1}')):
         write_partition(tmp_path, topic=topic, segments={0: [batch(records=[record(value=value)])]})
-    assert run("--json", "x=2", "--jobs", jobs, tmp_path)[0] == 1
-    code, _, err = run("--json", "z=2", "--jobs", jobs, tmp_path)
+    assert run("--where", "x=2", "--jobs", jobs, tmp_path)[0] == 1
+    code, _, err = run("--where", "z=2", "--jobs", jobs, tmp_path)
     assert (code, "no value has a field z; fields seen: x, y\n" in err) == (3, True)
 
 
@@ -154,7 +154,7 @@ def test_where_no_value_was_looked_at_no_field_is_unknown(tmp_path: Path) -> Non
     path = write_partition(tmp_path / "one", topic="a", segments={0: batches})
     assert _found(path, "x=1") == ([], "absent", 1)
     path = write_partition(tmp_path / "two", topic="a", segments={0: [batch(records=[record(key=b"k", value=b'{"y":1}')])]})
-    search = kdump.grep(None, path, key="other", json=["x=1"])
+    search = kdump.grep(None, path, key="other", where=["x=1"])
     assert (list(search), search.verdict.verdict) == ([], "absent")
 
 

@@ -131,7 +131,7 @@ def test_a_scan_on_one_core_is_quiet_and_writes_the_same_rows_and_the_findings_o
     some = SHARE[::2]
     options = ["--records", "--target-bytes", "256k", "--output", "json"]
     of_others = {"SPARK_REMOTE": "sc://nowhere", "SPARK_API_MODE": "connect", "PYSPARK_PYTHON": "/nowhere/python3"}
-    done = _scan(*some, "--out", "out", "--master", "local[1]", *options, cwd=tmp_path, **of_others)
+    done = _scan(*some, "--tables-to", "out", "--master", "local[1]", *options, cwd=tmp_path, **of_others)
     assert (done.returncode, done.stderr) == (3, "")
     for table in ("records", "batches", "files"):
         assert _written(tmp_path / "out", table) == _in_process(table, *some, uncompressed="sample")
@@ -155,7 +155,7 @@ def test_a_cluster_writes_the_same_rows(tmp_path: Path, tmp_path_factory: pytest
     options = ["--records", "--target-bytes", "256k", "--output", "json"]
     options += [argument for setting in settings for argument in ("--conf", setting)]
     with cluster(tmp_path_factory.mktemp("cluster"), workers=2 if all_cases else 1) as url:
-        done = _scan(*some, "--out", "out", "--master", url, *options, cwd=tmp_path)
+        done = _scan(*some, "--tables-to", "out", "--master", url, *options, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (3, "")
     for table in ("records", "batches", "segments"):
         assert _written(tmp_path / "out", table) == _in_process(table, *some, uncompressed="sample")
@@ -179,7 +179,7 @@ def test_a_worker_without_the_package_of_a_codec_fails_the_scan(
     monkeypatch.setitem(spark.sparkContext.environment, "PYTHONPATH", of_workers)  # as spark.executorEnv.PYTHONPATH sets it
     monkeypatch.chdir(tmp_path)
     at_cluster = ["--master", "spark://127.0.0.1:1"]  # what is active is used, but the scan takes it for a cluster
-    assert main(["scan", "data", "--out", "out", "--records", *at_cluster]) == 3
+    assert main(["scan", "data", "--tables-to", "out", "--records", *at_cluster]) == 3
     assert 'lz4 payloads need the package "lz4"; pip install lz4 on every worker: this one is ' in capfd.readouterr().err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "without"]
 
@@ -718,7 +718,7 @@ def test_an_interrupt_ends_a_scan_at_any_moment_and_leaves_nothing(
     data.parent.mkdir(parents=True)
     one = batch(records=[record(value=b"v" * 20)] * 1000)
     data.write_bytes(one * 1500)
-    command = [sys.executable, "-m", "kdump", "scan", "data", "--out", "out", "--records", "--engine", "spark"]
+    command = [sys.executable, "-m", "kdump", "scan", "data", "--tables-to", "out", "--records", "--engine", "spark"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path / "tmp")}
     (tmp_path / "tmp").mkdir()
     with subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, preexec_fn=with_interrupts) as scan:
@@ -788,7 +788,7 @@ def test_what_a_jvm_printed_that_did_not_start_is_shown(tmp_path: Path) -> None:
     java.write_text("#!/bin/sh\necho Invalid maximum heap size: -Xmxlots >&2\nexit 1\n")
     java.chmod(0o755)
     (tmp_path / "data").mkdir()
-    done = _scan("--engine", "spark", "data", "--out", "out", cwd=tmp_path, JAVA_HOME=str(tmp_path))
+    done = _scan("--engine", "spark", "data", "--tables-to", "out", cwd=tmp_path, JAVA_HOME=str(tmp_path))
     lines = done.stderr.splitlines()
     assert (done.returncode, "Invalid maximum heap size: -Xmxlots" in lines) == (2, True)
     assert lines[-1].startswith("kdump: Spark did not start: ")
@@ -801,7 +801,7 @@ def test_a_scan_by_spark_submit_runs_where_that_says(log: Path, tmp_path: Path) 
     job = tmp_path / "job.py"
     job.write_text("from kdump.cli.main import run\nrun()\n")
     submit = str(Path(pyspark.__file__).parent / "bin" / "spark-submit")
-    command = [submit, "--master", "local[1]", str(job), "scan", str(log), "--out", str(tmp_path / "out")]
+    command = [submit, "--master", "local[1]", str(job), "scan", str(log), "--tables-to", str(tmp_path / "out")]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": sys.executable}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=HANG, check=False)
     assert done.stdout.startswith("Scanning with Spark where spark-submit says; --engine local does not use Spark.\n")

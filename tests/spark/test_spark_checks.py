@@ -137,11 +137,13 @@ def test_a_scan_on_spark_finds_and_sums_up_what_one_without_does(spark: Any, tmp
     found: dict[str, list[str]] = {}
     summaries: dict[str, dict[str, Any]] = {}
     command = [sys.executable, "-m", "kdump", "scan", str(brokers), "--records", "--output", "json", "--engine", "local"]
-    done = subprocess.run([*command, "--out", str(tmp_path / "local")], capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(
+        [*command, "--tables-to", str(tmp_path / "local")], capture_output=True, text=True, timeout=300, check=False
+    )
     assert (done.returncode, done.stderr) == (1, "")
     summaries["local"] = json.loads(done.stdout)
     with contextlib.redirect_stdout(io.StringIO()) as out:  # in the session of these tests
-        assert main(["scan", str(brokers), "--records", "--output", "json", "--out", str(tmp_path / "spark")]) == 1
+        assert main(["scan", str(brokers), "--records", "--output", "json", "--tables-to", str(tmp_path / "spark")]) == 1
     summaries["spark"] = json.loads(out.getvalue())
     for engine in summaries:
         found[engine] = in_order(pq.read_table(tmp_path / engine / "findings").to_pylist())

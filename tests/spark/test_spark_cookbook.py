@@ -28,7 +28,7 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The paths that the document names, and where they are here."""
     brokers = write_cookbook_fleet(tmp_path_factory.mktemp("cookbook") / "brokers")
     scan = brokers.parent / "scan"
-    command = [sys.executable, "-m", "kdump", "scan", str(brokers), "--out", str(scan), "--engine", "local"]
+    command = [sys.executable, "-m", "kdump", "scan", str(brokers), "--tables-to", str(scan), "--engine", "local"]
     done = subprocess.run(
         command, capture_output=True, text=True, timeout=300, check=False
     )  # it forks, which threads do not bear

@@ -15,7 +15,7 @@ class SearchCode(NamedTuple):
     see: tuple[str, ...] = ()
 
 
-_ASKED = "A search counts the record as not read only if a condition needs the decoded value (--json, --in decoded)"
+_ASKED = "A search counts the record as not read only if a condition needs the decoded value (--where, --in decoded)"
 
 _CODES = (
     SearchCode(
@@ -67,7 +67,7 @@ _CODES = (
         "json-too-large",
         "a value is JSON with numbers or levels that are too large to read.",
         cause="numbers of thousands of digits, or a hundred levels and more: perhaps hostile",
-        remedy="look at the record with `kdump log --deep --offset N`; a pattern without --json is looked for in it, too",
+        remedy="look at the record with `kdump log --deep --offset N`; a pattern without --where is looked for in it, too",
     ),
     SearchCode(
         "schemas-incomplete",
@@ -80,7 +80,7 @@ _CODES = (
         "no schema has the id that a key or value names.",
         cause="the registry's topic is of another registry, its cleaner removed a schema that was deleted for good, or the data"
         " begin with a 0 by accident, as numbers of eight bytes do",
-        remedy="--schemas DIR names the right _schemas-0; --value long and the like if the data have no schema. " + _ASKED,
+        remedy="--schemas DIR names the right _schemas-0; --value-decoder long or the like if the data have no schema. " + _ASKED,
         see=("schema-guid-unknown", "schema-missing"),
     ),
     SearchCode(
@@ -101,7 +101,7 @@ _CODES = (
         "schema-missing",
         "a key or value does not say which schema it has, and none was named.",
         cause="the data were written without a registry",
-        remedy="--value avro:NAME or --value protobuf:NAME with --schemas, or --value string. " + _ASKED,
+        remedy="--value-decoder avro:NAME or --value-decoder protobuf:NAME with --schemas, or --value-decoder string. " + _ASKED,
         see=("schema-id-unknown",),
     ),
     SearchCode(
@@ -114,7 +114,7 @@ _CODES = (
         "schema-undecodable",
         "a key or value is not what its schema says.",
         cause="it was written with another schema, encrypted, or cut off; or it has more than 100 levels",
-        remedy="its bytes are in the columns key and value; --value with another decoder may fit. " + _ASKED,
+        remedy="its bytes are in the columns key and value; --value-decoder with another decoder may fit. " + _ASKED,
         see=("schema-id-unknown",),
     ),
     SearchCode(

@@ -17,8 +17,8 @@ class ScanOptions(CommandOptions):
     """What `kdump scan` takes."""
 
     paths: tuple[str, ...] = PATHS
-    out: str | None = text(
-        "--out",
+    tables_to: str | None = text(
+        "--tables-to",
         "Write the tables to DIR, which must not exist yet, or hold those of an earlier scan of the same: then only what is new"
         " or changed is read. Without it, print only the summary.",
         metavar="DIR",

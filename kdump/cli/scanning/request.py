@@ -40,13 +40,13 @@ class ScanRequest:
 
     def __init__(self, options: ScanOptions) -> None:
         self.paths = list(options.paths)
-        self.out = None if options.out is None else options.out.rstrip("/") or options.out
-        require_local(self.out or "", "the directory of --out")
-        require_directory_name(self.out or "", "--out")
-        self.is_repeated = self.out is not None and system.has_name(self.out)
-        if self.is_repeated and not system.is_file(os.path.join(str(self.out), MANIFEST)):
+        self.tables_to = None if options.tables_to is None else options.tables_to.rstrip("/") or options.tables_to
+        require_local(self.tables_to or "", "the directory of --tables-to")
+        require_directory_name(self.tables_to or "", "--tables-to")
+        self.is_repeated = self.tables_to is not None and system.has_name(self.tables_to)
+        if self.is_repeated and not system.is_file(os.path.join(str(self.tables_to), MANIFEST)):
             raise UsageError(
-                f"--out {options.out} exists; kdump does not overwrite files",
+                f"--tables-to {options.tables_to} exists; kdump does not overwrite files",
                 remedy="name another directory; only scans of kdump without --decode are repeated",
             )
         self.master = options.master
@@ -66,10 +66,12 @@ class ScanRequest:
         self._includes_deleted = options.include_deleted
         if options.engine == LOCAL and (options.master is not None or options.conf):
             raise UsageError("--master and --conf are for --engine spark")
-        if self.out is None and (options.tables is not None or options.with_records):
-            raise UsageError("--tables and --records say which tables are kept", remedy="--out DIR says where")
-        if self.out is None and self.is_on_cluster:
-            raise UsageError("a scan on a cluster needs a directory that its processes can read", remedy="--out DIR names it")
+        if self.tables_to is None and (options.tables is not None or options.with_records):
+            raise UsageError("--tables and --records say which tables are kept", remedy="--tables-to DIR says where")
+        if self.tables_to is None and self.is_on_cluster:
+            raise UsageError(
+                "a scan on a cluster needs a directory that its processes can read", remedy="--tables-to DIR names it"
+            )
         self.tables = _tables(options.tables, options.with_records)
         self.failing = SEVERITIES[: SEVERITIES.index(options.fail_on) + 1]
         self.output = options.output
@@ -88,7 +90,7 @@ class ScanRequest:
         self.given = {name: value for name, value in given.items() if value is not None}
         self.decoding = _decoding(options, with_records=RECORDS in self.tables)
         if self.is_repeated and self.decoding:
-            raise UsageError(f"--out {options.out} exists; a scan that decodes records cannot be repeated")
+            raise UsageError(f"--tables-to {options.tables_to} exists; a scan that decodes records cannot be repeated")
 
     @property
     def identity(self) -> dict[str, object]:

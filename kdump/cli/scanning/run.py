@@ -44,14 +44,14 @@ def scan_paths(request: ScanRequest) -> int:
         seen = look(request)
         if seen.is_unchanged and seen.earlier is not None:
             summary = _summary_of_earlier(request, seen, seen.earlier)
-            result = summary.json(request.out, request.engine.name, time.monotonic() - started)
+            result = summary.json(request.tables_to, request.engine.name, time.monotonic() - started)
         else:
             _load_arrow()
             if request.engine.name == LOCAL and request.questions:
                 from kdump.pipeline.fleet.local import require_duckdb
 
                 require_duckdb()
-            folder = _new_folder(request.out)
+            folder = _new_folder(request.tables_to)
             summary, result = _scan_into(request, folder, seen, started)
     except UsageError:
         raise
@@ -76,7 +76,7 @@ def scan_paths(request: ScanRequest) -> int:
     finally:
         if folder:
             _remove(folder)
-    _show(json.dumps(result) + "\n" if is_json else summary.text(request.out, time.monotonic() - started))
+    _show(json.dumps(result) + "\n" if is_json else summary.text(request.tables_to, time.monotonic() - started))
     return summary.exit_code
 
 
@@ -89,7 +89,7 @@ def _summary_of_earlier(request: ScanRequest, seen: Seen, earlier: EarlierScan) 
         _load_arrow()
         from kdump.cli.scanning.sums import summary_of_tables
 
-        summary = summary_of_tables(str(request.out), request.tables, request.failing, request.level)
+        summary = summary_of_tables(str(request.tables_to), request.tables, request.failing, request.level)
     summary.unchanged_files, summary.unchanged_since = len(seen.items), earlier.began_ns // 1_000_000
     return summary
 
@@ -105,20 +105,20 @@ def _scan_into(request: ScanRequest, folder: str, seen: Seen, started: float) ->
     summary = summary_of_tables(folder, request.tables, request.failing, request.level, incomplete)
     summary.unchanged_files = len(seen.kept.files)
     summary.decoded_topics = decoded_tables.topics_in(folder)
-    result = summary.json(request.out, request.engine.name, time.monotonic() - started)
+    result = summary.json(request.tables_to, request.engine.name, time.monotonic() - started)
     if seen.found is not None and not incomplete:
         taking_over.write(folder, request.identity, seen.found, reconciliation, summary.kept(result))
     for table in incomplete:
         _mark_incomplete(folder, table)
         if table == RECORDS and summary.decoded_topics:
             _mark_incomplete(folder, decoded_tables.FOLDER)
-    if request.out is not None:
+    if request.tables_to is not None:
         with open(os.path.join(folder, SUMMARY), "w", encoding="utf-8") as file:
             json.dump(result | {"kdump": __version__, "paths": request.paths}, file, indent=2)
         if seen.earlier is None:
-            os.rename(folder, request.out)
+            os.rename(folder, request.tables_to)
         else:
-            exchange(folder, request.out)
+            exchange(folder, request.tables_to)
     return summary, result
 
 

@@ -46,7 +46,7 @@ def look(request: ScanRequest) -> Seen:
     began_ns = time.time_ns()
     unlisted: list[Unreadable] = []
     items = discovery.files_of(Options({**common, "table": "files"}), unlisted)
-    is_repeatable = request.out is not None and not request.decoding
+    is_repeatable = request.tables_to is not None and not request.decoding
     found = earlier_scan.find(items, paths, began_ns) if is_repeatable else None
     kept, is_unchanged = NOTHING, False
     if earlier is not None and found is not None:
@@ -59,10 +59,10 @@ def _earlier_scan(request: ScanRequest) -> EarlierScan | None:
     """The scan that is repeated, if there is one. Raises UsageError if it was asked for something else."""
     if not request.is_repeated:
         return None
-    earlier = earlier_scan.load(str(request.out))
+    earlier = earlier_scan.load(str(request.tables_to))
     if earlier is None:
         raise UsageError(
-            f"--out {request.out} exists, and is not a scan of this release of kdump", remedy="name another directory"
+            f"--tables-to {request.tables_to} exists, and is not a scan of this release of kdump", remedy="name another directory"
         )
     earlier.require(request.identity)
     return earlier

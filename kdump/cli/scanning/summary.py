@@ -177,7 +177,7 @@ class ScanSummary:
         lines += ["", *text_of_findings(self.worst, dict(self.codes), width), ""]
         tables = " ".join(table for table, count in self.rows.items() if count and table not in self.incomplete)
         if out is None:
-            lines.append("--out DIR keeps the tables (Parquet).")
+            lines.append("--tables-to DIR keeps the tables (Parquet).")
         else:
             if self.incomplete:
                 names = " ".join(f"{name}.incomplete" for name in self.incomplete)

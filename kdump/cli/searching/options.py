@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kdump.cli.options import FILES, CommandOptions, arguments, choice, flag, integer, text, texts
 from kdump.cli.release_options import RELEASE
-from kdump.cli.schema_options import DECODER_COMMAND, LONG_KEY_DECODER, SCHEMAS_PATH, VALUE_DECODER
+from kdump.cli.schema_options import DECODER_COMMAND, KEY_DECODER, SCHEMAS_PATH, VALUE_DECODER
 from kdump.cli.shared_options import CSV_FORMULAS, FILE, NICE, RATE, STRICT_STDERR, jobs_option, output_option
 from kdump.searching.fields import FIELDS
 
@@ -30,8 +30,8 @@ class GrepOptions(CommandOptions):
     )
     key: str | None = text("--key", "Only records with this key.")
     headers: tuple[str, ...] = texts("--header", "Only records with this header.", metavar="NAME[=VALUE]")
-    json: tuple[str, ...] = texts(
-        "--json",
+    where: tuple[str, ...] = texts(
+        "--where",
         "Only records whose decoded value, or value that is JSON, has VALUE at PATH, such as user.id=42 or items.*.sku=A1; with"
         " key. before it, whose key has, such as key.group=app.",
         metavar="PATH=VALUE",
@@ -39,11 +39,11 @@ class GrepOptions(CommandOptions):
     decode: str = choice(
         "--decode",
         ("auto", "none"),
-        "auto: decode values for --json, keys and values for --in decoded, and both of records that match, by the schemas of the"
+        "auto: decode values for --where, keys and values for --in decoded, and both of records that match, by the schemas of the"
         " _schemas-0 beside the data.",
         default="auto",
     )
-    key_decoder: str | None = LONG_KEY_DECODER
+    key_decoder: str | None = KEY_DECODER
     value_decoder: str | None = VALUE_DECODER
     schemas: str | None = SCHEMAS_PATH
     decoder_command: str | None = DECODER_COMMAND
@@ -55,15 +55,15 @@ class GrepOptions(CommandOptions):
         "--from-time", "Only records from this time or later: a date, a date and time (UTC), or milliseconds since 1970."
     )
     to_time: str | None = text("--to-time", "Only records from this time or earlier.")
-    partitions: int | None = integer(
-        "--partitions",
+    partition_count: int | None = integer(
+        "--partition-count",
         "The topic has N partitions: with --key, read only the one where the default partitioner puts the key, and mark keys that"
         " belong elsewhere. Without any condition, list the records whose key belongs in another partition.",
         minimum=1,
     )
     counts: bool = flag("--count", "Show the number of matches in each file.")
     lists_files: bool = flag("-l --files-with-matches", "Show only the names of files with a match.")
-    first: int | None = integer("--first", "Stop after N matches.", minimum=1)
+    limit: int | None = integer("--limit", "Stop after N matches.", minimum=1)
     context: int = integer("--context", "Also show N records before and after each match.", minimum=0, default=0)
     proves_absence: bool = flag(
         "--prove-absent",

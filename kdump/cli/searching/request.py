@@ -44,7 +44,7 @@ class GrepRequest:
         names = [name.strip() for name in options.fields.split(",") if name.strip()]
         self.fields: Sequence[str] = names or (PROOF_FIELDS if options.proves_absence else DEFAULT_FIELDS)
         is_bare = self.pattern is None and not self._has_condition
-        if is_bare and options.partitions is None:
+        if is_bare and options.partition_count is None:
             raise UsageError("nothing to look for", remedy="give a PATTERN, or a condition such as --key or --tombstones")
         self.query = Query(
             self.pattern,
@@ -53,11 +53,11 @@ class GrepRequest:
             fields=self.fields,
             key=None if options.key is None else self._bytes(options.key),
             headers=[self._header(text) for text in options.headers],
-            json=options.json,
+            json=options.where,
             is_tombstone=options.is_tombstone,
             producer_id=options.producer,
             range=Range(options.from_offset, options.to_offset, *bounds(options.from_time, options.to_time)),
-            misplaced_of=options.partitions if is_bare else None,
+            misplaced_of=options.partition_count if is_bare else None,
         )
 
     def decoding(self, spooled: Collection[str]) -> Decoding | None:
@@ -86,13 +86,13 @@ class GrepRequest:
     def _has_condition(self) -> bool:
         options = self.options
         return options.key is not None or bool(
-            options.headers or options.json or options.is_tombstone or options.producer is not None
+            options.headers or options.where or options.is_tombstone or options.producer is not None
         )
 
     def _words(self) -> tuple[bytes | None, Sequence[str]]:
         """The pattern and the paths. The first word is the pattern, unless -e or a condition makes all of them paths."""
         options, words = self.options, self.options.paths
-        has_other = options.pattern is not None or self._has_condition or options.partitions is not None
+        has_other = options.pattern is not None or self._has_condition or options.partition_count is not None
         if has_other and words and not _leads_somewhere(words[0]):
             why = "-e PATTERN" if options.pattern is not None else "a condition such as --key"
             raise UsageError(
@@ -133,7 +133,7 @@ class GrepRequest:
             "fields": list(self.fields),
             "key": pattern_option(query.key),
             "headers": list(options.headers),
-            "json": list(options.json),
+            "json": list(options.where),
             "tombstones": options.is_tombstone,
             "producer": options.producer,
         }

@@ -106,7 +106,7 @@ PHRASES = (
         " deserializing avro|error deserializing json|error deserializing protobuf|not produced with a confluent schema"
         " registry serializer",
         "the consumer's deserializer does not accept a record. Kafka's log is sound: the record was written with another"
-        " serializer or schema. `kdump log --deep --offset N` shows its bytes, and `--value avro` and the like decode them",
+        " serializer or schema. `kdump log --deep --offset N` shows its bytes, `--value-decoder avro` and the like decode them",
     ),
     # what is not in the log at all
     Phrase(
