@@ -28,6 +28,9 @@ CSV_FORMULAS = choice(
 
 STRICT_STDERR = flag("--strict-stderr", "Print only Kafka's own messages on stderr.")
 
+TOPICS = text("--topics", "Only partitions of these topics, where PATH is a log directory or above some.", metavar="GLOB,...")
+PARTITIONS = text("--partitions", "Only partitions with these numbers.", metavar="0,4-7")
+
 NICE = flag(
     "--nice", "Run at the lowest CPU and I/O priority and leave the page cache as it was, for use beside a running broker."
 )

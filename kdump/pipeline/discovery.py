@@ -84,17 +84,7 @@ def _require(path: str) -> None:
 
 def is_wanted(item: FileItem, options: Options) -> bool:
     """Whether a file belongs to a requested topic and partition. Checkpoints belong to many; their rows are filtered instead."""
-    return options.table == "checkpoints" or is_partition_wanted(item.topic, item.partition, options)
-
-
-def is_partition_wanted(topic: str | None, partition: int | None, options: Options) -> bool:
-    """Whether a topic and partition is requested."""
-    if options.topics:
-        from fnmatch import fnmatchcase
-
-        if not any(fnmatchcase(topic or "", pattern) for pattern in options.topics):
-            return False
-    return options.partitions is None or partition in options.partitions
+    return options.table == "checkpoints" or options.selection.has(item.topic, item.partition)
 
 
 def discover(

@@ -12,6 +12,7 @@ from kdump.binary.paths import SCHEMES, is_url
 from kdump.checks.settings import CLEANUP_POLICIES, LEVELS, SCAN_LEVEL, UNKNOWN, Settings
 from kdump.errors import UsageError, unknown_name
 from kdump.formats.ranges import Range
+from kdump.formats.selection import Selection, globs_of, numbers_of
 from kdump.output.arrow.limits import BATCH_BYTES, BATCH_ROWS, MAX_VALUE_BYTES
 from kdump.output.arrow.rows import TABLES, columns_of
 from kdump.output.times import milliseconds
@@ -105,8 +106,7 @@ class Options:
         self.table = values.get("table", "batches")
         if self.table not in TABLES:
             raise unknown_name(f"there is no table {self.table!r}", self.table, TABLES)
-        self.topics = self._list("topics")
-        self.partitions = self._numbers("partitions")
+        self.selection = Selection(globs_of(values.get("topics")), numbers_of("partitions", values.get("partitions", "")))
         self.range = Range(
             self._integer("fromOffset"),
             self._integer("toOffset"),
@@ -220,20 +220,6 @@ class Options:
             return milliseconds(value, is_end=is_end)
         except UsageError as error:
             raise UsageError(f"{name}: {error.message}")
-
-    def _numbers(self, name: str) -> frozenset[int] | None:
-        """Numbers and ranges of them, such as `0,4-7`."""
-        numbers: set[int] = set()
-        for item in self._list(name):
-            first, dash, last = item.partition("-")
-            try:
-                found = range(int(first), int(last if dash else first) + 1)
-            except ValueError:
-                found = range(0)
-            if not found:
-                raise UsageError(f"{name} is like 0,4-7, not {item!r}")
-            numbers.update(found)
-        return frozenset(numbers) or None
 
     def _size(self, name: str, default: int) -> int:
         value = self._values.get(name.lower())

@@ -116,7 +116,7 @@ def plan(
 
 def _require(is_there: bool, options: Options) -> None:
     """Raise UsageError where a table would have no rows because its paths are wrong."""
-    is_selected = bool(options.topics) or options.partitions is not None or options.file_list is not None
+    is_selected = not options.selection.is_all or options.file_list is not None
     if not is_there and not is_selected and options.unreadable == options.FAIL:
         raise UsageError(f"there are no Kafka files in {', '.join(options.paths)}")
 
@@ -164,7 +164,7 @@ def _check_slices(options: Options) -> list[CheckSlice]:
     if options.file_list is not None and not options.paths:
         raise UsageError("the table findings takes paths, not a file list")
     found = [job for path in tree.matching(options.paths) for job in jobs(path)]
-    if options.topics or options.partitions is not None:
+    if not options.selection.is_all:
         found = [job for job in found if discovery.is_wanted(_item_of(job), options)]
     return [CheckSlice(job.kind, job.path, job.root, size_of(job), job.unlisted) for job in found]
 

@@ -217,7 +217,7 @@ def _checkpoints(source: Source, file_slice: FileSlice, options: Options, _repor
     for line in TextCheckpoint(source, OFFSET_FIELDS).lines():
         if line.fault is None:
             topic, partition, offset = line.values
-            if discovery.is_partition_wanted(str(topic), int(partition), options):
+            if options.selection.has(str(topic), int(partition)):
                 rows.append((topic, partition, offset))
         elif options.fails_fast:
             raise line.fault

@@ -125,8 +125,8 @@ def test_options_that_cannot_be_are_refused_by_name(given: dict[str, str], words
 
 def test_options_may_come_in_any_case_and_sizes_with_units() -> None:
     options = Options({"PATHS": '["/a", "file:///b"]', "TARGETbytes": "1.5MiB", "partitions": "0,4-6", "topics": "a*, b"})
-    assert (options.paths, options.target_bytes, options.topics) == (["/a", "/b"], 1572864, ("a*", "b"))
-    assert options.partitions == frozenset((0, 4, 5, 6))
+    assert (options.paths, options.target_bytes, options.selection.globs) == (["/a", "/b"], 1572864, ("a*", "b"))
+    assert options.selection.numbers == frozenset((0, 4, 5, 6))
 
 
 @pytest.mark.parametrize(

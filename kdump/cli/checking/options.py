@@ -5,7 +5,7 @@ from __future__ import annotations
 from kdump.checks.finding import ERROR, SEVERITIES
 from kdump.checks.settings import CLEANUP_POLICIES, DEFAULT_LEVEL, FILE_TYPES, LEVELS, MAX_FINDINGS, UNKNOWN
 from kdump.cli.options import CODES, FILES, CommandOptions, choice, flag, integer, seconds, text, texts
-from kdump.cli.shared_options import CSV_FORMULAS, FILE, NICE, PATHS, RATE, jobs_option, output_option
+from kdump.cli.shared_options import CSV_FORMULAS, FILE, NICE, PARTITIONS, PATHS, RATE, TOPICS, jobs_option, output_option
 from kdump.output.check import FORMATS
 
 
@@ -13,6 +13,8 @@ class CheckOptions(CommandOptions):
     """What `kdump check` takes. An option named as a field of `kdump.checks.settings.Settings` sets it."""
 
     paths: tuple[str, ...] = PATHS
+    topics: str | None = TOPICS
+    partitions: str | None = PARTITIONS
     level: str = choice(
         "--level",
         LEVELS,

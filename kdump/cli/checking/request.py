@@ -9,7 +9,7 @@ from kdump.checks import catalogue
 from kdump.checks.finding import SEVERITIES
 from kdump.checks.settings import QUICK, Settings, current_time
 from kdump.errors import UsageError
-from kdump.formats import tree
+from kdump.formats.selection import selected
 from kdump.verdicts.verdict import START_LOSES
 
 TYPE_CHECKING = False
@@ -30,7 +30,7 @@ class CheckRequest:
 
     def __init__(self, options: CheckOptions) -> None:
         self.options = options
-        self.paths = tree.matching(options.paths)
+        self.paths = selected(options.paths, options.topics, options.partitions)
         self._selected = codes_of(options.select) if options.select else None
         self._ignored = codes_of(options.ignore)
         self.failing = SEVERITIES[: SEVERITIES.index(options.fail_on) + 1]

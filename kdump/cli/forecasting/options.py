@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kdump.cli.options import RELEASES, CommandOptions, choice, text, texts
-from kdump.cli.shared_options import CSV_FORMULAS, FILE, PATHS, output_option
+from kdump.cli.shared_options import CSV_FORMULAS, FILE, PARTITIONS, PATHS, TOPICS, output_option
 from kdump.forecasts.settings import CONFIG, RECOVERY_POINTS, STOPS
 from kdump.releases.broker_startup import PROVED
 
@@ -14,6 +14,8 @@ class ForecastOptions(CommandOptions):
     """What `kdump forecast` takes."""
 
     paths: tuple[str, ...] = PATHS
+    topics: str | None = TOPICS
+    partitions: str | None = PARTITIONS
     after: str | None = choice(
         "--after", STOPS, "How the broker stopped before this start; by default, forecast both.", metavar="STOP"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kdump.cli.shared_options import ESCAPE, settings_of
 from kdump.forecasts.forecast import Request
 from kdump.forecasts.settings import STOPS
-from kdump.formats import tree
+from kdump.formats.selection import selected
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ class ForecastRequest:
     """One invocation of `kdump forecast`. Raises UsageError for releases, settings and recovery points that do not exist."""
 
     def __init__(self, options: ForecastOptions) -> None:
-        self.paths = tree.matching(options.paths)
+        self.paths = selected(options.paths, options.topics, options.partitions)
         self.output = options.output
         self.escapes_formulas = options.csv_formulas == ESCAPE
         self.broker = options.broker

@@ -6,7 +6,7 @@ from kdump.cli.listing import decoder_names
 from kdump.cli.options import CommandOptions, choice, flag, integer, text
 from kdump.cli.release_options import RELEASE
 from kdump.cli.schema_options import DECODER_COMMAND, KEY_DECODER, SCHEMAS_PATH, VALUE_DECODER
-from kdump.cli.shared_options import CSV_FORMULAS, FILE, NICE, PATHS, RATE, STRICT_STDERR, output_option
+from kdump.cli.shared_options import CSV_FORMULAS, FILE, NICE, PARTITIONS, PATHS, RATE, STRICT_STDERR, TOPICS, output_option
 
 _FORMS = ("kafka", "ndjson", "csv", "table")
 _FORMS_HELP = (
@@ -22,6 +22,8 @@ class ListingOptions(CommandOptions):
     """What all of these commands take."""
 
     paths: tuple[str, ...] = PATHS
+    topics: str | None = TOPICS
+    partitions: str | None = PARTITIONS
     output: str = output_option(_FORMS, _FORMS_HELP)
     csv_formulas: str = CSV_FORMULAS
     file: str | None = FILE

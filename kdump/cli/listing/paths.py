@@ -7,6 +7,7 @@ import os
 from kdump.binary import system
 from kdump.errors import Unreadable, UsageError
 from kdump.formats import file_name, tree
+from kdump.formats.selection import selected
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,6 +44,15 @@ def files(paths: Sequence[str], suffix: str) -> Iterator[str | Unreadable]:
                 yield path
         except Unreadable as error:
             yield error
+
+
+def chosen(paths: Sequence[str], suffix: str, topics: str | None, partitions: str | None) -> Sequence[str]:
+    """The paths; with topics or partitions, the directories of those that have files with the suffix. Raises UsageError."""
+    if topics is None and partitions is None:
+        return paths
+    found = selected(paths, topics, partitions)
+    filled = [path for path in found if not system.is_directory(path) or any(name.endswith(suffix) for name in _names(path))]
+    return filled or found[:1]
 
 
 def _check_kind(path: str, suffix: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kdump.cli import schema_options
 from kdump.cli.listing import decoder_names
 from kdump.cli.listing.options import EXPORTS, LogOptions
+from kdump.cli.listing.paths import chosen
 from kdump.cli.shared_options import ESCAPE
 from kdump.errors import UsageError
 from kdump.formats.ranges import Range
@@ -13,8 +14,6 @@ from kdump.releases.profile import profile_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from kdump.cli.listing.options import ListingOptions
 
 
@@ -24,7 +23,7 @@ class Request:
     def __init__(self, suffix: str, given: ListingOptions) -> None:
         options = LogOptions(**vars(given))  # those that the command does not have are as if they were not given
         self.suffix = suffix
-        self.paths: Sequence[str] = options.paths
+        self.paths = chosen(options.paths, suffix, options.topics, options.partitions)
         self.output = options.output
         self.escapes_formulas = options.csv_formulas == ESCAPE
         self.profile = profile_of(options.release)

@@ -7,7 +7,7 @@ from kdump.checks.settings import CLEANUP_POLICIES, LEVELS, SCAN_LEVEL, UNKNOWN
 from kdump.cli.options import DIRECTORIES, TABLES, CommandOptions, choice, flag, text, texts
 from kdump.cli.scanning.engine import ENGINES
 from kdump.cli.schema_options import KEY_DECODER, SCHEMAS_PATH, VALUE_DECODER
-from kdump.cli.shared_options import FILE, PATHS, jobs_option, output_option
+from kdump.cli.shared_options import FILE, PARTITIONS, PATHS, TOPICS, jobs_option, output_option
 
 SAVINGS = {"sample": "sample", "all": "true", "none": "false"}
 """Which compressed batches a scan decompresses to measure their size, as the pipeline's option."""
@@ -56,8 +56,8 @@ class ScanOptions(CommandOptions):
         default="sample",
         metavar="WHICH",
     )
-    topics: str | None = text("--topics", "Examine only these topics.", metavar="GLOB,...")
-    partitions: str | None = text("--partitions", "Examine only these partitions.", metavar="0,4-7")
+    topics: str | None = TOPICS
+    partitions: str | None = PARTITIONS
     broker: str | None = text(
         "--broker", "The name of the broker that PATH belongs to; by default taken from its directories.", metavar="NAME"
     )

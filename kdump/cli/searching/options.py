@@ -5,7 +5,7 @@ from __future__ import annotations
 from kdump.cli.options import FILES, CommandOptions, arguments, choice, flag, integer, text, texts
 from kdump.cli.release_options import RELEASE
 from kdump.cli.schema_options import DECODER_COMMAND, KEY_DECODER, SCHEMAS_PATH, VALUE_DECODER
-from kdump.cli.shared_options import CSV_FORMULAS, FILE, NICE, RATE, STRICT_STDERR, jobs_option, output_option
+from kdump.cli.shared_options import CSV_FORMULAS, FILE, NICE, PARTITIONS, RATE, STRICT_STDERR, TOPICS, jobs_option, output_option
 from kdump.searching.fields import FIELDS
 
 FORMS = ("kafka", "ndjson", "json", "csv", "table", "parquet")
@@ -15,6 +15,8 @@ class GrepOptions(CommandOptions):
     """What `kdump grep` takes."""
 
     paths: tuple[str, ...] = arguments("[PATTERN] PATH...", completes=FILES)
+    topics: str | None = TOPICS
+    partitions: str | None = PARTITIONS
     pattern: str | None = text("-e", "The pattern; all arguments are then paths.", metavar="PATTERN")
     is_fixed: bool = flag("-F", "The pattern is text as it is (the default).")
     is_regex: bool = flag("-E", "The pattern is a regular expression (of Python, on bytes).")
@@ -99,6 +101,8 @@ class WhereOptions(CommandOptions):
     """What `kdump where` takes."""
 
     paths: tuple[str, ...] = arguments("[TOPIC-P@OFFSET] PATH...", completes=FILES)
+    topics: str | None = TOPICS
+    partitions: str | None = PARTITIONS
     key: str | None = text("--key", "Every record with this key; all arguments are then paths.")
     is_hex: bool = flag("--hex", "The key is bytes in hexadecimal.")
     output: str = output_option(

@@ -10,6 +10,7 @@ from kdump.cli.schema_options import part_decoders
 from kdump.cli.shared_options import ESCAPE, STDIN
 from kdump.errors import UsageError
 from kdump.formats.ranges import Range
+from kdump.formats.selection import selected
 from kdump.output.times import bounds
 from kdump.releases.profile import profile_of
 from kdump.searching.decoding import Decoding
@@ -99,12 +100,14 @@ class GrepRequest:
                 f"{words[0]} does not exist; with {why}, all arguments are paths", remedy="give the pattern as -e PATTERN"
             )
         pattern = options.pattern if has_other else words[0] if words else None
-        paths = words if has_other else words[1:]
+        paths: Sequence[str] = words if has_other else words[1:]
         if not paths and words and system.has_name(words[0]):
             remedy = "give a PATTERN before the path, or a condition such as --key"
             raise UsageError(f"nothing to look for in {words[0]}", remedy=remedy)
         if not paths:
             raise UsageError("grep needs a path", remedy="kdump grep PATTERN PATH..., or - for stdin")
+        if options.topics is not None or options.partitions is not None:
+            paths = selected(paths, options.topics, options.partitions, has_going=options.proves_absence)
         return None if pattern is None else self._bytes(pattern), paths
 
     def _bytes(self, text: str) -> bytes:

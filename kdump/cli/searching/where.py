@@ -9,6 +9,7 @@ from kdump.cli.shared_options import ESCAPE, throttle_reading
 from kdump.cli.streams import say
 from kdump.errors import UsageError
 from kdump.exit_codes import CLEAN, FINDINGS, NOT_EXAMINED
+from kdump.formats.selection import selected
 from kdump.output.blocks import Blocks
 from kdump.output.rows import fates
 from kdump.output.rows.fates import Fate
@@ -51,7 +52,10 @@ def find_record(options: WhereOptions) -> int:
 
 def _question(options: WhereOptions) -> Whereabouts:
     if options.key is not None:
-        return Whereabouts(options.paths, key=given_bytes(options.key, is_hex=options.is_hex))
+        paths = selected(options.paths, options.topics, options.partitions)
+        return Whereabouts(paths, key=given_bytes(options.key, is_hex=options.is_hex))
     if not options.paths:
         raise UsageError("where needs TOPIC-PARTITION@OFFSET or --key K, and a path")
+    if options.topics is not None or options.partitions is not None:
+        raise UsageError("TOPIC-PARTITION@OFFSET names one partition", remedy="--topics and --partitions go with --key")
     return Whereabouts(options.paths[1:], offset=parsed(options.paths[0]))

@@ -1,0 +1,106 @@
+"""Which partitions of log directories are meant: those of some topics, with some numbers."""
+
+from __future__ import annotations
+
+from kdump.binary import system
+from kdump.errors import Unreadable, UsageError
+from kdump.formats import tree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+
+class Selection:
+    """Topics by globs, and numbers of partitions; without globs every topic is meant, and with None every number."""
+
+    __slots__ = ("globs", "numbers")
+
+    def __init__(self, globs: Sequence[str] = (), numbers: Collection[int] | None = None) -> None:
+        self.globs = globs
+        self.numbers = numbers
+
+    @property
+    def is_all(self) -> bool:
+        """Whether every partition is meant."""
+        return not self.globs and self.numbers is None
+
+    def has(self, topic: str | None, partition: int | None) -> bool:
+        """Whether a partition is meant; None is what nobody knows, and meant only where all are."""
+        if self.globs:
+            from fnmatch import fnmatchcase  # slow to load
+
+            if not any(fnmatchcase(topic or "", glob) for glob in self.globs):
+                return False
+        return self.numbers is None or partition in self.numbers
+
+
+def selected(given: Sequence[str], topics: str | None, partitions: str | None, *, has_going: bool = True) -> list[str]:
+    """The paths that match patterns, each once; with topics or partitions, what is meant of the partitions and files below.
+
+    `topics` are globs with commas between them, `partitions` numbers and ranges such as `0,4-7`. A directory that cannot be
+    listed stays, so that its reader says why. Without `has_going`, directories below that brokers no longer serve are left out.
+    Raises UsageError if nothing matches.
+    """
+    paths = tree.matching(given)
+    selection = Selection(globs_of(topics), None if partitions is None else numbers_of("--partitions", partitions))
+    if selection.is_all:
+        return paths
+    found = [
+        below
+        for path in paths
+        for below in _partitions_below(path)
+        if _is_meant(below, selection) and (has_going or below == path or not _is_going(below))
+    ]
+    if not found:
+        wanted = " ".join(f"{name} {text}" for name, text in (("--topics", topics), ("--partitions", partitions)) if text)
+        raise UsageError(f"no partition in {', '.join(given)} fits {wanted}")
+    return list(dict.fromkeys(found))
+
+
+def globs_of(text: str | None) -> tuple[str, ...]:
+    """Words with commas between them."""
+    return tuple(word.strip() for word in (text or "").split(",") if word.strip())
+
+
+def numbers_of(name: str, text: str) -> frozenset[int] | None:
+    """Numbers and ranges of them, such as `0,4-7`; None for no text. Raises UsageError, which calls them by `name`."""
+    numbers: set[int] = set()
+    for word in globs_of(text):
+        first, dash, last = word.partition("-")
+        try:
+            found = range(int(first), int(last if dash else first) + 1)
+        except ValueError:
+            found = range(0)
+        if not found:
+            raise UsageError(f"{name} is like 0,4-7, not {word!r}")
+        numbers.update(found)
+    return frozenset(numbers) or None
+
+
+def _partitions_below(path: str, depth: int = tree.MAX_DEPTH) -> Iterator[str]:
+    """The partition directories below a path, or the file that it is."""
+    try:
+        if not system.is_directory(path) or tree.is_partition(path):
+            yield path
+            return
+        inside = tree.partitions(path)
+        folders = [] if tree.is_log_directory(path) or not depth else tree.folders(inside)
+    except Unreadable:
+        yield path
+        return
+    if not folders:
+        yield from inside
+    for folder in folders:
+        yield from _partitions_below(folder, depth - 1)
+
+
+def _is_meant(path: str, selection: Selection) -> bool:
+    """Whether the partition at a path is meant, or the one whose directory a file is in."""
+    name = tree.directory_name(path) or tree.directory_name(tree.parent(path))
+    return name is not None and selection.has(name.topic, name.partition)
+
+
+def _is_going(path: str) -> bool:
+    name = tree.directory_name(path)
+    return name is not None and name.is_going
