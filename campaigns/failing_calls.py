@@ -133,7 +133,7 @@ COMMANDS = {
     "log gently": ("log", "--deep", "--print-data-log", "--nice", "PARTITION"),
     "log pattern": ("log", "DIRECTORY/*/*.log"),
     "log stdin": ("log", "--deep", "-"),
-    "log stop": ("log", "--no-keep-going", "--from-offset", "100", "--limit", "60", "PARTITION"),
+    "log stop": ("log", "--fail-fast", "--from-offset", "100", "--limit", "60", "PARTITION"),
     "log deep": ("log", "--deep", "PARTITION"),
     "log table": ("log", "--output", "table", "PARTITION"),
     "log csv": ("log", "--deep", "--output", "csv", "PARTITION"),

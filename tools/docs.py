@@ -116,7 +116,7 @@ def _option(option: Option) -> tuple[str, str, str]:
 
 def names_of(option: Option) -> list[str]:
     """The names of an option, each with the name of its value."""
-    return [f"{name} {option.value_name}".rstrip() for name in (*option.names, *option.off_name.split())]
+    return [f"{name} {option.value_name}".rstrip() for name in option.names]
 
 
 def default_of(option: Option) -> str:

@@ -25,12 +25,16 @@ COMMANDS = (
 )
 
 
+ALIASES = {"completion": "completions", "version": "--version"}
+"""What other programs call commands of ours."""
+
+
 def is_dropin(arguments: list[str]) -> bool:
     """Whether these are options of Kafka's tool; otherwise they start with a command, or ask for a screen of kdump.
 
     Kafka's tool ignores words before its options, so a misspelled command only counts as one without --files.
     """
-    if not arguments or arguments[0] in ("--help", "-h", "--version", "help"):
+    if not arguments or arguments[0] in ("--help", "-h", "--version", "help", *ALIASES):
         return False
     if arguments[0] in COMMANDS or not any(argument.startswith("-") for argument in arguments):
         return False

@@ -7,6 +7,8 @@ import os
 import sys
 from functools import partial
 
+from kdump.cli.command_names import ALIASES
+from kdump.cli.missing_paths import require_there
 from kdump.cli.options import Command, CommandOptions, flag
 from kdump.cli.plain_command_line import read_plain
 from kdump.cli.shared_options import STDIN
@@ -30,40 +32,30 @@ if TYPE_CHECKING:
     from kdump.cli.searching.options import GrepOptions, WhereOptions
 
 HELP = """\
-Usage: kdump --files FILE[,FILE...] [options of kafka-dump-log.sh]
-       kdump COMMAND [options] PATH...
+Usage: kdump COMMAND [OPTIONS] PATH...
+       kdump --files FILE[,FILE...] [OPTIONS of kafka-dump-log.sh]
 
-Reads Kafka's files on disk: segments, indexes, snapshots. Never writes to them, needs no broker and no JVM.
+Reads Kafka's files on disk: segments, indexes, snapshots. Never changes them.
+Needs no broker and no JVM.
 
-Look      log index timeindex txnindex snapshot checkpoint
 Check     check explain forecast
-Fleet     scan
+Look      log index timeindex txnindex snapshot checkpoint
 Find      grep where
 Mend      recover reindex slice redact (into a new directory)
-Data      schema
+Fleet     scan
 Kafka's   --files (drop-in for kafka-dump-log.sh), releases
-Shell     completions
+More      schema completions
 
 Examples
-  kdump --files 00000000000000000000.log                  as Kafka's tool prints it
-  kdump --release 1.0.1 --files x.log --print-data-log    as Kafka 1.0.1 printed it
-  kdump check /var/lib/kafka/orders-3                     what is wrong, what a restart would do
-  kdump forecast /var/lib/kafka/orders-3                  what a restart loses, segment by segment
-  kdump log /var/lib/kafka/orders-3                       all segments of a partition, past any damage
-  kdump log --tail 5 /var/lib/kafka/orders-3              the last batches; --offset N for that of one offset
-  zcat x.log.gz | kdump log -                             a segment from stdin
-  kdump log --output ndjson --from-time 2026-11-20 x.log  batches as JSON, from a time on
-  kdump check -o report.json --output json /data          into a file, which must not exist yet
-  kdump scan /data --tables-to tables                           a fleet as Parquet, and what is wrong with it
-  kdump grep order-4711 /var/lib/kafka                    records with these bytes, and whether all was read
-  kdump where orders-3@4711 broker-1 broker-2             what became of a record
-  kdump recover orders-3 -o new/orders-3                  what is whole of a damaged partition
-  kdump reindex orders-3 -o new/orders-3                  a copy with new indexes and snapshots
-  kdump slice orders-3 -o part --from-offset 4700 --to-offset 4720   a small partition, for a bug report
-  kdump log --deep --output ndjson x.log                  records as JSON, internal topics decoded
-  kdump releases 2.0.1                                    what 2.0.1 prints that 2.0.0 did not
+  kdump check /var/lib/kafka/orders-3          what is wrong, what a start does
+  kdump log --tail 5 /var/lib/kafka/orders-3   the last batches, past any damage
+  kdump grep order-4711 /var/lib/kafka         records with these bytes
+  kdump where orders-3@4711 broker-1 broker-2  what became of a record
+  kdump recover orders-3 -o new/orders-3       what is whole of a partition
+  kdump --files 00000000000000000000.log       as Kafka's tool prints it
 
-`kdump help COMMAND` shows the options of a command, `kdump --files x --help` those of Kafka's tool.
+`kdump COMMAND -h` shows the usual options of a command, `--help` all of them;
+`kdump --files x --help` shows those of Kafka's tool.
 """
 
 
@@ -146,21 +138,23 @@ def check(options: CheckOptions) -> int:
     from kdump.cli.checking.request import CheckRequest
 
     request = CheckRequest(options)
+    if options.output == "text":
+        require_there(request.paths)
     if STDIN in request.paths:
         from kdump.cli.checking.from_stdin import check_with_stdin as check_all
     else:
         from kdump.cli.checking.run import check_paths as check_all
-    return _into_file(options.file, partial(check_all, request))
+    return _into_file(options, partial(check_all, request))
 
 
-def _into_file(path: str | None, judge: Callable[[], int]) -> int:
+def _into_file(options: CheckOptions | ScanOptions, judge: Callable[[], int]) -> int:
     """Judge files, with the report in the file that `-o` names, if it names one. Returns the exit code."""
-    from kdump.cli.output_file import written_to
+    from kdump.cli.output_file import output_of
 
-    with written_to(path):
+    with output_of(options.file, is_quiet=options.is_quiet):
         status = judge()
-    if status == NOT_EXAMINED and path not in (None, STDIN):
-        say(f"not everything could be examined: {path} says why")
+    if status == NOT_EXAMINED and options.file not in (None, STDIN):
+        say(f"not everything could be examined: {options.file} says why")
     return status
 
 
@@ -173,10 +167,12 @@ def forecast(options: ForecastOptions) -> int:
     """
     from kdump.cli.forecasting.request import ForecastRequest
     from kdump.cli.forecasting.run import forecast_paths
-    from kdump.cli.output_file import written_to
+    from kdump.cli.output_file import output_of
 
     request = ForecastRequest(options)
-    with written_to(options.file):
+    if options.output == "text":
+        require_there(request.paths)
+    with output_of(options.file, is_quiet=options.is_quiet):
         return forecast_paths(request)
 
 
@@ -190,7 +186,8 @@ def scan(options: ScanOptions) -> int:
     from kdump.cli.scanning.run import scan_paths
 
     request = ScanRequest(options)
-    return _into_file(options.file, partial(scan_paths, request))
+    require_there(options.paths)
+    return _into_file(options, partial(scan_paths, request))
 
 
 def grep(options: GrepOptions) -> int:
@@ -228,10 +225,10 @@ def where(options: WhereOptions) -> int:
     Exit codes: 0 it is there, 1 it is not, 2 wrong usage, 3 something could not be read, so that the answer is not certain or not
     complete, 4 the output could not be written.
     """
-    from kdump.cli.output_file import written_to
+    from kdump.cli.output_file import output_of
     from kdump.cli.searching.where import find_record
 
-    with written_to(options.file):
+    with output_of(options.file, is_quiet=options.is_quiet):
         return find_record(options)
 
 
@@ -243,7 +240,7 @@ def recover(options: RecoverOptions) -> int:
 
     \b
       kdump recover /var/lib/kafka/orders-3 -o /mnt/new/orders-3
-      kdump recover orders-3 -o new/orders-3 --merge broker2/orders-3 --merge broker3/orders-3
+      kdump recover orders-3 -o new/orders-3 --merge broker2/orders-3
       kdump recover orders-3 -o new/orders-3 --accept 4711
       kdump recover /var/lib/kafka -o /mnt/kafka --output ndjson
 
@@ -252,6 +249,7 @@ def recover(options: RecoverOptions) -> int:
     """
     from kdump.cli.mending.recover import recover_paths
 
+    require_there(options.paths)
     return recover_paths(options)
 
 
@@ -273,6 +271,7 @@ def reindex(options: ReindexOptions) -> int:
     """
     from kdump.cli.mending.reindex import reindex_path
 
+    require_there([options.path])
     return reindex_path(options)
 
 
@@ -284,15 +283,16 @@ def slice(options: SliceOptions) -> int:
     that lose records are written again as the log cleaner does. DIR appears when it is complete, on disk and verified.
 
     \b
-      kdump slice /var/lib/kafka/orders-3 -o orders-3 --from-offset 4700 --to-offset 4720
-      kdump slice orders-3 -o part --from-time 2026-11-20T13:45 --to-time 2026-11-20T13:46 --exact
-      kdump slice orders-3 -o without --drop-key customer-17 --drop-key customer-23
+      kdump slice orders-3 -o few --from-offset 4700 --to-offset 4720
+      kdump slice orders-3 -o part --from-time 2026-11-20T13:45 --exact
+      kdump slice orders-3 -o without --drop-key customer-17
 
     Exit codes: 0 DIR is there, 2 wrong usage or nothing in the range, 3 something in the range is damaged or could not be read,
     4 DIR could not be written.
     """
     from kdump.cli.mending.slice import slice_path
 
+    require_there([options.path])
     return slice_path(options)
 
 
@@ -305,13 +305,14 @@ def redact(options: RedactOptions) -> int:
 
     \b
       kdump redact /var/lib/kafka/orders-3 -o for-the-vendor
-      kdump redact orders-3 -o shown --values --keep-field order.id --keep-field order.state
+      kdump redact orders-3 -o shown --values --keep-field order.id
 
     Exit codes: 0 DIR is there, 1 DIR is there but `kdump check` finds something else in it, 2 wrong usage, 3 PATH could not be
     read, 4 DIR could not be written.
     """
     from kdump.cli.mending.redact import redact_path
 
+    require_there([options.path])
     return redact_path(options)
 
 
@@ -411,6 +412,8 @@ def main(arguments: list[str]) -> int:
     """
     if arguments[:1] == ["help"]:
         arguments = [*arguments[1:2], "--help"]
+    if arguments and arguments[0] in ALIASES:
+        arguments = [ALIASES[arguments[0]], *arguments[1:]]
     name = arguments[0] if arguments else "--help"
     if not name.startswith("-") and name not in COMMANDS:
         from kdump.cli.unknown_command import unknown_command

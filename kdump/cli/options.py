@@ -25,9 +25,8 @@ FILES, DIRECTORIES, CODES, RELEASES, TABLES, ROWS = "files", "directories", "cod
 class Option:
     """An option, or without `names` an argument.
 
-    `metavar` is what help screens call its value. `off_name` is the name that turns off a flag that is on by default.
-    `completes` says what shells offer as a value: one of the words above, or the values themselves. `spelling` brings what
-    was typed into the form in which `choices` are written.
+    `metavar` is what help screens call its value. `completes` says what shells offer as a value: one of the words above, or
+    the values themselves. `spelling` brings what was typed into the form in which `choices` are written.
     """
 
     __slots__ = (
@@ -41,7 +40,6 @@ class Option:
         "minimum",
         "name",
         "names",
-        "off_name",
         "shows_default",
         "spelling",
     )
@@ -59,7 +57,6 @@ class Option:
         metavar: str | None = None,
         shows_default: bool = False,
         completes: str | Sequence[str] = (),
-        off_name: str = "",
         is_required: bool = False,
     ) -> None:
         self.name = ""
@@ -73,7 +70,6 @@ class Option:
         self.metavar = metavar
         self.shows_default = shows_default
         self.completes = completes
-        self.off_name = off_name
         self.is_required = is_required
 
     def __set_name__(self, _owner: type, name: str) -> None:
@@ -131,9 +127,9 @@ class Command:
 # The functions below return an Option where the attribute is annotated with the type of its value, hence Any.
 
 
-def flag(names: str, help: str, *, off_name: str = "") -> Any:
-    """On or off: without `off_name` off by default, with it on."""
-    return Option(names, help, FLAG, default=bool(off_name), off_name=off_name, shows_default=bool(off_name))
+def flag(names: str, help: str) -> Any:
+    """On or off, and off by default."""
+    return Option(names, help, FLAG, default=False)
 
 
 def text(

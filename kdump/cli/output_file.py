@@ -20,6 +20,28 @@ _STDOUT = "-"
 
 
 @contextmanager
+def output_of(path: str | None, *, is_quiet: bool) -> Iterator[None]:
+    """The output of a command that judges: in the file of `-o`, if there is one, or nowhere. Raises what `written_to` raises."""
+    if not is_quiet:
+        with written_to(path):
+            yield
+        return
+    if path is not None:
+        raise UsageError("with -q, there is nothing to write", remedy="leave out -q or -o")
+    with open(os.devnull, "wb", buffering=0) as nowhere:
+        if sys.stderr is not None:
+            sys.stderr.flush()
+        kept = os.dup(2)
+        os.dup2(nowhere.fileno(), 2)
+        try:
+            with _as_stdout(nowhere.fileno()):
+                yield
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
+
+
+@contextmanager
 def written_to(path: str | None) -> Iterator[None]:
     """Write what goes to stdout within the block to this file instead; None and `-` change nothing.
 

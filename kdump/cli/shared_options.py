@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+    from kdump.formats.ranges import Range
+
 KEEP, ESCAPE = "keep", "escape"
 
 STDIN = "-"
@@ -26,6 +28,12 @@ CSV_FORMULAS = choice(
     default=KEEP,
 )
 
+AUTO, ALWAYS, NEVER = "auto", "always", "never"
+
+COLOR = choice("--color", (AUTO, ALWAYS, NEVER), "Whether to use colours; auto: on a terminal without NO_COLOR.", default=AUTO)
+
+QUIET = flag("-q --quiet", "Show nothing: the exit code is the answer.")
+
 STRICT_STDERR = flag("--strict-stderr", "Print only Kafka's own messages on stderr.")
 
 TOPICS = text("--topics", "Only partitions of these topics, where PATH is a log directory or above some.", metavar="GLOB,...")
@@ -38,6 +46,30 @@ NICE = flag(
 RATE = text("--rate", "Read no faster than this, for example 50MB/s; uses one process.", default="", metavar="RATE")
 
 
+# The options for a range; `rows` says what is chosen, up to the word that the range follows.
+
+
+def from_offset_option(rows: str) -> Any:
+    """The option for the first offset."""
+    return integer("--from-offset", f"{rows} this offset or a later one.", minimum=0, metavar="OFFSET")
+
+
+def to_offset_option(rows: str) -> Any:
+    """The option for the last offset."""
+    return integer("--to-offset", f"{rows} this offset or an earlier one.", minimum=0, metavar="OFFSET")
+
+
+def from_time_option(rows: str) -> Any:
+    """The option for the first time."""
+    times = "2026-11-20, 2026-11-20T13:45 (UTC), 2h (before now), yesterday, or milliseconds since 1970"
+    return text("--from-time", f"{rows} this time or a later one: {times}.", metavar="TIME")
+
+
+def to_time_option(rows: str) -> Any:
+    """The option for the last time."""
+    return text("--to-time", f"{rows} this time or an earlier one.", metavar="TIME")
+
+
 def jobs_option(what: str) -> Any:
     """The option for the number of processes; `what` says what they are for."""
     return integer("--jobs", f"{what}; 0, the default, chooses a number that suits the machine.", minimum=0, default=0)
@@ -46,6 +78,17 @@ def jobs_option(what: str) -> Any:
 def output_option(forms: Sequence[str], help: str) -> Any:
     """The option for the form of the output; the first of `forms` is the default."""
     return choice("--output", forms, help, default=forms[0])
+
+
+def range_of(options: Any) -> Range:  # of any command with these four options
+    """The range of offsets and times that options give. Raises UsageError for one that ends before it begins."""
+    from kdump.formats.ranges import Range
+    from kdump.output.times import bounds
+
+    first, last = options.from_offset, options.to_offset
+    if first is not None and last is not None and first > last:
+        raise UsageError(f"the range of offsets ends before it begins: {first} to {last}")
+    return Range(first, last, *bounds(options.from_time, options.to_time))
 
 
 def throttle_reading(rate: str, *, is_nice: bool) -> None:

@@ -237,7 +237,7 @@ class DumpTool:
         """Print the exception that ends the tool; then, unless stderr is strict, say how to continue."""
         self.say(self.message_of(self._as_met(fault)) + "\n")
         if not self._is_strict and isinstance(fault, CorruptData) and fault.position is not None:
-            command = _COMMANDS.get(file_name.suffix(self._path), "log --keep-going")
+            command = _COMMANDS.get(file_name.suffix(self._path), "log")
             self.say(f"kdump: Kafka's tool ends here; `kdump {command} {self._path}` goes on after the damage\n")
 
     def _as_met(self, fault: Fault) -> Fault:

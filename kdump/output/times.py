@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import time
+
 from kdump.errors import UsageError
 
 _DIGITS = range(9, 20)  # of milliseconds; fewer may be a date
+_DAY = 86_400_000
+_DAYS = {"today": 0, "yesterday": 1}
+_UNITS = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": _DAY, "w": 7 * _DAY}
 
 
 def milliseconds(text: str, *, is_end: bool) -> int:
@@ -17,7 +22,7 @@ def milliseconds(text: str, *, is_end: bool) -> int:
     try:
         day = date.fromisoformat(text)
         moment = datetime(day.year, day.month, day.day, tzinfo=UTC)
-        length = 86_400_000 - 1 if is_end else 0
+        length = _DAY - 1 if is_end else 0
     except ValueError:
         length = 0
         try:
@@ -30,6 +35,27 @@ def milliseconds(text: str, *, is_end: bool) -> int:
 
 
 def bounds(earliest: str | None, latest: str | None) -> tuple[int | None, int | None]:
-    """The first and the last millisecond of a range of times; None is open. Raises UsageError."""
-    first = None if earliest is None else milliseconds(earliest, is_end=False)
-    return first, None if latest is None else milliseconds(latest, is_end=True)
+    """The first and the last millisecond of a range of times on a command line; None is open.
+
+    Beside times, it takes `now`, `today` and `yesterday` (days of UTC), and lengths of time before now, such as `90s`, `2h` and
+    `7d`. Raises UsageError, also for a range that ends before it begins.
+    """
+    now = time.time_ns() // 1_000_000
+    first = None if earliest is None else _since(earliest, now, is_end=False)
+    last = None if latest is None else _since(latest, now, is_end=True)
+    if first is not None and last is not None and first > last:
+        raise UsageError(f"the range of times ends before it begins: {earliest} to {latest}")
+    return first, last
+
+
+def _since(text: str, now: int, *, is_end: bool) -> int:
+    word = text.strip().lower()
+    if word == "now":
+        return now
+    if word in _DAYS:
+        start = now - now % _DAY - _DAYS[word] * _DAY
+        return start + _DAY - 1 if is_end else start
+    number, unit = word[:-1], word[-1:]
+    if unit in _UNITS and number.isascii() and number.isdecimal():
+        return now - int(number) * _UNITS[unit]
+    return milliseconds(text, is_end=is_end)

@@ -154,7 +154,7 @@ def test_what_cannot_be_read_is_a_finding_though_its_row_reaches_the_limit(tmp_p
 def test_the_first_damage_ends_a_listing_that_is_not_to_go_on(tmp_path: Path, listed: Listed) -> None:
     for damaged in (_torn, _flipped):
         path = _log(tmp_path, _batch(0), damaged(1), _batch(2), damaged(3))
-        found, rows = listed("log", "--no-keep-going", path)
+        found, rows = listed("log", "--fail-fast", path)
         assert (found, [row["status"] for row in rows]) == (FINDINGS, ["intact", "damaged"])
         assert listed.err.endswith(f"kdump: {path}: the listing ends at damage\n")
         found, rows = listed("log", path)

@@ -33,7 +33,7 @@ class _PencilOptions(_Base):
     colour: str = choice("--colour", ("red", "blue"), "Another colour.", default="blue")
     depth: int = integer("--depth", "How deep to write.", minimum=1, default=8, shows_default=True)
     is_sharp: bool = flag("--sharp --pointed", "Sharpen it first.")
-    erases: bool = flag("--erase", "Erase what was written.", off_name="--no-erase")
+    erases: bool = flag("--erase", "Erase what was written.")
     brand: str | None = text("--brand", "Who made it.", metavar="NAME", completes=("acme", "best"))
 
 
@@ -58,7 +58,7 @@ def _read(line: str) -> dict[str, Any]:
 
 
 def test_options_that_are_not_given_have_their_defaults() -> None:
-    defaults = {"paths": ("x",), "colour": "blue", "depth": 8, "is_sharp": False, "erases": True, "brand": None}
+    defaults = {"paths": ("x",), "colour": "blue", "depth": 8, "is_sharp": False, "erases": False, "brand": None}
     assert vars(_PencilOptions(paths=("x",))) == defaults
     assert _read("x") == defaults
 
@@ -67,8 +67,8 @@ def test_options_are_read_with_click_and_without_it() -> None:
     line = "x --depth 3 --pointed --brand acme y --colour red"
     wanted = {"paths": ("x", "y"), "colour": "red", "depth": 3, "is_sharp": True, "brand": "acme"}
     assert read_plain(_PencilOptions.OPTIONS, line.split()) == wanted
-    assert _read(line) == {**wanted, "erases": True}
-    assert _read("x --no-erase")["erases"] is False
+    assert _read(line) == {**wanted, "erases": False}
+    assert _read("x --erase")["erases"] is True
 
 
 @pytest.mark.parametrize(
@@ -99,12 +99,12 @@ def test_the_help_screen_and_the_page_say_what_the_declaration_says(capsys: pyte
     PARSER.main(["write", "--help"], standalone_mode=False)
     screen = capsys.readouterr().out
     assert "Write with a pencil." in screen
-    assert "--depth INTEGER RANGE" in screen and "How deep to write.  [default: 8; x>=1]" in screen
+    assert "--depth N" in screen and "How deep to write.  [default: 8]" in screen
     page = list(docs._command("write", PENCIL))
     assert "kdump write [OPTIONS] PATH..." in page
     assert "| `--colour COLOUR` | `blue` | Another colour. One of `red`, `blue`. |" in page
     assert "| `--sharp`, `--pointed` |  | Sharpen it first. |" in page
-    assert "| `--erase`, `--no-erase` | `--erase` | Erase what was written. |" in page
+    assert "| `--erase` |  | Erase what was written. |" in page
     assert "| `--brand NAME` |  | Who made it. |" in page
 
 

@@ -28,7 +28,7 @@ OPTIONS = [option for option in LogOptions.OPTIONS.values() if option.names]
 WORDS = st.sampled_from(
     ["a.log", "b", "ndjson", "kafka", "none", "consumer-offsets", "string", "7", "0", "10", "-1", "1.5", "-", "--", "2026-11-20"]
 )
-NAMES = st.sampled_from([name for option in OPTIONS for name in option.names] + ["--help", "--limit=2", "--no-keep-going"])
+NAMES = st.sampled_from([name for option in OPTIONS for name in option.names] + ["--help", "--limit=2", "--fail-fast"])
 
 
 def _read_by_click(arguments: list[str], command: str = "log") -> dict[str, Any] | None:

@@ -5,7 +5,19 @@ from __future__ import annotations
 from kdump.checks.finding import ERROR, SEVERITIES
 from kdump.checks.settings import CLEANUP_POLICIES, DEFAULT_LEVEL, FILE_TYPES, LEVELS, MAX_FINDINGS, UNKNOWN
 from kdump.cli.options import CODES, FILES, CommandOptions, choice, flag, integer, seconds, text, texts
-from kdump.cli.shared_options import CSV_FORMULAS, FILE, NICE, PARTITIONS, PATHS, RATE, TOPICS, jobs_option, output_option
+from kdump.cli.shared_options import (
+    COLOR,
+    CSV_FORMULAS,
+    FILE,
+    NICE,
+    PARTITIONS,
+    PATHS,
+    QUIET,
+    RATE,
+    TOPICS,
+    jobs_option,
+    output_option,
+)
 from kdump.output.check import FORMATS
 
 
@@ -62,5 +74,7 @@ class CheckOptions(CommandOptions):
     rate: str = RATE
     output: str = output_option(FORMATS, "text is for people; the others are for programs.")
     csv_formulas: str = CSV_FORMULAS
+    color: str = COLOR
     shows_all: bool = flag("--all", "Show every finding; do not fold similar ones.")
     file: str | None = FILE
+    is_quiet: bool = QUIET

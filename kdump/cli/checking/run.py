@@ -36,6 +36,7 @@ def check_paths(request: CheckRequest) -> int:
     with open(1, "wb", buffering=0, closefd=False) as stdout:
         style = report_style_of(
             is_terminal=stdout.isatty(),
+            color=options.color,
             escapes_formulas=options.csv_formulas == ESCAPE,
             shows_all=options.shows_all,
             fail_on=options.fail_on,

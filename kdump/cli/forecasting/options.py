@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kdump.cli.options import RELEASES, CommandOptions, choice, text, texts
-from kdump.cli.shared_options import CSV_FORMULAS, FILE, PARTITIONS, PATHS, TOPICS, output_option
+from kdump.cli.shared_options import COLOR, CSV_FORMULAS, FILE, PARTITIONS, PATHS, QUIET, TOPICS, output_option
 from kdump.forecasts.settings import CONFIG, RECOVERY_POINTS, STOPS
 from kdump.releases.broker_startup import PROVED
 
@@ -43,4 +43,6 @@ class ForecastOptions(CommandOptions):
     )
     output: str = output_option(FORMS, "text is for people; the others are for programs.")
     csv_formulas: str = CSV_FORMULAS
+    color: str = COLOR
     file: str | None = FILE
+    is_quiet: bool = QUIET

@@ -18,6 +18,7 @@ class ForecastRequest:
     def __init__(self, options: ForecastOptions) -> None:
         self.paths = selected(options.paths, options.topics, options.partitions)
         self.output = options.output
+        self.color = options.color
         self.escapes_formulas = options.csv_formulas == ESCAPE
         self.broker = options.broker
         self.request = Request(

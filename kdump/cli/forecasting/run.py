@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def forecast_paths(request: ForecastRequest) -> int:
     """Forecast all directories of a request on stdout. Returns the exit code."""
     with open(1, "wb", buffering=0, closefd=False) as stdout:
-        style = report_style_of(is_terminal=stdout.isatty(), escapes_formulas=request.escapes_formulas)
+        style = report_style_of(is_terminal=stdout.isatty(), color=request.color, escapes_formulas=request.escapes_formulas)
         out = Blocks(stdout, needs_reader=False)
         return _Run(request, formatter_of(request.output, out.write, style), out).to_end()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kdump.cli.listing.options import EXPORTS
 from kdump.cli.listing.request import Request
+from kdump.cli.missing_paths import require_there
 from kdump.cli.shared_options import throttle_reading
 from kdump.errors import UsageError
 
@@ -16,6 +17,8 @@ def list_paths(suffix: str, options: ListingOptions) -> int:
     """List the files with this suffix. Returns the exit code. Raises UsageError."""
     throttle_reading(options.rate, is_nice=options.is_nice)
     request = Request(suffix, options)
+    if not options.is_strict:
+        require_there(options.paths)
     if request.output in EXPORTS:
         if options.file is None:
             raise UsageError(f"{request.output} needs a file: --output {request.output} -o FILE")

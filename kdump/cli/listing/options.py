@@ -3,10 +3,25 @@
 from __future__ import annotations
 
 from kdump.cli.listing import decoder_names
-from kdump.cli.options import CommandOptions, choice, flag, integer, text
+from kdump.cli.options import CommandOptions, choice, flag, integer
 from kdump.cli.release_options import RELEASE
 from kdump.cli.schema_options import DECODER_COMMAND, KEY_DECODER, SCHEMAS_PATH, VALUE_DECODER
-from kdump.cli.shared_options import CSV_FORMULAS, FILE, NICE, PARTITIONS, PATHS, RATE, STRICT_STDERR, TOPICS, output_option
+from kdump.cli.shared_options import (
+    COLOR,
+    CSV_FORMULAS,
+    FILE,
+    NICE,
+    PARTITIONS,
+    PATHS,
+    RATE,
+    STRICT_STDERR,
+    TOPICS,
+    from_offset_option,
+    from_time_option,
+    output_option,
+    to_offset_option,
+    to_time_option,
+)
 
 _FORMS = ("kafka", "ndjson", "csv", "table")
 _FORMS_HELP = (
@@ -26,6 +41,7 @@ class ListingOptions(CommandOptions):
     partitions: str | None = PARTITIONS
     output: str = output_option(_FORMS, _FORMS_HELP)
     csv_formulas: str = CSV_FORMULAS
+    color: str = COLOR
     file: str | None = FILE
     release: str = RELEASE
     limit: int | None = integer("--limit", "Stop after N rows.", minimum=1)
@@ -37,18 +53,15 @@ class ListingOptions(CommandOptions):
 class OffsetRangeOptions(ListingOptions):
     """What the commands take whose rows have offsets."""
 
-    from_offset: int | None = integer("--from-offset", "List only rows with this offset or a later one.")
-    to_offset: int | None = integer("--to-offset", "List only rows with this offset or an earlier one.")
+    from_offset: int | None = from_offset_option("List only rows with")
+    to_offset: int | None = to_offset_option("List only rows with")
 
 
 class TimeRangeOptions(OffsetRangeOptions):
     """What the commands take whose rows have timestamps, too."""
 
-    from_time: str | None = text(
-        "--from-time",
-        "List only rows that may be from this time or later: a date, a date and time (UTC), or milliseconds since 1970.",
-    )
-    to_time: str | None = text("--to-time", "List only rows that may be from this time or earlier.")
+    from_time: str | None = from_time_option("List only rows that may be of")
+    to_time: str | None = to_time_option("List only rows that may be of")
 
 
 class LogOptions(TimeRangeOptions):
@@ -80,6 +93,4 @@ class LogOptions(TimeRangeOptions):
     value_decoder: str | None = VALUE_DECODER
     schemas: str | None = SCHEMAS_PATH
     decoder_command: str | None = DECODER_COMMAND
-    keep_going: bool = flag(
-        "--keep-going", "Continue after damage, or stop at the first damage with exit code 1.", off_name="--no-keep-going"
-    )
+    fails_fast: bool = flag("--fail-fast", "Stop at the first damage, with exit code 1; otherwise the listing goes on after it.")

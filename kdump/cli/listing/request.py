@@ -6,10 +6,9 @@ from kdump.cli import schema_options
 from kdump.cli.listing import decoder_names
 from kdump.cli.listing.options import EXPORTS, LogOptions
 from kdump.cli.listing.paths import chosen
-from kdump.cli.shared_options import ESCAPE
+from kdump.cli.shared_options import ESCAPE, range_of
 from kdump.errors import UsageError
 from kdump.formats.ranges import Range
-from kdump.output.times import bounds
 from kdump.releases.profile import profile_of
 
 TYPE_CHECKING = False
@@ -25,11 +24,12 @@ class Request:
         self.suffix = suffix
         self.paths = chosen(options.paths, suffix, options.topics, options.partitions)
         self.output = options.output
+        self.color = options.color
         self.escapes_formulas = options.csv_formulas == ESCAPE
         self.profile = profile_of(options.release)
         self.limit = options.limit
         self.is_strict = options.is_strict
-        self.range = Range(options.from_offset, options.to_offset, *bounds(options.from_time, options.to_time))
+        self.range = range_of(options)
         self.from_position = options.from_position
         self.tail = options.tail
         self.offset = options.offset
@@ -43,7 +43,7 @@ class Request:
         asks_for_data = options.prints_data or options.decode not in (None, decoder_names.NONE)
         self.is_deep = options.is_deep or asks_for_data or self.asks_for_schemas
         self.prints_data = asks_for_data
-        self.keep_going = options.keep_going
+        self.keep_going = not options.fails_fast
 
     def _take_one_offset(self, limit: int | None) -> None:
         """Make `offset` a range. Raises UsageError if `offset` or `tail` is given beside a range."""

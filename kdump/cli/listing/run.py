@@ -68,7 +68,7 @@ class Run:
         self.is_unexamined = False  # whether a file could not be examined
         self.output: Formatter | None = None
         if request.output not in ("kafka", *EXPORTS):
-            style = style_of_rows(is_terminal=is_terminal, escapes_formulas=request.escapes_formulas)
+            style = style_of_rows(is_terminal=is_terminal, color=request.color, escapes_formulas=request.escapes_formulas)
             self.output = formatter_of(request.output, out.write, style)
         self.tuning = tuning or ListTuning()
         self.schemas = SchemasOfRun(request, self.find)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         out: str | None
         output: str
         csv_formulas: str
+        color: str
         is_nice: bool
         rate: str
 
@@ -62,7 +63,7 @@ def run(command: str, options: MendOptions, inputs: Sequence[str], make: Callabl
         return NOT_EXAMINED
     summary = made.summary(round(time.monotonic() - started, 3))
     with open(1, "wb", buffering=0, closefd=False) as stdout:
-        style = report_style_of(is_terminal=stdout.isatty(), escapes_formulas=options.csv_formulas == ESCAPE)
+        style = report_style_of(is_terminal=stdout.isatty(), color=options.color, escapes_formulas=options.csv_formulas == ESCAPE)
         blocks = Blocks(stdout, needs_reader=False)
         formatter = formatter_of(command, options.output, blocks.write, style)
         for row in made.rows:

@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
-from kdump.cli.options import DIRECTORIES, CommandOptions, argument, arguments, flag, integer, text, texts
-from kdump.cli.shared_options import CSV_FORMULAS, NICE, RATE, output_option
+from kdump.cli.options import DIRECTORIES, CommandOptions, argument, arguments, flag, text, texts
+from kdump.cli.shared_options import (
+    COLOR,
+    CSV_FORMULAS,
+    NICE,
+    RATE,
+    from_offset_option,
+    from_time_option,
+    output_option,
+    to_offset_option,
+    to_time_option,
+)
 from kdump.mending.settings import CONFIG, KINDS
 
 TYPE_CHECKING = False
@@ -52,6 +62,7 @@ class ReindexOptions(CommandOptions):
     config: tuple[str, ...] = SETTINGS
     output: str = _output("the files of the new directory")
     csv_formulas: str = CSV_FORMULAS
+    color: str = COLOR
     is_nice: bool = NICE
     rate: str = RATE
 
@@ -61,13 +72,10 @@ class SliceOptions(CommandOptions):
 
     path: str = argument("PATH", is_required=True, completes=DIRECTORIES)
     out: str | None = OUT
-    from_offset: int | None = integer("--from-offset", "Keep only batches with records at this offset or a later one.")
-    to_offset: int | None = integer("--to-offset", "Keep only batches with records at this offset or an earlier one.")
-    from_time: str | None = text(
-        "--from-time",
-        "Keep only batches with records from this time or later: a date, a date and time (UTC), or milliseconds since 1970.",
-    )
-    to_time: str | None = text("--to-time", "Keep only batches with records from this time or earlier.")
+    from_offset: int | None = from_offset_option("Keep only batches that have records with")
+    to_offset: int | None = to_offset_option("Keep only batches that have records with")
+    from_time: str | None = from_time_option("Keep only batches that have records of")
+    to_time: str | None = to_time_option("Keep only batches that have records of")
     is_exact: bool = flag("--exact", "Also take the records outside of these ranges out of the batches at the edges.")
     keep_keys: tuple[str, ...] = texts("--keep-key", "Keep only records with this key; may be repeated.", metavar="KEY")
     drop_keys: tuple[str, ...] = texts("--drop-key", "Leave out records with this key; may be repeated.", metavar="KEY")
@@ -75,6 +83,7 @@ class SliceOptions(CommandOptions):
     config: tuple[str, ...] = SETTINGS
     output: str = _output("the logs that were read")
     csv_formulas: str = CSV_FORMULAS
+    color: str = COLOR
     is_nice: bool = NICE
     rate: str = RATE
 
@@ -98,6 +107,7 @@ class RecoverOptions(CommandOptions):
     config: tuple[str, ...] = SETTINGS
     output: str = _output("what was dropped")
     csv_formulas: str = CSV_FORMULAS
+    color: str = COLOR
     is_nice: bool = NICE
     rate: str = RATE
 
@@ -118,5 +128,6 @@ class RedactOptions(CommandOptions):
     seed: str | None = text("--seed", "Replace the same contents in the same way in each run with this text; keep it secret.")
     output: str = _output("the files of the new directory")
     csv_formulas: str = CSV_FORMULAS
+    color: str = COLOR
     is_nice: bool = NICE
     rate: str = RATE

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from kdump.binary.given_bytes import given_bytes
 from kdump.cli.mending import command
-from kdump.cli.shared_options import settings_of
+from kdump.cli.shared_options import range_of, settings_of
 from kdump.exit_codes import CLEAN, FINDINGS
 from kdump.mending.row import SliceSummary
 from kdump.mending.slice import slice
 from kdump.mending.slice.slicing import Wanted
 from kdump.output.mending import SLICE
-from kdump.output.times import bounds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,12 +22,12 @@ _SUMS = ("batches", "outside", "cloned", "rewritten", "emptied", "dropped", "rec
 
 def slice_path(options: SliceOptions) -> int:
     """Make the new directory, then report its logs on stdout. Returns the exit code."""
-    from_time, to_time = bounds(options.from_time, options.to_time)
+    asked = range_of(options)
     wanted = Wanted(
-        from_offset=options.from_offset,
-        to_offset=options.to_offset,
-        from_time=from_time,
-        to_time=to_time,
+        from_offset=asked.from_offset,
+        to_offset=asked.to_offset,
+        from_time=asked.from_time,
+        to_time=asked.to_time,
         is_exact=options.is_exact,
         keep_keys=[given_bytes(text, is_hex=options.is_hex) for text in options.keep_keys],
         drop_keys=[given_bytes(text, is_hex=options.is_hex) for text in options.drop_keys],

@@ -7,7 +7,7 @@ from kdump.checks.settings import CLEANUP_POLICIES, LEVELS, SCAN_LEVEL, UNKNOWN
 from kdump.cli.options import DIRECTORIES, TABLES, CommandOptions, choice, flag, text, texts
 from kdump.cli.scanning.engine import ENGINES
 from kdump.cli.schema_options import KEY_DECODER, SCHEMAS_PATH, VALUE_DECODER
-from kdump.cli.shared_options import FILE, PARTITIONS, PATHS, TOPICS, jobs_option, output_option
+from kdump.cli.shared_options import FILE, NICE, PARTITIONS, PATHS, QUIET, RATE, TOPICS, jobs_option, output_option
 
 SAVINGS = {"sample": "sample", "all": "true", "none": "false"}
 """Which compressed batches a scan decompresses to measure their size, as the pipeline's option."""
@@ -73,3 +73,6 @@ class ScanOptions(CommandOptions):
     jobs: int = jobs_option("Use N cores")
     output: str = output_option(("text", "json"), "The form of the summary: for people, or for programs.")
     file: str | None = FILE
+    is_quiet: bool = QUIET
+    is_nice: bool = NICE
+    rate: str = RATE

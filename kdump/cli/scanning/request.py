@@ -35,7 +35,7 @@ BATCHES = "batches"
 class ScanRequest:
     """One invocation of `kdump scan`. Raises UsageError for tables that do not exist, and if DIR exists.
 
-    Without `out`, the tables are made for the summary alone.
+    Without `tables_to`, the tables are made for the summary alone.
     """
 
     def __init__(self, options: ScanOptions) -> None:
@@ -61,7 +61,8 @@ class ScanRequest:
                 remedy="there are local, local[4], spark://host:7077, yarn and k8s://https://host:443",
             )
         self.conf = dict(_setting(text) for text in options.conf)
-        self.cores = options.jobs or jobs_here()
+        self.is_nice, self.rate = options.is_nice, options.rate
+        self.cores = 1 if options.rate else options.jobs or jobs_here()  # a rate is that of one process
         self._asked_for = options.engine
         self._includes_deleted = options.include_deleted
         if options.engine == LOCAL and (options.master is not None or options.conf):

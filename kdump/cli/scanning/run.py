@@ -15,6 +15,7 @@ from kdump.cli.scanning.engine import LOCAL
 from kdump.cli.scanning.request import RECORDS
 from kdump.cli.scanning.seen import look
 from kdump.cli.scanning.summary import ScanSummary
+from kdump.cli.shared_options import throttle_reading
 from kdump.cli.streams import forget_stdout, say
 from kdump.errors import KdumpError, OutOfMemory, Unreadable, UsageError
 from kdump.exit_codes import NOT_EXAMINED
@@ -34,6 +35,9 @@ INCOMPLETE = ".incomplete"
 def scan_paths(request: ScanRequest) -> int:
     """Write the tables of a request, and summarize them on stdout. Returns the exit code."""
     started = time.monotonic()
+    if (request.is_nice or request.rate) and request.engine.name != LOCAL:
+        raise UsageError("--nice and --rate are about processes of this machine, not of Spark", remedy="--engine local")
+    throttle_reading(request.rate, is_nice=request.is_nice)
     if not request.is_repeated:
         _load_arrow()
     is_json = request.output == "json"
@@ -56,8 +60,6 @@ def scan_paths(request: ScanRequest) -> int:
     except UsageError:
         raise
     except Unreadable as error:
-        if error.code == "file-missing":
-            raise UsageError(str(error)) from error
         say(str(error))
         return NOT_EXAMINED
     except KdumpError as error:

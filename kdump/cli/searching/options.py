@@ -5,7 +5,23 @@ from __future__ import annotations
 from kdump.cli.options import FILES, CommandOptions, arguments, choice, flag, integer, text, texts
 from kdump.cli.release_options import RELEASE
 from kdump.cli.schema_options import DECODER_COMMAND, KEY_DECODER, SCHEMAS_PATH, VALUE_DECODER
-from kdump.cli.shared_options import CSV_FORMULAS, FILE, NICE, PARTITIONS, RATE, STRICT_STDERR, TOPICS, jobs_option, output_option
+from kdump.cli.shared_options import (
+    COLOR,
+    CSV_FORMULAS,
+    FILE,
+    NICE,
+    PARTITIONS,
+    QUIET,
+    RATE,
+    STRICT_STDERR,
+    TOPICS,
+    from_offset_option,
+    from_time_option,
+    jobs_option,
+    output_option,
+    to_offset_option,
+    to_time_option,
+)
 from kdump.searching.fields import FIELDS
 
 FORMS = ("kafka", "ndjson", "json", "csv", "table", "parquet")
@@ -51,12 +67,10 @@ class GrepOptions(CommandOptions):
     decoder_command: str | None = DECODER_COMMAND
     is_tombstone: bool = flag("--tombstones", "Only records with a key and without a value.")
     producer: int | None = integer("--producer", "Only records of this producer id.", metavar="ID")
-    from_offset: int | None = integer("--from-offset", "Only records with this offset or a later one.")
-    to_offset: int | None = integer("--to-offset", "Only records with this offset or an earlier one.")
-    from_time: str | None = text(
-        "--from-time", "Only records from this time or later: a date, a date and time (UTC), or milliseconds since 1970."
-    )
-    to_time: str | None = text("--to-time", "Only records from this time or earlier.")
+    from_offset: int | None = from_offset_option("Only records with")
+    to_offset: int | None = to_offset_option("Only records with")
+    from_time: str | None = from_time_option("Only records of")
+    to_time: str | None = to_time_option("Only records of")
     partition_count: int | None = integer(
         "--partition-count",
         "The topic has N partitions: with --key, read only the one where the default partitioner puts the key, and mark keys that"
@@ -89,7 +103,9 @@ class GrepOptions(CommandOptions):
         " parquet: a file of matches, with -o FILE.",
     )
     csv_formulas: str = CSV_FORMULAS
+    color: str = COLOR
     file: str | None = FILE
+    is_quiet: bool = QUIET
     release: str = RELEASE
     jobs: int = jobs_option("Search N files at once")
     is_strict: bool = STRICT_STDERR
@@ -109,6 +125,8 @@ class WhereOptions(CommandOptions):
         ("text", "ndjson", "json", "csv", "table"), "text is for people; the others have a row for each answer, for programs."
     )
     csv_formulas: str = CSV_FORMULAS
+    color: str = COLOR
     file: str | None = FILE
+    is_quiet: bool = QUIET
     is_nice: bool = NICE
     rate: str = RATE

@@ -6,12 +6,11 @@ import os
 
 from kdump.binary import system
 from kdump.binary.given_bytes import given_bytes, of_text
+from kdump.cli.missing_paths import require_there
 from kdump.cli.schema_options import part_decoders
-from kdump.cli.shared_options import ESCAPE, STDIN
+from kdump.cli.shared_options import ESCAPE, STDIN, range_of
 from kdump.errors import UsageError
-from kdump.formats.ranges import Range
 from kdump.formats.selection import selected
-from kdump.output.times import bounds
 from kdump.releases.profile import profile_of
 from kdump.searching.decoding import Decoding
 from kdump.searching.fields import DEFAULT_FIELDS, FIXED, HEX, PROOF_FIELDS, REGEX
@@ -57,7 +56,7 @@ class GrepRequest:
             json=options.where,
             is_tombstone=options.is_tombstone,
             producer_id=options.producer,
-            range=Range(options.from_offset, options.to_offset, *bounds(options.from_time, options.to_time)),
+            range=range_of(options),
             misplaced_of=options.partition_count if is_bare else None,
         )
 
@@ -106,6 +105,7 @@ class GrepRequest:
             raise UsageError(f"nothing to look for in {words[0]}", remedy=remedy)
         if not paths:
             raise UsageError("grep needs a path", remedy="kdump grep PATTERN PATH..., or - for stdin")
+        require_there(paths)
         if options.topics is not None or options.partitions is not None:
             paths = selected(paths, options.topics, options.partitions, has_going=options.proves_absence)
         return None if pattern is None else self._bytes(pattern), paths

@@ -12,7 +12,7 @@ from kdump.binary.java_strings import escaped, text_of
 from kdump.binary.paths import real, require_local
 from kdump.binary.placing import place
 from kdump.checks.wording import counted
-from kdump.cli.output_file import written_to
+from kdump.cli.output_file import output_of, written_to
 from kdump.cli.report_style import style_of_rows
 from kdump.cli.searching.progress import SearchBar
 from kdump.cli.searching.request import GrepRequest
@@ -52,7 +52,7 @@ def grep_paths(options: GrepOptions) -> int:
     """Search, or verify a certificate. Returns the exit code. Raises UsageError."""
     throttle_reading(options.rate, is_nice=options.is_nice)
     if options.verify is not None:
-        with written_to(options.file):
+        with output_of(options.file, is_quiet=options.is_quiet):
             return _verify(options, options.verify)
     request = GrepRequest(options)
     place = _place_of_certificate(request) if options.proves_absence else None
@@ -75,7 +75,7 @@ def grep_paths(options: GrepOptions) -> int:
         if request.output == "parquet":
             assert options.file is not None
             return _into_parquet(request, search, options.file, place)
-        with written_to(options.file):
+        with output_of(options.file, is_quiet=options.is_quiet):
             return _shown(request, search, place)
 
 
@@ -146,7 +146,7 @@ class _Shown:
         self._contents = contents_column(request.profile, (show, show), skips_metadata=False)
         self._path = ""
         if request.output != "kafka":
-            style = style_of_rows(is_terminal=is_terminal, escapes_formulas=request.escapes_formulas)
+            style = style_of_rows(is_terminal=is_terminal, color=request.options.color, escapes_formulas=request.escapes_formulas)
             self._output = formatter_of(request.output, out.write, style)
             self._output.start(*self._classes)
 
@@ -304,7 +304,7 @@ def _verify(options: GrepOptions, path: str) -> int:
         raise
     with open(1, "wb", buffering=0, closefd=False) as stdout, stderr_bytes() as stderr:
         out, err = Blocks(stdout, needs_reader=False), Blocks(stderr, needs_reader=False)
-        style = style_of_rows(is_terminal=stdout.isatty(), escapes_formulas=options.csv_formulas == "escape")
+        style = style_of_rows(is_terminal=stdout.isatty(), color=options.color, escapes_formulas=options.csv_formulas == "escape")
         form = "ndjson" if options.output == "parquet" else options.output
         rows = None if form == "kafka" else RowWriter(formatter_of(form, out.write, style), VerifiedFile)
         counts: dict[str, int] = {}

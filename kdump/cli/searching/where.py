@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kdump.binary.given_bytes import given_bytes
 from kdump.binary.java_strings import escaped
+from kdump.cli.missing_paths import require_there
 from kdump.cli.report_style import report_style_of
 from kdump.cli.shared_options import ESCAPE, throttle_reading
 from kdump.cli.streams import say
@@ -30,7 +31,7 @@ def find_record(options: WhereOptions) -> int:
     is_there = False
     with open(1, "wb", buffering=0, closefd=False) as stdout:
         out = Blocks(stdout, needs_reader=False)
-        style = report_style_of(is_terminal=stdout.isatty(), escapes_formulas=options.csv_formulas == ESCAPE)
+        style = report_style_of(is_terminal=stdout.isatty(), color=options.color, escapes_formulas=options.csv_formulas == ESCAPE)
         report = WhereReport(out.write, style) if options.output == "text" else None
         rows = None if report is not None else RowWriter(formatter_of(options.output, out.write, style), Fate)
         for fate in found:
@@ -53,9 +54,12 @@ def find_record(options: WhereOptions) -> int:
 def _question(options: WhereOptions) -> Whereabouts:
     if options.key is not None:
         paths = selected(options.paths, options.topics, options.partitions)
+        require_there(paths)
         return Whereabouts(paths, key=given_bytes(options.key, is_hex=options.is_hex))
     if not options.paths:
         raise UsageError("where needs TOPIC-PARTITION@OFFSET or --key K, and a path")
     if options.topics is not None or options.partitions is not None:
         raise UsageError("TOPIC-PARTITION@OFFSET names one partition", remedy="--topics and --partitions go with --key")
-    return Whereabouts(options.paths[1:], offset=parsed(options.paths[0]))
+    offset = parsed(options.paths[0])
+    require_there(options.paths[1:])
+    return Whereabouts(options.paths[1:], offset=offset)
