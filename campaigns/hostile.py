@@ -309,7 +309,6 @@ class Hostile:
                 chance.choice((0, 1, 100, -1, 1 << 40)),
                 chance.choice((4, chance.number(7))),
                 window,
-                -1,
                 chance.random() < 0.5,
             )
             if summarized is not None and summarized[2]:

@@ -253,7 +253,6 @@ def summarize_log(
     most: int,
     max_codec: int,
     window: bytearray,
-    target: int = -1,
     fills_headers: bool = False,
     /,
 ) -> tuple[tuple[int, ...], bytes | None, bool, tuple[bytes, ...] | None, bytes, bytes, bytes, bytes] | None: ...

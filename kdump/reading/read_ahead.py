@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from kdump.binary.source import Source
     from kdump.reading.tuning import ReadTuning
 
-_NO_TARGET = -1  # the kernel writes what it reads nowhere else
 _LONGEST = 4  # times as long are stretches of which only headers are wanted, as long as all is well
 _MAX_PAUSE_BYTES = 64 << 20
 
@@ -109,7 +108,6 @@ def summarize_stretch(
         max_batches,
         STRICT_RULES.codec_count - 1,
         window,
-        _NO_TARGET,
         fills_headers,
     )
     if found is None:

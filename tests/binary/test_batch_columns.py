@@ -23,7 +23,7 @@ def _in_c(data: bytes, position: int, count: int, max_codec: int) -> tuple[bytes
         file.flush()
         end = position + len(data)
         window = bytearray(len(data) + 100)
-        found = _kernel.summarize_log(file.fileno(), position, end, end, count, max_codec, window, -1, True)
+        found = _kernel.summarize_log(file.fileno(), position, end, end, count, max_codec, window, True)
     columns: tuple[bytes, ...] = found[3]
     return columns
 

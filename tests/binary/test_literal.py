@@ -1,8 +1,6 @@
 """The search for literals in the kernel in C: where `bytes.find` finds them."""
 
-import os
 import random
-from pathlib import Path
 
 import pytest
 
@@ -27,23 +25,6 @@ def test_a_literal_is_found_where_it_stands_first(alphabet: bytes) -> None:
         assert kernel.native.find_literal(data, start, end, literal, False) == data.find(literal, start, end)
         folded = literal.lower()
         assert kernel.native.find_literal(data, start, end, folded, True) == data.lower().find(folded, start, end)
-
-
-def test_a_literal_is_found_across_the_windows_of_a_file(tmp_path: Path) -> None:
-    assert kernel.native is not None
-    path = tmp_path / "x"
-    window = bytearray(1 << 20)
-    for place in (0, (256 << 10) - 3, (256 << 10), 700_000):
-        path.write_bytes(bytes(place) + b"needle" + bytes(1000))
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            size = os.fstat(descriptor).st_size
-            assert kernel.native.find_in_file(descriptor, 0, size, b"needle", False, window) == place
-            assert kernel.native.find_in_file(descriptor, place + 1, size, b"needle", False, window) == -1
-            assert kernel.native.find_in_file(descriptor, 0, place + 5, b"needle", False, window) == -1
-            assert kernel.native.find_in_file(descriptor, 0, size + 10, b"nowhere", False, window) == -2  # it ends before
-        finally:
-            os.close(descriptor)
 
 
 def test_bounds_are_checked() -> None:

@@ -82,7 +82,6 @@ static PyMethodDef methods[] = {
     {"summarize_batches", summarize_batches, METH_VARARGS, summarize_batches_doc},
     {"summarize_messages", summarize_messages, METH_VARARGS, summarize_messages_doc},
     {"find_literal", find_literal, METH_VARARGS, find_literal_doc},
-    {"find_in_file", find_in_file, METH_VARARGS, find_in_file_doc},
     {"find", find, METH_VARARGS, find_doc},
     {"next_intact", next_intact, METH_VARARGS, next_intact_doc},
     {"next_header", next_header, METH_VARARGS, next_header_doc},

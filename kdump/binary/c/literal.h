@@ -1,18 +1,16 @@
-/* Finds where a literal stands in bytes: in memory (`find_literal`), or in a stretch of a file (`find_in_file`). The two bytes of the
-   literal that are rarest in texts are looked for; the rest is compared where both stand. */
+/* Finds where a literal stands in bytes (`find_literal`). The two bytes of the literal that are rarest in texts are looked for; the
+   rest is compared where both stand. */
 
 #pragma once
 
 #include <Python.h>
 #include <stdint.h>
 #include <string.h>
-#include "window.h"
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>
 #define HAS_WIDE_SEARCH 1
 #endif
 
-#define SEARCH_BYTES (256 << 10) /* read at once: they stay in the cache until they are searched */
 #define CASE_BIT 0x20
 
 /* A literal of at least one byte. With `folds`, its letters are lower case, and stand for both cases. */
@@ -178,46 +176,4 @@ static PyObject *find_literal(PyObject *self, PyObject *arguments)
     if (!is_in_bounds)
         return PyErr_Format(PyExc_ValueError, "start or end is out of bounds, or the literal is empty");
     return PyLong_FromLongLong(place < 0 ? -1 : start + place);
-}
-
-#define NOT_READ (-2)
-
-static int64_t place_in_file(Window *log, int64_t at, const Literal *literal)
-{
-    while (log->end - at >= (int64_t)literal->size) {
-        size_t wanted = log->end - at < SEARCH_BYTES ? (size_t)(log->end - at) : SEARCH_BYTES;
-        size_t held = hold(log, at, literal->size > wanted ? literal->size : wanted, wanted);
-        if (held < literal->size)
-            return NOT_READ;
-        int64_t place = place_of(bytes_from(log, at), (int64_t)held, literal);
-        if (place >= 0)
-            return at + place;
-        at += (int64_t)(held - literal->size + 1);
-    }
-    return -1;
-}
-
-PyDoc_STRVAR(find_in_file_doc, "find_in_file(descriptor, start, end, literal, folds, window) -> position, -1 for nowhere, -2 if bytes could not be read\n\n"
-                               "As `find_literal`, in a stretch of a file. `window` is overwritten; a literal that is longer counts as one that "
-                               "could not be read.");
-
-static PyObject *find_in_file(PyObject *self, PyObject *arguments)
-{
-    (void)self;
-    int descriptor, folds;
-    long long start, end;
-    Py_buffer bytes, window;
-    int64_t place = NOT_READ;
-    if (!PyArg_ParseTuple(arguments, "iLLy*pw*:find_in_file", &descriptor, &start, &end, &bytes, &folds, &window))
-        return NULL;
-    if (start >= 0 && start <= end && bytes.len > 0 && bytes.len <= window.len) {
-        Literal literal = literal_of(bytes.buf, (size_t)bytes.len, folds);
-        Window log = {.descriptor = descriptor, .bytes = window.buf, .size = (size_t)window.len, .position = start, .end = end};
-        Py_BEGIN_ALLOW_THREADS;
-        place = place_in_file(&log, start, &literal);
-        Py_END_ALLOW_THREADS;
-    }
-    PyBuffer_Release(&bytes);
-    PyBuffer_Release(&window);
-    return PyLong_FromLongLong(place);
 }

@@ -105,12 +105,11 @@ static PyObject *stretch_as_tuple(const SummarizedStretch *stretch, int is_kept)
 }
 
 PyDoc_STRVAR(summarize_log_doc,
-             "summarize_log(descriptor, position, stop, end, most, max_codec, window, target=-1, fills_headers=False)\n-> (numbers, streaks, whether all bytes are kept, columns of headers or None, four columns) or None\n\n"
+             "summarize_log(descriptor, position, stop, end, most, max_codec, window, fills_headers=False)\n-> (numbers, streaks, whether all bytes are kept, columns of headers or None, four columns) or None\n\n"
              "Summarize the batches of magic 2, or the messages, of a log that begin at `position` and start before `stop`: up to the "
              "first that is irregular, not valid or not in order, or larger than `window`, which is memory to read into; and no more "
              "than `most`. None where there is none. Kept bytes are those from `position` on, at the start of `window`.\n\n"
-             "What is read is also written to the descriptor `target`, at the same positions. Raises OSError if that fails. With "
-             "`fills_headers`, the columns of batches of magic 2 are those of the reference, and fewer bytes are kept.");
+             "With `fills_headers`, the columns of batches of magic 2 are those of the reference, and fewer bytes are kept.");
 
 static PyObject *summarize_log(PyObject *self, PyObject *arguments)
 {
@@ -121,11 +120,9 @@ static PyObject *summarize_log(PyObject *self, PyObject *arguments)
     PyObject *result = NULL;
     long long position, stop, end, most;
     int max_codec;
-    log.target = -1;
-    if (!PyArg_ParseTuple(arguments, "iLLLLiw*|ip:summarize_log", &log.descriptor, &position, &stop, &end, &most, &max_codec, &window,
-                          &log.target, &stretch.fills_headers))
+    if (!PyArg_ParseTuple(arguments, "iLLLLiw*|p:summarize_log", &log.descriptor, &position, &stop, &end, &most, &max_codec, &window,
+                          &stretch.fills_headers))
         return NULL;
-    log.copies = log.target >= 0;
     if (position < 0 || end < position || most < 0 || most > INT32_MAX) {
         PyErr_SetString(PyExc_ValueError, "position, end or most is out of bounds");
         goto end;
@@ -147,11 +144,7 @@ static PyObject *summarize_log(PyObject *self, PyObject *arguments)
     Py_BEGIN_ALLOW_THREADS;
     summarize_stretch(&stretch, &log, position, stop < end ? stop : end, max_codec);
     Py_END_ALLOW_THREADS;
-    if (log.failed) {
-        errno = log.failed;
-        PyErr_SetFromErrno(PyExc_OSError);
-    } else
-        result = stretch_as_tuple(&stretch, keeps_all_from(&log, position));
+    result = stretch_as_tuple(&stretch, keeps_all_from(&log, position));
     end_streaks(&stretch.streaks);
     free(stretch.rows);
 end:

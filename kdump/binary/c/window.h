@@ -16,8 +16,6 @@ typedef struct {
     size_t size, start, held; /* `held` of them, from `start` on, are those of the file from `position` on */
     int64_t position, end;    /* nothing is read from `end` on */
     int forgets;              /* whether what was passed is overwritten at once: less memory stays in the cache */
-    int copies, target;       /* whether what is read is written to the descriptor `target`, too, at the same positions, */
-    int failed;               /* and the error with which that failed */
 } Window;
 
 /* How many bytes are held from this position on. */
@@ -43,25 +41,7 @@ static inline void move_window(Window *window, int64_t position)
     window->position = position;
 }
 
-/* Writes all of these bytes. Returns 0 if that fails. */
-static inline int write_at(Window *window, const uint8_t *bytes, size_t count, int64_t position)
-{
-    while (count) {
-        ssize_t written = pwrite(window->target, bytes, count, (off_t)position);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written <= 0) {
-            window->failed = written ? errno : EIO;
-            return 0;
-        }
-        bytes += written;
-        position += written;
-        count -= (size_t)written;
-    }
-    return 1;
-}
-
-/* Reads once, to hold up to `wanted` bytes, and copies what it has read if the window does. Returns how many more there are: 0 at the end of the file, negative for an error. */
+/* Reads once, to hold up to `wanted` bytes. Returns how many more there are: 0 at the end of the file, negative for an error. */
 static inline ssize_t read_on(Window *window, size_t wanted)
 {
     uint64_t left = window->position < window->end ? (uint64_t)(window->end - window->position) : 0;
@@ -69,16 +49,13 @@ static inline ssize_t read_on(Window *window, size_t wanted)
     wanted = wanted < left ? wanted : (size_t)left;
     if (wanted <= window->held)
         return 0;
-    /* what was passed stays in memory while there is room after it; less memory stays in the cache until it is written */
-    if (window->start && (window->start > window->size - wanted || window->copies || window->forgets)) {
+    /* what was passed stays in memory while there is room after it */
+    if (window->start && (window->start > window->size - wanted || window->forgets)) {
         memmove(window->bytes, window->bytes + window->start, window->held);
         window->start = 0;
     }
     ssize_t count = pread(window->descriptor, window->bytes + window->start + window->held, wanted - window->held,
                           (off_t)(window->position + (int64_t)window->held));
-    if (count > 0 && window->copies
-        && !write_at(window, window->bytes + window->start + window->held, (size_t)count, window->position + (int64_t)window->held))
-        return 0;
     window->held += count > 0 ? (size_t)count : 0;
     return count;
 }
