@@ -11,10 +11,11 @@ import pytest
 
 from kdump.binary.source import Source
 from kdump.cli.commands import main
-from kdump.pipeline import local, tasks
+from kdump.pipeline import local
 from kdump.reading import read_ahead
 from tests.builders.files import write_partition
 from tests.builders.records import batch, record
+from tests.support import PoolHere
 
 pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
 
@@ -33,31 +34,6 @@ def data(tmp_path: Path) -> Path:
     write_partition(tmp_path / "data", topic="t", partition=1, segments={0: _batches(0, 30)})
     (tmp_path / "data" / "recovery-point-offset-checkpoint").write_text("0\n2\nt 0 620\nt 1 30\n")
     return tmp_path / "data"
-
-
-class _Here:
-    """Does tasks in this process, where a test sees what is read."""
-
-    is_alive = True
-
-    def __init__(self, _others: object) -> None:
-        self.descriptor = os.open(os.devnull, os.O_RDONLY)
-        self.task: Any = None
-
-    @property
-    def is_busy(self) -> bool:
-        return self.task is not None
-
-    def start(self, task: tasks.ScanTask) -> None:
-        task.options.is_isolated = False
-        self.task = task
-
-    def result(self) -> tasks.TaskReport:
-        task, self.task = self.task, None
-        return tasks.attempt(task)
-
-    def kill(self) -> None:
-        os.close(self.descriptor)
 
 
 @pytest.fixture
@@ -85,7 +61,7 @@ def read() -> Iterator[Counter[str]]:
         mock.patch.object(Source, "_take", counted_take),
         mock.patch.object(Source, "_fill", counted_fill),
         mock.patch.object(read_ahead, "summarize_stretch", counted_summary),
-        mock.patch.object(local, "TaskProcess", _Here),
+        mock.patch.object(local, "Pool", PoolHere),
     ):
         yield counts
 
