@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kdump.workers.pool import Outlet
 
 
-_OF_MOST_TASKS = ("kdump.pipeline.reader_process", "kdump.reading.read_ahead")
+_OF_MOST_TASKS = ("kdump.pipeline.reader_process", "kdump.reading.stretches")
 """Modules that are otherwise imported when they are first needed, in each process again."""
 
 

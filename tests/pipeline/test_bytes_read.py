@@ -12,7 +12,7 @@ import pytest
 from kdump.binary.source import Source
 from kdump.cli.commands import main
 from kdump.pipeline import local
-from kdump.reading import read_ahead
+from kdump.reading import stretches
 from tests.builders.files import write_partition
 from tests.builders.records import batch, record
 from tests.support import PoolHere
@@ -40,7 +40,7 @@ def data(tmp_path: Path) -> Path:
 def read() -> Iterator[Counter[str]]:
     """The number of bytes that are read of each file, by its path."""
     counts: Counter[str] = Counter()
-    take, fill, summarize = Source._take, Source._fill, read_ahead.summarize_stretch
+    take, fill, summarize = Source._take, Source._fill, stretches.summarize_stretch
 
     def counted_take(source: Source, position: int, count: int) -> bytes:
         data = take(source, position, count)
@@ -60,7 +60,7 @@ def read() -> Iterator[Counter[str]]:
     with (
         mock.patch.object(Source, "_take", counted_take),
         mock.patch.object(Source, "_fill", counted_fill),
-        mock.patch.object(read_ahead, "summarize_stretch", counted_summary),
+        mock.patch.object(stretches, "summarize_stretch", counted_summary),
         mock.patch.object(local, "Pool", PoolHere),
     ):
         yield counts
