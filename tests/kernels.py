@@ -16,7 +16,7 @@ from kdump.dropin.parallel_text import ParallelTuning
 from kdump.dropin.tuning import Tuning
 from kdump.formats import log
 from kdump.output.kafka.native_lines import TextTuning
-from kdump.reading import read_ahead, salvage
+from kdump.reading import salvage, stretches
 from kdump.reading.tuning import ReadTuning
 from tools import kernel as tools_kernel
 
@@ -129,7 +129,7 @@ def coming_upon_batches(way: str) -> Iterator[None]:
             stack.enter_context(reading_with(in_windows(window)))
         elif window == 0:
             stack.enter_context(mock.patch.object(log.Log, "_summarized_chunk", log.Log._regular_chunk))
-            stack.enter_context(mock.patch.object(read_ahead, "summarize_stretch", lambda *_: (None, False, None)))
+            stack.enter_context(mock.patch.object(stretches, "summarize_stretch", lambda *_: (None, False, None)))
         yield
 
 

@@ -742,7 +742,7 @@ TESTS: dict[str, tuple[str, ...]] = {
         "test_most_batches_that_stand_alone_come_together",
         "test_batches_whose_lengths_lead_far_come_together",
     ),
-    "tests/reading/test_read_ahead.py": (
+    "tests/reading/test_stretches.py": (
         "test_a_stretch_has_no_more_batches_than_their_columns_have_room",
         "test_columns_of_a_stretch_are_read_when_they_are_needed",
         "test_a_log_that_is_rewritten_while_it_is_checked_is_a_finding",

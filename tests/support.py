@@ -5,9 +5,10 @@ import os
 import signal
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 from unittest import mock
 
@@ -260,3 +261,23 @@ def _seconds(work: Callable[[], object]) -> float:
     started = time.process_time()
     work()
     return time.process_time() - started
+
+
+class PoolHere:
+    """Stands for `kdump.workers.pool.Pool`: does all tasks in this process, where a test sees what is done."""
+
+    def __init__(self, do: Callable[[Any, Any], object], _count: int) -> None:
+        self._do = do
+
+    def __enter__(self) -> "PoolHere":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def results(self, tasks: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
+        for task in tasks:
+            sent: list[Any] = []
+            self._do(task, SimpleNamespace(send=sent.append))
+            for one in sent:
+                yield task, one

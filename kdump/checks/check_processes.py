@@ -1,58 +1,42 @@
 """Runs checks in worker processes: a crash of a native codec costs one file, and several cores can work.
 
-Jobs go to a worker by the chunk, because a fork costs more than a small file. Workers send their rows file by file, and these are
-passed on in the order of the jobs. If a worker dies, a page of shared memory says at which file; another worker does the rest of
-its chunk, without that file.
+Workers send their rows file by file, and these are passed on in the order of the jobs. If a worker dies, its last position says
+at which file; another worker does the job again, without that file.
 """
 
 from __future__ import annotations
 
-import marshal
 import os
-import select
 import stat
-import struct
 import time
 
 from kdump.binary import system
 from kdump.binary.source import NoSource
 from kdump.checks.check import run
 from kdump.checks.context import FileContext
-from kdump.checks.finding import ByteCoverage, FileReport, Finding, Start
+from kdump.checks.finding import ByteCoverage
 from kdump.checks.live_source import Watch
 from kdump.checks.rules import import_ordinary
 from kdump.errors import Unreadable
 from kdump.formats import file_name
-from kdump.workers.last_position import LastPosition
-from kdump.workers.process import FAILED, kill, start, write_all
+from kdump.workers.pool import Died, NoWorker, Pool
+from kdump.workers.process import signal_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Sequence
-    from typing import Any
+    from collections.abc import Callable, Generator, Sequence
 
     from kdump.checks.finding import Emit
     from kdump.checks.jobs import Job
     from kdump.checks.settings import Settings
     from kdump.tables import Row
+    from kdump.workers.pool import Outlet, Worker
 
     Do = Callable[[Job, Settings, Emit, Watch], None]
 
-_CHUNK_BYTES = 64 << 20  # bytes of files
-_CHUNK_JOBS = 64
-_MAX_WAITING_ROWS = 20_000  # rows that may wait for their turn; processes that have more to say wait, too
 _MAX_CRASHES = 16  # of one job, after which it is given up
-_READ_BYTES = 1 << 18
-_POLL_SECONDS = 0.1  # seconds between two checks of everyone's progress
 _GRACE_SECONDS = 5.0  # seconds beyond the time limit, before a process that does not answer is ended
-
-_FRAME = struct.Struct(">I")
-_LAST_POSITION_BYTES = 8192  # of three numbers and a path
 _SIGKILL = 9
-
-
-_ROWS: tuple[type[Row], ...] = (Finding, FileReport, Start)
-"""What processes send to each other, by the module marshal: pickle takes long to import."""
 
 
 class Progress:
@@ -84,270 +68,131 @@ class Isolation:
         self._jobs = jobs
         self._do = do
         self._settings = settings
-        self._processes = max(processes, 1)
+        self._processes = min(processes, len(jobs))
         self._on_wait = on_wait
-        sizes = [size_of(job) for job in jobs]
-        self.progress = Progress(sum(sizes))
-        self._waiting = _chunks(sizes)
-        self._workers: list[_Worker] = []
-        self._rows: dict[int, list[Row]] = {}  # results received but not yet passed on, by job number
-        self._row_count = 0
-        self._reported: dict[int, set[str]] = {}  # files whose rows were received, by the number of an unfinished job
-        self._skipped: dict[int, set[str]] = {}
-        self._tried_again: set[tuple[int, str]] = set()  # jobs and files at which a process was killed from outside
-        self._done: set[int] = set()
-        self._through = [0, 0]  # bytes and files of processes that have ended
-        self._turn = 0
+        self._last_signs: dict[Worker, tuple[float, int, bytes]] = {}
+        self.progress = Progress(sum(map(size_of, jobs)))
 
     def results(self) -> Generator[tuple[Job, list[Row]]]:
         """The rows of each job, in the order of the jobs; a job may have several lists."""
-        try:
-            while self._turn < len(self._jobs):
-                self._start_workers()
-                self._collect()
-                while self._turn < len(self._jobs):
-                    rows = self._rows.pop(self._turn, [])
-                    self._row_count -= len(rows)
-                    if rows:
-                        yield self._jobs[self._turn], rows
-                    if self._turn not in self._done:
-                        break
-                    self._done.discard(self._turn)
-                    self._turn += 1
-        finally:
-            for worker in self._workers:
-                worker.end()
-
-    def _start_workers(self) -> None:
-        if len(self._waiting) > 1:
+        if self._processes > 1:
             import_ordinary()
-        while self._waiting and len(self._workers) < self._processes:
-            numbers = self._waiting.pop(0)
-            jobs = {number: self._jobs[number] for number in numbers}
-            skipped = {path for number in numbers for path in self._skipped.get(number, ())}
-            reported = {path for number in numbers for path in self._reported.get(number, ())}
+        attempts = map(_Attempt, self._jobs)
+        with Pool(self._work, self._processes, on_wait=self._look) as pool:
             try:
-                self._workers.append(_Worker(jobs, self._settings, self._do, skipped, reported))
-            except OSError:  # the machine has no process or no descriptor for another worker
-                if not self._workers and (skipped or reported):
-                    raise  # a worker died at these jobs: this process must not
-                if not self._workers:
-                    self._work_here(jobs)
-                else:
-                    self._waiting.insert(0, numbers)
-                break
+                for attempt, message in pool.results(attempts, in_order=True):
+                    if isinstance(message, Died):
+                        yield attempt.job, self._rows_of_crash(attempt, message, pool)
+                    else:
+                        path, rows = message
+                        attempt.reported.add(path)
+                        yield attempt.job, rows
+            except NoWorker as error:
+                for job in (error.task.job, *(attempt.job for attempt in attempts)):
+                    yield job, self._rows_of(job)
 
-    def _work_here(self, jobs: dict[int, Job]) -> None:
-        """Do jobs in this process, which a crash of a codec would end."""
-        for number, job in jobs.items():
-            rows: list[Row] = []
-            self._do(job, self._settings, rows.append, Watch())
-            self._add(number, rows)
-            self._finish(number)
+    def _rows_of(self, job: Job) -> list[Row]:
+        """Do a job in this process, which a crash of a codec would end."""
+        rows: list[Row] = []
+        self._do(job, self._settings, rows.append, Watch())
+        return rows
 
-    def _collect(self) -> None:
-        """Wait for a moment, and receive what the workers have sent."""
-        readable = [worker for worker in self._workers if self._row_count < _MAX_WAITING_ROWS or worker.left[:1] == [self._turn]]
-        ready, _, _ = select.select([worker.descriptor for worker in readable], [], [], _POLL_SECONDS)
-        for worker in list(self._workers):
-            if worker.descriptor in ready:
-                self._receive(worker)
-            elif self._settings.time_limit is not None and worker in readable:
-                worker.end_if_stuck(2 * self._settings.time_limit + _GRACE_SECONDS)
-        states = [worker.state() for worker in self._workers]
-        self.progress.bytes = self._through[0] + sum(position + size for position, size, _, _ in states)
-        self.progress.files = self._through[1] + sum(files for _, _, files, _ in states)
-        if self._on_wait is not None:
-            self._on_wait(self.progress)
+    def _work(self, attempt: _Attempt, outlet: Outlet) -> None:
+        reporter = _Reporter(attempt, outlet)
+        self._do(attempt.job, self._settings, reporter.emit, reporter)
+        reporter.send_rows()
 
-    def _receive(self, worker: _Worker) -> None:
-        for kind, number, value in worker.messages():
-            if kind == "rows":
-                path, rows = value
-                self._add(number, [_row_of(*row) for row in rows])
-                self._reported.setdefault(number, set()).add(path)
-            elif kind == "done":
-                worker.left.remove(number)
-                self._finish(number)
-            else:
-                worker.reason = value
-        if not worker.is_over:
-            return
-        self._workers.remove(worker)
-        worker.end()
-        position, size, files, path = worker.state()
-        self._through[0] += size
-        self._through[1] += files
-        if worker.left:
-            self._handle_crash(worker, position, path)
-
-    def _handle_crash(self, worker: _Worker, position: int, path: str) -> None:
-        """A worker died at the first of its remaining jobs: repeat that job without the file it was reading, then do the rest.
+    def _rows_of_crash(self, attempt: _Attempt, died: Died, pool: Pool) -> list[Row]:
+        """What a dead worker has found, after which the rest of its job is done again without the file that it was reading.
 
         SIGKILL comes from outside, for example when memory runs out: the file is tried once more before it is left out.
         """
-        number = worker.left[0]
-        if worker.is_killed and (number, path) not in self._tried_again:
-            self._tried_again.add((number, path))
-            self._waiting.insert(0, worker.left)
-            return
-        skipped = self._skipped.setdefault(number, set())
-        if path and path not in skipped and len(skipped) < _MAX_CRASHES:
-            self._add(number, _crash_rows(path, position, worker.reason, self._settings))
-            skipped.add(path)
-            self._waiting.insert(0, worker.left)
-            return
-        self._add(number, _crash_rows(self._jobs[number].path, 0, worker.reason, self._settings))
-        self._finish(number)
-        if worker.left[1:]:
-            self._waiting.insert(0, worker.left[1:])
+        path, reason = os.fsdecode(died.text), died.how
+        if died.code is not None:
+            reason = signal_name(-died.code) if died.code < 0 else f"exit code {died.code}"
+        if died.code == -_SIGKILL and path not in attempt.tried_again:
+            attempt.tried_again.add(path)
+            pool.again(attempt)
+            return []
+        if path and path not in attempt.skipped and len(attempt.skipped) < _MAX_CRASHES:
+            attempt.skipped.add(path)
+            pool.again(attempt)
+            return _crash_rows(path, died.numbers[0], reason, self._settings)
+        return _crash_rows(attempt.job.path, 0, reason, self._settings)
 
-    def _add(self, number: int, rows: list[Row]) -> None:
-        self._rows.setdefault(number, []).extend(rows)
-        self._row_count += len(rows)
+    def _look(self, workers: list[Worker]) -> None:
+        """Note how far workers are, and kill those that do not answer."""
+        places = [worker.place.numbers() for worker in workers]
+        self.progress.bytes = sum(position + size for position, size, _ in places)
+        self.progress.files = sum(files for _, _, files in places)
+        if self._on_wait is not None:
+            self._on_wait(self.progress)
+        if self._settings.time_limit is not None:
+            for worker in workers:
+                if worker.run is not None and worker.is_heard:
+                    self._end_if_stuck(worker, 2 * self._settings.time_limit + _GRACE_SECONDS)
 
-    def _finish(self, number: int) -> None:
-        self._done.add(number)
-        self._reported.pop(number, None)
-        self._skipped.pop(number, None)
+    def _end_if_stuck(self, worker: Worker, seconds: float) -> None:
+        """Kill a worker if it has been checking one file for so long."""
+        now, files, path = time.monotonic(), worker.place.numbers()[2], worker.place.text()
+        since, *last = self._last_signs.get(worker, (now, 0, b""))
+        if last != [files, path]:
+            self._last_signs[worker] = now, files, path
+        elif now - since > seconds:
+            worker.kill(f"it did not finish within {seconds:g} s, and was killed")
 
 
-class _Worker:
-    """One worker process, and what it has sent so far. `left` are the numbers of its remaining jobs."""
+class _Attempt:
+    """A job, and what earlier attempts to do it met.
 
-    def __init__(self, jobs: dict[int, Job], settings: Settings, do: Do, skipped: set[str], reported: set[str]) -> None:
-        self.left = list(jobs)
-        self.reason = ""
-        self.is_killed = False  # from outside, not by us
-        self.is_over = False
-        self._buffer = bytearray()
-        self._last_position = LastPosition(3, _LAST_POSITION_BYTES)
-        self._last_sign = (0.0, (0, 0, 0, ""))
-        self.descriptor, writing = os.pipe()
-        try:
-            self._process = start(lambda: _work(jobs, settings, do, _Reporter(self._last_position, skipped, reported, writing)))
-        except OSError:
-            os.close(self.descriptor)
-            raise
-        finally:
-            os.close(writing)
+    Files that are `reported` were finished before a crash; they are checked again because others are compared with them. Those
+    that are `skipped` are not. At those of `tried_again` a worker was killed from outside.
+    """
 
-    def messages(self) -> Iterator[tuple[str, int, Any]]:
-        """The messages since the last call: rows or a reason, as the first word says."""
-        data = os.read(self.descriptor, _READ_BYTES)
-        self.is_over = not data
-        self._buffer += data
-        start = 0
-        while len(self._buffer) - start >= _FRAME.size:
-            (size,) = _FRAME.unpack_from(self._buffer, start)
-            if len(self._buffer) - start - _FRAME.size < size:
-                break
-            start += _FRAME.size
-            yield marshal.loads(self._buffer[start : start + size])
-            start += size
-        del self._buffer[:start]
+    __slots__ = ("job", "reported", "skipped", "tried_again")
 
-    def state(self) -> tuple[int, int, int, str]:
-        """The position in the file being checked, the bytes and files done, and the file's path."""
-        position, size, files = self._last_position.numbers()
-        return position, size, files, os.fsdecode(self._last_position.text())
-
-    def end_if_stuck(self, seconds: float) -> None:
-        """Kill the process if it has been checking one file for so long."""
-        now = time.monotonic()
-        files, path = self.state()[2:]
-        if (files, path) != self._last_sign[1][2:]:
-            self._last_sign = now, (0, 0, files, path)
-        elif now - self._last_sign[0] > seconds:
-            self.reason = f"it did not finish within {seconds:g} s, and was killed"
-            kill(self._process)
-
-    def end(self) -> None:
-        """Kill the process if it is still running, and record how it ended."""
-        if not self._process:
-            return
-        if not self.is_over:
-            kill(self._process)
-        _, status = os.waitpid(self._process, 0)
-        self._process = 0
-        os.close(self.descriptor)
-        if self.left and not self.reason:
-            code = os.waitstatus_to_exitcode(status)
-            self.reason = _signal_name(-code) if code < 0 else f"exit code {code}"
-            self.is_killed = code == -_SIGKILL
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self.reported: set[str] = set()
+        self.skipped: set[str] = set()
+        self.tried_again: set[str] = set()
 
 
 class _Reporter(Watch):
-    """Sends the parent process the position of this one, and its findings after each file.
+    """Sends the parent process the position of this one, and its findings after each file."""
 
-    Files that are `reported` were finished before a crash; they are checked again because others are compared with them.
-    """
-
-    def __init__(self, last_position: LastPosition, skipped: set[str], reported: set[str], descriptor: int) -> None:
-        self.skipped = frozenset(skipped)
-        self.descriptor = descriptor
-        self.number = 0  # of the job at hand
-        self._last_position = last_position
-        self._reported = reported
+    def __init__(self, attempt: _Attempt, outlet: Outlet) -> None:
+        self.skipped = frozenset(attempt.skipped)
+        self._reported = attempt.reported
+        self._outlet = outlet
         self._rows: list[Row] = []
         self._path = ""
-        self._size = self._files = 0
-        self._parent = os.getppid()
+        _, self._size, self._files = outlet.place.numbers()
 
     def emit(self, row: Row) -> None:
         if not self._path or self._path not in self._reported:
             self._rows.append(row)
 
     def begin(self, path: str) -> None:
-        if os.getppid() != self._parent:
-            os._exit(FAILED)  # nobody is interested any more
         self._path = path
-        self._last_position.put_text(os.fsencode(path))
+        self._outlet.place.put_text(os.fsencode(path))
         self.at(0)
 
     def at(self, position: int) -> None:
-        self._last_position.put(position, self._size, self._files)
+        self._outlet.place.put(position, self._size, self._files)
 
     def end(self, size: int) -> None:
         self.send_rows()
         self._path = ""
         self._size += size
         self._files += 1
-        self._last_position.put_text(b"")
+        self._outlet.place.put_text(b"")
         self.at(0)
 
     def send_rows(self) -> None:
         if self._rows:
-            rows = [(_ROWS.index(type(row)), vars(row)) for row in self._rows]
-            _send(self.descriptor, ("rows", self.number, (self._path, rows)))
+            self._outlet.send((self._path, self._rows))
             self._rows.clear()
-
-
-def _work(jobs: dict[int, Job], settings: Settings, do: Do, reporter: _Reporter) -> None:
-    """Do the jobs in the forked process. What is raised ends it, after it was said why."""
-    try:
-        for number, job in jobs.items():
-            reporter.number = number
-            do(job, settings, reporter.emit, reporter)
-            reporter.send_rows()
-            _send(reporter.descriptor, ("done", number, None))
-    except Exception as error:
-        if "KDUMP_DEBUG" in os.environ:
-            import traceback
-
-            traceback.print_exc()
-        _send(reporter.descriptor, ("failed", 0, f"{type(error).__name__}: {error}"))
-        raise
-
-
-def _send(descriptor: int, message: tuple[str, int, Any]) -> None:
-    data = marshal.dumps(message)
-    write_all(descriptor, _FRAME.pack(len(data)) + data)
-
-
-def _row_of(row_class: int, values: dict[str, object]) -> Row:
-    """A row that a worker sent."""
-    return _ROWS[row_class].of_values(values)
 
 
 def _crash_rows(path: str, position: int, reason: str, settings: Settings) -> list[Row]:
@@ -377,15 +222,6 @@ def _status(path: str) -> os.stat_result | None:
         return None
 
 
-def _signal_name(number: int) -> str:
-    import signal
-
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
-
-
 def size_of(job: Job) -> int:
     """The total size of the files of a job, as their directory entries show it."""
     try:
@@ -395,16 +231,3 @@ def size_of(job: Job) -> int:
         return sum(status.st_size for entry, status in system.file_statuses(job.path) if not entry.is_link)
     except Unreadable:
         return 0
-
-
-def _chunks(sizes: list[int]) -> list[list[int]]:
-    """The numbers of the jobs for each worker."""
-    chunks: list[list[int]] = []
-    size = _CHUNK_BYTES
-    for number, job_size in enumerate(sizes):
-        if size >= _CHUNK_BYTES or len(chunks[-1]) >= _CHUNK_JOBS:
-            chunks.append([])
-            size = 0
-        chunks[-1].append(number)
-        size += job_size
-    return chunks

@@ -11,6 +11,6 @@ trusted. Nothing here judges: that is for `checks` and `forecasts`.
 - `headers`: the headers of consecutive batches, with little of the bytes between them.
 - `plausible`: whether bytes may be the header of a batch.
 - `records`: the records of batches, continuing after those that cannot be read.
-- `read_ahead`: summaries of large stretches of a log, made ahead of the walk.
+- `stretches`: summaries of large stretches of a log.
 - `zeros`: where runs of zeros end.
 """

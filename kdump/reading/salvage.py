@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
 
     from kdump.binary.source import Source
-    from kdump.reading.read_ahead import ReadAhead
+    from kdump.reading.stretches import Stretches
     from kdump.reading.tuning import ReadTuning
 
 __all__ = [
@@ -97,10 +97,10 @@ def walk_patches(
     if kernel.native is None or not source.is_direct:
         yield from items.by_windows(source.size)
         return
-    from kdump.reading.read_ahead import ReadAhead
+    from kdump.reading.stretches import Stretches
 
-    read_ahead = ReadAhead(source, start, tuning, keeps_bytes=keeps_bytes, fills_headers=fills_headers)
-    yield from items.by_stretches(read_ahead)
+    stretches = Stretches(source, start, tuning, keeps_bytes=keeps_bytes, fills_headers=fills_headers)
+    yield from items.by_stretches(stretches)
 
 
 class _Walk:
@@ -135,17 +135,17 @@ class _Walk:
         self._sound = self._sound_bytes = 0  # the intact batches of the last steps, one after the other, and their size
         self._gathers = gathers
 
-    def by_stretches(self, read_ahead: ReadAhead) -> Iterator[Section | Damage | Patches]:
+    def by_stretches(self, stretches: Stretches) -> Iterator[Section | Damage | Patches]:
         """Everything up to the end of the log: in large stretches, or in steps where something is wrong."""
         size = self._source.size
         while self._position < size:
-            chunk = read_ahead.at(self._position)
+            chunk = stretches.at(self._position)
             if chunk is not None and self._order.takes(chunk.summary):
                 yield Section(chunk, None)
                 self._steps.contents.sound_batch, self._position = self._position, chunk.summary.end
             else:
-                read_ahead.rest(self._position)
-                yield from self.by_windows(read_ahead.next_try)
+                stretches.rest(self._position)
+                yield from self.by_windows(stretches.next_try)
 
     def by_windows(self, until: int) -> Iterator[Section | Damage | Patches]:
         """Everything up to the end of the log, or up to the first batch after `until`."""

@@ -91,11 +91,14 @@ def kill(process: int) -> None:
 
 def how_it_ended(code: int) -> str:
     """How a process with this exit code ended, negative for a signal: "was killed by SIGKILL", "ended with exit code 1"."""
-    if code >= 0:
-        return f"ended with exit code {code}"
+    return f"ended with exit code {code}" if code >= 0 else f"was killed by {signal_name(-code)}"
+
+
+def signal_name(number: int) -> str:
+    """The name of a signal: "SIGKILL", "signal 99" where it has none."""
     import signal
 
     try:
-        return f"was killed by {signal.Signals(-code).name}"
+        return signal.Signals(number).name
     except ValueError:
-        return f"was killed by signal {-code}"
+        return f"signal {number}"

@@ -10,6 +10,7 @@ import pytest
 
 from campaigns.commands import small_partition
 from campaigns.surroundings import SURROUNDINGS, Outcome, can_be_made, run, wrong
+from tests.builders.files import file_name
 from tests.loops import each
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits and /dev/full are those of Linux")
@@ -70,10 +71,13 @@ def test_a_module_for_which_there_is_no_descriptor_is_no_output(tmp_path: Path, 
 
 
 def test_a_report_in_a_file_is_not_all_that_is_said_where_something_was_not_examined(tmp_path: Path, partition: Path) -> None:
-    outcome = run("check to a file", SURROUNDINGS["7 descriptors"], partition, tmp_path / "run")
+    directory = tmp_path / partition.name
+    shutil.copytree(partition, directory)
+    (directory / file_name(10**6, ".log")).symlink_to("nowhere")
+    outcome = run("check to a file", SURROUNDINGS["64 descriptors"], directory, tmp_path / "run")
     report = tmp_path / "run" / "out" / "report"
     assert outcome == Outcome(3, "", f"kdump: not everything could be examined: {report} says why\n")
-    assert "Too many open files" in report.read_text()
+    assert "A symbolic link to nowhere" in report.read_text()
 
 
 def test_stdin_needs_a_temporary_directory_and_says_so(tmp_path: Path, partition: Path) -> None:

@@ -10,7 +10,7 @@ from unittest import mock
 
 import pytest
 
-from kdump.checks import check_processes, segment
+from kdump.checks import segment
 from kdump.checks.check_processes import Isolation
 from kdump.checks.context import FileContext
 from kdump.checks.finding import FileReport, Finding
@@ -18,6 +18,7 @@ from kdump.checks.jobs import Job, jobs
 from kdump.checks.segment_facts import SegmentFacts
 from kdump.checks.settings import Settings
 from kdump.tables import Row
+from kdump.workers.pool import Worker
 from tests.builders.files import file_name, write_partition
 from tests.builders.records import batch, record
 
@@ -133,14 +134,14 @@ def test_a_process_that_does_not_answer_is_ended(tmp_path: Path) -> None:
         if context.base_offset == 0:
             time.sleep(1000)
 
-    end_if_stuck = check_processes._Worker.end_if_stuck
+    end_if_stuck = Isolation._end_if_stuck
     given = set()
 
-    def end_sleeper_soon(worker: check_processes._Worker, seconds: float) -> None:
+    def end_sleeper_soon(run: Isolation, worker: Worker, seconds: float) -> None:
         given.add(seconds)
-        end_if_stuck(worker, 0.2 if worker.state()[3].endswith(file_name(0, ".log")) else seconds)
+        end_if_stuck(run, worker, 0.2 if worker.place.text().endswith(file_name(0, ".log").encode()) else seconds)
 
-    with _before_each(sleep), mock.patch.object(check_processes._Worker, "end_if_stuck", end_sleeper_soon):
+    with _before_each(sleep), mock.patch.object(Isolation, "_end_if_stuck", end_sleeper_soon):
         rows = _rows(jobs(str(directory)), Settings(now=0, time_limit=100))
     assert given == {205.0}
     assert [name for name, _ in _crashes(rows)] == [file_name(0, ".log")]
@@ -155,30 +156,11 @@ def test_results_come_in_order_whoever_was_first(tmp_path: Path) -> None:
         if "t00" in context.path or "t05" in context.path:
             time.sleep(0.5)
 
-    with _before_each(dawdle), mock.patch.object(check_processes, "_CHUNK_JOBS", 1):
+    with _before_each(dawdle):
         rows = _rows(jobs(str(tmp_path)), processes=4)
     paths = [row.path for row in rows if isinstance(row, FileReport) and row.path.endswith(".log")]
     assert paths == sorted(paths)
     assert len(paths) == 12
-
-
-@pytest.mark.slow
-def test_rows_that_wait_for_their_turn_are_bounded(tmp_path: Path) -> None:
-    broken = batch(records=[record(value=b"value")])[:-1] + b"X"
-    for number in range(6):
-        write_partition(tmp_path, topic=f"t{number}", segments={0: [broken] * 200})
-    with (
-        _before_each(lambda context: time.sleep(1 if "t0" in context.path else 0)),
-        mock.patch.object(check_processes, "_CHUNK_JOBS", 1),
-        mock.patch.object(check_processes, "_MAX_WAITING_ROWS", 300),
-    ):
-        run = Isolation(jobs(str(tmp_path)), SETTINGS, processes=3)
-        most = count = 0
-        for _, rows in run.results():
-            most = max(most, run._row_count + len(rows))
-            count += sum(isinstance(row, Finding) and row.code == "crc-mismatch" for row in rows)
-    assert count == 6 * 200
-    assert most < 300 + 3 * 210
 
 
 def test_what_was_found_before_a_crash_is_kept_and_reported_once(tmp_path: Path) -> None:
@@ -213,16 +195,21 @@ def test_no_worker_is_left_when_the_caller_ends(tmp_path: Path) -> None:
     for number in range(4):
         write_partition(tmp_path, topic=f"t{number}", segments={0: _batches(0, 1)})
 
+    children: list[int] = []
+    fork = os.fork
+
+    def noted_fork() -> int:
+        children.append(fork())
+        return children[-1]
+
     with (
         _before_each(lambda context: time.sleep(0 if "t0" in context.path else 1000)),
-        mock.patch.object(check_processes, "_CHUNK_JOBS", 1),
+        mock.patch.object(os, "fork", noted_fork),
     ):
-        run = Isolation(jobs(str(tmp_path)), SETTINGS, processes=4)
-        results = run.results()
+        results = Isolation(jobs(str(tmp_path)), SETTINGS, processes=4).results()
         next(results)
-        processes = [worker._process for worker in run._workers]
-        assert processes
         results.close()
-    for process in processes:
+    assert children
+    for process in children:
         with pytest.raises(ProcessLookupError):
             os.kill(process, 0)

@@ -22,6 +22,7 @@ from kdump.errors import Unreadable
 from kdump.exit_codes import NOT_EXAMINED
 from tests.builders.files import file_name, write_partition
 from tests.builders.records import batch, record
+from tests.support import PoolHere
 
 pa = pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
 import pyarrow.parquet as pq  # noqa: E402  # what needs Arrow
@@ -146,10 +147,10 @@ def test_only_what_is_new_or_changed_is_read(data: Path, capsys: pytest.CaptureF
         return whole(file_slice, options, *others, **makes)
 
     capsys.readouterr()
-    with mock.patch.object(reading, "slice_rows", slice_rows), mock.patch("kdump.pipeline.local.TaskProcess", _Here):
+    with mock.patch.object(reading, "slice_rows", slice_rows), mock.patch("kdump.pipeline.local.Pool", PoolHere):
         _scan(data, "out", "--tables", "files")
     assert "another tables" in capsys.readouterr().err
-    with mock.patch.object(reading, "slice_rows", slice_rows), mock.patch("kdump.pipeline.local.TaskProcess", _Here):
+    with mock.patch.object(reading, "slice_rows", slice_rows), mock.patch("kdump.pipeline.local.Pool", PoolHere):
         _scan(data)
     summary = _summary(capsys)
     damaged = _log(data, 1, 0)  # whose missing records are to be reported again
@@ -175,32 +176,6 @@ def test_a_scan_of_what_has_not_changed_loads_little(data: Path) -> None:
     assert loaded() == "1"
     _log(data, 0, 12).touch()
     assert loaded() == all_of_it
-
-
-class _Here:
-    """Does a task in this process, so that a test sees what is read."""
-
-    is_alive = True
-
-    def __init__(self, _others: Any) -> None:
-        self.connection = mock.Mock()
-        self.task: Any = None
-
-    @property
-    def is_busy(self) -> bool:
-        return self.task is not None
-
-    def start(self, task: Any) -> None:
-        self.task = task
-
-    def result(self) -> Any:
-        from kdump.pipeline import tasks
-
-        task, self.task = self.task, None
-        return tasks.attempt(task._replace(options=_not_isolated(task.options)))
-
-    def kill(self) -> None:
-        pass
 
 
 def test_a_manifest_that_cannot_be_read_is_not_taken_for_another_directory(
@@ -231,20 +206,6 @@ def test_a_directory_that_the_system_does_not_describe_is_no_wrong_usage(
     monkeypatch.setattr(os, name, failing)
     with pytest.raises(Unreadable, match="permission denied"):  # which has exit code 3
         _scan(data)
-
-
-def _not_isolated(options: Any) -> Any:
-    options.is_isolated = False
-    return options
-
-
-@pytest.fixture(autouse=True)
-def ready(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Workers of this process are always ready."""
-    from kdump.pipeline import local
-
-    whole = local._ready
-    monkeypatch.setattr(local, "_ready", lambda workers: list(workers) if isinstance(workers[0], _Here) else whole(workers))
 
 
 @pytest.mark.slow

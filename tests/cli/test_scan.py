@@ -94,7 +94,7 @@ def test_a_scan_says_where_its_worker_processes_can_start_no_other(
     monkeypatch.setattr(tasks, "attempt", dying)
     assert _scan(brokers, tmp_path / "out", "--records", "--tables", "records") == 3
     shown = " ".join(capfd.readouterr().out.split())
-    assert "no process that reads can be started: Resource temporarily unavailable" in shown
+    assert "no worker process can be started: Resource temporarily unavailable" in shown
 
 
 def test_a_scan_leaves_a_folder_of_parquet_for_each_table(

@@ -11,10 +11,11 @@ import pytest
 
 from kdump.binary.source import Source
 from kdump.cli.commands import main
-from kdump.pipeline import local, tasks
-from kdump.reading import read_ahead
+from kdump.pipeline import local
+from kdump.reading import stretches
 from tests.builders.files import write_partition
 from tests.builders.records import batch, record
+from tests.support import PoolHere
 
 pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
 
@@ -35,36 +36,11 @@ def data(tmp_path: Path) -> Path:
     return tmp_path / "data"
 
 
-class _Here:
-    """Does tasks in this process, where a test sees what is read."""
-
-    is_alive = True
-
-    def __init__(self, _others: object) -> None:
-        self.descriptor = os.open(os.devnull, os.O_RDONLY)
-        self.task: Any = None
-
-    @property
-    def is_busy(self) -> bool:
-        return self.task is not None
-
-    def start(self, task: tasks.ScanTask) -> None:
-        task.options.is_isolated = False
-        self.task = task
-
-    def result(self) -> tasks.TaskReport:
-        task, self.task = self.task, None
-        return tasks.attempt(task)
-
-    def kill(self) -> None:
-        os.close(self.descriptor)
-
-
 @pytest.fixture
 def read() -> Iterator[Counter[str]]:
     """The number of bytes that are read of each file, by its path."""
     counts: Counter[str] = Counter()
-    take, fill, summarize = Source._take, Source._fill, read_ahead.summarize_stretch
+    take, fill, summarize = Source._take, Source._fill, stretches.summarize_stretch
 
     def counted_take(source: Source, position: int, count: int) -> bytes:
         data = take(source, position, count)
@@ -84,8 +60,8 @@ def read() -> Iterator[Counter[str]]:
     with (
         mock.patch.object(Source, "_take", counted_take),
         mock.patch.object(Source, "_fill", counted_fill),
-        mock.patch.object(read_ahead, "summarize_stretch", counted_summary),
-        mock.patch.object(local, "TaskProcess", _Here),
+        mock.patch.object(stretches, "summarize_stretch", counted_summary),
+        mock.patch.object(local, "Pool", PoolHere),
     ):
         yield counts
 

@@ -800,39 +800,6 @@ def test_large_values_are_not_held_until_there_are_more(tmp_path: Path) -> None:
     assert is_small({"offset": range(64)}, 64)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("keeps", [True, False], ids=["kept", "dropped"])
-@pytest.mark.parametrize("slot_size", [8 << 20, 400_000])
-def test_batches_of_the_other_process_stay_as_they_came(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, slot_size: int, keeps: bool
-) -> None:
-    """Its memory is used again only where nobody has what was in it; what has no room there comes through a pipe."""
-    for number in range(20):
-        value = b"v" * (1000 if number % 3 else 10_000)
-        _log(tmp_path / f"a-{number}" / file_name(0, ".log"), batch(records=[record(key=b"%d" % number, value=value)] * 70))
-    given = {"table": "records", "path": str(tmp_path), "batchRows": "70", "parallelism": "1"}
-    wanted = _rows("records", tmp_path, isolated="false")
-    monkeypatch.setattr(reader_process, "_SLOT_SIZE", slot_size)
-    sent: list[bool] = []
-    in_slot = reader_process._Process._in_slot
-
-    def noting_in_slot(process: reader_process._Process, slot: int, size: int) -> Any:  # a pa.Buffer
-        sent.append(True)
-        return in_slot(process, slot, size)
-
-    monkeypatch.setattr(reader_process._Process, "_in_slot", noting_in_slot)
-    options = Options(given)
-    batches = (one for task in planning.plan(options) for one in reading.read(task, options))
-    if keeps:
-        kept = list(batches)
-        rows = [row for one in kept for row in one.to_pylist()]
-    else:
-        rows = [row for one in batches for row in one.to_pylist()]
-    assert rows == wanted
-    assert len(sent) >= 4
-    assert slot_size > 1 << 20 or len(sent) < 20
-
-
 def test_an_error_in_the_other_process_is_raised_in_this_one(tmp_path: Path) -> None:
     _log(tmp_path / "a-0" / file_name(0, ".log"), batch(records=[record()]))
     by_zero = mock.patch.object(record_readers, "read", side_effect=ZeroDivisionError("by zero"))

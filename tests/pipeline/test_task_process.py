@@ -3,7 +3,6 @@
 import faulthandler
 import os
 import signal
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -12,7 +11,6 @@ import pytest
 
 from kdump.errors import KdumpError
 from kdump.formats import records as record_readers
-from kdump.workers.process import start
 from tests.builders.files import file_name
 from tests.builders.records import batch, record
 from tests.support import forks_only_here
@@ -81,15 +79,16 @@ def test_a_crash_costs_one_file_and_not_the_process_that_asked(data: Path) -> No
 
 def test_what_a_task_raises_is_raised(data: Path) -> None:
     started: list[int] = []
+    fork = os.fork
 
-    def noted(work: Callable[[], object]) -> int:
-        started.append(start(work))
+    def noted() -> int:
+        started.append(fork())
         return started[-1]
 
     (task,) = _tasks(data, "records", unreadable="fail", mode="FAILFAST")
     with (
         mock.patch.object(record_readers, "read", side_effect=KdumpError("is not what it was")),
-        mock.patch("kdump.pipeline.task_process.start", noted),
+        mock.patch.object(os, "fork", noted),
         pytest.raises(KdumpError, match="is not what it was"),
     ):
         attempt_apart(task)

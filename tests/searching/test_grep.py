@@ -551,7 +551,7 @@ def test_files_are_searched_where_no_process_can_be_started(
     assert (search.verdict.verdict, search.verdict.exit_code, search.verdict.files) == ("found", 0, 9)
 
 
-def test_matches_of_a_process_that_died_later_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_that_dies_costs_the_rest_of_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     partition, whole, test = _nine_segments(tmp_path), FileSearch.found, os.getpid()
 
     def found_and_killed(search: FileSearch) -> Iterator[Found]:
@@ -561,9 +561,9 @@ def test_matches_of_a_process_that_died_later_are_found(tmp_path: Path, monkeypa
 
     monkeypatch.setattr(FileSearch, "found", found_and_killed)
     search = Search([str(partition)], Query(b"needle 1"), jobs=3)
-    assert [hit.offset for hit in search] == [1]  # the first file of each process
-    assert (search.verdict.verdict, search.verdict.hits, search.verdict.exit_code) == ("found", 1, 3)
-    assert {gap.code for gap in search.not_read} == {"worker-died"}
+    assert [hit.offset for hit in search] == [1, 4, 7]
+    assert (search.verdict.verdict, search.verdict.hits, search.verdict.exit_code) == ("found", 3, 3)
+    assert [gap.code for gap in search.not_read] == ["worker-died"] * 9
 
 
 def test_a_certificate_that_cannot_be_read_is_no_wrong_usage(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -161,14 +161,6 @@ class NewFile:
             self.size += written
             rest = rest[written:]
 
-    def patch(self, position: int, data: bytes) -> None:
-        """Replace bytes that were written before."""
-        rest = memoryview(data)
-        while rest:
-            written = os.pwrite(self._descriptor, rest, position)
-            position += written
-            rest = rest[written:]
-
     def start_sync(self) -> None:
         """Let the disk write what is there so far."""
         self._syncing.start(self._descriptor)

@@ -423,18 +423,18 @@ def _chunks(source: Source) -> Iterator[tuple[Chunk, int]]:
     if kernel.native is None or not source.is_direct:
         yield from _chunks_of_windows(source, 0, source.size)
         return
-    from kdump.reading.read_ahead import ReadAhead
+    from kdump.reading.stretches import Stretches
 
     position = 0
-    read_ahead = ReadAhead(source, position)
+    stretches = Stretches(source, position)
     while position < source.size:
-        found = read_ahead.at(position)
+        found = stretches.at(position)
         if found is not None:
             position = found.summary.end
             yield found, position
             continue
-        read_ahead.rest(position)
-        for chunk, end in _chunks_of_windows(source, position, read_ahead.next_try):
+        stretches.rest(position)
+        for chunk, end in _chunks_of_windows(source, position, stretches.next_try):
             yield chunk, end
             position = end
 

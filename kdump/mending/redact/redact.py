@@ -9,20 +9,9 @@ from array import array
 from bisect import bisect_right
 from collections import Counter
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from kdump.binary import checksums, system
-from kdump.binary.batch_header import (
-    BATCH_HEADER_SIZE,
-    CRC_AT,
-    CRC_COVERS_FROM,
-    LENGTH_AT,
-    LOG_OVERHEAD,
-    MAGIC_AT,
-    MESSAGE_CRC_AT,
-    MESSAGE_CRC_COVERS_FROM,
-    batch_size,
-)
+from kdump.binary import system
 from kdump.binary.source import WINDOW_SIZE, Source
 from kdump.checks.catalogue import FAULTS
 from kdump.checks.finding import Finding
@@ -64,10 +53,7 @@ _READABLE = re.compile(rb"[ -~]{6,}")  # no entry of a sound companion has so ma
 _UNKNOWN_WORD = re.compile(rb"(?!version\b|topic_id\b)[^\s:\d-]{4,}")
 _AROUND = 16  # bytes around a window; at least what the shortest match lacks there, and the longest word that is known
 _HIGHEST_POSITION = 0x7FFFFFFF
-_LARGEST_CLAIM = 1 << 24  # a length above this is replaced, since it may be content
-_CRC_SIZE = 4
 _MOST_TIMES = 1 << 17
-_TIMES_SEALED = 4  # may each byte be read on average, to let checksums fit
 _OF_CONTENTS = ("header-bytes-odd", "metadata-record-undecodable")  # headers become text, and no value stays one of metadata
 _OF_MACHINE = ("io-error", "permission-denied", "file-shrank", "file-vanished", "check-crashed")
 """Findings that say nothing of the contents of files."""
@@ -178,11 +164,9 @@ class _Run:
         base = tree.base_offset_of(name)
         redacting, batches = Redacting(self._contents, base, _Times(self._path, self._time_index_of(base))), 0
         moved = _Positions()
-        claims: list[_Claim] = []
         for item in salvage.walk(source, base_offset=base, next_base_offset=self._next_base(name)):
             if isinstance(item, Damage):
                 moved.add(item.start, out.size)
-                claims += _claims(source, item, out.size)
                 for data in _redacted_damage(source, item, redacting):
                     out.write(data)
                 self._progress.advance(item.end - item.start)
@@ -190,31 +174,12 @@ class _Run:
             batches += len(item.chunk)
             for position, data in _redacted_batches(source, item, redacting):
                 moved.add(position, out.size)
-                if 0 < (item.claimed_length or 0) < _LARGEST_CLAIM:
-                    claims.append(_Claim(out.size, position, position + LOG_OVERHEAD + (item.claimed_length or 0)))
                 out.write(data)
             self._progress.advance(sum(item.chunk.batches["size"]))
         moved.add(source.size, out.size)
         if not moved.is_same:
             self._moved[name] = moved
-        ends = [_end_now(claim, moved, source.size, out) for claim in claims]
-        self._seal(name, out, [(claim.start, end) for claim, end in zip(claims, ends, strict=True) if claim.is_sealed])
         return RedactedFile(name, REDACTED, out.size, source.size, batches, redacting.records, redacting.filled)
-
-    def _seal(self, name: str, out: NewFile, spans: Sequence[tuple[int, int]]) -> None:
-        """Let the checksums of damaged batches fit what is now in the spans that these claim, inner ones first."""
-        if not spans:
-            return
-        left = _TIMES_SEALED * out.size
-        with Source(os.path.join(self._directory.built, name)) as written:
-            for start, end in reversed(spans):
-                left -= end - start
-                if left < 0 or end > out.size:
-                    continue
-                at, covers_from, checksum = CRC_AT, CRC_COVERS_FROM, checksums.crc32c_for(end - start)
-                if written.read_exactly(start + MAGIC_AT, 1) < b"\2":
-                    at, covers_from, checksum = MESSAGE_CRC_AT, MESSAGE_CRC_COVERS_FROM, checksums.crc32
-                out.patch(start + at, checksums.of_range(written, start + covers_from, end, checksum).to_bytes(_CRC_SIZE, "big"))
 
     def _log_of(self, name: str) -> str:
         """The name of the log to which a companion belongs: that of the segment, or of the same leftover."""
@@ -304,20 +269,12 @@ class _Positions:
         row = bisect_right(self._before, position) - 1
         if row < 0:
             return position
-        is_shorter = row + 1 < len(self._after) and self._span(self._after, row) < self._span(self._before, row)
-        moved = self.scaled(position) if is_shorter else self._after[row] + position - self._before[row]
-        return min(moved, _HIGHEST_POSITION)
-
-    def scaled(self, position: int) -> int:
-        """Where this position is now, within a batch as far in proportion: what is no border of a batch never becomes one."""
-        row = bisect_right(self._before, position) - 1
-        if row < 0:
-            return position
-        start, inside = self._after[row], position - self._before[row]
-        if not inside or row + 1 == len(self._after):
-            return start + inside
-        size, now = self._span(self._before, row), self._span(self._after, row)
-        return start + min(max(inside * now // size, 1), now - 1)
+        inside = position - self._before[row]
+        if inside and row + 1 < len(self._after):
+            size, now = self._span(self._before, row), self._span(self._after, row)
+            if now < size:
+                inside = min(max(inside * now // size, 1), now - 1)
+        return min(self._after[row] + inside, _HIGHEST_POSITION)
 
     @staticmethod
     def _span(positions: array[int], row: int) -> int:
@@ -331,37 +288,6 @@ def _redacted_batches(source: Source, section: Section, redacting: Redacting) ->
         has_wrong_length = section.claimed_length is not None
         data = source.read_exactly(position, size) if has_wrong_length else bytes_of(source, section.chunk, row)
         yield position, redacting.batch(data, is_valid=is_valid, keeps_length=has_wrong_length)
-
-
-class _Claim(NamedTuple):
-    """A batch that starts at `start` in the output, and in the input at `was_at`, from where it claims to reach up to `end`.
-
-    If it `is_sealed`, its checksum fits all bytes that it claims.
-    """
-
-    start: int
-    was_at: int
-    end: int
-    is_sealed: bool = False
-
-
-def _claims(source: Source, damage: Damage, start: int) -> Iterator[_Claim]:
-    """What a damaged batch claims, if that ends among the batches after the damage or past the end of the file."""
-    header = source.read(damage.start, min(BATCH_HEADER_SIZE, damage.end - damage.start))
-    if damage.status != ZERO and damage.is_batch and len(header) >= LOG_OVERHEAD:
-        end = damage.start + batch_size(header)
-        if damage.end < end < damage.start + _LARGEST_CLAIM:
-            yield _Claim(start, damage.start, end, damage.code == "codec-unknown")
-
-
-def _end_now(claim: _Claim, moved: _Positions, size: int, out: NewFile) -> int:
-    """Where a claim ends now that batches have moved; its length is made to say so. `size` is that of the input."""
-    end = moved.scaled(claim.end) if claim.end <= size else claim.end + out.size - size
-    claimed = claim.end - claim.was_at
-    end = max(end, claim.start + min(claimed, BATCH_HEADER_SIZE))  # a length that a batch may have stays one
-    if LOG_OVERHEAD < end - claim.start != claimed:
-        out.patch(claim.start + LENGTH_AT, (end - claim.start - LOG_OVERHEAD).to_bytes(LOG_OVERHEAD - LENGTH_AT, "big"))
-    return end
 
 
 def _redacted_damage(source: Source, damage: Damage, redacting: Redacting) -> Iterator[bytes]:

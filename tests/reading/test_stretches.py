@@ -1,4 +1,4 @@
-"""Stretches of a log, summarized ahead of the walk: where they end, and what they hold."""
+"""Stretches of a log: where they end, and what they hold."""
 
 import os
 import random
@@ -16,7 +16,7 @@ from kdump.checks.settings import Settings
 from kdump.errors import Unreadable
 from kdump.formats.log import SummarizedChunk
 from kdump.reading.items import Section
-from kdump.reading.read_ahead import ReadAhead, summarize_stretch
+from kdump.reading.stretches import Stretches, summarize_stretch
 from kdump.reading.tuning import ReadTuning
 from kdump.tables import Row
 from tests import kernels
@@ -44,9 +44,9 @@ def _extents(source: Source, tuning: ReadTuning) -> list[tuple[int, int, int]]:
     """The first and the last offset of each stretch, and where it ends, up to where there is none."""
     found = []
     position = 0
-    read_ahead = ReadAhead(source, 0, tuning)
+    stretches = Stretches(source, 0, tuning)
     while position < source.size:
-        chunk = read_ahead.at(position)
+        chunk = stretches.at(position)
         if chunk is None:
             break
         summary = chunk.summary
@@ -75,13 +75,13 @@ def test_a_stretch_keeps_its_bytes_until_the_next(largest: int) -> None:
     previous = None
     position = 0
     with opened(log) as source:
-        read_ahead = ReadAhead(source, 0, tuning=ReadTuning(stretch_bytes=1 << 20), keeps_bytes=True)
+        stretches = Stretches(source, 0, tuning=ReadTuning(stretch_bytes=1 << 20), keeps_bytes=True)
         while position < source.size:
-            chunk = read_ahead.at(position)
+            chunk = stretches.at(position)
             assert chunk is not None and chunk.kept is not None and (previous is None or previous.kept is None)
             assert chunk.kept == log[position : chunk.summary.end]
             position, previous = chunk.summary.end, chunk
-        assert read_ahead.at(position) is None and previous is not None and previous.kept is None
+        assert stretches.at(position) is None and previous is not None and previous.kept is None
 
 
 def test_a_stretch_for_whose_bytes_there_is_no_room_keeps_none() -> None:
@@ -101,7 +101,7 @@ def test_a_batch_of_more_than_a_mebibyte_is_in_no_stretch() -> None:
         assert len(large) == size
         with opened(_batches(1) + large) as source:
             for keeps_bytes in (False, True):
-                chunk = ReadAhead(source, 0, tuning=tuning, keeps_bytes=keeps_bytes).at(0)
+                chunk = Stretches(source, 0, tuning=tuning, keeps_bytes=keeps_bytes).at(0)
                 assert (None if chunk is None else len(chunk)) == count
 
 
@@ -114,8 +114,8 @@ def test_there_is_no_stretch_of_batches_that_are_not_all_sound(damage: bytes) ->
 
 def test_columns_of_a_stretch_are_read_when_they_are_needed() -> None:
     with opened(_batches(3)) as source:
-        read_ahead = ReadAhead(source, 0)
-        chunk = read_ahead.at(SIZE)
+        stretches = Stretches(source, 0)
+        chunk = stretches.at(SIZE)
         assert isinstance(chunk, SummarizedChunk)
         assert list(chunk.batches["position"]) == [SIZE, 2 * SIZE]
         assert (list(chunk.starts), chunk.window) == ([0, SIZE], _batches(3)[SIZE:])
@@ -129,19 +129,19 @@ def test_headers_of_kept_bytes_are_those_that_are_read_again() -> None:
     old = [message_set(messages=[message(value=b"one")], base_offset=offset) for offset in range(3)]
     for data in (_batches(3), b"".join(old)):
         with opened(data) as source:
-            read_ahead = ReadAhead(source, 0, keeps_bytes=True)
-            chunk = read_ahead.at(0)
+            stretches = Stretches(source, 0, keeps_bytes=True)
+            chunk = stretches.at(0)
             assert chunk is not None and chunk.kept is not None and bytes(chunk.kept) == data
             headers = chunk.headers_only()
-            read_ahead.at(len(data))
+            stretches.at(len(data))
             assert (headers.batches.columns, headers.headers) == (chunk.batches.columns, chunk.headers)
             assert (headers.window, headers.starts, headers.is_legacy) == (b"", [0, 0, 0], chunk.is_legacy)
 
 
 def test_headers_of_kept_bytes_need_no_second_look_at_the_file() -> None:
     with opened(_batches(3)) as source:
-        read_ahead = ReadAhead(source, 0, keeps_bytes=True)
-        chunk = read_ahead.at(SIZE)
+        stretches = Stretches(source, 0, keeps_bytes=True)
+        chunk = stretches.at(SIZE)
         assert chunk is not None
         os.pwrite(os.open(source.path, os.O_WRONLY), b"\xff" * 3 * SIZE, 0)
         headers = chunk.headers_only()
@@ -169,18 +169,18 @@ def test_a_log_that_is_rewritten_while_it_is_checked_is_a_finding(tmp_path: Path
 def test_columns_of_headers_come_with_ever_longer_stretches() -> None:
     tuning = ReadTuning(stretch_bytes=2 * SIZE)
     with opened(_batches(40)) as source:
-        read_ahead = ReadAhead(source, 0, tuning=tuning, fills_headers=True)
+        stretches = Stretches(source, 0, tuning=tuning, fills_headers=True)
         position, ends = 0, []
         while position < source.size:
-            chunk = read_ahead.at(position)
+            chunk = stretches.at(position)
             assert chunk is not None and chunk.kept is None and chunk.header_columns is not None
             headers = chunk.headers_only()
             assert (headers.batches.columns, headers.headers) == (chunk.batches.columns, chunk.headers)
             position = chunk.summary.end
             ends.append(position // SIZE)
         assert ends == [2, 4, 8, 16, 24, 32, 40]
-        read_ahead.rest(0)
-        again = read_ahead.at(0)
+        stretches.rest(0)
+        again = stretches.at(0)
         assert again is not None and again.summary.end == 2 * SIZE
 
 
@@ -188,8 +188,8 @@ def test_old_messages_keep_their_bytes_where_headers_are_wanted() -> None:
     old = b"".join(message_set(messages=[message(value=bytes(1 << 19))], base_offset=offset) for offset in range(6))
     tuning = ReadTuning(stretch_bytes=2 << 20)
     with opened(old) as source:
-        read_ahead = ReadAhead(source, 0, tuning=tuning, fills_headers=True)
-        chunk = read_ahead.at(0)
+        stretches = Stretches(source, 0, tuning=tuning, fills_headers=True)
+        chunk = stretches.at(0)
         assert chunk is not None and chunk.header_columns is None and chunk.kept is not None
         assert bytes(chunk.kept) == old[: chunk.summary.end]
         assert chunk.summary.end > 2 << 20

@@ -1,4 +1,4 @@
-"""Summarizes a log stretch by stretch, ahead of the walk."""
+"""Summarizes a log stretch by stretch."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LONGEST = 4  # times as long are stretches of which only headers are wanted, as
 _MAX_PAUSE_BYTES = 64 << 20
 
 
-class ReadAhead:
+class Stretches:
     """Summaries of a log's stretches, for a walk that continues from the end of one stretch to the next.
 
     A stretch depends only on the bytes and on where it starts. Bytes that cannot be read, or are not valid batches in order,
