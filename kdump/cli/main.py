@@ -96,7 +96,9 @@ def main() -> int:
     except ModuleNotFoundError as error:
         if error.name != "click":
             return _internal_error(error)
-        say('this command needs the package "click"; pip install click. The drop-in form (--files) works without it')
+        from kdump.binary.installing import how_to_install
+
+        say(f'this command needs the package "click"; {how_to_install("click")}. The drop-in form (--files) works without it')
         return USAGE
     except UsageError as error:  # about the environment: those about arguments were caught before
         say(str(error))
