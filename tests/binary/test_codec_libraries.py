@@ -147,7 +147,7 @@ def test_frames_that_zstd_refuses_are_not_decompressed_whole_by_either(frame: by
         check()
 
 
-def test_a_damaged_block_of_lz4_has_no_size_in_front_of_it() -> None:
+def test_a_damaged_block_of_lz4_has_no_size_before_it() -> None:
     """cramjam looks for one, where it is asked for a block."""
     block = b"\x8be\x00\x00fe13g3\xd0"
     with _other_libraries():

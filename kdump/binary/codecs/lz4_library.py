@@ -56,7 +56,7 @@ class OfLz4:
 
 
 class OfCramjam:
-    """The package cramjam. A block becomes a frame for it: where a block is damaged, it would look for a size in front of it."""
+    """The package cramjam. A block becomes a frame for it: where a block is damaged, it would look for a size before it."""
 
     def __init__(self, module: Any) -> None:  # the package has no annotations
         self._of_frame = module.lz4.decompress
