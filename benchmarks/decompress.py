@@ -6,6 +6,7 @@ python decompress.py FILE
 """
 
 import sys
+import zlib
 from collections.abc import Callable
 
 _WINDOW = 1 << 20
@@ -56,10 +57,10 @@ def _decompressor(codec: int) -> Callable[[bytes], object]:
 
 def _gzip() -> Callable[[bytes], object]:
     try:
-        from isal import isal_zlib as inflate
+        from isal.isal_zlib import decompress
     except ImportError:
-        import zlib as inflate
-    return lambda payload: inflate.decompress(payload, 16 + inflate.MAX_WBITS)
+        from zlib import decompress
+    return lambda payload: decompress(payload, 16 + zlib.MAX_WBITS)
 
 
 def _xerial_snappy() -> Callable[[bytes], object]:

@@ -138,7 +138,7 @@ _WITHOUT = """
 import sys
 class Without:
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in {}:
+        if name in {0} or name.partition(".")[0] in {0}:
             raise ModuleNotFoundError("No module named " + repr(name), name=name)
 sys.meta_path.insert(0, Without())
 """
@@ -150,11 +150,12 @@ time.time = lambda: float(next(jumps))
 time.time_ns = lambda: next(jumps) * 1_000_000_000
 """
 
+_OPTIONAL = ("lz4", "snappy", "cramjam", "zstandard", "backports", "compression.zstd", "rich", "pyarrow", "pyspark", "crc32c")
 _PATCHES = {
     "clock_that_jumps": _JUMPING_CLOCK,
     "no_temporary_directory": "import tempfile\ntempfile._candidate_tempdir_list = lambda: ['/proc/nowhere']\n",
-    "no_optional_packages": _WITHOUT.format(("lz4", "snappy", "cramjam", "zstandard", "rich", "pyarrow", "pyspark", "crc32c")),
-    "no_packages": _WITHOUT.format(("lz4", "snappy", "cramjam", "zstandard", "rich", "pyarrow", "pyspark", "crc32c", "click")),
+    "no_optional_packages": _WITHOUT.format(_OPTIONAL),
+    "no_packages": _WITHOUT.format((*_OPTIONAL, "click")),
     "no_fork": "import os\ndef fork():\n    raise BlockingIOError(11, 'no process')\nos.fork = fork\n",
 }
 """Code that Python runs at its start, by the name of a folder that is in its path."""

@@ -3,6 +3,7 @@
 import errno
 import os
 import signal
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,6 +15,7 @@ from unittest import mock
 
 from hypothesis import strategies as st
 
+from kdump.binary.codecs import lz4_library, zstd, zstd_library
 from kdump.binary.source import Source
 from kdump.errors import CorruptData
 from kdump.formats import records
@@ -45,6 +47,29 @@ def forks_only_here() -> Iterator[None]:
 
     with mock.patch.object(os, "fork", fork_here_only):
         yield
+
+
+PACKAGES_OF_CODECS = {
+    "lz4": ["lz4.block"],
+    "zstandard": ["zstandard"],
+    "zstd of Python": ["compression.zstd", "backports.zstd"],
+    "cramjam": ["cramjam"],
+}
+"""What codecs are read with, by the modules that it is made of."""
+
+
+@contextmanager
+def without_packages(*names: str) -> Iterator[None]:
+    """A block in which these of `PACKAGES_OF_CODECS` are not installed."""
+    caches = (lz4_library.library, zstd_library.library, zstd._shared_decompressor)
+    for cached in caches:
+        cached.cache_clear()
+    try:
+        with mock.patch.dict(sys.modules, dict.fromkeys(module for name in names for module in PACKAGES_OF_CODECS[name])):
+            yield
+    finally:
+        for cached in caches:
+            cached.cache_clear()
 
 
 HANG = 300.0

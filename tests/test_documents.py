@@ -67,7 +67,7 @@ def test_modules_that_a_page_names_are_there(page: Path) -> None:
 
 @each("page", PAGES, ids=[str(path.relative_to(ROOT)) for path in PAGES])
 def test_commands_install_kdump_from_a_checkout(page: Path) -> None:
-    """The package index has another project of the same name."""
+    """The package index has another project of the same name as the command; ours is `kafka-kdump`."""
     commands = re.findall(r"^    .*(pip install[^&#\n]*)", page.read_text(), re.MULTILINE)
     assert [command for command in commands if re.search(r"[ '\"]kdump\b", command)] == []
 

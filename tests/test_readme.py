@@ -6,42 +6,19 @@ import subprocess
 import sys
 from difflib import SequenceMatcher
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
 from tests.cookbook_fleet import write_cookbook_fleet
 from tests.loops import each
 from tests.registries import unpack
+from tools.screens import Screen, screens_of
 
 ROOT = Path(__file__).parent.parent
 REMAKE = "KDUMP_REMAKE_SCREENS"
 """Set to write the screens again, with what kdump prints now. The tests then fail; read what changed in the diff."""
 
-_BLOCK = re.compile(r"^(```+)(\w*)\n(.*?)^\1$", re.MULTILINE | re.DOTALL)
-_VARYING = re.compile(r"(?<=Scanning with )\d+ process(?:es)?\b|\b\d+\.\d s\b")
-"""What differs from run to run: how long it took, and on how many cores that were free."""
-
-
-class Screen(NamedTuple):
-    """A command that a page shows, and what it shows as printed: `...` stands for lines that are left out."""
-
-    page: Path
-    command: str
-    shown: str
-
-
-def _screens() -> list[Screen]:
-    return [
-        Screen(page, *example.split("\n", 1))
-        for page in (ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md")))
-        for _, language, block in _BLOCK.findall(page.read_text())
-        if language in ("", "console")
-        for example in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]
-    ]
-
-
-SCREENS = _screens()
+SCREENS = [screen for page in (ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))) for screen in screens_of(page)]
 
 
 @pytest.fixture(scope="module")
@@ -85,14 +62,17 @@ def test_a_page_shows_what_is_printed(screen: Screen, folder: Path) -> None:
     if REMAKE in os.environ:
         _remake(screen, printed)
         pytest.fail(f"{screen.page.name} was written, not compared: unset {REMAKE}, and read what changed")
-    assert re.fullmatch(_pattern(screen.shown), _VARYING.sub("some", printed)), printed
+    assert screen.shows(printed), printed
 
 
 def test_lines_that_are_left_out_may_be_any_and_others_not() -> None:
-    assert re.fullmatch(_pattern("a\n...\nd 1.2 s\n"), "a\nb\nc\nd some\n")
-    assert re.fullmatch(_pattern("a\n...\nd\n"), "a\nd\n")
-    assert not re.fullmatch(_pattern("a\n...\nd\n"), "a\nb\nd\ne\n")
-    assert not re.fullmatch(_pattern("a\nd\n"), "a\nb\nd\n")
+    def shows(shown: str, printed: str) -> bool:
+        return Screen(ROOT, "kdump", shown).shows(printed)
+
+    assert shows("a\n...\nd 1.2 s\n", "a\nb\nc\nd 3.4 s\n")
+    assert shows("a\n...\nd\n", "a\nd\n")
+    assert not shows("a\n...\nd\n", "a\nb\nd\ne\n")
+    assert not shows("a\nd\n", "a\nb\nd\n")
 
 
 def test_a_remade_screen_leaves_out_what_the_old_one_did() -> None:
@@ -105,16 +85,10 @@ def test_a_remade_screen_leaves_out_what_the_old_one_did() -> None:
     assert _remade("all\nof it\n", "all\nof this\nand more\n") == "all\nof this\nand more\n"
 
 
-def _pattern(shown: str) -> str:
-    """What matches a text as a page shows it."""
-    lines = _VARYING.sub("some", shown).splitlines()
-    return "".join(r"(?:.*\n)*" if line == "..." else re.escape(line) + "\n" for line in lines)
-
-
 def _remake(screen: Screen, printed: str) -> None:
     before = f"$ {screen.command}\n"
     text = screen.page.read_text()
-    if not re.fullmatch(_pattern(screen.shown), _VARYING.sub("some", printed)):
+    if not screen.shows(printed):
         screen.page.write_text(text.replace(before + screen.shown, before + _remade(screen.shown, printed)))
 
 

@@ -6,6 +6,7 @@ import sys
 from zlib import crc32
 
 from kdump.binary import kernel
+from kdump.binary.installing import how_to_install
 from kdump.binary.loading import loading
 from kdump.binary.source import WINDOW_SIZE
 from kdump.errors import MissingPackage
@@ -32,7 +33,9 @@ def crc32c_for(byte_count: int) -> Checksum:
         with loading("crc32c"):
             from crc32c import crc32c
     except ImportError as missing:
-        raise MissingPackage('checksums without the C kernel need the package "crc32c"', remedy="pip install crc32c") from missing
+        raise MissingPackage(
+            'checksums without the C kernel need the package "crc32c"', remedy=how_to_install("crc32c")
+        ) from missing
     return crc32c
 
 

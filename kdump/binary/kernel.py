@@ -52,6 +52,8 @@ __all__ = [
 VARIABLE = "KDUMP_KERNEL"
 PYTHON, C = "python", "c"
 
+NOT_BUILT = "the kernel in C was not built"
+
 name = PYTHON
 reason = ""
 native: ModuleType | None = None
@@ -79,7 +81,7 @@ def use(choice: str = "") -> None:
         except ImportError as error:
             if choice == C:
                 raise UsageError(f"{VARIABLE} asks for the kernel in C, which was not built ({error})") from error
-            reason = f"the kernel in C was not built ({error})"
+            reason = f"{NOT_BUILT} ({_why_missing(error)})"
         else:
             name, native = C, _kernel
             reason = f"it was built; CRC-32C by {_kernel.CRC32C[-1]}"
@@ -90,6 +92,15 @@ def use(choice: str = "") -> None:
     else:
         walk_batches, walk_messages, walk_extents = native.walk_batches, native.walk_messages, native.walk_extents
         walk_records, walk_contents = _walk_records, native.walk_contents
+
+
+def _why_missing(error: ImportError) -> str:
+    """What setup.py has left of why it was not built."""
+    try:
+        reasons = __import__("kdump.binary._kernel_missing", fromlist=["REASON"])
+    except ImportError:
+        return str(error)
+    return str(reasons.REASON)
 
 
 def _walk_records(

@@ -20,6 +20,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
+from kdump.binary.installing import how_to_install
 from kdump.binary.loading import loading
 from kdump.binary.store_client import CHANGED, DENIED, DIRECTORY, FAILED, FILE, MISSING
 from kdump.errors import OutOfMemory, Unreadable
@@ -215,7 +216,7 @@ def _file_system(url: str) -> tuple[Any, str]:
         with loading("pyarrow"):
             from pyarrow import fs
     except ImportError:
-        raise Refused(FAILED, 'reading it needs the package pyarrow: pip install "kdump[elsewhere]"')
+        raise Refused(FAILED, f'reading it needs the package "pyarrow": {how_to_install("pyarrow", "elsewhere")}')
     except OutOfMemory as error:
         raise Refused(FAILED, f"out of memory {error}") from error
     except Unreadable as error:

@@ -24,6 +24,7 @@ _SCREENS = ("explain", "schema", "releases", "completions")  # commands that pri
 
 _DEBUG = "KDUMP_DEBUG"
 _LAST_WORDS = b"kdump: out of memory\n"
+_SLOW_SECONDS = 3.0  # of processor time
 _NEW_OBJECTS = 20_000  # before Python looks for cycles among them: of what modules and tables are made, none is garbage
 
 
@@ -43,6 +44,7 @@ def run() -> NoReturn:
         if sys.stderr is not None:
             os.write(2, _LAST_WORDS)
         status = NOT_EXAMINED
+    _say_why_slow()
     signals.ignore()
     if status == INTERRUPTED:
         status = signals.exit_code(INTERRUPTED)
@@ -57,6 +59,16 @@ def run() -> NoReturn:
     if status == NOT_EXAMINED and "pyspark" not in sys.modules:
         _end_briefly(status)
     sys.exit(status)
+
+
+def _say_why_slow() -> None:
+    """Say on a terminal, after what took long, that the kernel in C is missing, which would have been much faster."""
+    kernel = sys.modules.get("kdump.binary.kernel")
+    if kernel is None or not kernel.reason.startswith(kernel.NOT_BUILT) or not os.isatty(2):
+        return
+    if sum(os.times()[:4]) >= _SLOW_SECONDS:  # of this process and those that it has started
+        fraction = "with it, kdump takes a fraction of the time: docs/install.md says how to get it"
+        say(f"this took long, for {kernel.reason}; {fraction}")
 
 
 def _end_briefly(status: int) -> NoReturn:
@@ -96,7 +108,9 @@ def main() -> int:
     except ModuleNotFoundError as error:
         if error.name != "click":
             return _internal_error(error)
-        say('this command needs the package "click"; pip install click. The drop-in form (--files) works without it')
+        from kdump.binary.installing import how_to_install
+
+        say(f'this command needs the package "click"; {how_to_install("click")}. The drop-in form (--files) works without it')
         return USAGE
     except UsageError as error:  # about the environment: those about arguments were caught before
         say(str(error))

@@ -1,8 +1,8 @@
 """Files of brokers as DataFrames.
 
 `read(spark, path, table="batches")` returns one in any session; `register(spark)` registers `spark.read.format("kdump")`, which
-PySpark 4.0 and later know, if Spark has not found it by itself. Needs the package pyspark:
-`pip install kdump[spark]`.
+PySpark 4.0 and later know, if Spark has not found it by itself. Needs the package pyspark,
+which is in the extra `kafka-kdump[spark]`.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from functools import wraps
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
+from kdump.binary.installing import how_to_install
 from kdump.errors import KdumpError, MissingPackage
 
 if TYPE_CHECKING:
@@ -63,6 +64,6 @@ def with_brief_errors(function: Callable[Parameters, Result]) -> Callable[Parame
         except ModuleNotFoundError as error:
             if error.name not in _PACKAGES:
                 raise
-            raise MissingPackage(f'Spark needs the package "{error.name}"', remedy="pip install 'kdump[spark]'") from None
+            raise MissingPackage(f'Spark needs the package "{error.name}"', remedy=how_to_install(error.name, "spark")) from None
 
     return called

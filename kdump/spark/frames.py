@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.pandas.types import from_arrow_schema
 
+from kdump.binary.installing import how_to_install
 from kdump.errors import MissingPackage, UsageError
 from kdump.pipeline import discovery, planning, reading
 from kdump.pipeline.options import Options
@@ -161,7 +162,7 @@ def _python_of_format(session: SparkSession) -> str | None:
 def _mapped(session: SparkSession, options: Options) -> DataFrame:
     """The rows of a table where PySpark has no data sources. The files are listed at once, not at the first action."""
     if not _has_pandas():
-        raise MissingPackage('PySpark 3.5 needs the package "pandas"', remedy="pip install 'pandas<3'")
+        raise MissingPackage('PySpark 3.5 needs the package "pandas"', remedy=how_to_install("pandas<3"))
     tasks = [pickle.dumps(task) for task in planning.plan(options)]
 
     def rows(numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

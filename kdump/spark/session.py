@@ -16,6 +16,7 @@ import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from kdump.binary.installing import how_to_install
 from kdump.binary.loading import loading
 from kdump.errors import KdumpError, MissingPackage, UsageError
 from kdump.spark.asked_for import has_session, is_submitted
@@ -70,7 +71,7 @@ def embedded(
         with loading("pyspark"):
             from pyspark.sql import SparkSession
     except ImportError as error:
-        raise MissingPackage('Spark needs the package "pyspark"', remedy="pip install 'kdump[spark]'") from error
+        raise MissingPackage('Spark needs the package "pyspark"', remedy=how_to_install("pyspark", "spark")) from error
     if has_session():
         yield SparkSession.builder.getOrCreate()
         return

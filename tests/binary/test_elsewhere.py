@@ -357,7 +357,7 @@ def test_without_its_package_a_store_cannot_be_read(store: Store, tmp_path: Path
     store_client.end()
     with mock.patch.object(sys, "path", [str(tmp_path), *sys.path]), of_environment(store.endpoint):
         assert _run("log", "s3://backups/options/x.log") == 3
-    assert 'pip install "kdump[elsewhere]"' in capfd.readouterr().err
+    assert 'needs the package "pyarrow": pip install pyarrow (it is in kafka-kdump[elsewhere])' in capfd.readouterr().err
 
 
 # --- The process that reads

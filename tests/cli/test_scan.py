@@ -628,15 +628,16 @@ def test_without_arrow_the_extra_is_named(
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "pyarrow", None)  # as if it were not installed
     assert main(["log", str(partition), "--output", "parquet", "-o", str(tmp_path / "x")]) == 2
-    assert "pip install 'kdump[arrow]'" in capsys.readouterr().err
+    assert "; pip install pyarrow (it is in kafka-kdump[arrow])\n" in capsys.readouterr().err
     assert _scan(partition, tmp_path / "out") == 2
-    assert "pip install 'kdump[arrow]'" in capsys.readouterr().err
+    assert "; pip install pyarrow (it is in kafka-kdump[arrow])\n" in capsys.readouterr().err
 
 
 def test_without_duckdb_the_package_and_the_extra_are_named(partition: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with mock.patch.dict(sys.modules, {"duckdb": None}):
         assert main(["scan", str(partition)]) == 2
-    message = "questions about a fleet need the package \"duckdb\"; pip install 'kdump[arrow]', or use --engine spark"
+    remedy = "pip install duckdb (it is in kafka-kdump[arrow]), or use --engine spark"
+    message = f'questions about a fleet need the package "duckdb"; {remedy}'
     assert capsys.readouterr().err == f"kdump: {message}\n"
 
 

@@ -519,7 +519,8 @@ def test_a_python_without_arrow_has_no_format_and_says_what_read_needs() -> None
         """
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=HANG, check=False)
     last_line = done.stderr.splitlines()[-1]
-    assert last_line == "kdump.errors.MissingPackage: Spark needs the package \"pyarrow\"; pip install 'kdump[spark]'"
+    remedy = "pip install pyarrow (it is in kafka-kdump[spark])"
+    assert last_line == f'kdump.errors.MissingPackage: Spark needs the package "pyarrow"; {remedy}'
 
 
 def test_a_missing_path_is_reported_when_it_is_loaded(spark: "SparkSession") -> None:

@@ -10,7 +10,9 @@
    This is one translation unit: each chapter below is a header that is included here once, and everything in it is static. */
 
 #define PY_SSIZE_T_CLEAN
+#ifndef KDUMP_FREE_THREADED
 #define Py_LIMITED_API 0x030B0000
+#endif
 #include <Python.h>
 
 #include "arithmetic.h"

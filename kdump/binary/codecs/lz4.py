@@ -7,10 +7,10 @@ from functools import lru_cache
 from kdump.binary import kernel
 from kdump.binary.codecs.blocks import blocks_of
 from kdump.binary.codecs.frames import Frames
-from kdump.binary.codecs.packages import package
+from kdump.binary.codecs.lz4_library import library
 from kdump.binary.codecs.quirks import NEWEST
 from kdump.binary.codecs.xxhash import xxhash32
-from kdump.errors import CorruptData
+from kdump.errors import CorruptData, MissingPackage, Unreadable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ _FEATURES_OF_LATER_READERS = (
 
 def decompressed(compressed: bytes, magic: int, _limit: int, quirks: CodecQuirks | None) -> Iterator[bytes]:
     """The blocks of the first frame. Its content size and checksum, and everything after it, are skipped."""
-    lz4_block = package("lz4", "lz4", "lz4.block")
+    lz4 = library()
     quirks = quirks or NEWEST
     position, max_block_size, has_block_checksum, has_content_checksum = _parsed_header(compressed, magic, quirks)
     end = len(compressed)
@@ -68,9 +68,9 @@ def decompressed(compressed: bytes, magic: int, _limit: int, quirks: CodecQuirks
             data = block
         else:
             try:
-                data = lz4_block.decompress(block, uncompressed_size=max_block_size)
-            except (lz4_block.LZ4BlockError, ValueError, OverflowError) as error:
-                raise CorruptData("frame-damaged", f"an lz4 block is damaged: {error}", cause="lz4-block") from error
+                data = lz4.decompress(block, max_block_size)
+            except lz4.errors as error:
+                raise CorruptData("frame-damaged", "an lz4 block is damaged", cause="lz4-block") from error
         if has_block_checksum:
             if position + 4 > len(compressed):
                 raise CorruptData("frame-checksum-cut", "a block checksum is cut off", cause="lz4-underflow")
@@ -136,17 +136,17 @@ class BatchDecompressor:
         self._limit = limit
         self._header = b""  # as most frames of a log begin, and what that says
         self._parsed = (0, 0, False, False)
-        self._block: Any = None  # the function of the package, which is imported with the first payload
+        self._block: Callable[[bytes | memoryview, int], bytes] | None = None  # its package is imported with the first payload
         self._errors: tuple[type[Exception], ...] = ()
 
     def decompress(self, compressed: bytes | memoryview) -> bytes | None:
         """The payload, or None if it is not one regular, valid frame or larger than the limit."""
         if self._block is None:
             try:
-                import lz4.block
-            except ImportError:
+                lz4 = library()
+            except (MissingPackage, Unreadable):
                 return None
-            self._block, self._errors = lz4.block.decompress, (lz4.block.LZ4BlockError, ValueError, OverflowError)
+            self._block, self._errors = lz4.decompress, lz4.errors
         if compressed[:_HEADER_SIZE] != self._header:
             self._parse_header(bytes(compressed))
         position, max_block_size, has_block_checksum, has_content_checksum = self._parsed
@@ -211,12 +211,12 @@ def joined_blocks(
 
 def compressed(pieces: Iterable[Buffer], magic: int) -> bytes:
     """One frame of independent blocks of up to 64 KiB, without checksums of blocks and content."""
-    lz4_block = package("lz4", "lz4", "lz4.block")
+    lz4 = library()
     descriptor = _WRITTEN_DESCRIPTOR
     hashed = descriptor if magic else MAGIC + descriptor  # as clients before magic 1 computed it (KIP-57)
     written = [MAGIC, descriptor, bytes([header_checksum(hashed)])]
     for block in blocks_of(pieces, _WRITTEN_BLOCK):
-        data = bytes(lz4_block.compress(block, store_size=False))
+        data = lz4.compress(block)
         size = len(data)
         if size >= len(block):
             data, size = block, len(block) | _STORED

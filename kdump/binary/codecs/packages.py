@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from kdump.binary.installing import how_to_install
 from kdump.binary.loading import loading
 from kdump.errors import MissingPackage
 
@@ -21,4 +22,4 @@ def package(codec: str, name: str, module: str) -> Any:
         with loading(name):
             return __import__(module, fromlist=["decompress"])  # as importlib, without it
     except ImportError as error:
-        raise MissingPackage(f'{codec} payloads need the package "{name}"', remedy=f"pip install {name}") from error
+        raise MissingPackage(f'{codec} payloads need the package "{name}"', remedy=how_to_install(name)) from error

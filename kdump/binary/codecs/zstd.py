@@ -9,15 +9,16 @@ from kdump.binary import kernel
 from kdump.binary.codecs import zstd_frame
 from kdump.binary.codecs.faults import raise_if_out_of_memory
 from kdump.binary.codecs.frames import Frames
-from kdump.binary.codecs.packages import package
 from kdump.binary.codecs.quirks import NEWEST
+from kdump.binary.codecs.zstd_library import library
+from kdump.errors import MissingPackage, Unreadable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from typing import Any
 
     from kdump.binary.codecs.quirks import CodecQuirks
+    from kdump.binary.codecs.zstd_library import Decompressor
     from kdump.binary.reference import Buffer
 
 MAGIC = zstd_frame.MAGIC
@@ -26,12 +27,13 @@ _INPUT = 512  # even a bomb makes no more than some 16 MiB of so few bytes
 _BOMB_INPUT = 32  # what it gets from then on
 _JAVA_OUTPUT = 16 << 10  # Kafka takes the output of zstd in blocks of this size: an error takes its block with it
 _ROOM = 256 << 10
+_LARGEST_WINDOW = 17 << 3  # MAX_WINDOW, as the byte after the descriptor has it
 _LEVEL = 3  # Kafka's default
 
 
 def decompressed(compressed: bytes, _magic: int, limit: int, quirks: CodecQuirks | None) -> Iterator[bytes]:
     """Frames one after the other, to the end."""
-    zstandard = package("zstd", "zstandard", "zstandard")
+    zstd = library()
     quirks = quirks or NEWEST
     if quirks.zstd_by_record:
         whole = BatchDecompressor(limit).decompress(compressed)
@@ -45,7 +47,7 @@ def decompressed(compressed: bytes, _magic: int, limit: int, quirks: CodecQuirks
     position = 0
     input_size = _INPUT
     # what one call takes may share a decompressor, which takes longer to make than to use
-    decompressor = _shared_decompressor(get_ident()) if len(compressed) <= _INPUT else _new_decompressor()
+    decompressor = _shared_decompressor(get_ident()) if len(compressed) <= _INPUT else zstd.decompressor()
     last_block = (len(compressed) - 1) // zstd_frame.RECOMMENDED_INPUT
     while position < len(compressed):
         # Once a frame has ended in the last block of input, zstd-jni does not miss the end of what follows it
@@ -63,7 +65,7 @@ def decompressed(compressed: bytes, _magic: int, limit: int, quirks: CodecQuirks
                     input_size = _BOMB_INPUT
                 yield block
                 continue
-        frame = decompressor.decompressobj()
+        frame = decompressor.frame()
         given = 0
         while not frame.eof:
             if position >= len(compressed):
@@ -72,7 +74,7 @@ def decompressed(compressed: bytes, _magic: int, limit: int, quirks: CodecQuirks
                 raise zstd_frame.cut_off()
             try:
                 block = frame.decompress(compressed[position : position + input_size])
-            except zstandard.ZstdError as error:
+            except zstd.error as error:
                 raise_if_out_of_memory(error)
                 raise zstd_frame.damaged(error, lost=given % _JAVA_OUTPUT) from error
             position += input_size
@@ -83,28 +85,19 @@ def decompressed(compressed: bytes, _magic: int, limit: int, quirks: CodecQuirks
         position = min(position, len(compressed)) - len(frame.unused_data)
 
 
-def _small_frames(decompressor: Any, frames: bytes) -> bytes | None:
+def _small_frames(decompressor: Decompressor, frames: bytes) -> bytes | None:
     """The contents of whole frames, which may be none; None where one is damaged."""
-    import zstandard
-
     try:
-        contents: bytes = decompressor.decompressobj(read_across_frames=True).decompress(frames)
-    except zstandard.ZstdError as error:
+        return decompressor.whole_frames(frames)
+    except library().error as error:
         raise_if_out_of_memory(error)
         return None
-    return contents
-
-
-def _new_decompressor() -> Any:  # of the package, which has no annotations without it
-    import zstandard
-
-    return zstandard.ZstdDecompressor(max_window_size=zstd_frame.MAX_WINDOW)
 
 
 @lru_cache
-def _shared_decompressor(_thread: int) -> Any:
+def _shared_decompressor(_thread: int) -> Decompressor:
     """That of a thread: each call on it has to end a frame, or leave it."""
-    return _new_decompressor()
+    return library().decompressor()
 
 
 class BatchDecompressor:
@@ -114,37 +107,41 @@ class BatchDecompressor:
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._decompressor: Any = None  # of the package, which is imported with the first payload
+        self._decompressor: Decompressor | None = None  # its package is imported with the first payload
         self._error: type[Exception] = Exception
 
     def decompress(self, compressed: bytes | memoryview) -> bytes | None:
         """The payload, or None if it is not one valid frame or larger than the limit."""
         if self._decompressor is None:
             try:
-                import zstandard
-            except ImportError:
+                zstd = library()
+            except (MissingPackage, Unreadable):
                 return None
-            self._decompressor = _new_decompressor()
-            self._error = zstandard.ZstdError
+            self._decompressor = zstd.decompressor()
+            self._error = zstd.error
         # zstandard's allow_extra_data=False does not see what follows a frame that does not say how much it holds
         size, content_size = (zstd_frame.sizes if kernel.native is None else kernel.native.zstd_frame)(compressed)
-        if size != len(compressed) or content_size > self._limit:
+        if not size or size != len(compressed) or content_size > self._limit or _is_irregular(compressed, content_size):
             return None
         try:
             room = min(self._limit, max(_ROOM, 16 * size))
-            data: bytes = self._decompressor.decompress(compressed, max_output_size=room)
+            return self._decompressor.whole(compressed, room)
         except self._error:
             return None
-        return data
+
+
+def _is_irregular(frame: bytes | memoryview, content_size: int) -> bool:
+    """Whether a frame claims to be empty, or has too large a window: at once, the library does not look at either."""
+    has_window = zstd_frame.has_window(frame[4])
+    return not content_size or content_size > zstd_frame.MAX_WINDOW or has_window and frame[5] > _LARGEST_WINDOW
 
 
 def compressed(pieces: Iterable[Buffer], _magic: int) -> bytes:
     """One frame of level 3, without content size and checksum."""
-    zstandard = package("zstd", "zstandard", "zstandard")
-    frame = zstandard.ZstdCompressor(level=_LEVEL, write_content_size=False).compressobj()
+    zstd = library()
     try:
-        return b"".join([*map(frame.compress, pieces), frame.flush()])
-    except zstandard.ZstdError as error:
+        return zstd.compressed(pieces, _LEVEL)
+    except zstd.error as error:
         raise_if_out_of_memory(error)
         raise
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kdump.binary.codecs import zstd_frame
 from kdump.binary.codecs.faults import raise_if_out_of_memory, too_large
+from kdump.binary.codecs.zstd_library import library
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -110,10 +111,9 @@ class _Frame:
     """
 
     def __init__(self, quirks: CodecQuirks) -> None:
-        import zstandard
-
-        self._frame = zstandard.ZstdDecompressor(max_window_size=zstd_frame.MAX_WINDOW).decompressobj()
-        self._error = zstandard.ZstdError
+        zstd = library()
+        self._frame = zstd.decompressor().frame()
+        self._error = zstd.error
         self._quirks = quirks
         self._part = bytearray()
         self._part_size = zstd_frame.MAGIC_AND_DESCRIPTOR_SIZE

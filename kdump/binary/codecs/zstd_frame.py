@@ -87,5 +87,5 @@ def cut_off() -> CorruptData:
 
 
 def damaged(error: object, lost: int = 0) -> CorruptData:
-    """The input is no frame, or a bad one."""
-    return CorruptData("frame-damaged", f"the zstd stream is damaged: {error}", cause="zstd", lost=lost)
+    """The input is no frame, or a bad one. Packages give the reason of zstd's library after words of their own."""
+    return CorruptData("frame-damaged", f"the zstd stream is damaged: {str(error).rpartition(': ')[2]}", cause="zstd", lost=lost)

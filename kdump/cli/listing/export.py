@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from kdump.binary.arrow_loading import load_arrow
+from kdump.binary.installing import how_to_install
 from kdump.cli.listing import text_checkpoints
 from kdump.cli.listing.lister import list_each
 from kdump.cli.listing.logs import LogLister
@@ -17,7 +18,7 @@ from kdump.errors import UsageError
 try:
     load_arrow()
 except ImportError as missing:
-    raise UsageError('Parquet and Arrow files need the package "pyarrow"', remedy="pip install 'kdump[arrow]'") from missing
+    raise UsageError('Parquet and Arrow files need the package "pyarrow"', remedy=how_to_install("pyarrow", "arrow")) from missing
 
 import pyarrow as pa
 

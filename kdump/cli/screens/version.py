@@ -9,7 +9,7 @@ from importlib import metadata
 from kdump import __version__
 from kdump.binary import kernel
 
-_PACKAGES = ("click", "crc32c", "lz4", "python-snappy", "rich", "zstandard", "isal")
+_PACKAGES = ("click", "cramjam", "crc32c", "lz4", "python-snappy", "rich", "zstandard", "isal")
 
 
 def version_text(*, is_verbose: bool) -> str:

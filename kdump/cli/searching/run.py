@@ -207,12 +207,13 @@ class _Shown:
 def _into_parquet(request: GrepRequest, search: Search, path: str, place: str | None) -> int:
     """Write the matches into a file of Parquet, and say the verdict on stderr."""
     from kdump.binary.arrow_loading import load_arrow
+    from kdump.binary.installing import how_to_install
 
     require_local(path, "the output")
     try:
         load_arrow()
     except ImportError as missing:
-        raise UsageError('Parquet files need the package "pyarrow"', remedy="pip install 'kdump[arrow]'") from missing
+        raise UsageError('Parquet files need the package "pyarrow"', remedy=how_to_install("pyarrow", "arrow")) from missing
     try:
         if system.has_name(path):
             raise FileExistsError

@@ -6,6 +6,7 @@ import glob
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from kdump.binary.installing import how_to_install
 from kdump.binary.loading import loading
 from kdump.errors import KdumpError, UsageError
 from kdump.output.arrow.rows import columns_of
@@ -36,7 +37,8 @@ def require_duckdb() -> None:
             import duckdb  # noqa: F401
     except ImportError as error:
         raise UsageError(
-            'questions about a fleet need the package "duckdb"', remedy="pip install 'kdump[arrow]', or use --engine spark"
+            'questions about a fleet need the package "duckdb"',
+            remedy=f"{how_to_install('duckdb', 'arrow')}, or use --engine spark",
         ) from error
 
 

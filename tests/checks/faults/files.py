@@ -4,7 +4,6 @@ import contextlib
 import gzip
 import os
 import signal
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from unittest import mock
@@ -16,6 +15,7 @@ from kdump.checks.segment_facts import SegmentFacts
 from tests.builders import redpanda
 from tests.builders.files import file_name
 from tests.builders.records import batch, record
+from tests.support import without_packages
 
 from .case import NO_BYTES, PARTITION_DIRECTORY, WHOLE_FILE, FaultCase, error, info, partition_files
 
@@ -114,8 +114,8 @@ def _with_hole(path: Path) -> None:
 
 
 def _without_zstd(_path: Path) -> contextlib.AbstractContextManager[object]:
-    """The package that reads zstd is not installed."""
-    return mock.patch.dict(sys.modules, {"zstandard": None})
+    """No package that reads zstd is installed."""
+    return without_packages("zstandard", "zstd of Python")
 
 
 def _killed(_path: Path) -> contextlib.AbstractContextManager[object]:

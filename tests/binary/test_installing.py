@@ -1,0 +1,121 @@
+"""What messages say about missing packages: how they are installed beside the kdump that runs."""
+
+import ast
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kdump.binary.installing import DISTRIBUTION, how_to_install
+from tests.support import HANG
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+UNDECLARED = ["pandas<3"]  # which only an old PySpark needs
+
+
+def _messages() -> Iterator[tuple[str, str]]:
+    """The package and the extra of each message of kdump."""
+    for path in sorted((ROOT / "kdump").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "how_to_install":
+                package, *extra = node.args
+                where = path.relative_to(ROOT).as_posix()
+                names = NAMES.get(where) or [ast.literal_eval(package)]
+                yield from ((name, ast.literal_eval(extra[0]) if extra else "") for name in names)
+
+
+NAMES = {
+    "kdump/binary/codecs/packages.py": ["lz4", "python-snappy", "zstandard"],
+    "kdump/spark/brief_errors.py": ["pyarrow", "pyspark"],
+}
+"""The packages of messages that are given them."""
+
+
+def _declared(extra: str) -> list[str]:
+    """The packages that kdump needs, or needs with an extra."""
+    requirements = PROJECT["optional-dependencies"][extra] if extra else PROJECT["dependencies"]
+    return [re.split(r"[\[<>=; ]", requirement)[0] for requirement in requirements]
+
+
+def test_the_distribution_has_the_name_that_messages_give_it() -> None:
+    assert PROJECT["name"] == DISTRIBUTION
+
+
+def test_messages_name_packages_of_the_extra_that_they_name() -> None:
+    messages = list(_messages())
+    assert len(messages) > 8
+    assert [(name, extra) for name, extra in messages if name not in [*_declared(extra), *UNDECLARED]] == []
+
+
+def test_no_message_has_a_command_of_its_own() -> None:
+    by_hand = [path for path in (ROOT / "kdump").rglob("*.py") if re.search(r"pip install|(?<!kafka-)kdump\[", path.read_text())]
+    assert [path.name for path in by_hand] == ["installing.py"]
+
+
+def test_with_pip(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    assert how_to_install("lz4") == "pip install lz4"
+    assert how_to_install("python-snappy") == "pip install python-snappy"
+    assert how_to_install("pandas<3") == "pip install 'pandas<3'"
+    assert how_to_install("pyarrow", "arrow") == "pip install pyarrow (it is in kafka-kdump[arrow])"
+
+
+def test_in_an_environment_of_uv(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Its environments have no pip."""
+    (tmp_path / "uv-receipt.toml").touch()
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    expected = f"uv pip install --python {tmp_path} pyarrow (it is in kafka-kdump[arrow])"
+    assert how_to_install("pyarrow", "arrow") == expected
+
+
+def test_in_an_environment_of_pipx(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    home = tmp_path / "kafka-kdump"
+    home.mkdir()
+    (home / "pipx_metadata.json").touch()
+    monkeypatch.setattr(sys, "prefix", str(home))
+    assert how_to_install("pyarrow", "arrow") == "pipx inject kafka-kdump pyarrow (it is in kafka-kdump[arrow])"
+
+
+def test_in_a_self_contained_build(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    assert (
+        how_to_install("pyarrow", "arrow") == "this self-contained build of kdump has none; an installed kafka-kdump[arrow] has"
+    )
+    assert how_to_install("lz4") == "this self-contained build of kdump has none; an installed kafka-kdump has"
+
+
+@pytest.mark.slow
+def test_the_command_of_each_message_gets_what_it_names(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Typed as it stands, with an index that has only what kdump declares."""
+    monkeypatch.setattr(sys, "prefix", str(tmp_path / "prefix"))
+    index = tmp_path / "index"
+    index.mkdir()
+    for name in {name for extra in ("", *PROJECT["optional-dependencies"]) for name in _declared(extra)}:
+        _write_wheel(index, name, "99")
+    _write_wheel(index, "pandas", "2.9")
+    for package, extra in sorted(set(_messages())):
+        pip, *arguments = shlex.split(how_to_install(package, extra).partition(" (")[0])
+        folder = tmp_path / f"{package}-{extra}"
+        local = ["--no-index", "--find-links", str(index), "--target", str(folder)]
+        command = [sys.executable, "-m", pip, *arguments, *local]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=HANG, check=False)
+        assert done.returncode == 0, done.stderr
+        (installed,) = folder.glob("*.dist-info")
+        assert installed.name.partition("-")[0] == package.partition("<")[0].replace("-", "_")
+
+
+def _write_wheel(folder: Path, name: str, version: str) -> None:
+    stem = f"{name.replace('-', '_')}-{version}"
+    with zipfile.ZipFile(folder / f"{stem}-py3-none-any.whl", "w") as wheel:
+        wheel.writestr(f"{stem}.dist-info/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+        wheel.writestr(
+            f"{stem}.dist-info/WHEEL", "Wheel-Version: 1.0\nGenerator: kdump\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        )
+        wheel.writestr(f"{stem}.dist-info/RECORD", "")
