@@ -69,7 +69,8 @@ class Progress:
 class Isolation:
     """Runs `jobs` in up to `processes` worker processes at a time; in this process where none can be started.
 
-    `do` does one of them, as `kdump.checks.check.run`. `on_wait` is called periodically while there is nothing to do.
+    `do` does one of them, as `kdump.checks.check.run`, and may also emit rows of `others`, of plain values. `on_wait` is called
+    periodically while there is nothing to do.
     """
 
     def __init__(
@@ -80,8 +81,10 @@ class Isolation:
         processes: int = 1,
         do: Do = run,
         on_wait: Callable[[Progress], None] | None = None,
+        others: Sequence[type[Row]] = (),
     ) -> None:
         self._jobs = jobs
+        self._classes = (*_ROWS, *others)
         self._do = do
         self._settings = settings
         self._processes = max(processes, 1)
@@ -127,7 +130,7 @@ class Isolation:
             skipped = {path for number in numbers for path in self._skipped.get(number, ())}
             reported = {path for number in numbers for path in self._reported.get(number, ())}
             try:
-                self._workers.append(_Worker(jobs, self._settings, self._do, skipped, reported))
+                self._workers.append(_Worker(jobs, self._settings, self._do, skipped, reported, self._classes))
             except OSError:  # the machine has no process or no descriptor for another worker
                 if not self._workers and (skipped or reported):
                     raise  # a worker died at these jobs: this process must not
@@ -164,7 +167,7 @@ class Isolation:
         for kind, number, value in worker.messages():
             if kind == "rows":
                 path, rows = value
-                self._add(number, [_row_of(*row) for row in rows])
+                self._add(number, [self._classes[number].of_values(values) for number, values in rows])
                 self._reported.setdefault(number, set()).add(path)
             elif kind == "done":
                 worker.left.remove(number)
@@ -215,7 +218,15 @@ class Isolation:
 class _Worker:
     """One worker process, and what it has sent so far. `left` are the numbers of its remaining jobs."""
 
-    def __init__(self, jobs: dict[int, Job], settings: Settings, do: Do, skipped: set[str], reported: set[str]) -> None:
+    def __init__(
+        self,
+        jobs: dict[int, Job],
+        settings: Settings,
+        do: Do,
+        skipped: set[str],
+        reported: set[str],
+        classes: Sequence[type[Row]],
+    ) -> None:
         self.left = list(jobs)
         self.reason = ""
         self.is_killed = False  # from outside, not by us
@@ -225,7 +236,9 @@ class _Worker:
         self._last_sign = (0.0, (0, 0, 0, ""))
         self.descriptor, writing = os.pipe()
         try:
-            self._process = start(lambda: _work(jobs, settings, do, _Reporter(self._last_position, skipped, reported, writing)))
+            self._process = start(
+                lambda: _work(jobs, settings, do, _Reporter(self._last_position, skipped, reported, writing, classes))
+            )
         except OSError:
             os.close(self.descriptor)
             raise
@@ -283,7 +296,15 @@ class _Reporter(Watch):
     Files that are `reported` were finished before a crash; they are checked again because others are compared with them.
     """
 
-    def __init__(self, last_position: LastPosition, skipped: set[str], reported: set[str], descriptor: int) -> None:
+    def __init__(
+        self,
+        last_position: LastPosition,
+        skipped: set[str],
+        reported: set[str],
+        descriptor: int,
+        classes: Sequence[type[Row]],
+    ) -> None:
+        self._classes = classes
         self.skipped = frozenset(skipped)
         self.descriptor = descriptor
         self.number = 0  # of the job at hand
@@ -318,7 +339,7 @@ class _Reporter(Watch):
 
     def send_rows(self) -> None:
         if self._rows:
-            rows = [(_ROWS.index(type(row)), vars(row)) for row in self._rows]
+            rows = [(self._classes.index(type(row)), vars(row)) for row in self._rows]
             _send(self.descriptor, ("rows", self.number, (self._path, rows)))
             self._rows.clear()
 
@@ -343,11 +364,6 @@ def _work(jobs: dict[int, Job], settings: Settings, do: Do, reporter: _Reporter)
 def _send(descriptor: int, message: tuple[str, int, Any]) -> None:
     data = marshal.dumps(message)
     write_all(descriptor, _FRAME.pack(len(data)) + data)
-
-
-def _row_of(row_class: int, values: dict[str, object]) -> Row:
-    """A row that a worker sent."""
-    return _ROWS[row_class].of_values(values)
 
 
 def _crash_rows(path: str, position: int, reason: str, settings: Settings) -> list[Row]:

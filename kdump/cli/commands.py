@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from kdump.cli.checking.options import CheckOptions
     from kdump.cli.forecasting.options import ForecastOptions
     from kdump.cli.listing.options import ListingOptions, LogOptions, OffsetRangeOptions, TimeRangeOptions
+    from kdump.cli.looking.options import InfoOptions
     from kdump.cli.mending.options import RecoverOptions, RedactOptions, ReindexOptions, SliceOptions
     from kdump.cli.scanning.options import ScanOptions
     from kdump.cli.screens.options import CompletionsOptions, ExplainOptions, ReleasesOptions, SchemaOptions
@@ -35,7 +36,7 @@ Usage: kdump --files FILE[,FILE...] [options of kafka-dump-log.sh]
 
 Reads Kafka's files on disk: segments, indexes, snapshots. Never writes to them, needs no broker and no JVM.
 
-Look      log index timeindex txnindex snapshot checkpoint
+Look      info log index timeindex txnindex snapshot checkpoint
 Check     check explain forecast
 Fleet     scan
 Find      grep where
@@ -47,6 +48,7 @@ Shell     completions
 Examples
   kdump --files 00000000000000000000.log                  as Kafka's tool prints it
   kdump --release 1.0.1 --files x.log --print-data-log    as Kafka 1.0.1 printed it
+  kdump info /var/lib/kafka                               what is there, and what fills it
   kdump check /var/lib/kafka/orders-3                     what is wrong, what a restart would do
   kdump forecast /var/lib/kafka/orders-3                  what a restart loses, segment by segment
   kdump log /var/lib/kafka/orders-3                       all segments of a partition, past any damage
@@ -135,6 +137,25 @@ def _list(suffix: str, options: ListingOptions) -> int:
     from kdump.cli.listing.command import list_paths
 
     return list_paths(suffix, options)
+
+
+def info(options: InfoOptions) -> int:
+    """Report what is in a log directory, a partition or a file: whose it is, what fills it, and what to look at next.
+
+    PATH is a log directory, a partition directory, a file, or a pattern in quotes. It shows sizes that add up to what `du`
+    says, topics with their offsets, times and codecs, producers, open transactions, and groups. By default it reads only some
+    headers, and says how much.
+
+    \b
+      kdump info /var/lib/kafka
+      kdump info --level full /var/lib/kafka/orders-3
+      kdump info --topics 'orders*' --output ndjson broker-1 broker-2
+
+    Exit codes: 0 all was seen, 2 wrong usage, 3 something could not be looked at, 4 the output could not be written.
+    """
+    from kdump.cli.looking.run import info_paths
+
+    return _into_file(options.file, partial(info_paths, options))
 
 
 def check(options: CheckOptions) -> int:
@@ -380,6 +401,7 @@ COMMANDS = {
     "txnindex": Command("kdump.cli.listing.options.OffsetRangeOptions", txnindex),
     "snapshot": Command("kdump.cli.listing.options.ListingOptions", snapshot),
     "checkpoint": Command("kdump.cli.listing.options.LogOptions", checkpoint),
+    "info": Command("kdump.cli.looking.options.InfoOptions", info),
     "check": Command("kdump.cli.checking.options.CheckOptions", check),
     "forecast": Command("kdump.cli.forecasting.options.ForecastOptions", forecast),
     "scan": Command("kdump.cli.scanning.options.ScanOptions", scan),

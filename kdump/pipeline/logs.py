@@ -3,43 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING
 
-from kdump.binary import codecs
-from kdump.binary.batch_header import (
-    ATTRIBUTES,
-    BATCH_HEADER,
-    BATCH_HEADER_SIZE,
-    COMPRESSION_MASK,
-    LENGTH,
-    LOG_OVERHEAD,
-    MAGIC,
-    MAGIC_AT,
-    MESSAGE_ATTRIBUTES,
-)
 from kdump.binary.columns_reference import RECORD_COLUMNS
-from kdump.errors import CorruptData, KdumpError, MissingPackage, Unreadable
+from kdump.errors import CorruptData, KdumpError, Unreadable
 from kdump.formats import record_batch
 from kdump.formats.log import Chunk
-from kdump.formats.record import bytes_of
 from kdump.output.arrow.builder import Constant
 from kdump.output.arrow.log_columns import batch_columns, columns_of_attributes, packed, packed_batch_columns, record_columns
 from kdump.pipeline import record_decoding
 from kdump.pipeline.planning import FileSlice
 from kdump.pipeline.slice_report import SCHEMAS_UNREAD, Skipped
 from kdump.reading import batch_faults, salvage
-from kdump.reading.headers import HeaderWindow
-from kdump.reading.plausible import is_plausible
+from kdump.reading.headers import headers_from
 from kdump.reading.records import UnreadableBatch, past_bad_batches
+from kdump.reading.scales import Scales
 from kdump.reading.windows import Batches, KeptBatches, records_said
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
-    from kdump.binary.batch_header import BatchHeader
-    from kdump.binary.kernel import Buffer
     from kdump.binary.source import Source
     from kdump.formats.record import RecordChunk
     from kdump.pipeline.options import Options
@@ -48,12 +32,6 @@ if TYPE_CHECKING:
     Columns = dict[str, Any]  # sequences, constants and the like, by the names of columns
 
 _HEADERS_AT_ONCE = 8192
-_HEADER_WINDOW = 32 << 10  # bytes; room for several small batches, and little is wasted on large ones
-
-_MAX_PAYLOAD_AT_ONCE = 32 << 20  # bytes of a payload that are decompressed at once
-_SAMPLE_FROM = 64 << 10  # what is before this position in a log is part of any sample
-_SAMPLE_ONE_IN = 16  # batches after it
-_MAX_SAMPLE_BYTES = 1 << 30  # bytes that the sample of a log is decompressed to
 
 
 def columns_of(item: Batches, uncompressed_sizes: Sequence[int | None] | None = None) -> Columns:
@@ -197,7 +175,7 @@ def batches(
     watch: Watch | None = None,
 ) -> Iterator[tuple[Columns, int]]:
     """The columns of batches, and how many there are."""
-    scales = _Scales(source, samples=options.samples_uncompressed) if options.measures_uncompressed else None
+    scales = Scales(source, samples=options.samples_uncompressed) if options.measures_uncompressed else None
     for item in sections(source, file_slice, options, report, notice, watch):
         sizes = scales.sizes(item) if scales is not None else None
         yield columns_of(item, sizes), len(item)
@@ -210,7 +188,7 @@ def header_rows(source: Source, file_slice: FileSlice, options: Options, report:
     """
     position = 0
     while True:
-        headers, positions, end = _headers(source, position)
+        headers, positions, end = headers_from(source, position, _HEADERS_AT_ONCE)
         if headers:
             table = record_batch.table_of_batches(headers, positions, [True] * len(headers))
             item = Batches(Chunk(table, headers, [0] * len(headers), b"", False), [salvage.INTACT] * len(headers))
@@ -224,26 +202,6 @@ def header_rows(source: Source, file_slice: FileSlice, options: Options, report:
         position = end
     if end < source.size:
         yield from batches(source, FileSlice(file_slice.item, end), options, report)
-
-
-def _headers(source: Source, position: int) -> tuple[list[BatchHeader], list[int], int]:
-    """The headers of the next batches, their positions, and where the last one ends."""
-    headers: list[BatchHeader] = []
-    positions: list[int] = []
-    header_window = HeaderWindow(source, _HEADER_WINDOW, _HEADER_WINDOW)
-    while len(headers) < _HEADERS_AT_ONCE:
-        window, start = header_window.at(position)
-        header_bytes = window[start : start + BATCH_HEADER_SIZE]
-        if (
-            len(header_bytes) < BATCH_HEADER_SIZE
-            or header_bytes[MAGIC_AT] < 2
-            or not is_plausible(header_bytes, source.size - position)
-        ):
-            break
-        headers.append(BATCH_HEADER.unpack(header_bytes))
-        positions.append(position)
-        position += LOG_OVERHEAD + headers[-1][LENGTH]
-    return headers, positions, position
 
 
 def record_rows(
@@ -324,80 +282,3 @@ def unread_row(skipped: Skipped, options: Options) -> Iterator[tuple[Columns, in
     """A row in place of what is missing, if such rows are requested."""
     if options.unreadable == options.AS_ROW:
         yield {"position": Constant(skipped.position), "error": Constant(f"{skipped.code}: {skipped}")}, 1
-
-
-class _Scales:
-    """Measures the uncompressed sizes of one log's batches, of all or of a sample.
-
-    A sample has the batches at the start of a log, and then those with certain checksums, which is as good as random: the same
-    batches for all slices, and on every replica. It is bounded in bytes, because a log may be full of bombs.
-    """
-
-    def __init__(self, source: Source, *, samples: bool) -> None:
-        self._source = source
-        self._samples = samples
-        self._left = _MAX_SAMPLE_BYTES
-        self._whole = codecs.BatchDecompressor(_MAX_PAYLOAD_AT_ONCE)
-
-    def sizes(self, item: Batches) -> list[int | None]:
-        """The size of the records in each batch; None for old wrappers and for batches that are not or cannot be measured."""
-        if isinstance(item, KeptBatches):
-            return self._sizes_of_kept(item)
-        chunk = item.chunk
-        overhead = LOG_OVERHEAD if chunk.is_legacy else BATCH_HEADER_SIZE
-        if chunk.batches["compresscodec"].count(codecs.CODECS[codecs.NONE]) == len(chunk):
-            return [size - overhead for size in chunk.batches["size"]]
-        attributes = MESSAGE_ATTRIBUTES if chunk.is_legacy else ATTRIBUTES
-        sizes: list[int | None] = []
-        for row, (header, size) in enumerate(zip(chunk.headers, chunk.batches["size"], strict=True)):
-            codec = header[attributes] & COMPRESSION_MASK
-            if not codec:
-                sizes.append(size - overhead)
-            elif chunk.is_legacy or not self._is_in_sample(chunk.batches["position"][row], chunk.batches["crc"][row]):
-                sizes.append(None)
-            else:
-                sizes.append(self._size(codec, chunk.headers[row][MAGIC], partial(bytes_of, self._source, chunk, row)))
-        return sizes
-
-    def _sizes_of_kept(self, item: KeptBatches) -> list[int | None]:
-        plain = [size - BATCH_HEADER_SIZE for size in item.column("size")]
-        if item.summary.codecs == 1 << codecs.NONE:
-            return plain  # type: ignore[return-value]  # none of them is None
-        sizes: list[int | None] = []
-        for attributes, crc, position, size in zip(
-            item.column("attributes"), item.column("crc"), item.column("position"), plain, strict=True
-        ):
-            codec = attributes & COMPRESSION_MASK
-            if not codec:
-                sizes.append(size)
-            elif not self._is_in_sample(position, crc):
-                sizes.append(None)
-            else:
-                sizes.append(self._size(codec, 2, partial(self._source.read_exactly, position, BATCH_HEADER_SIZE + size)))
-        return sizes
-
-    def _is_in_sample(self, position: int, crc: int) -> bool:
-        if not self._samples:
-            return True
-        return self._left > 0 and (position < _SAMPLE_FROM or not crc % _SAMPLE_ONE_IN)
-
-    def _size(self, codec: int, magic: int, read: Callable[[], Buffer]) -> int | None:
-        """The size that a batch's records decompress to. `read` gives the bytes of the batch; it may raise KdumpError."""
-        size = 0
-        try:
-            payload = memoryview(read())[BATCH_HEADER_SIZE:]
-            whole = self._whole.decompress(codec, payload)
-            if whole is not None:
-                size = len(whole)
-                return size
-            for decompressed in codecs.decompressed(codec, bytes(payload), magic):
-                size += len(decompressed)
-                if self._samples and size > self._left:
-                    return None
-            return size
-        except MissingPackage:
-            raise
-        except KdumpError:
-            return None
-        finally:
-            self._left -= size
