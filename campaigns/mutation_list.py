@@ -737,7 +737,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "codec-of-old-messages",
-        "kdump/pipeline/logs.py",
+        "kdump/reading/scales.py",
         "MESSAGE_ATTRIBUTES if chunk.is_legacy",
         "ATTRIBUTES if chunk.is_legacy",
     ),

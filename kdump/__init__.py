@@ -1,8 +1,9 @@
 """Reads the files that Apache Kafka keeps on disk.
 
-`open` reads batches, records and entries; `check` finds damage, `forecast` predicts what a broker will do at its next start,
-and `verdict` sums both up; `grep` finds records, `where` says what became of one. `recover` copies what is whole of damaged
-logs, `reindex` makes new indexes, `slice` cuts out a part, `redact` takes out the contents. See docs/library.md.
+`info` says what is there; `open` reads batches, records and entries; `check` finds damage, `forecast` predicts what a broker
+will do at its next start, and `verdict` sums both up; `grep` finds records, `where` says what became of one. `recover` copies
+what is whole of damaged logs, `reindex` makes new indexes, `slice` cuts out a part, `redact` takes out the contents. See
+docs/library.md.
 """
 
 __version__ = "0.1.0"
@@ -28,6 +29,7 @@ __all__ = [
     "OffsetCheckpoint",
     "OffsetIndex",
     "OffsetIndexEntry",
+    "Overview",
     "ProducerSnapshot",
     "ProducerState",
     "Record",
@@ -50,6 +52,7 @@ __all__ = [
     "check",
     "forecast",
     "grep",
+    "info",
     "open",
     "recover",
     "redact",
@@ -98,6 +101,7 @@ if TYPE_CHECKING:
     from kdump.mending.slice.slice import slice
     from kdump.output.rows.fates import Fate
     from kdump.output.rows.hits import Hit
+    from kdump.overview.overview import Overview, info
     from kdump.searching.grep import grep
     from kdump.searching.where import where
     from kdump.tables import Row, Table
@@ -141,6 +145,7 @@ _NAMES = {
     "mending.slice.slice": ("slice",),
     "output.rows.hits": ("Hit",),
     "output.rows.fates": ("Fate",),
+    "overview.overview": ("Overview", "info"),
     "searching.grep": ("grep",),
     "searching.where": ("where",),
     "tables": ("Row", "Table"),

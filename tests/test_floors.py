@@ -27,6 +27,7 @@ FLOORS = {
     "binary": 1,
     "formats": 2,
     "mending": 8,
+    "overview": 8,
     "messages": 3,
     "reading": 3,
     "schemas": 4,

@@ -9,6 +9,7 @@ COMMANDS = (
     "txnindex",
     "snapshot",
     "checkpoint",
+    "info",
     "check",
     "forecast",
     "scan",

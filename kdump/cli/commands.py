@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from kdump.cli.checking.options import CheckOptions
     from kdump.cli.forecasting.options import ForecastOptions
     from kdump.cli.listing.options import ListingOptions, LogOptions, OffsetRangeOptions, TimeRangeOptions
+    from kdump.cli.looking.options import InfoOptions
     from kdump.cli.mending.options import RecoverOptions, RedactOptions, ReindexOptions, SliceOptions
     from kdump.cli.scanning.options import ScanOptions
     from kdump.cli.screens.options import CompletionsOptions, ExplainOptions, ReleasesOptions, SchemaOptions
@@ -39,7 +40,7 @@ Reads Kafka's files on disk: segments, indexes, snapshots. Never changes them.
 Needs no broker and no JVM.
 
 Check     check explain forecast
-Look      log index timeindex txnindex snapshot checkpoint
+Look      info log index timeindex txnindex snapshot checkpoint
 Find      grep where
 Mend      recover reindex slice redact (into a new directory)
 Fleet     scan
@@ -47,8 +48,8 @@ Kafka's   --files (drop-in for kafka-dump-log.sh), releases
 More      schema completions
 
 Examples
+  kdump info /var/lib/kafka                    what is there, and what fills it
   kdump check /var/lib/kafka/orders-3          what is wrong, what a start does
-  kdump log --tail 5 /var/lib/kafka/orders-3   the last batches, past any damage
   kdump grep order-4711 /var/lib/kafka         records with these bytes
   kdump where orders-3@4711 broker-1 broker-2  what became of a record
   kdump recover orders-3 -o new/orders-3       what is whole of a partition
@@ -129,6 +130,26 @@ def _list(suffix: str, options: ListingOptions) -> int:
     return list_paths(suffix, options)
 
 
+def info(options: InfoOptions) -> int:
+    """Report what is in a log directory, a partition or a file: whose it is, what fills it, and what to look at next.
+
+    PATH is a log directory, a partition directory, a file, or a pattern in quotes. It shows sizes that add up to what `du`
+    says, topics with their offsets, times and codecs, producers, open transactions, and groups. By default it reads only some
+    headers, and says how much.
+
+    \b
+      kdump info /var/lib/kafka
+      kdump info --level full /var/lib/kafka/orders-3
+      kdump info --topics 'orders*' --output ndjson broker-1 broker-2
+
+    Exit codes: 0 all was seen, 2 wrong usage, 3 something could not be looked at, 4 the output could not be written.
+    """
+    from kdump.cli.looking.run import info_paths
+
+    require_there(options.paths)
+    return _into_file(options, partial(info_paths, options))
+
+
 def check(options: CheckOptions) -> int:
     """Report what is wrong with files, partition directories and log directories.
 
@@ -147,7 +168,7 @@ def check(options: CheckOptions) -> int:
     return _into_file(options, partial(check_all, request))
 
 
-def _into_file(options: CheckOptions | ScanOptions, judge: Callable[[], int]) -> int:
+def _into_file(options: CheckOptions | InfoOptions | ScanOptions, judge: Callable[[], int]) -> int:
     """Judge files, with the report in the file that `-o` names, if it names one. Returns the exit code."""
     from kdump.cli.output_file import output_of
 
@@ -381,6 +402,7 @@ COMMANDS = {
     "txnindex": Command("kdump.cli.listing.options.OffsetRangeOptions", txnindex),
     "snapshot": Command("kdump.cli.listing.options.ListingOptions", snapshot),
     "checkpoint": Command("kdump.cli.listing.options.LogOptions", checkpoint),
+    "info": Command("kdump.cli.looking.options.InfoOptions", info),
     "check": Command("kdump.cli.checking.options.CheckOptions", check),
     "forecast": Command("kdump.cli.forecasting.options.ForecastOptions", forecast),
     "scan": Command("kdump.cli.scanning.options.ScanOptions", scan),

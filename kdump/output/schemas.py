@@ -12,6 +12,7 @@ from kdump.output import check, mending
 from kdump.output import forecast as forecast_output
 from kdump.output.rows import fates, forecast_summary, hits, listing
 from kdump.output.rows.forecast_summary import ForecastSummary
+from kdump.overview import row as overview
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ _REPORTS: tuple[type[Row], ...] = (
     *_MENDED,
     *hits.ROW_CLASSES,
     hits.SearchedFile,
+    *overview.ROW_CLASSES,
 )
 """Rows of outputs with several classes: each line of NDJSON has its `kind`."""
 
@@ -54,6 +56,7 @@ _DESCRIPTIONS = {
     **row.DESCRIPTIONS,
     **hits.DESCRIPTIONS,
     **fates.DESCRIPTIONS,
+    **overview.DESCRIPTIONS,
 }
 _INTEGERS = {"Int8": 8, "Int16": 16, "Int32": 32, "Int64": 64}
 _ENUMS: dict[tuple[type[Row], str], list[str]] = {
@@ -67,6 +70,8 @@ _ENUMS: dict[tuple[type[Row], str], list[str]] = {
     (row.Companion, "before"): list(row.BEFORE),
     (row.RedactedFile, "action"): list(row.REDACT_ACTIONS),
     (row.RedactDifference, "only_in"): list(row.SIDES),
+    (overview.InfoSummary, "level"): list(overview.LEVELS),
+    (overview.Place, "what"): list(overview.PLACES),
 }
 
 

@@ -2,171 +2,49 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING
 
-from kdump.binary import codecs
-from kdump.binary.batch_columns_reference import BATCH_COLUMNS
-from kdump.binary.batch_header import (
-    ATTRIBUTES,
-    BATCH_HEADER,
-    BATCH_HEADER_SIZE,
-    COMPRESSION_MASK,
-    LENGTH,
-    LOG_OVERHEAD,
-    MAGIC,
-    MAGIC_AT,
-    MESSAGE_ATTRIBUTES,
-)
 from kdump.binary.columns_reference import RECORD_COLUMNS
-from kdump.errors import CorruptData, KdumpError, MissingPackage, Unreadable
+from kdump.errors import CorruptData, KdumpError, Unreadable
 from kdump.formats import record_batch
-from kdump.formats.log import Chunk, batches_of_columns
-from kdump.formats.record import bytes_of
+from kdump.formats.log import Chunk
 from kdump.output.arrow.builder import Constant
 from kdump.output.arrow.log_columns import batch_columns, columns_of_attributes, packed, packed_batch_columns, record_columns
 from kdump.pipeline import record_decoding
 from kdump.pipeline.planning import FileSlice
 from kdump.pipeline.slice_report import SCHEMAS_UNREAD, Skipped
 from kdump.reading import batch_faults, salvage
-from kdump.reading.headers import HeaderWindow
-from kdump.reading.plausible import is_plausible
+from kdump.reading.headers import headers_from
 from kdump.reading.records import UnreadableBatch, past_bad_batches
+from kdump.reading.scales import Scales
+from kdump.reading.windows import Batches, KeptBatches, records_said
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
-    from kdump.binary.batch_header import BatchHeader
-    from kdump.binary.kernel import Buffer
     from kdump.binary.source import Source
     from kdump.formats.record import RecordChunk
-    from kdump.formats.summary import BatchSummary
     from kdump.pipeline.options import Options
     from kdump.pipeline.slice_report import SliceReport
 
     Columns = dict[str, Any]  # sequences, constants and the like, by the names of columns
 
 _HEADERS_AT_ONCE = 8192
-_HEADER_WINDOW = 32 << 10  # bytes; room for several small batches, and little is wasted on large ones
-
-_MAX_PAYLOAD_AT_ONCE = 32 << 20  # bytes of a payload that are decompressed at once
-_SAMPLE_FROM = 64 << 10  # what is before this position in a log is part of any sample
-_SAMPLE_ONE_IN = 16  # batches after it
-_MAX_SAMPLE_BYTES = 1 << 30  # bytes that the sample of a log is decompressed to
 
 
-class Batches:
-    """Consecutive batches of one slice, with their statuses, and their summary if there is one."""
-
-    __slots__ = ("chunk", "statuses", "summary")
-
-    def __init__(self, chunk: Chunk, statuses: Sequence[str], summary: BatchSummary | None = None) -> None:
-        self.chunk = chunk
-        self.statuses = statuses
-        self.summary = summary
-
-    def between(self, start: int, end: int | None) -> Batches | None:
-        """The batches that start from `start` up to but not including `end`, or None."""
-        positions = self.chunk.batches["position"]
-        if start <= positions[0] and (end is None or positions[-1] < end):
-            return self
-        rows = [row for row, position in enumerate(positions) if position >= start and (end is None or position < end)]
-        return self.slice(rows[0], rows[-1] + 1) if rows else None
-
-    def slice(self, start: int, end: int) -> Batches:
-        return Batches(self.chunk.slice(start, end), self.statuses[start:end])
-
-    def __len__(self) -> int:
-        return len(self.statuses)
-
-    @property
-    def start(self) -> int:
-        """Where the first of them starts."""
-        start: int = self.chunk.batches["position"][0]
-        return start
-
-    @property
-    def end(self) -> int:
-        """Where the last of them ends."""
-        return _end(self.chunk)
-
-    @property
-    def records(self) -> int | None:
-        """The number of records by their headers; None for old messages, which do not say."""
-        return records_said(self.chunk)
-
-    def columns(self, uncompressed_sizes: Sequence[int | None] | None = None) -> Columns:
-        """All columns but those that say where a batch is from."""
-        return batch_columns(self.chunk, self.statuses, uncompressed_sizes)
-
-
-class KeptBatches(Batches):
-    """Intact batches of magic 2 that the kernel in C has summarized.
-
-    `numbers` has the columns of BATCH_COLUMNS in the layout of Arrow. All else is made on demand.
-    """
-
-    __slots__ = ("_made", "numbers")
-
-    summary: BatchSummary
-
-    def __init__(self, summary: BatchSummary, numbers: dict[str, bytes]) -> None:
-        self.summary = summary
-        self.numbers = numbers
-        self._made: Chunk | None = None
-
-    @classmethod
-    def of(cls, section: salvage.Section) -> KeptBatches | None:
-        """Those of a section; None if it has others."""
-        summary, numbers = section.summary, section.header_columns
-        if summary is None or numbers is None or summary.horizons:
-            return None
-        return cls(summary, numbers)
-
-    @property
-    def chunk(self) -> Chunk:  # type: ignore[override]  # it is only read
-        if self._made is None:
-            self._made = batches_of_columns(self.numbers)
-        return self._made
-
-    @property
-    def statuses(self) -> Sequence[str]:  # type: ignore[override]  # as above
-        return [salvage.INTACT] * len(self)
-
-    def between(self, start: int, end: int | None) -> Batches | None:
-        is_whole = start <= self.start and (end is None or self.summary.last_position < end)
-        return self if is_whole else Batches(self.chunk, self.statuses).between(start, end)
-
-    def __len__(self) -> int:
-        return self.summary.count
-
-    @property
-    def start(self) -> int:
-        return self.summary.positions[0]
-
-    @property
-    def end(self) -> int:
-        return self.summary.end
-
-    @property
-    def records(self) -> int:
-        return self.summary.records
-
-    def column(self, name: str) -> array[int]:
-        """The numbers of a column."""
-        return array(BATCH_COLUMNS[name], self.numbers[name])
-
-    def columns(self, uncompressed_sizes: Sequence[int | None] | None = None) -> Columns:
-        columns = packed_batch_columns(self.numbers)
-        if self.summary.any_attributes == self.summary.all_attributes:
-            columns |= {name: Constant(value) for name, (value,) in columns_of_attributes([self.summary.any_attributes]).items()}
-        else:
-            columns |= columns_of_attributes(self.column("attributes"))
-        columns["uncompressed_size"] = Constant(None) if uncompressed_sizes is None else uncompressed_sizes
-        return columns
+def columns_of(item: Batches, uncompressed_sizes: Sequence[int | None] | None = None) -> Columns:
+    """All columns of batches but those that say where a batch is from."""
+    if not isinstance(item, KeptBatches):
+        return batch_columns(item.chunk, item.statuses, uncompressed_sizes)
+    columns = packed_batch_columns(item.numbers)
+    if item.summary.any_attributes == item.summary.all_attributes:
+        columns |= {name: Constant(value) for name, (value,) in columns_of_attributes([item.summary.any_attributes]).items()}
+    else:
+        columns |= columns_of_attributes(item.column("attributes"))
+    columns["uncompressed_size"] = Constant(None) if uncompressed_sizes is None else uncompressed_sizes
+    return columns
 
 
 def walk(source: Source, file_slice: FileSlice, *, headers_only: bool = False) -> Iterator[Batches | salvage.Damage]:
@@ -186,7 +64,7 @@ def walk(source: Source, file_slice: FileSlice, *, headers_only: bool = False) -
                 inside = held.between(start, file_slice.end)
                 if inside is not None:
                     yield inside
-                start = max(start, _end(held.chunk))  # batches that are looked back at may all end before the cut
+                start = max(start, held.end)  # batches that are looked back at may all end before the cut
                 if file_slice.end is not None and start >= file_slice.end:
                     return
             held = _batches_of(item, headers_only=headers_only)
@@ -212,12 +90,6 @@ def walk(source: Source, file_slice: FileSlice, *, headers_only: bool = False) -
 
 def _batches_of(section: salvage.Section, *, headers_only: bool) -> Batches:
     return Batches(section.chunk.headers_only() if headers_only else section.chunk, section.statuses, section.summary)
-
-
-def _end(chunk: Chunk) -> int:
-    """Where the last of these batches ends."""
-    end: int = chunk.batches["position"][-1] + chunk.batches["size"][-1]
-    return end
 
 
 Watch = Callable[[Batches | salvage.Damage], None]
@@ -257,14 +129,6 @@ def sections(
                 _notice_damaged(part, source.path, notice)
             report.count(len(part), part.records)
             yield part
-
-
-def records_said(chunk: Chunk) -> int | None:
-    """The number of records by the headers of these batches; None for old messages, which do not say."""
-    if chunk.is_legacy:
-        return None
-    counts: Sequence[int] = chunk.batches["count"]
-    return sum(counts) if min(counts) >= 0 else sum(max(count, 0) for count in counts)
 
 
 def _notice_damaged(item: Batches, path: str, notice: Notice) -> None:
@@ -311,10 +175,10 @@ def batches(
     watch: Watch | None = None,
 ) -> Iterator[tuple[Columns, int]]:
     """The columns of batches, and how many there are."""
-    scales = _Scales(source, samples=options.samples_uncompressed) if options.measures_uncompressed else None
+    scales = Scales(source, samples=options.samples_uncompressed) if options.measures_uncompressed else None
     for item in sections(source, file_slice, options, report, notice, watch):
         sizes = scales.sizes(item) if scales is not None else None
-        yield item.columns(sizes), len(item)
+        yield columns_of(item, sizes), len(item)
 
 
 def header_rows(source: Source, file_slice: FileSlice, options: Options, report: SliceReport) -> Iterator[tuple[Columns, int]]:
@@ -324,7 +188,7 @@ def header_rows(source: Source, file_slice: FileSlice, options: Options, report:
     """
     position = 0
     while True:
-        headers, positions, end = _headers(source, position)
+        headers, positions, end = headers_from(source, position, _HEADERS_AT_ONCE)
         if headers:
             table = record_batch.table_of_batches(headers, positions, [True] * len(headers))
             item = Batches(Chunk(table, headers, [0] * len(headers), b"", False), [salvage.INTACT] * len(headers))
@@ -338,26 +202,6 @@ def header_rows(source: Source, file_slice: FileSlice, options: Options, report:
         position = end
     if end < source.size:
         yield from batches(source, FileSlice(file_slice.item, end), options, report)
-
-
-def _headers(source: Source, position: int) -> tuple[list[BatchHeader], list[int], int]:
-    """The headers of the next batches, their positions, and where the last one ends."""
-    headers: list[BatchHeader] = []
-    positions: list[int] = []
-    header_window = HeaderWindow(source, _HEADER_WINDOW, _HEADER_WINDOW)
-    while len(headers) < _HEADERS_AT_ONCE:
-        window, start = header_window.at(position)
-        header_bytes = window[start : start + BATCH_HEADER_SIZE]
-        if (
-            len(header_bytes) < BATCH_HEADER_SIZE
-            or header_bytes[MAGIC_AT] < 2
-            or not is_plausible(header_bytes, source.size - position)
-        ):
-            break
-        headers.append(BATCH_HEADER.unpack(header_bytes))
-        positions.append(position)
-        position += LOG_OVERHEAD + headers[-1][LENGTH]
-    return headers, positions, position
 
 
 def record_rows(
@@ -438,80 +282,3 @@ def unread_row(skipped: Skipped, options: Options) -> Iterator[tuple[Columns, in
     """A row in place of what is missing, if such rows are requested."""
     if options.unreadable == options.AS_ROW:
         yield {"position": Constant(skipped.position), "error": Constant(f"{skipped.code}: {skipped}")}, 1
-
-
-class _Scales:
-    """Measures the uncompressed sizes of one log's batches, of all or of a sample.
-
-    A sample has the batches at the start of a log, and then those with certain checksums, which is as good as random: the same
-    batches for all slices, and on every replica. It is bounded in bytes, because a log may be full of bombs.
-    """
-
-    def __init__(self, source: Source, *, samples: bool) -> None:
-        self._source = source
-        self._samples = samples
-        self._left = _MAX_SAMPLE_BYTES
-        self._whole = codecs.BatchDecompressor(_MAX_PAYLOAD_AT_ONCE)
-
-    def sizes(self, item: Batches) -> list[int | None]:
-        """The size of the records in each batch; None for old wrappers and for batches that are not or cannot be measured."""
-        if isinstance(item, KeptBatches):
-            return self._sizes_of_kept(item)
-        chunk = item.chunk
-        overhead = LOG_OVERHEAD if chunk.is_legacy else BATCH_HEADER_SIZE
-        if chunk.batches["compresscodec"].count(codecs.CODECS[codecs.NONE]) == len(chunk):
-            return [size - overhead for size in chunk.batches["size"]]
-        attributes = MESSAGE_ATTRIBUTES if chunk.is_legacy else ATTRIBUTES
-        sizes: list[int | None] = []
-        for row, (header, size) in enumerate(zip(chunk.headers, chunk.batches["size"], strict=True)):
-            codec = header[attributes] & COMPRESSION_MASK
-            if not codec:
-                sizes.append(size - overhead)
-            elif chunk.is_legacy or not self._is_in_sample(chunk.batches["position"][row], chunk.batches["crc"][row]):
-                sizes.append(None)
-            else:
-                sizes.append(self._size(codec, chunk.headers[row][MAGIC], partial(bytes_of, self._source, chunk, row)))
-        return sizes
-
-    def _sizes_of_kept(self, item: KeptBatches) -> list[int | None]:
-        plain = [size - BATCH_HEADER_SIZE for size in item.column("size")]
-        if item.summary.codecs == 1 << codecs.NONE:
-            return plain  # type: ignore[return-value]  # none of them is None
-        sizes: list[int | None] = []
-        for attributes, crc, position, size in zip(
-            item.column("attributes"), item.column("crc"), item.column("position"), plain, strict=True
-        ):
-            codec = attributes & COMPRESSION_MASK
-            if not codec:
-                sizes.append(size)
-            elif not self._is_in_sample(position, crc):
-                sizes.append(None)
-            else:
-                sizes.append(self._size(codec, 2, partial(self._source.read_exactly, position, BATCH_HEADER_SIZE + size)))
-        return sizes
-
-    def _is_in_sample(self, position: int, crc: int) -> bool:
-        if not self._samples:
-            return True
-        return self._left > 0 and (position < _SAMPLE_FROM or not crc % _SAMPLE_ONE_IN)
-
-    def _size(self, codec: int, magic: int, read: Callable[[], Buffer]) -> int | None:
-        """The size that a batch's records decompress to. `read` gives the bytes of the batch; it may raise KdumpError."""
-        size = 0
-        try:
-            payload = memoryview(read())[BATCH_HEADER_SIZE:]
-            whole = self._whole.decompress(codec, payload)
-            if whole is not None:
-                size = len(whole)
-                return size
-            for decompressed in codecs.decompressed(codec, bytes(payload), magic):
-                size += len(decompressed)
-                if self._samples and size > self._left:
-                    return None
-            return size
-        except MissingPackage:
-            raise
-        except KdumpError:
-            return None
-        finally:
-            self._left -= size

@@ -21,6 +21,7 @@ from kdump.formats.entries import used_entries
 from kdump.formats.text_checkpoint import OFFSET_FIELDS, TextCheckpoint
 from kdump.output.arrow.builder import SMALL_ROWS_OF_NUMBERS, Constant, bounded, joined, record_batch
 from kdump.output.arrow.rows import FileDetails, Place
+from kdump.overview.segment_sum import SegmentSum
 from kdump.pipeline import discovery, logs, segments
 from kdump.pipeline.kept import FINDINGS
 from kdump.pipeline.listed_source import opened
@@ -137,7 +138,7 @@ def slice_rows(file_slice: FileSlice, options: Options, report: SliceReport, *, 
     try:
         with opened(file_slice.item) as source:
             report.size, report.inode = source.size, source.status().st_ino
-            total = segments.SegmentSum(source.size) if makes_sums and file_slice.item.kind == "log" else None
+            total = SegmentSum(source.size) if makes_sums and file_slice.item.kind == "log" else None
             watch = None if total is None else total.take
             for columns, count in _READERS[options.table](source, file_slice, options, report, watch):
                 report.rows += count if "error" not in columns else 0

@@ -2,182 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
-from array import array
 from typing import TYPE_CHECKING
 
-from kdump.binary.batch_header import BASE_TIMESTAMP, TIMESTAMP_TYPE_BIT
-from kdump.checks.finding import ByteCoverage
-from kdump.formats.record_batch import LOG_APPEND_TIME, NO_TIMESTAMP
-from kdump.pipeline.logs import KeptBatches, records_said, walk
-from kdump.reading import salvage
+from kdump.overview.segment_sum import SegmentSum
+from kdump.pipeline.logs import walk
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from typing import Any
 
     from kdump.binary.source import Source
-    from kdump.pipeline.logs import Batches, Watch
+    from kdump.pipeline.logs import Watch
     from kdump.pipeline.planning import FileSlice
     from kdump.pipeline.slice_report import SliceReport
-
-_UNKNOWN_EPOCH = -1
-
-
-class SegmentSum:
-    """Adds up the batches and the damaged ranges of one log, in the order of a walk through all of it."""
-
-    def __init__(self, size: int) -> None:
-        self._size = size
-        self.coverage = ByteCoverage(size)
-        self.first_offset: int | None = None
-        self.last_offset: int | None = None
-        self.batches = 0
-        self.records: int | None = 0
-        self.timestamps: list[int] = []  # the smallest and the largest, if there are any
-        self.epochs: list[int] = []  # the first and the last, if there are any
-        self.statuses = dict.fromkeys((salvage.INTACT, salvage.SALVAGED, salvage.DAMAGED), 0)
-        self.crc_failures = 0
-        self.damaged_ranges = 0
-        self.valid_bytes: int | None = None  # up to the first thing that is not intact
-        self._digests = [hashlib.blake2b(digest_size=8) for _ in range(5)]
-
-    def take(self, item: Batches | salvage.Damage) -> None:
-        """Add the next item of the walk."""
-        if isinstance(item, salvage.Damage):
-            self._add_damage(item)
-        elif isinstance(item, KeptBatches):
-            self._add_kept(item)
-        else:
-            self._add(item)
-
-    def _add_kept(self, item: KeptBatches) -> None:
-        """Add batches that are all intact, from their summary where it has what is needed."""
-        summary, count = item.summary, len(item)
-        self.coverage.add(salvage.INTACT, summary.end, batches=count)
-        self.batches += count
-        self.statuses[salvage.INTACT] += count
-        self.records = None if self.records is None else self.records + item.records
-        columns = [array("q", item.column(name)) for name in ("base_offset", "last_offset", "partition_leader_epoch", "crc")]
-        for digest, column in zip(self._digests, [*columns, array("q", [True]) * count], strict=True):
-            digest.update(column)
-        if self.first_offset is None:
-            self.first_offset = summary.first_offset
-        self.last_offset = summary.last_offset
-        self._add_epochs([summary.first_leader_epoch, summary.last_leader_epoch])
-        times = [summary.lowest_timestamp, summary.highest_timestamp]
-        self._add_times(times if NO_TIMESTAMP not in times else summary.timestamps)
-        base_times: Sequence[int] = item.column("base_timestamp")
-        if summary.any_attributes & TIMESTAMP_TYPE_BIT:
-            attributes = item.column("attributes")
-            base_times = [time for time, bits in zip(base_times, attributes, strict=True) if not bits & TIMESTAMP_TYPE_BIT]
-        self._add_times(base_times)
-
-    def _add_damage(self, damage: salvage.Damage) -> None:
-        self.coverage.add(damage.status, damage.end, batches=int(damage.is_batch))
-        self.damaged_ranges += damage.status != salvage.ZERO
-        self._end_valid(damage.start)
-
-    def _add(self, item: Batches) -> None:
-        table, statuses = item.chunk.batches, item.statuses
-        positions, sizes, count = table["position"], table["size"], len(statuses)
-        if statuses.count(salvage.INTACT) == count:
-            self.coverage.add(salvage.INTACT, positions[-1] + sizes[-1], batches=count)
-        else:
-            for status, position, size in zip(statuses, positions, sizes, strict=True):
-                self.coverage.add(status, position + size, batches=1)
-            row = next(row for row, status in enumerate(statuses) if status != salvage.INTACT)
-            self._end_valid(positions[row])
-        self.batches += count
-        self.crc_failures += list(table["isvalid"]).count(False)
-        for status in self.statuses:
-            self.statuses[status] += statuses.count(status)
-        said = records_said(item.chunk)
-        self.records = None if self.records is None or said is None else self.records + said
-        self._digest(item)
-        self._add_sound(item)
-
-    def _end_valid(self, position: int) -> None:
-        if self.valid_bytes is None:
-            self.valid_bytes = position
-
-    def _add_sound(self, item: Batches) -> None:
-        """Add the batches that are not damaged."""
-        table = item.chunk.batches
-        rows: Sequence[int] = range(len(item.statuses))
-        if salvage.DAMAGED in item.statuses:
-            rows = [row for row in rows if item.statuses[row] != salvage.DAMAGED]
-        if not rows:
-            return
-        last_offsets, times, types = table["last_offset"], table["timestamp"], table["timestamp_type"]
-        first_offsets = last_offsets if item.chunk.is_legacy else table["base_offset"]
-        if self.first_offset is None:
-            self.first_offset = first_offsets[rows[0]]
-        self.last_offset = last_offsets[rows[-1]]
-        known = [times[row] for row in rows]
-        if not item.chunk.is_legacy:
-            known += [item.chunk.headers[row][BASE_TIMESTAMP] for row in rows if types[row] != LOG_APPEND_TIME]
-            epochs = table["partition_leader_epoch"]
-            self._add_epochs([epochs[rows[0]], epochs[rows[-1]]])
-        self._add_times(known)
-
-    def _add_epochs(self, epochs: Sequence[int]) -> None:
-        found = [epoch for epoch in epochs if epoch != _UNKNOWN_EPOCH]
-        self.epochs = [*self.epochs[:1], *found][:1] + ([*self.epochs, *found][-1:])
-
-    def _add_times(self, times: Sequence[int]) -> None:
-        known = [time for time in times if time != NO_TIMESTAMP] if NO_TIMESTAMP in times else times
-        if known:
-            bounds = [*self.timestamps, min(known), max(known)]
-            self.timestamps = [min(bounds), max(bounds)]
-
-    def _digest(self, item: Batches) -> None:
-        """Hash the columns in which replicas must agree; each column separately, because chunks differ."""
-        table, count = item.chunk.batches, len(item.statuses)
-        nothing = [0] * count
-        legacy = item.chunk.is_legacy
-        columns: tuple[Sequence[Any], ...] = (
-            nothing if legacy else table["base_offset"],
-            table["last_offset"],
-            nothing if legacy else table["partition_leader_epoch"],
-            table["crc"],
-            table["isvalid"],
-        )
-        for digest, column in zip(self._digests, columns, strict=True):
-            digest.update(array("q", column))
-
-    @property
-    def digest(self) -> int:
-        whole = hashlib.blake2b(b"".join(digest.digest() for digest in self._digests), digest_size=8)
-        return int.from_bytes(whole.digest(), "big", signed=True)
-
-    def columns(self) -> dict[str, list[Any]]:
-        """The columns of the row for the log, those of the class Segment, once the walk is over."""
-        self.coverage.add(ByteCoverage.NOT_EXAMINED, max(self._size, self.coverage.position))
-        counted = self.coverage.bytes
-        values = {
-            "size": self._size,
-            "first_offset": self.first_offset,
-            "last_offset": self.last_offset,
-            "batches": self.batches,
-            "records": self.records,
-            "min_timestamp": self.timestamps[0] if self.timestamps else None,
-            "max_timestamp": self.timestamps[-1] if self.timestamps else None,
-            "first_leader_epoch": self.epochs[0] if self.epochs else None,
-            "last_leader_epoch": self.epochs[-1] if self.epochs else None,
-            "batches_salvaged": self.statuses[salvage.SALVAGED],
-            "batches_damaged": self.statuses[salvage.DAMAGED],
-            "crc_failures": self.crc_failures,
-            "damaged_ranges": self.damaged_ranges,
-            "bytes_intact": counted[ByteCoverage.INTACT],
-            "bytes_salvaged": counted[ByteCoverage.SALVAGED],
-            "bytes_damaged": counted[ByteCoverage.DAMAGED],
-            "bytes_zero": counted[ByteCoverage.ZERO],
-            "bytes_not_examined": counted[ByteCoverage.NOT_EXAMINED],
-            "valid_bytes": self._size if self.valid_bytes is None else self.valid_bytes,
-            "digest": self.digest,
-        }
-        return {name: [value] for name, value in values.items()}
 
 
 def segment_row(source: Source, file_slice: FileSlice, report: SliceReport, watch: Watch | None = None) -> dict[str, list[Any]]:

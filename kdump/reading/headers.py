@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from kdump.binary.batch_header import BATCH_HEADER_SIZE
+from kdump.binary.batch_header import BATCH_HEADER, BATCH_HEADER_SIZE, LENGTH, LOG_OVERHEAD, MAGIC_AT
+from kdump.reading.plausible import is_plausible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from kdump.binary.batch_header import BatchHeader
     from kdump.binary.source import SizedReadable
+
+_HEADER_WINDOW = 32 << 10  # bytes; room for several small batches, and little is wasted on large ones
 
 
 class HeaderWindow:
@@ -34,3 +38,26 @@ class HeaderWindow:
             self._window, self._position = self._source.read(position, self._size), position
             return self._window, 0
         return window, start
+
+
+def headers_from(source: SizedReadable, position: int, most: int) -> tuple[list[BatchHeader], list[int], int]:
+    """The headers of the next batches of magic 2, `most` or fewer, their positions, and where the last one ends.
+
+    Their checksums are not verified. Ends before the first old or implausible batch.
+    """
+    headers: list[BatchHeader] = []
+    positions: list[int] = []
+    header_window = HeaderWindow(source, _HEADER_WINDOW, _HEADER_WINDOW)
+    while len(headers) < most:
+        window, start = header_window.at(position)
+        header_bytes = window[start : start + BATCH_HEADER_SIZE]
+        if (
+            len(header_bytes) < BATCH_HEADER_SIZE
+            or header_bytes[MAGIC_AT] < 2
+            or not is_plausible(header_bytes, source.size - position)
+        ):
+            break
+        headers.append(BATCH_HEADER.unpack(header_bytes))
+        positions.append(position)
+        position += LOG_OVERHEAD + headers[-1][LENGTH]
+    return headers, positions, position

@@ -9,8 +9,8 @@ import pytest
 
 from golden_outputs.runs import CASES
 from kdump.pipeline import planning, reading
-from kdump.pipeline.logs import KeptBatches
 from kdump.pipeline.options import Options
+from kdump.reading.windows import KeptBatches
 from tests.builders.files import write_partition
 from tests.builders.records import batch, record
 

@@ -435,7 +435,7 @@ def test_a_sample_of_uncompressed_sizes_is_the_begin_of_a_log_and_one_batch_in_s
 
 
 def test_a_sample_of_bombs_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kdump.pipeline.logs._MAX_SAMPLE_BYTES", 2_500_000)
+    monkeypatch.setattr("kdump.reading.scales._MAX_SAMPLE_BYTES", 2_500_000)
     _log(tmp_path / "a-0" / file_name(0, ".log"), *[batch(records=[record(value=bytes(1_000_000))], codec="gzip")] * 5)
     rows = _rows("batches", tmp_path, uncompressed="sample")
     assert [row["uncompressedSize"] is not None for row in rows] == [True, True, True, False, False]

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from kdump.binary.source import Source
 from kdump.binary.tolerant_source import TolerantSource
-from kdump.cli.listing.seek import starts_from_the_end
 from kdump.errors import KdumpError, Unreadable
 from kdump.reading import salvage
 from kdump.reading.records import UnreadableBatch, past_bad_batches
+from kdump.reading.starts import starts_from_the_end
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -270,12 +270,19 @@ def _forecasts() -> Layout:
     return layout_of_forecasts()
 
 
+def _partitions() -> Layout:
+    from kdump.output.rows.partition_line import layout_of_partitions
+
+    return layout_of_partitions()
+
+
 _LAYOUTS: dict[str, Callable[[], Layout]] = {
     "batch": _batches,
     "record": _records,
     "hit": _hits,
     "finding": _findings,
     "forecast": _forecasts,
+    "partition": _partitions,
 }
 """By the kind of rows: how they are shown, where that is not just all columns. Each loads its module only when it is needed."""
 

@@ -1,0 +1,1 @@
+"""What `kdump info` and `kdump triage` do."""

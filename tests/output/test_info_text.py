@@ -1,0 +1,142 @@
+"""The screens of `kdump info`: as they were written by hand from what was built, at any width, with any names."""
+
+from pathlib import Path
+
+import pytest
+
+import kdump
+from kdump.output.info import write_info
+from kdump.output.rows.columns import width_of
+from kdump.output.text.style import ReportStyle
+from kdump.overview.overview import Overview
+from tests.builders.files import file_name, write_partition
+from tests.builders.fleets import data
+from tests.builders.records import TIMESTAMP, batch, record
+
+MINUTE = 60_000
+META = "version=1\nnode.id=7\ncluster.id=abcdefghijklmnopqrstuv\ndirectory.id=J8aAPcfLQt2bqs1JT_rMgQ\n"
+
+
+def _screen(overview: Overview, width: int = 80, *, is_terminal: bool = True, has_colors: bool = False) -> str:
+    pieces: list[str] = []
+    for space in overview.spaces:
+        space.disk = space.size  # a file system may take more
+        if space.what == "directories":
+            space.disk = space.size = 0
+    overview.spaces.sort(key=lambda space: -space.disk)
+    overview.seconds = 0.0
+    write_info("text", overview, pieces.append, ReportStyle(width=width, is_terminal=is_terminal, has_colors=has_colors))
+    return "".join(pieces)
+
+
+@pytest.fixture
+def broker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    root = tmp_path / "kafka"
+    first = data(0, 10, producer=3, sequence=0)
+    open_one = data(10, producer=4, sequence=0, is_transactional=True)
+    later = data(11, 4, at=TIMESTAMP + 30 * MINUTE)
+    write_partition(root, topic="orders", partition=0, segments={0: [first, open_one, later]})
+    write_partition(root, topic="orders", partition=1, segments={0: [first]})
+    damaged = data(0, 5) + b"\xff" * 100
+    (write_partition(root, topic="clicks", segments={0: [data(0, 5)]}) / file_name(0, ".log")).write_bytes(damaged)
+    (root / "orders-0" / "core.dump").write_bytes(bytes(9000))
+    (root / "meta.properties").write_text(META)
+    monkeypatch.chdir(tmp_path)
+    return root
+
+
+def test_the_screen_of_a_log_directory(broker: Path) -> None:
+    assert (
+        _screen(kdump.info("kafka"))
+        == """\
+kafka: log directory, broker 7, cluster abcdefghijklmnopqrstuv, KRaft
+3 partition directories, 2 topics, 9.81 KiB on the disk, 9.81 KiB in sizes of
+files. Written by 3.7 or later (a guess). There is no .kafka_cleanshutdown: a
+broker is running on it, or its stop was unclean.
+
+what fills it           on disk       size  files  largest
+not Kafka's            8.79 KiB   8.79 KiB      1  kafka/orders-0/core.dump
+logs                  765 bytes  765 bytes      3  -
+other files of Kafka  243 bytes  243 bytes      7  -
+indexes                36 bytes   36 bytes      6  -
+directories             0 bytes    0 bytes      -  -
+in all, as du says     9.81 KiB   9.81 KiB     17  -
+
+topic   parts       size  offsets  newest            codec  note
+orders      2  544 bytes       25  2023-11-14 22:43  none   1 open txn
+clicks      1  221 bytes        ?  2023-11-14 22:13  none   damage
+
+hanging transaction of producer 4 in orders-0, from offset 10, since 2023-11-14
+22:13; the log goes on for 30 min
+
+damage: 1 partition, first at kafka/clicks-0/00000000000000000000.log, byte 121
+
+Next
+  kdump check kafka/clicks-0   # what is damaged, and what to do
+  kdump check kafka/orders-0   # whether a transaction hangs, and how to end it
+  kdump forecast kafka   # what the next start does
+  ls -la kafka/orders-0/core.dump   # not Kafka's
+  kdump info --level full kafka   # all batches: records, codecs, damage
+
+Headers were read, without checksums: of batches that hold 665 bytes of 765
+bytes of logs. The rest was not looked at. 0.0 s. Exit status 0.
+"""
+    )
+
+
+@pytest.mark.parametrize("width", [80, 120, 200])
+def test_no_line_but_a_command_is_wider_than_the_terminal(width: int, broker: Path) -> None:
+    for topic in ("注文" * 20, "t" * 200):
+        write_partition(broker, topic=topic, segments={0: [data(0)]})
+    for has_colors in (False, True):
+        screen = _screen(kdump.info("kafka"), width, has_colors=has_colors)
+        report, _, commands = screen.partition("\nNext\n")
+        plain = report.replace("\x1b[31m", "").replace("\x1b[0m", "")
+        assert max(map(width_of, plain.splitlines())) <= width
+        assert ("\x1b[31m" in report) == has_colors
+        assert "  kdump check kafka/clicks-0 " in commands
+
+
+def test_names_that_a_terminal_would_obey_are_escaped(broker: Path) -> None:
+    write_partition(broker, topic="red\x1b[31m\ntopic", segments={0: [data(0)]})
+    (broker / "\x1b]0;title\x07.dump").write_bytes(bytes(20_000))
+    screen = _screen(kdump.info("kafka"), is_terminal=False)
+    assert not {character for character in screen if not character.isprintable()} - {"\n"}
+    assert "red\\x1b[31m\\ntopic" in screen or "red\\u001b[31m\\ntopic" in screen
+
+
+def test_columns_stand_under_their_headings_whatever_the_width_of_names(broker: Path) -> None:
+    write_partition(broker, topic="注文", segments={0: [batch(records=[record(value=bytes(3000))])]})
+    lines = _screen(kdump.info("kafka"), 200).splitlines()
+    start = next(number for number, line in enumerate(lines) if line.startswith("topic "))
+    column = lines[start].index("oldest")
+    for line in lines[start + 1 : start + 4]:
+        before, _, _ = line.partition("2023-11-14")
+        assert width_of(before) == column
+
+
+def test_the_screen_of_a_partition(broker: Path) -> None:
+    screen = _screen(kdump.info("kafka/orders-0"))
+    assert (
+        screen.partition("\n\n")[2].partition("\n\n")[2]
+        == """\
+  offsets  0 to 14, in 1 segment of 363 bytes
+  batches  3 batches with 15 records, the largest 181 bytes
+  times    2023-11-14 22:13 to 2023-11-14 22:43 UTC, 30.0 records an hour
+  format   magic 2; none 363 bytes
+  writers  2 producers with an id
+
+hanging transaction of producer 4 in orders-0, from offset 10, since 2023-11-14
+22:13; the log goes on for 30 min
+
+damage: none was met, but only some headers were read; `kdump check` looks for
+it
+
+Next
+  kdump check kafka/orders-0   # whether a transaction hangs, and how to end it
+  ls -la kafka/orders-0/core.dump   # not Kafka's
+
+Headers were read, without checksums: of batches that hold 363 bytes of 363
+bytes of logs. 0.0 s. Exit status 0.
+"""
+    )

@@ -1,0 +1,245 @@
+"""What `kdump info` says is there, beside what was written and what the system says of the files."""
+
+import json
+import os
+import shutil
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import kdump
+from kdump.cli.commands import main
+from kdump.output.schemas import schema_of
+from tests.builders.files import checkpoint, file_name, producer_entry, write_partition
+from tests.builders.fleets import data, flipped
+from tests.builders.messages import int16, int32, int64, sized, string
+from tests.builders.records import TIMESTAMP, batch, record, transaction_marker
+
+HOUR, MINUTE = 3_600_000, 60_000
+META = "version=1\nnode.id=7\ncluster.id=abcdefghijklmnopqrstuv\ndirectory.id=J8aAPcfLQt2bqs1JT_rMgQ\n"
+
+
+@pytest.fixture
+def broker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A log directory with all kinds of files; the current directory is the one around it."""
+    root = tmp_path / "kafka"
+    for number in range(2):
+        segments = {0: [data(0, 10), data(10, 10)], 20: [data(20, 5, at=TIMESTAMP + HOUR)]}
+        write_partition(root, topic="orders", partition=number, segments=segments)
+    write_partition(root, topic="big", segments={5: [batch(records=[record(value=b"v" * 5000)], base_offset=5, codec="gzip")]})
+    gone = write_partition(root, topic="gone", segments={0: [data(0)]})
+    gone.rename(root / "gone-0.0123456789abcdef0123456789abcdef-delete")
+    (root / "orders-0" / (file_name(0, ".log") + ".deleted")).write_bytes(bytes(3000))
+    (root / "orders-0" / "core.dump").write_bytes(bytes(50_000))
+    (root / "lost+found").mkdir()
+    (root / "lost+found" / file_name(7, ".log")).write_bytes(bytes(100))
+    (root / "meta.properties").write_text(META)
+    (root / "recovery-point-offset-checkpoint").write_bytes(checkpoint(entries=[("orders", 0, 25), ("orders", 1, 25)]))
+    os.symlink("core.dump", root / "orders-0" / "link")
+    os.link(root / "orders-0" / "core.dump", root / "orders-0" / "again.dump")
+    with open(root / "orders-1" / file_name(20, ".index"), "r+b") as index:
+        index.truncate(10 << 20)  # sparse, as a broker makes the newest index
+    monkeypatch.chdir(tmp_path)
+    return root
+
+
+def _plain_sums(root: Path) -> tuple[int, int]:
+    """The sizes and the blocks of a tree by os.walk and lstat, each file once."""
+    seen: dict[tuple[int, int], os.stat_result] = {}
+    for folder, folders, files in os.walk(root):
+        for name in (".", *folders, *files):
+            status = os.lstat(os.path.join(folder, name))
+            seen[status.st_dev, status.st_ino] = status
+    return sum(status.st_size for status in seen.values()), sum(status.st_blocks * 512 for status in seen.values())
+
+
+def test_what_fills_a_log_directory_adds_up_to_what_du_says(broker: Path) -> None:
+    overview = kdump.info(broker)
+    assert (overview.summary.size, overview.summary.disk) == _plain_sums(broker)
+    if shutil.which("du"):
+        said = subprocess.run(["du", "-s", "--block-size=1", str(broker)], capture_output=True, text=True, check=False)
+        assert said.returncode or int(said.stdout.split()[0]) == overview.summary.disk
+    files = Counter({space.what: space.files for space in overview.spaces})
+    assert files == {
+        "logs": 5,
+        "indexes": 10,
+        "other files of Kafka": 3 * 2 + 2 + 1,  # leader epochs and metadata, two of the log directory, and the link
+        ".deleted files": 1,
+        "-delete directories": 5,
+        "not Kafka's": 2,  # the core dump, whose other name counts no second time, and what is in lost+found
+        "directories": 0,
+    }
+    sizes = {space.what: space.size for space in overview.spaces}
+    logs = list(broker.glob("*-[0-9]/*.log"))
+    assert sizes["logs"] == sum(path.stat().st_size for path in logs)
+    assert sizes["not Kafka's"] == 50_100
+    foreign = next(space for space in overview.spaces if space.what == "not Kafka's")
+    assert foreign.largest in (f"{broker}/orders-0/core.dump", f"{broker}/orders-0/again.dump")
+
+
+@pytest.mark.parametrize("level", ["headers", "full"])
+def test_partitions_are_summed_up_as_they_were_written(level: str, broker: Path) -> None:
+    overview = kdump.info(broker, level=level)
+    by_name = {os.path.basename(one.path): one for one in overview.partitions}
+    orders = by_name["orders-0"]
+    assert (orders.topic, orders.partition, orders.state, orders.segments) == ("orders", 0, None, 2)
+    assert (orders.first_offset, orders.end_offset, orders.batches, orders.records) == (0, 25, 3, 25)
+    assert (orders.oldest_timestamp, orders.newest_timestamp) == (TIMESTAMP, TIMESTAMP + HOUR)
+    assert orders.size == orders.read_bytes == sum(path.stat().st_size for path in (broker / "orders-0").glob("*.log"))
+    assert (orders.codecs, orders.saving, orders.magics) == ({"none": orders.size}, None, [2])
+    big = by_name["big-0"]
+    assert (big.first_offset, big.end_offset, list(big.codecs)) == (5, 6, ["gzip"])
+    assert big.saving is not None
+    assert 5060 / big.size < big.saving < 5090 / big.size
+    assert (orders.bytes_damaged, orders.broken_at) == (0 if level == "full" else None, None)
+    assert by_name["gone-0.0123456789abcdef0123456789abcdef-delete"].state == "delete"
+    assert [(topic.topic, topic.partitions, topic.offsets, topic.records) for topic in overview.topics] == [
+        ("orders", 2, 50, 50),
+        ("big", 1, 1, 1),
+    ]
+    place = overview.places[0]
+    assert (place.what, place.broker, place.cluster, place.mode) == ("log-directory", "7", "abcdefghijklmnopqrstuv", "KRaft")
+    assert (place.written_by, place.stop) == ("3.7 or later", "unclean")
+    (broker / ".kafka_cleanshutdown").touch()
+    assert kdump.info(broker).places[0].stop == "clean"
+    assert overview.exit_code == 0
+
+
+def test_of_a_large_log_only_the_ends_are_read_and_that_is_said(tmp_path: Path) -> None:
+    batches = [data(offset, at=TIMESTAMP + offset) for offset in range(3000)]
+    write_partition(tmp_path, topic="t", segments={0: batches[:1000], 1000: batches[1000:2000], 2000: batches[2000:]})
+    quick, whole = kdump.info(tmp_path / "t-0"), kdump.info(tmp_path / "t-0", level="full")
+    one = quick.partitions[0]
+    assert (one.first_offset, one.end_offset, one.newest_timestamp) == (0, 3000, TIMESTAMP + 2999)
+    assert one.batches < 300
+    assert one.read_bytes == one.batches * len(batches[0]) < one.size
+    assert not one.is_read_whole
+    assert (quick.summary.read_bytes, quick.summary.log_bytes) == (one.read_bytes, 3000 * len(batches[0]))
+    assert (whole.partitions[0].batches, whole.partitions[0].records, whole.partitions[0].is_read_whole) == (3000, 3000, True)
+
+
+def test_damage_is_said_where_it_was_met(tmp_path: Path) -> None:
+    batches = [data(offset) for offset in range(10)]
+    log = write_partition(tmp_path, topic="t", segments={0: batches}) / file_name(0, ".log")
+    size = len(batches[0])
+    whole = log.read_bytes()
+    log.write_bytes(whole[: 3 * size] + b"\xff" * size + whole[4 * size :])
+    one = kdump.info(tmp_path / "t-0").partitions[0]
+    assert (one.broken_at, one.end_offset) == (f"{log}, byte {3 * size}", None)  # nobody looked for what is after it
+    one = kdump.info(tmp_path / "t-0", level="full").partitions[0]
+    assert (one.broken_at, one.end_offset, one.bytes_damaged) == (f"{log}, byte {3 * size}", 10, size)
+    log.write_bytes(whole[: 9 * size] + flipped(batches[9]))  # headers alone do not show it
+    assert kdump.info(tmp_path / "t-0").partitions[0].broken_at is None
+    one = kdump.info(tmp_path / "t-0", level="full").partitions[0]
+    assert one.broken_at is not None and one.bytes_damaged
+    log.write_bytes(whole + bytes(4096))  # zeros at the end of the newest log are no damage
+    assert kdump.info(tmp_path / "t-0").partitions[0].end_offset == 10
+    one = kdump.info(tmp_path / "t-0", level="full").partitions[0]
+    assert (one.broken_at, one.bytes_zero, one.bytes_damaged) == (None, 4096, 0)
+
+
+@pytest.mark.parametrize("level", ["headers", "full"])
+def test_open_transactions_have_their_age_and_hang_where_that_is_certain(level: str, tmp_path: Path) -> None:
+    def begun(offset: int, producer: int, at: int) -> bytes:
+        return data(offset, producer=producer, sequence=0, is_transactional=True, at=at)
+
+    end = transaction_marker(base_offset=1, producer_id=1, producer_epoch=0, timestamp=TIMESTAMP)
+    written = [begun(0, 1, TIMESTAMP), end, begun(2, 2, TIMESTAMP), data(3, at=TIMESTAMP + HOUR), begun(4, 3, TIMESTAMP + HOUR)]
+    write_partition(tmp_path, topic="t", segments={0: written})
+    found = kdump.info(tmp_path / "t-0", level=level).transactions
+    assert [(one.producer_id, one.first_offset, one.open_for_ms, one.is_certain, one.is_hanging) for one in found] == [
+        (2, 2, HOUR, True, True),
+        (3, 4, 0, True, False),
+    ]
+
+
+def test_a_snapshot_says_what_was_open_before_what_was_read(tmp_path: Path) -> None:
+    entries = [producer_entry(producer_id=9, current_txn_first_offset=500, last_offset=500), producer_entry(producer_id=8)]
+    batches = [data(offset) for offset in range(2000)]
+    path = write_partition(
+        tmp_path, topic="t", segments={0: batches[:1000], 1000: batches[1000:]}, producer_snapshots={1000: entries}
+    )
+    found = kdump.info(path)
+    assert [(one.producer_id, one.first_offset, one.is_certain) for one in found.transactions] == [(9, 500, False)]
+    assert found.partitions[0].producers == 2
+    assert kdump.info(path, level="full").transactions == []  # no batch of it is there
+
+
+def _group_metadata(group: str, members: int, protocol: str | None) -> tuple[bytes, bytes]:
+    member = string("m-%d") + int16(-1) + string("client") + string("/host") + int32(1) + int32(1) + sized(b"") + sized(b"")
+    named = int16(-1) if protocol is None else string(protocol)
+    value = int16(3) + string("consumer") + int32(1) + named + int16(-1) + int64(0) + int32(members) + member * members
+    return int16(2) + string(group), value
+
+
+def test_groups_are_counted_by_their_last_records(tmp_path: Path) -> None:
+    commit = int16(3) + int64(5) + int32(0) + string("") + int64(TIMESTAMP)
+    records = [
+        _group_metadata("busy", 0, None),
+        _group_metadata("busy", 1, "range"),
+        _group_metadata("idle", 0, None),
+        _group_metadata("joining", 1, None),
+        (_group_metadata("forgotten", 1, "range")[0], _group_metadata("forgotten", 1, "range")[1]),
+        (_group_metadata("forgotten", 1, "range")[0], None),
+        (int16(1) + string("loose") + string("orders") + int32(0), commit),
+        (int16(1) + string("idle") + string("orders") + int32(0), commit),
+        (int16(1) + string("idle") + string("orders") + int32(1), commit),
+        (int16(1) + string("idle") + string("orders") + int32(1), None),
+        (b"odd", b"odd"),
+    ]
+    written = [batch(records=[record(key=key, value=value)], base_offset=n) for n, (key, value) in enumerate(records)]
+    path = write_partition(tmp_path, topic="__consumer_offsets", segments={0: written})
+    assert [(one.group, one.state, one.members, one.committed) for one in kdump.info(path).groups] == [
+        ("busy", "stable", 1, 0),
+        ("idle", "empty", 0, 1),
+        ("joining", "rebalancing", 1, 0),
+        ("loose", "offsets-only", 0, 1),
+    ]
+
+
+def test_only_the_partitions_that_are_asked_for_are_read(broker: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["info", "--topics", "ord*", "--partitions", "1", "--output", "ndjson", "kafka"]) == 0
+    rows = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+    assert [row["path"] for row in rows if row["kind"] == "partition"] == ["kafka/orders-1"]
+    assert main(["info", "--partitions", "x", "kafka"]) == 2
+    assert capfd.readouterr().err == "kdump: partitions is like 0,4-7, not 'x'\n"
+
+
+def test_each_row_fits_its_schema(broker: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["info", "--output", "ndjson", "--level", "full", "kafka"]) == 0
+    kinds = set()
+    for line in capfd.readouterr().out.splitlines():
+        row = json.loads(line)
+        kinds.add(row["kind"])
+        assert list(row) == schema_of(row["kind"])["required"]
+    assert kinds == {"place", "space", "topic", "partition", "info-summary"}
+
+
+def test_processes_find_what_one_finds(broker: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["info", "--output", "ndjson", "--jobs", "2", "kafka"]) == 0
+    rows = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+    alone = [one.path for one in kdump.info("kafka").partitions]
+    assert [row["path"] for row in rows if row["kind"] == "partition"] == alone
+
+
+def test_what_is_not_there_or_cannot_be_read_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["info", "nowhere"]) == 3
+    assert "nowhere: there is no such file or directory" in capfd.readouterr().out
+    with pytest.raises(kdump.UsageError, match="there is no level 'deep'"):
+        kdump.info(tmp_path, level="deep")
+    path = write_partition(tmp_path, topic="t", segments={0: [data(0)]})
+    (path / file_name(5, ".log")).mkdir()
+    (path / file_name(7, ".log")).symlink_to("nothing")
+    overview = kdump.info(path)
+    assert overview.partitions[0].segments == 1
+
+
+def test_a_broken_log_directory_still_has_a_screen(broker: Path) -> None:
+    (broker / "meta.properties").write_text("version=9\n")
+    place = kdump.info(broker).places[0]
+    assert (place.broker, place.cluster, place.mode) == (None, None, None)
