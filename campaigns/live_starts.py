@@ -45,7 +45,7 @@ def campaign(broker: Broker, clients: Clients, count: int, seed: int) -> list[st
         foretold: dict[str, list[Forecast]] = {name: [] for name in NAMES}
         for name in NAMES:
             shutil.copytree(broker.data / name, before / name)
-            foretold[name] += kdump.forecast(broker.data / name, release=broker.release, after="unclean")
+            foretold[name] += kdump.forecast(broker.data / name, broker=broker.release, after="unclean")
         broker.start()
         loaded = {f"{topic}-{partition}": [*map(int, told)] for topic, partition, *told in LOADED.findall(broker.log())}
         for name in NAMES:

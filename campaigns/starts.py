@@ -114,7 +114,7 @@ def main() -> int:
 def _foretold(release: str, trial: Trial) -> Forecast:
     request, start = trial.request, trial.start
     (row,) = kdump.forecast(
-        request.directory, release=release, after=start.stop, recovery_point=start.recovery_point, config=request.config
+        request.directory, broker=release, after=start.stop, recovery_point=start.recovery_point, config=request.config
     )
     return row
 

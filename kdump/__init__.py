@@ -14,6 +14,7 @@ __all__ = [
     "Companion",
     "CorruptData",
     "Damage",
+    "DecodedRecord",
     "Dropped",
     "Fate",
     "Finding",
@@ -30,6 +31,7 @@ __all__ = [
     "OffsetIndex",
     "OffsetIndexEntry",
     "Overview",
+    "Partition",
     "ProducerSnapshot",
     "ProducerState",
     "Record",
@@ -37,12 +39,15 @@ __all__ = [
     "Recovered",
     "RedactDifference",
     "RedactedFile",
+    "Report",
     "Rewritten",
     "Row",
     "SalvagedBatch",
     "SalvagedRecord",
+    "Scan",
     "SlicedSegment",
     "Table",
+    "Tables",
     "TimeIndex",
     "TimeIndexEntry",
     "TransactionIndex",
@@ -50,13 +55,16 @@ __all__ = [
     "UsageError",
     "Verdict",
     "check",
+    "explain",
     "forecast",
     "grep",
     "info",
     "open",
+    "partitions",
     "recover",
     "redact",
     "reindex",
+    "scan",
     "slice",
     "verdict",
     "where",
@@ -65,6 +73,8 @@ __all__ = [
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.checks.finding import Finding
+    from kdump.cli.scanning.library import Scan, scan
+    from kdump.cli.screens.explain import explain
     from kdump.errors import CorruptData, KdumpError, MissingPackage, Unreadable, UsageError
     from kdump.forecasts.forecast import forecast
     from kdump.forecasts.row import Forecast
@@ -73,6 +83,7 @@ if TYPE_CHECKING:
     from kdump.formats.record_batch import RecordBatch
     from kdump.formats.time_index import TimeIndexEntry
     from kdump.formats.transaction_index import AbortedTransaction
+    from kdump.library.arrow_stream import Tables
     from kdump.library.entry_files import (
         LeaderEpochCheckpoint,
         OffsetCheckpoint,
@@ -83,7 +94,16 @@ if TYPE_CHECKING:
     )
     from kdump.library.log import Log
     from kdump.library.opening import open
-    from kdump.library.rows import CheckpointOffset, Damage, LeaderEpoch, Record, SalvagedBatch, SalvagedRecord
+    from kdump.library.partitions import Partition, partitions
+    from kdump.library.rows import (
+        CheckpointOffset,
+        Damage,
+        DecodedRecord,
+        LeaderEpoch,
+        Record,
+        SalvagedBatch,
+        SalvagedRecord,
+    )
     from kdump.mending.recover.recover import recover
     from kdump.mending.redact.redact import redact
     from kdump.mending.reindex.reindex import reindex
@@ -106,10 +126,13 @@ if TYPE_CHECKING:
     from kdump.searching.where import where
     from kdump.tables import Row, Table
     from kdump.verdicts.check import check, verdict
+    from kdump.verdicts.report import Report
     from kdump.verdicts.verdict import Verdict
 
 _NAMES = {
     "checks.finding": ("Finding",),
+    "cli.scanning.library": ("Scan", "scan"),
+    "cli.screens.explain": ("explain",),
     "errors": ("CorruptData", "KdumpError", "MissingPackage", "Unreadable", "UsageError"),
     "forecasts.forecast": ("Forecast", "forecast"),
     "formats.offset_index": ("OffsetIndexEntry",),
@@ -117,6 +140,7 @@ _NAMES = {
     "formats.record_batch": ("RecordBatch",),
     "formats.time_index": ("TimeIndexEntry",),
     "formats.transaction_index": ("AbortedTransaction",),
+    "library.arrow_stream": ("Tables",),
     "library.entry_files": (
         "LeaderEpochCheckpoint",
         "OffsetCheckpoint",
@@ -127,7 +151,8 @@ _NAMES = {
     ),
     "library.log": ("Log",),
     "library.opening": ("open",),
-    "library.rows": ("CheckpointOffset", "Damage", "LeaderEpoch", "Record", "SalvagedBatch", "SalvagedRecord"),
+    "library.partitions": ("Partition", "partitions"),
+    "library.rows": ("CheckpointOffset", "Damage", "DecodedRecord", "LeaderEpoch", "Record", "SalvagedBatch", "SalvagedRecord"),
     "mending.recover.recover": ("recover",),
     "mending.reindex.reindex": ("reindex",),
     "mending.redact.redact": ("redact",),
@@ -150,6 +175,7 @@ _NAMES = {
     "searching.where": ("where",),
     "tables": ("Row", "Table"),
     "verdicts.check": ("check", "verdict"),
+    "verdicts.report": ("Report",),
     "verdicts.verdict": ("Verdict",),
 }
 """The module that defines each name."""

@@ -109,7 +109,7 @@ class Request:
 def forecast(
     path: str | os.PathLike[str],
     *,
-    release: str = PROVED[-1],
+    broker: str = PROVED[-1],
     after: str | None = None,
     recovery_point: str | int | None = None,
     config: Mapping[str, str | int] | None = None,
@@ -118,7 +118,7 @@ def forecast(
 
     A folder of log directories stands for all of them.
 
-    `release` is that of the broker; starts of 4.3.1, 3.9.1 and 2.8.2 are known, and any other release uses the nearest of them.
+    `broker` is its release; starts of 4.3.1, 3.9.1 and 2.8.2 are known, and any other release uses the nearest of them.
     `after` is `clean` or `unclean`, both if not given. `recovery_point` is `zero` (all segments are scanned after an unclean
     stop), `end` (only the newest is), `checkpoint` (as stored in the log directory) or an offset. The default is the value stored
     in the log directory; if there is none, zero and the end, in one row each, the worst first. `config` are settings by
@@ -128,7 +128,7 @@ def forecast(
     Damage raises no exception. Raises UsageError for unknown values, Unreadable for a directory or file that the system does not
     let us read, and MissingPackage if a codec is needed that is not installed.
     """
-    request = Request(release=release, after=STOPS if after is None else (after,), recovery_point=recovery_point, config=config)
+    request = Request(release=broker, after=STOPS if after is None else (after,), recovery_point=recovery_point, config=config)
     return of_path(os.fspath(path), request)
 
 

@@ -49,7 +49,7 @@ def selected(given: Sequence[str], topics: str | None, partitions: str | None, *
     found = [
         below
         for path in paths
-        for below in _partitions_below(path)
+        for below in partitions_below(path)
         if _is_meant(below, selection) and (has_going or below == path or not _is_going(below))
     ]
     if not found:
@@ -78,7 +78,7 @@ def numbers_of(name: str, text: str) -> frozenset[int] | None:
     return frozenset(numbers) or None
 
 
-def _partitions_below(path: str, depth: int = tree.MAX_DEPTH) -> Iterator[str]:
+def partitions_below(path: str, depth: int = tree.MAX_DEPTH) -> Iterator[str]:
     """The partition directories below a path, or the file that it is."""
     try:
         if not system.is_directory(path) or tree.is_partition(path):
@@ -92,7 +92,7 @@ def _partitions_below(path: str, depth: int = tree.MAX_DEPTH) -> Iterator[str]:
     if not folders:
         yield from inside
     for folder in folders:
-        yield from _partitions_below(folder, depth - 1)
+        yield from partitions_below(folder, depth - 1)
 
 
 def _is_meant(path: str, selection: Selection) -> bool:

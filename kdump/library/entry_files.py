@@ -91,6 +91,7 @@ class OffsetIndex(_RelativeIndex[OffsetIndexEntry]):
     `base_offset` is that of the segment, from the file name. Kafka: OffsetIndex.
     """
 
+    _row_class = OffsetIndexEntry
     _entry_size = offset_index.ENTRY_SIZE
     _misaligned = "index-size-misaligned"
 
@@ -104,6 +105,7 @@ class TimeIndex(_RelativeIndex[TimeIndexEntry]):
     `base_offset` is that of the segment, from the file name. Kafka: TimeIndex, since 0.10.1 (KIP-33).
     """
 
+    _row_class = TimeIndexEntry
     _entry_size = time_index.ENTRY_SIZE
     _misaligned = "timeindex-size-misaligned"
 
@@ -117,6 +119,7 @@ class TransactionIndex(IndexFile[AbortedTransaction]):
     An entry whose version is not 0 is damage. Kafka: TransactionIndex, since 0.11.0 (KIP-98).
     """
 
+    _row_class = AbortedTransaction
     _entry_size = transaction_index.ENTRY_SIZE
     _misaligned = "txnindex-size-misaligned"
 
@@ -151,6 +154,8 @@ class ProducerSnapshot(EntryFile[ProducerState]):
     One checksum covers the whole file, so a damaged file has no rows and is one Damage. Kafka: ProducerStateManager, since
     0.11.0 (KIP-98).
     """
+
+    _row_class = ProducerState
 
     def _parts(self) -> Iterator[Table[ProducerState] | Damage]:
         try:

@@ -6,6 +6,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Generic, Self, TypeVar
 
 from kdump.errors import UsageError
+from kdump.library.arrow_stream import Tables
 from kdump.library.rows import Damage
 from kdump.tables import Row
 
@@ -28,6 +29,7 @@ class File(Generic[RowType]):
     """
 
     _is_closed = True  # until the file is open
+    _row_class: type[RowType]
 
     def __init__(self, path: str, source: Source | None, size: int) -> None:
         self.path = path
@@ -61,12 +63,15 @@ class File(Generic[RowType]):
         """The rows, starting with the first in each iteration. Raises the same exceptions as `tables`."""
         return chain.from_iterable(self.tables())
 
-    def tables(self) -> Iterator[Table[RowType]]:
+    def tables(self) -> Tables[RowType]:
         """The same rows as tables of columns, a bounded number of rows in each; `table["offset"]` is a column.
 
         Raises CorruptData (with `code`, `path` and `position`) at the first damage, after all rows before it, and Unreadable
         if the file can no longer be read.
         """
+        return Tables(self._row_class, self._sound_tables())
+
+    def _sound_tables(self) -> Iterator[Table[RowType]]:
         for part in self._while_open(self._parts()):
             if isinstance(part, Damage):
                 raise part.error()

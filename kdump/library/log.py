@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+from datetime import datetime, timedelta
 from itertools import chain, compress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from kdump.binary.source import Source
-from kdump.errors import CorruptData
+from kdump.errors import CorruptData, UsageError
 from kdump.formats import file_name, record_selection, records
 from kdump.formats.ranges import Range
 from kdump.formats.record_batch import RecordBatch
+from kdump.library.arrow_stream import Tables
+from kdump.library.decoded import RecordDecoders
 from kdump.library.file import File
-from kdump.library.rows import Damage, Record, SalvagedBatch, SalvagedRecord
+from kdump.library.rows import EPOCH, Damage, DecodedRecord, Record, SalvagedBatch, SalvagedRecord
 from kdump.messages import control_records
 from kdump.reading import batch_faults
 from kdump.reading.items import Damage as DamagedRange
@@ -21,11 +24,16 @@ from kdump.reading.salvage import DAMAGED, Section, walk
 from kdump.tables import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
     from kdump.formats.log import Chunk
     from kdump.formats.record import RecordChunk
+
+RowOfRecord = TypeVar("RowOfRecord", bound=Record)
+
+Time = int | datetime
+"""Milliseconds since 1970, or a time with a zone."""
 
 _OF_BATCH = (
     "position",
@@ -63,49 +71,104 @@ class Log(File[RecordBatch]):
         except CorruptData:
             return None
 
-    def tables(self) -> Iterator[Table[RecordBatch]]:
+    _row_class = RecordBatch
+
+    def tables(self) -> Tables[RecordBatch]:
         """The same rows as tables of columns, at most some ten thousand rows in each; `table["last_offset"]` is a column.
 
         Raises CorruptData (with `code`, `path` and `position`) at the first damage, after all batches before it, and Unreadable
         if a file can no longer be read. Damage is a batch with a wrong checksum, bytes that are not a batch, zeros (as at the
         end of a preallocated segment), and a truncated batch at the end.
         """
-        for _, chunk in self._while_open(self._sound_chunks()):
-            yield chunk.batches
+        return Tables(RecordBatch, (chunk.batches for _, chunk in self._while_open(self._sound_chunks())))
 
-    def records(self, *, from_offset: int | None = None, to_offset: int | None = None) -> Iterator[Record]:
-        """The decompressed records of all batches, including control records, or of a range of offsets, both ends included.
+    def records(
+        self,
+        *,
+        from_offset: int | None = None,
+        to_offset: int | None = None,
+        from_time: Time | None = None,
+        to_time: Time | None = None,
+    ) -> Iterator[Record]:
+        """The decompressed records of all batches, including control records, or of a range, both ends included.
 
-        Raises the same exceptions as `record_tables`.
+        Times are milliseconds since 1970, or datetimes with a zone. Raises the same exceptions as `record_tables`.
         """
-        return chain.from_iterable(self.record_tables(from_offset=from_offset, to_offset=to_offset))
+        return chain.from_iterable(
+            self.record_tables(from_offset=from_offset, to_offset=to_offset, from_time=from_time, to_time=to_time)
+        )
 
-    def record_tables(self, *, from_offset: int | None = None, to_offset: int | None = None) -> Iterator[Table[Record]]:
+    def record_tables(
+        self,
+        *,
+        from_offset: int | None = None,
+        to_offset: int | None = None,
+        from_time: Time | None = None,
+        to_time: Time | None = None,
+    ) -> Tables[Record]:
         """The same records as tables of columns, at most some ten thousand rows in each.
 
         Batches outside the range are checked for damage, but not decompressed.
 
         Raises the same exceptions as `tables`, and CorruptData, with the position of the batch, if its records cannot be read.
-        Raises MissingPackage if the package of a codec is not installed.
+        Raises MissingPackage if the package of a codec is not installed, and UsageError for a time without a zone.
         """
-        wanted = Range(from_offset, to_offset)
+        wanted = Range(from_offset, to_offset, _milliseconds(from_time), _milliseconds(to_time))
+        found = self._wanted_records(wanted, lambda _path, part: [(0, _records(part))])
+        return Tables(Record, self._while_open(found))
 
-        def tables() -> Iterator[Table[Record]]:
-            for source, chunk in self._sound_chunks():
-                part_of_chunk = _in_range(chunk, wanted)
-                if part_of_chunk is None:
-                    continue
-                for part in records.read(source, part_of_chunk):
-                    table, faults = _records(part), _message_faults(part, source.path)
-                    if faults:
-                        table = table.slice(0, min(faults))
-                    table = _rows_in_range(table, wanted)
-                    if len(table):
-                        yield table
-                    if faults:
-                        raise faults[min(faults)].error()
+    def decoded_records(
+        self,
+        *,
+        from_offset: int | None = None,
+        to_offset: int | None = None,
+        from_time: Time | None = None,
+        to_time: Time | None = None,
+        key_decoder: str = "",
+        value_decoder: str = "",
+        schemas: str | os.PathLike[str] | None = None,
+        decoder_command: str | None = None,
+    ) -> Iterator[DecodedRecord]:
+        """The same records with keys and values decoded, as `decoded_record_tables` has them."""
+        tables = self.decoded_record_tables(
+            from_offset=from_offset,
+            to_offset=to_offset,
+            from_time=from_time,
+            to_time=to_time,
+            key_decoder=key_decoder,
+            value_decoder=value_decoder,
+            schemas=schemas,
+            decoder_command=decoder_command,
+        )
+        return chain.from_iterable(tables)
 
-        return self._while_open(tables())
+    def decoded_record_tables(
+        self,
+        *,
+        from_offset: int | None = None,
+        to_offset: int | None = None,
+        from_time: Time | None = None,
+        to_time: Time | None = None,
+        key_decoder: str = "",
+        value_decoder: str = "",
+        schemas: str | os.PathLike[str] | None = None,
+        decoder_command: str | None = None,
+    ) -> Tables[DecodedRecord]:
+        """Tables of records with keys and values decoded: of internal topics by Kafka's schemas, of others by the `_schemas-0`
+        beside the data, or as the decoders and `schemas` say, which are those of `kdump log`.
+
+        What cannot be decoded is no exception: `decode_error` says why. Raises what `record_tables` raises, and UsageError for
+        decoders and schemas that do not exist.
+        """
+        wanted = Range(from_offset, to_offset, _milliseconds(from_time), _milliseconds(to_time))
+        decoders = RecordDecoders(key_decoder, value_decoder, None if schemas is None else os.fspath(schemas), decoder_command)
+        decoders.require(self.segments)
+
+        def tables() -> Iterator[Table[DecodedRecord]]:
+            with decoders:
+                yield from self._wanted_records(wanted, lambda path, part: decoders.decoded(path, part, _records(part)))
+
+        return Tables(DecodedRecord, self._while_open(tables()))
 
     def salvage(self) -> Iterator[SalvagedBatch | Damage]:
         """All readable batches, past any damage, and a Damage for each unreadable byte range.
@@ -158,6 +221,24 @@ class Log(File[RecordBatch]):
             if item.claimed_length is not None:
                 raise _wrong_length(item, item.claimed_length, source.path)
             yield source, item.chunk
+
+    def _wanted_records(
+        self, wanted: Range, tables_of: Callable[[str, RecordChunk], Iterable[tuple[int, Table[RowOfRecord]]]]
+    ) -> Iterator[Table[RowOfRecord]]:
+        """The tables that `tables_of` makes of the records of a file, each with its first row's number; rows of the range."""
+        for source, chunk in self._sound_chunks():
+            part_of_chunk = _in_range(chunk, wanted)
+            if part_of_chunk is None:
+                continue
+            for part in records.read(source, part_of_chunk):
+                faults = _message_faults(part, source.path)
+                end = min(faults, default=len(part.records))
+                for first, table in tables_of(source.path, part):
+                    found = _rows_in_range(table.slice(0, min(max(end - first, 0), len(table))), wanted)
+                    if len(found):
+                        yield found
+                if faults:
+                    raise faults[end].error()
 
     def _salvaged_records(self) -> Iterator[SalvagedRecord | Damage]:
         for source, item in self._items():
@@ -281,8 +362,17 @@ def _in_range(chunk: Chunk, wanted: Range) -> Chunk | None:
     return chunk.slice(rows[0], rows[-1] + 1) if rows else None
 
 
-def _rows_in_range(table: Table[Record], wanted: Range) -> Table[Record]:
+def _rows_in_range(table: Table[RowOfRecord], wanted: Range) -> Table[RowOfRecord]:
     if wanted.is_open:
         return table
-    kept = [row for row, offset in enumerate(table["offset"]) if wanted.holds_offsets(offset, offset)]
-    return Table(Record, {name: [column[row] for row in kept] for name, column in table.columns.items()})
+    moments = zip(table["offset"], table["timestamp"], strict=True)
+    return table.picked([row for row, (offset, timestamp) in enumerate(moments) if wanted.holds(offset, timestamp)])
+
+
+def _milliseconds(time: Time | None) -> int | None:
+    """A time in milliseconds since 1970. Raises UsageError for a datetime without a zone."""
+    if time is None or isinstance(time, int):
+        return time
+    if time.tzinfo is None:
+        raise UsageError(f"{time} has no zone, so nobody knows when that is", remedy="give it one, such as datetime.UTC")
+    return (time - EPOCH) // timedelta(milliseconds=1)

@@ -122,7 +122,9 @@ def _partition(path: str, file_type: str | None) -> Log:
         files = tree.PartitionFiles(path)
     if not files.logs:
         if tree.is_log_directory(path) or any(tree.directory_name(found) for found in tree.partitions(path)):
-            raise UsageError("is a log directory, not a partition", path=path, remedy="open one of its partition directories")
+            raise UsageError(
+                "is a log directory, not a partition", path=path, remedy="kdump.partitions(path) has its partition directories"
+            )
         raise Unreadable("file-missing", "no segment (.log) is in this directory", path=path)
     segments = [os.path.join(path, files.segments[base_offset][file_name.LOG]) for base_offset in files.logs]
     size = 0

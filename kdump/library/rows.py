@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
 from kdump.errors import CorruptData
 from kdump.formats import record
-from kdump.formats.record_batch import RecordBatch
+from kdump.formats.record_batch import NO_TIMESTAMP, RecordBatch
 from kdump.tables import Bool, Int8, Int16, Int32, Int64, Row, Text
+
+JsonValue = Any
+"""What `json.loads` returns."""
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Record(record.Record):
@@ -34,6 +42,30 @@ class Record(record.Record):
     is_transactional: Bool | None
     is_control: Bool | None
     control_type: Text | None
+
+    @property
+    def time(self) -> datetime | None:
+        """The timestamp as a time of UTC; None if there is none, or none that Python has."""
+        try:
+            return None if self.timestamp == NO_TIMESTAMP else EPOCH + timedelta(milliseconds=self.timestamp)
+        except OverflowError:
+            return None
+
+
+class DecodedRecord(Record):
+    """A record with its key and value as JSON has them: dicts, lists, texts, numbers.
+
+    `decoded_key` and `decoded_value` are None for null, for what has no schema, and for what could not be decoded: then
+    `decode_error` says why. All else is as in Record.
+    """
+
+    if TYPE_CHECKING:  # any value may be indexed, None is one of them
+        decoded_key: JsonValue
+        decoded_value: JsonValue
+    else:
+        decoded_key: JsonValue | None
+        decoded_value: JsonValue | None
+    decode_error: Text | None
 
 
 class SalvagedBatch(RecordBatch):

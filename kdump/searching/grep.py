@@ -287,20 +287,20 @@ def grep(
     pattern: str | bytes | None,
     *paths: Path,
     kind: str = FIXED,
-    ignores_case: bool = False,
+    ignore_case: bool = False,
     fields: Sequence[str] | None = None,
     key: str | bytes | None = None,
     headers: Mapping[str, str | bytes | None] | None = None,
     where: Sequence[str] = (),
-    is_tombstone: bool = False,
-    producer_id: int | None = None,
+    tombstones: bool = False,
+    producer: int | None = None,
     from_offset: int | None = None,
     to_offset: int | None = None,
     from_time: int | None = None,
     to_time: int | None = None,
     partition_count: int | None = None,
     limit: int | None = None,
-    proves_absence: bool = False,
+    prove_absent: bool = False,
     decode: bool = True,
     key_decoder: str = "",
     value_decoder: str = "",
@@ -311,7 +311,7 @@ def grep(
 
     All conditions must hold. `pattern` is bytes or text, or None; `kind` is `fixed`, `regex` (of Python, on bytes) or `hex`.
     `fields` are those in which it may stand: key, value, header (values of headers), header-name, decoded-key, decoded-value; by
-    default the first three, or four with `proves_absence`. Times are milliseconds. The others are as the options of `kdump grep`.
+    default the first three, or four with `prove_absent`. Times are milliseconds. The others are as the options of `kdump grep`.
 
     Keys and values are decoded for `where`, for decoded fields, and in Hit rows: by the `_schemas-0` beside the data, or as
     `key_decoder`, `value_decoder`, `schemas` and `decoder_command` say. With `decode=False`, nothing is decoded.
@@ -323,17 +323,17 @@ def grep(
     if kind not in KINDS:
         raise UsageError(f"there is no kind {kind!r} of pattern", remedy=f"kinds are {', '.join(KINDS)}")
     data = None if pattern is None else of_hexadecimal(pattern) if kind == HEX and isinstance(pattern, str) else as_bytes(pattern)
-    is_bare = data is None and key is None and producer_id is None and not (headers or where or is_tombstone)
+    is_bare = data is None and key is None and producer is None and not (headers or where or tombstones)
     query = Query(
         data,
         kind,
-        ignores_case=ignores_case,
-        fields=fields or (PROOF_FIELDS if proves_absence else DEFAULT_FIELDS),
+        ignores_case=ignore_case,
+        fields=fields or (PROOF_FIELDS if prove_absent else DEFAULT_FIELDS),
         key=None if key is None else as_bytes(key),
         headers=[(as_bytes(name), None if value is None else as_bytes(value)) for name, value in (headers or {}).items()],
         json=where,
-        is_tombstone=is_tombstone,
-        producer_id=producer_id,
+        is_tombstone=tombstones,
+        producer_id=producer,
         range=Range(from_offset, to_offset, from_time, to_time),
         misplaced_of=partition_count if is_bare else None,
     )
@@ -348,7 +348,7 @@ def grep(
     return Search(
         [os.fspath(path) for path in paths],
         query,
-        proves_absence=proves_absence,
+        proves_absence=prove_absent,
         partition_count=partition_count,
         limit=limit,
         decoding=decoding if decode else None,

@@ -12,6 +12,7 @@ from kdump.errors import UsageError
 from kdump.reading.damaged_offsets import WalkedLogs
 from kdump.verdicts import starts
 from kdump.verdicts.repeated import ToldStarts
+from kdump.verdicts.report import Report
 from kdump.verdicts.surroundings import Surroundings
 from kdump.verdicts.verdict import Verdict
 
@@ -29,15 +30,16 @@ def check(
     *,
     level: str = DEFAULT_LEVEL,
     cleanup_policy: str = UNKNOWN,
-    is_pedantic: bool = False,
+    pedantic: bool = False,
     max_findings: int = MAX_FINDINGS,
     max_message_bytes: int = 100 << 20,
     time_limit: float | None = None,
-    follows_links: bool = False,
+    follow_links: bool = False,
     file_type: str | None = None,
-) -> Iterator[Finding]:
-    """What is wrong with a file, a partition directory or a log directory: findings, in the order of the files.
+) -> Report:
+    """What is wrong with a file, a partition directory or a log directory: a Report, which is false if it is sound.
 
+    It holds the findings, in the order of the files, and the verdict. The options are those of `kdump check`.
     `level` is `quick` (headers, lengths, bounds), `full` (also CRCs, indexes against logs, neighbours) or `deep` (the default:
     also every record). `cleanup_policy` is that of the topic, `delete` or `compact` or `compact,delete`, if it is known: a
     compacted topic may lack offsets. At most `max_findings` per code and file are returned; a separate finding counts the rest.
@@ -57,14 +59,17 @@ def check(
         now=current_time(),
         level=level,
         cleanup_policy=cleanup_policy,
-        is_pedantic=is_pedantic,
+        is_pedantic=pedantic,
         max_findings=max_findings,
         max_message_bytes=max_message_bytes,
         time_limit=time_limit,
-        follows_links=follows_links,
+        follows_links=follow_links,
         file_type=file_type,
     )
-    return _findings(os.fspath(path), settings)
+    report = Report(os.fspath(path), level)
+    for row in _rows(os.fspath(path), settings):
+        report.add(row)
+    return report
 
 
 def verdict(path: str | os.PathLike[str], *, level: str = DEFAULT_LEVEL, failing: Sequence[str] = (ERROR,)) -> Verdict:
@@ -79,10 +84,6 @@ def verdict(path: str | os.PathLike[str], *, level: str = DEFAULT_LEVEL, failing
     for row in _rows(os.fspath(path), settings):
         found.add(row)
     return found
-
-
-def _findings(path: str, settings: Settings) -> Iterator[Finding]:
-    return (row for row in _rows(path, settings) if isinstance(row, Finding))
 
 
 def _rows(path: str, settings: Settings) -> Iterator[Row]:

@@ -156,6 +156,9 @@ class Verdict:
         self._is_anything = True
         self._add_reason(NOT_EXAMINED, reason)
 
+    def __repr__(self) -> str:
+        return f"<kdump.Verdict: {self.text}; exit code {self.exit_code}>"
+
     @property
     def words(self) -> list[str]:
         """All words that apply, the worst first, and last what is left open; `not examined` if there was nothing to examine."""

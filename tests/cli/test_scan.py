@@ -550,7 +550,7 @@ def test_a_scan_without_out_shows_the_same_summary_and_leaves_nothing(
     for options in ([], ["--tables-to", str(tmp_path / "out")]):
         assert main([*command, *options, "--output", "json"]) == 1
         summaries.append(json.loads(capsys.readouterr().out))
-    assert [summary.pop("out") for summary in summaries] == [None, str(tmp_path / "out")]
+    assert [summary.pop("tablesTo") for summary in summaries] == [None, str(tmp_path / "out")]
     assert [summary.pop("seconds") > 0 for summary in summaries] == [True, True]
     assert summaries[0] == summaries[1] and summaries[0]["errors"] == 2
     assert main(command) == 1

@@ -472,7 +472,7 @@ def test_no_damage_raises_and_nothing_is_changed(directories: Path, tmp_path: Pa
                 file.write_bytes(bytes(data))
             before = {file.name: (file.read_bytes(), file.stat().st_mtime_ns) for file in copy.iterdir()}
             for release in ("2.8.2", "4.3.1"):
-                for row in kdump.forecast(copy, recovery_point="zero", release=release):
+                for row in kdump.forecast(copy, recovery_point="zero", broker=release):
                     assert row.outcome in ("die", "offline", "wipe", "cut", "split", "rescan", "delete", "keep")
             assert {file.name: (file.read_bytes(), file.stat().st_mtime_ns) for file in copy.iterdir()} == before
             shutil.rmtree(copy)
@@ -930,7 +930,7 @@ def test_a_broker_that_has_a_partition_in_two_log_directories_does_not_start(tmp
     _log_directory(tmp_path, "a", "orders-0", "orders-1")
     _log_directory(tmp_path, "b", "orders-0", "orders-2")
     for release in RELEASES:
-        rows = kdump.forecast(tmp_path, after="clean", release=release)
+        rows = kdump.forecast(tmp_path, after="clean", broker=release)
         assert [(row.path.removeprefix(f"{tmp_path}/"), row.outcome, row.exception, row.log_end) for row in rows] == [
             ("a/orders-0", "die", "java.lang.IllegalStateException", None),
             ("a/orders-1", "keep", None, 1),

@@ -198,7 +198,7 @@ def test_a_malformed_escape_makes_meta_properties_unreadable(tmp_path: Path, tex
 def test_malformed_properties_beside_the_metadata_log_end_the_broker(tmp_path: Path, release: str) -> None:
     _broker(tmp_path, {"version": "2"}, {})
     _with_metadata(tmp_path / "d1", topic("orders", ORDERS), replicas(ORDERS, 0, 1), replicas(ORDERS, 1, 1))
-    rows = {Path(row.path).name: row for row in kdump.forecast(tmp_path, after="clean", release=release)}
+    rows = {Path(row.path).name: row for row in kdump.forecast(tmp_path, after="clean", broker=release)}
     assert (rows["orders-0"].outcome, rows["orders-0"].exception) == ("die", RUNTIME)
 
 
@@ -271,7 +271,7 @@ def test_a_partition_in_two_log_directories_of_one_broker_is_a_duplicate(tmp_pat
 def test_a_stray_directory_is_loaded_and_not_served(tmp_path: Path, identity: str) -> None:
     _log_directory(tmp_path / "d1", "orders-1", f"orders-0.{identity}-stray")
     for release in ("3.9.1", "4.3.1"):
-        stray, served = kdump.forecast(tmp_path / "d1", after="clean", release=release)
+        stray, served = kdump.forecast(tmp_path / "d1", after="clean", broker=release)
         assert (stray.outcome, stray.log_start, stray.log_end, stray.segments) == ("keep", None, None, None)
         assert (stray.data_end, stray.is_safe, served.log_end) == (1, True, 1)
     assert "does not serve its log" in _run(tmp_path / "d1").stdout
@@ -335,7 +335,7 @@ def test_a_partition_whose_topic_id_is_not_that_of_the_metadata_is_set_aside(
     else:
         file.write_text(text)
     for path in (tmp_path, tmp_path / "d2", tmp_path / "d2/orders-1"):
-        rows = {Path(row.path).name: row for row in kdump.forecast(path, after="clean", release=release)}
+        rows = {Path(row.path).name: row for row in kdump.forecast(path, after="clean", broker=release)}
         row = rows["orders-1"]
         by = "" if where == "d2" or text is None else f" (by {tmp_path}/d1/__cluster_metadata-0, up to offset 2, {WRITTEN})"
         why = None if reason is None else reason + by

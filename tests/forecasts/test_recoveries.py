@@ -122,7 +122,7 @@ def test_starts_are_the_same_as_if_each_recovered_all_by_itself(
         os.makedirs(folder)
         _random_partition(chance, folder)
         config = {"index.interval.bytes": chance.choice((0, 500, 4096))}
-        shared = list(forecast(folder, release=release, config=config))
+        shared = list(forecast(folder, broker=release, config=config))
         monkeypatch.setattr(recoveries._Recovered, "is_after", lambda *_: False)
-        assert list(forecast(folder, release=release, config=config)) == shared
+        assert list(forecast(folder, broker=release, config=config)) == shared
         monkeypatch.setattr(recoveries._Recovered, "is_after", kept)

@@ -176,4 +176,4 @@ def test_opening_a_log_imports_neither_commands_nor_what_is_slow_to_import(tmp_p
 def test_the_marker_for_type_checkers_is_part_of_the_package() -> None:
     assert (ROOT / "kdump" / "py.typed").read_bytes() == b""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
-    assert settings["package-data"] == {"kdump": ["py.typed"]}
+    assert settings["package-data"]["kdump"] == ["py.typed"]

@@ -79,10 +79,10 @@ def forecast_of(line: Mapping[str, Any], directories: Path) -> Forecast:
     """What is foretold of the start of a line."""
     path = directories / line["case"]
     if line.get("isInLogDirectory"):
-        rows = kdump.forecast(path.parent, release=line["release"], after=line["stop"])
+        rows = kdump.forecast(path.parent, broker=line["release"], after=line["stop"])
         return next(row for row in rows if row.path == str(path))
     (row,) = kdump.forecast(
-        path, release=line["release"], after=line["stop"], recovery_point=line["recoveryPoint"], config=line.get("config")
+        path, broker=line["release"], after=line["stop"], recovery_point=line["recoveryPoint"], config=line.get("config")
     )
     return row
 

@@ -159,7 +159,7 @@ def _value_with_needle(place: int, size: int) -> bytes:
 def test_a_proof_searches_snapshots_of_metadata(tmp_path: Path) -> None:
     path = write_partition(tmp_path, topic="__cluster_metadata", segments={5: [batch(base_offset=5, records=[record()])]})
     (path / "00000000000000000005-0000000001.checkpoint").write_bytes(batch(records=[record(value=NEEDLE)]))
-    assert [_searched(path, proves_absence=proves)[:2] for proves in (True, False)] == [([0], "found"), ([], "absent")]
+    assert [_searched(path, prove_absent=proves)[:2] for proves in (True, False)] == [([0], "found"), ([], "absent")]
 
 
 def test_a_link_that_leads_out_proves_nothing(tmp_path: Path) -> None:
@@ -167,7 +167,7 @@ def test_a_link_that_leads_out_proves_nothing(tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.write_bytes(batch(records=[record(value=NEEDLE)]))
     (path / "old.backup").symlink_to(outside)
-    assert _searched(path, proves_absence=True) == ([], "not proven", ["file-link-outside"])
+    assert _searched(path, prove_absent=True) == ([], "not proven", ["file-link-outside"])
     assert _searched(path) == ([], "absent", [])
     (path / "00000000000000000005.log").symlink_to(outside)
     assert _searched(path) == ([], "not proven", ["file-link-outside"])

@@ -93,7 +93,7 @@ def test_a_match_lies_inside_one_field(data: Path) -> None:
 def test_compressed_records_and_headers_are_searched(data: Path) -> None:
     assert _found("needle", data) == [(2, ["value", "header:h"])]
     assert _found("needle", data, fields=["header-name"]) == [(2, ["header-name:needle"])]
-    assert _found("NEEDLE", data, ignores_case=True) == [(1, ["value"]), (2, ["value", "header:h"])]
+    assert _found("NEEDLE", data, ignore_case=True) == [(1, ["value"]), (2, ["value", "header:h"])]
 
 
 @pytest.mark.both_kernels
@@ -110,7 +110,7 @@ def test_an_empty_pattern_matches_each_field_that_is_not_null(data: Path) -> Non
 
 
 def test_all_conditions_must_hold(data: Path) -> None:
-    assert _found(None, data, key="gone", is_tombstone=True) == [(3, ["key", "tombstone"])]
+    assert _found(None, data, key="gone", tombstones=True) == [(3, ["key", "tombstone"])]
     assert _found(None, data, headers={"h": "needle"}) == [(2, ["header:h"])]
     assert _found(None, data, headers={"h": "x"}) == []
     assert _found("k", data, from_offset=2, to_offset=2) == [(2, ["key"])]
@@ -273,7 +273,7 @@ def test_files_that_are_about_to_be_deleted_are_searched_for_a_proof(data: Path)
     (gone / f"{FIRST}.log").write_bytes(batch(base_offset=0, records=[record(value=b"secret")]))
     search = kdump.grep("secret", data)
     assert (list(search), search.verdict.verdict, search.verdict.left_out) == ([], "absent", 2)
-    search = kdump.grep("secret", data, proves_absence=True)
+    search = kdump.grep("secret", data, prove_absent=True)
     assert [hit.topic for hit in search] == ["old"]
     assert {file.state for file in search.files} == {None, "deleted", "delete"}
 
@@ -318,7 +318,7 @@ def test_a_certificate_about_no_file_never_says_absent(data: Path, run: Run, tmp
 
 def test_a_file_that_is_not_kafkas_proves_nothing(data: Path) -> None:
     (data / "orders-0" / "copy.bak").write_bytes(b"secret")
-    assert _verdict(data, proves_absence=True) == ("not proven", 3, ["file-not-recognized"])
+    assert _verdict(data, prove_absent=True) == ("not proven", 3, ["file-not-recognized"])
     assert _verdict(data) == ("absent", 1, [])
 
 

@@ -43,20 +43,8 @@ def scan_paths(request: ScanRequest) -> int:
     is_json = request.output == "json"
     if not is_json:
         _show(request.engine.line + "\n")
-    folder = ""
     try:
-        seen = look(request)
-        if seen.is_unchanged and seen.earlier is not None:
-            summary = _summary_of_earlier(request, seen, seen.earlier)
-            result = summary.json(request.tables_to, request.engine.name, time.monotonic() - started)
-        else:
-            _load_arrow()
-            if request.engine.name == LOCAL and request.questions:
-                from kdump.pipeline.fleet.local import require_duckdb
-
-                require_duckdb()
-            folder = _new_folder(request.tables_to)
-            summary, result = _scan_into(request, folder, seen, started)
+        summary, result = scanned(request, started)
     except UsageError:
         raise
     except Unreadable as error:
@@ -75,11 +63,28 @@ def scan_paths(request: ScanRequest) -> int:
             raise
         say("out of memory: use fewer processes (--jobs) or smaller tasks (--target-bytes)")
         return NOT_EXAMINED
+    _show(json.dumps(result) + "\n" if is_json else summary.text(request.tables_to, time.monotonic() - started))
+    return summary.exit_code
+
+
+def scanned(request: ScanRequest, started: float) -> tuple[ScanSummary, dict[str, Any]]:
+    """Write the tables of a request. Returns their summary, and its JSON."""
+    folder = ""
+    try:
+        seen = look(request)
+        if seen.is_unchanged and seen.earlier is not None:
+            summary = _summary_of_earlier(request, seen, seen.earlier)
+            return summary, summary.json(request.tables_to, request.engine.name, time.monotonic() - started)
+        _load_arrow()
+        if request.engine.name == LOCAL and request.questions:
+            from kdump.pipeline.fleet.local import require_duckdb
+
+            require_duckdb()
+        folder = _new_folder(request.tables_to)
+        return _scan_into(request, folder, seen, started)
     finally:
         if folder:
             _remove(folder)
-    _show(json.dumps(result) + "\n" if is_json else summary.text(request.tables_to, time.monotonic() - started))
-    return summary.exit_code
 
 
 def _summary_of_earlier(request: ScanRequest, seen: Seen, earlier: EarlierScan) -> ScanSummary:

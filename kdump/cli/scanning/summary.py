@@ -116,7 +116,7 @@ class ScanSummary:
     def json(self, out: str | None, engine: str, seconds: float) -> dict[str, Any]:
         """The summary as one object."""
         return {
-            "out": out,
+            "tablesTo": out,
             "engine": engine,
             "level": self.level,
             "seconds": round(seconds, 3),

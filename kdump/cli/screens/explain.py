@@ -20,6 +20,26 @@ _SIZE = (100, 24)  # of anything but a terminal
 _MOST_BYTES = 4 << 20  # of stdin
 
 
+def explain(text: str) -> str | None:
+    """What `kdump explain` prints about a fault, an exception or lines of a log; None if it knows nothing of them.
+
+    Raises UsageError for what is neither.
+    """
+    width, code = _SIZE[0], text.strip().lower()
+    if code in catalogue.FAULTS:
+        return explanation.explanation(code, width)
+    page = explanation.explanation_of_search(code, width)
+    if page:
+        return page
+    page, is_known = explanation.of_lines(text, width)
+    name = None if is_known else matching.class_named(text)
+    if name is not None:
+        return explanation.of_class(name, width) or None
+    if not is_known and not matching.is_line(text):
+        raise UsageError(f"there is no fault {text}", remedy=suggestion(text))
+    return page if is_known else None
+
+
 def explain_fault(words: Sequence[str]) -> int:
     """Explain a code, an exception or lines of a log; without arguments, list all codes. Raises UsageError.
 
