@@ -2,7 +2,8 @@
 
     python -m campaigns.arm64
 
-Needs a cross compiler and an emulator; Debian has them as gcc-aarch64-linux-gnu, libc6-dev-arm64-cross and qemu-user or qemu-user-static.
+Needs a cross compiler and an emulator; Debian has them as gcc-aarch64-linux-gnu, libc6-dev-arm64-cross and
+qemu-user or qemu-user-static.
 """
 
 import shutil
