@@ -2,7 +2,8 @@
 
     python -m campaigns.arm64
 
-Needs a cross compiler and an emulator; Debian has them as gcc-aarch64-linux-gnu, libc6-dev-arm64-cross and qemu-user-static.
+Needs a cross compiler and an emulator; Debian has them as gcc-aarch64-linux-gnu, libc6-dev-arm64-cross and
+qemu-user or qemu-user-static.
 """
 
 import shutil
@@ -13,7 +14,8 @@ import tempfile
 
 from campaigns.sanitized import ROOT, SOURCE, WARNINGS
 
-COMPILER, EMULATOR = "aarch64-linux-gnu-gcc", "qemu-aarch64-static"
+COMPILER = "aarch64-linux-gnu-gcc"
+EMULATORS = ("qemu-aarch64-static", "qemu-aarch64")
 PROCESSORS = ("cortex-a57", "max")
 
 PROGRAM = f"""
@@ -41,10 +43,10 @@ int main(void)
 
 def main() -> int:
     """Compile and compare; return 1 if something differs, 2 if the compiler or emulator is missing."""
-    for needed in (COMPILER, EMULATOR):
-        if shutil.which(needed) is None:
-            print(f"there is no {needed}", file=sys.stderr)
-            return 2
+    emulator = next(filter(shutil.which, EMULATORS), None)
+    if emulator is None or shutil.which(COMPILER) is None:
+        print(f"there is no {COMPILER}, or none of {', '.join(EMULATORS)}", file=sys.stderr)
+        return 2
     include = f"-I{sysconfig.get_paths()['include']}"
     with tempfile.TemporaryDirectory() as folder:
         module, program = f"{folder}/_kernel.so", f"{folder}/compare"
@@ -55,7 +57,7 @@ def main() -> int:
         linking = ("-static", "-Wl,--unresolved-symbols=ignore-all", "-w")
         command = [COMPILER, "-O2", "-x", "c", "-", include, *linking, "-o", program]
         subprocess.run(command, input=PROGRAM, text=True, check=True, stderr=subprocess.DEVNULL)
-        results = [subprocess.run([EMULATOR, "-cpu", processor, program], check=False).returncode for processor in PROCESSORS]
+        results = [subprocess.run([emulator, "-cpu", processor, program], check=False).returncode for processor in PROCESSORS]
     return int(any(results))
 
 

@@ -11,6 +11,7 @@ from tools import kernel
 
 ROOT = Path(__file__).parent.parent
 CONSTRAINTS = ".ci/constraints.txt"
+TOOLS_OF_RELEASES = ".ci/release.txt"
 
 
 def test_the_kernel_was_built_from_these_sources() -> None:
@@ -48,4 +49,12 @@ def test_whatever_ci_installs_with_tools_is_pinned() -> None:
     places = [ROOT / ".ci" / "run", *(ROOT / ".github" / "workflows").iterdir()]
     installed = [line for place in places for line in place.read_text().splitlines() if "pip install" in line]
     assert len(installed) > 3
-    assert [line for line in installed if f"-c {CONSTRAINTS}" not in line] == []
+    of_tools = (f"-c {CONSTRAINTS}", f"-r {TOOLS_OF_RELEASES}")
+    rest = [line for line in installed if not any(pinned in line for pinned in of_tools)]
+    # what is released, as users install it, and other versions on purpose
+    assert [line for line in rest if "wheelhouse" not in line and "uv pip install ${{ matrix.versions }}" not in line] == []
+
+
+def test_tools_that_build_releases_are_pinned() -> None:
+    lines = (ROOT / TOOLS_OF_RELEASES).read_text().splitlines()
+    assert [line for line in lines if not re.fullmatch(r"[a-z0-9-]+==[\d.]+|#.*", line)] == []

@@ -10,6 +10,8 @@ import sys
 import threading
 from contextlib import contextmanager
 
+from kdump.binary.installing import is_self_contained
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import subprocess
@@ -27,6 +29,9 @@ FILE, DIRECTORY, MISSING = "file", "directory", "missing"
 
 DENIED, CHANGED, FAILED = "denied", "changed", "failed"
 """The other kinds of failures: no permission, another version of the file, and everything else."""
+
+OF_FROZEN = "--the-process-that-reads-stores"
+"""What a self-contained build, which is its own Python, is started with to be that process (`tools/frozen.py`)."""
 
 _PATIENCE_SECONDS = 300.0  # beyond all limits of the store's library
 _SETTINGS = ("AWS_", "AZURE_", "CLOUDSDK_", "GOOGLE_", "HADOOP_", "KDUMP_", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "SSL_CERT_")
@@ -80,7 +85,8 @@ class _Process:
         self.settings = _settings()
         self._control, other = socket.socketpair()
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        command = [sys.executable, "-P", "-m", "kdump.binary.store_process"]
+        module = [OF_FROZEN] if is_self_contained() else ["-P", "-m", "kdump.binary.store_process"]
+        command = [sys.executable, *module]
         with other:
             null = subprocess.DEVNULL
             try:

@@ -3,6 +3,7 @@
 import errno
 import os
 import random
+import shlex
 import subprocess
 import sys
 import threading
@@ -350,6 +351,24 @@ def test_a_url_of_azure_has_to_name_the_account(store: Store, capfd: pytest.Capt
         os.environ.pop("AZURE_STORAGE_ACCOUNT", None)
         assert _run("log", "abfss://container/x.log") == 3
     assert "the URL names no account: abfss://CONTAINER@ACCOUNT" in capfd.readouterr().err
+
+
+def test_a_self_contained_build_is_the_process_that_reads_stores_itself(
+    store: Store, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    url = store.put("frozen/t-0/00000000000000000000.log", _log(3))
+    program = tmp_path / "kdump"
+    root = Path(__file__).parents[2]
+    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {root / "tools" / "frozen.py"} "$@"\n')
+    program.chmod(0o755)
+    store_client.end()
+    with of_environment(store.endpoint), mock.patch.object(sys, "executable", str(program)):
+        with mock.patch.object(sys, "frozen", True, create=True):
+            assert _run("log", url) == 0
+        assert store_client._process is not None
+        assert store_client._process._started.args == [str(program), store_client.OF_FROZEN]
+        store_client.end()
+    assert "baseOffset" in capfd.readouterr().out
 
 
 def test_without_its_package_a_store_cannot_be_read(store: Store, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

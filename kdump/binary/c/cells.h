@@ -62,7 +62,7 @@ static inline uint64_t eight_bytes(const uint8_t *p, size_t size)
     if (size >= 8)
         memcpy(&eight, p, 8);
     else
-        for (size_t at = 0; at < size; at++)
+        for (size_t at = 0; at < size && at < 8; at++)
             ((uint8_t *)&eight)[at] = p[at];
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
     eight = __builtin_bswap64(eight);

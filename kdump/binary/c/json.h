@@ -131,7 +131,7 @@ static uint8_t *put_sized(uint8_t *out, Json *json, const Field *field, const ui
 
 static uint8_t *put_value(uint8_t *out, Json *json, const Field *field, int is_flexible, int is_element, const uint8_t **p)
 {
-    int32_t size;
+    int32_t size = 0;
     if (field->kind < F_string) {
         const uint8_t *at = *p;
         *p += fixed_sizes[field->kind];
@@ -171,7 +171,7 @@ static uint8_t *put_value(uint8_t *out, Json *json, const Field *field, int is_f
 
 static uint8_t *put_member(uint8_t *out, Json *json, const Field *field, int is_flexible, const uint8_t *p)
 {
-    int32_t count;
+    int32_t count = 0;
     if (!(field->flags & IS_ARRAY))
         return put_value(out, json, field, is_flexible, 0, &p);
     p = length_at(p, json->end, is_flexible, 4, &count);

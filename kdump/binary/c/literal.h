@@ -79,6 +79,7 @@ typedef struct {
     uint8_t first_byte, first_bits, second_byte, second_bits;
 } Probe;
 
+#ifdef HAS_WIDE_SEARCH
 /* Of the places where both bytes stand, as bits from `at` on, the first where the whole literal stands; -1 for none. */
 static int64_t first_whole(const uint8_t *p, int64_t at, uint64_t places, const Literal *literal)
 {
@@ -88,7 +89,6 @@ static int64_t first_whole(const uint8_t *p, int64_t at, uint64_t places, const 
     return -1;
 }
 
-#ifdef HAS_WIDE_SEARCH
 /* Looks at 64 places at a time, up to `last`. Sets `at` to the first place that was not looked at. */
 __attribute__((target("avx2"))) static int64_t place_by_32(const uint8_t *p, int64_t *at, int64_t last, const Literal *literal, Probe probe)
 {
