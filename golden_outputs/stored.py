@@ -1,6 +1,6 @@
 """Reads and writes the goldens: the output of the real tool, by release.
 
-The newest release is stored as text, one file per case, so that changes are visible in a review (`4.3.1/CASE.txt`):
+The newest release is stored as text, one file per case, so that changes are visible in a review (`4.4.0/CASE.txt`):
 
     $ kdump --files 00000000000000000000.log
     exit 1
@@ -11,7 +11,7 @@ Printable ASCII is unchanged, a backslash is doubled, and any other byte is `\\x
 means that no newline follows.
 
 Every other release is one compressed file of JSON lines (`1.0.1.jsonl.xz`) with its differences from the next newer release: a
-line for each run whose output differs or that the newer release lacks, in which `{"as": "4.3.1"}` stands for the text of that
+line for each run whose output differs or that the newer release lacks, in which `{"as": "4.4.0"}` stands for the text of that
 release for the same run; and a line without texts for each run that only the newer release has. A release with the same output
 as the next one takes no space, and a text shared by several releases is stored once.
 """

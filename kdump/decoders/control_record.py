@@ -12,6 +12,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from kdump.messages.schema import Message
+
 LARGE_MESSAGE = 1 << 20
 """A message of more bytes is better shown in pieces."""
 
@@ -50,16 +52,16 @@ def coordinator_epoch_of(value: bytes | None, *, checks_size_first: bool = False
     return int.from_bytes(value[2:_MARKER_SIZE], "big", signed=True)
 
 
-def message_of(control_type: int, value: bytes | None) -> str:
-    """The value of a KRaft control record as Kafka's JSON.
+def message_of(control_type: int, value: bytes | None, *, bounds_counts: bool = False) -> str:
+    """The value of a KRaft control record as Kafka's JSON; `bounds_counts` as in Message.
 
     Raises CorruptData like `schema.Reader`, and with `control-message-null`.
     """
     if value is None:
         raise CorruptData("control-message-null", "a control record has no value")
     if len(value) > LARGE_MESSAGE:
-        return "".join(pieces_of(control_type, value))
-    message = control_records.MESSAGES[control_type]
+        return "".join(pieces_of(control_type, value, bounds_counts=bounds_counts))
+    message = _message(control_type, bounds_counts=bounds_counts)
     # Kafka reads every version as version 0, and then shows the fields of the version that the message claims.
     values = schema.read(message, schema.Reader(value), 0)
     version = values["version"]
@@ -67,9 +69,14 @@ def message_of(control_type: int, value: bytes | None) -> str:
     return kafka_json.dumps(message, values, version)
 
 
-def pieces_of(control_type: int, value: bytes) -> Iterator[str]:
+def pieces_of(control_type: int, value: bytes, *, bounds_counts: bool = False) -> Iterator[str]:
     """What `message_of` returns, in pieces. Raises CorruptData like it, and at once."""
     from kdump.messages import json_pieces  # seldom needed, and slow to load
 
     version = int.from_bytes(value[:2], "big", signed=True)  # the first field of each of these messages
-    return json_pieces.pieces(control_records.MESSAGES[control_type], value, 0, version)
+    return json_pieces.pieces(_message(control_type, bounds_counts=bounds_counts), value, 0, version)
+
+
+def _message(control_type: int, *, bounds_counts: bool) -> Message:
+    message = control_records.MESSAGES[control_type]
+    return schema.with_bounded_counts(message) if bounds_counts else message

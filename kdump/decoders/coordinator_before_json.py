@@ -24,18 +24,6 @@ GROUP_CODE = "group-version-unknown"
 TRANSACTION_CODE = "transaction-log-version-unknown"
 """The fault codes for unknown value versions."""
 
-STATES = (
-    "Empty",
-    "Ongoing",
-    "PrepareCommit",
-    "PrepareAbort",
-    "CompleteCommit",
-    "CompleteAbort",
-    "Dead",
-    "PrepareEpochFence",
-)
-"""The states of transactions, by number."""
-
 LAST_FEATURE_LEVEL = 2
 """The last level of the feature transaction.version, which transactions hold since 4.0."""
 

@@ -6,6 +6,7 @@ from kdump.binary.source import Source
 from kdump.dropin.tool import absolute, coded
 from kdump.errors import CorruptData, Unreadable
 from kdump.formats import file_name, transaction_index
+from kdump.formats.transaction_index import VERSION
 from kdump.tables import Table
 
 TYPE_CHECKING = False
@@ -28,9 +29,12 @@ def dump(tool: DumpTool, path: str, name: str, _arguments: Arguments) -> None:
     lines: list[str] = []
     with source:
         for table in transaction_index.read(source):
-            versions = [version >> 8 for version in table["version"]]  # the tool looks at the first of the two bytes only
-            if max(versions) > 0:
-                version = next(version for version in versions if version > 0)
+            versions, least = table["version"], VERSION
+            if tool.profile.transaction_version_is_a_byte:
+                versions = [version >> 8 for version in versions]
+                least = min(versions)
+            version = next((version for version in versions if not least <= version <= VERSION), None)
+            if version is not None:
                 message = f"version {version} is not known"
                 raise CorruptData("transaction-version-unknown", message, path=absolute(path), version=version)
             lines += tool.text.rows(line, Table(table.row_class, {**table.columns, "version": versions}))

@@ -279,6 +279,13 @@ RECORDS: dict[int, Message] = {
         # Version 0: 4.0.0, KIP-966
         last_version=0,
     ),
+    29: Message(
+        "UnregisterControllerRecord",
+        Field("controllerId", "int32"),
+        flexible_since=0,
+        # Version 0: 4.4.0
+        last_version=0,
+    ),
 }
 """The messages by record id."""
 

@@ -338,6 +338,8 @@ RECORDS: dict[int, tuple[Message, Message]] = {
             Field("metadataHash", "int64"),
             Field("validatedTopologyEpoch", "int32", tag=0, default=-1),
             Field("lastAssignmentConfigs", "[]LastAssignmentConfig", *_KEY_VALUE, is_common=True, nullable_since=0, tag=1),
+            Field("storedDescriptionTopologyEpoch", "int32", tag=2, default=-1),
+            Field("failedDescriptionTopologyEpoch", "int32", tag=3, default=-1),
             flexible_since=0,
             # Version 0: 4.1.0, KIP-1071 (KAFKA-18284)
             last_version=0,

@@ -23,7 +23,7 @@ from functools import lru_cache
 from kdump.binary.arithmetic import as_int32
 from kdump.binary.java_strings import text_of
 from kdump.messages import schema
-from kdump.messages.schema import MAX_STRING, default_of
+from kdump.messages.schema import MAX_ELEMENTS, MAX_STRING, MAX_TAGGED, default_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -134,6 +134,13 @@ def _read_tags(data: Data, at: int, values: Fields, functions: Mapping[int, tupl
     return at
 
 
+def _read_bounded_tags(data: Data, at: int, values: Fields, functions: Mapping[int, tuple[str, Function] | None]) -> int:
+    """As `_read_tags`, of a message whose counts are bounded."""
+    if not 0 <= varint(data, at)[0] <= MAX_TAGGED:
+        raise Irregular
+    return _read_tags(data, at, values, functions)
+
+
 class _Form:
     """How the structs of a message are read: those of a version, whose values are kept or not."""
 
@@ -141,6 +148,7 @@ class _Form:
         self.version = version
         self.is_flexible = schema.is_since(message.flexible_since, version)
         self.is_declared = version <= message.last_version
+        self.bounds_counts = message.bounds_counts
         self.keep = keep
 
     def function(self, fields: Sequence[Field]) -> Function:
@@ -178,7 +186,7 @@ class _Source:
         self._names: dict[str, object] = {
             "Irregular": Irregular,
             "compact_length": _compact_length,
-            "read_tags": _read_tags,
+            "read_tags": _read_bounded_tags if form.bounds_counts else _read_tags,
             "text_of": text_of,
             "varint": varint,
         }
@@ -216,6 +224,8 @@ class _Source:
         count, value = self._length("i"), self._variable()
         self._null(count, value, is_nullable=is_nullable)
         self._lines.append(f"    if {count} > len(data) - at: raise Irregular")
+        if self._form.bounds_counts:
+            self._lines.append(f"    if {count} > {MAX_ELEMENTS}: raise Irregular")
         size = schema.size_of(field)
         if size and not self._form.keep:
             self._lines += [f"    {value} = None", f"    at += {count} * {size}"]

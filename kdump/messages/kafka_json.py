@@ -56,6 +56,8 @@ def field_text(field: Field, value: Value, version: int) -> str:
         return "[" + ",".join(field_text(field, element, version) for element in value) + "]"
     if isinstance(value, dict):
         return _object(field.fields, value, version)
+    if field.value_names and isinstance(value, int):
+        return text(field.value_names[value] if 0 <= value < len(field.value_names) else str(value))
     return value_text(field.type, value)
 
 

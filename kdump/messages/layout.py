@@ -16,10 +16,10 @@ class FieldLayout:
     """A field of a message at one version.
 
     `kind` is the type of the field, or of its elements if `is_array`; `struct` has the layout of structs. `tag` is None for
-    fields without. `default` is what an absent tag stands for.
+    fields without. `default` is what an absent tag stands for. `value_names` are those of the schema.
     """
 
-    __slots__ = ("default", "is_array", "is_nullable", "kind", "name", "struct", "tag")
+    __slots__ = ("default", "is_array", "is_nullable", "kind", "name", "struct", "tag", "value_names")
 
     def __init__(self, field: Field, version: int, *, is_flexible: bool) -> None:
         self.name = field.name
@@ -28,6 +28,7 @@ class FieldLayout:
         self.is_nullable = field.is_nullable_in(version)
         self.tag = field.tag if field.is_tagged_in(version) else None
         self.default: Value = default_of(field)
+        self.value_names = field.value_names
         self.struct: StructLayout | None = None
         if field.fields:
             self.struct = _struct(field.fields, version, is_flexible=is_flexible)

@@ -26,6 +26,7 @@ _REFERENCE_SIZE = 4
 _MAX_ARRAY = 0x7FFFFFFD
 
 MAX_STRING = 0x7FFF
+MAX_TAGGED, MAX_ELEMENTS = 10_000, 1_000_000  # of a struct, of an array, where counts are bounded
 MAX_INT16 = 0x7FFF
 
 
@@ -40,6 +41,7 @@ class Field:
     If `default` is not given, the default is that of the type: 0, empty, or a struct of defaults; or null if `default_is_null`.
     `is_common` marks a struct from Kafka's `commonStructs`; it is read even in versions after the last.
     `is_keyed` marks an array with Kafka's `mapKey`, for which Kafka allocates twice the space. Equal keys are all kept.
+    `value_names`, of an integer, are what JSON has for its values, from 0 on; without them it has numbers.
     """
 
     __slots__ = (
@@ -57,6 +59,7 @@ class Field:
         "tagged_since",
         "type",
         "until",
+        "value_names",
     )
 
     def __init__(
@@ -73,6 +76,7 @@ class Field:
         default_is_null: bool = False,
         is_common: bool = False,
         is_keyed: bool = False,
+        value_names: tuple[str, ...] = (),
     ) -> None:
         self.name = name
         self.is_array = type.startswith("[]")
@@ -88,6 +92,7 @@ class Field:
         self.default_is_null = default_is_null
         self.is_common = is_common
         self.is_keyed = is_keyed
+        self.value_names = value_names
 
     def is_in(self, version: int) -> bool:
         return is_since(self.since, version) and version < self.until
@@ -103,36 +108,58 @@ class Message:
     """A message: its name, its fields in the order on disk, and the first version with compact lengths.
 
     `last_version` is the last version that is declared. Kafka also reads later ones if they contain no structs.
+    `bounds_counts` says whether more than MAX_TAGGED tagged fields, a negative number of them, and arrays of more than
+    MAX_ELEMENTS are errors, as in Kafka since 4.4.0.
     A comment beside it says which release brought each version, and by which KIP and ticket if a source names them.
     """
 
-    __slots__ = ("fields", "flexible_since", "last_version", "name")
+    __slots__ = ("bounds_counts", "fields", "flexible_since", "last_version", "name")
 
-    def __init__(self, name: str, *fields: Field, flexible_since: int = NEVER, last_version: int = NEVER) -> None:
+    def __init__(
+        self, name: str, *fields: Field, flexible_since: int = NEVER, last_version: int = NEVER, bounds_counts: bool = False
+    ) -> None:
         self.name = name
         self.fields = fields
         self.flexible_since = flexible_since
         self.last_version = last_version
+        self.bounds_counts = bounds_counts
 
 
-def as_before(message: Message, last_version: int, unknown: frozenset[str], names: Mapping[str, str]) -> Message:
-    """The message as an older release knows it: up to `last_version`, without the `unknown` fields, with the older `names`.
+def with_bounded_counts(message: Message) -> Message:
+    """The message as Kafka reads it since 4.4.0."""
+    versions = {"flexible_since": message.flexible_since, "last_version": message.last_version}
+    return Message(message.name, *message.fields, **versions, bounds_counts=True)
+
+
+def as_known(
+    message: Message,
+    last_version: int,
+    unknown: frozenset[str],
+    names: Mapping[str, str],
+    value_names: Mapping[str, tuple[str, ...]],
+) -> Message:
+    """The message as a release knows it: up to `last_version`, without the `unknown` fields, with its `names` and `value_names`.
 
     Tags of unknown fields are skipped.
     """
-    fields = _as_before(message.fields, last_version, unknown, names)
+    fields = _as_known(message.fields, last_version, unknown, names, value_names)
     return Message(message.name, *fields, flexible_since=message.flexible_since, last_version=last_version)
 
 
-def _as_before(
-    fields: tuple[Field, ...], last_version: int, unknown: frozenset[str], names: Mapping[str, str]
+def _as_known(
+    fields: tuple[Field, ...],
+    last_version: int,
+    unknown: frozenset[str],
+    names: Mapping[str, str],
+    value_names: Mapping[str, tuple[str, ...]],
 ) -> tuple[Field, ...]:
     kept = []
     for field in fields:
         if field.name not in unknown and field.since <= last_version:
             copy = _copy(field)
             copy.name = names.get(field.name, field.name)
-            copy.fields = _as_before(field.fields, last_version, unknown, names)
+            copy.value_names = value_names.get(field.name, field.value_names)
+            copy.fields = _as_known(field.fields, last_version, unknown, names, value_names)
             kept.append(copy)
     return tuple(kept)
 
@@ -158,8 +185,9 @@ class Reader:
 
     Raises CorruptData for unreadable values: `message-underflow`, `message-bytes-past-end`, `message-null`,
         `message-string-too-long`, `message-array-too-large`, `message-varint-too-long`, `message-size-negative`,
-        `message-version-unknown`, `message-tag-not-in-version`. Its `values` contain the names of the `fields` that were being
-        read, from the outermost on.
+        `message-version-unknown`, `message-tag-not-in-version`, and where counts are bounded `message-tags-negative`,
+        `message-tags-past-end`, `message-tags-too-many`, `message-array-too-long`. Its `values` contain the names of the `fields`
+        that were being read, from the outermost on.
         Unless `bounds_sizes`, it raises `message-underflow` and `message-out-of-memory` instead of
         `message-bytes-past-end` and `message-array-too-large`.
     """
@@ -260,7 +288,7 @@ def as_int16(number: int) -> int:
 class Walk:
     """Reads the fields of one message of one version, struct by struct. Raises CorruptData like Reader."""
 
-    __slots__ = ("is_flexible", "keep", "last_version", "reader", "version")
+    __slots__ = ("bounds_counts", "is_flexible", "keep", "last_version", "reader", "version")
 
     def __init__(self, message: Message, reader: Reader, version: int, *, keep: bool = True) -> None:
         self.reader = reader
@@ -268,6 +296,7 @@ class Walk:
         self.keep = keep
         self.is_flexible = is_since(message.flexible_since, version)
         self.last_version = message.last_version
+        self.bounds_counts = message.bounds_counts
 
     def fields(self, fields: tuple[Field, ...]) -> dict[str, Value]:
         """Read a struct with these fields, and the tagged fields at its end."""
@@ -292,7 +321,10 @@ class Walk:
         """Read the tagged fields of a struct into its values, given those that are known by their tags; others are skipped."""
         reader = self.reader
         data, end = reader.data, len(reader.data)
-        for _ in range(reader.unsigned_varint()):
+        count = reader.unsigned_varint()
+        if self.bounds_counts:
+            self._check_tagged(count)
+        for _ in range(count):
             at = reader.position
             if at + 2 <= end and data[at] < 0x80 > data[at + 1]:
                 tag, size = data[at], data[at + 1]
@@ -308,6 +340,16 @@ class Walk:
                 raise CorruptData("message-size-negative", f"an unknown field says it is {size} bytes long", size=size)
             elif size:
                 reader.bytes(size)
+
+    def _check_tagged(self, count: int) -> None:
+        remaining = self.reader.remaining
+        if count < 0:
+            raise CorruptData("message-tags-negative", f"a struct says it has {count} tagged fields", count=count)
+        if count > remaining:
+            message = f"a struct says it has {count} tagged fields, with {remaining} bytes left"
+            raise CorruptData("message-tags-past-end", message, count=count, remaining=remaining)
+        if count > MAX_TAGGED:
+            raise CorruptData("message-tags-too-many", f"a struct says it has {count} tagged fields", count=count)
 
     def field(self, field: Field, is_tagged: bool = False) -> Value:
         """Read a field that is in this version."""
@@ -332,6 +374,8 @@ class Walk:
         elif count > remaining:
             message = f"{field.name} says it has {count} elements, with {remaining} bytes left"
             raise CorruptData("message-array-too-large", message, count=count, remaining=remaining)
+        if self.bounds_counts and count > MAX_ELEMENTS:
+            raise CorruptData("message-array-too-long", f"{field.name} says it has {count} elements", count=count)
         return count
 
     def _value(self, field: Field, is_tagged: bool, is_element: bool = False) -> Value:

@@ -4,6 +4,18 @@ from __future__ import annotations
 
 from kdump.messages.schema import Field, Message
 
+STATES = (
+    "Empty",
+    "Ongoing",
+    "PrepareCommit",
+    "PrepareAbort",
+    "CompleteCommit",
+    "CompleteAbort",
+    "Dead",
+    "PrepareEpochFence",
+)
+"""The states of transactions, by number."""
+
 RECORDS: dict[int, tuple[Message, Message]] = {
     0: (
         Message(
@@ -18,7 +30,7 @@ RECORDS: dict[int, tuple[Message, Message]] = {
             Field("producerEpoch", "int16"),
             Field("nextProducerEpoch", "int16", since=1, tag=3, tagged_since=1, default=-1),
             Field("transactionTimeoutMs", "int32"),
-            Field("transactionStatus", "int8"),
+            Field("transactionStatus", "int8", value_names=STATES),
             Field(
                 "transactionPartitions",
                 "[]PartitionsSchema",

@@ -258,7 +258,8 @@ WORDS: dict[str, dict[str, Words]] = {
         ),
     ),
     "compressed-record-length-negative": _changed(
-        {FIRST: Words(_ILLEGAL_ARGUMENT, "capacity < 0: ({size} < 0)")}, _invalid_record(_PREMATURE_EOF, "3.6.0")
+        {FIRST: Words(_ILLEGAL_ARGUMENT, "capacity < 0: ({size} < 0)")},
+        _changed(_invalid_record(_PREMATURE_EOF, "3.6.0"), _invalid_record("Invalid record size: {size} is negative.", "4.4.0")),
     ),
     "record-length-varint-too-long": {FIRST: Words(_ILLEGAL_ARGUMENT, _VARINT_TOO_LONG)},
     "compressed-record-length-varint-too-long": _changed(
@@ -374,6 +375,25 @@ WORDS: dict[str, dict[str, Words]] = {
         FIRST: Words(
             "java.lang.RuntimeException",
             "Tried to allocate a collection of size {count}, but there are only {remaining} bytes remaining.",
+        )
+    },
+    "message-array-too-long": {
+        FIRST: Words(
+            "java.lang.RuntimeException",
+            "Tried to read a collection of size {count}, which exceeds the maximum allowed size of 1000000.",
+        )
+    },
+    "message-tags-negative": {FIRST: Words("java.lang.RuntimeException", "Invalid negative number of tagged fields {count}")},
+    "message-tags-past-end": {
+        FIRST: Words(
+            "java.lang.RuntimeException",
+            "Tried to read {count} tagged fields, but there are only {remaining} bytes remaining.",
+        )
+    },
+    "message-tags-too-many": {
+        FIRST: Words(
+            "java.lang.RuntimeException",
+            "Tried to read {count} tagged fields, which exceeds the maximum allowed count of 10000.",
         )
     },
     "message-varint-too-long": {FIRST: Words(_ILLEGAL_ARGUMENT, _VARINT_TOO_LONG)},
@@ -498,6 +518,10 @@ WORDS: dict[str, dict[str, Words]] = {
         FIRST: Words(_KAFKA, "Unexpected aborted transaction version {version}, current version is 0"),
         "2.2.1": Words(
             _KAFKA, "Unexpected aborted transaction version {version} in transaction index {path}, current version is 0"
+        ),
+        "4.4.0": Words(
+            _KAFKA,
+            "Unexpected aborted transaction version {version} in transaction index {path}, supported version range is 0 to 0",
         ),
     },
     # producer snapshots: from 0.11.0.1 on no exceptions, and the run continues

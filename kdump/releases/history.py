@@ -95,6 +95,7 @@ RELEASES = (
     "4.2.1",
     "4.3.0",
     "4.3.1",
+    "4.4.0",
 )
 """The releases whose output is reproduced, in ascending order; the last is the default."""
 
@@ -614,6 +615,9 @@ TRANSACTION_LINE = (
     Part(" lastStableOffset: {last_stable_offset}\n"),
 )
 """An aborted transaction."""
+
+TRANSACTION_VERSION_IS_A_BYTE = {FIRST: True, "4.4.0": False}
+"""Whether only the first of the two bytes of the version of an aborted transaction is read, and may be negative."""
 
 SNAPSHOT_LINE = (
     Part("producerId: {producer_id} producerEpoch: {producer_epoch}"),

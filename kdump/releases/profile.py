@@ -77,6 +77,7 @@ class Profile:
         self.time_index_reads_to_end = then.at(history.TIME_INDEX_READS_TO_END)
 
         self.transaction_line = then.line(history.TRANSACTION_LINE)
+        self.transaction_version_is_a_byte = then.at(history.TRANSACTION_VERSION_IS_A_BYTE)
         self.snapshot_line = then.line(history.SNAPSHOT_LINE)
         self.snapshot_batch_part = then.line(history.SNAPSHOT_BATCH_PART)
         self.snapshot_omits_unknown_batch = then.at(history.SNAPSHOT_OMITS_UNKNOWN_BATCH)

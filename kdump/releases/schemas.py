@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kdump.messages import schema
 from kdump.messages.schema import Message
+from kdump.messages.transaction_state import STATES
 from kdump.releases.timeline import FIRST
 
 TYPE_CHECKING = False
@@ -22,6 +23,7 @@ class KnownSchemas:
         self._then = then
         self.metadata_is_preview = then.at(METADATA_IS_PREVIEW)
         self.bounds_sizes = then.at(BOUNDS_SIZES)
+        self.bounds_counts = then.at(BOUNDS_COUNTS)
         self.offsets_record_types = then.at(OFFSETS_RECORD_TYPES)
         self.shares_offset_value = then.at(SHARES_OFFSET_VALUE)
 
@@ -37,13 +39,15 @@ class KnownSchemas:
         return {number: (key, self.as_known(value)) for number, (key, value) in ({**records, **still}).items()}
 
     def as_known(self, message: Message) -> Message:
-        """The message with the versions, fields and names of fields that it has in the release."""
+        """The message with the versions, fields, and names of fields and values that it has in the release."""
         versions = LAST_VERSIONS.get(message.name)
         last_version = message.last_version if versions is None else self._then.at(versions)
         later = LATER_FIELDS.get(message.name, {})
         unknown = frozenset(name for name, since in later.items() if not self._has(since))
         names = {name: self._then.at(spellings) for name, spellings in RENAMED_FIELDS.get(message.name, {}).items()}
-        return schema.as_before(message, last_version, unknown, names)
+        named = {name: self._then.at(texts) for name, texts in NAMED_VALUES.get(message.name, {}).items()}
+        known = schema.as_known(message, last_version, unknown, names, named)
+        return schema.with_bounded_counts(known) if self.bounds_counts else known
 
     def _has(self, since: str | None) -> bool:
         return since is None or self._then.find({since: True}) is True
@@ -59,6 +63,9 @@ METADATA_IS_PREVIEW = {FIRST: True, "3.0.0": False}
 BOUNDS_SIZES = {FIRST: True, "2.7.0": False, "2.8.2": True, "3.0.0": False, "3.0.2": True, "3.1.0": False, "3.1.2": True}
 BOUNDS_SIZES |= {"3.2.0": False, "3.2.2": True}
 """Whether sizes of arrays and bytes are compared with the remaining bytes before memory is allocated (CVE-2022-34917)."""
+
+BOUNDS_COUNTS = {FIRST: False, "4.4.0": True}
+"""Whether there are limits to the number of tagged fields and of the elements of an array."""
 
 SHARES_OFFSET_VALUE = {FIRST: True, "4.1.0": False}
 """Whether values of record type 0 may have all versions of record type 1."""
@@ -82,6 +89,7 @@ LATER_RECORDS = {
     "RemoveDelegationTokenRecord": "3.6.0",
     "RegisterControllerRecord": "3.7.0",
     "ClearElrRecord": "4.0.0",
+    "UnregisterControllerRecord": "4.4.0",
 }
 """Metadata records added after the first release of KRaft, with the release that introduced them."""
 
@@ -116,7 +124,12 @@ LATER_FIELDS = {
     "ShareGroupTargetAssignmentMetadataValue": {"assignmentTimestamp": "4.3.0"},  # KIP-1263
     "StreamsGroupTargetAssignmentMetadataValue": {"assignmentTimestamp": "4.3.0"},  # KIP-1263
     "StreamsGroupCurrentMemberAssignmentValue": {"assignmentEpochs": "4.2.0"},
-    "StreamsGroupMetadataValue": {"validatedTopologyEpoch": "4.2.0", "lastAssignmentConfigs": "4.2.0"},
+    "StreamsGroupMetadataValue": {
+        "validatedTopologyEpoch": "4.2.0",
+        "lastAssignmentConfigs": "4.2.0",
+        "storedDescriptionTopologyEpoch": "4.4.0",
+        "failedDescriptionTopologyEpoch": "4.4.0",
+    },
     "ShareSnapshotValue": {"deliveryCompleteCount": "4.2.0"},  # KIP-1226
     "ShareUpdateValue": {"deliveryCompleteCount": "4.2.0"},  # KIP-1226
 }
@@ -136,3 +149,6 @@ RENAMED_FIELDS = {
     "PartitionChangeRecord": {"lastKnownElr": {FIRST: "lastKnownELR", "3.8.0": "lastKnownElr"}},
 }
 """The names of renamed fields."""
+
+NAMED_VALUES = {"TransactionLogValue": {"transactionStatus": {FIRST: (), "4.4.0": STATES}}}
+"""The names that JSON has for the values of fields, from 0 on; none where it has the numbers themselves."""

@@ -70,7 +70,7 @@ from tests.loops import each
 ROOT = Path(__file__).parent.parent.parent
 LOG_NAME = "00000000000000000000.log"
 
-RELEASES = ("0.11.0.0", "1.0.1", "2.0.1", "2.8.2", "3.2.3", "4.3.1")
+RELEASES = ("0.11.0.0", "1.0.1", "2.0.1", "2.8.2", "3.2.3", "4.3.1", "4.4.0")
 """They differ in the fields of lines, in whether records show their batches, and in whether the first offset is checked."""
 
 WAYS = (

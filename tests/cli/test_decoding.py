@@ -242,7 +242,7 @@ GOLDENS = [
 @each(("case", "name"), GOLDENS)
 def test_the_objects_are_the_json_of_kafkas_newest_tool(case: str, name: str, capfd: pytest.CaptureFixture[str]) -> None:
     expected: defaultdict[str, dict[int, tuple[Json | None, Json | None]]] = defaultdict(dict)
-    for _, golden in iterate("4.3.1", case, decoder_names.OPTIONS[name]):
+    for _, golden in iterate("4.4.0", case, decoder_names.OPTIONS[name]):
         files = golden.arguments[golden.arguments.index("--files") + 1].split(",")
         if len(files) == 1 and files[0].endswith(".log"):
             expected[files[0]] |= _payloads(golden.stdout)

@@ -138,9 +138,9 @@ def test_the_drop_in_form_has_no_option_that_kafkas_tool_has() -> None:
 
 def test_options_of_the_drop_in_form_are_distinguished_from_values_of_kafkas() -> None:
     options, kafkas = read_dropin(["--files", "--nice", "--rate=5MB/s", "--jobs", "2", "--deep-iteration", "--", "--nice"])
-    assert vars(options) == {"release": "4.3.1", "is_strict": False, "jobs": 2, "is_nice": False, "rate": "5MB/s"}
+    assert vars(options) == {"release": "4.4.0", "is_strict": False, "jobs": 2, "is_nice": False, "rate": "5MB/s"}
     assert kafkas == ["--files", "--nice", "--deep-iteration", "--", "--nice"]
-    assert vars(DropinOptions()) == {"release": "4.3.1", "is_strict": False, "jobs": 0, "is_nice": False, "rate": ""}
+    assert vars(DropinOptions()) == {"release": "4.4.0", "is_strict": False, "jobs": 0, "is_nice": False, "rate": ""}
 
 
 def test_an_option_of_a_check_that_is_named_as_a_setting_sets_it() -> None:

@@ -435,3 +435,12 @@ def test_a_group_with_one_instance_twice_ends_the_run_from_3_0_on() -> None:
 def test_subscriptions_are_read_though_not_shown(release: str, subscription: bytes, exception: str, message: str) -> None:
     value = _members(("A", None, subscription), protocol_type="consumer")
     assert _thrown(GROUP_KEY, value, release) == (exception, message)
+
+
+def test_a_streams_group_has_the_epochs_of_its_description_from_4_4_0_on() -> None:
+    key, value = int16(17) + string("g"), int16(0) + int32(1) + int64(2)
+    both, one = value + tagged(_2=int32(3), _3=int32(4)), value + tagged(_2=int32(-1), _3=int32(-2))
+    start = '{"version":"0","data":{"epoch":1,"metadataHash":2'
+    assert _decoded(key, both, "4.4.0")[1] == start + ',"storedDescriptionTopologyEpoch":3,"failedDescriptionTopologyEpoch":4}}'
+    assert _decoded(key, one, "4.4.0")[1] == start + ',"failedDescriptionTopologyEpoch":-2}}'
+    assert _decoded(key, both, "4.3.1")[1] == start + "}}"

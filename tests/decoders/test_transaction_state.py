@@ -6,6 +6,7 @@ from kdump.errors import CorruptData
 from kdump.output.kafka import topic_records
 from kdump.releases.profile import profile_of
 from tests.builders.messages import UUID, compact_string, int8, int16, int32, int64, string, tagged
+from tests.loops import each
 
 KEY = int16(0) + string("tx")
 
@@ -35,6 +36,56 @@ def test_tagged_fields_stand_where_they_are_declared() -> None:
         '"nextProducerEpoch":3,"transactionTimeoutMs":0,"transactionStatus":0,"transactionPartitions":null,'
         '"transactionLastUpdateTimestampMs":7,"transactionStartTimestampMs":6,"clientTransactionVersion":2}}'
     )
+
+
+@each(
+    ("state", "shown"),
+    [
+        (0, "Empty"),
+        (5, "CompleteAbort"),
+        (6, "Dead"),
+        (7, "PrepareEpochFence"),
+        (8, "8"),
+        (127, "127"),
+        (-1, "-1"),
+        (-128, "-128"),
+    ],
+)
+def test_the_state_has_a_name_from_4_4_0_on(state: int, shown: str) -> None:
+    assert f'"transactionStatus":"{shown}","transactionPartitions"' in str(_decoded(KEY, _value(state), "4.4.0")[1])
+    assert f'"transactionStatus":{state},"transactionPartitions"' in str(_decoded(KEY, _value(state), "4.3.1")[1])
+
+
+FLEXIBLE = int16(1) + int64(10) + int16(2) + int32(0) + int8(0) + b"\0" + int64(7) + int64(6)
+MANY = int16(0) + int64(10) + int16(2) + int32(0) + int8(0)
+
+
+@each(
+    ("value", "message"),
+    [
+        (FLEXIBLE + b"\xff\xff\xff\xff\x0f", "1 from value's buffer due to: Invalid negative number of tagged fields -1."),
+        (
+            FLEXIBLE + b"\x05\0\0",
+            "1 from value's buffer due to: Tried to read 5 tagged fields, but there are only 2 bytes remaining..",
+        ),
+        (
+            FLEXIBLE + b"\x91\x4e" + b"\x09\0" * 10_001,
+            "1 from value's buffer due to: Tried to read 10001 tagged fields, which exceeds the maximum allowed count of 10000..",
+        ),
+        (
+            MANY + int32(1_000_001) + bytes(1_000_001),
+            "0 from value's buffer due to: Tried to read a collection of size 1000001, which exceeds the maximum allowed size of"
+            " 1000000..",
+        ),
+    ],
+)
+def test_counts_are_bounded_from_4_4_0_on(value: bytes, message: str) -> None:
+    assert _decoded(KEY, value, "4.4.0")[0] == f"Error at offset 5, skipping. Could not read record with version {message}"
+    assert "Tried to read" not in str(_decoded(KEY, value, "4.3.1")[0])
+
+
+def test_as_many_tagged_fields_as_are_allowed_are_read() -> None:
+    assert '"transactionStatus":"Empty"' in str(_decoded(KEY, FLEXIBLE + b"\x90\x4e" + b"\x09\0" * 10_000, "4.4.0")[1])
 
 
 def test_transactions_of_1_0_1_are_text() -> None:

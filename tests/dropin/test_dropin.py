@@ -302,6 +302,29 @@ def test_a_transaction_index(tmp_path: Path) -> None:
     assert _run(_segment(tmp_path), "--files", name) == (0, expected, "")
 
 
+@each(
+    ("version", "release", "shown"),
+    [
+        (258, "4.3.1", "Unexpected aborted transaction version 1 in transaction index {path}, current version is 0"),
+        (
+            258,
+            "4.4.0",
+            "Unexpected aborted transaction version 258 in transaction index {path}, supported version range is 0 to 0",
+        ),
+        (-1, "4.3.1", ""),
+        (-1, "4.4.0", "Unexpected aborted transaction version -1 in transaction index {path}, supported version range is 0 to 0"),
+    ],
+)
+def test_4_4_0_reads_both_bytes_of_the_version_of_a_transaction(tmp_path: Path, version: int, release: str, shown: str) -> None:
+    entry = aborted_transaction(version=version)
+    path = tmp_path / "00000000000000000100.txnindex"
+    path.write_bytes(transaction_index(entries=[entry]))
+    thrown = 'Exception in thread "main" org.apache.kafka.common.KafkaException: '
+    stderr = f"{thrown}{shown.format(path=path)}\n" if shown else ""
+    printed = _run(tmp_path, "--files", path.name, "--release", release)
+    assert (printed.exit_code, printed.stderr) == (1 if shown else 0, stderr)
+
+
 def test_a_producer_snapshot(tmp_path: Path) -> None:
     name = "00000000000000000112.snapshot"
     assert _run(_segment(tmp_path), "--files", name).stdout.splitlines()[1:] == [
@@ -577,7 +600,7 @@ def test_help_wins_over_version(tmp_path: Path) -> None:
 
 
 def test_the_version_is_that_of_the_release(tmp_path: Path) -> None:
-    assert _run(tmp_path, "--version") == (0, "4.3.1\n", "")
+    assert _run(tmp_path, "--version") == (0, "4.4.0\n", "")
     assert _run(tmp_path, "--version", "--release", "4.3.0") == (0, "4.3.0\n", "")
 
 

@@ -336,7 +336,7 @@ def test_an_unknown_release_is_refused_with_those_that_are_known() -> None:
     ("release", "hint"),
     [
         ("2.0.7", "is not known; did you mean 2.0.1 or 2.1.0? Known are 0.8.0, 0.8.1, "),
-        ("9.9.9", "is not known; did you mean 4.3.1? Known are "),
+        ("9.9.9", "is not known; did you mean 4.4.0? Known are "),
         ("0.7.2", "is not known; did you mean 0.8.0? Known are "),
         ("v2.0.1", "is not known; did you mean 2.0.1? Known are "),
         ("kafka_2.13-3.7.1", "is not known; did you mean 3.7.1? Known are "),

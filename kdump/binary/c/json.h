@@ -143,6 +143,8 @@ static uint8_t *put_value(uint8_t *out, Json *json, const Field *field, int is_f
             return put_double(out, decimal);
         }
         int64_t number = number_at(at, field->kind);
+        if (field->name_count)
+            return put_label(out, json->reading.messages, json->reading.messages->piece_texts[field->first_name + number]);
         if (field->kind == F_bool)
             return number ? PUT(out, "true") : PUT(out, "false");
         return put_number(out, number);

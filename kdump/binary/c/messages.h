@@ -13,7 +13,8 @@
 
 /* Layouts are a pool of texts, its size in front as u32, and int64 numbers, in this machine's byte order:
        number of structs; for each: is flexible, fields, tagged fields, later tags, shown fields;
-           for each field and tagged field: kind, flags, child, tag, default, name's place and size in the pool;
+           for each field and tagged field: kind, flags, child, tag, default, name's place and size in the pool, number of names that
+               JSON has for its values, place and size of each;
            the later tags; the shown fields;
            number of pieces of its text; for each: operation, place of a field and of another one, number, places of fields of an
                element, place and size of the literal, number of texts, place and size of each;
@@ -82,7 +83,10 @@ enum member_flags {
 enum tombstones { TOMBSTONES_SHOWN, TOMBSTONES_HIDDEN, TOMBSTONES_LEFT, TOMBSTONES_COUNT };
 
 #define UUID_SIZE 16
+#define MAX_NUMBER_TEXT 32 /* of a value of fixed size and what separates it from the next: a uuid in quotes has 24 bytes */
 #define MAX_STRING 0x7fff
+#define MAX_TAGGED 10000 /* what newer releases read; more is left to Python */
+#define MAX_ELEMENTS 1000000
 #define MAX_FIELDS_OF_STRUCT 32
 #define MAX_FIELDS 2048
 #define MAX_STRUCTS 512
@@ -109,6 +113,7 @@ typedef struct {
     int32_t tag;
     int64_t default_number;
     Label label; /* its name, as a key of JSON */
+    uint16_t first_name, name_count; /* of what JSON has for its values; others are not expected */
 } Field;
 
 typedef struct {
@@ -192,9 +197,31 @@ static Label label_in(Numbers *numbers)
     return (Label){(uint16_t)at, (uint16_t)size};
 }
 
-/* A field of the struct that is parsed now. Returns the depth of what it contains. */
-static int parse_field(Numbers *numbers, const Messages *messages, Field *field)
+/* How many there are of what all structs share. */
+typedef struct {
+    int fields, later_tags, shown, pieces, texts;
+} Counts;
+
+static int is_number(const Field *field)
 {
+    return !(field->flags & IS_ARRAY) && (field->kind < F_float64 || field->kind == F_bool);
+}
+
+/* The texts of a piece or a field. Returns how many. */
+static int parse_texts(Numbers *numbers, Messages *messages, Counts *counts)
+{
+    int count = (int)next_number(numbers, 0, MAX_FIELDS_OF_STRUCT);
+    if (count > MAX_PIECE_TEXTS - counts->texts)
+        numbers->failed = 1;
+    for (int text = 0; text < count && !numbers->failed; text++)
+        messages->piece_texts[counts->texts++] = label_in(numbers);
+    return count;
+}
+
+/* A field of the struct that is parsed now. Returns the depth of what it contains. */
+static int parse_field(Numbers *numbers, Messages *messages, Counts *counts)
+{
+    Field *field = &messages->fields[counts->fields++];
     int depth = 0;
     field->kind = (uint8_t)next_number(numbers, 0, FIELD_KIND_COUNT - 1);
     field->flags = (uint8_t)next_number(numbers, 0, IS_ARRAY | IS_NULLABLE | IS_NULL_BY_DEFAULT);
@@ -208,6 +235,11 @@ static int parse_field(Numbers *numbers, const Messages *messages, Field *field)
     field->tag = (int32_t)next_number(numbers, -1, INT32_MAX);
     field->default_number = next_number(numbers, INT64_MIN, INT64_MAX);
     field->label = label_in(numbers);
+    field->first_name = (uint16_t)counts->texts;
+    field->name_count = (uint16_t)parse_texts(numbers, messages, counts);
+    for (int name = 0; name < field->name_count && !numbers->failed; name++)
+        if (!is_number(field) || messages->piece_texts[field->first_name + name].size >= MAX_NUMBER_TEXT)
+            numbers->failed = 1;
     return depth;
 }
 
@@ -217,11 +249,6 @@ static void parse_versions(Numbers *numbers, const Messages *messages, Versions 
     for (int version = 0; version < versions->version_count; version++)
         versions->structs[version] = (int16_t)next_number(numbers, 0, messages->struct_count - 1);
 }
-
-/* How many there are of what all structs share. */
-typedef struct {
-    int fields, later_tags, shown, pieces, texts;
-} Counts;
 
 static void parse_piece(Numbers *numbers, Messages *messages, const Struct *layout, Counts *counts)
 {
@@ -234,12 +261,8 @@ static void parse_piece(Numbers *numbers, Messages *messages, const Struct *layo
     for (int at = 0; at < MAX_ELEMENT_PLACES; at++)
         piece->element[at] = (int8_t)next_number(numbers, NO_PLACE, MAX_FIELDS_OF_STRUCT - 1);
     piece->literal = label_in(numbers);
-    piece->text_count = (uint8_t)next_number(numbers, 0, MAX_FIELDS_OF_STRUCT);
     piece->first_text = (uint16_t)counts->texts;
-    if (piece->text_count > MAX_PIECE_TEXTS - counts->texts)
-        numbers->failed = 1;
-    for (int text = 0; text < piece->text_count && !numbers->failed; text++)
-        messages->piece_texts[counts->texts++] = label_in(numbers);
+    piece->text_count = (uint8_t)parse_texts(numbers, messages, counts);
 }
 
 /* Adds the pieces of a struct up: their texts, and whether any is checked. */
@@ -283,7 +306,7 @@ static void parse_struct(Numbers *numbers, Messages *messages, Counts *counts)
     layout->first_later = (uint16_t)counts->later_tags;
     layout->first_shown = (uint16_t)counts->shown;
     for (int at = 0; at < count && !numbers->failed; at++) {
-        int inner = parse_field(numbers, messages, &messages->fields[counts->fields++]);
+        int inner = parse_field(numbers, messages, counts);
         depth = inner > depth ? inner : depth;
     }
     for (int at = 0; at < layout->later_count; at++)
@@ -346,11 +369,6 @@ static int has_valid_contained(const Messages *messages, int field_count)
                 }
         }
     return 1;
-}
-
-static int is_number(const Field *field)
-{
-    return !(field->flags & IS_ARRAY) && (field->kind < F_float64 || field->kind == F_bool);
 }
 
 /* The field at a place of a struct, if it is always there and of a kind, or an array of it; or NULL. */
@@ -530,8 +548,6 @@ static inline const uint8_t *length_at(const uint8_t *p, const uint8_t *end, int
 
 static const uint8_t fixed_sizes[FIELD_KIND_COUNT] = {1, 2, 4, 8, 2, 4, 8, 1, UUID_SIZE, 0, 0, 0};
 
-#define MAX_NUMBER_TEXT 32 /* of a value of fixed size and what separates it from the next: a uuid in quotes has 24 bytes */
-
 static inline int64_t number_at(const uint8_t *p, int kind)
 {
     switch (kind) {
@@ -645,7 +661,9 @@ static inline const uint8_t *read_field(Reading *reading, const Field *field, in
     int32_t count;
     if (field->kind < F_string && field->kind != F_float64 && !(field->flags & IS_ARRAY)) {
         reading->text_size += (uint64_t)field->label.size + 1 + MAX_NUMBER_TEXT;
-        return end - p < fixed_sizes[field->kind] ? NULL : p + fixed_sizes[field->kind];
+        if (end - p < fixed_sizes[field->kind] || (field->name_count && (uint64_t)number_at(p, field->kind) >= field->name_count))
+            return NULL;
+        return p + fixed_sizes[field->kind];
     }
     reading->text_size += (uint64_t)field->label.size + 1;
     if (!(field->flags & IS_ARRAY))
@@ -655,7 +673,7 @@ static inline const uint8_t *read_field(Reading *reading, const Field *field, in
     reading->text_size += MAX_NUMBER_TEXT; /* null, or brackets */
     if (count < 0)
         return field->flags & IS_NULLABLE ? p : NULL;
-    if (count > end - p)
+    if (count > end - p || count > MAX_ELEMENTS)
         return NULL;
     for (; count && p; count--)
         p = read_value(reading, field, is_flexible, 1, p, end);
@@ -668,7 +686,7 @@ static const uint8_t *read_tagged(Reading *reading, const Struct *layout, const 
     const Messages *messages = reading->messages;
     const Field *fields = &messages->fields[layout->first_field];
     int32_t count, tag, size;
-    if (!(p = unsigned_varint(p, end, &count)))
+    if (!(p = unsigned_varint(p, end, &count)) || count > MAX_TAGGED)
         return NULL;
     for (; count && p; count--) {
         if (!(p = unsigned_varint(p, end, &tag)) || !(p = unsigned_varint(p, end, &size)))

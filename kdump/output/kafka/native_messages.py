@@ -5,6 +5,7 @@ from __future__ import annotations
 from struct import pack
 
 from kdump.binary import kernel
+from kdump.messages import kafka_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -138,7 +139,9 @@ class _Layouts:
         flags = c.IS_ARRAY * field.is_array | c.IS_NULLABLE * field.is_nullable | c.IS_NULL_BY_DEFAULT * (default is None)
         number = int(default) if isinstance(default, (int, float)) else 0
         tag = -1 if field.tag is None else field.tag
-        return self._kinds[field.kind], flags, child, tag, number, *self._label(f'"{field.name}":')
+        label = self._label(f'"{field.name}":')
+        names = [place for name in field.value_names for place in self._label(kafka_json.text(name))]
+        return self._kinds[field.kind], flags, child, tag, number, *label, len(field.value_names), *names
 
     def _label(self, text: str) -> tuple[int, int]:
         """The place and the size of a text in the pool."""

@@ -171,8 +171,9 @@ def control_text(key: bytes | None, value: bytes | None, profile: Profile, stand
         epoch = control_record.coordinator_epoch_of(value, checks_size_first=profile.marker_size_is_checked_first)
         return f"{control_type.start(type_id)}{epoch}"
     if control_type.heading and stand_ins is not None and value is not None and len(value) > control_record.LARGE_MESSAGE:
-        pieces = control_record.pieces_of(type_id, value)
+        pieces = control_record.pieces_of(type_id, value, bounds_counts=profile.schemas.bounds_counts)
         return control_type.start(type_id) + stand_ins.add(lambda: pieces)
     if control_type.heading:
-        return control_type.start(type_id) + control_record.message_of(type_id, value)
+        message = control_record.message_of(type_id, value, bounds_counts=profile.schemas.bounds_counts)
+        return control_type.start(type_id) + message
     return control_type.start(type_id)

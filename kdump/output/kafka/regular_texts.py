@@ -56,11 +56,11 @@ def offsets(profile: Profile, offset: Message, group: Message) -> RegularRecords
 
 def transactions(profile: Profile, transaction: Message) -> RegularRecords:
     """The records of __transaction_state, given their value as a release knows it."""
-    from kdump.messages.transaction_state import RECORDS
+    from kdump.messages.transaction_state import RECORDS, STATES
 
     words = profile.decoder_words
     pieces = {
-        "state": Piece("SHOW_NAME", "transactionStatus", texts=before_json.STATES[: words.last_transaction_state + 1]),
+        "state": Piece("SHOW_NAME", "transactionStatus", texts=STATES[: words.last_transaction_state + 1]),
         "partitions": Piece(
             "SHOW_PARTITIONS",
             "transactionPartitions",

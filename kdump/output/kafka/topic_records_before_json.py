@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kdump.decoders import coordinator_before_json as before_json
 from kdump.errors import CorruptData
-from kdump.messages import kafka_json, schema
+from kdump.messages import kafka_json, schema, transaction_state
 from kdump.output.kafka import regular_texts, reports, scala_order
 from kdump.output.kafka.record_decoder import RecordDecoder
 
@@ -235,4 +235,4 @@ def _transaction_texts(profile: Profile, transaction: dict[str, Value]) -> dict[
     partitions = before_json.partitions_of(transaction, "transactionPartitions", "partitionIds") if state else []
     ordered = scala_order.ORDERS[profile.report_order](partitions)
     texts = [f"{topic}-{partition}" for topic, partition in ordered]
-    return transaction | {"state": before_json.STATES[state], "partitions": profile.decoder_words.partitions_text(texts)}
+    return transaction | {"state": transaction_state.STATES[state], "partitions": profile.decoder_words.partitions_text(texts)}
