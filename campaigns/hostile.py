@@ -40,7 +40,6 @@ DECODERS = (
     "share-group-state-decoder",
     "remote-log-metadata-decoder",
 )
-BEFORE_JSON = {"offsets-decoder": ("1.0.1", "3.7.2"), "transaction-log-decoder": ("2.4.1", "4.0.2")}
 DAMAGED = [one for one in HOSTILE if one.suffix == ".log" and one.name not in ("headers of batches", "02 00 00")]
 STATE_FIELDS = 4
 COLUMNS = 25
@@ -113,8 +112,7 @@ class Chance(random.Random):
 
     def messages(self) -> bytes:
         """The layouts of an internal topic; in one of five, with a number changed."""
-        decoder = self.choice(DECODERS)
-        data = _messages(decoder, self.choice((RELEASES[-1], *BEFORE_JSON.get(decoder, ()))))
+        data = _messages(self.choice(DECODERS))
         if self.random() < 0.8:
             return data
         changed = bytearray(data)
@@ -133,8 +131,8 @@ class Chance(random.Random):
 
 
 @functools.cache
-def _messages(decoder: str, release: str) -> bytes:
-    profile = profile_of(release)
+def _messages(decoder: str) -> bytes:
+    profile = profile_of(RELEASES[-1])
     regular = topic_records.decoder_of(profile, decoder).regular
     assert regular is not None
     return native_messages.compiled(regular, profile.control_types)
