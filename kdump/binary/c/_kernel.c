@@ -48,7 +48,6 @@
 #include "summary_log.h"
 #include "packed.h"
 #include "index_summary.h"
-#include "alignment.h"
 #include "literal.h"
 #include "parent.h"
 #include "threads.h"
@@ -93,7 +92,6 @@ static PyMethodDef methods[] = {
     {"summarize_log", summarize_log, METH_VARARGS, summarize_log_doc},
     {"new_entries", new_entries, METH_VARARGS, new_entries_doc},
     {"record_columns", record_columns, METH_VARARGS, record_columns_doc},
-    {"align_cells", align_cells, METH_VARARGS, align_cells_doc},
     {"rows_of", rows_of, METH_VARARGS, rows_of_doc},
     {"walk_log", walk_log, METH_VARARGS, walk_log_doc},
     {"walk_batches", walk_batches, METH_VARARGS, walk_batches_doc},
@@ -123,8 +121,6 @@ static const struct {
 } constants[] = {
     CONSTANT(NOTHING), CONSTANT(NUMBER), CONSTANT(CHOICE), CONSTANT(OPTIONAL), CONSTANT(HEADERS), CONSTANT(CONTENTS),
     CONSTANT(JSON_HEADERS), CONSTANT(CSV_HEADERS), CONSTANT(JSON_BYTES), CONSTANT(CSV_BYTES),
-    CONSTANT(TABLE_HEADERS), CONSTANT(TABLE_BYTES), CONSTANT(TABLE_TIME), CONSTANT(TABLE_SIZE), CONSTANT(TABLE_PRODUCER),
-    CONSTANT(TABLE_FLAGS),
     CONSTANT(DECODED), CONSTANT(BARE),
     CONSTANT(NEEDS_VALUE),
     CONSTANT(ODD_ATTRIBUTES), CONSTANT(LONG_VARINTS), CONSTANT(ODD_SIZES), CONSTANT(ODD_HEADER_SIZES),
