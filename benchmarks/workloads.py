@@ -220,7 +220,7 @@ def _with_jobs(arguments: Sequence[str]) -> list[Contender]:
     return [*runs, *contenders.loops()]
 
 
-LISTINGS = {"kafka": 2, "ndjson": 6, "csv": 6, "table": 30}
+LISTINGS = {"kafka": 2, "ndjson": 6, "csv": 6, "table": 60}
 """The forms of a listing, and the multiple of the CPU time of a dump that each may take."""
 
 

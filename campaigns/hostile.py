@@ -21,7 +21,6 @@ from typing import Any, TypeAlias
 
 from campaigns import mutants
 from kdump.output.kafka import native_messages, topic_records
-from kdump.output.rows.columns import width_of
 from kdump.releases.history import RELEASES
 from kdump.releases.profile import profile_of
 from tests import kernels
@@ -31,7 +30,7 @@ Buffer: TypeAlias = "array[int]"
 REFUSALS = (ValueError, OverflowError)
 NUMBERS = (0, 1, -1, 2, 7, 60, 61, 63, 64, 0x7FFFFFFF, -0x80000000, 1 << 32, 0x7FFFFFFFFFFFFFFF, -0x8000000000000000)
 NOTHING, NUMBER, CHOICE, OPTIONAL, HEADERS, CONTENTS, DECODED, BARE = range(8)
-JSON_HEADERS, CSV_HEADERS, JSON_BYTES, CSV_BYTES, TABLE_HEADERS, TABLE_BYTES, *TABLE_NUMBERS = range(64, 74)
+JSON_HEADERS, CSV_HEADERS, JSON_BYTES, CSV_BYTES = range(64, 68)
 KEY_SIZE, VALUE_SIZE = 22, 23
 DECODERS = (
     "offsets-decoder",
@@ -40,7 +39,6 @@ DECODERS = (
     "share-group-state-decoder",
     "remote-log-metadata-decoder",
 )
-BEFORE_JSON = {"offsets-decoder": ("1.0.1", "3.7.2"), "transaction-log-decoder": ("2.4.1", "4.0.2")}
 DAMAGED = [one for one in HOSTILE if one.suffix == ".log" and one.name not in ("headers of batches", "02 00 00")]
 STATE_FIELDS = 4
 COLUMNS = 25
@@ -69,13 +67,11 @@ class Chance(random.Random):
         """The program of a line: mostly a valid one."""
         is_sound = self.random() < 0.9
         operations: list[int | tuple[int, int]] = [self.randrange(OPTIONAL + 1) for _ in range(self.randrange(8))]
-        operations += self.choices(TABLE_NUMBERS, k=self.choice((0, 0, 3)))
         if has_texts:
             ways: tuple[list[int | tuple[int, int]], ...] = (
                 [HEADERS, contents],
                 [JSON_HEADERS, (JSON_BYTES, KEY_SIZE), (JSON_BYTES, VALUE_SIZE)],
                 [CSV_HEADERS, (CSV_BYTES, VALUE_SIZE), (CSV_BYTES, KEY_SIZE)],
-                [TABLE_HEADERS, (TABLE_BYTES, KEY_SIZE), (TABLE_BYTES, VALUE_SIZE)],
             )
             texts = self.choice(ways)
             operations += texts if is_sound else self.choices((HEADERS, CONTENTS, DECODED, *texts), k=3)
@@ -113,8 +109,7 @@ class Chance(random.Random):
 
     def messages(self) -> bytes:
         """The layouts of an internal topic; in one of five, with a number changed."""
-        decoder = self.choice(DECODERS)
-        data = _messages(decoder, self.choice((RELEASES[-1], *BEFORE_JSON.get(decoder, ()))))
+        data = _messages(self.choice(DECODERS))
         if self.random() < 0.8:
             return data
         changed = bytearray(data)
@@ -133,8 +128,8 @@ class Chance(random.Random):
 
 
 @functools.cache
-def _messages(decoder: str, release: str) -> bytes:
-    profile = profile_of(release)
+def _messages(decoder: str) -> bytes:
+    profile = profile_of(RELEASES[-1])
     regular = topic_records.decoder_of(profile, decoder).regular
     assert regular is not None
     return native_messages.compiled(regular, profile.control_types)
@@ -461,17 +456,8 @@ class Hostile:
             assert all(len(column) in (4 * rows, 8 * rows) for column in found[2][:5] if column is not None)
 
     def others(self) -> None:
-        """Checksums, at all places, and the cells of a table."""
+        """Checksums, at all places."""
         chance = self.chance
-        texts = ["", " ", "cell  ", "größer", "購入", "e\u0301", "\udcff", "x" * chance.randrange(40), "\n", "\x1f"]
-        columns = chance.randrange(1, 9)
-        page = "".join("\x1f".join(chance.choices(texts[:6], k=columns)) + "\n" for _ in range(chance.randrange(9)))
-        page = page if chance.random() < 0.8 else "".join(chance.choices(texts, k=9))
-        cells = page.encode("utf-8", "surrogateescape")
-        is_right = exact(bytes(chance.choice((columns, columns, chance.randrange(70)))))
-        gap = chance.choice((3, 3, chance.number()))
-        # no other widths that are valid: the process remembers them
-        self.call("align_cells", cells, is_right, gap, chance.choice((width_of, width_of, lambda _: 3, lambda _: -1)))
         data = exact(chance.randbytes(chance.choice((0, 1, 7, 8, 9, 767, 768, 769, 12287, 12288, 12289, 20000))))
         self.call("crc32c", memoryview(data)[chance.randrange(9) :], chance.choice((0, 1, 0xFFFFFFFF)))
 

@@ -30,12 +30,6 @@ JSON_HEADERS: int
 CSV_HEADERS: int
 JSON_BYTES: int
 CSV_BYTES: int
-TABLE_HEADERS: int
-TABLE_BYTES: int
-TABLE_TIME: int
-TABLE_SIZE: int
-TABLE_PRODUCER: int
-TABLE_FLAGS: int
 NEEDS_VALUE: int
 
 PLAN_FLAGS: int
@@ -138,7 +132,6 @@ def dump_log(
     state: Any,
     /,
 ) -> tuple[int, int, int, int, int]: ...
-def align_cells(cells: bytes, columns: bytes, gap: int, width_of: Callable[[str], int], /) -> tuple[bytes, int]: ...
 def end_with_parent() -> bool: ...
 def threads_can_end() -> bool: ...
 def crc32c(data: Buffer | memoryview, crc: int = 0, way: int = -1, /) -> int: ...

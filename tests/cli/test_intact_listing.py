@@ -16,7 +16,6 @@ from kdump.binary import kernel
 from kdump.cli.listing import log_files
 from kdump.cli.listing.intact import IntactText
 from kdump.cli.listing.logs import LogLister
-from kdump.output.rows import table
 from tests import kernels
 from tests.builders.compression import Codec
 from tests.builders.records import Record, abort_record, batch, commit_record, message, message_set
@@ -41,7 +40,7 @@ RECORDS = st.builds(
 )
 CODECS: list[Codec] = ["none", "none", "gzip", "snappy", "lz4", "zstd"]
 
-FORMS = ("ndjson", "csv", "table", "kafka")
+FORMS = ("ndjson", "csv", "kafka")
 WAYS: tuple[list[str], ...] = ([], ["--deep"], ["--print-data-log"], ["--print-data-log", "--skip-record-metadata"])
 SIZES = (Sizes(), Sizes(window=61, out=100, gaps=1), Sizes(window=200, out=300), Sizes(window=1000, out=4096, payload=60))
 STRETCHES = st.sampled_from([1 << 20, 1 << 20, 1, 100, 1000])
@@ -195,8 +194,7 @@ def test_the_kernel_writes_intact_records_as_csv(log: Path) -> None:
     assert ',größer 購入,,"",,' in text  # empty text is quoted, null is nothing
 
 
-@pytest.mark.usefixtures("no_tables")
-def test_the_kernel_writes_intact_records_as_a_table(log: Path) -> None:
+def test_intact_records_are_listed_as_a_table(log: Path) -> None:
     file, heading, rule, *lines = kernels.listed(["log", "--deep", "--output", "table", log]).stdout.decode().splitlines()
     names = ["offset", "timestamp", "keySize", "valueSize", "sequence", "position", "status", "headers", "key", "value"]
     assert (file, heading.split(), set(rule)) == (str(log), names, {"─"})
@@ -221,69 +219,19 @@ TIMES = {
 }
 
 
-@pytest.mark.parametrize("name", kernels.KERNELS)
-def test_times_that_a_calendar_has_are_shown_as_such(tmp_path: Path, name: str) -> None:
+def test_times_that_a_calendar_has_are_shown_as_such(tmp_path: Path) -> None:
     path = tmp_path / NAME
     batches = [
         batch(base_offset=offset, records=[Record(value=b"x")], max_timestamp=time, timestamp_type="LogAppendTime")
         for offset, time in enumerate(TIMES)
     ]
     path.write_bytes(b"".join(batches))
-    with kernels.using(name):
-        lines = kernels.listed(["log", "--deep", "--output", "table", path]).stdout.decode().splitlines()[3:]
+    lines = kernels.listed(["log", "--deep", "--output", "table", path]).stdout.decode().splitlines()[3:]
     assert [" ".join(line.split()[1:-8]) for line in lines] == list(TIMES.values())
 
 
-def test_long_texts_end_in_tables_where_those_of_the_reference_end(tmp_path: Path) -> None:
-    path = tmp_path / NAME
-    texts = [size * text for text in (b"x", "é\u00ad".encode(), b"\xff") for size in (32_768, 49_146, 49_147, 65_536, 65_537)]
-    headers = [[(text, b"")] for text in texts] + [[(b"k" * 30_000, b"")] * count for count in (2, 3)]
-    headers += [
-        [(b"", b"")] * 65_537,
-        [(b"", b"")] * 65_538,
-        [(b"k" * 65_536, b""), (b"", b"")],
-        [(b"k" * 65_535, b""), (b"", b"")],
-    ]
-    records = [Record(value=text) for text in texts] + [Record(headers=some) for some in headers]
-    path.write_bytes(b"".join(batch(base_offset=offset, records=[record]) for offset, record in enumerate(records)))
-    arguments = ["log", "--deep", "--output", "table", str(path)]
-    expected = _listed(kernel.PYTHON, arguments, 1 << 20, Sizes())
-    assert expected.stdout.count("…".encode()) >= 8
-    with mock.patch.object(LogLister, "list_batches", side_effect=AssertionError("a table was listed")):
-        assert _listed(kernel.C, arguments, 1 << 20, Sizes()) == expected
-
-
-@pytest.mark.parametrize("page", [1, 3, 7])
-@pytest.mark.parametrize("cells", [200, 4 << 20])
-def test_pages_of_a_table_end_where_those_of_the_reference_end(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: int, cells: int
-) -> None:
-    monkeypatch.setattr(table, "_PAGE", page)
-    monkeypatch.setattr(table, "_PAGE_CELLS", cells)
-    path = tmp_path / NAME
-    values = [
-        b"short",
-        b"a value that is a little longer  ",
-        "größer 購入 e\u0301".encode(),
-        b"x" * 90,
-        "\u2764\ufe0f".encode(),
-        b"",
-        b" ",
-        b"y",
-    ]
-    records = [Record(key=b"k" * (at % 5), value=values[at % len(values)]) for at in range(20)]
-    parts = [
-        batch(records=records),
-        batch(base_offset=20, records=[commit_record()], is_control=True),
-        batch(base_offset=21, records=records),
-    ]
-    path.write_bytes(b"".join(parts))
-    arguments = ["log", "--deep", "--output", "table", str(path)]
-    assert _listed(kernel.C, arguments, 1 << 20, Sizes(out=1000)) == _listed(kernel.PYTHON, arguments, 1 << 20, Sizes())
-
-
 @pytest.mark.usefixtures("no_tables")
-@pytest.mark.parametrize("form", ["ndjson", "csv", "kafka", "table"])
+@pytest.mark.parametrize("form", ["ndjson", "csv", "kafka"])
 def test_the_kernel_writes_intact_batches(log: Path, form: str) -> None:
     printed = kernels.listed(["log", "--output", form, log])
     assert printed.exit_code == 0 and len(printed.stdout.splitlines()) >= len(CODECS)

@@ -1,4 +1,4 @@
-/* Cells: what programs put into rows of JSON, CSV and tables for people, which are the same bytes as those of kdump/output/rows.
+/* Cells: what programs put into rows of JSON and CSV, which are the same bytes as those of kdump/output/rows.
    program.h parses the steps, and hands those of this chapter to `put_cell`. */
 
 #pragma once
@@ -26,12 +26,6 @@ enum cell_operation {
     CSV_HEADERS,
     JSON_BYTES, /* key or value, whose size is the column, and the Base64 of what is not UTF-8: two values with the name between them */
     CSV_BYTES,
-    TABLE_HEADERS, /* their keys */
-    TABLE_BYTES,
-    TABLE_TIME,
-    TABLE_SIZE,     /* a number with commas */
-    TABLE_PRODUCER, /* id and epoch */
-    TABLE_FLAGS,    /* what is special about a batch */
     CELL_OPERATION_END
 };
 
@@ -42,12 +36,12 @@ static inline int is_cell_operation(int operation)
 
 static inline int shows_headers(int operation)
 {
-    return operation == JSON_HEADERS || operation == CSV_HEADERS || operation == TABLE_HEADERS;
+    return operation == JSON_HEADERS || operation == CSV_HEADERS;
 }
 
 static inline int shows_bytes(int operation)
 {
-    return operation == JSON_BYTES || operation == CSV_BYTES || operation == TABLE_BYTES;
+    return operation == JSON_BYTES || operation == CSV_BYTES;
 }
 
 /* --- Words of eight bytes, the first in the lowest byte */
@@ -396,195 +390,6 @@ static uint8_t *put_csv_headers(uint8_t *out, const Row *row)
     return end + quotes;
 }
 
-/* --- Tables for people */
-
-/* Well-formed text on one line; what is not printable is escaped as in Python. */
-static uint8_t *put_escaped(uint8_t *out, const uint8_t *p, const uint8_t *end)
-{
-    while (p < end) {
-        size_t left = (size_t)(end - p), size = left < 8 ? left : 8;
-        uint64_t eight = eight_bytes(p, left), strange = not_printable(eight);
-        uint32_t character;
-        put_bytes(out, eight, 8);
-        size = strange ? bytes_before(strange) : size;
-        out += size;
-        p += size;
-        if (!strange)
-            continue;
-        const uint8_t *next = next_character(p, &character);
-        if (character >= 0x80 && is_printable(character)) {
-            for (; p < next; p++)
-                *out++ = *p;
-            continue;
-        }
-        p = next;
-        *out++ = '\\';
-        if (character == '\t' || character == '\n' || character == '\r') {
-            *out++ = character == '\t' ? 't' : character == '\n' ? 'n' : 'r';
-        } else {
-            int digits = character < 0x100 ? 2 : character < 0x10000 ? 4 : 8;
-            *out++ = digits == 2 ? 'x' : digits == 4 ? 'u' : 'U';
-            out = put_hex(out, character, digits);
-        }
-    }
-    return out;
-}
-
-#define MAX_CELL_TEXT 65536 /* characters of a text that a table shows; see kdump/output/rows/layout.py */
-
-/* What may still be shown of a text, and whether it had more. */
-typedef struct {
-    size_t left; /* characters */
-    int is_cut;
-} Shown;
-
-/* Where the characters of well-formed text end that may be shown. */
-static const uint8_t *shown_end(const uint8_t *p, const uint8_t *end, Shown *shown)
-{
-    for (; p < end; p++)
-        if ((*p & 0xc0) != 0x80) { /* a character begins */
-            if (!shown->left) {
-                shown->is_cut = 1;
-                break;
-            }
-            shown->left--;
-        }
-    return p;
-}
-
-/* Bytes as text, or as Base64 if they are not UTF-8. */
-static uint8_t *put_table_text(uint8_t *out, const uint8_t *p, size_t size, const char *before_base64, Shown *shown)
-{
-    if (is_well_formed_text(p, size))
-        return put_escaped(out, p, shown_end(p, p + size, shown));
-    uint8_t *end = put_base64(put_words(out, before_base64, strlen(before_base64)), p, size);
-    if ((size_t)(end - out) > shown->left) {
-        end = out + shown->left;
-        shown->is_cut = 1;
-    }
-    shown->left -= (size_t)(end - out);
-    return end;
-}
-
-static inline uint8_t *put_cut(uint8_t *out, const Shown *shown)
-{
-    return shown->is_cut ? PUT(out, "\xe2\x80\xa6") : out;
-}
-
-static uint8_t *put_table_bytes(uint8_t *out, const uint8_t *p, int64_t size)
-{
-    Shown shown = {MAX_CELL_TEXT, 0};
-    if (size < 0)
-        return PUT(out, "-");
-    if (size <= MAX_CELL_TEXT && is_well_formed_text(p, (size_t)size))
-        return put_escaped(out, p, p + size);
-    return put_cut(put_table_text(out, p, (size_t)size, "base64:", &shown), &shown);
-}
-
-static uint8_t *put_table_headers(uint8_t *out, const Row *row)
-{
-    static const uint8_t comma = ',';
-    const uint8_t *p = row->headers, *start = out;
-    Shown shown = {MAX_CELL_TEXT, 0};
-    for (int64_t header = 0; header < row->column[C_header_count] && !shown.is_cut; header++) {
-        int32_t size = 0;
-        p = varint32(p, p + 5, &size);
-        if (header && shown_end(&comma, &comma + 1, &shown) > &comma)
-            *out++ = comma;
-        if (!shown.is_cut)
-            out = put_table_text(out, p, (size_t)size, "", &shown);
-        p += size;
-        p = varint32(p, p + 5, &size);
-        p += size > 0 ? size : 0;
-    }
-    if (out == start)
-        *out++ = '-';
-    return put_cut(out, &shown);
-}
-
-static inline uint8_t *put_two_digits(uint8_t *out, uint32_t number, uint8_t after)
-{
-    *out++ = (uint8_t)('0' + number / 10);
-    *out++ = (uint8_t)('0' + number % 10);
-    *out++ = after;
-    return out;
-}
-
-#define MS_PER_DAY 86400000
-#define FIRST_DAY (-719162) /* 0001-01-01, from 1970-01-01 on */
-#define LAST_DAY 2932896    /* 9999-12-31 */
-
-/* A date of the proleptic Gregorian calendar. Years start in March for the computation, and eras of 400 years with a leap day. */
-static uint8_t *put_date(uint8_t *out, int64_t day)
-{
-    uint32_t since_0000 = (uint32_t)(day + 719468), era = since_0000 / 146097, of_era = since_0000 % 146097;
-    uint32_t year_of_era = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
-    uint32_t of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    uint32_t month = (5 * of_year + 2) / 153, of_month = of_year - (153 * month + 2) / 5 + 1;
-    uint32_t year = 400 * era + year_of_era + (month >= 10);
-    out = put_four_digits(out, year);
-    *out++ = '-';
-    out = put_two_digits(out, month < 10 ? month + 3 : month - 9, '-');
-    return put_two_digits(out, of_month, ' ');
-}
-
-/* A time in UTC, to the millisecond; as a number where no calendar has it. */
-static uint8_t *put_time(uint8_t *out, int64_t milliseconds)
-{
-    int64_t day = milliseconds / MS_PER_DAY, rest = milliseconds % MS_PER_DAY;
-    if (milliseconds == -1) {
-        *out++ = '-';
-        return out;
-    }
-    if (rest < 0) {
-        day--;
-        rest += MS_PER_DAY;
-    }
-    if (day < FIRST_DAY || day > LAST_DAY)
-        return put_number(out, milliseconds);
-    uint32_t of_day = (uint32_t)rest, seconds = of_day / 1000;
-    out = put_date(out, day);
-    out = put_two_digits(out, seconds / 3600, ':');
-    out = put_two_digits(out, seconds / 60 % 60, ':');
-    out = put_two_digits(out, seconds % 60, '.');
-    *out++ = (uint8_t)('0' + of_day % 1000 / 100);
-    *out++ = (uint8_t)('0' + of_day % 100 / 10);
-    *out++ = (uint8_t)('0' + of_day % 10);
-    return out;
-}
-
-/* A number that is not negative, with a comma after each thousand. */
-static uint8_t *put_with_commas(uint8_t *out, int64_t number)
-{
-    uint8_t digits[NUMBER_ROOM];
-    size_t size = (size_t)(put_number(digits, number) - digits);
-    for (size_t at = 0; at < size; at++) {
-        if (at && (size - at) % 3 == 0)
-            *out++ = ',';
-        *out++ = digits[at];
-    }
-    return out;
-}
-
-static uint8_t *put_producer(uint8_t *out, const Row *row)
-{
-    if (row->column[C_producer_id] < 0) {
-        *out++ = '-';
-        return out;
-    }
-    out = put_number(out, row->column[C_producer_id]);
-    *out++ = '/';
-    return put_number(out, row->column[C_producer_epoch]);
-}
-
-static uint8_t *put_flags(uint8_t *out, const Row *row)
-{
-    int is_control = row->column[C_is_control] != 0;
-    if (row->column[C_is_transactional])
-        return is_control ? PUT(out, "txn control") : PUT(out, "txn");
-    return is_control ? PUT(out, "control") : PUT(out, "-");
-}
-
 /* --- Steps */
 
 static inline int64_t contents_of(const Row *row, int column, const uint8_t **p)
@@ -607,18 +412,6 @@ static uint8_t *put_cell(uint8_t *out, int operation, int column, const Row *row
         return column == C_key_size ? PUT_PAIR(out, p, size, ",\"keyBase64\":") : PUT_PAIR(out, p, size, ",\"valueBase64\":");
     case CSV_BYTES:
         return put_csv_pair(out, p, size);
-    case TABLE_HEADERS:
-        return put_table_headers(out, row);
-    case TABLE_BYTES:
-        return put_table_bytes(out, p, size);
-    case TABLE_TIME:
-        return put_time(out, row->column[column]);
-    case TABLE_SIZE:
-        return put_with_commas(out, row->column[column]);
-    case TABLE_PRODUCER:
-        return put_producer(out, row);
-    case TABLE_FLAGS:
-        return put_flags(out, row);
     default:
         return out;
     }

@@ -9,7 +9,6 @@
 #include <string.h>
 #include "encodings.h"
 #include "layout.h"
-#include "scala_order.h"
 
 /* Layouts are a pool of texts, its size in front as u32, and int64 numbers, in this machine's byte order:
        number of structs; for each: is flexible, fields, tagged fields, later tags, shown fields;
@@ -19,7 +18,7 @@
            number of pieces of its text; for each: operation, place of a field and of another one, number, places of fields of an
                element, place and size of the literal, number of texts, place and size of each;
        number of contained messages; for each: number of versions, a struct for each;
-       kind of records, whether they are shown as text, what is done with tombstones, place and size of the text after versions;
+       kind of records, whether they are shown as text, place and size of the text after versions;
        number of types of records; for each: type, struct of the key, contained messages are read, texts before key and version,
            number of versions, a struct for each;
        number of types of control records; for each: type, what is shown, text before it, struct of a message.
@@ -43,15 +42,9 @@ enum control_kind { NOT_SHOWN, MARKER_EPOCH, TYPE_NAME, CONTROL_MESSAGE, CONTROL
 enum piece_operation {
     SHOW_NOTHING,
     SHOW_VALUE,      /* a number, a text, a uuid without quotes, or a struct by its own pieces */
-    SHOW_ESCAPED,    /* a text as JSON */
-    SHOW_QUOTED,     /* the same without escapes */
     SHOW_NAME,       /* the text whose number the field has; others are not expected */
-    SHOW_IF_ANY,     /* a text that is not empty, after the first of the texts */
     SHOW_SIZE,       /* texts: for null, before the size of bytes, after it */
     SHOW_EPOCHS,     /* a map of numbers, not empty, with ascending keys; element: key, value */
-    SHOW_PARTITIONS, /* a set, if the other field is not 0; number: its order; element: topic, partitions; texts: before, between, after */
-    SHOW_MEMBERS,    /* of a group, its first field the protocol type and the other field the protocol; number: `member_flags`;
-                        element: member id, instance id or none, subscription, assignment; texts: before, after */
     EXPECT_LEAST,    /* the field is not below the number */
     EXPECT_ORDER,    /* the field is not below the other field */
     PIECE_OPERATION_COUNT
@@ -69,19 +62,6 @@ static int shows_field(int operation)
     return operation > SHOW_NOTHING && operation < EXPECT_LEAST;
 }
 
-enum member_flags {
-    ESCAPES_MEMBERS = 1,
-    READS_SUBSCRIPTIONS = 2,
-    HAS_UNIQUE_INSTANCES = 4,
-    ALLOWS_NULL_USER_DATA = 8,
-    SHOWS_MEMBER_BYTES = 16,
-    ALLOWS_NO_MEMBERS = 32,
-    MEMBERS_AS_2_13 = 64 /* the order of SCALA_2_13 */
-};
-#define MAX_MEMBER_FLAGS 127
-
-enum tombstones { TOMBSTONES_SHOWN, TOMBSTONES_HIDDEN, TOMBSTONES_LEFT, TOMBSTONES_COUNT };
-
 #define UUID_SIZE 16
 #define MAX_NUMBER_TEXT 32 /* of a value of fixed size and what separates it from the next: a uuid in quotes has 24 bytes */
 #define MAX_STRING 0x7fff
@@ -98,7 +78,7 @@ enum tombstones { TOMBSTONES_SHOWN, TOMBSTONES_HIDDEN, TOMBSTONES_LEFT, TOMBSTON
 #define MAX_DEPTH 8
 #define MAX_PIECES 512
 #define MAX_PIECE_TEXTS 512
-#define MAX_ELEMENT_PLACES 4
+#define MAX_ELEMENT_PLACES 2
 #define NO_PLACE (-1)
 #define LABEL_POOL_SIZE 16384
 #define NO_STRUCT (-1)
@@ -151,7 +131,6 @@ typedef struct {
 typedef struct {
     enum record_kind kind;
     int struct_count, contained_count, type_count, shows_control, is_text;
-    enum tombstones tombstones;
     Label after_version;
     Struct structs[MAX_STRUCTS];
     Field fields[MAX_FIELDS];
@@ -386,22 +365,6 @@ static const Struct *element_struct(const Messages *messages, const Struct *layo
     return field ? &messages->structs[field->child] : NULL;
 }
 
-static int has_partitions(const Messages *messages, const Struct *element, int topic, int partitions)
-{
-    const Field *name = element ? field_of_kind(messages, element, topic, F_string, 0) : NULL;
-    const Field *numbers = element ? field_of_kind(messages, element, partitions, F_int32, 1) : NULL;
-    return name && numbers && !((name->flags | numbers->flags) & IS_NULLABLE);
-}
-
-/* Whether the contained messages are subscriptions and assignments, with the fields of their first version. */
-static int contains_protocol(const Messages *messages)
-{
-    if (messages->contained_count != 2 || !messages->contained[0].version_count || !messages->contained[1].version_count)
-        return 0;
-    const Struct *assignment = &messages->structs[messages->contained[1].structs[0]];
-    return has_partitions(messages, element_struct(messages, assignment, 0), 0, 1) && field_of_kind(messages, assignment, 1, F_bytes, 0);
-}
-
 /* Whether the fields of a piece have the kinds that its operation needs. */
 static int is_valid_piece(const Messages *messages, const Struct *layout, const Piece *piece)
 {
@@ -423,11 +386,6 @@ static int is_valid_piece(const Messages *messages, const Struct *layout, const 
         if (is_tagged || field->flags & IS_ARRAY || field->kind == F_float64 || field->kind == F_bytes)
             return 0;
         return field->kind != F_struct || !(field->flags & IS_NULLABLE);
-    case SHOW_ESCAPED:
-    case SHOW_QUOTED:
-        return field_of_kind(messages, layout, piece->place, F_string, 0) != NULL;
-    case SHOW_IF_ANY:
-        return piece->text_count == 1 && field_of_kind(messages, layout, piece->place, F_string, 0);
     case SHOW_SIZE:
         return piece->text_count == 3 && field_of_kind(messages, layout, piece->place, F_bytes, 0);
     case SHOW_NAME:
@@ -435,17 +393,8 @@ static int is_valid_piece(const Messages *messages, const Struct *layout, const 
         return is_number(field);
     case EXPECT_ORDER:
         return !is_tagged && is_number(field) && has_other_number;
-    case SHOW_EPOCHS:
-        return inner && field_of_kind(messages, inner, element[0], F_int32, 0) && field_of_kind(messages, inner, element[1], F_int64, 0);
-    case SHOW_PARTITIONS:
-        return piece->text_count == 3 && has_partitions(messages, inner, element[0], element[1]) && has_other_number &&
-               piece->number >= SCALA_2_11 && piece->number <= SCALA_2_13;
     default:
-        return piece->text_count == 2 && inner && contains_protocol(messages) && field_of_kind(messages, layout, 0, F_string, 0) &&
-               field_of_kind(messages, layout, piece->other, F_string, 0) && field_of_kind(messages, inner, element[0], F_string, 0) &&
-               (element[1] == NO_PLACE || field_of_kind(messages, inner, element[1], F_string, 0)) &&
-               field_of_kind(messages, inner, element[2], F_bytes, 0) && field_of_kind(messages, inner, element[3], F_bytes, 0) &&
-               piece->number >= 0 && piece->number <= MAX_MEMBER_FLAGS;
+        return inner && field_of_kind(messages, inner, element[0], F_int32, 0) && field_of_kind(messages, inner, element[1], F_int64, 0);
     }
 }
 
@@ -490,7 +439,6 @@ static int parse_messages(const uint8_t *p, size_t size, Messages *messages)
         parse_versions(&numbers, messages, &messages->contained[messages->contained_count]);
     messages->kind = (enum record_kind)next_number(&numbers, PLAIN_RECORDS, RECORD_KIND_COUNT - 1);
     messages->is_text = (int)next_number(&numbers, 0, 1);
-    messages->tombstones = (enum tombstones)next_number(&numbers, TOMBSTONES_SHOWN, TOMBSTONES_COUNT - 1);
     messages->after_version = label_in(&numbers);
     count = next_number(&numbers, 0, MAX_TYPES);
     for (; messages->type_count < count && !numbers.failed; messages->type_count++)

@@ -181,8 +181,6 @@ static uint8_t *put_decoded(uint8_t *out, const uint8_t *pool, const Step *step,
 {
     if (record->control)
         return put_control(out, record);
-    if (record->is_hidden)
-        return out;
     int has_key = record->messages->kind == COORDINATOR_RECORDS;
     if (has_key)
         out = put_key(put(out, pool, step->texts[0]), record);

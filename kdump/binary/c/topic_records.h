@@ -16,7 +16,7 @@ typedef struct {
     const RecordType *type;
     const ControlType *control; /* or NULL */
     const Struct *value_layout; /* NULL for a record without value */
-    int version, is_consumer, is_hidden;
+    int version, is_consumer;
     const uint8_t *key, *key_end, *value, *value_end;
     uint64_t text_size; /* at most */
     Fields fields;      /* of the value, if there is one, where it is shown as text */
@@ -65,21 +65,15 @@ static const uint8_t *decode_value(DecodedRecord *record, Reading *reading)
 /* Reads a key and a value of a coordinator: a type and the message of the key, a version and the message of the value. */
 static int decode_coordinator_record(DecodedRecord *record, Reading *reading, int64_t key_size, int64_t value_size)
 {
-    Fields key;
-    if (value_size < 0 && record->messages->tombstones == TOMBSTONES_HIDDEN) {
-        record->is_hidden = 1;
-        return 1;
-    }
+    const uint8_t *places[MAX_FIELDS_OF_STRUCT];
     if (key_size < 2 || !(record->type = type_of(record->messages, be16(record->key))))
         return 0;
     record->key += 2;
     const Struct *key_layout = &record->messages->structs[record->type->key_struct];
-    if (!read_fields(reading, key_layout, record->key, record->key_end, &key))
-        return 0;
-    if (record->messages->is_text && !check_words(reading, &key))
+    if (!read_struct(reading, key_layout, record->key, record->key_end, places))
         return 0;
     if (value_size < 0)
-        return record->messages->tombstones == TOMBSTONES_SHOWN;
+        return 1;
     if (value_size < 2)
         return 0;
     record->version = be16(record->value);
@@ -113,8 +107,8 @@ static int decode_record(const Messages *messages, const uint8_t *key, int64_t k
     record->value_end = value + (value_size > 0 ? value_size : 0);
     int is_regular = messages->kind == COORDINATOR_RECORDS ? decode_coordinator_record(record, &reading, key_size, value_size)
                                                            : decode_metadata_record(record, &reading, value_size);
-    if (!is_regular || record->is_hidden)
-        return is_regular;
+    if (!is_regular)
+        return 0;
     record->text_size = reading.text_size + record->type->key_start.size + record->type->value_start.size +
                         messages->after_version.size + 2 * MAX_NUMBER_TEXT;
     return record->text_size <= (uint64_t)max_text;
@@ -152,20 +146,11 @@ static uint8_t *put_control(uint8_t *out, const DecodedRecord *record)
     return record->value_layout ? put_struct(out, &json, record->value_layout, &p) : out;
 }
 
-static uint8_t *put_struct_words(uint8_t *out, const Messages *messages, const Struct *layout, const uint8_t *p, const uint8_t *end)
-{
-    Fields fields;
-    find_fields(messages, layout, p, end, &fields);
-    return put_words_of(out, messages, &fields);
-}
-
 static uint8_t *put_key(uint8_t *out, const DecodedRecord *record)
 {
     Json json = {{record->messages, 0, 0}, 0, record->key_end};
     const Struct *layout = &record->messages->structs[record->type->key_struct];
     const uint8_t *p = record->key;
-    if (record->messages->is_text)
-        return put_struct_words(out, record->messages, layout, p, record->key_end);
     out = put_label(out, record->messages, record->type->key_start);
     out = put_struct(out, &json, layout, &p);
     *out++ = '}';

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kdump.cli.listing.tuning import ListTuning
     from kdump.formats.log import Chunk
     from kdump.formats.summary import BatchSummary
-    from kdump.output.kafka.native_lines import KernelText, Write
+    from kdump.output.kafka.native_lines import KernelText
 
 _NEAR_BYTES = 16 << 10  # between two batches that the kernel leaves: if there are fewer, it pauses, longer each time
 _MAX_PAUSE_BYTES = 1 << 20
@@ -44,7 +44,7 @@ def intact_text(run: Run, source: Source, decoding: Decoding) -> IntactText | No
         return None
     from kdump.output.kafka.native_lines import KernelText
 
-    text = KernelText(plan, _write_of(run, source.path), None, run.tuning.text)
+    text = KernelText(plan, run.out.write_bytes, None, run.tuning.text)
     return IntactText(source, text, run.tuning, shows_records=request.is_deep, has_times=_times_of_records(run) is not None)
 
 
@@ -82,18 +82,6 @@ def _times_of_records(run: Run) -> tuple[int, int] | None:
         return None
     earliest = _EARLIEST if request.range.from_time is None else max(request.range.from_time, _EARLIEST)
     return earliest, _LATEST if request.range.to_time is None else min(request.range.to_time, _LATEST)
-
-
-def _write_of(run: Run, file: str) -> Write:
-    """What takes the text: a table aligns it, all other forms are complete."""
-    if run.request.output != "table":
-        return run.out.write_bytes
-    from kdump.output.rows.table import TableFormatter
-
-    output = run.output
-    assert isinstance(output, TableFormatter)
-    output.write_bytes = run.out.write_bytes
-    return lambda text: output.write_cells(file, bytes(text))
 
 
 class IntactText:

@@ -23,7 +23,7 @@ class Piece:
         *,
         literal: str = "",
         other: str = "",
-        number: int | Sequence[str] = 0,
+        number: int = 0,
         element: Sequence[str] = (),
         texts: Sequence[str] = (),
     ) -> None:
@@ -31,7 +31,7 @@ class Piece:
         self.field = field
         self.literal = literal
         self.other = other
-        self.number = number  # or the names of the kernel's constants that make it up
+        self.number = number
         self.element = element
         self.texts = texts
 

@@ -41,13 +41,13 @@ class _Layouts:
     def compiled(self, records: RegularRecords | None, control_types: Mapping[int, ControlType]) -> bytes:
         c = self._native
         contained, types, kind = self._records(records) if records else ([], [], c.PLAIN_RECORDS)
-        forms = (records.is_text, getattr(c, records.tombstones)) if records else (0, c.TOMBSTONES_SHOWN)
+        is_text = records.is_text if records else False
         controls = [self._control_type(number, shown, with_messages=bool(records)) for number, shown in control_types.items()]
         controls = [control for control in controls if control]
         numbers = [len(self._structs), *(number for struct in self._structs for number in struct), len(contained)]
         for versions in contained:
             numbers += versions
-        numbers += (kind, *forms, *self._label(records.after_version if records else ""), len(types))
+        numbers += (kind, is_text, *self._label(records.after_version if records else ""), len(types))
         for numbers_of_one in (*types, [len(controls)], *controls):
             numbers += numbers_of_one
         pool = self._pool.encode()
@@ -76,7 +76,7 @@ class _Layouts:
         contained = [self._versions(message) for message in (SUBSCRIPTION, ASSIGNMENT)]
         types = []
         for number, record in records.records.items():
-            key = c.NO_STRUCT if record.key is None else self._struct(_layout(record.key, 0), words=record.key_words)
+            key = c.NO_STRUCT if record.key is None else self._struct(_layout(record.key, 0))
             value = self._values(record)
             start = (number, key, bool(record.contained), *self._label(record.key_start), *self._label(record.value_start))
             types.append([*start, *value])
@@ -92,7 +92,7 @@ class _Layouts:
         contained = {name: number for name, number in _CONTAINED_FIELDS.items() if record.contained}
         structs = [
             self._struct(_layout(record.value, version), contained, record.value_words)
-            for version in self._range(record.last_version)
+            for version in self._range(record.value.last_version)
         ]
         return [len(structs), *structs]
 
@@ -122,11 +122,10 @@ class _Layouts:
         struct = fields[place].struct if piece.element else None
         inner = [_place(name, struct.fields) for name in piece.element] if struct else []
         inner += [c.NO_PLACE] * (c.MAX_ELEMENT_PLACES - len(inner))
-        number = piece.number if isinstance(piece.number, int) else sum(getattr(c, name) for name in piece.number)
         texts = [number for text in piece.texts for number in self._label(text)]
         operation = getattr(c, piece.operation)
         label = self._label(piece.literal)
-        return operation, place, _place(piece.other, fields), number, *inner, *label, len(piece.texts), *texts
+        return operation, place, _place(piece.other, fields), piece.number, *inner, *label, len(piece.texts), *texts
 
     def _field(self, field: FieldLayout, contained: dict[str, int], words: Words | None) -> Sequence[int]:
         c = self._native

@@ -25,11 +25,11 @@ TOMBSTONE = "<DELETE>"
 class RegularRecord:
     """The messages of records of one type, and the texts before the key's message and before the version of the value.
 
-    `key` is None if the key is not shown. `contained` are the messages in the values of consumer groups. Where messages are not
-    shown as JSON, `key_words` and `value_words` say how. Values of versions after `last_version` are not regular.
+    `key` is None if the key is not shown. `contained` are the messages in the values of consumer groups. Where values are not
+    shown as JSON, `value_words` say how.
     """
 
-    __slots__ = ("contained", "key", "key_start", "key_words", "last_version", "value", "value_start", "value_words")
+    __slots__ = ("contained", "key", "key_start", "value", "value_start", "value_words")
 
     def __init__(
         self,
@@ -39,41 +39,33 @@ class RegularRecord:
         key: Message | None = None,
         key_start: str = "",
         contained: Contained | None = None,
-        key_words: Words | None = None,
         value_words: Words | None = None,
-        last_version: int | None = None,
     ) -> None:
         self.key = key
         self.key_start = key_start
         self.value = value
         self.value_start = value_start
         self.contained = contained
-        self.key_words = key_words
         self.value_words = value_words
-        self.last_version = value.last_version if last_version is None else min(last_version, value.last_version)
 
 
 class RegularRecords:
     """The records of a topic, by type, and the text between the version of a value and its message.
 
-    `frame_version` is that of metadata records, None for records of coordinators. `tombstones` says what is done with records
-    without value, by the name that the kernel in C has for it.
+    `frame_version` is that of metadata records, None for records of coordinators.
     """
 
-    __slots__ = ("after_version", "frame_version", "records", "tombstones")
+    __slots__ = ("after_version", "frame_version", "records")
 
     def __init__(
         self,
         records: dict[int, RegularRecord],
         after_version: str,
         frame_version: int | None = None,
-        *,
-        tombstones: str = "TOMBSTONES_SHOWN",
     ) -> None:
         self.records = records
         self.after_version = after_version
         self.frame_version = frame_version
-        self.tombstones = tombstones
 
     @property
     def is_text(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kdump.decoders import coordinator_before_json as before_json
 from kdump.errors import CorruptData
 from kdump.messages import kafka_json, schema, transaction_state
-from kdump.output.kafka import regular_texts, reports, scala_order
+from kdump.output.kafka import reports, scala_order
 from kdump.output.kafka.record_decoder import RecordDecoder
 
 TYPE_CHECKING = False
@@ -52,7 +52,7 @@ def offsets(profile: Profile) -> RecordDecoder:
         text = words.offset_with_metadata if offset["metadata"] else words.offset
         return key_text, text.format(**offset)
 
-    return RecordDecoder(_with_schema_errors(words, decode), regular_texts.offsets(profile, offset_value, group_value))
+    return RecordDecoder(_with_schema_errors(words, decode))
 
 
 def _offsets_key(words: DecoderWords, key: bytes | None, *, bounds_sizes: bool) -> tuple[int, dict[str, Value] | None]:
@@ -97,7 +97,7 @@ def transactions(profile: Profile) -> RecordDecoder:
         )
         return words.transaction_key.format(**fields), words.transaction.format(**_transaction_texts(profile, transaction))
 
-    return RecordDecoder(_with_schema_errors(words, decode), regular_texts.transactions(profile, value_message))
+    return RecordDecoder(_with_schema_errors(words, decode))
 
 
 def _had(value: bytes | CorruptData) -> bytes:

@@ -6,9 +6,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-CELL_END = "\x1f"
-"""Comes between the cells of a line that the kernel in C has made. No cell contains it, because cells are escaped."""
-
 _MAX_CHARACTERS_PER_CELL = 4  # of a text to be cut; more would be combining characters, or nonsense
 _ELLIPSIS = "…"
 

@@ -1,4 +1,4 @@
-"""Compiles rows of batches and records, as NDJSON, CSV and cells of a table, into programs for the kernel in C.
+"""Compiles rows of batches and records, as NDJSON and CSV, into programs for the kernel in C.
 
 It makes them of the bytes of a log without an object for each row. The formatters make the same text of tables: they are the
 reference, and write everything that the kernel leaves.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from kdump.formats.record_batch import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP_TYPE, codec_name
 from kdump.output.kafka.native_lines import column_number, compiled_plan, encoded_step, native_kernel
-from kdump.output.rows.columns import CELL_END
 from kdump.output.rows.json_text import json_text
 from kdump.output.rows.listing import ListedBatch, ListedRecord
 
@@ -17,8 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from kdump.tables import Row
-
-    _Part = tuple[int, str, Sequence[str]] | str  # a step: operation, column and texts; or words
 
 INTACT = "intact"
 
@@ -52,16 +49,12 @@ _UNDECODED: dict[str, object] = dict.fromkeys(("decoded_key", "decoded_value", "
 def row_plan(
     form: str, file: str, *, shows_records: bool, codec_count: int, times: tuple[int, int] | None = None
 ) -> object | None:
-    """A plan for rows of intact batches of a file, or of their records, in the form `ndjson`, `csv` or `table`.
+    """A plan for rows of intact batches of a file, or of their records, in the form `ndjson` or `csv`.
 
     With `times`, only records between these have rows, and no messages of magic 0 and 1.
 
-    That of a table has cells, as TableFormatter.write_cells takes them. None for other forms, and where the name of the file is
-    too long for a program.
+    None for other forms, and where the name of the file is too long for a program.
     """
-    if form == "table":
-        programs = _cells_of_records() if shows_records else _cells_of_batches()
-        return _plan(programs, shows_records=shows_records, codec_count=codec_count, times=times)
     lines = {"ndjson": _JsonLines, "csv": _CsvLines}.get(form)
     if lines is None:
         return None
@@ -80,71 +73,10 @@ def row_plan(
             number: lines(row_class, constants | absent).program()
             for number, absent in zip(numbers, ({}, _OF_MESSAGES), strict=True)
         }
-        return _plan(programs, shows_records=shows_records, codec_count=codec_count, times=times)
+        flags = c.SHOWS_RECORDS if shows_records else c.SHOWS_BATCHES
+        return compiled_plan(programs, flags=flags, codec_count=codec_count, times=times)
     except ValueError:
         return None
-
-
-def _plan(programs: Mapping[int, bytes], *, shows_records: bool, codec_count: int, times: tuple[int, int] | None) -> object:
-    c = native_kernel()
-    flags = c.SHOWS_RECORDS if shows_records else c.SHOWS_BATCHES
-    return compiled_plan(programs, flags=flags, codec_count=codec_count, times=times)
-
-
-def _cells_of_batches() -> dict[int, bytes]:
-    """The cells of batches and of messages, as layout_of_batches has them."""
-    c = native_kernel()
-    codecs = [codec_name(codec) for codec in range(8)]
-    position: _Part = (c.TABLE_SIZE, "position", ())
-    first: _Part = (c.NUMBER, "base_offset", ())
-    last: _Part = (c.NUMBER, "last_offset", ())
-    count: _Part = (c.NUMBER, "count", ())
-    middle: list[Sequence[_Part]] = [
-        [(c.TABLE_TIME, "batch_timestamp", ())],
-        [(c.CHOICE, "timestamp_type", (CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP_TYPE))],
-        [(c.TABLE_SIZE, "size", ())],
-        [(c.CHOICE, "compresscodec", codecs)],
-    ]
-    producer: _Part = (c.TABLE_PRODUCER, "producer_id", ())
-    flags: _Part = (c.TABLE_FLAGS, "is_control", ())
-    batch: list[Sequence[_Part]] = [[position], [first, " - ", last], [count], *middle, [producer], [flags], ["ok"], [INTACT]]
-    message: list[Sequence[_Part]] = [[position], [last], ["-"], *middle, ["-"], ["-"], ["ok"], [INTACT]]
-    return {c.BATCH_PROGRAM: _cells(batch), c.MESSAGE_PROGRAM: _cells(message)}
-
-
-def _cells_of_records() -> dict[int, bytes]:
-    """The cells of records, as layout_of_records has them."""
-    c = native_kernel()
-    start: list[_Part] = [
-        (c.NUMBER, "offset", ()),
-        (c.TABLE_TIME, "timestamp", ()),
-        (c.NUMBER, "key_size", ()),
-        (c.NUMBER, "value_size", ()),
-    ]
-    sequence: _Part = (c.NUMBER, "sequence", ())
-    position: _Part = (c.NUMBER, "position", ())
-    headers: _Part = (c.TABLE_HEADERS, "header_count", ())
-    end: list[_Part] = [(c.TABLE_BYTES, "key_size", ()), (c.TABLE_BYTES, "value_size", ())]
-    return {
-        c.BATCH_RECORD_PROGRAM: _cells([[part] for part in [*start, sequence, position, INTACT, headers, *end]]),
-        c.MESSAGE_RECORD_PROGRAM: _cells([[part] for part in [*start, "-", position, INTACT, "-", *end]]),
-    }
-
-
-def _cells(cells: Sequence[Sequence[_Part]]) -> bytes:
-    """The program of a line of cells, each of which consists of steps and words."""
-    c = native_kernel()
-    program, literal = b"", ""
-    for number, cell in enumerate(cells):
-        literal += CELL_END if number else ""
-        for part in cell:
-            if isinstance(part, str):
-                literal += part
-                continue
-            operation, column, texts = part
-            program += encoded_step(operation, column_number(column), texts, literal)
-            literal = ""
-    return program + encoded_step(c.NOTHING, 0, (), literal + "\n")
 
 
 class _Lines:

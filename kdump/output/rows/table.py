@@ -8,11 +8,9 @@ not fit, each row becomes lines of `name: value`.
 from __future__ import annotations
 
 from textwrap import wrap
-from typing import cast
 
-from kdump.binary import kernel
 from kdump.binary.java_strings import escaped
-from kdump.output.rows.columns import CELL_END, TextColumn, chopped, cut, fitted, lines_of, total_width, width_of
+from kdump.output.rows.columns import TextColumn, chopped, cut, fitted, lines_of, total_width, width_of
 from kdump.output.rows.layout import Layout, layout_by_schema
 
 TYPE_CHECKING = False
@@ -21,7 +19,6 @@ if TYPE_CHECKING:
 
     from kdump.tables import Row, Table
 
-_WIDENS = "\ufe0f".encode()  # makes the character before it wide, so that no sum of widths is right
 _PAGE = 1000  # rows; columns are as wide as the widest cell of a page
 _PAGE_CELLS = 4 << 20  # of a page: what is wide has fewer rows
 _MAX_TEXT = 1000  # cells of one text that a terminal shows
@@ -46,12 +43,9 @@ class TableFormatter:
         self._layout = Layout((), lambda _row: [])
         self._file = ""
         self._left_out: list[str] = []
-        self._rows: list[list[str] | bytes] = []
+        self._rows: list[list[str]] = []
         self._statuses: list[str] = []
         self._widest = 0
-        self._split_count = 0  # of those rows that are lists of cells
-        self.write_bytes: Callable[[memoryview], None] | None = None
-        """Takes large pages in UTF-8, which saves their way through text."""
 
     def start(self, row_class: type[Row], *_others: type[Row]) -> None:
         self._row_class = row_class
@@ -72,23 +66,6 @@ class TableFormatter:
             if self._width is not None:
                 cells = [cell if len(cell) <= _MAX_TEXT else cut(cell, _MAX_TEXT) for cell in cells]
             self._add(cells, sum(map(len, cells)), getattr(row, "status", ""))
-
-    def write_cells(self, file: str, text: bytes) -> None:
-        """Add rows that are intact, a line each: escaped cells in UTF-8 with CELL_END between them. Needs the kernel in C."""
-        self._start_file(file)
-        lines, start = text.split(b"\n"), 0
-        lines.pop()  # nothing comes after the last line
-        while start < len(lines):
-            if len(self._rows) >= _PAGE:
-                self._show()
-            part = lines[start : start + _PAGE - len(self._rows)]
-            start += len(part)
-            if max(self._widest, max(map(len, part))) <= _PAGE_CELLS // _PAGE:  # however many rows follow on this page
-                self._rows += part
-                self._statuses += ["intact"] * len(part)
-                continue
-            for line in part:
-                self._add(line, len(line.decode()) - line.count(CELL_END.encode()), "intact")
 
     def end(self) -> None:
         if self._rows:
@@ -122,11 +99,10 @@ class TableFormatter:
             end = start + _PAGE - len(self._rows)
             self._rows += rows[start:end]
             self._statuses += given[start:end]
-            self._split_count += len(rows[start:end])
             self._widest = max(self._widest, widest)
             start = end
 
-    def _add(self, row: list[str] | bytes, width: int, status: str) -> None:
+    def _add(self, row: list[str], width: int, status: str) -> None:
         """Add a row of this many characters, after the page if that is full."""
         widest = max(self._widest, width)
         if self._rows and (len(self._rows) >= _PAGE or widest * (len(self._rows) + 1) > _PAGE_CELLS):
@@ -134,7 +110,6 @@ class TableFormatter:
             widest = width
         self._widest = widest
         self._rows.append(row)
-        self._split_count += isinstance(row, list)
         self._statuses.append(status)
 
     def _heading(self, file: str) -> list[str]:
@@ -150,44 +125,15 @@ class TableFormatter:
         return [line for line in lines if line]
 
     def _show(self) -> None:
-        plain = self._plain_page()
-        if plain is None:
-            self._show_columns()
-        else:
-            self._show_plain(plain)
+        self._show_columns()
         self._rows.clear()
         self._statuses.clear()
-        self._widest = self._split_count = 0
-
-    def _plain_page(self) -> bytes | None:
-        """The headings and rows of the page, if the kernel in C can align them."""
-        if self._width is not None:
-            return None
-        head = CELL_END.join([heading.text for heading in self._layout.headings])
-        if self._split_count:
-            if kernel.native is None or self._has_colors or self._split_count < len(self._rows):
-                return None
-            joined = "\n".join([head, *map(CELL_END.join, cast("list[list[str]]", self._rows)), ""])
-            return joined.encode() if joined.isascii() else None
-        text = b"\n".join([head.encode(), *cast("list[bytes]", self._rows), b""])
-        return None if _WIDENS in text else text
-
-    def _show_plain(self, text: bytes) -> None:
-        assert kernel.native is not None
-        columns = bytes([heading.is_right for heading in self._layout.headings])
-        lines, width = kernel.native.align_cells(text, columns, _GAP, width_of)
-        end = lines.index(b"\n") + 1
-        self._write(f"{lines[:end].decode()}{'─' * width}\n")
-        if self.write_bytes is None:
-            self._write(lines[end:].decode())
-        else:
-            self.write_bytes(memoryview(lines)[end:])
+        self._widest = 0
 
     def _show_columns(self) -> None:
-        cells = [row if isinstance(row, list) else row.decode().split(CELL_END) for row in self._rows]
         columns = [
             TextColumn(heading.text, column, is_right=heading.is_right, is_text=heading.is_text)
-            for heading, column in zip(self._layout.headings, zip(*cells, strict=True), strict=True)
+            for heading, column in zip(self._layout.headings, zip(*self._rows, strict=True), strict=True)
         ]
         shown, gap = self._fit(columns)
         if shown is None:
