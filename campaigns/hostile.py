@@ -344,29 +344,15 @@ class Hostile:
             assert answer is None or [len(column) for column in answer[1:]] == [8 * answer[0][0]] * 4
 
     def columns(self) -> None:
-        """Packed columns, valid and invalid, queries to them, and indexes compared with them."""
+        """Packed columns, valid and invalid, and queries to them."""
         chance = self.chance
-        columns = [self._column() for _ in range(3)]
         rows = array("q", [chance.number(600) for _ in range(chance.randrange(9))])[:]
-        column = columns[0]
+        column = self._column()
         self.call("rows_of", column, rows)
         self.call("numbers_at", column, rows)
         self.call("numbers_of", column, chance.choice((0, chance.number(600))), chance.number(600))
-        start, previous = chance.choice((0, chance.number(1 << 40))), (chance.choice((-1, chance.number())), -1)
-        entries = b"".join(struct.pack(">ii", row, row) for row in range(chance.randrange(9)))
-        self.call(
-            "summarize_index",
-            exact(chance.choice((entries, chance.log()))),
-            start,
-            *previous,
-            0,
-            chance.number(1 << 40),
-            *columns,
-        )
-        entries = b"".join(struct.pack(">qi", row, row) for row in range(chance.randrange(9)))
         batches = [array("q", [chance.choice((0, 1, 99, 1 << 62)) for _ in range(chance.choice((3, 3, 3, 2)))]) for _ in range(3)]
         self.call("new_entries", *batches, chance.number(), tuple(chance.number() for _ in range(4)))
-        self.call("summarize_time_index", exact(chance.choice((entries, chance.log()))), start, *previous, *columns)
 
     def _column(self) -> tuple[Buffer, Buffer, Buffer]:
         """Directory, data and tail, as `pack` makes them of random numbers, and sometimes changed."""

@@ -55,12 +55,6 @@ MUTATIONS: tuple[Mutation, ...] = (
         "if event:",
     ),
     Mutation(
-        "summary-order",
-        "kdump/checks/index_summary.py",
-        "if not all(map(lt, offsets, islice(offsets, 1, None)))",
-        "if not all(map(lt, offsets, islice(offsets, 2, None)))",
-    ),
-    Mutation(
         "60-h23",
         "kdump/checks/producers.py",
         "return rows[max(0, end - MAX_IN_FLIGHT) : end]",

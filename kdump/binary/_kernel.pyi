@@ -215,28 +215,6 @@ def pack(numbers: Any, start: int, /) -> tuple[bytes, bytes]: ...
 def numbers_of(column: Packed, start: int, end: int, /) -> bytes: ...
 def numbers_at(column: Packed, rows: Any, /) -> bytes: ...
 def rows_of(column: Packed, numbers: Any, /) -> bytes: ...
-def summarize_index(
-    entries: Buffer,
-    base_offset: int,
-    previous_offset: int,
-    previous_position: int,
-    gap_start: int,
-    log_size: int,
-    positions: Packed,
-    first_offsets: Packed,
-    last_offsets: Packed,
-    /,
-) -> tuple[int, int, int, int, int, int] | None: ...
-def summarize_time_index(
-    entries: Buffer,
-    base_offset: int,
-    previous_timestamp: int,
-    previous_offset: int,
-    first_offsets: Packed,
-    last_offsets: Packed,
-    timestamps: Packed,
-    /,
-) -> tuple[int, int, int] | None: ...
 def producer_streaks(window: Buffer, start: int, count: int, window_position: int, /) -> bytes | None: ...
 def summarize_log(
     descriptor: int,

@@ -43,10 +43,16 @@ def windows(source: Source) -> Iterator[bytes]:
 
 def table_of(data: bytes, base_offset: int) -> Table[OffsetIndexEntry]:
     """Entries as a table, given the bytes of at least one."""
+    relative_offsets, positions = columns_of(data)
+    return Table(OffsetIndexEntry, {"offset": entries.absolute(base_offset, relative_offsets), "position": positions})
+
+
+def columns_of(data: bytes) -> tuple[array[int], array[int]]:
+    """Relative offsets and positions of entries, given their bytes."""
     fields = array("i", data)
     if sys.byteorder == "little":
         fields.byteswap()
-    return Table(OffsetIndexEntry, {"offset": entries.absolute(base_offset, fields[0::2]), "position": fields[1::2]})
+    return fields[0::2], fields[1::2]
 
 
 def entry_at(source: Source, base_offset: int, row: int) -> tuple[int, int]:

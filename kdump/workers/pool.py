@@ -15,7 +15,7 @@ from kdump.errors import KdumpError
 from kdump.workers import messages
 from kdump.workers.ending_signals import Uninterrupted
 from kdump.workers.last_position import LastPosition
-from kdump.workers.process import how_it_ended, kill, readable, start, write_all
+from kdump.workers.process import how_it_ended, kill, readable, start, wait_for, write_all
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _READ_BYTES = 1 << 18
 _MAX_HELD_BYTES = 16 << 20  # of messages that wait for their turn; workers that have more to say wait, too
 _TICK = 0.1  # seconds between two looks whether all workers live
+_PATIENCE = 0.1  # seconds for a worker without a task to end
 _POSITION_BYTES = 8192  # of three numbers and a path
 _NUMBERS = 3
 
@@ -280,12 +281,14 @@ class Worker:
         kill(self._process)
 
     def end(self) -> None:
-        """Kill the process, if it has not ended."""
+        """Let the process end, or kill it, if it has not ended or has a task."""
+        os.close(self._giving)
+        if self.run is None:
+            wait_for(self.descriptor, _PATIENCE)  # without more tasks it ends by itself
         if self.is_alive:
             kill(self._process)
             _, self._status = os.waitpid(self._process, 0)
         os.close(self.descriptor)
-        os.close(self._giving)
 
     def leave_task(self) -> None:
         """End its task, if it has one, as it ended."""

@@ -29,8 +29,6 @@ from kdump.binary.new_entries import new_entries as reference_entries
 from kdump.checks.check import run
 from kdump.checks.jobs import jobs
 from kdump.checks.packed_ints import PackedInts
-from kdump.checks.rules.indexes import offset_index as offset_index_rules
-from kdump.checks.rules.indexes import time_index as time_index_rules
 from kdump.checks.settings import Settings
 from kdump.dropin import parallel_text
 from kdump.errors import UsageError
@@ -363,15 +361,6 @@ def test_checks_find_the_same_when_they_look_at_each_batch(number: int, tmp_path
     found = _found(path, 1 << 20)
     with kernels.coming_upon_batches("batch by batch"):
         assert _found(path, 1 << 20) == found
-
-
-@each("path", CASE_PATHS, ids=lambda path: path.name, share=4)
-def test_checks_find_the_same_when_they_look_at_each_entry(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = _found(path, 1 << 20, cleanup_policy="compact")
-    monkeypatch.setattr(offset_index_rules, "summarize_index", lambda *_: None)
-    monkeypatch.setattr(time_index_rules, "summarize_time_index", lambda *_: None)
-    with kernels.coming_upon_batches("batch by batch"):
-        assert _found(path, 1 << 20, cleanup_policy="compact") == found
 
 
 @pytest.mark.parametrize("window_size", [1 << 20, 300])

@@ -204,3 +204,10 @@ def test_nothing_forks_but_the_pool_and_the_drop_in_form() -> None:
         if re.search(r"os\.fork\(|import .*\bmultiprocessing|from kdump.workers.process import .*\bstart\b", path.read_text())
     }
     assert forking == {"dropin/parallel_text.py", "workers/pool.py", "workers/process.py"}
+
+
+def test_a_worker_without_a_task_ends_by_itself_at_the_end() -> None:
+    with Pool(_squares, 2) as pool:
+        assert len(list(pool.results(range(4)))) == 8
+        workers = list(pool._workers)
+    assert workers and [worker._status for worker in workers] == [0] * len(workers)

@@ -49,7 +49,6 @@
 #include "new_entries.h"
 #include "summary_log.h"
 #include "packed.h"
-#include "index_summary.h"
 #include "literal.h"
 #include "parent.h"
 #include "threads.h"
@@ -85,8 +84,6 @@ static PyMethodDef methods[] = {
     {"find", find, METH_VARARGS, find_doc},
     {"next_intact", next_intact, METH_VARARGS, next_intact_doc},
     {"next_header", next_header, METH_VARARGS, next_header_doc},
-    {"summarize_index", summarize_index, METH_VARARGS, summarize_index_doc},
-    {"summarize_time_index", summarize_time_index, METH_VARARGS, summarize_time_index_doc},
     {"numbers_at", numbers_at, METH_VARARGS, numbers_at_doc},
     {"numbers_of", numbers_of, METH_VARARGS, numbers_of_doc},
     {"pack", pack, METH_VARARGS, pack_doc},

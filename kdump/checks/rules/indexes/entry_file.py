@@ -45,7 +45,7 @@ class EntryFile:
     def windows(self) -> Iterator[tuple[int, bytes, bytes]]:
         """Windows of entries: the row of the first, their bytes, and those of the entry after them, if there is one.
 
-        Pass each window to `count_window` or `count_sound` before you request the next one.
+        Pass each window to `count_window` before you request the next one.
         """
         source, entry_size = self.context.source, self.entry_size
         end = self.count * entry_size
@@ -63,19 +63,14 @@ class EntryFile:
                 yield position // entry_size, data[:size], data[size:]
                 position += size
 
-    def count_sound(self, data: bytes) -> None:
-        """Count a window without faults."""
-        self._flush_zeros()
-        coverage = self.context.coverage
-        coverage.add(ByteCoverage.INTACT, coverage.position + len(data), batches=len(data) // self.entry_size)
-
     def count_window(self, data: bytes, damaged: Collection[int], zeros: Collection[int]) -> None:
         """Count a window, given its damaged and its zero rows, numbered from its first."""
-        if not damaged and not zeros:
-            self.count_sound(data)
-            return
         coverage = self.context.coverage
         count = len(data) // self.entry_size
+        if not damaged and not zeros:
+            self._flush_zeros()
+            coverage.add(ByteCoverage.INTACT, coverage.position + len(data), batches=count)
+            return
         if not zeros and len(damaged) == count:
             self._flush_zeros()
             coverage.add(ByteCoverage.DAMAGED, coverage.position + count * self.entry_size, batches=count)

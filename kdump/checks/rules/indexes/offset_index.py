@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from itertools import islice
 from operator import lt
-from struct import Struct
 
 from kdump.binary.source import Source
 from kdump.checks.finding import INFO, WARNING
-from kdump.checks.index_summary import columns, summarize_index
 from kdump.checks.rules.indexes.entry_file import EntryFile
-from kdump.checks.rules.indexes.offset_index_gaps import INTERVAL_BYTES, ONE_APPEND_BYTES, WIDE_INTERVALS, EntryGaps
+from kdump.checks.rules.indexes.offset_index_gaps import INTERVAL_BYTES, ONE_APPEND_BYTES, EntryGaps
 from kdump.checks.rules.indexes.offset_index_targets import EntryTargets
 from kdump.checks.rules.indexes.sibling_log import SiblingLog, sibling_log, size_now
 from kdump.checks.wording import counted
 from kdump.errors import Unreadable
 from kdump.formats import file_name, time_index
-from kdump.formats.offset_index import ENTRY_SIZE
+from kdump.formats.offset_index import ENTRY_SIZE, columns_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +24,6 @@ if TYPE_CHECKING:
     from kdump.checks.packed_ints import PackedInts
     from kdump.checks.segment_facts import SegmentFacts
 
-_ENTRY = Struct(">ii")  # relative offset, position
 _ANY_POSITION = 1 << 31  # no entry can say it
 _OFFSETS, _POSITIONS, _PAST_LOG = "index-entry-order", "index-position-order", "index-position-past-log"
 _WHAT = {_OFFSETS: "offset", _POSITIONS: "position"}
@@ -67,33 +64,8 @@ class _Check:
         else:
             self._check_emptiness(self.facts)
 
-    def _is_ordinary(self, first_row: int, data: bytes) -> bool:
-        """Whether a window is regular; then the kinds of its offsets and the gaps between its entries are counted."""
-        targets = self.targets
-        if targets is None or targets.base_offset is None:
-            return False
-        summary = summarize_index(data, targets.base_offset, self.previous, self.gaps.last_position, targets.facts)
-        if summary is None:
-            return False
-        offset, position, smallest_gap, largest_gap, first_kind, last_kind = summary
-        targets.first_kind += first_kind
-        targets.last_kind += last_kind
-        self.one_before = _ENTRY.unpack_from(data, len(data) - 2 * ENTRY_SIZE) if len(data) > ENTRY_SIZE else self.previous
-        self.previous = offset, position
-        count = len(data) // ENTRY_SIZE
-        self.previous_row = first_row + count - 1
-        if largest_gap > WIDE_INTERVALS * INTERVAL_BYTES:
-            _, positions = columns(data)
-            self.gaps.add(first_row, range(count), positions)
-        else:
-            self.gaps.add_even(self.previous_row, position, count, smallest_gap)
-        return True
-
     def _check_window(self, first_row: int, data: bytes, following: bytes) -> None:
-        if self._is_ordinary(first_row, data):
-            self.entries.count_sound(data)
-            return
-        offsets, positions = columns(data)
+        offsets, positions = columns_of(data)
         self.log_size = None
         damaged: set[int] = set()
         zeros: set[int] = set()
@@ -116,7 +88,7 @@ class _Check:
         if self.targets is not None:
             next_position = 0
             if following:
-                _, (next_position, *_) = columns(following)
+                _, (next_position, *_) = columns_of(following)
             damaged |= self.targets.compare(first_row, offsets, positions, next_position, zeros)
         self.entries.count_window(data, damaged, zeros)
 

@@ -63,12 +63,6 @@ class EntryGaps:
                 if gap > WIDE_INTERVALS * INTERVAL_BYTES
             ][: _MAX_WIDE_GAPS - len(self._wide)]
 
-    def add_even(self, last_row: int, last_position: int, count: int, smallest: int) -> None:
-        """Add entries that are in order, and not far apart."""
-        self._last_row, self.last_position = last_row, last_position
-        self._count += count
-        self._smallest = smallest if self._smallest is None else min(self._smallest, smallest)
-
     def finish(self, log_end: int | None = None, *, may_grow: bool = False) -> None:
         """Report gaps that are too wide for any usual interval, between entries and up to the end of the log."""
         interval = max(INTERVAL_BYTES, self._smallest or 0) if self._count >= _MIN_ENTRIES_FOR_INTERVAL else INTERVAL_BYTES

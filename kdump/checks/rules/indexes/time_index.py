@@ -5,10 +5,8 @@ from __future__ import annotations
 from array import array
 from itertools import islice
 from operator import le, lt
-from struct import Struct
 
 from kdump.checks.finding import INFO
-from kdump.checks.index_summary import summarize_time_index
 from kdump.checks.rules.indexes.entry_file import EntryFile
 from kdump.checks.rules.indexes.sibling_log import SiblingLog, rows_of, sibling_log
 from kdump.checks.wording import counted, time
@@ -22,7 +20,6 @@ if TYPE_CHECKING:
 
     from kdump.checks.context import FileContext, Further
 
-_ENTRY = Struct(">qi")  # timestamp, relative offset
 _TIMESTAMPS, _OFFSETS = "timeindex-timestamp-order", "timeindex-offset-order"
 _NOT_FOUND = "timeindex-offset-not-found"
 _MISMATCH = "timeindex-timestamp-mismatch"
@@ -58,25 +55,7 @@ class _Check:
         if self.log is not None and self.context.is_newest is False:
             self._check_last(self.log)
 
-    def _is_ordinary(self, first_row: int, data: bytes) -> bool:
-        """Whether a window is regular; then the entries that name an offset inside a batch are counted."""
-        if self.targets is None:
-            return False
-        summary = summarize_time_index(data, self.targets.base_offset, self.previous, self.targets.facts)
-        if summary is None:
-            return False
-        timestamp, offset, inside_count = summary
-        self.targets.inside_count += inside_count
-        self.one_before = _ENTRY.unpack_from(data, len(data) - 2 * ENTRY_SIZE) if len(data) > ENTRY_SIZE else self.previous
-        self.previous = timestamp, offset
-        self.previous_row = first_row + len(data) // ENTRY_SIZE - 1
-        self.latest = max(self.latest, timestamp)
-        return True
-
     def _check_window(self, first_row: int, data: bytes) -> None:
-        if self._is_ordinary(first_row, data):
-            self.entries.count_sound(data)
-            return
         timestamps, offsets = time_index.columns_of(data)
         damaged: set[int] = set()
         zeros: set[int] = set()
