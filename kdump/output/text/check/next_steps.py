@@ -9,11 +9,11 @@ from kdump.binary.paths import is_url
 from kdump.checks import catalogue
 from kdump.checks.catalogue import STARTS, fault_kind
 from kdump.checks.finding import ERROR, INFO
-from kdump.checks.rules.snapshots.partition_metadata import topic_id_of
 from kdump.errors import Unreadable
 from kdump.formats import tree
 from kdump.output.text.check.advice import OPEN_TRANSACTION
 from kdump.output.text.steps import Steps, shell_word
+from kdump.output.text.topic_id_step import add_topic_id
 from kdump.verdicts.verdict import LOSING, ends_all_starts
 
 TYPE_CHECKING = False
@@ -120,35 +120,13 @@ def _add_for_start(steps: Steps, fold: Fold) -> None:
     elif finding.code == _LOG_DIRECTORY_FILE:
         steps.move_away([path], "a start then uses zero for all its offsets")
     elif finding.code == _PARTITION_METADATA and (word != fault_kind.STRAY or not os.path.lexists(path)):
-        other = _of_same_topic(path)
-        if other is not None:
-            steps.put_in_place(other, path, "it is the same for all partitions of a topic")
-        else:
-            steps.note(f"with the broker stopped: copy {path} from another replica, or from another partition of the topic")
+        add_topic_id(steps, path)
     elif finding.code in STARTS:
         files = [os.path.join(path, tree.META_PROPERTIES) for path in fold.paths]
         if all(map(os.path.isfile, files)):
             steps.look(f"cat {' '.join(map(shell_word, files))}", "which of them is right")
     elif finding.code == _PARTITION_METADATA:
         steps.note("a start renames such a directory to -stray, and deletes nothing in it")
-
-
-def _of_same_topic(path: str) -> str | None:
-    """A sound partition.metadata of another partition of the topic, beside this one."""
-    directory = os.path.dirname(path) or os.curdir
-    name = tree.directory_name(directory)
-    if name is None:
-        return None
-    try:
-        for other in tree.partitions(tree.parent(directory)):
-            found = tree.directory_name(other)
-            if found is None or found.topic != name.topic or found.is_going or topic_id_of(other) is None:
-                continue
-            if os.path.basename(other) != os.path.basename(directory):
-                return os.path.join(other, tree.PARTITION_METADATA)
-    except Unreadable:
-        return None
-    return None
 
 
 def _keeps_all(finding: Finding) -> bool:
