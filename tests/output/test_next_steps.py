@@ -252,10 +252,10 @@ MENDED_BY: dict[str, set[str]] = {
 """The commands that mend, for damage that `recover` is not there for."""
 
 
-def _log_directory(root: Path, checkpoint: str = "") -> Path:
+def _log_directory(root: Path, checkpoint: str = "", *, node: int = 1) -> Path:
     """A log directory of a KRaft broker, that partitions are put into."""
     root.mkdir(parents=True)
-    (root / "meta.properties").write_text("version=1\ncluster.id=MkU3OEVBNTcwNTJENDM2Qg\nnode.id=1\n")
+    (root / "meta.properties").write_text(f"version=1\ncluster.id=MkU3OEVBNTcwNTJENDM2Qg\nnode.id={node}\n")
     for name in ("recovery-point-offset-checkpoint", "replication-offset-checkpoint", "log-start-offset-checkpoint"):
         (root / name).write_text("0\n0\n")
     if checkpoint:
@@ -336,6 +336,36 @@ def test_a_line_that_was_typed_before_has_another_place(typist: Typist) -> None:
     typist.type_all(typist.report("check", PARTITION), Path(PARTITION))
     assert Path("NEW-2", PARTITION).exists() and Path("KEEP-2", f"{PARTITION}.damaged").exists()
     assert sorted(os.listdir(Path("KEEP", f"{PARTITION}.damaged"))) == sorted(os.listdir(PARTITION))
+
+
+def _on_broker(number: int, *batches: bytes) -> Path:
+    root = _log_directory(Path("brokers", str(number)), node=number)
+    write_partition(root, segments={0: batches}, topic="orders", partition=3)
+    return root
+
+
+def _of_epoch(offset: int, epoch: int) -> bytes:
+    records = [record(value=b"of epoch %d" % epoch, timestamp=TIMESTAMP + offset)]
+    return batch(records=records, base_offset=offset, partition_leader_epoch=epoch)
+
+
+def test_what_a_scan_suggests_works_as_it_is_typed(typist: Typist) -> None:
+    common = [_of_epoch(offset, 0) for offset in range(3)]
+    _on_broker(1, *common, _of_epoch(3, 0))
+    _on_broker(2, *common, _of_epoch(3, 1), _of_epoch(4, 1))
+    _damaged(_on_broker(3, *common[:1]), "a flipped bit", "payments-0")
+    text = typist.report("scan", *(f"brokers/{number}" for number in (1, 2, 3)))
+    assert "1 there and 0 here, broker 2 is right: broker 1 cuts" in " ".join(text.split())
+    typist.type_all(text, Path("brokers"))
+    assert list(typist.codes.values()) == [0, 0, 1] and Path("KEEP/orders-3.damaged").exists()
+
+
+@pytest.mark.parametrize(("question", "code"), [("orders-3@3", 0), ("orders-3@45", 1), ("orders-3@99", None)])
+def test_what_an_answer_suggests_works_as_it_is_typed(question: str, code: int | None, typist: Typist) -> None:
+    _damaged(Path(), "a flipped bit")
+    _patched(file_name(THIRD, LOG), 2200, b"\xff")(Path(PARTITION))
+    typist.type_all(typist.report("where", question, PARTITION), Path(PARTITION))
+    assert list(typist.codes.values()) == ([] if code is None else [code])
 
 
 def test_a_link_to_a_partition_is_followed(typist: Typist) -> None:

@@ -76,7 +76,7 @@ def scan_paths(request: ScanRequest) -> int:
     finally:
         if folder:
             _remove(folder)
-    _show(json.dumps(result) + "\n" if is_json else summary.text(request.out, time.monotonic() - started))
+    _show(json.dumps(result) + "\n" if is_json else summary.text(request.out, time.monotonic() - started, request.paths))
     return summary.exit_code
 
 
