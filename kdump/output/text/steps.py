@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 KEEP, NEW = "KEEP", "NEW"
 """Directories that the commands make: for what is kept of the evidence or moved away, and for copies that are mended."""
 
-_SAVE, _MEND, _LOOK, _NOTE, _CHANGE, _LAST_RESORT = range(6)
+_SAVE, _MEND, _LOOK, _NOTE, _CHANGE, _LAST_RESORT, _AFTER_ALL = range(7)
 _DAMAGED = ".damaged"
 _MOST_SAVED = 5
 _STOPPED = "with the broker stopped"
@@ -63,7 +63,7 @@ class Steps:
             if not out.is_terminal or width_of(shown) + _INDENT <= out.width:
                 out.line(" " * _INDENT + shown)
                 continue
-            is_note = self._lines.get(line, _NOTE) == _NOTE
+            is_note = self._lines.get(line, _NOTE) in (_NOTE, _AFTER_ALL)
             command, _, about = ("", "", shown.removeprefix("# ")) if is_note else shown.rpartition(_COMMENT)
             is_new = (command or is_note) and about != above
             above = about
@@ -116,6 +116,10 @@ class Steps:
         """What to do that is no command."""
         self._add(_NOTE, _comment(text))
 
+    def after_all(self, text: str) -> None:
+        """What comes after all lines, and is no command."""
+        self._add(_AFTER_ALL, _comment(text))
+
     def fill_in(self, command: str, about: str) -> None:
         """A command with a word to fill in, which changes something."""
         self._add(_CHANGE, _comment(_with(command, about)))
@@ -135,6 +139,13 @@ class Steps:
             place = self._place(KEEP, path)
             commands[:0] = [_made(place), f"mv {shell_word(path)} {shell_word(place)}"]
         self._add(_CHANGE, f"{' && '.join(commands)}   # {_STOPPED}: {about}")
+
+    def replace(self, path: str, new: str, about: str) -> None:
+        """Put a new directory into the place of another, which is kept, with the owner that it had."""
+        place = self._place(KEEP, path)
+        old, kept = shell_word(path), shell_word(place)
+        move = f"{_made(place)} && mv {old} {kept} && mv {shell_word(new)} {old}"
+        self._add(_CHANGE, f"{move} && chown -R --reference={kept} {old}   # {_STOPPED}: {about}")
 
     def move_away(self, paths: Sequence[str], about: str, *, empty: Sequence[str] = (), is_last_resort: bool = False) -> None:
         """Move files of one directory, or one directory, out of the way, and make `empty` files.
