@@ -1,5 +1,6 @@
 """Every line that a report prints under "Next" works as it is typed: in this order, in a fresh folder, with a real shell."""
 
+import gzip
 import json
 import os
 import select
@@ -205,6 +206,11 @@ def _written(name: str, data: bytes) -> Callable[[Path], None]:
     return put
 
 
+def _compressed(directory: Path) -> None:
+    path = directory / file_name(FIRST, LOG)
+    path.write_bytes(gzip.compress(path.read_bytes()))
+
+
 def _cut(name: str, size: int) -> Callable[[Path], None]:
     return lambda directory: os.truncate(directory / name, size)
 
@@ -240,13 +246,17 @@ DAMAGES: dict[str, Callable[[Path], None]] = {
     "leader epochs": _written("leader-epoch-checkpoint", b"0\n7\n0 0\n"),
     "no partition.metadata": lambda directory: (directory / "partition.metadata").unlink(),
     "an empty partition.metadata": _written("partition.metadata", b""),
+    "a compressed log": _compressed,
     "a name without a number": _written("notes.log", b"notes"),
     "a stray snapshot": _written(file_name(3, ".snapshot"), b"\x00\x01" * 9),
 }
 
 
 MENDED_BY: dict[str, set[str]] = {
-    **{damage: set() for damage in ("sound", "a log gone", "no partition.metadata", "an empty partition.metadata")},
+    **{
+        damage: set()
+        for damage in ("a compressed log", "sound", "a log gone", "no partition.metadata", "an empty partition.metadata")
+    },
     **{damage: {"reindex"} for damage in ("an index gone", "a broken index", "an index of odd size", "a broken time index")},
     **{damage: {"reindex"} for damage in ("leader epochs", "a stray snapshot")},
 }

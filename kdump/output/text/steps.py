@@ -108,6 +108,12 @@ class Steps:
         else:
             self._add(_MEND, f"kdump {command} {shell_word(path)} -o {shell_word(self._place(NEW, path))}   # {about}")
 
+    def unpack(self, path: str) -> None:
+        """Unpack a log that somebody compressed, and look whether it is one."""
+        place = shell_word(self._place(NEW, path))
+        line = f"{_made(self._place(NEW, path))} && gzip -dc {shell_word(path)} > {place} && kdump check {place}"
+        self._add(_LOOK, f"{line}   # it is compressed: what is in it?")
+
     def look(self, command: str, about: str = "") -> None:
         """A command that only reads."""
         self._add(_LOOK, _with(command, about))
